@@ -1,0 +1,7 @@
+//! The event engine: one clock, one queue of events in a total order, and random streams by name.
+
+mod random;
+mod scheduler;
+
+pub use random::Stream;
+pub use scheduler::Scheduler;

@@ -1,0 +1,18 @@
+//! One list of parameters, one list of algorithms.
+//!
+//! [`params!`](crate::params) turns a struct whose fields carry doc comments and defaults into everything
+//! that text needs: reading with errors that name the place and the remedy, defaults, a resolved
+//! form for results, and the descriptions that the schema, the manual and the help are made from.
+//! [`registry!`](crate::registry) does the same for a table of algorithms: one row makes the module, the enum
+//! variant, the name, the parsing and the entry in `lasthop list`.
+
+mod error;
+mod macros;
+mod parameter;
+mod shape;
+mod value;
+
+pub use error::{ParamError, suggestion};
+pub use parameter::{Amount, Parameter, Parameters, Switch, read_table, table_to_value};
+pub use shape::{Entry, Field, Registry, Shape};
+pub use value::Value;

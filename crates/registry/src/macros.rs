@@ -1,0 +1,205 @@
+//! The two macros.
+
+/// Declares a struct of parameters: each field has a doc comment (its help), a type and a default.
+///
+/// ```
+/// use lasthop_registry::{params, Parameters, Value, read_table};
+/// params! {
+///     /// Parameters of a law.
+///     pub struct Params {
+///         /// Sojourn time to keep. [RFC 8289 §4.4]
+///         pub target: lasthop_units::Duration = lasthop_units::Duration::from_millis(5),
+///     }
+/// }
+/// let table = Value::Table(vec![("target".into(), Value::text("7 ms"))]);
+/// let read = read_table(Params::default(), &table, "queue", &[]).unwrap();
+/// assert_eq!(read.target, lasthop_units::Duration::from_millis(7));
+/// ```
+#[macro_export]
+macro_rules! params {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident {
+            $( $(#[doc = $help:literal])* $fvis:vis $field:ident : $type:ty = $default:expr ),* $(,)?
+        }
+        $( check |$this:ident, $path:ident| $check:block )?
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        $vis struct $name {
+            $( $(#[doc = $help])* $fvis $field: $type, )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $( $field: $default, )* }
+            }
+        }
+
+        impl $crate::Parameters for $name {
+            fn fields() -> Vec<$crate::Field> {
+                #[allow(unused_variables)]
+                let defaults = $name::default();
+                vec![$(
+                    $crate::Field {
+                        name: stringify!($field),
+                        help: [$($help),*].concat().trim().to_string(),
+                        shape: <$type as $crate::Parameter>::shape(),
+                        default: $crate::Parameter::to_value(&defaults.$field).map(|v| v.to_string()),
+                    },
+                )*]
+            }
+            fn set(&mut self, name: &str, value: &$crate::Value, path: &str) -> Result<bool, $crate::ParamError> {
+                $(
+                    if name == stringify!($field) {
+                        self.$field = $crate::Parameter::parse(value, path)?;
+                        return Ok(true);
+                    }
+                )*
+                let _ = (value, path);
+                Ok(false)
+            }
+            fn values(&self) -> Vec<(String, $crate::Value)> {
+                [$( (stringify!($field), $crate::Parameter::to_value(&self.$field)), )*]
+                    .into_iter()
+                    .filter_map(|(name, value): (&str, Option<$crate::Value>)| Some((name.to_string(), value?)))
+                    .collect()
+            }
+            $( fn check(&self, path: &str) -> Result<(), $crate::ParamError> {
+                let $this = self;
+                let $path = path;
+                $check
+            } )?
+        }
+    };
+}
+
+/// Declares the algorithms of one kind, a row each: the module, the name, the variant, the source and
+/// the status of its validation. The module holds `Params`, made by [`params!`](crate::params).
+///
+/// ```text
+/// registry! {
+///     /// How packets wait.
+///     pub enum QueueDiscipline as "queue_discipline" {
+///         /// First in, first out; drops at the tail.
+///         fifo => Fifo: source "—", status "unit tests";
+///     }
+///     planned: codel, fq_codel
+/// }
+/// ```
+#[macro_export]
+macro_rules! registry {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident as $kind:literal {
+            $( #[doc = $summary:literal] $module:ident => $variant:ident : source $source:literal, status $status:literal; )*
+        }
+        planned: $($planned:ident),* $(,)?
+    ) => {
+        $( #[doc = $summary] pub mod $module; )*
+
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        $vis enum $name {
+            $( #[doc = $summary] $variant($module::Params), )*
+        }
+
+        impl $name {
+            /// The table that `lasthop list`, the schema and the parser share.
+            pub const REGISTRY: &'static $crate::Registry = &$crate::Registry {
+                kind: $kind,
+                entries: &[$(
+                    $crate::Entry {
+                        name: stringify!($module),
+                        summary: $summary,
+                        source: $source,
+                        status: $status,
+                        fields: <$module::Params as $crate::Parameters>::fields,
+                    },
+                )*],
+                planned: &[$(stringify!($planned)),*],
+            };
+
+            /// The name in scenario files.
+            pub fn name(&self) -> &'static str {
+                match self { $( $name::$variant(_) => stringify!($module), )* }
+            }
+
+            /// Every algorithm of this kind with its default parameters.
+            pub fn all() -> Vec<$name> {
+                vec![$( $name::$variant(Default::default()), )*]
+            }
+        }
+
+        impl $crate::Parameter for $name {
+            fn shape() -> $crate::Shape {
+                $crate::Shape::Algorithm(Self::REGISTRY)
+            }
+            fn parse(value: &$crate::Value, path: &str) -> Result<Self, $crate::ParamError> {
+                let empty = $crate::Value::Table(Vec::new());
+                let (kind, table, kind_path) = match value {
+                    $crate::Value::Text(kind) => (kind.as_str(), &empty, path.to_string()),
+                    $crate::Value::Table(_) => match value.get("kind") {
+                        Some($crate::Value::Text(kind)) => (kind.as_str(), value, format!("{path}.kind")),
+                        _ => return Err($crate::ParamError::new(path, "a table needs `kind = \"…\"`")),
+                    },
+                    _ => return Err($crate::ParamError::new(path, format!("{value} stands where a name is needed"))),
+                };
+                let index = Self::REGISTRY.find(kind).map_err(|m| $crate::ParamError::new(kind_path, m))?;
+                let mut at = 0;
+                $(
+                    if index == at {
+                        return $crate::read_table($module::Params::default(), table, path, &["kind"]).map($name::$variant);
+                    }
+                    at += 1;
+                )*
+                let _ = at;
+                unreachable!("the registry has no row {index}")
+            }
+            fn to_value(&self) -> Option<$crate::Value> {
+                Some(match self {
+                    $( $name::$variant(params) => $crate::table_to_value(Some(stringify!($module)), params), )*
+                })
+            }
+        }
+    };
+}
+
+/// Declares an enum of plain words: `"difs" | "pifs"`.
+#[macro_export]
+macro_rules! words {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident { $( $(#[$vmeta:meta])* $variant:ident = $word:literal ),* $(,)? }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        $vis enum $name { $( $(#[$vmeta])* $variant, )* }
+
+        impl $name {
+            /// The word in scenario files.
+            pub const fn word(self) -> &'static str {
+                match self { $( $name::$variant => $word, )* }
+            }
+        }
+
+        impl $crate::Parameter for $name {
+            fn shape() -> $crate::Shape {
+                $crate::Shape::Words(vec![$($word.to_string()),*])
+            }
+            fn parse(value: &$crate::Value, path: &str) -> Result<Self, $crate::ParamError> {
+                const WORDS: &[&str] = &[$($word),*];
+                match value {
+                    $( $crate::Value::Text(word) if word == $word => Ok($name::$variant), )*
+                    $crate::Value::Text(word) => Err($crate::ParamError::new(path, format!(
+                        "unknown \"{word}\"; {}one of: {}", $crate::suggestion(word, WORDS.iter().copied()), WORDS.join(", ")
+                    ))),
+                    _ => Err($crate::ParamError::new(path, format!("{value} stands where one of these words is needed: {}", WORDS.join(", ")))),
+                }
+            }
+            fn to_value(&self) -> Option<$crate::Value> {
+                Some($crate::Value::text(self.word()))
+            }
+        }
+    };
+}

@@ -1,0 +1,295 @@
+//! Reading and writing parameters.
+
+use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Metres, Packets, Probability};
+
+use crate::{Field, ParamError, Shape, Value, suggestion};
+
+/// A type that can be a parameter.
+pub trait Parameter: Sized {
+    /// What it may be.
+    fn shape() -> Shape;
+    /// Reads it; `path` is the place for the message.
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError>;
+    /// Its resolved form; `None` where it is absent.
+    fn to_value(&self) -> Option<Value>;
+}
+
+/// A struct of parameters, made by [`params!`](crate::params).
+pub trait Parameters: Sized {
+    /// The entries, in order.
+    fn fields() -> Vec<Field>;
+    /// Sets the entry `name`; `Ok(false)` if there is no such entry.
+    fn set(&mut self, name: &str, value: &Value, path: &str) -> Result<bool, ParamError>;
+    /// The entries with their values, in order.
+    fn values(&self) -> Vec<(String, Value)>;
+    /// Checks what one entry alone cannot tell; called after reading a table.
+    fn check(&self, _path: &str) -> Result<(), ParamError> {
+        Ok(())
+    }
+}
+
+/// Joins a path and a key.
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_string() } else { format!("{path}.{key}") }
+}
+
+/// Reads the entries of a table into `params`, those named in `skip` apart.
+///
+/// # Errors
+/// An unknown key, or an entry that cannot be read.
+pub fn read_table<P: Parameters>(mut params: P, value: &Value, path: &str, skip: &[&str]) -> Result<P, ParamError> {
+    let Value::Table(entries) = value else {
+        return Err(ParamError::new(path, format!("{} stands where a table is needed", value.kind())));
+    };
+    for (key, value) in entries {
+        if skip.contains(&key.as_str()) {
+            continue;
+        }
+        if !params.set(key, value, &join(path, key))? {
+            let fields = P::fields();
+            let known: Vec<&str> = fields.iter().map(|f| f.name).chain(skip.iter().copied()).collect();
+            let hint = suggestion(key, known.iter().copied());
+            let choice = if known.is_empty() { "there are none here".into() } else { format!("one of: {}", known.join(", ")) };
+            return Err(ParamError::new(join(path, key), format!("unknown key \"{key}\"; {hint}{choice}")));
+        }
+    }
+    params.check(path)?;
+    Ok(params)
+}
+
+/// The table of all entries of `params`, after an optional `kind`.
+pub fn table_to_value<P: Parameters>(kind: Option<&str>, params: &P) -> Value {
+    let mut entries: Vec<(String, Value)> = kind.map(|k| ("kind".to_string(), Value::text(k))).into_iter().collect();
+    entries.extend(params.values());
+    Value::Table(entries)
+}
+
+fn needs(path: &str, what: &str, value: &Value) -> ParamError {
+    ParamError::new(path, format!("{value} stands where {what} is needed"))
+}
+
+impl Parameter for bool {
+    fn shape() -> Shape {
+        Shape::Boolean
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        match value {
+            Value::Bool(b) => Ok(*b),
+            _ => Err(needs(path, "true or false", value)),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Bool(*self))
+    }
+}
+
+macro_rules! whole_numbers {
+    ($($t:ty: $max:expr),*) => {$(
+        impl Parameter for $t {
+            fn shape() -> Shape {
+                Shape::Integer { min: 0, max: $max }
+            }
+            fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+                match value {
+                    Value::Integer(i) if (0..=$max).contains(i) => Ok(*i as $t),
+                    Value::Integer(i) => {
+                        Err(ParamError::new(path, format!("{i} is out of range; a whole number from 0 to {}", $max)))
+                    }
+                    _ => Err(needs(path, "a whole number", value)),
+                }
+            }
+            fn to_value(&self) -> Option<Value> {
+                Some(Value::Integer(*self as i64))
+            }
+        }
+    )*};
+}
+whole_numbers!(u8: 255_i64, u16: 65_535_i64, u32: 4_294_967_295_i64, u64: i64::MAX);
+
+impl Parameter for f64 {
+    fn shape() -> Shape {
+        Shape::Number { min: f64::MIN, max: f64::MAX }
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        match value {
+            Value::Float(x) if x.is_finite() => Ok(*x),
+            Value::Integer(i) => Ok(*i as f64),
+            _ => Err(needs(path, "a finite number", value)),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Float(*self))
+    }
+}
+
+impl Parameter for String {
+    fn shape() -> Shape {
+        Shape::Text
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        match value {
+            Value::Text(s) => Ok(s.clone()),
+            _ => Err(needs(path, "a string", value)),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::text(self))
+    }
+}
+
+macro_rules! quantities {
+    ($($t:ty: $what:literal, $example:literal);* $(;)?) => {$(
+        impl Parameter for $t {
+            fn shape() -> Shape {
+                Shape::Quantity { what: $what, example: $example }
+            }
+            fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+                let text = match value {
+                    Value::Text(s) => s.clone(),
+                    Value::Integer(_) | Value::Float(_) => value.to_string(),
+                    _ => return Err(needs(path, concat!($what, " like \"", $example, "\""), value)),
+                };
+                text.parse().map_err(|e: lasthop_units::UnitError| ParamError::new(path, e.to_string()))
+            }
+            fn to_value(&self) -> Option<Value> {
+                Some(Value::text(self))
+            }
+        }
+    )*};
+}
+quantities! {
+    Duration: "a time", "50 ms";
+    Bytes: "a size", "1500 B";
+    Packets: "a number of packets", "50 packets";
+    DataRate: "a data rate", "11 Mbit/s";
+    Dbm: "a power", "16 dBm";
+    Db: "a power ratio", "10 dB";
+    Metres: "a distance", "10 m";
+}
+
+impl Parameter for Probability {
+    fn shape() -> Shape {
+        Shape::Number { min: 0.0, max: 1.0 }
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        let number = f64::parse(value, path)?;
+        Probability::new(number)
+            .ok_or_else(|| ParamError::new(path, format!("{number} is not a probability; a number from 0 to 1")))
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Float(self.get()))
+    }
+}
+
+impl<T: Parameter> Parameter for Option<T> {
+    fn shape() -> Shape {
+        T::shape()
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        T::parse(value, path).map(Some)
+    }
+    fn to_value(&self) -> Option<Value> {
+        self.as_ref().and_then(T::to_value)
+    }
+}
+
+impl<T: Parameter> Parameter for Vec<T> {
+    fn shape() -> Shape {
+        Shape::List(Box::new(T::shape()))
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        match value {
+            Value::List(items) => {
+                items.iter().enumerate().map(|(i, item)| T::parse(item, &format!("{path}[{i}]"))).collect()
+            }
+            _ => Err(needs(path, "a list", value)),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::List(self.iter().filter_map(T::to_value).collect()))
+    }
+}
+
+impl<T: Parameter, const N: usize> Parameter for [T; N] {
+    fn shape() -> Shape {
+        Shape::List(Box::new(T::shape()))
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        let items = Vec::<T>::parse(value, path)?;
+        let length = items.len();
+        items.try_into().map_err(|_| ParamError::new(path, format!("a list of {N} is needed, this one has {length}")))
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::List(self.iter().filter_map(T::to_value).collect()))
+    }
+}
+
+/// A parameter that the word `"off"` switches off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Switch<T> {
+    /// `"off"`
+    #[default]
+    Off,
+    /// anything else
+    On(T),
+}
+
+impl<T> Switch<T> {
+    /// The parameter, if it is on.
+    pub fn as_option(&self) -> Option<&T> {
+        match self {
+            Switch::Off => None,
+            Switch::On(inner) => Some(inner),
+        }
+    }
+}
+
+impl<T: Parameter> Parameter for Switch<T> {
+    fn shape() -> Shape {
+        Shape::AnyOf(vec![Shape::Words(vec!["off".into()]), T::shape()])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        match value {
+            Value::Text(word) if word == "off" => Ok(Switch::Off),
+            _ => T::parse(value, path).map(Switch::On).map_err(|mut e| {
+                e.message.push_str(", or \"off\"");
+                e
+            }),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        match self {
+            Switch::Off => Some(Value::text("off")),
+            Switch::On(inner) => inner.to_value(),
+        }
+    }
+}
+
+/// A limit in packets or in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// counted in packets, whatever their size
+    Packets(u64),
+    /// counted in bytes
+    Bytes(u64),
+}
+
+impl Parameter for Amount {
+    fn shape() -> Shape {
+        Shape::AnyOf(vec![Packets::shape(), Bytes::shape()])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        let amount = Packets::parse(value, path)
+            .map(|p| Amount::Packets(p.0))
+            .or_else(|_| Bytes::parse(value, path).map(|b| Amount::Bytes(b.0)));
+        amount.map_err(|_| {
+            ParamError::new(path, format!("{value} stands where \"50 packets\" or a size like \"64 KiB\" is needed"))
+        })
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(match self {
+            Amount::Packets(n) => Value::text(Packets(*n)),
+            Amount::Bytes(n) => Value::text(Bytes(*n)),
+        })
+    }
+}

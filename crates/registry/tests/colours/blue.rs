@@ -1,0 +1,5 @@
+//! A toy without parameters.
+lasthop_registry::params! {
+    /// Parameters.
+    pub struct Params {}
+}

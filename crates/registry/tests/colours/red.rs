@@ -1,0 +1,8 @@
+//! A toy.
+lasthop_registry::params! {
+    /// Parameters.
+    pub struct Params {
+        /// How dark.
+        pub shade: u32 = 3,
+    }
+}

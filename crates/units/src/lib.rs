@@ -1,0 +1,14 @@
+//! Quantities with their units: time, sizes, rates, powers, distances, probabilities.
+//!
+//! Every quantity is a type of its own, so that adding two powers in dBm or passing bytes
+//! for microseconds does not compile. Text is read as `tc` and the field write it
+//! (`"50 ms"`, `"11 Mbit/s"`, `"64 KiB"`); a bare number where a unit is needed is an error
+//! that names the units.
+
+mod parse;
+mod quantity;
+mod time;
+
+pub use parse::UnitError;
+pub use quantity::{Bytes, DataRate, Db, Dbm, Metres, Milliwatts, Packets, Probability};
+pub use time::{Duration, Time};

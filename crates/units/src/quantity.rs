@@ -1,0 +1,162 @@
+//! Sizes, rates, powers, distances and probabilities.
+
+use core::fmt;
+use core::ops::{Add, Sub};
+
+use crate::Duration;
+
+/// A size in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+/// A count of packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Packets(pub u64);
+
+/// A rate in bits per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DataRate(u64);
+
+/// A power relative to one milliwatt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Dbm(pub f64);
+
+/// A ratio of powers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Db(pub f64);
+
+/// A power on the linear scale, so that interference can be added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Milliwatts(pub f64);
+
+/// A distance in metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Metres(pub f64);
+
+/// A probability between 0 and 1, both included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Probability(f64);
+
+impl DataRate {
+    /// From bits per second.
+    pub const fn from_bps(bps: u64) -> Self {
+        DataRate(bps)
+    }
+    /// From units of 100 kbit/s, the grain of the 802.11 tables (55 is 5.5 Mbit/s).
+    pub const fn from_100kbps(rate: u64) -> Self {
+        DataRate(rate * 100_000)
+    }
+    /// In bits per second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+    /// In Mbit/s.
+    pub fn as_mbps_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+    /// Time to send `bits`, rounded up to the nanosecond.
+    pub const fn time_for_bits(self, bits: u64) -> Duration {
+        Duration::from_nanos(((bits as u128 * 1_000_000_000).div_ceil(self.0 as u128)) as u64)
+    }
+    /// Time to send `size`, rounded up to the nanosecond.
+    pub const fn time_for(self, size: Bytes) -> Duration {
+        self.time_for_bits(size.0 * 8)
+    }
+}
+
+impl Probability {
+    /// Never.
+    pub const ZERO: Probability = Probability(0.0);
+    /// Always.
+    pub const ONE: Probability = Probability(1.0);
+
+    /// `None` outside 0..=1 or for NaN.
+    pub fn new(p: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&p).then_some(Probability(p))
+    }
+    /// As a number between 0 and 1.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Dbm {
+    /// On the linear scale: `10^(dBm/10)` milliwatts.
+    pub fn to_milliwatts(self, pow10: impl Fn(f64) -> f64) -> Milliwatts {
+        Milliwatts(pow10(self.0 / 10.0))
+    }
+}
+
+impl Sub<Db> for Dbm {
+    type Output = Dbm;
+    fn sub(self, loss: Db) -> Dbm {
+        Dbm(self.0 - loss.0)
+    }
+}
+impl Add<Db> for Dbm {
+    type Output = Dbm;
+    fn add(self, gain: Db) -> Dbm {
+        Dbm(self.0 + gain.0)
+    }
+}
+impl Sub for Dbm {
+    type Output = Db;
+    fn sub(self, other: Dbm) -> Db {
+        Db(self.0 - other.0)
+    }
+}
+impl Add for Db {
+    type Output = Db;
+    fn add(self, other: Db) -> Db {
+        Db(self.0 + other.0)
+    }
+}
+impl Add for Milliwatts {
+    type Output = Milliwatts;
+    fn add(self, other: Milliwatts) -> Milliwatts {
+        Milliwatts(self.0 + other.0)
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} B", self.0)
+    }
+}
+impl fmt::Display for Packets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} packets", self.0)
+    }
+}
+impl fmt::Display for DataRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bps if bps >= 1_000_000_000 && bps.is_multiple_of(100_000_000) => {
+                write!(f, "{} Gbit/s", bps as f64 / 1e9)
+            }
+            bps if bps >= 1_000_000 => write!(f, "{} Mbit/s", bps as f64 / 1e6),
+            bps if bps >= 1_000 => write!(f, "{} kbit/s", bps as f64 / 1e3),
+            bps => write!(f, "{bps} bit/s"),
+        }
+    }
+}
+impl fmt::Display for Dbm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} dBm", self.0)
+    }
+}
+impl fmt::Display for Db {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} dB", self.0)
+    }
+}
+impl fmt::Display for Metres {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} m", self.0)
+    }
+}
+impl fmt::Display for Probability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
