@@ -1,1 +1,12 @@
-//! placeholder
+//! Packets, the queues in which they wait, and the wired link.
+//!
+//! A packet is a few facts that lower layers may read and a body that they may not, so the same
+//! queues and links carry simulated segments and real ones.
+
+mod packet;
+pub mod queue_discipline;
+mod wired;
+
+pub use packet::{Packet, PacketMeta};
+pub use queue_discipline::{Drop, QueueDiscipline, QueueDisciplineKind};
+pub use wired::{WiredEvent, WiredLink};

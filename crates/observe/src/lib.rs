@@ -1,1 +1,28 @@
-//! placeholder
+//! What happened, as typed records, and the metrics that add them up.
+//!
+//! A simulation, a real stack and a capture emit the same [`Record`]s, so that each metric is
+//! written once. A run whose observer is `()` compiles to nothing here.
+
+mod collector;
+mod histogram;
+pub mod metric;
+mod record;
+mod report;
+
+pub use collector::Collector;
+pub use histogram::Histogram;
+pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};
+pub use report::{Layout, Report, Row, Scope, Series, SeriesBlock};
+
+use lasthop_units::Time;
+
+/// Somebody who is told what happens.
+pub trait Observer {
+    /// `record` happened at `at`.
+    fn observe(&mut self, at: Time, record: Record);
+}
+
+/// Nobody watches.
+impl Observer for () {
+    fn observe(&mut self, _: Time, _: Record) {}
+}

@@ -268,6 +268,8 @@ impl<T: Parameter> Parameter for Switch<T> {
 /// A limit in packets or in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
+    /// no limit
+    Unlimited,
     /// counted in packets, whatever their size
     Packets(u64),
     /// counted in bytes
@@ -276,18 +278,25 @@ pub enum Amount {
 
 impl Parameter for Amount {
     fn shape() -> Shape {
-        Shape::AnyOf(vec![Packets::shape(), Bytes::shape()])
+        Shape::AnyOf(vec![Shape::Words(vec!["unlimited".into()]), Packets::shape(), Bytes::shape()])
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        if matches!(value, Value::Text(word) if word == "unlimited") {
+            return Ok(Amount::Unlimited);
+        }
         let amount = Packets::parse(value, path)
             .map(|p| Amount::Packets(p.0))
             .or_else(|_| Bytes::parse(value, path).map(|b| Amount::Bytes(b.0)));
         amount.map_err(|_| {
-            ParamError::new(path, format!("{value} stands where \"50 packets\" or a size like \"64 KiB\" is needed"))
+            ParamError::new(
+                path,
+                format!("{value} stands where \"50 packets\", a size like \"64 KiB\" or \"unlimited\" is needed"),
+            )
         })
     }
     fn to_value(&self) -> Option<Value> {
         Some(match self {
+            Amount::Unlimited => Value::text("unlimited"),
             Amount::Packets(n) => Value::text(Packets(*n)),
             Amount::Bytes(n) => Value::text(Bytes(*n)),
         })

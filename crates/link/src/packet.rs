@@ -1,0 +1,30 @@
+//! A packet: facts and body.
+
+use lasthop_observe::{FlowId, NodeId};
+use lasthop_units::Time;
+
+/// What lower layers may know of a packet: what an access point may legally see of a header.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketMeta {
+    /// size of the IP packet in bytes
+    pub bytes: u32,
+    /// the flow it belongs to, as a classifier would tell from addresses and ports
+    pub flow: FlowId,
+    /// the station at the wireless end
+    pub station: NodeId,
+    /// true from the station towards the server
+    pub up: bool,
+    /// a TCP segment without data, SYN, FIN or RST
+    pub pure_ack: bool,
+    /// when it entered the queue it waits in
+    pub enqueued_at: Time,
+}
+
+/// A packet with a body that nobody below looks into.
+#[derive(Clone, Debug)]
+pub struct Packet<B> {
+    /// the facts
+    pub meta: PacketMeta,
+    /// the rest
+    pub body: B,
+}

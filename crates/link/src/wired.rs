@@ -1,0 +1,160 @@
+//! One direction of a wired link: a queue, a transmitter with a rate, a constant delay.
+//!
+//! Two events a packet at most: the end of a transmission only while others wait, and the arrival.
+
+use std::collections::VecDeque;
+
+use lasthop_units::{Bytes, DataRate, Duration, Time};
+
+use crate::{Drop, Packet, QueueDiscipline};
+
+/// What a wired link asks to be told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WiredEvent {
+    /// the transmitter is free for the next packet that waits
+    TransmitterFree,
+    /// the oldest packet on the way arrives
+    Arrival,
+}
+
+/// One direction of a wired link.
+pub struct WiredLink<B> {
+    rate: DataRate,
+    delay: Duration,
+    queue: Box<dyn QueueDiscipline<B>>,
+    on_the_way: VecDeque<(Time, Packet<B>)>,
+    busy_until: Time,
+    waiting_for_transmitter: bool,
+}
+
+impl<B> WiredLink<B> {
+    /// An idle link.
+    pub fn new(rate: DataRate, delay: Duration, queue: Box<dyn QueueDiscipline<B>>) -> Self {
+        WiredLink {
+            rate,
+            delay,
+            queue,
+            on_the_way: VecDeque::new(),
+            busy_until: Time::ZERO,
+            waiting_for_transmitter: false,
+        }
+    }
+
+    /// Whether a packet handed over now would go out at once.
+    pub fn is_free(&self, now: Time) -> bool {
+        self.busy_until <= now && self.queue.packets() == 0
+    }
+
+    /// When the transmitter has sent what it is sending.
+    pub fn free_at(&self) -> Time {
+        self.busy_until
+    }
+
+    /// Takes a packet; `schedule` is asked for events, drops are appended to `dropped`.
+    pub fn send(
+        &mut self,
+        now: Time,
+        packet: Packet<B>,
+        dropped: &mut Vec<Drop<B>>,
+        schedule: &mut impl FnMut(Time, WiredEvent),
+    ) {
+        if self.is_free(now) {
+            self.transmit(now, packet, schedule);
+            return;
+        }
+        self.queue.enqueue(now, packet, dropped);
+        if !self.waiting_for_transmitter && self.queue.packets() > 0 {
+            self.waiting_for_transmitter = true;
+            schedule(self.busy_until, WiredEvent::TransmitterFree);
+        }
+    }
+
+    fn transmit(&mut self, now: Time, packet: Packet<B>, schedule: &mut impl FnMut(Time, WiredEvent)) {
+        self.busy_until = now + self.rate.time_for(Bytes(u64::from(packet.meta.bytes)));
+        let arrival = self.busy_until + self.delay;
+        if self.on_the_way.is_empty() {
+            schedule(arrival, WiredEvent::Arrival);
+        }
+        self.on_the_way.push_back((arrival, packet));
+    }
+
+    /// Handles an event that this link asked for; returns the packet that arrives, if one does.
+    pub fn handle(
+        &mut self,
+        now: Time,
+        event: WiredEvent,
+        dropped: &mut Vec<Drop<B>>,
+        schedule: &mut impl FnMut(Time, WiredEvent),
+    ) -> Option<Packet<B>> {
+        match event {
+            WiredEvent::TransmitterFree => {
+                self.waiting_for_transmitter = false;
+                if let Some(packet) = self.queue.dequeue(now, dropped) {
+                    self.transmit(now, packet, schedule);
+                }
+                if self.queue.packets() > 0 {
+                    self.waiting_for_transmitter = true;
+                    schedule(self.busy_until, WiredEvent::TransmitterFree);
+                }
+                None
+            }
+            WiredEvent::Arrival => {
+                let (_, packet) = self.on_the_way.pop_front()?;
+                if let Some((next, _)) = self.on_the_way.front() {
+                    schedule(*next, WiredEvent::Arrival);
+                }
+                Some(packet)
+            }
+        }
+    }
+
+    /// Packets that wait or are on the way.
+    pub fn held(&self) -> u64 {
+        u64::from(self.queue.packets()) + self.on_the_way.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PacketMeta, QueueDisciplineKind, queue_discipline::fifo};
+    use lasthop_engine::Scheduler;
+    use lasthop_observe::{FlowId, NodeId};
+    use lasthop_registry::Amount;
+
+    fn packet(bytes: u32, body: u32) -> Packet<u32> {
+        let meta =
+            PacketMeta { bytes, flow: FlowId(0), station: NodeId(1), up: true, pure_ack: false, enqueued_at: Time::ZERO };
+        Packet { meta, body }
+    }
+
+    /// Sends `count` packets of 1250 B at once over 10 Mbit/s (1 ms each) and 5 ms; arrival times in ms.
+    fn arrivals(count: u32, limit: Amount) -> (Vec<f64>, usize) {
+        let queue = QueueDisciplineKind::Fifo(fifo::Params { limit }).build();
+        let mut link = WiredLink::new(DataRate::from_bps(10_000_000), Duration::from_millis(5), queue);
+        let mut events = Scheduler::new();
+        let mut dropped = Vec::new();
+        for body in 0..count {
+            link.send(Time::ZERO, packet(1250, body), &mut dropped, &mut |at, e| events.at(at, e));
+        }
+        let mut times = Vec::new();
+        while let Some((now, event)) = events.next_before(Time::NEVER) {
+            if link.handle(now, event, &mut dropped, &mut |at, e| events.at(at, e)).is_some() {
+                times.push(now.as_secs_f64() * 1e3);
+            }
+        }
+        assert_eq!(link.held(), 0);
+        (times, dropped.len())
+    }
+
+    #[test]
+    fn packets_arrive_one_transmission_time_apart_after_the_delay() {
+        assert_eq!(arrivals(3, Amount::Unlimited), (vec![6.0, 7.0, 8.0], 0));
+    }
+
+    #[test]
+    fn what_does_not_fit_into_the_queue_is_dropped() {
+        // One is being sent, two wait.
+        assert_eq!(arrivals(5, Amount::Packets(2)), (vec![6.0, 7.0, 8.0], 2));
+    }
+}

@@ -1,0 +1,62 @@
+//! All metrics of a run together.
+
+use lasthop_units::{Duration, Time};
+
+use crate::metric::{Metric, Metrics};
+use crate::{Layout, Observer, Record, Report, Series};
+
+/// Feeds every metric, starts them anew after the warm-up and takes the time series.
+pub struct Collector {
+    layout: Layout,
+    metrics: Metrics,
+    started: Time,
+    sampled: Time,
+    series: Option<Series>,
+}
+
+impl Collector {
+    /// Metrics for `layout`; `series` says whether time series are kept.
+    pub fn new(layout: Layout, series: bool) -> Self {
+        let metrics = Metrics::new(&layout);
+        Collector { layout, metrics, started: Time::ZERO, sampled: Time::ZERO, series: series.then(Series::default) }
+    }
+
+    /// The warm-up is over: summaries begin here.
+    pub fn start(&mut self, now: Time) {
+        self.started = now;
+        self.metrics.start(now);
+    }
+
+    /// Takes one sample of every time series, covering the time since the last one.
+    pub fn sample(&mut self, now: Time) {
+        let interval = now.since(self.sampled);
+        self.sampled = now;
+        if let Some(series) = &mut self.series {
+            self.metrics.sample(now, interval, series);
+        }
+    }
+
+    /// The summary from the end of the warm-up to `now`.
+    pub fn report(&mut self, now: Time) -> Report {
+        let mut report = Report::new(&self.layout);
+        self.metrics.report(now, now.since(self.started), &mut report);
+        report
+    }
+
+    /// The time series taken so far.
+    pub fn into_series(self) -> Series {
+        self.series.unwrap_or_default()
+    }
+
+    /// How long summaries have covered at `now`.
+    pub fn covered(&self, now: Time) -> Duration {
+        now.since(self.started)
+    }
+}
+
+impl Observer for Collector {
+    #[inline]
+    fn observe(&mut self, at: Time, record: Record) {
+        self.metrics.observe(at, &record);
+    }
+}

@@ -1,0 +1,103 @@
+//! Quantiles of durations in little memory.
+
+use lasthop_units::Duration;
+
+/// Buckets per factor of two: a relative error of at most 1/32.
+const STEPS: u64 = 16;
+/// The first bucket ends here, in nanoseconds.
+const UNIT_NS: u64 = 1 << 10;
+
+/// Counts durations in buckets of constant relative width.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram {
+    counts: Vec<u32>,
+    total: u64,
+    sum_ns: u128,
+}
+
+fn bucket(ns: u64) -> usize {
+    let units = ns / UNIT_NS;
+    if units < STEPS {
+        return units as usize;
+    }
+    let octave = u64::from(units.ilog2() - STEPS.ilog2());
+    ((octave + 1) * STEPS + (units >> octave) - STEPS) as usize
+}
+
+/// Lower edge of a bucket in nanoseconds.
+fn edge(bucket: usize) -> u64 {
+    let bucket = bucket as u64;
+    if bucket < STEPS {
+        return bucket * UNIT_NS;
+    }
+    let octave = bucket / STEPS - 1;
+    ((bucket % STEPS + STEPS) << octave) * UNIT_NS
+}
+
+impl Histogram {
+    /// Counts one.
+    pub fn add(&mut self, duration: Duration) {
+        let index = bucket(duration.as_nanos());
+        if self.counts.len() <= index {
+            self.counts.resize(index + 1, 0);
+        }
+        self.counts[index] += 1;
+        self.total += 1;
+        self.sum_ns += u128::from(duration.as_nanos());
+    }
+
+    /// How many were counted.
+    pub fn count(&self) -> u64 {
+        self.total
+    }
+
+    /// The mean, exact; `None` if nothing was counted.
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.total > 0).then(|| self.sum_ns as f64 / self.total as f64 / 1e9)
+    }
+
+    /// The `q`-quantile in seconds, interpolated within its bucket; `None` if nothing was counted.
+    pub fn quantile_s(&self, q: f64) -> Option<f64> {
+        if self.total == 0 {
+            return None;
+        }
+        let target = q * self.total as f64;
+        let mut below = 0.0;
+        for (index, &count) in self.counts.iter().enumerate() {
+            let count = f64::from(count);
+            if count > 0.0 && below + count >= target {
+                let (low, high) = (edge(index) as f64, edge(index + 1) as f64);
+                return Some((low + (high - low) * ((target - below) / count).clamp(0.0, 1.0)) / 1e9);
+            }
+            below += count;
+        }
+        Some(edge(self.counts.len()) as f64 / 1e9)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_contiguous_and_hold_their_edges() {
+        for b in 0..400 {
+            assert_eq!(bucket(edge(b)), b);
+            assert_eq!(bucket(edge(b + 1) - 1), b);
+        }
+    }
+
+    #[test]
+    fn quantiles_are_within_the_width_of_a_bucket() {
+        let mut histogram = Histogram::default();
+        for us in 1..=10_000 {
+            histogram.add(Duration::from_micros(us));
+        }
+        for (q, expected) in [(0.5, 0.005), (0.95, 0.0095), (0.01, 0.0001)] {
+            let got = histogram.quantile_s(q).unwrap();
+            assert!((got / expected - 1.0).abs() < 0.02, "{q}: {got}");
+        }
+        assert_eq!(histogram.mean_s(), Some(0.005_000_5));
+        assert_eq!(Histogram::default().quantile_s(0.5), None);
+    }
+}

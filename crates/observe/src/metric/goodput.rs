@@ -1,0 +1,108 @@
+//! Goodput: bytes delivered in order to the application, once, over the time covered.
+//!
+//! Also what follows from it: completion of sized transfers, the longest silence of a flow, and
+//! Jain's index of fairness [Jain, Chiu, Hawe 1984] over the flows of a direction.
+
+use lasthop_units::{Duration, Time};
+
+use crate::metric::Metric;
+use crate::{Layout, Record, Report, Scope, Series};
+
+#[derive(Clone, Debug, Default)]
+struct Flow {
+    up: bool,
+    bytes: u64,
+    interval_bytes: u64,
+    last_delivery: Time,
+    silence: Duration,
+    completed: Option<(u32, Duration)>,
+}
+
+/// See the module.
+pub struct Goodput {
+    flows: Vec<Flow>,
+}
+
+/// Jain's index `(Σx)² / (n Σx²)`; none for no flows or all-zero rates.
+fn jain(rates: impl Iterator<Item = f64> + Clone) -> Option<f64> {
+    let n = rates.clone().count() as f64;
+    let squares: f64 = rates.clone().map(|x| x * x).sum();
+    let sum: f64 = rates.sum();
+    (squares > 0.0).then(|| sum * sum / (n * squares))
+}
+
+impl Metric for Goodput {
+    fn new(layout: &Layout) -> Self {
+        Goodput { flows: layout.flows.iter().map(|&(_, up)| Flow { up, ..Flow::default() }).collect() }
+    }
+
+    #[inline]
+    fn observe(&mut self, at: Time, record: &Record) {
+        match *record {
+            Record::Delivered { flow, bytes } => {
+                let flow = &mut self.flows[flow.index()];
+                flow.bytes += bytes;
+                flow.interval_bytes += bytes;
+                flow.silence = flow.silence.max(at.since(flow.last_delivery));
+                flow.last_delivery = at;
+            }
+            Record::Completed { flow, took } => {
+                let (count, sum) = self.flows[flow.index()].completed.unwrap_or_default();
+                self.flows[flow.index()].completed = Some((count + 1, sum + took));
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, now: Time) {
+        for flow in &mut self.flows {
+            *flow = Flow {
+                up: flow.up,
+                interval_bytes: flow.interval_bytes,
+                last_delivery: now,
+                completed: flow.completed,
+                ..Flow::default()
+            };
+        }
+    }
+
+    fn sample(&mut self, _: Time, interval: Duration, series: &mut Series) {
+        let rate = |f: &Flow| f.interval_bytes as f64 * 8.0 / interval.as_secs_f64();
+        series.push("goodput_bps", Scope::Flow, self.flows.iter().enumerate().map(|(i, f)| (i as u32, rate(f))));
+        for flow in &mut self.flows {
+            flow.interval_bytes = 0;
+        }
+    }
+
+    fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
+        let rate = |f: &Flow| f.bytes as f64 * 8.0 / covered.as_secs_f64();
+        for (flow, row) in self.flows.iter().zip(&mut report.flows) {
+            row.put("goodput_bps", rate(flow));
+            row.put("bytes_delivered", flow.bytes as f64);
+            row.put("completion_time_s", flow.completed.map(|(n, sum)| sum.as_secs_f64() / f64::from(n)));
+            row.put("transfers_completed", flow.completed.map(|(n, _)| f64::from(n)));
+            row.put("starved_s", flow.silence.max(now.since(flow.last_delivery)).as_secs_f64());
+        }
+        let of = |up: bool| self.flows.iter().filter(move |f| f.up == up).map(rate);
+        let all = || self.flows.iter().map(rate);
+        report.totals.put("goodput_bps", all().sum::<f64>());
+        report.totals.put("goodput_up_bps", of(true).sum::<f64>());
+        report.totals.put("goodput_down_bps", of(false).sum::<f64>());
+        report.totals.put("jain_index", jain(all()));
+        report.totals.put("jain_index_up", jain(of(true)));
+        report.totals.put("jain_index_down", jain(of(false)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_shares_are_fair_and_one_taking_all_is_one_nth() {
+        assert_eq!(jain([3.0, 3.0, 3.0].into_iter()), Some(1.0));
+        assert_eq!(jain([5.0, 0.0, 0.0, 0.0].into_iter()), Some(0.25));
+        assert_eq!(jain([0.0; 3].into_iter()), None);
+        assert_eq!(jain(std::iter::empty()), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! Metrics, one file each.
+//!
+//! To add one: a file with a type that implements [`Metric`], and a row in `metrics!` below.
+
+use lasthop_units::{Duration, Time};
+
+use crate::{Layout, Record, Report, Series};
+
+/// A quantity computed from records.
+pub trait Metric {
+    /// A metric for everything in `layout`.
+    fn new(layout: &Layout) -> Self;
+    /// Takes in what happened.
+    fn observe(&mut self, at: Time, record: &Record);
+    /// The warm-up is over: forget the past, keep the state (a queue is as full as it is).
+    fn start(&mut self, now: Time);
+    /// Adds one point to the time series, covering `interval` up to `now`.
+    fn sample(&mut self, _now: Time, _interval: Duration, _series: &mut Series) {}
+    /// Writes the summary over `covered` up to `now`.
+    fn report(&mut self, now: Time, covered: Duration, report: &mut Report);
+}
+
+macro_rules! metrics {
+    ($( $(#[$doc:meta])* $module:ident => $name:ident ),* $(,)?) => {
+        $( $(#[$doc])* pub mod $module; )*
+
+        /// Every metric.
+        pub struct Metrics {
+            $( $module: $module::$name, )*
+        }
+
+        impl Metric for Metrics {
+            fn new(layout: &Layout) -> Self {
+                Metrics { $( $module: $module::$name::new(layout), )* }
+            }
+            #[inline]
+            fn observe(&mut self, at: Time, record: &Record) {
+                $( self.$module.observe(at, record); )*
+            }
+            fn start(&mut self, now: Time) {
+                $( self.$module.start(now); )*
+            }
+            fn sample(&mut self, now: Time, interval: Duration, series: &mut Series) {
+                $( self.$module.sample(now, interval, series); )*
+            }
+            fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
+                $( self.$module.report(now, covered, report); )*
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Goodput, completion, starvation and fairness of flows.
+    goodput => Goodput,
+    /// Congestion window and flight size.
+    window => Window,
+    /// Round-trip times.
+    rtt => Rtt,
+    /// Segments, retransmissions and timeouts.
+    segments => Segments,
+    /// Occupancy of interface queues.
+    queue => Queue,
+    /// Drops by reason.
+    drops => Drops,
+    /// Attempts, retries, rates and delays of frames.
+    frames => Frames,
+    /// Airtime by node and link.
+    airtime => Airtime,
+    /// How the channel is used.
+    medium => Medium,
+}
+
+/// The integral of a value that changes in steps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Integral {
+    value: f64,
+    since: Time,
+    sum: f64,
+    max: f64,
+}
+
+impl Integral {
+    /// The value is `value` from `at` on.
+    pub(crate) fn set(&mut self, at: Time, value: f64) {
+        self.sum += self.value * at.since(self.since).as_secs_f64();
+        self.since = at;
+        self.value = value;
+        self.max = self.max.max(value);
+    }
+    /// The current value.
+    pub(crate) fn value(&self) -> f64 {
+        self.value
+    }
+    /// The greatest value since the start.
+    pub(crate) fn max(&self) -> f64 {
+        self.max
+    }
+    /// Forgets the past, keeps the value.
+    pub(crate) fn start(&mut self, now: Time) {
+        *self = Integral { value: self.value, since: now, sum: 0.0, max: self.value };
+    }
+    /// The mean over `covered` up to `now`.
+    pub(crate) fn mean(&mut self, now: Time, covered: Duration) -> f64 {
+        self.set(now, self.value);
+        self.sum / covered.as_secs_f64()
+    }
+}

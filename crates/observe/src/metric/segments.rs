@@ -1,0 +1,53 @@
+//! Segments sent, retransmissions, timeouts.
+
+use lasthop_units::{Duration, Time};
+
+use crate::metric::Metric;
+use crate::{Layout, Record, Report, Transport};
+
+#[derive(Clone, Debug, Default)]
+struct Flow {
+    tcp: bool,
+    sent: u64,
+    retransmitted: u64,
+    timeouts: u64,
+}
+
+/// See the module.
+pub struct Segments {
+    flows: Vec<Flow>,
+}
+
+impl Metric for Segments {
+    fn new(layout: &Layout) -> Self {
+        let flows = layout.flows.iter().map(|&(t, _)| Flow { tcp: t == Transport::Tcp, ..Flow::default() });
+        Segments { flows: flows.collect() }
+    }
+
+    #[inline]
+    fn observe(&mut self, _: Time, record: &Record) {
+        match *record {
+            Record::SegmentSent { flow, retransmission } => {
+                let flow = &mut self.flows[flow.index()];
+                flow.sent += 1;
+                flow.retransmitted += u64::from(retransmission);
+            }
+            Record::Timeout { flow } => self.flows[flow.index()].timeouts += 1,
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, _: Time) {
+        self.flows.iter_mut().for_each(|f| *f = Flow { tcp: f.tcp, ..Flow::default() });
+    }
+
+    fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
+        for (flow, row) in self.flows.iter().zip(&mut report.flows) {
+            row.put("segments_sent", flow.sent as f64);
+            row.put("segments_retransmitted", flow.tcp.then_some(flow.retransmitted as f64));
+            row.put("timeouts", flow.tcp.then_some(flow.timeouts as f64));
+            // No sender counts lost ACKs yet.
+            row.put("ack_losses_detected", None);
+        }
+    }
+}

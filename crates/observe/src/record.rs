@@ -1,0 +1,186 @@
+//! The vocabulary of events.
+
+use lasthop_units::{DataRate, Duration};
+
+macro_rules! id {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// As an index into an array.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+id!(
+    /// A node on the wireless side: the AP is 0, stations follow in the order of the scenario.
+    NodeId
+);
+id!(
+    /// A flow, in the order of the scenario.
+    FlowId
+);
+id!(
+    /// A directed wireless link. Link `2k` leads from the `k`-th station to its AP, `2k + 1` back.
+    LinkId
+);
+
+/// What carries a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// reliable
+    Tcp,
+    /// not
+    Udp,
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// no room in the queue
+    QueueFull,
+    /// the MAC gave up after the last retransmission
+    RetryLimit,
+}
+
+/// Where a packet waited when it was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLayer {
+    /// the interface queue of a wireless node
+    Interface,
+    /// already handed to the MAC
+    Mac,
+    /// the wired link, towards the server
+    WiredUp,
+    /// the wired link, towards the AP
+    WiredDown,
+}
+
+/// How an attempt to send a data frame ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// acknowledged
+    Success,
+    /// lost because another transmission overlapped it or its response
+    Collision,
+    /// lost to noise, to a frame error or below the sensitivity
+    Noise,
+}
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Record {
+    /// The application got `bytes` more bytes, in order.
+    Delivered {
+        /// whose
+        flow: FlowId,
+        /// payload bytes
+        bytes: u64,
+    },
+    /// The sender of a flow emitted a segment or datagram with data.
+    SegmentSent {
+        /// whose
+        flow: FlowId,
+        /// true if some of it had been sent before
+        retransmission: bool,
+    },
+    /// The sender's window changed.
+    Window {
+        /// whose
+        flow: FlowId,
+        /// congestion window in segments
+        cwnd: f64,
+        /// slow-start threshold in segments; infinite at first
+        ssthresh: f64,
+        /// bytes in flight
+        flight_bytes: u64,
+    },
+    /// The sender took an RTT sample.
+    Rtt {
+        /// whose
+        flow: FlowId,
+        /// the sample
+        sample: Duration,
+        /// the RTT that the controller works with, where it has one of its own
+        controller: Option<Duration>,
+    },
+    /// The retransmission timer of a flow expired.
+    Timeout {
+        /// whose
+        flow: FlowId,
+    },
+    /// A sized transfer was delivered and acknowledged in full.
+    Completed {
+        /// whose
+        flow: FlowId,
+        /// from its start
+        took: Duration,
+    },
+    /// The interface queue of a node holds this much now.
+    Queue {
+        /// whose
+        node: NodeId,
+        /// all packets
+        packets: u32,
+        /// of these, pure TCP ACKs
+        tcp_acks: u32,
+    },
+    /// A packet was dropped.
+    Dropped {
+        /// by whom; the AP for the wired link
+        node: NodeId,
+        /// whose
+        flow: FlowId,
+        /// where it waited
+        layer: QueueLayer,
+        /// why
+        reason: DropReason,
+        /// whether it was a pure TCP ACK
+        tcp_ack: bool,
+    },
+    /// A data frame was sent, or the RTS that precedes it, and this came of it.
+    Attempt {
+        /// on which link
+        link: LinkId,
+        /// by whom
+        node: NodeId,
+        /// PHY rate of the data frame
+        rate: DataRate,
+        /// with how many MPDUs
+        mpdus: u32,
+        /// whether the frame had been tried before
+        retry: bool,
+        /// what came of it
+        outcome: Outcome,
+    },
+    /// An MSDU arrived at the other end of a link for the first time.
+    FrameDelivered {
+        /// on which link
+        link: LinkId,
+        /// from the head of the sender's queue to the end of the data frame
+        delay: Duration,
+    },
+    /// A node's transmitter was on for this long.
+    Airtime {
+        /// whose
+        node: NodeId,
+        /// for a frame on which link, where it concerns one
+        link: Option<LinkId>,
+        /// PPDU duration
+        duration: Duration,
+    },
+    /// So many PPDUs are on the air now.
+    OnAir {
+        /// how many
+        count: u32,
+    },
+    /// So many nodes have a data frame to send now.
+    Contenders {
+        /// how many
+        count: u32,
+    },
+}

@@ -1,0 +1,105 @@
+//! Where metrics put their values.
+
+use crate::{LinkId, Transport};
+
+/// What there is to measure.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// the transport and the direction (true: up) of each flow
+    pub flows: Vec<(Transport, bool)>,
+    /// number of nodes, the AP included
+    pub nodes: usize,
+    /// number of directed links
+    pub links: usize,
+}
+
+/// A named list of values; `None` where a value does not exist, e.g. the RTT of a flow that sent nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Row(pub Vec<(&'static str, Option<f64>)>);
+
+impl Row {
+    /// Adds a value.
+    pub fn put(&mut self, name: &'static str, value: impl Into<Option<f64>>) {
+        self.0.push((name, value.into().filter(|v| v.is_finite())));
+    }
+    /// The value called `name`.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.0.iter().find(|(n, _)| *n == name).and_then(|(_, v)| *v)
+    }
+}
+
+/// The summary of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// by flow
+    pub flows: Vec<Row>,
+    /// over all flows
+    pub totals: Row,
+    /// by node
+    pub nodes: Vec<Row>,
+    /// by link
+    pub links: Vec<Row>,
+    /// of the channel
+    pub medium: Row,
+}
+
+impl Report {
+    /// Empty rows for everything in `layout`.
+    pub fn new(layout: &Layout) -> Self {
+        Report {
+            flows: vec![Row::default(); layout.flows.len()],
+            totals: Row::default(),
+            nodes: vec![Row::default(); layout.nodes],
+            links: vec![Row::default(); layout.links],
+            medium: Row::default(),
+        }
+    }
+    /// The row of `link`.
+    pub fn link(&mut self, link: LinkId) -> &mut Row {
+        &mut self.links[link.index()]
+    }
+}
+
+/// What kind of thing a series belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// flows
+    Flow,
+    /// nodes
+    Node,
+    /// links
+    Link,
+}
+
+/// One metric over time for all entities of a scope that have it.
+#[derive(Clone, Debug)]
+pub struct SeriesBlock {
+    /// e.g. "goodput_bps"
+    pub metric: &'static str,
+    /// what the entities are
+    pub scope: Scope,
+    /// the indices of the entities
+    pub entities: Vec<u32>,
+    /// row-major: times x entities; NaN where there is no value
+    pub values: Vec<f64>,
+}
+
+/// All series of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// in the order of their first sample
+    pub blocks: Vec<SeriesBlock>,
+}
+
+impl Series {
+    /// Appends one row of values to the block of `metric`; the entities are those of the first row.
+    pub fn push(&mut self, metric: &'static str, scope: Scope, values: impl Iterator<Item = (u32, f64)>) {
+        match self.blocks.iter_mut().find(|b| b.metric == metric && b.scope == scope) {
+            Some(block) => block.values.extend(values.map(|(_, v)| v)),
+            None => {
+                let (entities, values) = values.unzip();
+                self.blocks.push(SeriesBlock { metric, scope, entities, values });
+            }
+        }
+    }
+}
