@@ -1,1 +1,218 @@
-//! placeholder
+//! `lasthop._core`: the engine as Python sees it. Converts, nothing else: text, numbers and JSON go in and out,
+//! and whatever takes long lets other Python threads run meanwhile.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lasthop_scenario as engine;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+create_exception!(
+    lasthop,
+    ScenarioError,
+    PyValueError,
+    "A scenario, a setting or a name that is wrong; the message says where and what to do."
+);
+
+fn scenario_error(error: engine::InputError) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}
+
+/// A scenario with every default filled in and every key checked.
+#[pyclass(frozen, module = "lasthop._core")]
+struct ResolvedScenario(engine::ResolvedScenario);
+
+#[pymethods]
+impl ResolvedScenario {
+    /// The resolved scenario as JSON.
+    fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    /// What a reader of the results should know.
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
+    }
+
+    /// Length of a run in simulated seconds.
+    fn duration_s(&self) -> f64 {
+        self.0.duration_s()
+    }
+
+    /// The `[sweep]` table: paths, each with its values as `--set` reads them.
+    fn sweep(&self) -> Vec<(String, Vec<String>)> {
+        self.0.sweep()
+    }
+}
+
+/// Seeds that run on threads of their own until they are done or cancelled; dropping it cancels it.
+#[pyclass(frozen, module = "lasthop._core")]
+struct Campaign(Mutex<engine::Campaign>);
+
+impl Campaign {
+    fn lock(&self) -> MutexGuard<'_, engine::Campaign> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Campaign {
+    fn drop(&mut self) {
+        self.lock().cancel();
+    }
+}
+
+#[pymethods]
+impl Campaign {
+    /// Starts `seeds` on at most `jobs` threads; without an interval no time series is kept.
+    #[new]
+    #[pyo3(signature = (scenario, seeds, jobs, series_interval_s = None))]
+    fn new(
+        py: Python<'_>,
+        scenario: &ResolvedScenario,
+        seeds: Vec<u64>,
+        jobs: usize,
+        series_interval_s: Option<f64>,
+    ) -> Self {
+        let scenario = scenario.0.clone();
+        let campaign = py.detach(|| engine::Campaign::start(scenario, seeds, jobs, series_interval_s));
+        Campaign(Mutex::new(campaign))
+    }
+
+    /// Fraction done over all seeds, 0 to 1.
+    fn progress(&self) -> f64 {
+        self.lock().progress()
+    }
+
+    /// Asks all threads to stop; seeds that are finished stay.
+    fn cancel(&self) {
+        self.lock().cancel();
+    }
+
+    /// Whether every thread has ended.
+    fn is_done(&self) -> bool {
+        self.lock().is_done()
+    }
+
+    /// The seeds finished since the last call.
+    fn take_finished(&self, py: Python<'_>) -> Vec<RunOutcome> {
+        py.detach(|| self.lock().take_finished().into_iter().map(RunOutcome::from).collect())
+    }
+}
+
+/// One finished seed: `json` and `series`, or the sentence in `error`.
+#[pyclass(frozen, get_all, module = "lasthop._core")]
+struct RunOutcome {
+    seed: u64,
+    json: Option<String>,
+    error: Option<String>,
+    series: Vec<SeriesBlock>,
+}
+
+impl From<engine::RunOutcome> for RunOutcome {
+    fn from(outcome: engine::RunOutcome) -> Self {
+        let seed = outcome.seed;
+        match outcome.result {
+            Ok(run) => RunOutcome {
+                seed,
+                json: Some(run.to_json()),
+                error: None,
+                series: run.series().iter().map(SeriesBlock::from).collect(),
+            },
+            Err(sentence) => RunOutcome {
+                seed,
+                json: None,
+                error: Some(sentence),
+                series: Vec::new(),
+            },
+        }
+    }
+}
+
+/// One metric of several entities over time.
+#[pyclass(frozen, get_all, module = "lasthop._core")]
+#[derive(Clone)]
+struct SeriesBlock {
+    metric: String,
+    entities: Vec<String>,
+    times: usize,
+    start_s: f64,
+    interval_s: f64,
+    values: Values,
+}
+
+impl From<&engine::SeriesBlock> for SeriesBlock {
+    fn from(block: &engine::SeriesBlock) -> Self {
+        SeriesBlock {
+            metric: block.metric.clone(),
+            entities: block.entities.clone(),
+            times: block.times,
+            start_s: block.start_s,
+            interval_s: block.interval_s,
+            values: Values(block.values.iter().flat_map(|value| value.to_ne_bytes()).collect()),
+        }
+    }
+}
+
+/// `times` rows of one native `f64` for each entity; Python sees `bytes`.
+#[derive(Clone)]
+struct Values(Vec<u8>);
+
+impl<'py> IntoPyObject<'py> for Values {
+    type Target = PyBytes;
+    type Output = Bound<'py, PyBytes>;
+    type Error = std::convert::Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Self::Error> {
+        Ok(PyBytes::new(py, &self.0))
+    }
+}
+
+/// Parses and checks a scenario file's `text`, then applies `settings` (`path`, `value`) in order.
+#[pyfunction]
+fn resolve(text: &str, file_name: &str, settings: Vec<(String, String)>) -> PyResult<ResolvedScenario> {
+    engine::resolve(text, file_name, &settings)
+        .map(ResolvedScenario)
+        .map_err(scenario_error)
+}
+
+/// The JSON Schema of a scenario file.
+#[pyfunction]
+fn schema_json() -> String {
+    engine::schema_json()
+}
+
+/// All that can be chosen by name, or one `kind` of it, as JSON.
+#[pyfunction]
+#[pyo3(signature = (kind = None))]
+fn list_json(kind: Option<&str>) -> PyResult<String> {
+    engine::list_json(kind).map_err(scenario_error)
+}
+
+/// What `name` is and its parameters, as JSON.
+#[pyfunction]
+fn show_json(name: &str) -> PyResult<String> {
+    engine::show_json(name).map_err(scenario_error)
+}
+
+/// Closed forms for `scenario`, as JSON.
+#[pyfunction]
+fn theory_json(py: Python<'_>, scenario: &ResolvedScenario) -> PyResult<String> {
+    py.detach(|| engine::theory_json(&scenario.0)).map_err(scenario_error)
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add_class::<ResolvedScenario>()?;
+    module.add_class::<Campaign>()?;
+    module.add_class::<RunOutcome>()?;
+    module.add_class::<SeriesBlock>()?;
+    module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(schema_json, module)?)?;
+    module.add_function(wrap_pyfunction!(list_json, module)?)?;
+    module.add_function(wrap_pyfunction!(show_json, module)?)?;
+    module.add_function(wrap_pyfunction!(theory_json, module)?)
+}

@@ -71,6 +71,18 @@ macro_rules! params {
                 $check
             } )?
         }
+
+        impl $crate::Parameter for $name {
+            fn shape() -> $crate::Shape {
+                $crate::Shape::Table(<$name as $crate::Parameters>::fields())
+            }
+            fn parse(value: &$crate::Value, path: &str) -> Result<Self, $crate::ParamError> {
+                $crate::read_table($name::default(), value, path, &[])
+            }
+            fn to_value(&self) -> Option<$crate::Value> {
+                Some($crate::table_to_value(None, self))
+            }
+        }
     };
 }
 

@@ -1,1 +1,45 @@
-//! placeholder
+//! A TCP endpoint without input and output: it is handed the time and segments, and says what to
+//! send and when to wake it.
+//!
+//! ```text
+//!   write, close                                        delivered_bytes
+//!        │                                                    ▲
+//!   ┌────▼──────────────── Endpoint ────────────────────────┐ │
+//!   │ Sender: scoreboard, recovery, RTO, congestion control │ │
+//!   │ Receiver: reassembly, ACK policy, window              ├─┘
+//!   └────┬───────────────────────────────────────▲──────────┘
+//!   poll_transmit(now)                   handle_segment(now, …)
+//!   poll_timeout()                       handle_timeout(now)
+//! ```
+//!
+//! Models: connection set-up and end, flow control, zero-window probes and reassembly [RFC 9293];
+//! slow start, congestion avoidance and fast retransmit [RFC 5681]; NewReno [RFC 6582] and SACK
+//! [RFC 6675] recovery; limited transmit [RFC 3042]; the retransmission timer [RFC 6298];
+//! timestamps, PAWS and window scaling [RFC 7323]; delayed ACKs [RFC 1122 §4.2.3.2].
+//!
+//! Leaves out, so far: ECN, pacing, PRR, RACK, TLP, F-RTO, undo of spurious retransmissions, DSACK,
+//! ACK skipping, reactions to ACK loss, Nagle's algorithm, urgent data, keep-alives, and giving up
+//! after many timeouts. Payload is counted, not carried.
+
+mod arrival;
+mod config;
+pub mod congestion_control;
+mod counters;
+mod endpoint;
+mod profile;
+mod ranges;
+mod receive;
+mod segment;
+mod send;
+mod sequence;
+mod state;
+mod timer;
+mod transmit;
+
+pub use config::{AckLoss, AckPolicy, Config, DecreaseFrom, Growth, GrowthMode, ReceiveWindow, RtoFormula};
+pub use counters::Counters;
+pub use endpoint::Endpoint;
+pub use profile::Profile;
+pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
+pub use sequence::SeqNumber;
+pub use state::State;

@@ -1,1 +1,16 @@
-//! placeholder
+//! 802.11 above a shared medium, generic over the body of packets.
+//!
+//! [`Medium`] holds the nodes of a channel, their queues and their MAC. It is handed the time and
+//! events it asked for, and says through an [`Environment`] what happens next: events to schedule,
+//! packets that arrived, records for observers. It never looks into a packet's body.
+
+mod channel;
+mod mac;
+mod medium;
+pub mod phy;
+pub mod rate_control;
+
+pub use channel::{Channel, Matrix};
+pub use mac::contention::Countdown;
+pub use mac::node::{Access, NodeConfig, NodeQueue};
+pub use medium::{Environment, Event, Medium, MediumConfig, Protection};

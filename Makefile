@@ -1,0 +1,67 @@
+# The short way in: make demo, make test, make bench. Needs Rust stable, Python 3.11 or later, and make.
+
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+EXTENSION := python/lasthop/_core.abi3.so
+SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+TOOLS := maturin pytest
+PACKAGES := matplotlib numpy pandas pyarrow rich
+PIP := -m pip install --quiet --disable-pip-version-check --constraint python/constraints.txt
+
+# One interpreter for every build, so that cargo and maturin do not undo one another's work.
+export PYO3_PYTHON := $(BIN)/python
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+
+# Give PYTHON=... to choose; otherwise the first on the path that is new enough and can make environments.
+CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
+USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
+
+.PHONY: build demo test unit lint bench wheel clean rust
+.DEFAULT_GOAL := build
+
+build: $(EXTENSION)
+
+demo: build
+	@$(BIN)/python -m lasthop.demo
+
+test: build lint
+	cargo test --workspace --no-fail-fast
+	$(BIN)/python -m pytest
+
+# The Rust tests alone: no formatting, no Python.
+unit: rust $(VENV)/.ready
+	cargo test --workspace
+
+lint: rust $(VENV)/.ready
+	cargo fmt --all --check -- --config max_width=120
+	cargo clippy --workspace --all-targets -- -D warnings
+
+bench: build
+	@$(BIN)/lasthop bench
+
+# Builds the wheel, then tests it where nothing else is installed and no source is on the path.
+wheel: rust $(VENV)/.ready
+	rm -rf dist
+	$(BIN)/maturin build --release --out dist
+	$(BIN)/python -m venv dist/venv
+	dist/venv/bin/python $(PIP) dist/*.whl pytest
+	dist/venv/bin/python -m pytest
+	@rm -rf dist/venv
+	@ls dist/*.whl
+
+clean:
+	rm -rf $(VENV) dist $(EXTENSION)
+
+$(EXTENSION): $(SOURCES) $(VENV)/.ready | rust
+	$(BIN)/maturin develop --release
+	@touch $@
+
+$(VENV)/.ready: pyproject.toml python/constraints.txt
+	@test -n "$(PYTHON)" || { echo "lasthop: needs Python 3.11 or later with its venv module; found none of: $(CANDIDATES)" >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python $(PIP) $(TOOLS) $(PACKAGES)
+	@touch $@
+
+rust:
+	@command -v cargo >/dev/null || { echo "lasthop: needs Rust (cargo is not on the path); see https://rustup.rs" >&2; exit 1; }

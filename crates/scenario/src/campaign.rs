@@ -1,0 +1,109 @@
+//! Many seeds on several threads. A run is one thread and one seed, so results do not depend on how
+//! many there are.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use lasthop_units::Duration;
+
+use crate::run::{Control, run_controlled};
+use crate::{ResolvedScenario, RunResult};
+
+/// A finished seed.
+#[derive(Clone, Debug)]
+pub struct RunOutcome {
+    /// which
+    pub seed: u64,
+    /// what it gave, or a sentence that says why it failed
+    pub result: Result<RunResult, String>,
+}
+
+struct Shared {
+    scenario: ResolvedScenario,
+    seeds: Vec<u64>,
+    interval: Option<Duration>,
+    next: AtomicUsize,
+    controls: Vec<Control>,
+    finished: Mutex<Vec<RunOutcome>>,
+}
+
+/// Seeds that run until they are done or cancelled.
+pub struct Campaign {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Campaign {
+    /// Starts `seeds` on at most `jobs` threads; without an interval no time series are kept.
+    pub fn start(scenario: ResolvedScenario, seeds: Vec<u64>, jobs: usize, series_interval_s: Option<f64>) -> Campaign {
+        let threads = jobs.clamp(1, seeds.len().max(1));
+        let shared = Arc::new(Shared {
+            controls: seeds.iter().map(|_| Control::default()).collect(),
+            scenario,
+            seeds,
+            interval: series_interval_s.map(Duration::from_secs_f64).filter(|i| *i > Duration::ZERO),
+            next: AtomicUsize::new(0),
+            finished: Mutex::new(Vec::new()),
+        });
+        let threads = (0..threads).map(|_| {
+            let shared = Arc::clone(&shared);
+            std::thread::spawn(move || shared.work())
+        });
+        let threads = threads.collect();
+        Campaign { shared, threads }
+    }
+
+    /// The fraction done, from 0 to 1, over all seeds.
+    pub fn progress(&self) -> f64 {
+        let whole = self.shared.scenario.description.duration.as_nanos() as f64;
+        let done = |c: &Control| (c.reached_ns.load(Ordering::Relaxed) as f64 / whole).min(1.0);
+        let sum: f64 = self.shared.controls.iter().map(done).sum();
+        sum / self.shared.controls.len().max(1) as f64
+    }
+
+    /// Asks all threads to stop soon; seeds that are finished stay.
+    pub fn cancel(&self) {
+        self.shared.next.store(self.shared.seeds.len(), Ordering::Relaxed);
+        self.shared.controls.iter().for_each(|c| c.cancelled.store(true, Ordering::Relaxed));
+    }
+
+    /// The seeds finished since the last call.
+    pub fn take_finished(&self) -> Vec<RunOutcome> {
+        std::mem::take(&mut *self.shared.finished())
+    }
+
+    /// Whether every thread has ended.
+    pub fn is_done(&self) -> bool {
+        self.threads.iter().all(JoinHandle::is_finished)
+    }
+}
+
+impl Shared {
+    fn finished(&self) -> MutexGuard<'_, Vec<RunOutcome>> {
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(&seed) = self.seeds.get(index) else { return };
+            let control = &self.controls[index];
+            let run = AssertUnwindSafe(|| run_controlled(&self.scenario, seed, self.interval, control));
+            let result = match catch_unwind(run) {
+                Ok(Ok(Some(result))) => Ok(result),
+                Ok(Ok(None)) => return,
+                Ok(Err(sentence)) => Err(sentence),
+                Err(panic) => Err(sentence_of(panic.as_ref())),
+            };
+            let repeat = |sentence| format!("{sentence}; `lasthop run FILE --seed {seed}` repeats it");
+            self.finished().push(RunOutcome { seed, result: result.map_err(repeat) });
+        }
+    }
+}
+
+fn sentence_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    format!("the simulation stopped: {}", text.unwrap_or("an assertion failed"))
+}

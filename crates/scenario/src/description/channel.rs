@@ -1,0 +1,39 @@
+//! `[channel]`: what lies between antennas.
+
+use lasthop_registry::{Switch, params};
+use lasthop_units::{Db, Dbm};
+use lasthop_wifi::phy::error_model::{self, ErrorModelKind};
+use lasthop_wifi::phy::fading::{self, FadingKind};
+use lasthop_wifi::phy::path_loss::{self, PathLossKind};
+
+params! {
+    /// When a frame survives others that overlap it.
+    pub(crate) struct Capture {
+        /// It is at least this much stronger than all of them together.
+        pub threshold: Db = Db(10.0),
+    }
+}
+
+params! {
+    /// The channel; without it everybody hears everybody and nothing is lost but by collision.
+    pub(crate) struct ChannelSection {
+        /// How signals weaken with distance.
+        pub path_loss: PathLossKind = PathLossKind::None(path_loss::none::Params::default()),
+        /// How they vary round that.
+        pub fading: FadingKind = FadingKind::None(fading::none::Params::default()),
+        /// With what probability a frame that did not collide arrives.
+        pub error_model: ErrorModelKind = ErrorModelKind::None(error_model::none::Params::default()),
+        /// Whether a much stronger frame survives a collision.
+        pub capture: Switch<Capture> = Switch::Off,
+        /// Transmit power of every node; a station group or the AP may override it.
+        pub tx_power: Dbm = Dbm(16.0),
+        /// Noise added by receivers.
+        pub noise_figure: Db = Db(7.0),
+        /// A PPDU is noticed from this power on. [802.11-2020 §17.3.10.6]
+        pub cca_preamble: Dbm = Dbm(-82.0),
+        /// Any signal is noticed from this power on. [802.11-2020 §17.3.10.6]
+        pub cca_energy: Dbm = Dbm(-62.0),
+        /// Pairs that do not hear one another, whatever the geometry; "ap" is the access point.
+        pub hidden: Vec<[String; 2]> = Vec::new(),
+    }
+}

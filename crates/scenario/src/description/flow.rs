@@ -1,0 +1,237 @@
+//! `[tcp]` and `[[flow]]`. A flow may override any key of `[tcp]`.
+
+use lasthop_registry::{Field, ParamError, Parameter, Parameters, Shape, Value, params, read_table, suggestion, words};
+use lasthop_tcp::{Config, Profile};
+use lasthop_units::{Bytes, DataRate, Duration};
+
+use super::Later;
+use crate::traffic::TrafficKind;
+
+words! {
+    /// Which way a flow goes.
+    pub(crate) enum Direction {
+        /// from the station to the server
+        Up = "up",
+        /// from the server to the station
+        Down = "down",
+        /// two flows
+        Both = "both",
+    }
+}
+
+words! {
+    /// What carries a flow.
+    pub(crate) enum TransportWord {
+        /// reliable
+        Tcp = "tcp",
+        /// not
+        Udp = "udp",
+    }
+}
+
+/// A name, a glob or a list of these.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Names(pub Vec<String>);
+
+impl Parameter for Names {
+    fn shape() -> Shape {
+        Shape::AnyOf(vec![Shape::Text, Shape::List(Box::new(Shape::Text))])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        match value {
+            Value::List(_) => Vec::parse(value, path).map(Names),
+            _ => String::parse(value, path).map(|name| Names(vec![name])),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        if let [one] = self.0.as_slice() { one.to_value() } else { self.0.to_value() }
+    }
+}
+
+/// The rate at which an application offers data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum UdpRate {
+    /// there is always something to send
+    Saturated,
+    /// packets of equal size at equal intervals
+    Constant(DataRate),
+}
+
+impl Parameter for UdpRate {
+    fn shape() -> Shape {
+        Shape::AnyOf(vec![DataRate::shape(), Shape::Words(vec!["saturated".into()])])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        if matches!(value, Value::Text(word) if word == "saturated") {
+            return Ok(UdpRate::Saturated);
+        }
+        let rate = DataRate::parse(value, path).map_err(|mut error| {
+            error.message.push_str(", or \"saturated\"");
+            error
+        })?;
+        if rate < DataRate::from_bps(100) || rate > DataRate::from_bps(100_000_000_000) {
+            return Err(ParamError::new(path, format!("{rate} is out of range; from 100 bit/s to 100 Gbit/s")));
+        }
+        Ok(UdpRate::Constant(rate))
+    }
+    fn to_value(&self) -> Option<Value> {
+        match self {
+            UdpRate::Saturated => Some(Value::text("saturated")),
+            UdpRate::Constant(rate) => rate.to_value(),
+        }
+    }
+}
+
+params! {
+    /// Keys of `[[flow]]` besides those of `[tcp]`.
+    pub(crate) struct FlowSection {
+        /// The station at one end: a name, a glob such as "up*", or a list; one flow for each match.
+        pub station: Names = Names(vec!["*".into()]),
+        /// From the station ("up"), to it ("down"), or both (two flows).
+        pub direction: Direction = Direction::Up,
+        /// "tcp" or "udp".
+        pub transport: TransportWord = TransportWord::Tcp,
+        /// Bytes to transfer; without it the flow lasts to the end.
+        pub size: Option<Bytes> = None,
+        /// How many such transfers, one after the other, each over a connection of its own.
+        pub repeat: u32 = 1,
+        /// When the flow starts.
+        pub start: Duration = Duration::ZERO,
+        /// A random time up to this is added to the start.
+        pub start_jitter: Duration = Duration::ZERO,
+        /// Rate at which the application offers packets; UDP: or "saturated"; TCP without it: as fast as it goes.
+        pub rate: Option<UdpRate> = None,
+        /// Differentiated services code point.
+        pub dscp: Option<Later> = None,
+        /// What the application does.
+        pub traffic: TrafficKind = TrafficKind::Bulk(crate::traffic::bulk::Params::default()),
+    }
+    check |this, path| {
+        let fail = |key: &str, message: &str| Err(ParamError::new(format!("{path}.{key}"), message));
+        if this.size == Some(Bytes(0)) {
+            return fail("size", "a transfer of 0 B moves nothing; at least 1 B");
+        }
+        if this.repeat == 0 {
+            return fail("repeat", "at least 1");
+        }
+        if this.repeat > 1 && this.size.is_none() {
+            return fail("repeat", "only a transfer with a `size` can be repeated");
+        }
+        match (this.transport, this.rate) {
+            (TransportWord::Udp, None) => fail("rate", "a UDP flow needs a rate: e.g. \"10 Mbit/s\" or \"saturated\""),
+            (TransportWord::Tcp, Some(UdpRate::Saturated)) => {
+                fail("rate", "\"saturated\" is for UDP; a TCP flow without a rate sends as fast as it goes")
+            }
+            (TransportWord::Udp, _) if this.size.is_some() => {
+                fail("size", "a UDP flow has no size here; give it a rate, and `duration` ends it")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// `[tcp]` as it stands in the file: its profile decides the defaults.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TcpSection {
+    pub(crate) profile: Profile,
+    pub(crate) config: Config,
+}
+
+impl Default for TcpSection {
+    fn default() -> Self {
+        TcpSection { profile: Profile::Linux, config: Profile::Linux.config() }
+    }
+}
+
+fn profile_field() -> Field {
+    Field {
+        name: "profile",
+        help: "Named set of defaults for all keys below; `lasthop show tcp.profile.NAME` lists them.".into(),
+        shape: Profile::shape(),
+        default: Profile::Linux.to_value().map(|v| v.to_string()),
+    }
+}
+
+impl TcpSection {
+    /// `table` over `base`, or over its own profile if it names one.
+    fn read(base: &TcpSection, table: &Value, path: &str, skip: &[&str]) -> Result<TcpSection, ParamError> {
+        let (profile, config) = match table.get("profile") {
+            Some(word) => {
+                let profile = Profile::parse(word, &format!("{path}.profile"))?;
+                (profile, profile.config())
+            }
+            None => (base.profile, base.config.clone()),
+        };
+        let skip: Vec<&str> = skip.iter().copied().chain(["profile"]).collect();
+        Ok(TcpSection { profile, config: Config::read(config, table, path, &skip)? })
+    }
+
+    pub(crate) fn entries(&self) -> Vec<(String, Value)> {
+        let profile = self.profile.to_value().map(|v| ("profile".to_string(), v));
+        profile.into_iter().chain(self.config.values()).collect()
+    }
+}
+
+impl Parameter for TcpSection {
+    fn shape() -> Shape {
+        Shape::Table(std::iter::once(profile_field()).chain(Config::fields()).collect())
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        TcpSection::read(&TcpSection::default(), value, path, &[])
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Table(self.entries()))
+    }
+}
+
+/// A `[[flow]]` table: its own keys, and overrides of `[tcp]` that are read when that is known.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FlowTable {
+    pub(crate) section: FlowSection,
+    tcp: Value,
+}
+
+impl FlowTable {
+    /// The TCP of this flow, over the defaults of `[tcp]`.
+    pub(crate) fn tcp(&self, defaults: &TcpSection, path: &str) -> Result<TcpSection, ParamError> {
+        TcpSection::read(defaults, &self.tcp, path, &[])
+    }
+
+    /// Keys of `[tcp]` that this table sets.
+    pub(crate) fn tcp_keys(&self) -> Vec<&str> {
+        match &self.tcp {
+            Value::Table(entries) => entries.iter().map(|(k, _)| k.as_str()).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Parameter for FlowTable {
+    fn shape() -> Shape {
+        Shape::Table(FlowSection::fields().into_iter().chain([profile_field()]).chain(Config::fields()).collect())
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        let Value::Table(entries) = value else {
+            return Err(ParamError::new(path, format!("{} stands where a table is needed", value.kind())));
+        };
+        let names = |fields: Vec<Field>| fields.iter().map(|f| f.name).collect::<Vec<_>>();
+        let (own, tcp) = (names(FlowSection::fields()), names(Config::fields()));
+        let is_tcp = |key: &str| key == "profile" || tcp.contains(&key);
+        if let Some((key, _)) = entries.iter().find(|(k, _)| !own.contains(&k.as_str()) && !is_tcp(k)) {
+            let known = || own.iter().chain(&tcp).copied();
+            let hint = suggestion(key, known());
+            let message = format!("unknown key \"{key}\"; {hint}one of: {}, or any key of [tcp]", own.join(", "));
+            return Err(ParamError::new(format!("{path}.{key}"), message));
+        }
+        let (tcp, own): (Vec<_>, Vec<_>) = entries.iter().cloned().partition(|(k, _)| is_tcp(k));
+        let section = read_table(FlowSection::default(), &Value::Table(own), path, &[])?;
+        Ok(FlowTable { section, tcp: Value::Table(tcp) })
+    }
+    fn to_value(&self) -> Option<Value> {
+        let mut entries = self.section.values();
+        if let Value::Table(tcp) = &self.tcp {
+            entries.extend(tcp.iter().cloned());
+        }
+        Some(Value::Table(entries))
+    }
+}

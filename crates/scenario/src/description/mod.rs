@@ -1,0 +1,77 @@
+//! What may stand in a scenario file: one struct a section, whose fields' comments are the manual.
+
+mod bss;
+mod channel;
+mod flow;
+mod later;
+mod station;
+mod wired;
+
+use lasthop_registry::{Parameter, params};
+use lasthop_units::Duration;
+
+pub(crate) use bss::{Bss, Compat, RetryLimit};
+pub(crate) use channel::ChannelSection;
+pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
+pub(crate) use later::{Later, OneOrMany};
+pub(crate) use station::StationGroup;
+pub(crate) use wired::Wired;
+
+/// An entry of `[sweep]`: values to vary, checked when they are applied.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(crate) struct Sweep(pub Vec<(String, Vec<lasthop_registry::Value>)>);
+
+impl Parameter for Sweep {
+    fn shape() -> lasthop_registry::Shape {
+        lasthop_registry::Shape::Table(Vec::new())
+    }
+    fn parse(value: &lasthop_registry::Value, path: &str) -> Result<Self, lasthop_registry::ParamError> {
+        use lasthop_registry::{ParamError, Value};
+        let Value::Table(entries) = value else {
+            return Err(ParamError::new(path, format!("{} stands where a table is needed", value.kind())));
+        };
+        let axis = |(key, value): &(String, Value)| match value {
+            Value::List(values) if !values.is_empty() => Ok((key.clone(), values.clone())),
+            _ => Err(ParamError::new(
+                format!("{path}.{key}"),
+                "a list of values to sweep over is needed, e.g. [1, 2, 4], under a quoted path like \"station.0.count\"",
+            )),
+        };
+        entries.iter().map(axis).collect::<Result<_, _>>().map(Sweep)
+    }
+    fn to_value(&self) -> Option<lasthop_registry::Value> {
+        use lasthop_registry::Value;
+        let entries: Vec<_> = self.0.iter().map(|(k, v)| (k.clone(), Value::List(v.clone()))).collect();
+        (!entries.is_empty()).then_some(Value::Table(entries))
+    }
+}
+
+params! {
+    /// A scenario.
+    pub(crate) struct Description {
+        /// Name of the scenario, for titles.
+        pub name: String = String::new(),
+        /// What it shows, in a sentence.
+        pub description: String = String::new(),
+        /// Simulated time of a run.
+        pub duration: Duration = Duration::from_secs(60),
+        /// Summaries cover the time from here to the end.
+        pub warmup: Duration = Duration::ZERO,
+        /// What lies between antennas.
+        pub channel: ChannelSection = ChannelSection::default(),
+        /// The basic service set: standard, rates, access point.
+        pub bss: OneOrMany<Bss> = OneOrMany(Vec::new()),
+        /// Groups of stations.
+        pub station: OneOrMany<StationGroup> = OneOrMany(Vec::new()),
+        /// Walls, for path_loss = "multi_wall".
+        pub wall: Option<Later> = None,
+        /// The wired link between access point and server.
+        pub wired: Wired = Wired::default(),
+        /// Defaults for every TCP flow.
+        pub tcp: TcpSection = TcpSection::default(),
+        /// Flows between stations and the server.
+        pub flow: OneOrMany<FlowTable> = OneOrMany(Vec::new()),
+        /// What `lasthop sweep` varies: paths and lists of values.
+        pub sweep: Sweep = Sweep::default(),
+    }
+}

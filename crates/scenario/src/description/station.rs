@@ -1,0 +1,84 @@
+//! `[[station]]`: a group of stations.
+
+use lasthop_link::{QueueDisciplineKind, queue_discipline::fifo};
+use lasthop_registry::{ParamError, Parameter, Shape, Value, params};
+use lasthop_units::{Dbm, Metres};
+use lasthop_wifi::NodeQueue;
+use lasthop_wifi::rate_control::RateControlKind;
+
+use super::RetryLimit;
+
+/// More than this is a slip of the pen.
+const MOST_STATIONS: u32 = 10_000;
+
+/// A queue discipline, or "backpressure".
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StationQueue(pub NodeQueue);
+
+impl Parameter for StationQueue {
+    fn shape() -> Shape {
+        Shape::AnyOf(vec![QueueDisciplineKind::shape(), Shape::Words(vec!["backpressure".into()])])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        let kind = value.get("kind").unwrap_or(value);
+        if matches!(kind, Value::Text(word) if word == "backpressure") {
+            return Ok(StationQueue(NodeQueue::Backpressure));
+        }
+        let discipline = QueueDisciplineKind::parse(value, path).map_err(|mut error| {
+            error.message.push_str(if error.message.contains("one of:") { ", backpressure" } else { "" });
+            error
+        })?;
+        Ok(StationQueue(NodeQueue::Discipline(discipline)))
+    }
+    fn to_value(&self) -> Option<Value> {
+        match &self.0 {
+            NodeQueue::Discipline(discipline) => discipline.to_value(),
+            NodeQueue::Backpressure => Some(Value::text("backpressure")),
+        }
+    }
+}
+
+params! {
+    /// A group of stations.
+    pub(crate) struct StationGroup {
+        /// With `count` the prefix of their names, NAME1 to NAMEn; without, the name of the one station.
+        pub name: String = String::from("sta"),
+        /// How many; without it one, called NAME.
+        pub count: Option<u32> = None,
+        /// Distance from the AP, on a circle round it; default: 10 m.
+        pub distance: Option<Metres> = None,
+        /// Where it stands, instead of `distance`.
+        pub position: Option<[Metres; 2]> = None,
+        /// Where packets wait: a queue discipline, or "backpressure", where the socket waits instead.
+        pub queue: StationQueue = StationQueue(NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params::default()))),
+        /// The BSS it belongs to, where there are several.
+        pub bss: Option<String> = None,
+        /// Retransmissions after the first attempt; default: the BSS's.
+        pub retry_limit: Option<RetryLimit> = None,
+        /// Rate control of both directions of its link; default: the AP's and the BSS's.
+        pub rate_control: Option<RateControlKind> = None,
+        /// Rate control of what the AP sends to it, where that differs.
+        pub downlink_rate_control: Option<RateControlKind> = None,
+        /// Its transmit power; default: the channel's.
+        pub tx_power: Option<Dbm> = None,
+    }
+    check |this, path| {
+        let fail = |key: &str, message: String| Err(ParamError::new(format!("{path}.{key}"), message));
+        if this.name.is_empty() || this.name.contains(['*', '?', '.', '[', ']', '/']) || this.name == "ap" {
+            return fail("name", format!("\"{}\" cannot be a name; use letters, digits, - and _, and not \"ap\"", this.name));
+        }
+        if let Some(count) = this.count && !(1..=MOST_STATIONS).contains(&count) {
+            return fail("count", format!("{count} stations; from 1 to {MOST_STATIONS}"));
+        }
+        if this.distance.is_some() && this.position.is_some() {
+            return fail("position", "distance and position both say where it stands; keep one of them".into());
+        }
+        if this.position.is_some() && this.count.is_some_and(|count| count > 1) {
+            return fail("position", "several stations cannot stand at one place; use distance, or a group each".into());
+        }
+        if this.distance.is_some_and(|distance| distance.0 < 0.0) {
+            return fail("distance", "a distance cannot be negative".into());
+        }
+        Ok(())
+    }
+}

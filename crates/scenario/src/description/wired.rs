@@ -1,0 +1,26 @@
+//! `[wired]`: the server side of the access point.
+
+use lasthop_link::{QueueDisciplineKind, queue_discipline::fifo};
+use lasthop_registry::{Amount, ParamError, params};
+use lasthop_units::{DataRate, Duration};
+
+params! {
+    /// The wired link between access point and server, the same in both directions.
+    pub(crate) struct Wired {
+        /// Rate of each direction.
+        pub rate: DataRate = DataRate::from_bps(1_000_000_000),
+        /// One-way delay.
+        pub delay: Duration = Duration::ZERO,
+        /// Where packets wait for its transmitter, in each direction; default: a queue that never drops.
+        pub queue: QueueDisciplineKind = QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Unlimited }),
+    }
+    check |this, path| {
+        if this.rate < DataRate::from_bps(1_000) {
+            return Err(ParamError::new(format!("{path}.rate"), "at least 1 kbit/s is needed"));
+        }
+        if this.delay > Duration::from_secs(1_000) {
+            return Err(ParamError::new(format!("{path}.delay"), "at most 1000 s"));
+        }
+        Ok(())
+    }
+}

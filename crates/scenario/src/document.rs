@@ -1,0 +1,220 @@
+//! A scenario file as a tree of values, with the line of each, and settings applied on top.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use lasthop_registry::{ParamError, Value};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// What is wrong with an input, in one message with place and remedy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputError(String);
+
+impl InputError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        InputError(message.into())
+    }
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+impl std::error::Error for InputError {}
+
+/// A parsed file.
+pub(crate) struct Document {
+    file_name: String,
+    pub(crate) root: Value,
+    /// Line of each path, as far as the file itself gave it.
+    lines: BTreeMap<String, usize>,
+}
+
+impl Document {
+    /// Parses TOML.
+    pub(crate) fn parse(text: &str, file_name: &str) -> Result<Document, InputError> {
+        let mut reader = Reader { text, lines: BTreeMap::new() };
+        let table = DeTable::parse(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| reader.line(span.start));
+            InputError(format!("{file_name}:{line}: {}", error.message()))
+        })?;
+        let root = reader.table(table.get_ref(), "").map_err(|e| InputError(format!("{file_name}: {e}")))?;
+        Ok(Document { file_name: file_name.to_string(), root, lines: reader.lines })
+    }
+
+    /// The message for an error in this file, with its line where the file has one for the place.
+    pub(crate) fn locate(&self, error: ParamError) -> InputError {
+        let mut place = error.path.as_str();
+        while !place.is_empty() {
+            if let Some(line) = self.lines.get(place) {
+                return InputError(format!("{}:{line}: {error}", self.file_name));
+            }
+            place = place.rfind(['.', '[']).map_or("", |end| &place[..end]);
+        }
+        InputError(format!("{}: {error}", self.file_name))
+    }
+
+    /// Applies `--set path=value`; the value is TOML if it parses as such, else a string.
+    pub(crate) fn set(&mut self, path: &str, text: &str) -> Result<(), InputError> {
+        let steps: Vec<&str> = path.split('.').map(str::trim).collect();
+        if steps.iter().any(|s| s.is_empty()) {
+            return Err(InputError(format!("--set {path}: write a path like station.0.count or tcp.congestion_control")));
+        }
+        let value = parse_value(text).map_err(|message| InputError(format!("--set {path}: {message}")))?;
+        put(&mut self.root, &steps, value).map_err(|message| InputError(format!("--set {path}={text}: {message}")))?;
+        // The file's lines no longer say where this value came from.
+        let bracketed = bracketed(&steps);
+        self.lines.retain(|place, _| !place.starts_with(&bracketed));
+        Ok(())
+    }
+}
+
+/// `station.0.count` as error paths have it: `station[0].count`.
+fn bracketed(steps: &[&str]) -> String {
+    let mut path = String::new();
+    for step in steps {
+        if step.parse::<usize>().is_ok() {
+            path.push_str(&format!("[{step}]"));
+        } else {
+            path.push_str(if path.is_empty() { "" } else { "." });
+            path.push_str(step);
+        }
+    }
+    path
+}
+
+fn parse_value(text: &str) -> Result<Value, String> {
+    let document = format!("value = {text}");
+    match DeTable::parse(&document) {
+        Ok(table) if table.get_ref().len() == 1 => {
+            let mut reader = Reader { text: &document, lines: BTreeMap::new() };
+            match reader.table(table.get_ref(), "")? {
+                Value::Table(mut entries) => Ok(entries.remove(0).1),
+                _ => unreachable!("a document is a table"),
+            }
+        }
+        _ => Ok(Value::text(text.trim())),
+    }
+}
+
+/// Puts `value` at `steps`. A name where a table is needed becomes a table with that `kind`.
+fn put(at: &mut Value, steps: &[&str], value: Value) -> Result<(), String> {
+    let [step, rest @ ..] = steps else {
+        *at = value;
+        return Ok(());
+    };
+    if let Value::Text(kind) = at {
+        *at = Value::Table(vec![("kind".into(), Value::Text(std::mem::take(kind)))]);
+    }
+    match at {
+        Value::Table(entries) => {
+            if *step == "0" && !entries.iter().any(|(k, _)| k == step) {
+                // A single table stands for a list of one: bss.0 is bss.
+                return put(at, rest, value);
+            }
+            if let Some((_, next)) = entries.iter_mut().find(|(key, _)| key == step) {
+                if rest.is_empty() || !matches!(next, Value::List(items) if items.is_empty()) {
+                    return put(next, rest, value);
+                }
+            }
+            entries.push((step.to_string(), Value::Table(Vec::new())));
+            put(&mut entries.last_mut().expect("just pushed").1, rest, value)
+        }
+        Value::List(items) => {
+            let length = items.len();
+            let index: usize = step.parse().map_err(|_| format!("\"{step}\" stands where an index from 0 is needed"))?;
+            let next = items.get_mut(index).ok_or_else(|| format!("there is no entry {index}; {length} are there"))?;
+            put(next, rest, value)
+        }
+        other => Err(format!("there is {other} where a table is needed for \"{step}\"")),
+    }
+}
+
+/// Turns parsed TOML into values and notes where each came from.
+struct Reader<'a> {
+    text: &'a str,
+    lines: BTreeMap<String, usize>,
+}
+
+impl Reader<'_> {
+    fn line(&self, offset: usize) -> usize {
+        self.text.as_bytes()[..offset.min(self.text.len())].iter().filter(|b| **b == b'\n').count() + 1
+    }
+
+    fn table(&mut self, table: &DeTable<'_>, path: &str) -> Result<Value, String> {
+        let mut entries = Vec::with_capacity(table.len());
+        for (key, value) in table {
+            let name = key.get_ref().to_string();
+            let place = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            let line = self.line(key.span().start);
+            self.lines.insert(place.clone(), line);
+            entries.push((name, self.value(value, &place)?));
+        }
+        Ok(Value::Table(entries))
+    }
+
+    fn value(&mut self, value: &Spanned<DeValue<'_>>, path: &str) -> Result<Value, String> {
+        let line = self.line(value.span().start);
+        self.lines.entry(path.to_string()).or_insert(line);
+        Ok(match value.get_ref() {
+            DeValue::String(text) => Value::text(text),
+            DeValue::Boolean(b) => Value::Bool(*b),
+            DeValue::Integer(i) => Value::Integer(
+                i64::from_str_radix(i.as_str(), i.radix()).map_err(|_| format!("{path}: {i} is too large a number"))?,
+            ),
+            DeValue::Float(x) => {
+                Value::Float(x.as_str().parse().map_err(|_| format!("{path}: {x} is not a number"))?)
+            }
+            DeValue::Array(items) => Value::List(
+                items.iter().enumerate().map(|(i, item)| self.value(item, &format!("{path}[{i}]"))).collect::<Result<_, _>>()?,
+            ),
+            DeValue::Table(table) => self.table(table, path)?,
+            DeValue::Datetime(date) => return Err(format!("{path}: {date} is a date; no key takes one")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "name = \"x\"\n[bss]\nqueue = \"fifo\"\n[[station]]\ncount = 2\n";
+
+    fn with(path: &str, value: &str) -> Result<String, String> {
+        let mut document = Document::parse(TEXT, "x.toml").unwrap();
+        document.set(path, value).map_err(|e| e.to_string())?;
+        Ok(document.root.to_string())
+    }
+
+    #[test]
+    fn settings_reach_into_lists_tables_and_names() {
+        assert!(with("station.0.count", "5").unwrap().contains("count = 5"));
+        assert!(with("bss.queue.limit", "9 packets").unwrap().contains("queue = { kind = \"fifo\", limit = \"9 packets\" }"));
+        assert!(with("bss.0.rate", "[\"1 Mbit/s\"]").unwrap().contains("rate = [\"1 Mbit/s\"]"));
+        assert!(with("wired.delay", "50 ms").unwrap().contains("wired = { delay = \"50 ms\" }"));
+        assert!(with("tcp.sack", "true").unwrap().contains("sack = true"));
+    }
+
+    #[test]
+    fn settings_that_lead_nowhere_say_so() {
+        assert_eq!(with("station.7.count", "1").unwrap_err(), "--set station.7.count=1: there is no entry 7; 1 are there");
+        assert!(with("station..count", "1").unwrap_err().contains("write a path"));
+    }
+
+    #[test]
+    fn errors_carry_the_line_of_the_nearest_place() {
+        let document = Document::parse(TEXT, "x.toml").unwrap();
+        let at = |path: &str| document.locate(ParamError::new(path, "no")).to_string();
+        assert_eq!(at("station[0].count"), "x.toml:5: station[0].count: no");
+        assert_eq!(at("station[0].queue.limit"), "x.toml:4: station[0].queue.limit: no");
+        assert_eq!(at("flow"), "x.toml: flow: no");
+    }
+
+    #[test]
+    fn broken_toml_names_the_line() {
+        let error = Document::parse("a = 1\nb = = 2\n", "x.toml").err().unwrap().to_string();
+        assert!(error.starts_with("x.toml:2: "), "{error}");
+    }
+}

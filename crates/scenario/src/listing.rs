@@ -1,0 +1,174 @@
+//! `lasthop list` and `lasthop show`: what there is, and its parameters.
+
+use lasthop_link::QueueDisciplineKind;
+use lasthop_registry::{Entry, Field, Parameter, Parameters, Registry};
+use lasthop_tcp::{Config, Profile};
+use lasthop_wifi::phy::Standard;
+use lasthop_wifi::phy::error_model::ErrorModelKind;
+use lasthop_wifi::phy::fading::FadingKind;
+use lasthop_wifi::phy::path_loss::PathLossKind;
+use lasthop_wifi::rate_control::RateControlKind;
+use serde_json::{Value as Json, json};
+
+use crate::InputError;
+use crate::description::Description;
+use crate::schema::form;
+use crate::traffic::TrafficKind;
+
+fn registries() -> [&'static Registry; 8] {
+    [
+        lasthop_tcp::congestion_control::Algorithm::REGISTRY,
+        QueueDisciplineKind::REGISTRY,
+        RateControlKind::REGISTRY,
+        Standard::REGISTRY,
+        ErrorModelKind::REGISTRY,
+        PathLossKind::REGISTRY,
+        FadingKind::REGISTRY,
+        TrafficKind::REGISTRY,
+    ]
+}
+
+const PROFILES: [(Profile, &str); 3] = [
+    (Profile::Ns2, "The NewReno agent of ns-2.35 with its plain sink."),
+    (Profile::Linux26, "Linux 2.6.16 to 2.6.22."),
+    (Profile::Linux, "A current Linux kernel."),
+];
+
+fn entry_json(kind: &str, entry: &Entry) -> Json {
+    json!({ "kind": kind, "name": entry.name, "summary": entry.summary.trim(), "source": entry.source, "status": entry.status })
+}
+
+fn profile_json(&(profile, summary): &(Profile, &str)) -> Json {
+    json!({ "kind": "tcp.profile", "name": profile.word(), "summary": summary, "source": "see docs/model/tcp.md", "status": "unit tests" })
+}
+
+/// All algorithms, or those of one kind, as JSON: kind, name, summary, source, status.
+///
+/// # Errors
+/// An unknown kind.
+pub fn list_json(kind: Option<&str>) -> Result<String, InputError> {
+    let kinds: Vec<&str> = registries().iter().map(|r| r.kind).chain(["tcp.profile"]).collect();
+    if let Some(kind) = kind
+        && !kinds.contains(&kind)
+    {
+        let hint = lasthop_registry::suggestion(kind, kinds.iter().copied());
+        return Err(InputError::new(format!("unknown kind \"{kind}\"; {hint}one of: {}", kinds.join(", "))));
+    }
+    let wanted = |k: &str| kind.is_none_or(|kind| kind == k);
+    let mut rows: Vec<Json> = Vec::new();
+    for registry in registries().into_iter().filter(|r| wanted(r.kind)) {
+        rows.extend(registry.entries.iter().map(|e| entry_json(registry.kind, e)));
+    }
+    if wanted("tcp.profile") {
+        rows.extend(PROFILES.iter().map(profile_json));
+    }
+    Ok(Json::Array(rows).to_string())
+}
+
+fn parameters_json(fields: &[Field]) -> Json {
+    let one = |f: &Field| json!({ "name": f.name, "help": f.help, "default": f.default, "form": form(&f.shape) });
+    fields.iter().map(one).collect()
+}
+
+/// An algorithm (`aarf`), a profile (`tcp.profile.ns2`) or a section of the scenario file (`bss`, `tcp`), as JSON:
+/// name, kind, summary, source, status, parameters with help, default and form.
+///
+/// # Errors
+/// An unknown name.
+pub fn show_json(name: &str) -> Result<String, InputError> {
+    let short = name.rsplit('.').next().unwrap_or(name);
+    for registry in registries() {
+        let qualified = format!("{}.{}", registry.kind, short);
+        // Names of standards have a dot of their own.
+        let found = registry.entries.iter().find(|e| e.name == name || (name == qualified && e.name == short));
+        if let Some(entry) = found {
+            let mut shown = entry_json(registry.kind, entry);
+            shown["parameters"] = parameters_json(&(entry.fields)());
+            return Ok(shown.to_string());
+        }
+    }
+    if let Some((_, profile)) = name.split_once("profile.")
+        && let Some(row) = PROFILES.iter().find(|(p, _)| p.word() == profile)
+    {
+        let mut shown = profile_json(row);
+        shown["parameters"] = profile_parameters(row.0);
+        return Ok(shown.to_string());
+    }
+    if let Some(fields) = section(name) {
+        let shown = json!({ "kind": "section", "name": name, "summary": "A section of the scenario file.", "source": "", "status": "",
+                            "parameters": parameters_json(&fields) });
+        return Ok(shown.to_string());
+    }
+    let names = registries().into_iter().flat_map(|r| r.entries.iter().map(|e| e.name));
+    let sections = ["scenario", "channel", "bss", "bss.ap", "station", "wired", "tcp", "flow"];
+    let all: Vec<&str> =
+        names.chain(sections).chain(["tcp.profile.ns2", "tcp.profile.linux-2.6", "tcp.profile.linux"]).collect();
+    let hint = lasthop_registry::suggestion(name, all.iter().copied());
+    Err(InputError::new(format!("there is nothing called \"{name}\"; {hint}`lasthop list` names what there is")))
+}
+
+/// The keys of `[tcp]` with the values of a profile as defaults.
+fn profile_parameters(profile: Profile) -> Json {
+    let values = profile.config().values();
+    let of_profile = |mut field: Field| {
+        field.default = values.iter().find(|(k, _)| k == field.name).map(|(_, v)| v.to_string());
+        field
+    };
+    parameters_json(&Config::fields().into_iter().map(of_profile).collect::<Vec<_>>())
+}
+
+fn section(name: &str) -> Option<Vec<Field>> {
+    let top = Description::fields();
+    if name == "scenario" {
+        return Some(top);
+    }
+    let mut fields = top;
+    for step in name.split('.') {
+        let field = fields.into_iter().find(|f| f.name == step)?;
+        fields = table_of(&field.shape)?;
+    }
+    Some(fields)
+}
+
+fn table_of(shape: &lasthop_registry::Shape) -> Option<Vec<Field>> {
+    use lasthop_registry::Shape;
+    match shape {
+        Shape::Table(fields) if !fields.is_empty() => Some(fields.clone()),
+        Shape::AnyOf(shapes) => shapes.iter().find_map(table_of),
+        Shape::List(item) => table_of(item),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_listed_name_can_be_shown() {
+        let rows: Json = serde_json::from_str(&list_json(None).unwrap()).unwrap();
+        for row in rows.as_array().unwrap() {
+            let (kind, name) = (row["kind"].as_str().unwrap(), row["name"].as_str().unwrap());
+            let shown = if kind == "tcp.profile" { format!("{kind}.{name}") } else { name.to_string() };
+            assert!(show_json(&shown).is_ok(), "{shown}");
+        }
+        assert!(show_json("bss.ap").unwrap().contains("driver_queue"));
+    }
+
+    #[test]
+    fn the_ns2_profile_shows_its_own_values() {
+        let shown: Json = serde_json::from_str(&show_json("tcp.profile.ns2").unwrap()).unwrap();
+        let of = |name: &str| {
+            let rows = shown["parameters"].as_array().unwrap();
+            rows.iter().find(|p| p["name"] == name).unwrap()["default"].as_str().unwrap().to_string()
+        };
+        assert_eq!((of("sack").as_str(), of("initial_window").as_str()), ("false", "2"));
+    }
+
+    #[test]
+    fn unknown_names_are_answered_with_the_nearest() {
+        assert!(list_json(Some("queue")).unwrap_err().to_string().contains("queue_discipline"));
+        assert!(show_json("aarrf").unwrap_err().to_string().contains("did you mean \"aarf\"?"));
+        let _ = Config::shape();
+    }
+}

@@ -1,0 +1,222 @@
+//! One run: one scenario, one seed.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use lasthop_observe::{Report, Row, Scope, Series};
+use lasthop_units::{Duration, Time};
+use serde_json::{Map, Value as Json, json};
+
+use crate::ResolvedScenario;
+use crate::world::{Finished, World};
+
+/// Metrics that are counts, and written as whole numbers.
+const COUNTS: &[&str] = &[
+    "bytes_delivered",
+    "transfers_completed",
+    "segments_sent",
+    "segments_retransmitted",
+    "timeouts",
+    "ack_losses_detected",
+    "reordered",
+    "queue_drops",
+    "queue_drops_tcp_ack",
+    "queue_drops_data",
+    "queue_max_packets",
+    "queue_marks",
+    "wired_queue_drops",
+    "frames_sent",
+    "frames_retried",
+    "frames_dropped_retry_limit",
+];
+
+/// How far a run has come, and whether it should stop; shared with whoever waits for it.
+#[derive(Debug, Default)]
+pub(crate) struct Control {
+    /// simulated nanoseconds so far
+    pub(crate) reached_ns: AtomicU64,
+    pub(crate) cancelled: AtomicBool,
+}
+
+/// One metric over time for all entities that have it.
+#[derive(Clone, Debug)]
+pub struct SeriesBlock {
+    /// e.g. "goodput_bps"
+    pub metric: String,
+    /// ids of flows, names of nodes, or "sender->receiver" of links
+    pub entities: Vec<String>,
+    /// number of samples
+    pub times: usize,
+    /// row-major: times x entities; NaN where there is no value
+    pub values: Vec<f64>,
+    /// time of the first sample in seconds; it covers the interval before it
+    pub start_s: f64,
+    /// time between samples in seconds
+    pub interval_s: f64,
+}
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    json: Json,
+    series: Vec<SeriesBlock>,
+}
+
+impl RunResult {
+    /// One element of "runs" in the result file.
+    pub fn to_json(&self) -> String {
+        self.json.to_string()
+    }
+
+    /// The time series, if they were kept.
+    pub fn series(&self) -> &[SeriesBlock] {
+        &self.series
+    }
+
+    /// All numbers by dotted name: "totals.goodput_bps", "nodes.ap.queue_drops", "flows.sta1.up.goodput_bps".
+    pub fn summary(&self) -> Vec<(String, f64)> {
+        let mut all = Vec::new();
+        for group in ["totals", "medium"] {
+            collect(&self.json[group], group, &mut all);
+        }
+        for (group, name) in [("flows", "id"), ("nodes", "name")] {
+            for row in self.json[group].as_array().into_iter().flatten() {
+                let prefix = format!("{group}.{}", row[name].as_str().unwrap_or_default());
+                collect(row, &prefix, &mut all);
+            }
+        }
+        all
+    }
+}
+
+fn collect(row: &Json, prefix: &str, all: &mut Vec<(String, f64)>) {
+    for (key, value) in row.as_object().into_iter().flatten() {
+        if value.is_number() || value.is_null() {
+            all.push((format!("{prefix}.{key}"), value.as_f64().unwrap_or(f64::NAN)));
+        }
+    }
+}
+
+/// Runs `scenario` under `seed`. With `interval`, time series are kept.
+///
+/// # Errors
+/// A sentence that says why the result cannot be trusted: something was not conserved.
+pub fn run(scenario: &ResolvedScenario, seed: u64, interval: Option<Duration>) -> Result<RunResult, String> {
+    run_controlled(scenario, seed, interval, &Control::default()).map(|r| r.expect("nobody cancels"))
+}
+
+/// As [`run`]; `Ok(None)` if it was cancelled.
+pub(crate) fn run_controlled(
+    scenario: &ResolvedScenario,
+    seed: u64,
+    interval: Option<Duration>,
+    control: &Control,
+) -> Result<Option<RunResult>, String> {
+    let clock = Clock::start();
+    let mut world = World::new(scenario, seed, interval);
+    let step = (scenario.description.duration / 500).as_nanos().max(1);
+    let mut until = Time::ZERO;
+    loop {
+        until += Duration::from_nanos(step);
+        let ended = world.run_until(until);
+        control.reached_ns.store(until.as_nanos(), Ordering::Relaxed);
+        if ended {
+            break;
+        }
+        if control.cancelled.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+    }
+    debug_assert!(world.now() <= Time::ZERO + scenario.description.duration);
+    let finished = world.finish()?;
+    let simulator = json!({ "events": finished.events, "wall_s": clock.seconds() });
+    Ok(Some(result_of(scenario, seed, finished, interval, simulator)))
+}
+
+/// The wall clock, for the one number of a result that is not simulated.
+struct Clock(std::time::Instant);
+
+#[allow(clippy::disallowed_methods)]
+impl Clock {
+    fn start() -> Clock {
+        Clock(std::time::Instant::now())
+    }
+    fn seconds(&self) -> f64 {
+        self.0.elapsed().as_secs_f64()
+    }
+}
+
+fn put_row(object: &mut Map<String, Json>, row: &Row) {
+    for &(name, value) in &row.0 {
+        let value = match value {
+            Some(count) if COUNTS.contains(&name) => json!(count as u64),
+            Some(number) => json!(number),
+            None => Json::Null,
+        };
+        object.insert(name.to_string(), value);
+    }
+}
+
+fn row_with(names: &[(&str, Json)], row: &Row) -> Json {
+    let mut object: Map<String, Json> = names.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
+    put_row(&mut object, row);
+    Json::Object(object)
+}
+
+fn result_of(
+    scenario: &ResolvedScenario,
+    seed: u64,
+    finished: Finished,
+    interval: Option<Duration>,
+    simulator: Json,
+) -> RunResult {
+    let Report { flows, totals, nodes, links, medium } = &finished.report;
+    let flow = |(index, row): (usize, &Row)| {
+        let spec = &scenario.flows[index];
+        let section = &spec.section;
+        let tcp = section.transport == crate::description::TransportWord::Tcp;
+        let names = [
+            ("id", json!(spec.id)),
+            ("station", json!(scenario.nodes[spec.station.index()].name)),
+            ("direction", json!(if spec.up { "up" } else { "down" })),
+            ("transport", json!(section.transport.word())),
+            ("congestion_control", if tcp { json!(spec.tcp.config.congestion_control.name()) } else { Json::Null }),
+        ];
+        row_with(&names, row)
+    };
+    let node = |(index, row): (usize, &Row)| row_with(&[("name", json!(scenario.nodes[index].name))], row);
+    let link = |(index, row): (usize, &Row)| {
+        let (sender, receiver) = scenario.link_ends(index);
+        row_with(&[("node", json!(sender)), ("peer", json!(receiver))], row)
+    };
+    let json = json!({
+        "seed": seed,
+        "flows": flows.iter().enumerate().map(flow).collect::<Vec<_>>(),
+        "totals": row_with(&[], totals),
+        "nodes": nodes.iter().enumerate().map(node).collect::<Vec<_>>(),
+        "links": links.iter().enumerate().map(link).collect::<Vec<_>>(),
+        "medium": row_with(&[], medium),
+        "simulator": simulator,
+    });
+    let interval_s = interval.map_or(0.0, Duration::as_secs_f64);
+    RunResult { json, series: blocks_of(scenario, finished.series, interval_s) }
+}
+
+fn blocks_of(scenario: &ResolvedScenario, series: Series, interval_s: f64) -> Vec<SeriesBlock> {
+    let name = |scope: Scope, index: u32| match scope {
+        Scope::Flow => scenario.flows[index as usize].id.clone(),
+        Scope::Node => scenario.nodes[index as usize].name.clone(),
+        Scope::Link => {
+            let (sender, receiver) = scenario.link_ends(index as usize);
+            format!("{sender}->{receiver}")
+        }
+    };
+    let block = |b: lasthop_observe::SeriesBlock| SeriesBlock {
+        metric: b.metric.to_string(),
+        times: b.values.len().checked_div(b.entities.len()).unwrap_or(0),
+        entities: b.entities.iter().map(|&e| name(b.scope, e)).collect(),
+        values: b.values,
+        start_s: interval_s,
+        interval_s,
+    };
+    series.blocks.into_iter().filter(|b| !b.entities.is_empty()).map(block).collect()
+}

@@ -1,0 +1,391 @@
+//! The world of a scenario: stations and their medium, the wired link, the server, and the flows.
+//!
+//! ```text
+//! station ── medium ── AP ── wired link ── server
+//! ```
+//!
+//! The world owns the clock. Each component is handed the time and says what happens next; packets
+//! that arrive at a node wait in an inbox until the component that delivered them has returned.
+
+mod flow;
+mod tcp_flow;
+mod udp_flow;
+
+use lasthop_engine::{Scheduler, Stream};
+use lasthop_link::{Drop, Packet, WiredEvent, WiredLink};
+use lasthop_observe::{Collector, DropReason, FlowId, NodeId, Observer, QueueLayer, Record};
+use lasthop_units::{Duration, Time};
+use lasthop_wifi::{Environment, Medium, MediumConfig};
+
+use crate::ResolvedScenario;
+use flow::{Flow, Wants};
+pub(crate) use flow::{Body, Side};
+
+/// The AP's node.
+const AP: NodeId = NodeId(0);
+
+/// Everything that can happen.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Medium(lasthop_wifi::Event),
+    WiredUp(WiredEvent),
+    WiredDown(WiredEvent),
+    /// The wired link is free for the next saturated source behind it.
+    ServerTransmitterFree,
+    FlowStarts(FlowId),
+    /// The application of a flow offers its next packet.
+    Application(FlowId),
+    TcpTimer(FlowId, Side),
+    WarmupEnds,
+    Sample,
+}
+
+/// All but the medium, so that the medium can call it.
+struct Surroundings {
+    events: Scheduler<Event>,
+    collector: Collector,
+    flows: Vec<Flow>,
+    /// For each node, the flows whose data enters the network there.
+    sources: Vec<Vec<FlowId>>,
+    /// For each node, the source to ask first.
+    turn: Vec<usize>,
+    inbox: Vec<(NodeId, Packet<Body>)>,
+}
+
+/// A run in progress.
+pub(crate) struct World {
+    medium: Medium<Body>,
+    around: Surroundings,
+    wired_up: WiredLink<Body>,
+    wired_down: WiredLink<Body>,
+    dropped: Vec<Drop<Body>>,
+    /// Packets that reached the server, and the AP over the wire: for the conservation check.
+    wired: Wired,
+    saturated_down: Vec<FlowId>,
+    end: Time,
+    interval: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Wired {
+    sent: u64,
+    arrived: u64,
+    dropped: u64,
+}
+
+impl Environment<Body> for Surroundings {
+    fn schedule(&mut self, at: Time, event: lasthop_wifi::Event) {
+        self.events.at(at, Event::Medium(event));
+    }
+
+    fn deliver(&mut self, _: Time, node: NodeId, packet: Packet<Body>) {
+        self.inbox.push((node, packet));
+    }
+
+    fn pull(&mut self, now: Time, node: NodeId) -> Option<Packet<Body>> {
+        let sources = self.sources[node.index()].len();
+        for attempt in 0..sources {
+            let turn = (self.turn[node.index()] + attempt) % sources;
+            let id = self.sources[node.index()][turn];
+            if let Some(packet) = self.flows[id.index()].pull(now, &mut self.collector) {
+                self.turn[node.index()] = turn + 1;
+                self.arm_timers(id);
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    fn observe(&mut self, at: Time, record: Record) {
+        self.collector.observe(at, record);
+    }
+}
+
+impl Surroundings {
+    /// Makes sure that an event comes no later than each endpoint's earliest timer.
+    fn arm_timers(&mut self, id: FlowId) {
+        for side in [Side::Sender, Side::Receiver] {
+            if let Some(at) = self.flows[id.index()].timer_to_arm(side) {
+                self.events.at(at.max(self.events.now()), Event::TcpTimer(id, side));
+            }
+        }
+    }
+}
+
+impl World {
+    /// The world of `scenario` under `seed`; `interval` is that of the time series, if any is kept.
+    pub(crate) fn new(scenario: &ResolvedScenario, seed: u64, interval: Option<Duration>) -> World {
+        let description = &scenario.description;
+        let wired = &description.wired;
+        let link = || WiredLink::new(wired.rate, wired.delay, wired.queue.build());
+        let medium = Medium::new(medium_config(scenario, seed));
+        let mut sources = vec![Vec::new(); scenario.nodes.len()];
+        let mut saturated_down = Vec::new();
+        let mut flows = Vec::with_capacity(scenario.flows.len());
+        for (id, spec) in (0..).map(FlowId).zip(&scenario.flows) {
+            let flow = Flow::new(id, spec, seed, description.duration);
+            match (flow.wants(), spec.up) {
+                (Wants::Pull, false) => saturated_down.push(id),
+                (Wants::Pull, true) => sources[spec.station.index()].push(id),
+                (Wants::Push, true) if medium.is_backpressured(spec.station) => {
+                    sources[spec.station.index()].push(id);
+                }
+                (Wants::Push, _) => {}
+            }
+            flows.push(flow);
+        }
+        let layout = lasthop_observe::Layout {
+            flows: scenario.flows.iter().map(|f| (f.transport(), f.up)).collect(),
+            nodes: scenario.nodes.len(),
+            links: scenario.links(),
+        };
+        let mut world = World {
+            medium,
+            around: Surroundings {
+                events: Scheduler::new(),
+                collector: Collector::new(layout, interval.is_some()),
+                turn: vec![0; sources.len()],
+                sources,
+                flows,
+                inbox: Vec::new(),
+            },
+            wired_up: link(),
+            wired_down: link(),
+            dropped: Vec::new(),
+            wired: Wired::default(),
+            saturated_down,
+            end: Time::ZERO + description.duration,
+            interval,
+        };
+        world.start(scenario, seed);
+        world
+    }
+
+    fn start(&mut self, scenario: &ResolvedScenario, seed: u64) {
+        self.medium.start(&mut self.around);
+        for (id, spec) in (0..).map(FlowId).zip(&scenario.flows) {
+            let jitter = spec.section.start_jitter.as_nanos() as f64;
+            let late = Stream::new(seed, "start", u64::from(id.0)).unit() * jitter;
+            let at = Time::ZERO + spec.section.start + Duration::from_nanos(late as u64);
+            self.around.events.at(at, Event::FlowStarts(id));
+        }
+        self.around.events.at(Time::ZERO + scenario.description.warmup, Event::WarmupEnds);
+        if let Some(interval) = self.interval {
+            self.around.events.at(Time::ZERO + interval, Event::Sample);
+        }
+    }
+
+    /// Handles events until `until` or the end of the run, whichever comes first; true at the end.
+    pub(crate) fn run_until(&mut self, until: Time) -> bool {
+        let stop = until.min(self.end);
+        while let Some((now, event)) = self.around.events.next_before(stop) {
+            self.handle(now, event);
+        }
+        stop == self.end
+    }
+
+    /// The instant of the last event.
+    pub(crate) fn now(&self) -> Time {
+        self.around.events.now()
+    }
+
+    fn handle(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Medium(event) => {
+                self.medium.handle(now, event, &mut self.around);
+                self.empty_inbox(now);
+            }
+            Event::WiredUp(event) => {
+                let events = &mut self.around.events;
+                let schedule = &mut |at, e| events.at(at, Event::WiredUp(e));
+                let arrived = self.wired_up.handle(now, event, &mut self.dropped, schedule);
+                if let Some(packet) = arrived {
+                    self.wired.arrived += 1;
+                    self.arrive(now, packet);
+                }
+            }
+            Event::WiredDown(event) => {
+                let events = &mut self.around.events;
+                let schedule = &mut |at, e| events.at(at, Event::WiredDown(e));
+                let arrived = self.wired_down.handle(now, event, &mut self.dropped, schedule);
+                if let Some(packet) = arrived {
+                    self.wired.arrived += 1;
+                    self.medium.enqueue(now, AP, packet, &mut self.around);
+                    self.empty_inbox(now);
+                }
+            }
+            Event::ServerTransmitterFree => self.feed_wire(now),
+            Event::FlowStarts(id) => {
+                self.around.flows[id.index()].start(now);
+                self.flow_may_send(now, id);
+            }
+            Event::Application(id) => {
+                self.around.flows[id.index()].application_offers(now);
+                self.flow_may_send(now, id);
+            }
+            Event::TcpTimer(id, side) => {
+                self.around.flows[id.index()].timer_fires(now, side, &mut self.around.collector);
+                self.flow_may_send(now, id);
+            }
+            Event::WarmupEnds => self.around.collector.start(now),
+            Event::Sample => {
+                self.around.collector.sample(now);
+                if let Some(interval) = self.interval {
+                    self.around.events.after(interval, Event::Sample);
+                }
+            }
+        }
+    }
+
+    fn empty_inbox(&mut self, now: Time) {
+        while let Some((node, packet)) = self.around.inbox.pop() {
+            if node == AP {
+                self.send_wired(now, packet);
+            } else {
+                self.arrive(now, packet);
+            }
+        }
+    }
+
+    /// A packet has reached the host at its end: the station or the server.
+    fn arrive(&mut self, now: Time, packet: Packet<Body>) {
+        let id = packet.meta.flow;
+        self.around.flows[id.index()].arrive(now, &packet, &mut self.around.collector);
+        self.flow_may_send(now, id);
+    }
+
+    /// Sends what the endpoints of a flow have to send, and keeps its timers.
+    fn flow_may_send(&mut self, now: Time, id: FlowId) {
+        let index = id.index();
+        if let Some(at) = self.around.flows[index].application_at() {
+            self.around.events.at(at, Event::Application(id));
+        }
+        if self.around.flows[index].wants() == Wants::Pull && !self.around.flows[index].is_up() {
+            self.feed_wire(now);
+        }
+        for side in [Side::Sender, Side::Receiver] {
+            let held_back = self.is_held_back(id, side);
+            while let Some(packet) =
+                self.around.flows[index].poll(now, side, held_back, &mut self.around.collector)
+            {
+                if packet.meta.up {
+                    let station = packet.meta.station;
+                    self.medium.enqueue(now, station, packet, &mut self.around);
+                } else {
+                    self.send_wired(now, packet);
+                }
+            }
+            if held_back {
+                let station = self.around.flows[index].station();
+                self.medium.offer(now, station, &mut self.around);
+            }
+        }
+        self.around.arm_timers(id);
+    }
+
+    /// Whether data of this side waits in its socket until the device asks for it.
+    fn is_held_back(&self, id: FlowId, side: Side) -> bool {
+        let flow = &self.around.flows[id.index()];
+        side == Side::Sender
+            && flow.is_up()
+            && (flow.wants() == Wants::Pull || self.medium.is_backpressured(flow.station()))
+    }
+
+    fn send_wired(&mut self, now: Time, packet: Packet<Body>) {
+        self.wired.sent += 1;
+        let up = packet.meta.up;
+        let events = &mut self.around.events;
+        if up {
+            self.wired_up.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredUp(e)));
+        } else {
+            self.wired_down.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredDown(e)));
+        }
+        for (packet, reason) in self.dropped.drain(..) {
+            debug_assert_eq!(reason, DropReason::QueueFull);
+            self.wired.dropped += 1;
+            let layer = if up { QueueLayer::WiredUp } else { QueueLayer::WiredDown };
+            let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
+            self.around.collector.observe(now, Record::Dropped { node: AP, flow, layer, reason, tcp_ack });
+        }
+    }
+
+    /// Saturated sources at the server send whenever the wire is free, in turn.
+    fn feed_wire(&mut self, now: Time) {
+        if !self.wired_down.is_free(now) {
+            return;
+        }
+        for _ in 0..self.saturated_down.len() {
+            let id = self.saturated_down.remove(0);
+            self.saturated_down.push(id);
+            if let Some(packet) = self.around.flows[id.index()].pull(now, &mut self.around.collector) {
+                self.send_wired(now, packet);
+                self.around.events.at(self.wired_down.free_at(), Event::ServerTransmitterFree);
+                return;
+            }
+        }
+    }
+
+    /// Checks that nothing was lost or made: packets in are packets out, dropped or still there.
+    fn check_conservation(&self) -> Result<(), String> {
+        let counts = self.medium.counts();
+        let accounted = counts.delivered + counts.dropped_by_queue + counts.dropped_by_mac + self.medium.held();
+        if counts.offered != accounted {
+            return Err(format!(
+                "packets are not conserved on the medium: {} in, {accounted} accounted for ({counts:?}, {} held)",
+                counts.offered,
+                self.medium.held()
+            ));
+        }
+        let held = self.wired_up.held() + self.wired_down.held();
+        if self.wired.sent != self.wired.arrived + self.wired.dropped + held {
+            return Err(format!("packets are not conserved on the wire: {:?}, {held} held", self.wired));
+        }
+        self.around.flows.iter().try_for_each(Flow::check_conservation)
+    }
+
+    /// Ends the run: what was measured, or why it cannot be trusted.
+    pub(crate) fn finish(mut self) -> Result<Finished, String> {
+        self.check_conservation()?;
+        let mut report = self.around.collector.report(self.end);
+        let busy = report.medium.get("busy_fraction").unwrap_or(0.0);
+        for row in report.nodes.iter().chain(&report.links) {
+            let airtime = row.get("airtime_fraction").unwrap_or(0.0);
+            // A PPDU counts when it ends: one may reach over each edge of the time covered.
+            let slack = 0.05 / self.around.collector.covered(self.end).as_secs_f64();
+            if airtime > busy + slack {
+                return Err(format!("a transmitter was on for {airtime} of the time, the medium busy for {busy}"));
+            }
+        }
+        for (flow, row) in self.around.flows.iter().zip(&mut report.flows) {
+            flow.report(row, self.around.collector.covered(self.end));
+        }
+        let events = self.around.events.handled();
+        Ok(Finished { report, series: self.around.collector.into_series(), events })
+    }
+}
+
+/// What a run gave.
+pub(crate) struct Finished {
+    pub report: lasthop_observe::Report,
+    pub series: lasthop_observe::Series,
+    pub events: u64,
+}
+
+fn medium_config(scenario: &ResolvedScenario, seed: u64) -> MediumConfig {
+    let bss = scenario.bss();
+    MediumConfig {
+        phy: scenario.phy.clone(),
+        nodes: scenario.nodes.iter().map(|n| n.config.clone()).collect(),
+        rate_controls: scenario.rate_controls().expect("rate controls were built when the scenario was checked"),
+        channel: scenario.channel(),
+        noise_mw: scenario.noise_mw(),
+        error_model: scenario.description.channel.error_model.build(seed),
+        capture: scenario.capture(),
+        rts_threshold: bss.rts_threshold.as_option().copied(),
+        protection: bss.protection,
+        countdown: bss.countdown,
+        eifs: scenario.eifs(),
+        beacons: bss.beacons.as_option().copied(),
+        seed,
+    }
+}

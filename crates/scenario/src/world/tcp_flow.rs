@@ -1,0 +1,256 @@
+//! A TCP flow: one connection after another, each with an endpoint at either end.
+
+use lasthop_observe::{Collector, FlowId, Observer, Record};
+use lasthop_tcp::{Config, Endpoint, Segment};
+use lasthop_units::{Duration, Time};
+
+use super::Side;
+use crate::description::UdpRate;
+use crate::resolved::FlowSpec;
+
+/// What was last reported of a sender, so that only changes are.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Reported {
+    cwnd: f64,
+    ssthresh: f64,
+    flight_bytes: u64,
+}
+
+/// See the module.
+pub(crate) struct TcpFlow {
+    id: FlowId,
+    config: Config,
+    seed: u64,
+    sender: Endpoint,
+    receiver: Endpoint,
+    connection: u32,
+    size: Option<u64>,
+    transfers_left: u32,
+    /// Bytes and interval of an application that offers data at a rate.
+    paced: Option<(u64, Duration)>,
+    next_offer: Option<Time>,
+    running: bool,
+    started_at: Time,
+    armed: [Time; 2],
+    reported: Reported,
+    delivered_before: u64,
+    delivered: u64,
+    timeouts: u64,
+    rtt_samples: u64,
+}
+
+fn endpoints(config: &Config, id: FlowId, connection: u32, seed: u64) -> (Endpoint, Endpoint) {
+    let mut iss = lasthop_engine::Stream::new(seed, "iss", u64::from(id.0) << 32 | u64::from(connection));
+    let mut next = || (iss.bits() >> 32) as u32;
+    (Endpoint::new(config, next()), Endpoint::new(config, next()))
+}
+
+impl TcpFlow {
+    pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64) -> TcpFlow {
+        let config = spec.tcp.config.clone();
+        let (sender, receiver) = endpoints(&config, id, 0, seed);
+        let paced = match spec.section.rate {
+            Some(UdpRate::Constant(rate)) => {
+                let bytes = u64::from(config.payload_bytes());
+                Some((bytes, rate.time_for(lasthop_units::Bytes(bytes))))
+            }
+            _ => None,
+        };
+        TcpFlow {
+            id,
+            config,
+            seed,
+            sender,
+            receiver,
+            connection: 0,
+            size: spec.section.size.map(|b| b.0),
+            transfers_left: spec.section.repeat,
+            paced,
+            next_offer: None,
+            running: false,
+            started_at: Time::ZERO,
+            armed: [Time::NEVER; 2],
+            reported: Reported::default(),
+            delivered_before: 0,
+            delivered: 0,
+            timeouts: 0,
+            rtt_samples: 0,
+        }
+    }
+
+    pub(crate) fn start(&mut self, now: Time) {
+        self.running = true;
+        self.started_at = now;
+        self.transfers_left -= 1;
+        self.receiver.listen();
+        self.sender.connect(now);
+        match (self.size, self.paced) {
+            (None, None) => self.sender.write_forever(),
+            (Some(size), None) => {
+                self.sender.write(size);
+                self.sender.close(now);
+            }
+            (_, Some(_)) => self.application_offers(now),
+        }
+    }
+
+    pub(crate) fn application_offers(&mut self, now: Time) {
+        let Some((bytes, interval)) = self.paced else { return };
+        let offered = self.sender.written_bytes();
+        let left = self.size.map_or(bytes, |size| size.saturating_sub(offered).min(bytes));
+        self.sender.write(left);
+        if self.size.is_some_and(|size| offered + left >= size) {
+            self.sender.close(now);
+        } else {
+            self.next_offer = Some(now + interval);
+        }
+    }
+
+    pub(crate) fn application_at(&mut self) -> Option<Time> {
+        self.next_offer.take()
+    }
+
+    fn endpoint(&mut self, side: Side) -> &mut Endpoint {
+        match side {
+            Side::Sender => &mut self.sender,
+            Side::Receiver => &mut self.receiver,
+        }
+    }
+
+    pub(crate) fn arrive(
+        &mut self,
+        now: Time,
+        side: Side,
+        segment: &Segment,
+        connection: u32,
+        collector: &mut Collector,
+    ) {
+        if connection != self.connection {
+            // A straggler of an earlier connection; its ports are closed.
+            return;
+        }
+        self.endpoint(side).handle_segment(now, segment);
+        match side {
+            Side::Sender => self.sender_changed(now, collector),
+            Side::Receiver => self.receiver_changed(now, collector),
+        }
+    }
+
+    fn receiver_changed(&mut self, now: Time, collector: &mut Collector) {
+        let delivered = self.receiver.delivered_bytes();
+        if delivered > self.delivered {
+            collector.observe(now, Record::Delivered { flow: self.id, bytes: delivered - self.delivered });
+            self.delivered = delivered;
+        }
+        if self.receiver.has_received_fin() {
+            self.receiver.close(now);
+        }
+    }
+
+    fn sender_changed(&mut self, now: Time, collector: &mut Collector) {
+        let flow = self.id;
+        let counters = self.sender.counters();
+        if counters.rtt_samples != self.rtt_samples {
+            self.rtt_samples = counters.rtt_samples;
+            if let Some(sample) = self.sender.latest_rtt() {
+                collector.observe(now, Record::Rtt { flow, sample, controller: self.sender.controller_rtt() });
+            }
+        }
+        let timeouts = counters.timeouts;
+        for _ in self.timeouts..timeouts {
+            collector.observe(now, Record::Timeout { flow });
+        }
+        self.timeouts = timeouts;
+        self.report_window(now, collector);
+        if let Some(size) = self.size
+            && self.running
+            && self.sender.acked_bytes() >= size
+        {
+            self.transfer_is_complete(now, collector);
+        }
+    }
+
+    fn report_window(&mut self, now: Time, collector: &mut Collector) {
+        let reported = Reported {
+            cwnd: self.sender.cwnd_segments(),
+            ssthresh: self.sender.ssthresh_segments(),
+            flight_bytes: self.sender.flight_size_bytes(),
+        };
+        if reported != self.reported {
+            self.reported = reported;
+            let Reported { cwnd, ssthresh, flight_bytes } = reported;
+            collector.observe(now, Record::Window { flow: self.id, cwnd, ssthresh, flight_bytes });
+        }
+    }
+
+    fn transfer_is_complete(&mut self, now: Time, collector: &mut Collector) {
+        collector.observe(now, Record::Completed { flow: self.id, took: now.since(self.started_at) });
+        self.running = false;
+        if self.transfers_left == 0 {
+            return;
+        }
+        self.connection += 1;
+        (self.sender, self.receiver) = endpoints(&self.config, self.id, self.connection, self.seed);
+        self.delivered_before += self.delivered;
+        self.delivered = 0;
+        self.timeouts = 0;
+        self.rtt_samples = 0;
+        self.reported = Reported::default();
+        self.start(now);
+    }
+
+    pub(crate) fn poll(
+        &mut self,
+        now: Time,
+        side: Side,
+        held_back: bool,
+        collector: &mut Collector,
+    ) -> Option<(Segment, u32)> {
+        let before = self.endpoint(side).counters().segments_retransmitted;
+        let endpoint = self.endpoint(side);
+        let segment = if held_back { endpoint.poll_control(now)? } else { endpoint.poll_transmit(now)? };
+        if segment.payload > 0 && side == Side::Sender {
+            let retransmission = self.sender.counters().segments_retransmitted > before;
+            collector.observe(now, Record::SegmentSent { flow: self.id, retransmission });
+            self.report_window(now, collector);
+        }
+        Some((segment, self.connection))
+    }
+
+    pub(crate) fn timer_to_arm(&mut self, side: Side) -> Option<Time> {
+        let due = self.endpoint(side).poll_timeout();
+        let armed = &mut self.armed[side as usize];
+        (due < *armed).then(|| {
+            *armed = due;
+            due
+        })
+    }
+
+    pub(crate) fn timer_fires(&mut self, now: Time, side: Side, collector: &mut Collector) {
+        // Events that were overtaken by an earlier one come and find nothing due.
+        if self.armed[side as usize] <= now {
+            self.armed[side as usize] = Time::NEVER;
+        }
+        if self.endpoint(side).poll_timeout() <= now {
+            self.endpoint(side).handle_timeout(now);
+            match side {
+                Side::Sender => self.sender_changed(now, collector),
+                Side::Receiver => self.receiver_changed(now, collector),
+            }
+        }
+    }
+
+    pub(crate) fn check_conservation(&self) -> Result<(), String> {
+        let (acked, delivered) = (self.sender.acked_bytes(), self.receiver.delivered_bytes());
+        if acked > delivered {
+            return Err(format!("flow {}: {acked} bytes were acknowledged, only {delivered} delivered", self.id.0));
+        }
+        let all = self.delivered_before + delivered;
+        match self.size {
+            Some(size) if all > size * (u64::from(self.connection) + 1) => {
+                Err(format!("flow {}: {all} bytes were delivered, more than were sent", self.id.0))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! A segment arrives: the steps of RFC 9293 §3.10.7, a function each.
+
+use lasthop_units::{Duration, Time};
+
+use crate::endpoint::{Agreed, Endpoint};
+use crate::receive::Text;
+use crate::segment::{Flags, Segment};
+use crate::send::{Acknowledgement, TimerChange};
+use crate::sequence::Numbering;
+use crate::state::State;
+use crate::timer::Timer;
+
+impl Endpoint {
+    /// Takes in a segment. [RFC 9293 §3.10.7]
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        self.sender.renew_burst();
+        match self.state {
+            State::Closed => self.refuse(segment),
+            State::Listen => self.arrives_in_listen(segment),
+            State::SynSent => self.arrives_in_syn_sent(now, segment),
+            _ => self.arrives(now, segment),
+        }
+    }
+
+    /// Nobody is here: a reset, unless it is one. [RFC 9293 §3.10.7.1]
+    fn refuse(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        let has_ack = segment.flags.contains(Flags::ACK);
+        self.answer = Some(Segment {
+            seq: if has_ack { segment.ack } else { Default::default() },
+            ack: segment.seq.plus(segment.sequence_length()),
+            flags: if has_ack { Flags::RST } else { Flags::RST | Flags::ACK },
+            options_are_free: !self.config.options_on_wire,
+            ..Segment::default()
+        });
+    }
+
+    /// [RFC 9293 §3.10.7.2]
+    fn arrives_in_listen(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            return self.refuse(segment);
+        }
+        if segment.flags.contains(Flags::SYN) {
+            self.take_syn(segment);
+            self.state = State::SynReceived;
+        }
+    }
+
+    /// [RFC 9293 §3.10.7.3]
+    fn arrives_in_syn_sent(&mut self, now: Time, segment: &Segment) {
+        let has_ack = segment.flags.contains(Flags::ACK);
+        let acks_our_syn = has_ack && self.acknowledged_offset(segment) == Some(1) && self.sender.board().nxt() == 1;
+        if has_ack && !acks_our_syn {
+            return self.refuse(segment);
+        }
+        if segment.flags.contains(Flags::RST) {
+            if acks_our_syn {
+                self.enter_closed();
+            }
+            return;
+        }
+        if !segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        self.take_syn(segment);
+        if acks_our_syn {
+            self.state = State::Established;
+            self.take_acknowledgement(now, segment, 0, 1);
+            self.receiver.owe_handshake_ack();
+        } else {
+            // Simultaneous open: the SYN goes out again, now with an ACK.
+            self.state = State::SynReceived;
+            if self.sender.board().nxt() > 0 {
+                self.sender.resend_syn();
+            }
+        }
+    }
+
+    /// Numbers, window and options of the peer's SYN.
+    fn take_syn(&mut self, segment: &Segment) {
+        let timestamps = self.config.timestamps && segment.timestamps.is_some();
+        let scaling = self.config.window_scaling && segment.window_scale.is_some();
+        let sack = self.config.sack && segment.sack_permitted;
+        let peer_scale = if scaling { segment.window_scale.unwrap_or(0).min(14) } else { 0 };
+        self.agreed = Agreed { timestamps, sack, scaling, peer_scale };
+        self.receiver.begin(Numbering(segment.seq), segment.timestamps.map(|t| t.value));
+        if !scaling {
+            self.receiver.without_scaling();
+        }
+        let option_bytes = if timestamps { self.config.timestamp_bytes() } else { 0 };
+        // The default of RFC 9293 §3.7.1 is 536.
+        let peer_payload = u32::from(segment.mss.unwrap_or(536)).saturating_sub(option_bytes);
+        self.sender.negotiate(peer_payload, sack);
+        self.sender.set_window(0, u64::from(segment.window));
+    }
+
+    /// The steps for synchronised states. [RFC 9293 §3.10.7.4]
+    fn arrives(&mut self, now: Time, segment: &Segment) {
+        let near = self.receiver.nxt();
+        let Some(start) = self.receiver.numbering().offset(segment.seq, near) else { return };
+        let goes_on = self.check_timestamp(segment, start)
+            && self.check_sequence(now, segment, start)
+            && self.check_reset(segment, start)
+            && self.check_syn(segment)
+            && self.check_acknowledgement(now, segment, start);
+        if goes_on {
+            self.take_text_and_fin(now, segment, start);
+        }
+    }
+
+    /// PAWS, and the timestamp to echo. [RFC 7323 §5.3, R1 and R3] Segments without data or FIN are never refused:
+    /// ACKs may overtake one another, and an answer to each would be taken for a duplicate ACK.
+    fn check_timestamp(&mut self, segment: &Segment, start: u64) -> bool {
+        let Some(timestamps) = segment.timestamps.filter(|_| self.agreed.timestamps) else { return true };
+        if self.receiver.is_too_old(timestamps.value) && segment.sequence_length() > 0 {
+            self.counters.paws_rejected += 1;
+            self.receiver.owe_ack();
+            return false;
+        }
+        if self.receiver.is_acceptable(start, segment.sequence_length()) {
+            self.receiver.note_timestamp(timestamps.value, start);
+        }
+        true
+    }
+
+    /// First: is it in the window? If not, say where the window is.
+    fn check_sequence(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
+        if self.receiver.is_acceptable(start, segment.sequence_length()) {
+            return true;
+        }
+        if segment.flags.contains(Flags::RST) {
+            return false;
+        }
+        if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
+            self.hears_syn_again(now, segment, start);
+            return false;
+        }
+        if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
+            self.enter_time_wait(now);
+        }
+        self.receiver.owe_ack();
+        // With the window shut, acknowledgements still count. [RFC 9293 §3.10.7.4]
+        if start == self.receiver.nxt() {
+            self.check_acknowledgement(now, segment, start);
+        }
+        false
+    }
+
+    /// A SYN again: the peer has not heard the SYN+ACK, or, if both have opened at once, this is its own.
+    fn hears_syn_again(&mut self, now: Time, segment: &Segment, start: u64) {
+        if segment.flags.contains(Flags::ACK) && self.check_acknowledgement(now, segment, start) {
+            self.receiver.owe_ack();
+        } else {
+            self.sender.resend_syn();
+        }
+    }
+
+    /// Second: a reset ends all, if it is exactly in place. [RFC 9293 §3.10.7.4, RFC 5961 §3.2]
+    fn check_reset(&mut self, segment: &Segment, start: u64) -> bool {
+        if !segment.flags.contains(Flags::RST) {
+            return true;
+        }
+        if start == self.receiver.nxt() { self.enter_closed() } else { self.receiver.owe_ack() }
+        false
+    }
+
+    /// Fourth: a SYN inside the window is answered by an ACK. [RFC 5961 §4.2]
+    fn check_syn(&mut self, segment: &Segment) -> bool {
+        let is_syn = segment.flags.contains(Flags::SYN);
+        if is_syn {
+            self.receiver.owe_ack();
+        }
+        !is_syn
+    }
+
+    /// Fifth: the acknowledgement.
+    fn check_acknowledgement(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
+        if !segment.flags.contains(Flags::ACK) {
+            return false;
+        }
+        let Some(ack) = self.acknowledged_offset(segment) else { return true };
+        let board = self.sender.board();
+        if ack > board.nxt() {
+            if self.state == State::SynReceived { self.refuse(segment) } else { self.receiver.owe_ack() }
+            return false;
+        }
+        if self.state == State::SynReceived {
+            if ack <= board.una() {
+                self.refuse(segment);
+                return false;
+            }
+            self.state = State::Established;
+        }
+        if ack >= board.una() {
+            self.take_acknowledgement(now, segment, start, ack);
+        }
+        self.state != State::Closed
+    }
+
+    fn acknowledged_offset(&self, segment: &Segment) -> Option<u64> {
+        self.sender.numbering().offset(segment.ack, self.sender.board().una())
+    }
+
+    fn take_acknowledgement(&mut self, now: Time, segment: &Segment, seq: u64, ack: u64) {
+        let shift = if segment.flags.contains(Flags::SYN) { 0 } else { self.agreed.peer_scale };
+        let acknowledgement = Acknowledgement {
+            now,
+            ack,
+            seq,
+            window: u64::from(segment.window) << shift,
+            sack: &segment.sack,
+            is_pure: segment.is_pure_ack(),
+            ece: segment.flags.contains(Flags::ECE),
+            echo_rtt: self.echoed_rtt(now, segment),
+        };
+        let outcome = self.sender.on_ack(&acknowledgement, &mut self.counters);
+        match outcome.timer {
+            TimerChange::Keep => {}
+            TimerChange::Stop => self.timers.stop(Timer::Retransmit),
+            TimerChange::Restart => self.timers.set(Timer::Retransmit, now + self.sender.rtt().rto()),
+        }
+        if outcome.syn_acked {
+            self.sender.on_syn_acked();
+        }
+        if outcome.fin_acked {
+            self.on_fin_acked(now);
+        }
+    }
+
+    /// Now less the timestamp echoed. [RFC 7323 §4.1]
+    fn echoed_rtt(&self, now: Time, segment: &Segment) -> Option<Duration> {
+        let timestamps = segment.timestamps.filter(|_| self.agreed.timestamps)?;
+        let ticks = self.timestamp_clock(now).wrapping_sub(timestamps.echo);
+        ((ticks as i32) >= 0).then(|| self.config.timestamp_clock * u64::from(ticks.max(1)))
+    }
+
+    fn on_fin_acked(&mut self, now: Time) {
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.enter_time_wait(now),
+            State::LastAck => self.enter_closed(),
+            _ => {}
+        }
+    }
+
+    /// Seventh and eighth: text and FIN.
+    fn take_text_and_fin(&mut self, now: Time, segment: &Segment, start: u64) {
+        let fin = segment.flags.contains(Flags::FIN);
+        if segment.payload == 0 && !fin {
+            return;
+        }
+        if !self.state.may_receive_data() {
+            return self.receiver.owe_ack();
+        }
+        self.receiver.take(now, Text { start, length: segment.payload, fin }, &mut self.counters);
+        if self.receiver.is_finished() {
+            self.on_fin_received(now);
+        }
+    }
+
+    fn on_fin_received(&mut self, now: Time) {
+        match self.state {
+            State::Established => self.state = State::CloseWait,
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.enter_time_wait(now),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The `[tcp]` table: every difference between stacks is a key.
+//!
+//! A [`Profile`](crate::Profile) gives all values; a scenario may override any of them.
+
+use lasthop_registry::{
+    Amount, ParamError, Parameter, Parameters, Shape, Switch, Value, params, read_table, table_to_value, words,
+};
+use lasthop_units::{Bytes, Duration};
+
+use crate::congestion_control::{Algorithm, newreno};
+use crate::segment::{HEADERS, TIMESTAMPS_OPTION};
+
+params! {
+    /// Parameters of an endpoint; the defaults are those of a current Linux kernel, NewReno apart.
+    pub struct Config {
+        /// Congestion control of the sender.
+        pub congestion_control: Algorithm = Algorithm::Newreno(newreno::Params::default()),
+        /// Reaction to lost ACKs: "off".
+        pub ack_loss: Switch<AckLoss> = Switch::Off,
+        /// When data is acknowledged: "every_segment", or "delayed": every second full segment, or after `delayed_ack_timeout`. [RFC 1122 §4.2.3.2]
+        pub ack: AckPolicy = AckPolicy::Delayed,
+        /// Size of a full IP packet; the payload is 40 B less, and 12 B less again with timestamps.
+        pub packet_size: Bytes = Bytes(1500),
+        /// Payload of a full segment, instead of `packet_size`.
+        pub mss: Option<Bytes> = None,
+        /// Congestion window at the start, in segments. [RFC 6928 §2]
+        pub initial_window: u32 = 10,
+        /// Slow-start threshold at the start, in segments; "off": none. [RFC 5681 §3.1]
+        pub initial_ssthresh: Switch<u32> = Switch::Off,
+        /// What makes the window grow: each ACK, or the bytes that it acknowledges (without limit). [RFC 3465 §2]
+        pub growth: Growth = Growth::both(GrowthMode::PerByte),
+        /// From what a window is reduced on loss: flight_size [RFC 5681 §3.1], or cwnd.
+        pub decrease_from: DecreaseFrom = DecreaseFrom::Cwnd,
+        /// No growth while the window is not used. [RFC 9438 §5.8, RFC 7661 §4]
+        pub window_validation: bool = true,
+        /// After a pause longer than the RTO, start again from the initial window. [RFC 5681 §4.1]
+        pub slow_start_after_idle: bool = true,
+        /// Segments that one ACK may release; "off": as many as the window allows.
+        pub max_burst: Switch<u32> = Switch::Off,
+        /// Selective acknowledgements. [RFC 2018, RFC 6675]
+        pub sack: bool = true,
+        /// New data on the first two duplicate ACKs. [RFC 3042 §2]
+        pub limited_transmit: bool = true,
+        /// Duplicate ACKs, or segments reported above a hole, that mean loss. [RFC 5681 §3.2, RFC 6675 §2]
+        pub duplicate_ack_threshold: u32 = 3,
+        /// NewReno: only the first partial ACK restarts the retransmission timer. [RFC 6582 §4]
+        pub newreno_impatient: bool = false,
+        /// Largest window offered: "unlimited", packets of the own segment size, or bytes.
+        pub receive_window: ReceiveWindow = ReceiveWindow(Amount::Unlimited),
+        /// Window scaling; without it at most 65535 B are offered. [RFC 7323 §2]
+        pub window_scaling: bool = true,
+        /// Timestamps: RTT samples also of retransmitted data, and protection against old segments. [RFC 7323 §3]
+        pub timestamps: bool = true,
+        /// Tick of the timestamp clock. [RFC 7323 §5.4]
+        pub timestamp_clock: Duration = Duration::from_millis(1),
+        /// Options take bytes on the wire; false as in ns-2, where all headers together have 40 B.
+        pub options_on_wire: bool = true,
+        /// How the RTO follows from the RTT: rfc6298: srtt + max(granularity, 4 rttvar), at least `min_rto`; linux: srtt + max(4 rttvar, `min_rto`), where rttvar falls slowly.
+        pub rto_formula: RtoFormula = RtoFormula::Linux,
+        /// RTO before the first RTT sample. [RFC 6298 §2.1]
+        pub initial_rto: Duration = Duration::from_secs(1),
+        /// Least RTO. [RFC 6298 §2.4]
+        pub min_rto: Duration = Duration::from_millis(200),
+        /// Greatest RTO, back-off included. [RFC 6298 §2.5]
+        pub max_rto: Duration = Duration::from_secs(120),
+        /// Greatest factor by which back-off multiplies the RTO. [RFC 6298 §5.5]
+        pub max_backoff: u32 = 65_536,
+        /// Clock tick to which RTT samples for the RTO are rounded. [RFC 6298 §2, G]
+        pub rto_granularity: Duration = Duration::from_millis(1),
+        /// Longest time for which an ACK is withheld. [RFC 1122 §4.2.3.2]
+        pub delayed_ack_timeout: Duration = Duration::from_millis(40),
+        /// Segments at the start that are acknowledged at once although ACKs are delayed.
+        pub quick_acks: u32 = 16,
+        /// How long TIME-WAIT lasts; short, since nothing reuses the ports. [RFC 9293 §3.6.1]
+        pub time_wait: Duration = Duration::from_secs(1),
+    }
+    check |config, path| { config.check_values(path) }
+}
+
+impl Config {
+    /// Reads the overrides of one table, `skip` apart, over `base`. A `packet_size` replaces an earlier `mss`.
+    ///
+    /// # Errors
+    /// An unknown key, an unreadable or impossible value, or `mss` and `packet_size` in one table.
+    pub fn read(base: Config, table: &Value, path: &str, skip: &[&str]) -> Result<Config, ParamError> {
+        check_segment_size(table, path)?;
+        let mss = if table.get("packet_size").is_some() { None } else { base.mss };
+        read_table(Config { mss, ..base }, table, path, skip)
+    }
+
+    /// Payload of a full segment in bytes, if the peer takes as much.
+    pub fn payload_bytes(&self) -> u32 {
+        match self.mss {
+            Some(mss) => mss.0 as u32,
+            None => (self.packet_size.0 as u32).saturating_sub(HEADERS + self.timestamp_bytes()),
+        }
+    }
+
+    /// Bytes that the timestamps option takes on the wire.
+    pub(crate) fn timestamp_bytes(&self) -> u32 {
+        if self.timestamps && self.options_on_wire { TIMESTAMPS_OPTION } else { 0 }
+    }
+
+    /// The largest window that is offered, in bytes.
+    pub(crate) fn receive_window_bytes(&self) -> u64 {
+        match self.receive_window.0 {
+            Amount::Unlimited => UNLIMITED_WINDOW,
+            Amount::Packets(packets) => packets.saturating_mul(u64::from(self.payload_bytes())),
+            Amount::Bytes(bytes) => bytes,
+        }
+    }
+
+    fn check_values(&self, path: &str) -> Result<(), ParamError> {
+        let at = |key: &str| if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+        let require = |holds: bool, key: &str, why: &str| {
+            if holds { Ok(()) } else { Err(ParamError::new(at(key), why)) }
+        };
+        let size_key = if self.mss.is_some() { "mss" } else { "packet_size" };
+        let size = self.mss.map_or(self.packet_size.0, |mss| mss.0);
+        require(size <= 65_000, size_key, "a segment is larger than an IP packet; at most 65000 B")?;
+        require(self.payload_bytes() > 0, size_key, "no room for payload; the headers have 40 B, and timestamps 12 B")?;
+        require(self.initial_window > 0, "initial_window", "a window of 0 segments never sends; at least 1")?;
+        require(self.initial_ssthresh != Switch::On(0), "initial_ssthresh", "at least 1, or \"off\"")?;
+        require(self.max_burst != Switch::On(0), "max_burst", "a burst of 0 never sends; at least 1, or \"off\"")?;
+        require(self.duplicate_ack_threshold > 0, "duplicate_ack_threshold", "at least 1")?;
+        require(self.min_rto <= self.max_rto, "min_rto", "min_rto is greater than max_rto")?;
+        require(self.min_rto > Duration::ZERO, "min_rto", "an RTO of 0 never waits; write \"1 ms\" or more")?;
+        require(self.initial_rto > Duration::ZERO, "initial_rto", "an RTO of 0 never waits; write \"1 ms\" or more")?;
+        require(self.max_backoff > 0, "max_backoff", "at least 1, which is no back-off")?;
+        require(self.timestamp_clock > Duration::ZERO, "timestamp_clock", "a clock needs a tick above 0")?;
+        require(self.receive_window_bytes() > 0, "receive_window", "a window of 0 never opens")?;
+        let largest = if self.window_scaling { UNLIMITED_WINDOW } else { 65_535 };
+        let limited = self.receive_window != ReceiveWindow(Amount::Unlimited);
+        let why = if self.window_scaling {
+            "larger than 1 GiB, the most that can be offered"
+        } else {
+            "larger than 65535 B, the most that can be offered without window_scaling"
+        };
+        require(!limited || self.receive_window_bytes() <= largest, "receive_window", why)
+    }
+}
+
+/// The most that can be offered: 65535 times 2^14. [RFC 7323 §2.3]
+pub(crate) const UNLIMITED_WINDOW: u64 = 65_535 << 14;
+
+/// One table may give the segment size in one way only.
+fn check_segment_size(table: &Value, path: &str) -> Result<(), ParamError> {
+    if table.get("mss").is_some() && table.get("packet_size").is_some() {
+        let place = if path.is_empty() { "mss".to_string() } else { format!("{path}.mss") };
+        return Err(ParamError::new(place, "mss and packet_size both set the segment size; keep one of them"));
+    }
+    Ok(())
+}
+
+words! {
+    /// What a window grows by.
+    pub enum GrowthMode {
+        /// One segment's worth for each ACK, whatever it covers.
+        PerAck = "per_ack",
+        /// The bytes acknowledged, in segments.
+        PerByte = "per_byte",
+    }
+}
+
+words! {
+    /// From what a window is reduced on loss.
+    pub enum DecreaseFrom {
+        /// The data in flight.
+        FlightSize = "flight_size",
+        /// The congestion window, or the peer's window where that is smaller.
+        Cwnd = "cwnd",
+    }
+}
+
+words! {
+    /// How the RTO follows from RTT samples.
+    pub enum RtoFormula {
+        /// As standardised.
+        Rfc6298 = "rfc6298",
+        /// As Linux has it.
+        Linux = "linux",
+    }
+}
+
+/// How the window grows in each phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Growth {
+    /// Below ssthresh.
+    pub slow_start: GrowthMode,
+    /// Above it.
+    pub avoidance: GrowthMode,
+}
+
+impl Growth {
+    /// The same in both phases.
+    pub const fn both(mode: GrowthMode) -> Growth {
+        Growth { slow_start: mode, avoidance: mode }
+    }
+}
+
+params! {
+    struct GrowthTable {
+        /// Growth below ssthresh.
+        slow_start: Option<GrowthMode> = None,
+        /// Growth above ssthresh.
+        avoidance: Option<GrowthMode> = None,
+    }
+}
+
+impl Parameter for Growth {
+    fn shape() -> Shape {
+        Shape::AnyOf(vec![GrowthMode::shape(), Shape::Table(GrowthTable::fields())])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        let Value::Table(_) = value else { return GrowthMode::parse(value, path).map(Growth::both) };
+        match read_table(GrowthTable::default(), value, path, &[])? {
+            GrowthTable { slow_start: Some(slow_start), avoidance: Some(avoidance) } => Ok(Growth { slow_start, avoidance }),
+            _ => Err(ParamError::new(path, "both slow_start and avoidance are needed here, or one word for both")),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        if self.slow_start == self.avoidance {
+            return self.avoidance.to_value();
+        }
+        let table = GrowthTable { slow_start: Some(self.slow_start), avoidance: Some(self.avoidance) };
+        Some(table_to_value(None, &table))
+    }
+}
+
+/// When data is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// At once.
+    EverySegment,
+    /// Every second full segment, or after a time.
+    Delayed,
+}
+
+impl Parameter for AckPolicy {
+    fn shape() -> Shape {
+        Shape::Words(vec!["every_segment".into(), "delayed".into()])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        let kind = if let Value::Table(_) = value { value.get("kind").unwrap_or(value) } else { value };
+        match kind {
+            Value::Text(word) if word == "every_segment" => Ok(AckPolicy::EverySegment),
+            Value::Text(word) if word == "delayed" => Ok(AckPolicy::Delayed),
+            Value::Text(word) if word == "skip" => {
+                Err(ParamError::new(path, "the ACK policy \"skip\" is not there yet; one of: every_segment, delayed"))
+            }
+            Value::Text(word) => {
+                let hint = lasthop_registry::suggestion(word, ["every_segment", "delayed"]);
+                Err(ParamError::new(path, format!("unknown ACK policy \"{word}\"; {hint}one of: every_segment, delayed")))
+            }
+            _ => Err(ParamError::new(path, format!("{value} stands where an ACK policy is needed: every_segment, delayed"))),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::text(match self {
+            AckPolicy::EverySegment => "every_segment",
+            AckPolicy::Delayed => "delayed",
+        }))
+    }
+}
+
+/// A reaction to lost ACKs; there is none yet, so that this cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckLoss {}
+
+impl Parameter for AckLoss {
+    fn shape() -> Shape {
+        Shape::Words(Vec::new())
+    }
+    fn parse(_: &Value, path: &str) -> Result<Self, ParamError> {
+        Err(ParamError::new(path, "congestion control on ACK loss is not there yet; remove this key"))
+    }
+    fn to_value(&self) -> Option<Value> {
+        match *self {}
+    }
+}
+
+/// The largest window that a receiver offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveWindow(pub Amount);
+
+impl Parameter for ReceiveWindow {
+    fn shape() -> Shape {
+        Amount::shape()
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        if matches!(value, Value::Text(word) if word == "autotune") {
+            return Err(ParamError::new(
+                path,
+                "the receive window \"autotune\" is not there yet; \"unlimited\", \"160 packets\" or \"64 KiB\"",
+            ));
+        }
+        Amount::parse(value, path).map(ReceiveWindow)
+    }
+    fn to_value(&self) -> Option<Value> {
+        self.0.to_value()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(entries: &[(&str, Value)]) -> Value {
+        Value::Table(entries.iter().map(|(key, value)| (key.to_string(), value.clone())).collect())
+    }
+    fn read(entries: &[(&str, Value)]) -> Result<Config, String> {
+        Config::read(Config::default(), &table(entries), "tcp", &["profile"]).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn payload_is_what_headers_and_timestamps_leave() {
+        let config = Config::default();
+        assert_eq!(config.payload_bytes(), 1448);
+        assert_eq!(Config { timestamps: false, ..config.clone() }.payload_bytes(), 1460);
+        assert_eq!(Config { options_on_wire: false, ..config.clone() }.payload_bytes(), 1460);
+        assert_eq!(Config { mss: Some(Bytes(1000)), ..config }.payload_bytes(), 1000);
+    }
+
+    #[test]
+    fn one_table_gives_the_segment_size_in_one_way() {
+        let both = [("mss", Value::text("1448 B")), ("packet_size", Value::text("1500 B"))];
+        assert_eq!(read(&both).unwrap_err(), "tcp.mss: mss and packet_size both set the segment size; keep one of them");
+        let base = read(&both[..1]).unwrap();
+        let flow = Config::read(base, &table(&both[1..]), "flow[0]", &[]).unwrap();
+        assert_eq!(flow.payload_bytes(), 1448, "a flow's packet_size replaces the table's mss");
+        assert_eq!(flow.mss, None);
+    }
+
+    #[test]
+    fn what_is_not_there_yet_says_so() {
+        let ack_loss = read(&[("ack_loss", table(&[("threshold", Value::Integer(1))]))]).unwrap_err();
+        assert!(ack_loss.starts_with("tcp.ack_loss: congestion control on ACK loss is not there yet"), "{ack_loss}");
+        let skip = read(&[("ack", table(&[("kind", Value::text("skip")), ("skip", Value::Integer(1))]))]).unwrap_err();
+        assert!(skip.starts_with("tcp.ack: the ACK policy \"skip\" is not there yet"), "{skip}");
+        let autotune = read(&[("receive_window", Value::text("autotune"))]).unwrap_err();
+        assert!(autotune.contains("not there yet"), "{autotune}");
+        let bbr = read(&[("congestion_control", Value::text("bbr"))]).unwrap_err();
+        assert_eq!(bbr, "tcp.congestion_control: the congestion control \"bbr\" is not there yet; one of: newreno, cubic");
+    }
+
+    #[test]
+    fn growth_reads_as_a_word_or_a_table() {
+        let mixed = table(&[("slow_start", Value::text("per_ack")), ("avoidance", Value::text("per_byte"))]);
+        let growth = read(&[("growth", mixed.clone())]).unwrap().growth;
+        assert_eq!(growth, Growth { slow_start: GrowthMode::PerAck, avoidance: GrowthMode::PerByte });
+        assert_eq!(growth.to_value(), Some(mixed));
+        assert_eq!(read(&[("growth", Value::text("per_ack"))]).unwrap().growth, Growth::both(GrowthMode::PerAck));
+        assert!(read(&[("growth", table(&[]))]).unwrap_err().contains("both slow_start and avoidance"));
+    }
+
+    #[test]
+    fn impossible_values_are_refused() {
+        assert!(read(&[("packet_size", Value::text("52 B"))]).unwrap_err().contains("no room for payload"));
+        assert!(read(&[("min_rto", Value::text("121 s"))]).unwrap_err().contains("greater than max_rto"));
+        let window = [("receive_window", Value::text("64 KiB")), ("window_scaling", Value::Bool(false))];
+        assert!(read(&window).unwrap_err().contains("without window_scaling"));
+    }
+
+    #[test]
+    fn every_value_reads_back() {
+        for config in [crate::Profile::Ns2.config(), crate::Profile::Linux26.config(), crate::Profile::Linux.config()] {
+            let written = table_to_value(None, &config);
+            assert_eq!(read_table(Config::default(), &written, "tcp", &[]), Ok(config));
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! CUBIC: the window is a cubic function of the time since the last loss.
+//!
+//! Source: RFC 9438; for `era = "linux-2.6"` Ha, Rhee, Xu 2008 as Linux 2.6.16-2.6.22 has it (see
+//! `linux_2_6`). Holds: the cubic function (§4.2), growth clamped to 1.5 windows per round trip (§4.4, §4.5),
+//! the Reno-friendly region (§4.3), multiplicative decrease (§4.6), fast convergence (§4.7), timeout (§4.8),
+//! no growth while application-limited (§5.8).
+//! Leaves out: HyStart and HyStart++ (§4.10), undo of spurious reductions (§4.9).
+
+mod linux_2_6;
+
+use lasthop_registry::{ParamError, params, words};
+use lasthop_units::{Duration, Time};
+
+use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, slow_start};
+
+words! {
+    /// Whose CUBIC.
+    pub enum Era {
+        /// As standardised.
+        Rfc9438 = "rfc9438",
+        /// As in Linux 2.6.16 to 2.6.22: counts ACKs, at most 16 segments per 100 ms above the origin.
+        Linux26 = "linux-2.6",
+    }
+}
+
+params! {
+    /// Parameters of CUBIC.
+    pub struct Params {
+        /// Factor by which a loss multiplies the window; 819/1024 until Linux 2.6.24. [RFC 9438 §4.6]
+        pub beta: f64 = 0.7,
+        /// C: how steep the function is, in segments/s^3. [RFC 9438 §5.1]
+        pub c: f64 = 0.4,
+        /// Give way when windows shrink from loss to loss. [RFC 9438 §4.7]
+        pub fast_convergence: bool = true,
+        /// Never slower than Reno. [RFC 9438 §4.3]
+        pub reno_friendly: bool = true,
+        /// Whose CUBIC: rfc9438 or linux-2.6, which wants beta = 0.7998.
+        pub era: Era = Era::Rfc9438,
+    }
+    check |params, path| {
+        if !(params.beta > 0.0 && params.beta < 1.0) {
+            return Err(ParamError::new(format!("{path}.beta"), "must lie between 0 and 1"));
+        }
+        if !(params.c > 0.0) {
+            return Err(ParamError::new(format!("{path}.c"), "must be above 0"));
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    /// A controller for one connection.
+    pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
+        match self.era {
+            Era::Rfc9438 => Box::new(Cubic::new(self, context)),
+            Era::Linux26 => Box::new(linux_2_6::Cubic::new(self, context)),
+        }
+    }
+}
+
+/// W_max after a loss at `window`: the window, or less if it did not reach the last one. [RFC 9438 §4.7]
+fn w_max_after(window: f64, last_w_max: f64, params: &Params) -> f64 {
+    let shrank = params.fast_convergence && window < last_w_max;
+    if shrank { window * (1.0 + params.beta) / 2.0 } else { window }
+}
+
+/// A stage of congestion avoidance, from its first ACK.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// Its start; moved on by the time in which the window was not used. [RFC 9438 §5.8]
+    start: Time,
+    /// Time at which the function reaches the origin, in seconds. [RFC 9438 §4.2]
+    k_s: f64,
+    /// The plateau, in segments.
+    origin: f64,
+    /// What Reno would have, in segments. [RFC 9438 §4.3]
+    w_est: f64,
+}
+
+#[derive(Debug)]
+struct Cubic {
+    params: Params,
+    /// in segments
+    cwnd: f64,
+    /// in segments
+    ssthresh: f64,
+    /// Window at the last loss, in segments; 0 before the first.
+    w_max: f64,
+    /// Window before the last reduction, in segments. [RFC 9438 §4.1.2, cwnd_prior]
+    cwnd_prior: f64,
+    /// The next epoch starts at its own plateau: after a timeout, or before any loss. [RFC 9438 §4.8]
+    from_plateau: bool,
+    epoch: Option<Epoch>,
+    last_ack: Time,
+    srtt: Option<Duration>,
+}
+
+impl Cubic {
+    fn new(params: &Params, context: &Context) -> Self {
+        Cubic {
+            params: params.clone(),
+            cwnd: context.initial_window,
+            ssthresh: context.initial_ssthresh,
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            from_plateau: true,
+            epoch: None,
+            last_ack: Time::ZERO,
+            srtt: None,
+        }
+    }
+
+    /// K = cbrt((W_max - cwnd_epoch) / C). [RFC 9438 §4.2 (2)]
+    fn begin_epoch(&self, now: Time) -> Epoch {
+        let below = if self.from_plateau { 0.0 } else { (self.w_max - self.cwnd).max(0.0) };
+        Epoch { start: now, k_s: libm::cbrt(below / self.params.c), origin: self.cwnd + below, w_est: self.cwnd }
+    }
+
+    /// W_cubic(t) = C (t - K)^3 + W_max. [RFC 9438 §4.2 (1)]
+    fn w_cubic(&self, epoch: &Epoch, t_s: f64) -> f64 {
+        let offset = t_s - epoch.k_s;
+        self.params.c * offset * offset * offset + epoch.origin
+    }
+
+    /// alpha = 3 (1 - beta) / (1 + beta), and 1 from cwnd_prior on. [RFC 9438 §4.3]
+    fn reno_increase(&self, w_est: f64) -> f64 {
+        if w_est >= self.cwnd_prior { 1.0 } else { 3.0 * (1.0 - self.params.beta) / (1.0 + self.params.beta) }
+    }
+
+    fn avoid_congestion(&mut self, now: Time, acked: f64) {
+        let mut epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(now));
+        epoch.w_est += self.reno_increase(epoch.w_est) * acked / self.cwnd;
+        self.epoch = Some(epoch);
+        let t_s = now.since(epoch.start).as_secs_f64();
+        if self.params.reno_friendly && self.w_cubic(&epoch, t_s) < epoch.w_est {
+            // [RFC 9438 §4.3]; a window that is larger already stays.
+            self.cwnd = self.cwnd.max(epoch.w_est);
+            return;
+        }
+        let rtt_s = self.srtt.map_or(0.0, Duration::as_secs_f64);
+        let target = self.w_cubic(&epoch, t_s + rtt_s).clamp(self.cwnd, 1.5 * self.cwnd);
+        self.cwnd += (target - self.cwnd) / self.cwnd * acked;
+    }
+
+    fn reduce(&mut self, window: f64) {
+        self.w_max = w_max_after(window, self.w_max, &self.params);
+        self.cwnd_prior = window;
+        self.ssthresh = (window * self.params.beta).max(MIN_SSTHRESH);
+        self.epoch = None;
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, ack: &AckSample) {
+        let since_last = ack.now.since(self.last_ack);
+        self.last_ack = ack.now;
+        self.srtt = ack.srtt;
+        if ack.in_recovery {
+            return;
+        }
+        if ack.app_limited {
+            if let Some(epoch) = &mut self.epoch {
+                epoch.start += since_last;
+            }
+            return;
+        }
+        let share = slow_start(&mut self.cwnd, self.ssthresh, ack);
+        if share > 0.0 {
+            self.avoid_congestion(ack.now, ack.avoidance_credit * share);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.reduce(event.window);
+        self.cwnd = self.ssthresh;
+        self.from_plateau = false;
+    }
+
+    fn on_timeout(&mut self, event: &CongestionEvent) {
+        if !event.repeated {
+            self.reduce(event.window);
+        }
+        self.epoch = None;
+        self.cwnd = LOSS_WINDOW;
+        self.from_plateau = true;
+    }
+
+    fn on_idle(&mut self, restart_window: f64) {
+        self.cwnd = self.cwnd.min(restart_window);
+        self.epoch = None;
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn rtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, context, loss};
+    use super::*;
+    use crate::config::GrowthMode::PerByte;
+    use crate::congestion_control::CongestionCause;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    fn cubic() -> Cubic {
+        Cubic::new(&Params::default(), &context(PerByte))
+    }
+
+    /// One ACK for each segment of a window, once per RTT, for `rounds` round trips.
+    fn run(cubic: &mut Cubic, from: Time, rounds: u64) -> Time {
+        let mut now = from;
+        for _ in 0..rounds {
+            for _ in 0..cubic.cwnd as u32 {
+                cubic.on_ack(&ack(now, 1, RTT, PerByte));
+            }
+            now += RTT;
+        }
+        now
+    }
+
+    #[test]
+    fn the_window_comes_back_to_w_max_after_k() {
+        // K = cbrt((1000 - 700) / 0.4) = 9.0856 s
+        let mut cubic = cubic();
+        cubic.on_congestion(&loss(Time::ZERO, 1000.0));
+        assert_eq!(cubic.cwnd(), 700.0);
+        run(&mut cubic, Time::ZERO, 91);
+        assert!((cubic.cwnd() - 1000.0).abs() < 2.0, "{}", cubic.cwnd());
+        // 3 s after K: 0.4 * 27 = 10.8 above
+        run(&mut cubic, Time::from_nanos(9_100_000_000), 30);
+        assert!((cubic.cwnd() - 1010.8).abs() < 2.0, "{}", cubic.cwnd());
+    }
+
+    #[test]
+    fn a_small_window_grows_as_reno_would() {
+        // From 7 with W_max 10: K = 1.96 s; Reno with alpha 0.529 reaches 10 in about 5.7 round trips of 100 ms
+        let mut cubic = cubic();
+        cubic.on_congestion(&loss(Time::ZERO, 10.0));
+        let start = cubic.cwnd();
+        run(&mut cubic, Time::ZERO, 4);
+        let grown = cubic.cwnd() - start;
+        assert!((grown - 4.0 * 0.529).abs() < 0.3, "{grown}");
+    }
+
+    #[test]
+    fn from_the_prior_window_on_reno_adds_one_per_round_trip() {
+        let mut cubic = cubic();
+        cubic.on_congestion(&loss(Time::ZERO, 10.0));
+        let now = run(&mut cubic, Time::ZERO, 8);
+        assert!(cubic.cwnd() > 10.0);
+        let before = cubic.cwnd();
+        run(&mut cubic, now, 5);
+        assert!((cubic.cwnd() - before - 5.0).abs() < 0.5, "{} {before}", cubic.cwnd());
+    }
+
+    #[test]
+    fn without_the_reno_region_a_small_window_waits_for_the_function() {
+        let params = Params { reno_friendly: false, ..Params::default() };
+        let mut slow = Cubic::new(&params, &context(PerByte));
+        slow.on_congestion(&loss(Time::ZERO, 10.0));
+        run(&mut slow, Time::ZERO, 4);
+        let mut reno = cubic();
+        reno.on_congestion(&loss(Time::ZERO, 10.0));
+        run(&mut reno, Time::ZERO, 4);
+        assert!(slow.cwnd() < reno.cwnd(), "{} {}", slow.cwnd(), reno.cwnd());
+    }
+
+    #[test]
+    fn a_smaller_peak_releases_more() {
+        // second loss at 800 < 1000: W_max = 800 * 1.7 / 2 = 680
+        let mut cubic = cubic();
+        cubic.on_congestion(&loss(Time::ZERO, 1000.0));
+        cubic.on_congestion(&loss(Time::ZERO, 800.0));
+        assert_eq!(cubic.w_max, 680.0);
+        assert_eq!(cubic.cwnd(), 560.0);
+    }
+
+    #[test]
+    fn growth_is_at_most_half_a_window_per_round_trip() {
+        let mut cubic = cubic();
+        cubic.on_congestion(&loss(Time::ZERO, 20.0));
+        run(&mut cubic, Time::ZERO, 1);
+        let before = cubic.cwnd();
+        // 60 s later the function is at 0.4 * 57^3, far away; within one window of ACKs: e^0.5 at most
+        run(&mut cubic, Time::from_nanos(60_000_000_000), 1);
+        assert!(cubic.cwnd() <= before * 1.65, "{} {before}", cubic.cwnd());
+    }
+
+    #[test]
+    fn after_a_timeout_the_function_starts_at_its_plateau() {
+        let mut cubic = cubic();
+        let timeout = CongestionEvent { cause: CongestionCause::Timeout, ..loss(Time::ZERO, 100.0) };
+        cubic.on_timeout(&timeout);
+        let now = run(&mut cubic, Time::ZERO, 7);
+        assert!(cubic.cwnd() >= 70.0, "slow start is over: {}", cubic.cwnd());
+        let epoch = cubic.epoch.unwrap();
+        assert_eq!(epoch.k_s, 0.0);
+        assert!(epoch.origin >= 70.0 && epoch.origin < 71.0);
+        run(&mut cubic, now, 1);
+    }
+
+    #[test]
+    fn time_in_which_the_window_was_not_used_does_not_count() {
+        let mut used = cubic();
+        used.on_congestion(&loss(Time::ZERO, 1000.0));
+        run(&mut used, Time::ZERO, 5);
+        let mut paused = cubic();
+        paused.on_congestion(&loss(Time::ZERO, 1000.0));
+        run(&mut paused, Time::ZERO, 4);
+        for i in 4..100 {
+            let sample = ack(Time::ZERO + RTT * i, 1, RTT, PerByte);
+            paused.on_ack(&AckSample { app_limited: true, ..sample });
+        }
+        run(&mut paused, Time::ZERO + RTT * 100, 1);
+        assert!((paused.cwnd() - used.cwnd()).abs() < 0.1 * used.cwnd(), "{} {}", paused.cwnd(), used.cwnd());
+    }
+}

@@ -1,0 +1,149 @@
+//! NewReno's window: additive increase, multiplicative decrease.
+//!
+//! Source: RFC 5681 §3.1; the recovery that goes by this name [RFC 6582] is the sender's.
+//! Slow start adds an ACK's credit. In congestion avoidance an ACK adds 1/cwnd where ACKs are counted
+//! [RFC 5681 §3.1 (3)], as the agents of ns-2 do, and one segment for each window acknowledged where
+//! bytes are [RFC 3465 §2.1], as Linux does.
+//! Leaves out: the limit of RFC 3465 §2.2 on what one ACK may add in slow start (Linux has none).
+
+use lasthop_registry::params;
+
+use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, slow_start};
+
+params! {
+    /// Parameters of NewReno.
+    pub struct Params {
+        /// Segments per round trip in congestion avoidance. [RFC 5681 §3.1]
+        pub increase: f64 = 1.0,
+        /// Factor by which a loss multiplies the window. [RFC 5681 §3.1 (4)]
+        pub beta: f64 = 0.5,
+    }
+    check |params, path| {
+        if !(params.increase > 0.0) {
+            return Err(lasthop_registry::ParamError::new(format!("{path}.increase"), "must be above 0"));
+        }
+        if !(params.beta > 0.0 && params.beta < 1.0) {
+            return Err(lasthop_registry::ParamError::new(format!("{path}.beta"), "must lie between 0 and 1"));
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    /// A controller for one connection.
+    pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
+        Box::new(Newreno {
+            params: self.clone(),
+            counts_acks: context.avoidance_counts_acks(),
+            cwnd: context.initial_window,
+            ssthresh: context.initial_ssthresh,
+            credit: 0.0,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Newreno {
+    params: Params,
+    counts_acks: bool,
+    /// in segments
+    cwnd: f64,
+    /// in segments
+    ssthresh: f64,
+    /// Segments acknowledged towards the next increase, where bytes are counted.
+    credit: f64,
+}
+
+impl CongestionControl for Newreno {
+    fn on_ack(&mut self, ack: &AckSample) {
+        if ack.in_recovery || ack.app_limited {
+            return;
+        }
+        let share = slow_start(&mut self.cwnd, self.ssthresh, ack);
+        if share > 0.0 {
+            self.avoid_congestion(ack.avoidance_credit * share);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.ssthresh = self.reduced(event.window);
+        self.cwnd = self.ssthresh;
+        self.credit = 0.0;
+    }
+
+    fn on_timeout(&mut self, event: &CongestionEvent) {
+        if !event.repeated {
+            self.ssthresh = self.reduced(event.window);
+        }
+        self.cwnd = LOSS_WINDOW;
+        self.credit = 0.0;
+    }
+
+    fn on_idle(&mut self, restart_window: f64) {
+        self.cwnd = self.cwnd.min(restart_window);
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+}
+
+impl Newreno {
+    fn reduced(&self, window: f64) -> f64 {
+        (window * self.params.beta).max(MIN_SSTHRESH)
+    }
+
+    fn avoid_congestion(&mut self, acked: f64) {
+        if self.counts_acks {
+            self.cwnd += self.params.increase * acked / self.cwnd;
+            return;
+        }
+        self.credit += acked;
+        if self.credit >= self.cwnd {
+            self.credit -= self.cwnd;
+            self.cwnd += self.params.increase;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, context, loss};
+    use super::*;
+    use crate::config::GrowthMode::{self, PerAck, PerByte};
+    use lasthop_units::{Duration, Time};
+
+    const RTT: Duration = Duration::from_millis(50);
+
+    fn after_loss_at(window: f64, growth: GrowthMode) -> Box<dyn CongestionControl> {
+        let mut control = Params::default().build(&context(growth));
+        control.on_congestion(&loss(Time::ZERO, window));
+        control
+    }
+
+    #[test]
+    fn a_loss_halves_the_window() {
+        let control = after_loss_at(40.0, PerAck);
+        assert_eq!((control.cwnd(), control.ssthresh()), (20.0, 20.0));
+    }
+
+    #[test]
+    fn a_window_of_bytes_adds_one_segment() {
+        let mut control = after_loss_at(40.0, PerByte);
+        (0..9).for_each(|_| control.on_ack(&ack(Time::ZERO, 2, RTT, PerByte)));
+        assert_eq!(control.cwnd(), 20.0);
+        control.on_ack(&ack(Time::ZERO, 2, RTT, PerByte));
+        assert_eq!(control.cwnd(), 21.0);
+    }
+
+    #[test]
+    fn an_ack_adds_the_inverse_of_the_window_whatever_it_covers() {
+        let mut control = after_loss_at(40.0, PerAck);
+        control.on_ack(&ack(Time::ZERO, 2, RTT, PerAck));
+        assert_eq!(control.cwnd(), 20.05);
+    }
+}

@@ -1,0 +1,229 @@
+//! One end of a connection: what an application and a network see of it.
+
+use lasthop_units::{Duration, Time};
+
+use crate::config::Config;
+use crate::counters::Counters;
+use crate::receive::Receiver;
+use crate::segment::Segment;
+use crate::send::Sender;
+use crate::sequence::SeqNumber;
+use crate::state::State;
+use crate::timer::{Timer, Timers};
+
+/// What both SYNs have agreed upon.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Agreed {
+    pub timestamps: bool,
+    pub sack: bool,
+    pub scaling: bool,
+    /// shift of the peer's window field
+    pub peer_scale: u8,
+}
+
+/// A zero-window probe. [RFC 9293 §3.8.6.1]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Probe {
+    pub is_due: bool,
+    /// probes in a row without an open window
+    pub sent: u32,
+}
+
+/// One end of a TCP connection. See the [crate] for what it models.
+///
+/// After every call that may give it something to send ([`connect`](Self::connect), [`write`](Self::write),
+/// [`close`](Self::close), [`handle_segment`](Self::handle_segment), [`handle_timeout`](Self::handle_timeout), …) call
+/// [`poll_transmit`](Self::poll_transmit) until it returns `None`, then [`poll_timeout`](Self::poll_timeout). Where the
+/// device has no room, stop polling and go on later: a segment is chosen, and its time taken, when it is polled.
+#[derive(Debug)]
+pub struct Endpoint {
+    pub(crate) config: Config,
+    pub(crate) state: State,
+    pub(crate) agreed: Agreed,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) timers: Timers,
+    pub(crate) probe: Probe,
+    /// a reset, or an answer where there is no connection
+    pub(crate) answer: Option<Segment>,
+    pub(crate) counters: Counters,
+}
+
+impl Endpoint {
+    /// A closed endpoint whose numbers start at `iss`.
+    pub fn new(config: &Config, iss: u32) -> Endpoint {
+        Endpoint {
+            config: config.clone(),
+            state: State::Closed,
+            agreed: Agreed::default(),
+            sender: Sender::new(config, SeqNumber(iss)),
+            receiver: Receiver::new(config),
+            timers: Timers::new(),
+            probe: Probe::default(),
+            answer: None,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Active open: a SYN is ready to be polled. [RFC 9293 §3.10.1]
+    pub fn connect(&mut self, _now: Time) {
+        assert_eq!(self.state, State::Closed, "connect on an endpoint that is in use");
+        self.state = State::SynSent;
+    }
+
+    /// Passive open. [RFC 9293 §3.10.1]
+    pub fn listen(&mut self) {
+        assert_eq!(self.state, State::Closed, "listen on an endpoint that is in use");
+        self.state = State::Listen;
+    }
+
+    /// The application offers so many more bytes. After [`close`](Self::close) they are not taken.
+    pub fn write(&mut self, bytes: u64) {
+        if !self.sender.is_closed() {
+            self.sender.write(bytes);
+            self.sender.renew_burst();
+        }
+    }
+
+    /// The application always has more to send.
+    pub fn write_forever(&mut self) {
+        if !self.sender.is_closed() {
+            self.sender.write_forever();
+            self.sender.renew_burst();
+        }
+    }
+
+    /// No more will be written; a FIN follows the last byte. Before the connection is open this waits for it, where
+    /// [RFC 9293 §3.10.4] would give up a connection in SYN-SENT.
+    pub fn close(&mut self, _now: Time) {
+        match self.state {
+            State::Listen => self.enter_closed(),
+            _ => {
+                self.sender.close();
+                self.sender.renew_burst();
+            }
+        }
+    }
+
+    /// Ends the connection at once, by a reset. [RFC 9293 §3.10.5]
+    pub fn abort(&mut self, now: Time) {
+        let has_peer = !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait);
+        if has_peer {
+            self.answer = Some(self.reset(now));
+        }
+        self.enter_closed();
+    }
+
+    /// The application stops reading: the window closes as data comes in.
+    pub fn pause_reading(&mut self) {
+        self.receiver.pause();
+    }
+
+    /// The application reads all there is, and goes on reading at once.
+    pub fn resume_reading(&mut self) {
+        self.receiver.resume();
+    }
+
+    pub(crate) fn enter_closed(&mut self) {
+        self.state = State::Closed;
+        self.timers.stop_all();
+        self.probe = Probe::default();
+    }
+
+    pub(crate) fn enter_time_wait(&mut self, now: Time) {
+        self.state = State::TimeWait;
+        self.timers.stop_all();
+        self.timers.set(Timer::TimeWait, now + self.config.time_wait);
+    }
+
+    /// The earliest time at which [`handle_timeout`](Self::handle_timeout) has something to do; [`Time::NEVER`] if none.
+    pub fn poll_timeout(&self) -> Time {
+        self.timers.earliest()
+    }
+
+    /// Does what is due; calling it early does nothing.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.timers.earliest() > now {
+            return;
+        }
+        self.sender.renew_burst();
+        if self.timers.take_due(Timer::Retransmit, now) {
+            self.on_retransmission_timeout(now);
+        }
+        if self.timers.take_due(Timer::DelayedAck, now) {
+            self.receiver.on_delayed_ack_timeout();
+        }
+        if self.timers.take_due(Timer::Persist, now) {
+            self.probe.is_due = self.sender.needs_probe();
+        }
+        if self.timers.take_due(Timer::TimeWait, now) {
+            self.enter_closed();
+        }
+    }
+
+    fn on_retransmission_timeout(&mut self, now: Time) {
+        if self.sender.board().is_empty() {
+            return;
+        }
+        self.counters.timeouts += 1;
+        if self.state.is_opening() { self.sender.on_syn_timeout() } else { self.sender.on_timeout(now) }
+    }
+
+    /// The state of the connection.
+    pub fn state(&self) -> State {
+        self.state
+    }
+    /// True while both directions are open.
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+    /// True before the connection, and after TIME-WAIT.
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    /// Bytes handed to the application in order, each once.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.receiver.delivered_bytes()
+    }
+    /// Bytes of the application that the peer has acknowledged.
+    pub fn acked_bytes(&self) -> u64 {
+        self.sender.acked_bytes()
+    }
+    /// Payload bytes sent and not acknowledged: FlightSize. [RFC 5681 §2]
+    pub fn flight_size_bytes(&self) -> u64 {
+        self.sender.board().outstanding_bytes()
+    }
+    /// Payload bytes thought to be in the network. [RFC 6675 §4]
+    pub fn pipe_bytes(&self) -> u64 {
+        self.sender.board().pipe_bytes()
+    }
+    /// Congestion window in segments, as the controller has it: without NewReno's inflation in recovery.
+    pub fn cwnd_segments(&self) -> f64 {
+        self.sender.control().cwnd()
+    }
+    /// Slow-start threshold in segments; infinite before the first loss.
+    pub fn ssthresh_segments(&self) -> f64 {
+        self.sender.control().ssthresh()
+    }
+    /// Smoothed round-trip time. [RFC 6298 §2]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.sender.rtt().srtt()
+    }
+    /// The last RTT sample.
+    pub fn latest_rtt(&self) -> Option<Duration> {
+        self.sender.rtt().latest()
+    }
+    /// The RTT that the congestion controller works with, if it works with one.
+    pub fn controller_rtt(&self) -> Option<Duration> {
+        self.sender.control().rtt()
+    }
+    /// The retransmission timeout in force, back-off included. [RFC 6298]
+    pub fn rto(&self) -> Duration {
+        self.sender.rtt().rto()
+    }
+    /// What this endpoint has counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}

@@ -1,0 +1,230 @@
+//! Named stacks: what a given sender and receiver do by default.
+//!
+//! | key | ns2 | linux-2.6 | linux | why they differ |
+//! |---|---|---|---|---|
+//! | congestion_control | newreno | cubic of 2.6 | cubic, RFC 9438 | agents of ns-2; 2.6.19 made CUBIC the default |
+//! | ack | every_segment | delayed | delayed | ns-2's plain sink |
+//! | packet_size, payload | 1500 B, 1460 B | 1500 B, 1448 B | 1500 B, 1448 B | timestamps take 12 B, in ns-2 none |
+//! | initial_window | 2 | 3 | 10 | below |
+//! | growth | per_ack | per_ack | per_byte | below |
+//! | decrease_from | cwnd | cwnd | cwnd | all three halve the window, not the flight |
+//! | sack | no | yes | yes | |
+//! | newreno_impatient | yes | no | no | ns-2: `newreno_changes1_` |
+//! | rto_formula | rfc6298 | linux | linux | |
+//! | initial, min, max RTO | 3 s, 0.2 s, 60 s | 3 s, 0.2 s, 120 s | 1 s, 0.2 s, 120 s | RFC 2988, then RFC 6298 |
+//! | rto_granularity | 10 ms | 4 ms | 1 ms | `tcpTick_`; jiffies at 250 Hz; microseconds stored, timers at up to 1000 Hz |
+//! | max_backoff | 64 | — | — | ns-2 doubles at most six times |
+//! | window_validation, slow_start_after_idle | no, no | yes, yes | yes, yes | ns-2 grows whether or not the window is used |
+
+use lasthop_registry::{Amount, ParamError, Parameter, Shape, Switch, Value};
+use lasthop_units::{Bytes, Duration};
+
+use crate::config::{AckPolicy, Config, DecreaseFrom, Growth, GrowthMode, ReceiveWindow, RtoFormula};
+use crate::congestion_control::{Algorithm, cubic, newreno};
+
+/// A named set of defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// The NewReno agent of ns-2.35 with its plain sink.
+    Ns2,
+    /// Linux 2.6.16 to 2.6.22, as TCP-Linux for ns-2 carries it.
+    Linux26,
+    /// A current Linux kernel.
+    Linux,
+}
+
+/// Words, in the order of the variants.
+const WORDS: [(&str, Profile); 3] = [("ns2", Profile::Ns2), ("linux-2.6", Profile::Linux26), ("linux", Profile::Linux)];
+/// Named by the interface, not there yet.
+const PLANNED: [&str; 1] = ["linux-3.13"];
+
+impl Profile {
+    /// The word in scenario files.
+    pub fn word(self) -> &'static str {
+        WORDS[self as usize].0
+    }
+
+    /// Its value for every key of `[tcp]`.
+    pub fn config(self) -> Config {
+        match self {
+            Profile::Ns2 => ns2(),
+            Profile::Linux26 => linux_2_6(),
+            Profile::Linux => linux(),
+        }
+    }
+}
+
+/// ns-2.35: `tcl/lib/ns-default.tcl`, `tcp/tcp.cc`, `tcp/tcp-newreno.cc`, `tcp/tcp-sink.cc`.
+///
+/// Departures from ns-2, on purpose: there is a handshake (one-way agents have none), the first
+/// ssthresh is infinite and windows are not capped at 20 packets (the papers raise both), packets have
+/// 1500 B, and the RTT is measured on every ACK, as with `timestamps_ true`.
+fn ns2() -> Config {
+    Config {
+        congestion_control: Algorithm::Newreno(newreno::Params::default()),
+        ack_loss: Switch::Off,
+        ack: AckPolicy::EverySegment,
+        packet_size: Bytes(1500),
+        mss: None,
+        // windowInit_ 2
+        initial_window: 2,
+        initial_ssthresh: Switch::Off,
+        // opencwnd() is called once for each ACK
+        growth: Growth::both(GrowthMode::PerAck),
+        // slowdown() halves windowd(), the smaller of cwnd_ and wnd_
+        decrease_from: DecreaseFrom::Cwnd,
+        window_validation: false,
+        slow_start_after_idle: false,
+        // maxburst_ 0
+        max_burst: Switch::Off,
+        sack: false,
+        // singledup_ 1
+        limited_transmit: true,
+        // numdupacks_ 3
+        duplicate_ack_threshold: 3,
+        // newreno_changes1_ 1
+        newreno_impatient: true,
+        receive_window: ReceiveWindow(Amount::Unlimited),
+        // ns-2 counts windows in packets, without limit; options are free, so that scaling stands for that
+        window_scaling: true,
+        timestamps: true,
+        timestamp_clock: Duration::from_millis(1),
+        options_on_wire: false,
+        rto_formula: RtoFormula::Rfc6298,
+        // rtxcur_init_ 3
+        initial_rto: Duration::from_secs(3),
+        // minrto_ 0.2
+        min_rto: Duration::from_millis(200),
+        // maxrto_ 60
+        max_rto: Duration::from_secs(60),
+        // rtt_backoff() stops at 64
+        max_backoff: 64,
+        // tcpTick_ 0.01
+        rto_granularity: Duration::from_millis(10),
+        // interval_ of the DelAck sink, should `ack = "delayed"` be chosen
+        delayed_ack_timeout: Duration::from_millis(100),
+        quick_acks: 0,
+        time_wait: Duration::from_secs(1),
+    }
+}
+
+/// Linux 2.6.16 to 2.6.22.
+///
+/// The initial window is 3: `tcp_init_cwnd` takes 2 for an MSS above 1460, 3 above 1095, else 4, the
+/// steps of RFC 3390. Growth counts ACKs, as CUBIC and slow start did then (with `tcp_abc` 0).
+/// Not there: rate halving in recovery, undo by DSACK or timestamps, D-SACK, F-RTO (off by default then).
+fn linux_2_6() -> Config {
+    let cubic = cubic::Params { era: cubic::Era::Linux26, beta: 819.0 / 1024.0, ..cubic::Params::default() };
+    Config {
+        congestion_control: Algorithm::Cubic(cubic),
+        initial_window: 3,
+        growth: Growth::both(GrowthMode::PerAck),
+        // TCP_TIMEOUT_INIT 3 s, before RFC 6298
+        initial_rto: Duration::from_secs(3),
+        // HZ 250, the default of the time
+        rto_granularity: Duration::from_millis(4),
+        timestamp_clock: Duration::from_millis(4),
+        ..linux()
+    }
+}
+
+/// A current Linux kernel, 6.x.
+///
+/// Not there yet: PRR, RACK, TLP, F-RTO, undo by DSACK or timestamps, HyStart, pacing, receive-window
+/// autotuning, adaptive delayed-ACK time (40 to 200 ms). Recovery is that of RFC 6675 instead.
+fn linux() -> Config {
+    Config {
+        congestion_control: Algorithm::Cubic(cubic::Params::default()),
+        ack_loss: Switch::Off,
+        ack: AckPolicy::Delayed,
+        packet_size: Bytes(1500),
+        mss: None,
+        // TCP_INIT_CWND
+        initial_window: 10,
+        initial_ssthresh: Switch::Off,
+        // tcp_slow_start and tcp_cong_avoid_ai count segments acknowledged
+        growth: Growth::both(GrowthMode::PerByte),
+        // tcp_reno_ssthresh and cubictcp_recalc_ssthresh start from snd_cwnd
+        decrease_from: DecreaseFrom::Cwnd,
+        // tcp_is_cwnd_limited
+        window_validation: true,
+        // net.ipv4.tcp_slow_start_after_idle 1
+        slow_start_after_idle: true,
+        max_burst: Switch::Off,
+        sack: true,
+        limited_transmit: true,
+        // net.ipv4.tcp_reordering 3
+        duplicate_ack_threshold: 3,
+        newreno_impatient: false,
+        receive_window: ReceiveWindow(Amount::Unlimited),
+        window_scaling: true,
+        timestamps: true,
+        timestamp_clock: Duration::from_millis(1),
+        options_on_wire: true,
+        rto_formula: RtoFormula::Linux,
+        // TCP_TIMEOUT_INIT 1 s
+        initial_rto: Duration::from_secs(1),
+        // TCP_RTO_MIN
+        min_rto: Duration::from_millis(200),
+        // TCP_RTO_MAX
+        max_rto: Duration::from_secs(120),
+        max_backoff: 65_536,
+        rto_granularity: Duration::from_millis(1),
+        // TCP_DELACK_MIN
+        delayed_ack_timeout: Duration::from_millis(40),
+        // TCP_MAX_QUICKACKS
+        quick_acks: 16,
+        time_wait: Duration::from_secs(1),
+    }
+}
+
+impl Parameter for Profile {
+    fn shape() -> Shape {
+        Shape::Words(WORDS.iter().map(|(word, _)| word.to_string()).collect())
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        let names = WORDS.map(|(word, _)| word);
+        let Value::Text(word) = value else {
+            return Err(ParamError::new(path, format!("{value} stands where a profile is needed: {}", names.join(", "))));
+        };
+        if let Some((_, profile)) = WORDS.iter().find(|(name, _)| name == word) {
+            return Ok(*profile);
+        }
+        if PLANNED.contains(&word.as_str()) {
+            return Err(ParamError::new(path, format!("the profile \"{word}\" is not there yet; one of: {}", names.join(", "))));
+        }
+        let hint = lasthop_registry::suggestion(word, names);
+        Err(ParamError::new(path, format!("unknown profile \"{word}\"; {hint}one of: {}", names.join(", "))))
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::text(self.word()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_registry::Parameters;
+
+    #[test]
+    fn every_profile_reads_by_its_word_and_is_possible() {
+        for (word, profile) in WORDS {
+            assert_eq!(Profile::parse(&Value::text(word), "tcp.profile"), Ok(profile));
+            assert_eq!(profile.word(), word);
+            assert_eq!(profile.config().check("tcp"), Ok(()));
+        }
+    }
+
+    #[test]
+    fn linux_3_13_is_not_there_yet() {
+        let error = Profile::parse(&Value::text("linux-3.13"), "tcp.profile").unwrap_err().to_string();
+        assert_eq!(error, "tcp.profile: the profile \"linux-3.13\" is not there yet; one of: ns2, linux-2.6, linux");
+    }
+
+    #[test]
+    fn packets_have_1500_bytes_in_each() {
+        assert_eq!(Profile::Ns2.config().payload_bytes(), 1460);
+        assert_eq!(Profile::Linux26.config().payload_bytes(), 1448);
+        assert_eq!(Profile::Linux.config().payload_bytes(), 1448);
+    }
+}

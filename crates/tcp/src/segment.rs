@@ -1,0 +1,259 @@
+//! A segment: the header fields that matter, and the length of the payload.
+
+use core::fmt;
+use core::ops::BitOr;
+
+use crate::SeqNumber;
+
+/// The control bits. [RFC 9293 §3.1]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// None set.
+    pub const NONE: Flags = Flags(0);
+    /// No more data from the sender.
+    pub const FIN: Flags = Flags(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Flags = Flags(0x02);
+    /// Reset the connection.
+    pub const RST: Flags = Flags(0x04);
+    /// Push.
+    pub const PSH: Flags = Flags(0x08);
+    /// The acknowledgement field is valid.
+    pub const ACK: Flags = Flags(0x10);
+    /// ECN-Echo. [RFC 3168 §6.1]
+    pub const ECE: Flags = Flags(0x40);
+    /// Congestion Window Reduced. [RFC 3168 §6.1]
+    pub const CWR: Flags = Flags(0x80);
+
+    /// True if all bits of `other` are set.
+    pub const fn contains(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+    /// True if any bit of `other` is set.
+    pub const fn intersects(self, other: Flags) -> bool {
+        self.0 & other.0 != 0
+    }
+    /// The bits as in the header, from FIN (1) to CWR (128).
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+    /// From the bits as in the header.
+    pub const fn from_bits(bits: u8) -> Flags {
+        Flags(bits)
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Flags;
+    fn bitor(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+impl fmt::Debug for Flags {
+    /// As tcpdump has them: `[S.]`, `[P.]`, `[FE]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LETTERS: [(Flags, char); 7] = [
+            (Flags::SYN, 'S'),
+            (Flags::FIN, 'F'),
+            (Flags::RST, 'R'),
+            (Flags::PSH, 'P'),
+            (Flags::ECE, 'E'),
+            (Flags::CWR, 'W'),
+            (Flags::ACK, '.'),
+        ];
+        let letters: String = LETTERS.iter().filter(|(flag, _)| self.contains(*flag)).map(|(_, letter)| letter).collect();
+        write!(f, "[{letters}]")
+    }
+}
+
+/// The timestamps option. [RFC 7323 §3.2]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// TSval, in ticks of the sender's timestamp clock.
+    pub value: u32,
+    /// TSecr: the value echoed.
+    pub echo: u32,
+}
+
+/// One block that the receiver holds: `left` up to, not including, `right`. [RFC 2018 §3]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First number of the block.
+    pub left: SeqNumber,
+    /// Number after the last of the block.
+    pub right: SeqNumber,
+}
+
+/// Up to four SACK blocks, kept in place.
+#[derive(Clone, Copy, Default)]
+pub struct SackBlocks {
+    blocks: [SackBlock; 4],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// No blocks.
+    pub const NONE: SackBlocks =
+        SackBlocks { blocks: [SackBlock { left: SeqNumber(0), right: SeqNumber(0) }; 4], count: 0 };
+
+    /// Adds a block; false, and no change, when there are four already.
+    pub fn push(&mut self, block: SackBlock) -> bool {
+        let Some(place) = self.blocks.get_mut(usize::from(self.count)) else { return false };
+        *place = block;
+        self.count += 1;
+        true
+    }
+    /// The blocks, newest first.
+    pub fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.count)]
+    }
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+impl PartialEq for SackBlocks {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+impl Eq for SackBlocks {}
+impl fmt::Debug for SackBlocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.as_slice()).finish()
+    }
+}
+
+/// A TCP segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Sequence number.
+    pub seq: SeqNumber,
+    /// Acknowledgement number; valid with [`Flags::ACK`].
+    pub ack: SeqNumber,
+    /// Length of the payload in bytes.
+    pub payload: u32,
+    /// Window field, not yet scaled.
+    pub window: u16,
+    /// Control bits.
+    pub flags: Flags,
+    /// On a SYN: SACK permitted. [RFC 2018 §2]
+    pub sack_permitted: bool,
+    /// On a SYN: largest segment that the sender of this one takes, in bytes, options counted as data. [RFC 6691]
+    pub mss: Option<u16>,
+    /// On a SYN: shift of the window field. [RFC 7323 §2.2]
+    pub window_scale: Option<u8>,
+    /// True if options take no bytes on the wire, as in ns-2, where every header has 40 bytes.
+    pub options_are_free: bool,
+    /// Timestamps option.
+    pub timestamps: Option<Timestamps>,
+    /// Blocks above the acknowledgement number, newest first; at most three beside timestamps.
+    pub sack: SackBlocks,
+}
+
+/// Bytes of an IPv4 header without options.
+const IP_HEADER: u32 = 20;
+/// Bytes of a TCP header without options.
+const TCP_HEADER: u32 = 20;
+/// Bytes of the timestamps option with the two NOPs that go before it.
+pub(crate) const TIMESTAMPS_OPTION: u32 = 12;
+/// Bytes of both headers without options.
+pub(crate) const HEADERS: u32 = IP_HEADER + TCP_HEADER;
+
+impl Segment {
+    /// Bytes of the TCP header with its options, padded to whole words.
+    pub fn header_bytes(&self) -> u32 {
+        if self.options_are_free {
+            return TCP_HEADER;
+        }
+        TCP_HEADER + if self.flags.contains(Flags::SYN) { self.syn_option_bytes() } else { self.option_bytes() }
+    }
+
+    /// Off a SYN each option is aligned by NOPs: 12 bytes of timestamps, 4 + 8n of SACK.
+    fn option_bytes(&self) -> u32 {
+        let timestamps = if self.timestamps.is_some() { TIMESTAMPS_OPTION } else { 0 };
+        let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * u32::from(self.sack.count) };
+        timestamps + sack
+    }
+
+    /// On a SYN options are packed: MSS 4, window scale 3, SACK permitted 2, timestamps 10.
+    fn syn_option_bytes(&self) -> u32 {
+        let bytes = 4 * u32::from(self.mss.is_some())
+            + 3 * u32::from(self.window_scale.is_some())
+            + 2 * u32::from(self.sack_permitted)
+            + 10 * u32::from(self.timestamps.is_some());
+        bytes.next_multiple_of(4)
+    }
+
+    /// Bytes of the IPv4 packet that carries this segment.
+    pub fn ip_bytes(&self) -> u32 {
+        IP_HEADER + self.header_bytes() + self.payload
+    }
+
+    /// True if this only acknowledges: no payload, no SYN, FIN or RST.
+    pub fn is_pure_ack(&self) -> bool {
+        self.payload == 0
+            && self.flags.contains(Flags::ACK)
+            && !self.flags.intersects(Flags::SYN | Flags::FIN | Flags::RST)
+    }
+
+    /// Sequence numbers that it takes: payload, SYN and FIN. [RFC 9293 §3.4, SEG.LEN]
+    pub fn sequence_length(&self) -> u32 {
+        self.payload + u32::from(self.flags.contains(Flags::SYN)) + u32::from(self.flags.contains(Flags::FIN))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ack() -> Segment {
+        Segment { flags: Flags::ACK, ..Segment::default() }
+    }
+
+    #[test]
+    fn a_segment_is_small() {
+        assert!(size_of::<Segment>() <= 88, "{}", size_of::<Segment>());
+    }
+
+    #[test]
+    fn headers_have_the_lengths_seen_on_the_wire() {
+        assert_eq!(ack().ip_bytes(), 40);
+        let timestamps = Some(Timestamps { value: 1, echo: 2 });
+        assert_eq!(Segment { timestamps, payload: 1448, ..ack() }.ip_bytes(), 1500);
+        let mut sack = SackBlocks::NONE;
+        (0..3).for_each(|_| assert!(sack.push(SackBlock::default())));
+        // 20 + 12 + 4 + 24 = 60, the longest header there is
+        assert_eq!(Segment { timestamps, sack, ..ack() }.header_bytes(), 60);
+        // MSS 4 + SACK permitted 2 + timestamps 10 + window scale 3 = 19, padded to 20
+        let syn = Segment {
+            flags: Flags::SYN,
+            mss: Some(1460),
+            sack_permitted: true,
+            window_scale: Some(7),
+            timestamps,
+            ..Segment::default()
+        };
+        assert_eq!(syn.header_bytes(), 40);
+        assert_eq!(Segment { options_are_free: true, ..syn }.ip_bytes(), 40);
+    }
+
+    #[test]
+    fn a_fifth_block_does_not_fit() {
+        let mut sack = SackBlocks::NONE;
+        (0..4).for_each(|_| assert!(sack.push(SackBlock::default())));
+        assert!(!sack.push(SackBlock::default()));
+    }
+
+    #[test]
+    fn a_pure_ack_has_nothing_else() {
+        assert!(ack().is_pure_ack());
+        assert!(!Segment { payload: 1, ..ack() }.is_pure_ack());
+        assert!(!Segment { flags: Flags::ACK | Flags::FIN, ..ack() }.is_pure_ack());
+        assert_eq!(format!("{:?}", Flags::SYN | Flags::ACK), "[S.]");
+    }
+}

@@ -1,0 +1,214 @@
+//! What an acknowledgement changes for the sender.
+
+use lasthop_units::{Duration, Time};
+
+use super::{Delivered, Phase, Sender};
+use crate::config::GrowthMode;
+use crate::congestion_control::{AckSample, CongestionCause};
+use crate::counters::Counters;
+use crate::ranges::Range;
+use crate::segment::SackBlocks;
+
+/// An acknowledgement, made of offsets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledgement<'a> {
+    pub now: Time,
+    /// between SND.UNA and SND.NXT
+    pub ack: u64,
+    /// the peer's offset of the segment
+    pub seq: u64,
+    /// the peer's window in bytes
+    pub window: u64,
+    pub sack: &'a SackBlocks,
+    /// no payload, SYN or FIN
+    pub is_pure: bool,
+    pub ece: bool,
+    /// now less the timestamp echoed
+    pub echo_rtt: Option<Duration>,
+}
+
+/// What becomes of the retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimerChange {
+    Keep,
+    Restart,
+    Stop,
+}
+
+/// What the endpoint needs to know of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome {
+    pub timer: TimerChange,
+    pub syn_acked: bool,
+    pub fin_acked: bool,
+}
+
+impl Sender {
+    /// Takes in an acknowledgement. [RFC 9293 §3.10.7.4, fifth step; RFC 5681 §3; RFC 6582 §3.2; RFC 6675 §5]
+    pub fn on_ack(&mut self, ack: &Acknowledgement, counters: &mut Counters) -> Outcome {
+        let prior_flight_bytes = self.board.pipe_bytes();
+        let advances = ack.ack > self.board.una();
+        let mut delivered = if advances { self.board.acknowledge(ack.ack) } else { Delivered::default() };
+        if advances {
+            self.sample_rtt(ack, &delivered);
+        }
+        let reports_more = self.take_reports(ack, &mut delivered);
+        let window_changes = self.update_window(ack);
+        let in_recovery = self.recovery.phase == Phase::FastRecovery;
+        let ends = advances && self.advance_recovery(ack.ack, delivered.bytes);
+        if delivered.new_bytes > 0 || delivered.bytes > 0 {
+            let sample = self.sample(ack, &delivered, prior_flight_bytes, in_recovery);
+            self.control.on_ack(&sample);
+        }
+        if ends && in_recovery {
+            self.control.on_recovery_exit(ack.now);
+        }
+        let is_duplicate = if self.sack { reports_more } else { !advances && ack.is_pure && !window_changes };
+        if is_duplicate && !self.board.is_empty() {
+            counters.duplicate_acks_received += 1;
+            self.on_duplicate_ack(ack.now, counters);
+        }
+        Outcome { timer: self.timer_change(advances), syn_acked: delivered.syn, fin_acked: delivered.fin }
+    }
+
+    /// True if SACK blocks say something new.
+    fn take_reports(&mut self, ack: &Acknowledgement, delivered: &mut Delivered) -> bool {
+        if !self.sack || ack.sack.is_empty() {
+            return false;
+        }
+        let before = delivered.new_bytes;
+        let una = self.board.una();
+        for block in ack.sack.as_slice() {
+            let offsets = (self.numbering.offset(block.left, una), self.numbering.offset(block.right, una));
+            if let (Some(start), Some(end)) = offsets {
+                self.board.report(Range { start, end }, delivered);
+            }
+        }
+        delivered.new_bytes > before
+    }
+
+    /// SND.WND, SND.WL1 and SND.WL2. True if the window's size changes. [RFC 9293 §3.10.7.4]
+    fn update_window(&mut self, ack: &Acknowledgement) -> bool {
+        let window = &mut self.window;
+        let is_newer = window.set_by < ack.seq || (window.set_by == ack.seq && window.set_at <= ack.ack);
+        if !is_newer {
+            return false;
+        }
+        let changes = window.end.saturating_sub(window.set_at) != ack.window;
+        window.set_by = ack.seq;
+        window.set_at = ack.ack;
+        window.end = ack.ack + ack.window;
+        window.largest = window.largest.max(ack.window);
+        changes
+    }
+
+    /// The window of a SYN, which is never scaled; nothing is compared. [RFC 7323 §2.2]
+    pub fn set_window(&mut self, seq: u64, window: u64) {
+        let una = self.board.una();
+        self.window = super::PeerWindow { end: una + window, largest: window, set_by: seq, set_at: una };
+    }
+
+    /// Karn's rule: data that was sent twice gives no sample, except by timestamps.
+    /// [RFC 6298 §3, RFC 7323 §4.1]
+    fn sample_rtt(&mut self, ack: &Acknowledgement, delivered: &Delivered) {
+        let measured = if delivered.retransmitted {
+            ack.echo_rtt
+        } else {
+            delivered.oldest_sent.map(|sent| ack.now.since(sent))
+        };
+        if let Some(rtt) = measured {
+            self.rtt.sample(rtt, self.board.una(), self.board.nxt());
+        }
+    }
+
+    /// Recovery under a cumulative acknowledgement; true if it ends.
+    fn advance_recovery(&mut self, ack: u64, acked_bytes: u64) -> bool {
+        self.recovery.duplicate_acks = 0;
+        if self.recovery.phase == Phase::Open {
+            return false;
+        }
+        if self.recovery.recover.is_none_or(|recover| ack >= recover) {
+            self.recovery.end();
+            return true;
+        }
+        if self.recovery.phase == Phase::FastRecovery && !self.sack {
+            self.board.lose_head();
+            self.recovery.on_partial_ack(acked_bytes, self.mss);
+        }
+        false
+    }
+
+    fn sample(&mut self, ack: &Acknowledgement, delivered: &Delivered, prior_flight_bytes: u64, in_recovery: bool) -> AckSample {
+        let flight = self.flight_bytes();
+        let cwnd_bytes = self.cwnd_bytes();
+        let slow_start = self.control.cwnd() < self.control.ssthresh();
+        let is_full = self.usage.is_full(cwnd_bytes, self.mss, slow_start);
+        self.usage.on_ack(self.board.una(), self.board.nxt(), flight);
+        let rtt_sample = delivered.newest_sent.map(|sent| ack.now.since(sent)).or(ack.echo_rtt);
+        if let Some(rtt) = rtt_sample {
+            self.rtt.set_latest(rtt);
+        }
+        let acked = delivered.bytes as f64 / f64::from(self.mss);
+        let credit = |mode| match mode {
+            GrowthMode::PerByte => acked,
+            GrowthMode::PerAck => f64::from(u8::from(delivered.bytes > 0)),
+        };
+        AckSample {
+            now: ack.now,
+            acked_segments: delivered.segments,
+            acked_bytes: delivered.bytes,
+            delivered_bytes: delivered.new_bytes,
+            slow_start_credit: credit(self.config.growth.slow_start),
+            avoidance_credit: credit(self.config.growth.avoidance),
+            delivery_rate: None,
+            rtt_sample,
+            srtt: self.rtt.srtt(),
+            prior_flight_bytes,
+            flight_bytes: self.board.pipe_bytes(),
+            app_limited: self.config.window_validation && !is_full,
+            ece: ack.ece,
+            round_trips: self.usage.rounds(),
+            in_recovery,
+        }
+    }
+
+    /// [RFC 5681 §3.2, RFC 6582 §3.2, RFC 6675 §5]
+    fn on_duplicate_ack(&mut self, now: Time, counters: &mut Counters) {
+        self.recovery.duplicate_acks += 1;
+        match self.recovery.phase {
+            Phase::Open if self.is_loss() => {
+                counters.fast_retransmits += 1;
+                let event = self.congestion_event(now, CongestionCause::Loss);
+                self.control.on_congestion(&event);
+                self.board.lose_head();
+                self.recovery.begin(self.board.nxt(), self.mss);
+            }
+            Phase::FastRecovery => self.recovery.inflation += i64::from(self.mss),
+            Phase::Open | Phase::AfterTimeout => {}
+        }
+    }
+
+    /// Enough duplicate ACKs, or reports. Without SACK, duplicates that the last recovery itself caused do not
+    /// count: the acknowledgement must be beyond `recover`. [RFC 6582 §3.2 (2), the careful variant]
+    fn is_loss(&self) -> bool {
+        let enough = self.recovery.duplicate_acks >= self.config.duplicate_ack_threshold;
+        if self.sack {
+            return enough || self.board.head_is_lost();
+        }
+        enough && self.recovery.recover.is_none_or(|recover| self.board.una() > recover)
+    }
+
+    /// [RFC 6298 §5.2, §5.3; RFC 6582 §4 for the impatient variant]
+    fn timer_change(&self, advances: bool) -> TimerChange {
+        let later_partial_ack = self.recovery.partial_acks > 1;
+        if !advances {
+            TimerChange::Keep
+        } else if self.board.is_empty() {
+            TimerChange::Stop
+        } else if self.config.newreno_impatient && later_partial_ack {
+            TimerChange::Keep
+        } else {
+            TimerChange::Restart
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The scoreboard against its clauses, and against a twin that rescans everything.
+
+use super::*;
+use proptest::prelude::*;
+
+const MSS: u32 = 100;
+
+fn board(segments: u64) -> Scoreboard {
+    let mut board = Scoreboard::new(3);
+    (0..segments).for_each(|i| drop(board.push(Time::from_nanos(i), MSS, Content::Data)));
+    board
+}
+
+fn report(board: &mut Scoreboard, from: u64, to: u64) -> Delivered {
+    let mut delivered = Delivered::default();
+    board.report(Range { start: from * 100, end: to * 100 }, &mut delivered);
+    delivered
+}
+
+#[test]
+fn three_reports_above_make_a_segment_lost() {
+    let mut board = board(10);
+    report(&mut board, 1, 3);
+    assert!(!board.head_is_lost());
+    assert_eq!(board.pipe_bytes(), 800);
+    report(&mut board, 1, 4);
+    assert!(board.head_is_lost());
+    // 10 sent, 3 reported, 1 lost
+    assert_eq!(board.pipe_bytes(), 600);
+    assert_eq!(board.next_lost().map(|s| s.start), Some(0));
+    board.resend(Time::ZERO);
+    assert_eq!(board.pipe_bytes(), 700);
+    assert!(board.next_lost().is_none(), "a retransmission is not lost by reports");
+}
+
+#[test]
+fn holes_above_the_mark_are_resent_only_as_holes() {
+    let mut board = board(10);
+    report(&mut board, 1, 4);
+    report(&mut board, 6, 7);
+    board.next_lost();
+    board.resend(Time::ZERO);
+    // Segments 4 and 5 have one report above: not lost, but holes
+    assert!(board.next_lost().is_none());
+    assert_eq!(board.next_hole().map(|s| s.start), Some(400));
+    board.resend(Time::ZERO);
+    assert_eq!(board.next_hole().map(|s| s.start), Some(500));
+    board.resend(Time::ZERO);
+    assert!(board.next_hole().is_none());
+}
+
+#[test]
+fn after_a_timeout_only_reports_are_spared() {
+    let mut board = board(5);
+    report(&mut board, 2, 3);
+    board.lose_all();
+    assert_eq!(board.pipe_bytes(), 0);
+    let mut again = Vec::new();
+    while let Some(segment) = board.next_lost() {
+        again.push(segment.start);
+        board.resend(Time::ZERO);
+    }
+    assert_eq!(again, [0, 100, 300, 400]);
+    assert_eq!(board.pipe_bytes(), 400);
+}
+
+#[test]
+fn a_receiver_that_dropped_its_reports_gets_everything_again() {
+    let mut board = board(3);
+    report(&mut board, 0, 1);
+    board.lose_all();
+    assert_eq!(board.next_lost().map(|s| s.start), Some(0));
+}
+
+#[test]
+fn a_part_of_a_segment_can_be_acknowledged() {
+    let mut board = board(2);
+    let delivered = board.acknowledge(150);
+    assert_eq!((delivered.segments, delivered.bytes), (1, 150));
+    assert_eq!(board.outstanding_bytes(), 50);
+    board.lose_head();
+    let rest = board.next_lost().unwrap();
+    assert_eq!((rest.start, rest.length), (150, 50));
+}
+
+#[test]
+fn samples_come_from_what_was_sent_once() {
+    let mut board = board(4);
+    board.lose_head();
+    board.next_lost();
+    board.resend(Time::from_nanos(99));
+    let delivered = board.acknowledge(300);
+    assert!(delivered.retransmitted);
+    assert_eq!(delivered.oldest_sent, Some(Time::from_nanos(1)));
+    assert_eq!(delivered.newest_sent, Some(Time::from_nanos(2)));
+}
+
+/// What the scoreboard knows, computed afresh each time.
+struct Twin {
+    una: u64,
+    reported: Vec<bool>,
+    resent: Vec<bool>,
+    timed_out_below: u64,
+}
+
+impl Twin {
+    fn is_lost(&self, i: u64) -> bool {
+        let above = self.reported.iter().enumerate().filter(|&(j, r)| j as u64 > i && j as u64 >= self.una && *r).count();
+        !self.reported[i as usize] && (i < self.timed_out_below || above >= 3)
+    }
+    fn pipe(&self) -> u64 {
+        (self.una..self.reported.len() as u64)
+            .filter(|&i| !self.reported[i as usize])
+            .map(|i| u64::from(!self.is_lost(i)) + u64::from(self.resent[i as usize]))
+            .sum::<u64>()
+            * 100
+    }
+    fn next_lost(&self) -> Option<u64> {
+        (self.una..self.reported.len() as u64).find(|&i| self.is_lost(i) && !self.resent[i as usize])
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    /// Reports are of data above the acknowledgement, and acknowledgements do not take reports along
+    /// partly, as with a true receiver.
+    #[test]
+    fn pipe_and_loss_are_what_a_full_scan_finds(steps in proptest::collection::vec((0u8..8, 0u64..30, 1u64..5), 1..80)) {
+        let mut board = board(20);
+        let mut twin = Twin { una: 0, reported: vec![false; 20], resent: vec![false; 20], timed_out_below: 0 };
+        for (what, from, length) in steps {
+            let sent = twin.reported.len() as u64;
+            match what {
+                0 if sent < 60 => {
+                    board.push(Time::ZERO, MSS, Content::Data);
+                    twin.reported.push(false);
+                    twin.resent.push(false);
+                }
+                1 => {
+                    // The receiver acknowledges up to its next hole.
+                    let ack = (twin.una + from / 4).min(sent);
+                    let ack = (ack..sent).find(|&i| !twin.reported[i as usize]).unwrap_or(sent);
+                    board.acknowledge(ack * 100);
+                    twin.una = ack;
+                    twin.timed_out_below = twin.timed_out_below.max(ack);
+                }
+                2 if length == 1 => {
+                    let head_reported = twin.reported.get(twin.una as usize).copied().unwrap_or(false);
+                    prop_assume!(!head_reported);
+                    board.lose_all();
+                    twin.timed_out_below = sent;
+                    twin.resent.fill(false);
+                }
+                3 | 4 => {
+                    let expected = twin.next_lost();
+                    prop_assert_eq!(board.next_lost().map(|s| s.start / 100), expected);
+                    if let Some(i) = expected {
+                        board.resend(Time::ZERO);
+                        twin.resent[i as usize] = true;
+                    }
+                }
+                _ => {
+                    let from = (twin.una + 1 + from).min(sent);
+                    let to = (from + length).min(sent);
+                    report(&mut board, from, to);
+                    for i in from..to {
+                        twin.reported[i as usize] = true;
+                        twin.resent[i as usize] = false;
+                    }
+                }
+            }
+            prop_assert_eq!(board.pipe_bytes(), twin.pipe());
+            prop_assert_eq!(board.outstanding_bytes(), (twin.reported.len() as u64 - twin.una) * 100);
+        }
+    }
+}

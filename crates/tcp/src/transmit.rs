@@ -1,0 +1,199 @@
+//! What goes out: a segment is chosen when it is asked for.
+//!
+//! Order: a reset; ACKs that must be pure; retransmissions; new data; ACKs that no data carried; probes.
+
+use lasthop_units::Time;
+
+use crate::endpoint::Endpoint;
+use crate::receive::Owed;
+use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
+use crate::send::{Content, Sent};
+use crate::state::State;
+use crate::timer::Timer;
+
+/// What the next segment is.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    Answer(Segment),
+    PureAck,
+    FirstSyn,
+    Data(crate::send::Choice),
+    Probe,
+}
+
+impl Endpoint {
+    /// The next segment to send at `now`, if there is one.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let Some(next) = self.choose() else {
+            self.set_idle_timers(now);
+            return None;
+        };
+        Some(match next {
+            Next::Answer(segment) => {
+                self.answer = None;
+                segment
+            }
+            Next::PureAck => self.pure_ack(now),
+            Next::FirstSyn => {
+                let sent = self.sender.send_syn(now);
+                self.data_segment(now, sent)
+            }
+            Next::Data(choice) => {
+                let sent = self.sender.send(now, choice);
+                self.data_segment(now, sent)
+            }
+            Next::Probe => self.window_probe(now),
+        })
+    }
+
+    /// True if [`poll_transmit`](Self::poll_transmit) has a segment.
+    pub fn wants_transmit(&mut self) -> bool {
+        self.choose().is_some()
+    }
+
+    fn choose(&mut self) -> Option<Next> {
+        if let Some(answer) = self.answer {
+            return Some(Next::Answer(answer));
+        }
+        match self.state {
+            State::Closed | State::Listen => return None,
+            State::SynSent | State::SynReceived if self.sender.board().nxt() == 0 => return Some(Next::FirstSyn),
+            _ => {}
+        }
+        let owed = if self.state == State::SynSent { Owed::Nothing } else { self.receiver.owed() };
+        if owed == Owed::Pure {
+            return Some(Next::PureAck);
+        }
+        if let Some(choice) = self.sender.choose(self.state.may_send_data()) {
+            return Some(Next::Data(choice));
+        }
+        if owed == Owed::Soon {
+            return Some(Next::PureAck);
+        }
+        self.probe.is_due.then_some(Next::Probe)
+    }
+
+    /// With nothing to send: an ACK may be withheld, and a closed window must be probed.
+    fn set_idle_timers(&mut self, now: Time) {
+        match self.receiver.withheld_until() {
+            Some(deadline) => self.timers.set(Timer::DelayedAck, deadline),
+            None => self.timers.stop(Timer::DelayedAck),
+        }
+        if self.state.may_send_data() && self.sender.needs_probe() {
+            if !self.timers.is_set(Timer::Persist) {
+                let wait = self.sender.rtt().rto().saturating_mul(1 << self.probe.sent.min(16)).min(self.config.max_rto);
+                self.timers.set(Timer::Persist, now + wait);
+            }
+        } else if self.timers.is_set(Timer::Persist) || self.probe.sent > 0 {
+            self.timers.stop(Timer::Persist);
+            self.probe = Default::default();
+        }
+    }
+
+    /// Counts a segment of the scoreboard, starts its timer and writes its header.
+    fn data_segment(&mut self, now: Time, sent: Sent) -> Segment {
+        // [RFC 6298 §5.1]; the oldest segment sent again has the whole timeout before it.
+        if !self.timers.is_set(Timer::Retransmit) || (sent.retransmitted && self.sender.board().is_head(&sent)) {
+            self.timers.set(Timer::Retransmit, now + self.sender.rtt().rto());
+        }
+        let payload = sent.payload();
+        self.counters.segments_sent += u64::from(payload > 0);
+        self.counters.segments_retransmitted += u64::from(payload > 0 && sent.retransmitted);
+        let ack = if self.state == State::SynSent { Flags::NONE } else { Flags::ACK };
+        let flags = match sent.content {
+            Content::Syn => Flags::SYN | ack,
+            Content::Data => ack,
+            Content::Fin => {
+                if self.state.may_send_data() {
+                    self.state = self.state.after_own_fin();
+                }
+                Flags::FIN | ack
+            }
+        };
+        let seq = sent.start;
+        self.segment(now, seq, flags, payload)
+    }
+
+    fn pure_ack(&mut self, now: Time) -> Segment {
+        self.counters.acks_sent += 1;
+        let nxt = self.sender.board().nxt();
+        self.segment(now, nxt, Flags::ACK, 0)
+    }
+
+    /// An empty segment just below the window, which the peer must answer by an ACK with its window, as
+    /// Linux has it; [RFC 9293 §3.8.6.1] sends a byte beyond the window to the same end.
+    fn window_probe(&mut self, now: Time) -> Segment {
+        self.probe.is_due = false;
+        self.probe.sent += 1;
+        self.counters.window_probes += 1;
+        let before = self.sender.board().una() - 1;
+        self.segment(now, before, Flags::ACK, 0)
+    }
+
+    /// A reset for this connection. [RFC 9293 §3.5.2]
+    pub(crate) fn reset(&mut self, now: Time) -> Segment {
+        let nxt = self.sender.board().nxt();
+        self.segment(now, nxt, Flags::RST | Flags::ACK, 0)
+    }
+
+    /// A segment with everything that does not depend on what it is for.
+    fn segment(&mut self, now: Time, seq: u64, flags: Flags, payload: u32) -> Segment {
+        let on_syn = flags.contains(Flags::SYN);
+        let mut segment = Segment {
+            seq: self.sender.numbering().number(seq),
+            flags,
+            payload,
+            options_are_free: !self.config.options_on_wire,
+            ..Segment::default()
+        };
+        if flags.contains(Flags::ACK) {
+            segment.ack = self.receiver.numbering().number(self.receiver.nxt());
+            segment.window = self.receiver.on_ack_sent(payload == 0 && !on_syn && !flags.contains(Flags::FIN), on_syn);
+        } else {
+            segment.window = self.config.receive_window_bytes().min(u64::from(u16::MAX)) as u16;
+        }
+        if on_syn {
+            self.add_offers(now, &mut segment);
+        } else {
+            self.add_options(now, &mut segment);
+        }
+        segment
+    }
+
+    /// Options of a SYN: what is offered, or, in answer, what is agreed upon.
+    fn add_offers(&self, now: Time, segment: &mut Segment) {
+        let answers = segment.flags.contains(Flags::ACK);
+        let agreed = self.agreed;
+        let size = self.config.payload_bytes() + self.config.timestamp_bytes();
+        segment.mss = Some(size.min(u32::from(u16::MAX)) as u16);
+        segment.sack_permitted = if answers { agreed.sack } else { self.config.sack };
+        segment.window_scale = (if answers { agreed.scaling } else { self.config.window_scaling }).then(|| self.receiver.scale());
+        if if answers { agreed.timestamps } else { self.config.timestamps } {
+            segment.timestamps = Some(self.timestamps(now));
+        }
+    }
+
+    fn add_options(&self, now: Time, segment: &mut Segment) {
+        if self.agreed.timestamps {
+            segment.timestamps = Some(self.timestamps(now));
+        }
+        segment.sack = self.reports(segment);
+    }
+
+    /// SACK blocks go on pure ACKs only, which out-of-order data always causes, so that data stays full-sized.
+    fn reports(&self, segment: &Segment) -> SackBlocks {
+        if !self.agreed.sack || !self.receiver.has_gap() || !segment.is_pure_ack() {
+            return SackBlocks::NONE;
+        }
+        self.receiver.sack_blocks(if segment.timestamps.is_some() { 3 } else { 4 })
+    }
+
+    fn timestamps(&self, now: Time) -> Timestamps {
+        Timestamps { value: self.timestamp_clock(now), echo: self.receiver.recent_timestamp() }
+    }
+
+    /// The timestamp clock. [RFC 7323 §5.4]
+    pub(crate) fn timestamp_clock(&self, now: Time) -> u32 {
+        (now.as_nanos() / self.config.timestamp_clock.as_nanos()) as u32
+    }
+}

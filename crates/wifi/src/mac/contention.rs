@@ -1,0 +1,438 @@
+//! Contention: who sends next, and when, without an event per slot.
+//!
+//! Stations that hear the same transmissions share a [`View`] of the medium: it is busy and idle at
+//! the same instants for all of them. While it is idle all their backoff counters fall together, so a
+//! view keeps one count of idle slots per access class (a [`Lane`]: DIFS, or PIFS one slot earlier)
+//! and each contender only the count at which its own counter reaches zero. The next transmission is
+//! the smallest of these; freezing and resuming costs nothing per station.
+//!
+//! Rules [802.11-2020 §10.3.3, §10.3.4]:
+//! - Slots are counted from the end of the inter-frame space. The slot in which the medium turns busy
+//!   is not counted, so a station that froze has at least one slot left, and only a station that
+//!   has just drawn zero sends at the first boundary [Bianchi, Tinnirello 2005].
+//! - Carrier sense takes one slot (aSlotTime is CCA time, turn-around and propagation): a contender
+//!   whose counter ends less than a slot after another began cannot know of it and sends too.
+//! - A wait that is no whole number of slots longer than DIFS (EIFS, ACK timeout) ends at the next
+//!   boundary: all stations with one view share one grid of slots.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use lasthop_observe::NodeId;
+use lasthop_registry::words;
+use lasthop_units::{Duration, Time};
+
+words! {
+    /// What happens to the counters of others during a transmission.
+    pub enum Countdown {
+        /// the standard: they stand still
+        Frozen = "frozen",
+        /// Bianchi's chain: a busy period counts as one slot, for comparison with closed forms
+        Bianchi = "bianchi",
+    }
+}
+
+/// Inter-frame spaces and the slot that a view counts with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spaces {
+    pub slot: Duration,
+    pub difs: Duration,
+    pub countdown: Countdown,
+}
+
+/// An access class: how many slots before or after DIFS its countdown starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LaneId(pub usize);
+
+/// The lane of stations that wait DIFS.
+pub(crate) const DIFS_LANE: LaneId = LaneId(0);
+/// The lane of an AP that waits PIFS, one slot less.
+pub(crate) const PIFS_LANE: LaneId = LaneId(1);
+/// Slots after DIFS at which the countdown of each lane starts.
+const LANE_OFFSET: [i64; 2] = [0, -1];
+
+struct Lane {
+    /// Slots counted so far, up to the last busy period.
+    slots: u64,
+    /// When counting starts or started in this idle period.
+    from: Time,
+    /// (count of slots at which the backoff ends, node)
+    contenders: BinaryHeap<Reverse<(u64, NodeId)>>,
+}
+
+impl Lane {
+    fn counted_by(&self, now: Time, slot: Duration) -> u64 {
+        self.slots + now.since(self.from).div_floor(slot)
+    }
+    fn ends_at(&self, key: u64, slot: Duration) -> Time {
+        self.from + slot * (key - self.slots)
+    }
+}
+
+/// A sender that waits for its ACK timeout while others may count already.
+#[derive(Clone, Copy)]
+struct Late {
+    node: NodeId,
+    lane: LaneId,
+    remaining: u64,
+    not_before: Time,
+    from: Time,
+}
+
+/// What a group of stations with the same hearing senses.
+pub(crate) struct View {
+    on_air: u32,
+    busy_since: Time,
+    idle_since: Time,
+    nav_until: Time,
+    /// EIFS instead of DIFS after this much idle time; zero for DIFS.
+    eifs: Duration,
+    lanes: [Lane; 2],
+    late: Vec<Late>,
+    generation: u32,
+    scheduled: Option<Time>,
+}
+
+/// The first instant at or after `at` on the grid `base + k * slot`.
+fn on_grid(base: Time, slot: Duration, at: Time) -> Time {
+    base + slot * at.since(base).div_ceil(slot)
+}
+
+/// `at` moved by a signed number of slots.
+fn shifted(at: Time, slot: Duration, slots: i64) -> Time {
+    if slots >= 0 { at + slot * slots as u64 } else { at - slot * slots.unsigned_abs() }
+}
+
+impl View {
+    pub(crate) fn new(spaces: &Spaces) -> Self {
+        let lane = || Lane { slots: 0, from: Time::ZERO, contenders: BinaryHeap::new() };
+        let mut view = View {
+            on_air: 0,
+            busy_since: Time::ZERO,
+            idle_since: Time::ZERO,
+            nav_until: Time::ZERO,
+            eifs: Duration::ZERO,
+            lanes: [lane(), lane()],
+            late: Vec::new(),
+            generation: 0,
+            scheduled: None,
+        };
+        view.start_counting(spaces);
+        view
+    }
+
+    /// Physical or virtual carrier sense says busy.
+    pub(crate) fn is_busy(&self, now: Time) -> bool {
+        self.on_air > 0 || self.nav_until > now
+    }
+
+    /// Virtual carrier sense alone.
+    pub(crate) fn nav_is_set(&self, now: Time) -> bool {
+        self.nav_until > now
+    }
+
+    /// How many PPDUs this view senses.
+    pub(crate) fn on_air(&self) -> u32 {
+        self.on_air
+    }
+
+    /// Whether a PPDU has begun at or after `since`.
+    pub(crate) fn heard_since(&self, since: Time) -> bool {
+        self.on_air > 0 || self.busy_since >= since
+    }
+
+    /// A reception that failed: EIFS applies from the end of the busy period, unless a good frame follows.
+    pub(crate) fn reception_failed(&mut self, eifs: Duration) {
+        self.eifs = eifs;
+    }
+
+    /// A reception that succeeded, with the NAV of a frame for somebody else.
+    pub(crate) fn reception_succeeded(&mut self, nav_until: Option<Time>) {
+        self.eifs = Duration::ZERO;
+        if let Some(until) = nav_until {
+            self.nav_until = self.nav_until.max(until);
+        }
+    }
+
+    /// The NAV that an RTS set is taken back: nothing followed [802.11-2020 §10.3.2.4].
+    pub(crate) fn reset_nav(&mut self, now: Time, spaces: &Spaces) {
+        self.nav_until = now.min(self.nav_until);
+        if self.on_air == 0 {
+            self.freeze(now, spaces, |_, _| {});
+            self.idle_since = self.idle_since.max(now);
+            self.start_counting(spaces);
+        }
+    }
+
+    /// A PPDU starts. `commit` is told of contenders that cannot sense it in time: node and its boundary.
+    pub(crate) fn ppdu_starts(&mut self, now: Time, spaces: &Spaces, commit: impl FnMut(NodeId, Time)) {
+        self.on_air += 1;
+        if self.on_air == 1 {
+            self.busy_since = now;
+            self.freeze(now, spaces, commit);
+        }
+    }
+
+    /// A PPDU ends; true if the medium is idle now.
+    pub(crate) fn ppdu_ends(&mut self) -> bool {
+        assert!(self.on_air > 0, "a PPDU ended that never began");
+        self.on_air -= 1;
+        self.on_air == 0
+    }
+
+    /// The medium has turned idle: counting starts after the inter-frame space.
+    pub(crate) fn turns_idle(&mut self, now: Time, spaces: &Spaces) {
+        self.idle_since = now;
+        self.start_counting(spaces);
+    }
+
+    fn start_counting(&mut self, spaces: &Spaces) {
+        let difs_ends = self.idle_since.max(self.nav_until) + spaces.difs;
+        let ends = if self.eifs > spaces.difs {
+            on_grid(difs_ends, spaces.slot, self.idle_since + self.eifs)
+        } else {
+            difs_ends
+        };
+        for (lane, offset) in self.lanes.iter_mut().zip(LANE_OFFSET) {
+            lane.from = shifted(ends, spaces.slot, offset);
+        }
+        for late in &mut self.late {
+            let base = shifted(difs_ends, spaces.slot, LANE_OFFSET[late.lane.0]);
+            late.from = on_grid(base, spaces.slot, late.not_before);
+        }
+    }
+
+    fn freeze(&mut self, now: Time, spaces: &Spaces, mut commit: impl FnMut(NodeId, Time)) {
+        let slot = spaces.slot;
+        self.generation = self.generation.wrapping_add(1);
+        self.scheduled = None;
+        let busy_counts = spaces.countdown == Countdown::Bianchi;
+        for lane in &mut self.lanes {
+            while let Some(&Reverse((key, node))) = lane.contenders.peek() {
+                let end = lane.ends_at(key, slot);
+                if end >= now + slot {
+                    break;
+                }
+                lane.contenders.pop();
+                commit(node, end.max(now));
+            }
+            if now >= lane.from {
+                lane.slots = lane.counted_by(now, slot) + u64::from(busy_counts);
+                lane.from = now;
+            }
+        }
+        let lanes = &mut self.lanes;
+        self.late.retain_mut(|late| {
+            let end = late.from + slot * late.remaining;
+            if end < now + slot {
+                commit(late.node, end.max(now));
+                return false;
+            }
+            late.remaining -= now.since(late.from).div_floor(slot);
+            if late.not_before > now {
+                return true;
+            }
+            let lane = &mut lanes[late.lane.0];
+            lane.contenders.push(Reverse((lane.slots + late.remaining, late.node)));
+            false
+        });
+    }
+
+    /// `node` contends with `backoff` slots to go. While the medium is idle they are counted from now
+    /// on, or from the end of the inter-frame space.
+    pub(crate) fn contend(&mut self, now: Time, spaces: &Spaces, node: NodeId, lane: LaneId, backoff: u64) {
+        let lane = &mut self.lanes[lane.0];
+        let counted = if self.on_air == 0 { lane.counted_by(now, spaces.slot) } else { lane.slots };
+        lane.contenders.push(Reverse((counted + backoff, node)));
+    }
+
+    /// As [`View::contend`], for a sender that must wait for its ACK timeout first.
+    pub(crate) fn contend_after(
+        &mut self,
+        spaces: &Spaces,
+        node: NodeId,
+        lane: LaneId,
+        backoff: u64,
+        not_before: Time,
+    ) {
+        let base = shifted(self.idle_since.max(self.nav_until) + spaces.difs, spaces.slot, LANE_OFFSET[lane.0]);
+        let from = on_grid(base, spaces.slot, not_before);
+        self.late.push(Late { node, lane, remaining: backoff, not_before, from });
+    }
+
+    /// The count of slots at which a backoff of `backoff` slots that starts now ends: post-backoff of a
+    /// node that has nothing to send.
+    pub(crate) fn post_backoff(&self, now: Time, spaces: &Spaces, lane: LaneId, backoff: u64) -> u64 {
+        let lane = &self.lanes[lane.0];
+        backoff + if self.on_air == 0 { lane.counted_by(now, spaces.slot) } else { lane.slots }
+    }
+
+    /// Slots that are left of a post-backoff that ends at `key`.
+    pub(crate) fn left_of(&self, now: Time, spaces: &Spaces, lane: LaneId, key: u64) -> u64 {
+        let lane = &self.lanes[lane.0];
+        let counted = if self.is_busy(now) { lane.slots } else { lane.counted_by(now, spaces.slot) };
+        key.saturating_sub(counted)
+    }
+
+    /// Whether the medium has been idle for the whole inter-frame space.
+    pub(crate) fn may_send_at_once(&self, now: Time, lane: LaneId) -> bool {
+        !self.is_busy(now) && now >= self.lanes[lane.0].from
+    }
+
+    /// When the next contender's backoff ends, if the medium stays idle.
+    pub(crate) fn next_end(&self, spaces: &Spaces) -> Option<Time> {
+        if self.on_air > 0 {
+            return None;
+        }
+        let first = |lane: &Lane| lane.contenders.peek().map(|Reverse((key, _))| lane.ends_at(*key, spaces.slot));
+        let lanes = self.lanes.iter().filter_map(first).min();
+        let late = self.late.iter().map(|l| l.from + spaces.slot * l.remaining).min();
+        [lanes, late].into_iter().flatten().min()
+    }
+
+    /// Takes out a contender whose backoff ends now.
+    pub(crate) fn take_ended(&mut self, now: Time, spaces: &Spaces) -> Option<NodeId> {
+        for lane in &mut self.lanes {
+            if let Some(&Reverse((key, node))) = lane.contenders.peek()
+                && lane.ends_at(key, spaces.slot) <= now
+            {
+                lane.contenders.pop();
+                return Some(node);
+            }
+        }
+        let ended = self.late.iter().position(|l| l.from + spaces.slot * l.remaining <= now)?;
+        Some(self.late.remove(ended).node)
+    }
+
+    /// The time and generation of a new event, if the next end is not the one already scheduled.
+    pub(crate) fn reschedule(&mut self, spaces: &Spaces) -> Option<(Time, u32)> {
+        let next = self.next_end(spaces)?;
+        if self.scheduled == Some(next) {
+            return None;
+        }
+        self.generation = self.generation.wrapping_add(1);
+        self.scheduled = Some(next);
+        Some((next, self.generation))
+    }
+
+    /// Whether an event of `generation` still counts; it is used up.
+    pub(crate) fn accept(&mut self, generation: u32) -> bool {
+        let current = self.generation == generation && self.scheduled.is_some();
+        if current {
+            self.scheduled = None;
+        }
+        current
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spaces(countdown: Countdown) -> Spaces {
+        Spaces { slot: Duration::from_micros(9), difs: Duration::from_micros(34), countdown }
+    }
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_micros(us)
+    }
+    /// A view that turns idle at 1000 us with contenders of these backoffs, drawn while it was busy.
+    fn idle_with(backoffs: &[u64], countdown: Countdown) -> (View, Spaces) {
+        let spaces = spaces(countdown);
+        let mut view = View::new(&spaces);
+        view.ppdu_starts(us(900), &spaces, |_, _| {});
+        for (node, backoff) in backoffs.iter().enumerate() {
+            view.contend(us(950), &spaces, NodeId(node as u32), DIFS_LANE, *backoff);
+        }
+        assert!(view.ppdu_ends());
+        view.turns_idle(us(1000), &spaces);
+        (view, spaces)
+    }
+
+    #[test]
+    fn the_smallest_backoff_ends_first_after_difs() {
+        let (mut view, spaces) = idle_with(&[5, 3, 7], Countdown::Frozen);
+        assert_eq!(view.next_end(&spaces), Some(us(1000 + 34 + 3 * 9)));
+        assert_eq!(view.take_ended(us(1061), &spaces), Some(NodeId(1)));
+    }
+
+    #[test]
+    fn a_frozen_counter_keeps_the_slots_it_had_left() {
+        let (mut view, spaces) = idle_with(&[5, 3], Countdown::Frozen);
+        view.take_ended(us(1061), &spaces);
+        view.ppdu_starts(us(1061), &spaces, |_, _| panic!("two slots apart"));
+        view.ppdu_ends();
+        view.turns_idle(us(2000), &spaces);
+        // Three of five slots were counted.
+        assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 2 * 9)));
+    }
+
+    #[test]
+    fn in_bianchis_chain_a_busy_period_counts_as_a_slot() {
+        let (mut view, spaces) = idle_with(&[5, 3], Countdown::Bianchi);
+        view.take_ended(us(1061), &spaces);
+        view.ppdu_starts(us(1061), &spaces, |_, _| {});
+        view.ppdu_ends();
+        view.turns_idle(us(2000), &spaces);
+        assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 9)));
+    }
+
+    #[test]
+    fn equal_backoffs_collide_and_one_slot_apart_do_not() {
+        let (mut view, spaces) = idle_with(&[4, 4, 5], Countdown::Frozen);
+        let mut committed = Vec::new();
+        view.take_ended(us(1070), &spaces);
+        view.ppdu_starts(us(1070), &spaces, |n, at| committed.push((n, at)));
+        assert_eq!(committed, [(NodeId(1), us(1070))]);
+    }
+
+    #[test]
+    fn who_starts_between_boundaries_collides_with_the_next_boundary() {
+        // Immediate access at 1065 us; boundaries at 1061 (3 slots), 1070 (4), 1079 (5).
+        let (mut view, spaces) = idle_with(&[4, 5], Countdown::Frozen);
+        let mut committed = Vec::new();
+        view.ppdu_starts(us(1065), &spaces, |n, at| committed.push((n, at)));
+        assert_eq!(committed, [(NodeId(0), us(1070))]);
+        view.ppdu_ends();
+        view.turns_idle(us(2000), &spaces);
+        // Three whole slots of five had passed.
+        assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 2 * 9)));
+    }
+
+    #[test]
+    fn after_a_failed_reception_counting_starts_at_the_boundary_after_eifs() {
+        let spaces = spaces(Countdown::Frozen);
+        let mut view = View::new(&spaces);
+        view.ppdu_starts(us(0), &spaces, |_, _| {});
+        view.contend(us(1), &spaces, NodeId(0), DIFS_LANE, 0);
+        view.reception_failed(Duration::from_micros(94));
+        view.ppdu_ends();
+        view.turns_idle(us(1000), &spaces);
+        // 94 - 34 = 60 us is 6.7 slots: the seventh boundary.
+        assert_eq!(view.next_end(&spaces), Some(us(1000 + 34 + 7 * 9)));
+        // A sender that waits for its ACK timeout of 45 us: the second boundary.
+        view.contend_after(&spaces, NodeId(1), DIFS_LANE, 0, us(1045));
+        assert_eq!(view.next_end(&spaces), Some(us(1000 + 34 + 2 * 9)));
+    }
+
+    #[test]
+    fn pifs_is_one_slot_before_difs() {
+        let (mut view, spaces) = idle_with(&[0], Countdown::Frozen);
+        view.ppdu_starts(us(1034), &spaces, |_, _| {});
+        view.contend(us(1035), &spaces, NodeId(9), PIFS_LANE, 0);
+        view.ppdu_ends();
+        view.turns_idle(us(2000), &spaces);
+        assert_eq!(view.next_end(&spaces), Some(us(2025)));
+    }
+
+    #[test]
+    fn the_nav_holds_counting_back() {
+        let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
+        view.ppdu_starts(us(1100), &spaces, |_, _| {});
+        view.contend(us(1100), &spaces, NodeId(0), DIFS_LANE, 1);
+        view.reception_succeeded(Some(us(3000)));
+        view.ppdu_ends();
+        view.turns_idle(us(2000), &spaces);
+        assert!(view.is_busy(us(2500)));
+        assert_eq!(view.next_end(&spaces), Some(us(3000 + 34 + 9)));
+    }
+}

@@ -1,0 +1,400 @@
+//! The shared medium: transmissions, who senses them, and the jump to the next moment at which
+//! anything happens.
+//!
+//! There is no event per slot and none per receiver that only overhears. Where all nodes hear one
+//! another alike, one view of the medium serves them all and a frame costs the same with ten
+//! stations or a thousand; where they do not, each node has a view of its own. Both are the same
+//! code: a plain slot-by-slot twin in the tests gives the same distributions.
+
+use lasthop_link::{Drop, Packet};
+use lasthop_observe::{LinkId, NodeId, QueueLayer, Record};
+use lasthop_registry::{Switch, words};
+use lasthop_units::{Bytes, DataRate, Db, Duration, Time};
+
+use crate::channel::Channel;
+use crate::mac::contention::{Countdown, Spaces, View};
+use crate::mac::node::{Node, NodeConfig, State};
+use crate::phy::error_model::ErrorModel;
+use crate::phy::{ModeId, Phy};
+use crate::rate_control::RateControl;
+
+words! {
+    /// What precedes OFDM frames so that 802.11b stations keep silent [802.11-2020 §10.3.2.13].
+    pub enum Protection {
+        /// nothing
+        None = "none",
+        /// a CTS to itself at a DSSS rate
+        CtsToSelf = "cts_to_self",
+        /// an RTS/CTS exchange at a DSSS rate
+        RtsCts = "rts_cts",
+    }
+}
+
+/// What a medium is made of.
+pub struct MediumConfig {
+    /// timing and modes
+    pub phy: Phy,
+    /// the AP first, then the stations
+    pub nodes: Vec<NodeConfig>,
+    /// for each link, who chooses its rates; see [`LinkId`]
+    pub rate_controls: Vec<Box<dyn RateControl>>,
+    /// who hears whom
+    pub channel: Channel,
+    /// noise power over the channel in milliwatts, for error models that need the SINR
+    pub noise_mw: f64,
+    /// noise
+    pub error_model: Box<dyn ErrorModel>,
+    /// a frame this much stronger than all that overlaps it survives
+    pub capture: Switch<Db>,
+    /// data frames longer than this are preceded by RTS/CTS; `None`: none
+    pub rts_threshold: Option<Bytes>,
+    /// what precedes OFDM data frames
+    pub protection: Protection,
+    /// countdown of others during a transmission
+    pub countdown: Countdown,
+    /// whether bystanders of a failed frame wait EIFS and its sender its ACK timeout; if not, all wait DIFS
+    pub eifs: bool,
+    /// interval between beacons
+    pub beacons: Option<Duration>,
+    /// of the run
+    pub seed: u64,
+}
+
+/// What the medium asks to be told of.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// a view's next backoff ends
+    Backoff {
+        /// which view
+        view: u32,
+        /// which of its events
+        generation: u32,
+    },
+    /// a node starts at the boundary to which it is committed
+    Start(NodeId),
+    /// a PPDU ends
+    PpduEnds(u32),
+    /// a receiver sends its CTS or ACK, or a sender its data after a CTS
+    Respond(u32),
+    /// the NAV that an RTS set may be taken back
+    NavTimeout {
+        /// whose
+        view: u32,
+        /// only if nothing was heard since
+        since: Time,
+    },
+    /// a beacon is due
+    Beacon,
+}
+
+/// The world around a medium.
+pub trait Environment<B> {
+    /// Calls back [`Medium::handle`] with `event` at `at`.
+    fn schedule(&mut self, at: Time, event: Event);
+    /// `packet` arrived at `node`. Must not call the medium before it returns.
+    fn deliver(&mut self, now: Time, node: NodeId, packet: Packet<B>);
+    /// The device of a back-pressured `node` has room: its next data packet, if there is one.
+    fn pull(&mut self, now: Time, node: NodeId) -> Option<Packet<B>>;
+    /// Something happened.
+    fn observe(&mut self, at: Time, record: Record);
+}
+
+/// What a PPDU carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PpduKind {
+    Rts,
+    Cts,
+    CtsToSelf,
+    Data,
+    Ack,
+    Beacon,
+}
+
+/// Another PPDU on the air at the same time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Overlap {
+    pub node: NodeId,
+    pub start: Time,
+    pub end: Time,
+}
+
+/// A PPDU on the air.
+#[derive(Clone, Debug)]
+pub(crate) struct Ppdu {
+    pub id: u32,
+    pub kind: PpduKind,
+    pub from: NodeId,
+    pub to: Option<NodeId>,
+    pub link: LinkId,
+    pub mode: ModeId,
+    pub bytes: u32,
+    pub start: Time,
+    pub end: Time,
+    /// until when its Duration field reserves the medium
+    pub reserves_until: Time,
+    pub overlaps: Vec<Overlap>,
+}
+
+/// A response or a data frame to be sent a SIFS later.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    pub id: u32,
+    pub kind: PpduKind,
+    pub from: NodeId,
+    pub to: NodeId,
+    pub link: LinkId,
+    pub mode: ModeId,
+    pub reserves_until: Time,
+}
+
+/// The nodes of one channel and what is on the air.
+pub struct Medium<B> {
+    pub(crate) phy: Phy,
+    pub(crate) spaces: Spaces,
+    pub(crate) nodes: Vec<Node<B>>,
+    pub(crate) rate_controls: Vec<Box<dyn RateControl>>,
+    pub(crate) views: Vec<View>,
+    /// For each view, the PPDU its receivers are locked on.
+    pub(crate) locked: Vec<Option<u32>>,
+    pub(crate) channel: Channel,
+    pub(crate) noise_mw: f64,
+    pub(crate) error_model: Box<dyn ErrorModel>,
+    pub(crate) capture: Switch<Db>,
+    pub(crate) rts_threshold: Option<Bytes>,
+    pub(crate) protection: Protection,
+    pub(crate) eifs: bool,
+    pub(crate) beacons: Option<Duration>,
+    pub(crate) on_air: Vec<Ppdu>,
+    pub(crate) pending: Vec<Pending>,
+    pub(crate) next_id: u32,
+    pub(crate) contenders: u32,
+    pub(crate) noise: Vec<lasthop_engine::Stream>,
+    dropped: Vec<Drop<B>>,
+    pub(crate) counts: Counts,
+}
+
+/// What went in and out, for the conservation check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// packets handed to nodes
+    pub offered: u64,
+    /// MSDUs that arrived, once each
+    pub delivered: u64,
+    /// dropped by queues
+    pub dropped_by_queue: u64,
+    /// given up by the MAC without having arrived
+    pub dropped_by_mac: u64,
+    /// given up by the MAC although they had arrived: only the acknowledgement was missing
+    pub unacknowledged: u64,
+}
+
+impl<B: Send + 'static> Medium<B> {
+    /// A silent medium.
+    pub fn new(config: MediumConfig) -> Self {
+        let spaces =
+            Spaces { slot: config.phy.slot(), difs: config.phy.difs(), countdown: config.countdown };
+        let shared = matches!(config.channel, Channel::Uniform);
+        let nodes: Vec<Node<B>> = (0..)
+            .zip(&config.nodes)
+            .map(|(i, c)| {
+                Node::new(NodeId(i), c, config.phy.cw_min(), if shared { 0 } else { i as usize }, config.seed)
+            })
+            .collect();
+        let views = if shared { 1 } else { nodes.len() };
+        let noise = (0..nodes.len() as u64).map(|i| lasthop_engine::Stream::new(config.seed, "reception", i));
+        Medium {
+            spaces,
+            noise: noise.collect(),
+            nodes,
+            rate_controls: config.rate_controls,
+            views: (0..views).map(|_| View::new(&spaces)).collect(),
+            locked: vec![None; views],
+            channel: config.channel,
+            noise_mw: config.noise_mw,
+            error_model: config.error_model,
+            capture: config.capture,
+            rts_threshold: config.rts_threshold,
+            protection: config.protection,
+            eifs: config.eifs,
+            beacons: config.beacons,
+            on_air: Vec::new(),
+            pending: Vec::new(),
+            next_id: 0,
+            contenders: 0,
+            dropped: Vec::new(),
+            counts: Counts::default(),
+            phy: config.phy,
+        }
+    }
+
+    /// Starts what runs by itself: beacons.
+    pub fn start(&mut self, env: &mut impl Environment<B>) {
+        if let Some(interval) = self.beacons {
+            env.schedule(Time::ZERO + interval, Event::Beacon);
+        }
+    }
+
+    /// Hands `packet` to `node`'s queue.
+    pub fn enqueue(&mut self, now: Time, node: NodeId, mut packet: Packet<B>, env: &mut impl Environment<B>) {
+        packet.meta.enqueued_at = now;
+        self.counts.offered += 1;
+        if self.nodes[node.index()].frame.is_none() && self.nodes[node.index()].queue.packets() == 0 {
+            self.load(now, node, packet, env);
+        } else {
+            self.nodes[node.index()].queue.enqueue(now, packet, &mut self.dropped);
+            self.report_drops(now, node, env);
+            self.report_queue(now, node, env);
+        }
+        self.request_access(now, node, env);
+    }
+
+    /// A source of a back-pressured `node` has data: if the device is free it is asked for it.
+    pub fn offer(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
+        if self.nodes[node.index()].backpressured && self.nodes[node.index()].frame.is_none() {
+            self.next_frame(now, node, env);
+            self.request_access(now, node, env);
+        }
+    }
+
+    /// Whether `node`'s queue asks its sockets for data instead of dropping it.
+    pub fn is_backpressured(&self, node: NodeId) -> bool {
+        self.nodes[node.index()].backpressured
+    }
+
+    /// Whether `node`'s queue has room for a packet of `bytes`.
+    pub fn has_room(&self, node: NodeId, bytes: u32) -> bool {
+        self.nodes[node.index()].queue.has_room(bytes)
+    }
+
+    /// What went in and out.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Packets that wait in queues or MACs and have not arrived yet.
+    pub fn held(&self) -> u64 {
+        let waiting = |n: &Node<B>| {
+            u64::from(n.queue.packets()) + u64::from(n.frame.as_ref().is_some_and(|f| f.body.is_some()))
+        };
+        self.nodes.iter().map(waiting).sum()
+    }
+
+    /// The rate of a mode.
+    pub(crate) fn rate(&self, mode: ModeId) -> DataRate {
+        self.phy.mode(mode).rate
+    }
+
+    /// Handles an event that was asked for.
+    pub fn handle(&mut self, now: Time, event: Event, env: &mut impl Environment<B>) {
+        match event {
+            Event::Backoff { view, generation } => {
+                if self.views[view as usize].accept(generation)
+                    && let Some(node) = self.views[view as usize].take_ended(now, &self.spaces)
+                {
+                    self.win(now, node, env);
+                }
+            }
+            Event::Start(node) => self.win(now, node, env),
+            Event::PpduEnds(id) => self.ppdu_ends(now, id, env),
+            Event::Respond(id) => self.respond(now, id, env),
+            Event::NavTimeout { view, since } => self.nav_timeout(now, view as usize, since, env),
+            Event::Beacon => self.beacon_is_due(now, env),
+        }
+    }
+
+    /// The index of the view and the lane of a node.
+    pub(crate) fn view_of(&self, node: NodeId) -> usize {
+        self.nodes[node.index()].view
+    }
+
+    /// Puts a packet into the frame slot of `node`.
+    fn load(&mut self, now: Time, node: NodeId, packet: Packet<B>, env: &mut impl Environment<B>) {
+        let ap = NodeId(0);
+        let station = packet.meta.station;
+        let (to, link) = if node == ap {
+            (station, LinkId(2 * (station.0 - 1) + 1))
+        } else {
+            (ap, LinkId(2 * (node.0 - 1)))
+        };
+        self.nodes[node.index()].load(now, packet, to, link);
+        self.contenders += 1;
+        env.observe(now, Record::Contenders { count: self.contenders });
+    }
+
+    /// Fills the frame slot of `node` from its queue or its sockets; false if there is nothing to send.
+    pub(crate) fn next_frame(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) -> bool {
+        let queued = if self.nodes[node.index()].queue.packets() > 0 {
+            let packet = self.nodes[node.index()].dequeue(now, &mut self.dropped);
+            self.report_drops(now, node, env);
+            self.report_queue(now, node, env);
+            packet
+        } else {
+            None
+        };
+        let backpressured = self.nodes[node.index()].backpressured;
+        let packet = match queued {
+            None if backpressured => env.pull(now, node).inspect(|_| self.counts.offered += 1),
+            other => other,
+        };
+        match packet {
+            Some(packet) => {
+                self.load(now, node, packet, env);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The frame slot of `node` is empty again.
+    pub(crate) fn unload(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
+        self.nodes[node.index()].frame = None;
+        self.contenders -= 1;
+        env.observe(now, Record::Contenders { count: self.contenders });
+    }
+
+    fn report_queue(&self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
+        let queue = &self.nodes[node.index()].queue;
+        env.observe(now, Record::Queue { node, packets: queue.packets(), tcp_acks: queue.tcp_acks() });
+    }
+
+    fn report_drops(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
+        for (packet, reason) in self.dropped.drain(..) {
+            self.counts.dropped_by_queue += 1;
+            let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
+            env.observe(now, Record::Dropped { node, flow, layer: QueueLayer::Interface, reason, tcp_ack });
+        }
+    }
+
+    /// `node` has something to send: it sends at once, counts on, or draws a backoff [802.11-2020 §10.3.4.2].
+    pub(crate) fn request_access(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
+        let State::Idle { ready_at } = self.nodes[node.index()].state else { return };
+        let (view, lane) = (self.view_of(node), self.nodes[node.index()].lane);
+        let left = self.views[view].left_of(now, &self.spaces, lane, ready_at);
+        if left == 0 && self.views[view].may_send_at_once(now, lane) {
+            self.win(now, node, env);
+            return;
+        }
+        // The post-backoff goes on; if it is over and the medium is busy, a new one is drawn.
+        let backoff = match left {
+            0 if self.views[view].is_busy(now) => self.nodes[node.index()].draw_backoff(),
+            left => left,
+        };
+        self.views[view].contend(now, &self.spaces, node, lane, backoff);
+        self.nodes[node.index()].state = State::Contending;
+        self.schedule_backoff(view, env);
+    }
+
+    /// Asks for the event at which the next backoff of `view` ends.
+    pub(crate) fn schedule_backoff(&mut self, view: usize, env: &mut impl Environment<B>) {
+        if let Some((at, generation)) = self.views[view].reschedule(&self.spaces) {
+            env.schedule(at, Event::Backoff { view: view as u32, generation });
+        }
+    }
+
+    fn nav_timeout(&mut self, now: Time, view: usize, since: Time, env: &mut impl Environment<B>) {
+        if !self.views[view].heard_since(since) && self.views[view].nav_is_set(now) {
+            self.views[view].reset_nav(now, &self.spaces);
+            self.schedule_backoff(view, env);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Error models: with what probability a frame, or a stretch of one, arrives whole.
+//!
+//! They are asked about a frame that did not collide beyond hope: what interference leaves of the
+//! signal comes in as the SINR. Where interference changes during a PPDU, the caller asks for each
+//! stretch and multiplies. A model that needs no SINR judges frames whole, and is asked once for each.
+
+mod convolutional;
+mod dsss;
+
+use lasthop_registry::registry;
+use lasthop_units::Time;
+
+use super::Mode;
+
+registry! {
+    /// The choice `error_model = "…"`.
+    pub enum ErrorModelKind as "error_model" {
+        /// What is heard above the sensitivity of its mode, and does not collide, arrives.
+        none => None: source "—", status "nothing to validate";
+        /// Each frame is lost with a fixed probability.
+        fixed => Fixed: source "khademi2011", status "unit tests";
+        /// Bit errors from the SINR; convolutional codes by their first terms.
+        yans => Yans: source "Lacage, Henderson 2006", status "against independent evaluation of the formulas";
+        /// Bit errors from the SINR; convolutional codes by the union bound.
+        nist => Nist: source "Pei, Henderson 2010", status "against independent evaluation of the formulas";
+        /// Each link is now good, now bad, for random times.
+        gilbert_elliott => GilbertElliott: source "Gilbert 1960; Elliott 1963", status "unit tests";
+    }
+    planned:
+}
+
+/// What a frame is to the MAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// data
+    Data,
+    /// Ack or Block Ack
+    Ack,
+    /// RTS, CTS and other control frames
+    Control,
+    /// beacons and other management frames
+    Management,
+}
+
+/// Which way a frame goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// from a station to its AP
+    Up,
+    /// from an AP to its station
+    Down,
+}
+
+/// A frame at its receiver, or a stretch of one with constant interference.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceivedFrame<'a> {
+    /// When it ends; never earlier than in a question before about the same link.
+    pub at: Time,
+    /// How it was sent.
+    pub mode: &'a Mode,
+    /// What it is.
+    pub kind: FrameKind,
+    /// Which way it goes.
+    pub direction: Direction,
+    /// Which pair of transmitter and receiver this is: a small number.
+    pub link: u32,
+    /// Length of the frame or of the stretch, in bits.
+    pub bits: u64,
+    /// Signal over noise and interference within the mode's bandwidth, as a ratio.
+    pub sinr: f64,
+}
+
+/// A model of errors.
+pub trait ErrorModel {
+    /// Probability from 0 to 1 that all bits of `frame` arrive.
+    fn success_probability(&mut self, frame: &ReceivedFrame) -> f64;
+    /// Whether the SINR matters, so that stretches of a frame are asked for one by one.
+    fn needs_sinr(&self) -> bool {
+        false
+    }
+    /// Whether every frame succeeds, so that nothing need be asked or drawn.
+    fn is_none(&self) -> bool {
+        false
+    }
+}
+
+impl ErrorModelKind {
+    /// The model, with streams of random numbers of its own under `seed`.
+    pub fn build(&self, seed: u64) -> Box<dyn ErrorModel> {
+        match self {
+            ErrorModelKind::None(params) => Box::new(params.clone()),
+            ErrorModelKind::Fixed(params) => Box::new(params.clone()),
+            ErrorModelKind::Yans(_) => Box::<yans::Yans>::default(),
+            ErrorModelKind::Nist(_) => Box::<nist::Nist>::default(),
+            ErrorModelKind::GilbertElliott(params) => {
+                Box::new(gilbert_elliott::GilbertElliott::new(params.clone(), seed))
+            }
+        }
+    }
+}
+
+/// Probability that `count` independent symbols or bits all escape an error of probability `error`.
+fn all_succeed(error: f64, count: f64) -> f64 {
+    if count == 0.0 {
+        1.0
+    } else {
+        libm::exp(count * libm::log1p(-error.min(1.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::{Phy, PhyOptions, Standard};
+    use lasthop_units::DataRate;
+
+    /// A data frame of `bits` on its way up at `sinr_db`.
+    pub fn frame(mode: &Mode, bits: u64, sinr_db: f64) -> ReceivedFrame<'_> {
+        let sinr = libm::pow(10.0, sinr_db / 10.0);
+        ReceivedFrame {
+            at: Time::ZERO,
+            mode,
+            kind: FrameKind::Data,
+            direction: Direction::Up,
+            link: 0,
+            bits,
+            sinr,
+        }
+    }
+    /// The PHY of a standard, nothing else said.
+    pub fn phy(name: &str) -> Phy {
+        PhyOptions::new(Standard::named(name).unwrap()).resolve("bss").unwrap()
+    }
+    /// The mode of a rate.
+    pub fn mode(phy: &Phy, rate_100kbps: u64) -> &Mode {
+        phy.mode(phy.mode_of_rate(DataRate::from_100kbps(rate_100kbps)).unwrap())
+    }
+    /// The SINR in dB at which a frame succeeds with `probability`, by bisection.
+    pub fn sinr_db_for(model: &mut dyn ErrorModel, mode: &Mode, bits: u64, probability: f64) -> f64 {
+        let (mut low, mut high) = (-20.0, 40.0);
+        for _ in 0..40 {
+            let middle = (low + high) / 2.0;
+            let success = model.success_probability(&frame(mode, bits, middle));
+            if success < probability {
+                low = middle
+            } else {
+                high = middle
+            }
+        }
+        low
+    }
+
+    #[test]
+    fn every_model_gives_probabilities_and_those_that_ask_for_the_sinr_grow_with_it() {
+        for kind in ErrorModelKind::all() {
+            for standard in Standard::all() {
+                let phy = PhyOptions::new(standard).resolve("bss").unwrap();
+                for mode in phy.modes() {
+                    let mut model = kind.build(1);
+                    let mut ask = |db: f64| model.success_probability(&frame(mode, 8000, db));
+                    let curve: Vec<f64> = (-400..=400).map(|i| ask(f64::from(i) / 10.0)).collect();
+                    assert!(curve.iter().all(|p| (0.0..=1.0).contains(p)), "{}", kind.name());
+                    if model.needs_sinr() {
+                        assert!(curve.is_sorted(), "{} {:?}", kind.name(), mode.rate);
+                        assert!(
+                            curve[0] < 1e-9 && curve[800] > 1.0 - 1e-9,
+                            "{} {:?}",
+                            kind.name(),
+                            mode.rate
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn stretches_of_a_frame_multiply_to_the_whole() {
+        for kind in [
+            ErrorModelKind::Yans(yans::Params {}),
+            ErrorModelKind::Nist(nist::Params {}),
+        ] {
+            let (phy, mut model) = (phy("802.11g"), kind.build(1));
+            for mode in phy.modes() {
+                let sinr = sinr_db_for(&mut *model, mode, 8000, 0.5);
+                let mut ask = |bits| model.success_probability(&frame(mode, bits, sinr));
+                let (parts, whole) = (ask(3000) * ask(5000), ask(8000));
+                assert!((parts - whole).abs() < 1e-9, "{parts} {whole}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_to_send_always_arrives() {
+        assert_eq!(all_succeed(1.0, 0.0), 1.0);
+        assert_eq!(all_succeed(1.0, 1.0), 0.0);
+    }
+}

@@ -1,0 +1,17 @@
+//! No errors but collisions.
+
+use super::{ErrorModel, ReceivedFrame};
+
+lasthop_registry::params! {
+    /// Parameters.
+    pub struct Params {}
+}
+
+impl ErrorModel for Params {
+    fn success_probability(&mut self, _frame: &ReceivedFrame) -> f64 {
+        1.0
+    }
+    fn is_none(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,6 @@
+//! No fading.
+
+lasthop_registry::params! {
+    /// Parameters.
+    pub struct Params {}
+}

@@ -1,0 +1,396 @@
+//! What a scenario says about the PHY of a BSS, and its way to a [`Phy`].
+
+use lasthop_registry::{ParamError, Parameter, Shape, Value, words};
+use lasthop_units::{DataRate, Duration};
+
+use super::Phy;
+use super::mode::{Mode, ModeId, ModulationClass};
+use super::standard::{SlotTime, Standard, Table};
+
+words! {
+    /// Which preamble and PLCP header DSSS frames have. [802.11-2020 §16.2.2]
+    pub enum Preamble {
+        /// 192 us
+        Long = "long",
+        /// 96 us; frames of 1 Mbit/s keep the long one
+        Short = "short",
+    }
+}
+
+/// Which rates data frames may use.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Rates {
+    /// all that the standard has
+    #[default]
+    All,
+    /// these alone
+    List(Vec<DataRate>),
+}
+
+impl Parameter for Rates {
+    fn shape() -> Shape {
+        Shape::AnyOf(vec![Shape::Words(vec!["all".into()]), Vec::<DataRate>::shape()])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        match value {
+            Value::Text(word) if word == "all" => Ok(Rates::All),
+            Value::List(_) => Vec::parse(value, path).map(Rates::List),
+            _ => Err(ParamError::new(
+                path,
+                format!("{value} stands where \"all\" or a list of rates is needed"),
+            )),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        match self {
+            Rates::All => Some(Value::text("all")),
+            Rates::List(rates) => rates.to_value(),
+        }
+    }
+}
+
+/// What a scenario says about the PHY of a BSS; `None` takes what the standard gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhyOptions {
+    /// The standard.
+    pub standard: Standard,
+    /// Channel number.
+    pub channel: Option<u8>,
+    /// Preamble of DSSS frames; long where nothing is said.
+    pub preamble: Option<Preamble>,
+    /// Rates that every station of the BSS must have, used for control responses and group frames.
+    pub basic_rates: Option<Vec<DataRate>>,
+    /// Rates for data frames. The basic rates serve control responses whether or not they are among these.
+    pub rates: Rates,
+    /// Slots of 9 us in place of 20 us, where the standard leaves the choice.
+    pub short_slot: Option<bool>,
+}
+
+impl PhyOptions {
+    /// `standard` with nothing else said.
+    pub fn new(standard: Standard) -> Self {
+        PhyOptions {
+            standard,
+            channel: None,
+            preamble: None,
+            basic_rates: None,
+            rates: Rates::All,
+            short_slot: None,
+        }
+    }
+
+    /// The PHY that this describes; `path` is the place of the BSS in the scenario, e.g. `bss`.
+    ///
+    /// # Errors
+    /// A rate or channel that the standard lacks, or a choice that it does not leave.
+    pub fn resolve(&self, path: &str) -> Result<Phy, ParamError> {
+        let table = self.standard.table();
+        let all: Vec<ModeId> = (0..table.modes.len()).map(|i| ModeId(i as u8)).collect();
+        let allowed = match &self.rates {
+            Rates::All => all.clone(),
+            Rates::List(rates) => find_modes(table, rates, &format!("{path}.rates"))?,
+        };
+        let basic = match &self.basic_rates {
+            Some(rates) => find_modes(table, rates, &format!("{path}.basic_rates"))?,
+            None => all.iter().copied().filter(|m| is_default_basic(table, *m)).collect(),
+        };
+        let dsss = |modes: &[ModeId]| {
+            modes
+                .iter()
+                .map(|m| table.modes[m.index()].class == ModulationClass::Dsss)
+                .collect()
+        };
+        let (basic_dsss, allowed_dsss): (Vec<bool>, Vec<bool>) = (dsss(&basic), dsss(&allowed));
+        let serves_dsss = basic_dsss.contains(&true) || !allowed_dsss.contains(&false);
+        let channel = self.resolve_channel(path)?;
+        Ok(Phy {
+            standard: self.standard,
+            frequency_hz: table.band.frequency_hz(channel),
+            channel,
+            slot: self.resolve_slot(serves_dsss, path)?,
+            sifs: table.sifs,
+            preamble: self.resolve_preamble(path)?,
+            cw_min: if serves_dsss { table.cw_min_dsss } else { table.cw_min },
+            cw_max: table.cw_max,
+            responses: all.iter().map(|m| control_response(table.modes, &basic, *m)).collect(),
+            protection: protection(table.modes, &basic),
+            modes: table.modes,
+            allowed,
+            basic,
+        })
+    }
+
+    fn resolve_channel(&self, path: &str) -> Result<u8, ParamError> {
+        let table = self.standard.table();
+        let channel = self.channel.unwrap_or(table.default_channel);
+        if table.channels.contains(&channel) {
+            return Ok(channel);
+        }
+        let known: Vec<String> = table.channels.iter().map(u8::to_string).collect();
+        let message = format!("{} has no channel {channel}; it has {}", table.name, known.join(", "));
+        Err(ParamError::new(format!("{path}.channel"), message))
+    }
+
+    fn resolve_preamble(&self, path: &str) -> Result<Preamble, ParamError> {
+        let table = self.standard.table();
+        if self.preamble.is_some() && !table.has_dsss() {
+            let message = format!("{} has one preamble only; remove this key", table.name);
+            return Err(ParamError::new(format!("{path}.preamble"), message));
+        }
+        Ok(self.preamble.unwrap_or(Preamble::Long))
+    }
+
+    fn resolve_slot(&self, serves_dsss: bool, path: &str) -> Result<Duration, ParamError> {
+        let table = self.standard.table();
+        match (table.slot, self.short_slot) {
+            (SlotTime::Fixed(slot), None) => Ok(slot),
+            (SlotTime::Fixed(slot), Some(_)) => {
+                let message = format!("every slot of {} lasts {slot}; remove this key", table.name);
+                Err(ParamError::new(format!("{path}.short_slot"), message))
+            }
+            (SlotTime::Choice { long, short }, choice) => Ok(if choice.unwrap_or(!serves_dsss) { short } else { long }),
+        }
+    }
+}
+
+fn is_default_basic(table: &Table, mode: ModeId) -> bool {
+    let rate = table.modes[mode.index()].rate;
+    table
+        .default_basic_100kbps
+        .iter()
+        .any(|&r| DataRate::from_100kbps(r) == rate)
+}
+
+/// The modes of these rates, sorted by rate.
+fn find_modes(table: &Table, rates: &[DataRate], path: &str) -> Result<Vec<ModeId>, ParamError> {
+    let mut found = Vec::with_capacity(rates.len());
+    for (i, &rate) in rates.iter().enumerate() {
+        let fail = |message| ParamError::new(format!("{path}[{i}]"), message);
+        let index = table.modes.iter().position(|m| m.rate == rate).ok_or_else(|| {
+            fail(format!(
+                "{} has no rate of {rate}; it has {}",
+                table.name,
+                list_rates(table.modes.iter())
+            ))
+        })?;
+        let id = ModeId(index as u8);
+        if found.contains(&id) {
+            return Err(fail(format!("{rate} stands here twice")));
+        }
+        found.push(id);
+    }
+    if found.is_empty() {
+        return Err(ParamError::new(path, "at least one rate is needed"));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// `1, 2, 5.5, 11 Mbit/s`
+pub(crate) fn list_rates<'a>(modes: impl Iterator<Item = &'a Mode>) -> String {
+    let rates: Vec<String> = modes.map(|m| m.rate.as_mbps_f64().to_string()).collect();
+    format!("{} Mbit/s", rates.join(", "))
+}
+
+/// The mode of the Ack or CTS that answers a frame sent in `frame`: the highest basic rate not above
+/// it in its modulation class; failing that, the highest mandatory one. [802.11-2020 §10.6.6.5.2]
+fn control_response(modes: &[Mode], basic: &[ModeId], frame: ModeId) -> ModeId {
+    let same_class = |m: &ModeId| modes[m.index()].class == modes[frame.index()].class;
+    let not_above = (0..=frame.0).rev().map(ModeId).filter(same_class);
+    let highest_basic = not_above.clone().find(|m| basic.contains(m));
+    let highest_mandatory = || not_above.clone().find(|m| modes[m.index()].mandatory);
+    highest_basic
+        .or_else(highest_mandatory)
+        .expect("the lowest mode of a class is mandatory")
+}
+
+/// The mode that announces frames which need protection; the lowest basic one where no frame does.
+fn protection(modes: &[Mode], basic: &[ModeId]) -> ModeId {
+    let dsss = |m: &ModeId| modes[m.index()].class == ModulationClass::Dsss;
+    let highest_basic = basic.iter().copied().rfind(dsss);
+    let highest_mandatory = || {
+        (0..modes.len())
+            .rev()
+            .map(|i| ModeId(i as u8))
+            .find(|m| dsss(m) && modes[m.index()].mandatory)
+    };
+    highest_basic.or_else(highest_mandatory).unwrap_or(basic[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(name: &str) -> PhyOptions {
+        PhyOptions::new(Standard::named(name).unwrap())
+    }
+    fn mbps(rates: &[f64]) -> Vec<DataRate> {
+        rates.iter().map(|r| DataRate::from_bps((r * 1e6) as u64)).collect()
+    }
+    fn basic(name: &str, rates: &[f64]) -> Phy {
+        PhyOptions {
+            basic_rates: Some(mbps(rates)),
+            ..options(name)
+        }
+        .resolve("bss")
+        .unwrap()
+    }
+    fn rates_of(phy: &Phy, modes: &[ModeId]) -> Vec<f64> {
+        modes.iter().map(|&m| phy.mode(m).rate.as_mbps_f64()).collect()
+    }
+    fn response(phy: &Phy, rate: f64) -> f64 {
+        let mode = phy.mode_of_rate(mbps(&[rate])[0]).unwrap();
+        phy.mode(phy.control_response_mode(mode)).rate.as_mbps_f64()
+    }
+    fn complaint(options: &PhyOptions) -> String {
+        options.resolve("bss").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn basic_rates_default_to_the_mandatory_ones_of_an_unmixed_bss() {
+        for (name, expected) in [
+            ("802.11b", &[1.0, 2.0, 5.5, 11.0][..]),
+            ("802.11a", &[6.0, 12.0, 24.0]),
+            ("802.11g", &[6.0, 12.0, 24.0]),
+        ] {
+            let phy = options(name).resolve("bss").unwrap();
+            assert_eq!(rates_of(&phy, phy.basic_modes()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn all_rates_of_11g_are_twelve_sorted_by_rate() {
+        let phy = options("802.11g").resolve("bss").unwrap();
+        let expected = [1.0, 2.0, 5.5, 6.0, 9.0, 11.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0];
+        assert_eq!(rates_of(&phy, phy.allowed_modes()), expected);
+    }
+
+    #[test]
+    fn pure_g_has_short_slots_and_dsss_basic_rates_take_them_away() {
+        let pure = options("802.11g").resolve("bss").unwrap();
+        assert_eq!(
+            (pure.slot(), pure.cw_min(), pure.difs()),
+            (Duration::from_micros(9), 15, Duration::from_micros(28))
+        );
+        let mixed = basic("802.11g", &[1.0, 2.0, 6.0]);
+        assert_eq!(
+            (mixed.slot(), mixed.cw_min(), mixed.difs()),
+            (Duration::from_micros(20), 31, Duration::from_micros(50))
+        );
+        let forced = PhyOptions {
+            basic_rates: Some(mbps(&[1.0])),
+            short_slot: Some(true),
+            ..options("802.11g")
+        };
+        let forced = forced.resolve("bss").unwrap();
+        assert_eq!((forced.slot(), forced.cw_min()), (Duration::from_micros(9), 31));
+        let dsss_alone = PhyOptions {
+            rates: Rates::List(mbps(&[1.0, 11.0])),
+            ..options("802.11g")
+        };
+        assert_eq!(dsss_alone.resolve("bss").unwrap().cw_min(), 31);
+    }
+
+    #[test]
+    fn contention_windows_are_maxima() {
+        let of = |name| options(name).resolve("bss").map(|p| (p.cw_min(), p.cw_max())).unwrap();
+        assert_eq!(
+            (of("802.11b"), of("802.11a"), of("802.11g")),
+            ((31, 1023), (15, 1023), (15, 1023))
+        );
+    }
+
+    #[test]
+    fn a_response_takes_the_highest_basic_rate_not_above_the_data_rate() {
+        let b = basic("802.11b", &[1.0, 2.0]);
+        assert_eq!([1.0, 2.0, 5.5, 11.0].map(|r| response(&b, r)), [1.0, 2.0, 2.0, 2.0]);
+        let a = options("802.11a").resolve("bss").unwrap();
+        assert_eq!(
+            [6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0].map(|r| response(&a, r)),
+            [6.0, 6.0, 12.0, 12.0, 24.0, 24.0, 24.0, 24.0]
+        );
+    }
+
+    #[test]
+    fn a_response_keeps_the_modulation_class_and_falls_back_on_mandatory_rates() {
+        // 9 Mbit/s lies between basic DSSS rates, and yet is answered by OFDM.
+        let g = basic("802.11g", &[1.0, 2.0, 5.5, 11.0]);
+        assert_eq!(
+            [9.0, 11.0, 12.0, 54.0].map(|r| response(&g, r)),
+            [6.0, 11.0, 12.0, 24.0]
+        );
+        let pure = options("802.11g").resolve("bss").unwrap();
+        assert_eq!([5.5, 11.0].map(|r| response(&pure, r)), [5.5, 11.0]);
+        // The basic rate lies above the data rate.
+        let b = basic("802.11b", &[11.0]);
+        assert_eq!([1.0, 5.5, 11.0].map(|r| response(&b, r)), [1.0, 5.5, 11.0]);
+    }
+
+    #[test]
+    fn protection_is_sent_at_a_rate_that_older_stations_know() {
+        let rate = |phy: &Phy| phy.mode(phy.protection_mode()).rate.as_mbps_f64();
+        let pure = options("802.11g").resolve("bss").unwrap();
+        assert_eq!((rate(&basic("802.11g", &[1.0, 2.0, 6.0])), rate(&pure)), (2.0, 11.0));
+        let needing: Vec<bool> = (0..12).map(|i| pure.needs_protection(ModeId(i))).collect();
+        assert_eq!(
+            needing.iter().position(|n| *n),
+            pure.mode_of_rate(mbps(&[6.0])[0]).map(ModeId::index)
+        );
+        let a = options("802.11a").resolve("bss").unwrap();
+        assert!((0..8).all(|i| !a.needs_protection(ModeId(i))));
+    }
+
+    #[test]
+    fn impossible_options_say_where_and_what_to_do() {
+        let rates = PhyOptions {
+            basic_rates: Some(mbps(&[1.0, 54.0])),
+            ..options("802.11b")
+        };
+        assert_eq!(
+            complaint(&rates),
+            "bss.basic_rates[1]: 802.11b has no rate of 54 Mbit/s; it has 1, 2, 5.5, 11 Mbit/s"
+        );
+        let twice = PhyOptions {
+            rates: Rates::List(mbps(&[1.0, 1.0])),
+            ..options("802.11b")
+        };
+        assert_eq!(complaint(&twice), "bss.rates[1]: 1 Mbit/s stands here twice");
+        let none = PhyOptions {
+            rates: Rates::List(vec![]),
+            ..options("802.11b")
+        };
+        assert_eq!(complaint(&none), "bss.rates: at least one rate is needed");
+        let channel = PhyOptions {
+            channel: Some(36),
+            ..options("802.11g")
+        };
+        assert_eq!(
+            complaint(&channel),
+            "bss.channel: 802.11g has no channel 36; it has 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
+        );
+        let preamble = PhyOptions {
+            preamble: Some(Preamble::Short),
+            ..options("802.11a")
+        };
+        assert_eq!(
+            complaint(&preamble),
+            "bss.preamble: 802.11a has one preamble only; remove this key"
+        );
+        let slot = PhyOptions {
+            short_slot: Some(true),
+            ..options("802.11b")
+        };
+        assert_eq!(
+            complaint(&slot),
+            "bss.short_slot: every slot of 802.11b lasts 20 us; remove this key"
+        );
+    }
+
+    #[test]
+    fn rates_read_as_a_word_or_a_list() {
+        assert_eq!(Rates::parse(&Value::text("all"), "r"), Ok(Rates::All));
+        let list = Value::List(vec![Value::text("6 Mbit/s")]);
+        assert_eq!(Rates::parse(&list, "r"), Ok(Rates::List(mbps(&[6.0]))));
+        assert!(Rates::parse(&Value::text("some"), "bss.rates").is_err());
+    }
+}

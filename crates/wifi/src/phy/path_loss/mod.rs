@@ -1,0 +1,104 @@
+//! Path loss: how much weaker a signal arrives than it left, from the places of the antennas.
+
+use lasthop_registry::registry;
+use lasthop_units::{Db, Metres};
+
+registry! {
+    /// The choice `path_loss = "…"`.
+    pub enum PathLossKind as "path_loss" {
+        /// Every signal arrives as strong as it left.
+        none => None: source "—", status "nothing to validate";
+        /// Free space: 20 dB per tenfold distance.
+        friis => Friis: source "Friis 1946", status "unit tests";
+        /// Free space near by, then a ray reflected by the ground: 40 dB per tenfold distance.
+        two_ray_ground => TwoRayGround: source "Rappaport 2002 §4.6", status "unit tests; crossover as in ns-2";
+        /// An exponent of one's choice beyond a reference distance.
+        log_distance => LogDistance: source "Rappaport 2002 §4.9", status "unit tests";
+    }
+    planned: multi_wall, itu_indoor
+}
+
+/// A place on the plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Position {
+    /// to the east
+    pub x: Metres,
+    /// to the north
+    pub y: Metres,
+}
+
+impl Position {
+    /// How far `other` is.
+    pub fn distance(self, other: Position) -> Metres {
+        Metres(libm::hypot(self.x.0 - other.x.0, self.y.0 - other.y.0))
+    }
+}
+
+/// A law of path loss.
+pub trait PathLoss {
+    /// Loss between a transmitter and a receiver; never negative: nothing arrives stronger than it left.
+    fn loss(&self, tx: Position, rx: Position, frequency_hz: f64) -> Db;
+}
+
+impl PathLossKind {
+    /// The law itself.
+    pub fn law(&self) -> &dyn PathLoss {
+        match self {
+            PathLossKind::None(law) => law,
+            PathLossKind::Friis(law) => law,
+            PathLossKind::TwoRayGround(law) => law,
+            PathLossKind::LogDistance(law) => law,
+        }
+    }
+}
+
+/// Speed of light, in m/s.
+const LIGHT_M_S: f64 = 299_792_458.0;
+
+/// Loss of free space between isotropic antennas: `(4 pi d / lambda)^2`. [Friis 1946]
+fn free_space(distance: Metres, frequency_hz: f64) -> Db {
+    let wavelengths = distance.0 * frequency_hz / LIGHT_M_S;
+    if wavelengths == 0.0 {
+        return Db(0.0);
+    }
+    Db((20.0 * libm::log10(4.0 * core::f64::consts::PI * wavelengths)).max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The loss over `distance_m` at 2.4 GHz, in dB.
+    pub fn loss_db(law: &dyn PathLoss, distance_m: f64) -> f64 {
+        let rx = Position {
+            x: Metres(distance_m),
+            y: Metres(0.0),
+        };
+        law.loss(Position::default(), rx, 2.4e9).0
+    }
+
+    #[test]
+    fn distance_is_along_the_straight_line() {
+        let (a, b) = (
+            Position {
+                x: Metres(1.0),
+                y: Metres(1.0),
+            },
+            Position {
+                x: Metres(4.0),
+                y: Metres(5.0),
+            },
+        );
+        assert_eq!(a.distance(b), Metres(5.0));
+    }
+
+    #[test]
+    fn no_law_amplifies_and_none_weakens_with_distance() {
+        for kind in PathLossKind::all() {
+            let losses: Vec<f64> = (0..2000).map(|i| loss_db(kind.law(), f64::from(i) * 0.5)).collect();
+            assert!(losses[0] == 0.0 || kind.name() == "log_distance", "{}", kind.name());
+            assert!(losses.iter().all(|l| l.is_finite() && *l >= 0.0), "{}", kind.name());
+            assert!(losses.is_sorted(), "{}", kind.name());
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! No path loss: everybody hears everybody equally well.
+
+use lasthop_units::Db;
+
+use super::{PathLoss, Position};
+
+lasthop_registry::params! {
+    /// Parameters.
+    pub struct Params {}
+}
+
+impl PathLoss for Params {
+    fn loss(&self, _tx: Position, _rx: Position, _frequency_hz: f64) -> Db {
+        Db(0.0)
+    }
+}

@@ -1,0 +1,170 @@
+//! The best mode that the signal's strength allows, known without trying.
+//!
+//! For each mode the SNR that it needs is found beforehand: where the error model judges by the
+//! SINR, that at which a bit is lost with `bit_error_rate`; else the sensitivity of the mode over
+//! the noise. The highest rate whose need is met is used, or the lowest rate where none is.
+//! Each acknowledgement that tells an SNR replaces the one known at the start. An idealisation:
+//! real receivers do not tell, and collisions do not mislead it.
+
+use lasthop_units::{Db, Probability, Time};
+
+use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus};
+use crate::phy::error_model::{Direction, FrameKind, ReceivedFrame};
+use crate::phy::noise::noise_floor;
+use crate::phy::{Mode, ModeId};
+
+lasthop_registry::params! {
+    /// Parameters.
+    pub struct Params {
+        /// Largest probability of losing a bit that is accepted; 1e-5 loses one frame of 1000 bytes in thirteen.
+        pub bit_error_rate: Probability = Probability::new(1e-5).expect("a probability"),
+    }
+}
+
+/// The rate control.
+pub struct Ideal {
+    /// Sorted by rate, with the SNR that each needs.
+    needs: Vec<(ModeId, Db)>,
+    chosen: ModeId,
+}
+
+impl Ideal {
+    pub(super) fn new(params: &Params, peer: &PeerModes) -> Ideal {
+        let needs: Vec<_> = peer
+            .modes
+            .iter()
+            .map(|&m| (m, needed_snr(params, peer, peer.phy.mode(m))))
+            .collect();
+        let snr = peer.received - noise_floor(peer.phy.bandwidth_hz(), peer.noise_figure);
+        let chosen = choose(&needs, snr);
+        Ideal { needs, chosen }
+    }
+}
+
+/// The highest mode whose need is met.
+fn choose(needs: &[(ModeId, Db)], snr: Db) -> ModeId {
+    let met = needs.iter().rev().find(|(_, need)| *need <= snr);
+    met.unwrap_or(&needs[0]).0
+}
+
+/// The SNR at which `mode` is good enough, to a thousandth of a dB.
+fn needed_snr(params: &Params, peer: &PeerModes, mode: &Mode) -> Db {
+    // Models that judge by the SINR draw no random numbers: any seed will do.
+    let mut model = peer.error_model.build(0);
+    if !model.needs_sinr() {
+        return mode.sensitivity - noise_floor(mode.bandwidth_hz, peer.noise_figure);
+    }
+    let mut good = |snr_db: f64| {
+        let sinr = libm::pow(10.0, snr_db / 10.0);
+        let (kind, direction) = (FrameKind::Data, Direction::Up);
+        let bit = ReceivedFrame {
+            at: Time::ZERO,
+            mode,
+            kind,
+            direction,
+            link: 0,
+            bits: 1,
+            sinr,
+        };
+        1.0 - model.success_probability(&bit) <= params.bit_error_rate.get()
+    };
+    let (mut low, mut high) = (-30.0, 60.0);
+    while high - low > 1e-3 {
+        let middle = (low + high) / 2.0;
+        if good(middle) { high = middle } else { low = middle }
+    }
+    Db(high)
+}
+
+impl RateControl for Ideal {
+    fn rates_for(&mut self, _frame: &FrameInfo) -> RateChain {
+        RateChain::single(self.chosen, u8::MAX)
+    }
+    fn on_tx_status(&mut self, status: &TxStatus) {
+        if let Some(snr) = status.snr {
+            self.chosen = choose(&self.needs, snr);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{peer, phy, rate};
+    use super::super::{RateControlKind, ideal};
+    use super::*;
+    use crate::phy::error_model::{ErrorModelKind, nist};
+    use lasthop_units::Dbm;
+
+    fn ideal_rate(standard: &str, error_model: &ErrorModelKind, received: f64) -> f64 {
+        let phy = phy(standard);
+        let peer = PeerModes {
+            received: Dbm(received),
+            error_model,
+            ..peer(&phy)
+        };
+        let kind = RateControlKind::Ideal(ideal::Params::default());
+        rate(&mut *kind.build(&peer, "rate_control").unwrap(), &phy)
+    }
+    fn none() -> ErrorModelKind {
+        ErrorModelKind::None(crate::phy::error_model::none::Params {})
+    }
+    fn nist() -> ErrorModelKind {
+        ErrorModelKind::Nist(nist::Params {})
+    }
+
+    #[test]
+    fn without_an_error_model_the_sensitivities_decide() {
+        let rates = [-64.9, -65.1, -74.0, -74.1, -82.0, -95.0].map(|p| ideal_rate("802.11a", &none(), p));
+        assert_eq!(rates, [54.0, 48.0, 24.0, 18.0, 6.0, 6.0]);
+    }
+
+    #[test]
+    fn with_an_error_model_every_bit_is_safe_and_the_next_mode_would_not_be() {
+        let phy = phy("802.11a");
+        let mut model = nist().build(0);
+        for received in -95..-60 {
+            let chosen = ideal_rate("802.11a", &nist(), f64::from(received));
+            let snr = Dbm(f64::from(received)) - noise_floor(20e6, Db(7.0));
+            let mut loss = |mode: &Mode| {
+                let sinr = libm::pow(10.0, snr.0 / 10.0);
+                let (kind, direction) = (FrameKind::Data, Direction::Up);
+                1.0 - model.success_probability(&ReceivedFrame {
+                    at: Time::ZERO,
+                    mode,
+                    kind,
+                    direction,
+                    link: 0,
+                    bits: 1,
+                    sinr,
+                })
+            };
+            for mode in phy.modes() {
+                let rate = mode.rate.as_mbps_f64();
+                assert!(rate <= chosen || loss(mode) > 0.99e-5, "{received} dBm: {chosen}");
+                assert!(
+                    rate != chosen || rate == 6.0 || loss(mode) <= 1.01e-5,
+                    "{received} dBm: {chosen}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_acknowledgement_that_tells_its_snr_changes_the_mode() {
+        let phy = phy("802.11a");
+        let kind = RateControlKind::Ideal(ideal::Params::default());
+        let mut control = kind.build(&peer(&phy), "rate_control").unwrap();
+        assert_eq!(rate(&mut *control, &phy), 54.0);
+        let status = TxStatus {
+            now: Time::ZERO,
+            mode: ModeId(7),
+            success: true,
+            snr: Some(Db(5.0)),
+        };
+        control.on_tx_status(&status);
+        // -82 dBm over -93.99 dBm is 11.99 dB: not even 6 Mbit/s, which is then the lowest left.
+        assert_eq!(rate(&mut *control, &phy), 6.0);
+        control.on_tx_status(&TxStatus { snr: None, ..status });
+        assert_eq!(rate(&mut *control, &phy), 6.0);
+    }
+}

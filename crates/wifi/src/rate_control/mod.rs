@@ -1,0 +1,251 @@
+//! Rate control: in which mode to send a frame to a peer.
+//!
+//! One rate control serves one peer. It is told which modes the peer has and what became of every
+//! attempt, data and TCP ACKs alike and each MAC retry apart; frames without an acknowledgement do
+//! not concern it. It never asks which standard this is.
+
+mod fallback;
+
+use lasthop_registry::{ParamError, registry};
+use lasthop_units::{Bytes, Db, Dbm, Time};
+
+use crate::phy::error_model::ErrorModelKind;
+use crate::phy::{ModeId, Phy};
+
+registry! {
+    /// The choice `rate_control = "…"`.
+    pub enum RateControlKind as "rate_control" {
+        /// One mode for every frame.
+        fixed => Fixed: source "—", status "unit tests";
+        /// Up after successes in a row or a timer, down after failures in a row.
+        arf => Arf: source "Kamerman, Monteban 1997", status "unit tests";
+        /// ARF that probes less and less often where probes fail.
+        aarf => Aarf: source "Lacage, Manshaei, Turletti 2004", status "unit tests";
+        /// The best mode that the signal's strength allows, known without trying.
+        ideal => Ideal: source "—", status "unit tests";
+    }
+    planned: minstrel, minstrel_ht, cara, onoe, rraa, thompson_sampling
+}
+
+/// A rate control, for one peer.
+pub trait RateControl {
+    /// The modes for the next attempts at a frame.
+    fn rates_for(&mut self, frame: &FrameInfo) -> RateChain;
+    /// What became of an attempt.
+    fn on_tx_status(&mut self, status: &TxStatus);
+}
+
+/// A frame about to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameInfo {
+    /// Now.
+    pub now: Time,
+    /// Length of the PSDU.
+    pub bytes: Bytes,
+    /// Attempts made at this frame before.
+    pub retry: u32,
+}
+
+/// What became of an attempt that asked for an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub struct TxStatus {
+    /// Now.
+    pub now: Time,
+    /// The mode of the attempt.
+    pub mode: ModeId,
+    /// Whether it was acknowledged.
+    pub success: bool,
+    /// Signal over noise of the acknowledgement, where known.
+    pub snr: Option<Db>,
+}
+
+/// One mode, and for how many attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateEntry {
+    /// the mode
+    pub mode: ModeId,
+    /// attempts in it, at least one
+    pub tries: u8,
+}
+
+/// The modes of the next attempts at a frame, in order. When they are used up, the MAC asks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateChain {
+    entries: [RateEntry; RateChain::MAX],
+    used: u8,
+}
+
+impl RateChain {
+    /// The longest chain.
+    pub const MAX: usize = 4;
+
+    /// One mode for `tries` attempts.
+    pub const fn single(mode: ModeId, tries: u8) -> Self {
+        RateChain {
+            entries: [RateEntry { mode, tries }; Self::MAX],
+            used: 1,
+        }
+    }
+    /// This chain, then `tries` attempts in `mode`.
+    ///
+    /// # Panics
+    /// If the chain is full.
+    pub const fn then(mut self, mode: ModeId, tries: u8) -> Self {
+        self.entries[self.used as usize] = RateEntry { mode, tries };
+        self.used += 1;
+        self
+    }
+    /// Its entries.
+    pub fn entries(&self) -> &[RateEntry] {
+        &self.entries[..usize::from(self.used)]
+    }
+    /// The mode of the first attempt.
+    pub const fn first(&self) -> ModeId {
+        self.entries[0].mode
+    }
+    /// The mode of attempt `n` of this chain, counted from 0; `None` where it is used up.
+    pub fn mode_of_attempt(&self, n: u32) -> Option<ModeId> {
+        let mut left = n;
+        for entry in self.entries() {
+            match left.checked_sub(u32::from(entry.tries)) {
+                None => return Some(entry.mode),
+                Some(rest) => left = rest,
+            }
+        }
+        None
+    }
+}
+
+/// What a rate control is told of its peer.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerModes<'a> {
+    /// The PHY of the BSS.
+    pub phy: &'a Phy,
+    /// The modes that the peer has, sorted by rate, at least one; e.g. [`Phy::allowed_modes`].
+    pub modes: &'a [ModeId],
+    /// Power at which the peer hears this station.
+    pub received: Dbm,
+    /// Noise figure of the peer's receiver.
+    pub noise_figure: Db,
+    /// What decides whether the peer can decode a frame.
+    pub error_model: &'a ErrorModelKind,
+}
+
+impl RateControlKind {
+    /// A rate control for one peer; `path` is the place of the choice in the scenario.
+    ///
+    /// # Errors
+    /// A mode that the peer does not have.
+    pub fn build(&self, peer: &PeerModes, path: &str) -> Result<Box<dyn RateControl>, ParamError> {
+        assert!(!peer.modes.is_empty(), "a peer has at least one mode");
+        Ok(match self {
+            RateControlKind::Fixed(params) => Box::new(fixed::Fixed::new(params, peer, path)?),
+            RateControlKind::Arf(params) => Box::new(arf::new(params, peer)),
+            RateControlKind::Aarf(params) => Box::new(aarf::new(params, peer)),
+            RateControlKind::Ideal(params) => Box::new(ideal::Ideal::new(params, peer)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::{PhyOptions, Standard};
+    use lasthop_engine::Stream;
+
+    /// The PHY of a standard, nothing else said.
+    pub fn phy(name: &str) -> Phy {
+        PhyOptions::new(Standard::named(name).unwrap()).resolve("bss").unwrap()
+    }
+    /// A peer with all modes of `phy`, heard well.
+    pub fn peer(phy: &Phy) -> PeerModes<'_> {
+        let error_model = &ErrorModelKind::None(crate::phy::error_model::none::Params {});
+        PeerModes {
+            phy,
+            modes: phy.allowed_modes(),
+            received: Dbm(-40.0),
+            noise_figure: Db(7.0),
+            error_model,
+        }
+    }
+    /// The next attempt's mode, as a rate in Mbit/s.
+    pub fn rate(control: &mut dyn RateControl, phy: &Phy) -> f64 {
+        let frame = FrameInfo {
+            now: Time::ZERO,
+            bytes: Bytes(1536),
+            retry: 0,
+        };
+        phy.mode(control.rates_for(&frame).first()).rate.as_mbps_f64()
+    }
+    /// An attempt in the mode that `control` asks for, which succeeds or not.
+    pub fn attempt(control: &mut dyn RateControl, success: bool) {
+        let frame = FrameInfo {
+            now: Time::ZERO,
+            bytes: Bytes(1536),
+            retry: 0,
+        };
+        let mode = control.rates_for(&frame).first();
+        control.on_tx_status(&TxStatus {
+            now: Time::ZERO,
+            mode,
+            success,
+            snr: None,
+        });
+    }
+
+    #[test]
+    fn a_chain_tells_the_mode_of_each_attempt() {
+        let chain = RateChain::single(ModeId(3), 2).then(ModeId(1), 1).then(ModeId(0), 1);
+        let modes: Vec<_> = (0..5).map(|n| chain.mode_of_attempt(n).map(|m| m.0)).collect();
+        assert_eq!(modes, [Some(3), Some(3), Some(1), Some(0), None]);
+        assert_eq!((chain.first(), chain.entries().len()), (ModeId(3), 3));
+    }
+
+    /// The chains of a run of 5000 attempts whose fates are drawn under `seed`.
+    fn run(kind: &RateControlKind, peer: &PeerModes, seed: u64) -> Vec<RateChain> {
+        let mut control = kind.build(peer, "rate_control").unwrap();
+        let mut fate = Stream::new(seed, "test", 0);
+        let odds = [0.05, 0.5, 0.95, 0.999];
+        let attempt = |i: u64| {
+            let now = Time::from_nanos(i * 1_000_000);
+            let chain = control.rates_for(&FrameInfo {
+                now,
+                bytes: Bytes(40 + i % 1500),
+                retry: (i % 8) as u32,
+            });
+            let success = fate.chance(odds[(i / 50 % 4) as usize]);
+            let snr = fate.chance(0.5).then(|| Db(fate.unit() * 60.0 - 10.0));
+            control.on_tx_status(&TxStatus {
+                now,
+                mode: chain.first(),
+                success,
+                snr,
+            });
+            chain
+        };
+        (0..5000).map(attempt).collect()
+    }
+
+    #[test]
+    fn every_rate_control_keeps_to_the_modes_of_its_peer_and_repeats_itself() {
+        for kind in RateControlKind::all() {
+            for standard in Standard::all() {
+                let phy = PhyOptions::new(standard).resolve("bss").unwrap();
+                let all = phy.allowed_modes();
+                for modes in [all, &all[..1], &all[1..3], &all[all.len() - 1..]] {
+                    let peer = PeerModes { modes, ..peer(&phy) };
+                    for seed in 0..5 {
+                        let chains = run(&kind, &peer, seed);
+                        let entries = || chains.iter().flat_map(RateChain::entries);
+                        assert!(
+                            entries().all(|e| modes.contains(&e.mode) && e.tries > 0),
+                            "{} {seed}",
+                            kind.name()
+                        );
+                        assert_eq!(run(&kind, &peer, seed), chains, "{} {seed}", kind.name());
+                    }
+                }
+            }
+        }
+    }
+}

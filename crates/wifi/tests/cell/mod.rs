@@ -1,0 +1,210 @@
+//! A cell round the medium for tests: saturated or periodic sources, and everything counted.
+#![allow(dead_code)]
+
+use lasthop_engine::Scheduler;
+use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
+use lasthop_observe::{DropReason, FlowId, NodeId, Outcome, Record};
+use lasthop_registry::Switch;
+use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
+use lasthop_wifi::phy::error_model::ErrorModelKind;
+use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
+use lasthop_wifi::rate_control::{PeerModes, RateControlKind, fixed};
+use lasthop_wifi::{
+    Access, Channel, Countdown, Environment, Event, Medium, MediumConfig, NodeConfig, NodeQueue, Protection,
+};
+
+/// A PHY with these basic rates, in Mbit/s; none: the default.
+pub fn phy(standard: &str, basic: &[u64]) -> Phy {
+    let basic = basic.iter().map(|r| DataRate::from_bps(r * 1_000_000)).collect::<Vec<_>>();
+    let options = PhyOptions::new(Standard::named(standard).unwrap());
+    PhyOptions { basic_rates: (!basic.is_empty()).then_some(basic), ..options }.resolve("bss").unwrap()
+}
+
+/// `stations` and an AP, all at the highest rate, 7 retransmissions, nothing special.
+pub fn config(phy: Phy, stations: usize) -> MediumConfig {
+    let node = NodeConfig {
+        queue: NodeQueue::Discipline(QueueDisciplineKind::all().remove(0)),
+        retry_limit: Some(7),
+        access: Access::Difs,
+    };
+    let error_model = ErrorModelKind::all().remove(0);
+    let fastest = RateControlKind::Fixed(fixed::Params::default());
+    let peer = PeerModes {
+        phy: &phy,
+        modes: phy.allowed_modes(),
+        received: Dbm(-40.0),
+        noise_figure: Db(7.0),
+        error_model: &error_model,
+    };
+    let rate_controls = (0..2 * stations).map(|_| fastest.build(&peer, "rate_control").unwrap()).collect();
+    MediumConfig {
+        rate_controls,
+        nodes: vec![node; stations + 1],
+        channel: Channel::Uniform,
+        noise_mw: 1e-10,
+        error_model: error_model.build(1),
+        capture: Switch::Off,
+        rts_threshold: None,
+        protection: Protection::None,
+        countdown: Countdown::Frozen,
+        eifs: true,
+        beacons: None,
+        seed: 1,
+        phy,
+    }
+}
+
+/// What was seen of each node.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    pub attempts: Vec<u64>,
+    pub collided: Vec<u64>,
+    pub noisy: Vec<u64>,
+    pub delivered: Vec<u64>,
+    pub drops: Vec<u64>,
+    /// Ends of data frames that arrived: when, from which node.
+    pub arrivals: Vec<(Time, NodeId)>,
+    pub delays: Vec<Vec<Duration>>,
+    pub on_air: Vec<(Time, u32)>,
+    pub events: u64,
+}
+
+impl Seen {
+    pub fn throughput_mbps(&self, bytes: u64, elapsed: Duration) -> f64 {
+        self.delivered.iter().sum::<u64>() as f64 * bytes as f64 * 8.0 / elapsed.as_secs_f64() / 1e6
+    }
+    pub fn collision_probability(&self) -> f64 {
+        self.collided.iter().sum::<u64>() as f64 / self.attempts.iter().sum::<u64>() as f64
+    }
+    pub fn delay_quantile(&self, node: usize, q: f64) -> Duration {
+        let mut sorted = self.delays[node].clone();
+        sorted.sort_unstable();
+        sorted[((sorted.len() - 1) as f64 * q) as usize]
+    }
+}
+
+struct World {
+    events: Scheduler<Event>,
+    seen: Seen,
+    /// Nodes that always have another packet; the AP's go to its stations in turn.
+    saturated: Vec<bool>,
+    packet_bytes: u32,
+    stations: u32,
+    turn: u32,
+    keep_times: bool,
+}
+
+impl World {
+    fn packet(&mut self, node: NodeId) -> Packet<NodeId> {
+        let station = if node == NodeId(0) {
+            self.turn = self.turn % self.stations + 1;
+            NodeId(self.turn)
+        } else {
+            node
+        };
+        let meta = PacketMeta {
+            bytes: self.packet_bytes,
+            flow: FlowId(0),
+            station,
+            up: node != NodeId(0),
+            pure_ack: false,
+            enqueued_at: Time::ZERO,
+        };
+        Packet { meta, body: node }
+    }
+}
+
+impl Environment<NodeId> for World {
+    fn schedule(&mut self, at: Time, event: Event) {
+        self.events.at(at, event);
+    }
+    fn deliver(&mut self, now: Time, _: NodeId, packet: Packet<NodeId>) {
+        self.seen.delivered[packet.body.index()] += 1;
+        if self.keep_times {
+            self.seen.arrivals.push((now, packet.body));
+        }
+    }
+    fn pull(&mut self, _: Time, node: NodeId) -> Option<Packet<NodeId>> {
+        self.saturated[node.index()].then(|| self.packet(node))
+    }
+    fn observe(&mut self, at: Time, record: Record) {
+        match record {
+            Record::Attempt { node, outcome, .. } => {
+                self.seen.attempts[node.index()] += 1;
+                self.seen.collided[node.index()] += u64::from(outcome == Outcome::Collision);
+                self.seen.noisy[node.index()] += u64::from(outcome == Outcome::Noise);
+            }
+            Record::FrameDelivered { link, delay } => {
+                let node = if link.0.is_multiple_of(2) { link.0 / 2 + 1 } else { 0 };
+                self.seen.delays[node as usize].push(delay);
+            }
+            Record::Dropped { node, reason: DropReason::RetryLimit, .. } => self.seen.drops[node.index()] += 1,
+            Record::OnAir { count } if self.keep_times => self.seen.on_air.push((at, count)),
+            _ => {}
+        }
+    }
+}
+
+/// Packets that come at given times, besides the saturated sources.
+pub type Arrivals = Vec<(Time, NodeId)>;
+
+/// Runs the cell: `saturated` names the nodes that always have something to send.
+pub fn run(mut config: MediumConfig, saturated: &[usize], duration: Duration, arrivals: &Arrivals) -> Seen {
+    let nodes = config.nodes.len();
+    for &node in saturated {
+        config.nodes[node].queue = NodeQueue::Backpressure;
+    }
+    let mut medium: Medium<NodeId> = Medium::new(config);
+    let zeros = || vec![0; nodes];
+    let seen = Seen {
+        attempts: zeros(),
+        collided: zeros(),
+        noisy: zeros(),
+        delivered: zeros(),
+        drops: zeros(),
+        delays: vec![Vec::new(); nodes],
+        ..Seen::default()
+    };
+    let mut world = World {
+        events: Scheduler::new(),
+        seen,
+        saturated: (0..nodes).map(|n| saturated.contains(&n)).collect(),
+        packet_bytes: 1500,
+        stations: nodes as u32 - 1,
+        turn: 0,
+        keep_times: !arrivals.is_empty(),
+    };
+    medium.start(&mut world);
+    for &node in saturated {
+        medium.offer(Time::ZERO, NodeId(node as u32), &mut world);
+    }
+    let mut arrivals = arrivals.iter().peekable();
+    let end = Time::ZERO + duration;
+    loop {
+        let next = world.events.next_at().unwrap_or(end).min(end);
+        if let Some(&&(at, node)) = arrivals.peek()
+            && at <= next
+        {
+            arrivals.next();
+            while let Some((now, event)) = world.events.next_before(at) {
+                medium.handle(now, event, &mut world);
+            }
+            let packet = world.packet(node);
+            medium.enqueue(at, node, packet, &mut world);
+            continue;
+        }
+        let Some((now, event)) = world.events.next_before(end) else { break };
+        medium.handle(now, event, &mut world);
+    }
+    let counts = medium.counts();
+    assert_eq!(
+        counts.offered,
+        counts.delivered + counts.dropped_by_queue + counts.dropped_by_mac + medium.held(),
+        "packets are conserved: {counts:?}"
+    );
+    world.seen.events = world.events.handled();
+    world.seen
+}
+
+/// The size of an IP packet as [`Bytes`], for durations.
+pub const PACKET: Bytes = Bytes(1500);

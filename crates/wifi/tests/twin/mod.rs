@@ -1,0 +1,245 @@
+//! A plain twin of the DCF: what the medium computes by jumping, done slot by slot.
+//!
+//! It shares nothing with the crate but the random streams. Each node keeps its own counter, its own
+//! carrier sense, its own NAV and its own EIFS flag; at every instant at which anything can happen all
+//! nodes are asked in turn. Slow and obvious, so that both can be wrong only in different ways.
+//!
+//! The rules, for a node that hears the medium go idle at `e`:
+//!
+//! ```text
+//!   ....busy|<---- DIFS ---->|slot|slot|slot|slot|     slots are counted from e + DIFS
+//!           e                B0   B1   B2   B3   B4    frames start at a boundary only
+//!           |<------- EIFS -------->|                  first boundary: B3, the next on the grid
+//!           |<- ACK timeout ->|                        first boundary: B1, likewise
+//!           |<-- PIFS -->|                             first boundary: one slot before B0
+//! ```
+//!
+//! * The counter goes down at the end of each slot that the node sensed as idle; with 0 left it sends.
+//! * Sensing takes a slot: a frame that started at `s` is noticed from `s + slot` on. Stations on the
+//!   same grid thus never count the slot in which the medium turns busy; two that hear each other but
+//!   stand on different grids (after hearing different ends) collide if less than a slot apart.
+//! * A frame that nothing audible overlaps is received, or with capture one that is stronger than the
+//!   sum of the others by the threshold, all the time. Who sends during any part of it receives nothing.
+//!   Who receives a frame that cannot be decoded waits EIFS; any good frame, or sending, ends that.
+//! * A node without a frame counts down too; when one arrives with nothing left to count and the
+//!   medium idle for DIFS it is sent at once; if the medium is busy then, a backoff is drawn.
+//!
+//! Left out: channel errors, rate control, aggregation, propagation delay, beacons.
+
+#![allow(dead_code)]
+
+mod air;
+mod node;
+mod world;
+
+/// How counters treat a busy period of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Countdown {
+    /// They wait, as the standard says.
+    Frozen,
+    /// They go down by one, as in Bianchi's model.
+    Bianchi,
+}
+
+/// Where the frames of a node come from. Queues have no end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source {
+    /// It never sends data.
+    Silent,
+    /// There is always another frame.
+    Saturated,
+    /// One frame at `first_ns`, then one every `interval_ns`.
+    Periodic { first_ns: u64, interval_ns: u64 },
+    /// Every `step_ns`, from one step on, a frame with this probability.
+    Bernoulli { step_ns: u64, probability: f64 },
+}
+
+/// One node; node 0 is the AP.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NodeConfig {
+    pub source: Source,
+    /// Waits one slot less than the others, after DIFS and EIFS alike.
+    pub pifs: bool,
+    /// Its data frames, where they are not `t_data_ns` long.
+    pub t_data_ns: Option<u64>,
+}
+
+impl NodeConfig {
+    pub fn new(source: Source) -> Self {
+        NodeConfig {
+            source,
+            pifs: false,
+            t_data_ns: None,
+        }
+    }
+}
+
+/// A frame is received if it is `threshold_db` above the sum of what overlaps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Capture {
+    pub threshold_db: f64,
+    /// `power_db[i][j]`: of what node `i` sends, at node `j`.
+    pub power_db: Vec<Vec<f64>>,
+}
+
+/// A cell: durations in nanoseconds, and its nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    pub slot_ns: u64,
+    pub sifs_ns: u64,
+    pub difs_ns: u64,
+    pub eifs_ns: u64,
+    pub t_data_ns: u64,
+    pub t_ack_ns: u64,
+    pub t_rts_ns: u64,
+    pub t_cts_ns: u64,
+    /// From the end of a data frame to the moment at which its sender gives up the ACK.
+    pub ack_timeout_ns: u64,
+    pub cts_timeout_ns: u64,
+    /// Highest value drawn at first, 31 or 15.
+    pub cw_min: u32,
+    pub cw_max: u32,
+    /// Retransmissions after the first attempt; `None` = unlimited.
+    pub retry_limit: Option<u32>,
+    pub countdown: Countdown,
+    /// `false`: all, the colliders included, count slots from the end of the busy time + DIFS.
+    pub eifs: bool,
+    pub rts: bool,
+    /// From the end of an RTS: a NAV set by it ends here if nothing was heard since. `None` = it stays.
+    pub nav_timeout_ns: Option<u64>,
+    pub capture: Option<Capture>,
+    /// `hears[i][j]`: node `i` hears node `j`.
+    pub hears: Vec<Vec<bool>>,
+    /// Node 0 is the AP: it sends to all others in turn, and they send to it.
+    pub nodes: Vec<NodeConfig>,
+}
+
+impl Config {
+    /// Basic access, seven attempts, frozen counters, EIFS, an idle AP and `stations` saturated
+    /// stations that all hear each other. The timings are those of `timing`, in microseconds.
+    pub fn saturated(timing: Timing, stations: usize) -> Config {
+        let ns = |us: f64| (us * 1e3).round() as u64;
+        let mut nodes = vec![NodeConfig::new(Source::Saturated); stations + 1];
+        nodes[0].source = Source::Silent;
+        Config {
+            slot_ns: ns(timing.slot),
+            sifs_ns: ns(timing.sifs),
+            difs_ns: ns(timing.sifs + 2.0 * timing.slot),
+            eifs_ns: ns(timing.sifs + timing.lowest_ack + timing.sifs + 2.0 * timing.slot),
+            t_data_ns: ns(timing.data),
+            t_ack_ns: ns(timing.ack),
+            t_rts_ns: ns(timing.rts),
+            t_cts_ns: ns(timing.cts),
+            ack_timeout_ns: ns(timing.sifs + timing.slot + timing.rx_start_delay),
+            cts_timeout_ns: ns(timing.sifs + timing.slot + timing.rx_start_delay),
+            cw_min: timing.cw_min,
+            cw_max: 1023,
+            retry_limit: Some(6),
+            countdown: Countdown::Frozen,
+            eifs: true,
+            rts: false,
+            nav_timeout_ns: None,
+            capture: None,
+            hears: vec![vec![true; stations + 1]; stations + 1],
+            nodes,
+        }
+    }
+
+    /// Makes `i` and `j` deaf to each other.
+    pub fn hide(mut self, i: usize, j: usize) -> Config {
+        self.hears[i][j] = false;
+        self.hears[j][i] = false;
+        self
+    }
+}
+
+/// What [`Config::saturated`] starts from; microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timing {
+    pub slot: f64,
+    pub sifs: f64,
+    pub cw_min: u32,
+    pub data: f64,
+    pub ack: f64,
+    pub rts: f64,
+    pub cts: f64,
+    /// An ACK at the lowest basic rate, for EIFS.
+    pub lowest_ack: f64,
+    /// aRxPHYStartDelay.
+    pub rx_start_delay: f64,
+}
+
+impl Timing {
+    /// 802.11b, 1500-byte packets at 11 Mbit/s, long preamble, control frames at 1 Mbit/s.
+    pub const B_11: Timing = Timing {
+        slot: 20.0,
+        sifs: 10.0,
+        cw_min: 31,
+        data: 1309.091,
+        ack: 304.0,
+        rts: 352.0,
+        cts: 304.0,
+        lowest_ack: 304.0,
+        rx_start_delay: 192.0,
+    };
+    /// 802.11a, 1500-byte packets at 54 Mbit/s, control frames at 24 Mbit/s.
+    pub const A_54: Timing = Timing {
+        slot: 9.0,
+        sifs: 16.0,
+        cw_min: 15,
+        data: 248.0,
+        ack: 28.0,
+        rts: 28.0,
+        cts: 28.0,
+        lowest_ack: 44.0,
+        rx_start_delay: 25.0,
+    };
+}
+
+/// What a run counts, by node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    pub elapsed_ns: u64,
+    /// Data frames received at their destination, repetitions not counted.
+    pub delivered: Vec<u64>,
+    /// Attempts that are decided: RTS with RTS, else data.
+    pub attempts: Vec<u64>,
+    /// Attempts that ended without an ACK. Nothing but other frames can have prevented it.
+    pub collided: Vec<u64>,
+    /// Frames given up after the last attempt.
+    pub drops: Vec<u64>,
+    /// From the head of the queue to the end of the first reception, for each delivered frame.
+    pub delays_ns: Vec<Vec<u64>>,
+}
+
+impl Outcome {
+    /// Payload delivered by all nodes, in Mbit/s.
+    pub fn throughput_mbps(&self, payload_bytes: u64) -> f64 {
+        (self.delivered.iter().sum::<u64>() * payload_bytes * 8) as f64 * 1e3 / self.elapsed_ns as f64
+    }
+
+    /// Attempts lost to a collision over attempts, of all nodes.
+    pub fn collision_probability(&self) -> f64 {
+        self.collided.iter().sum::<u64>() as f64 / self.attempts.iter().sum::<u64>() as f64
+    }
+
+    /// Frames given up over frames finished.
+    pub fn drop_probability(&self) -> f64 {
+        let drops = self.drops.iter().sum::<u64>() as f64;
+        drops / (drops + self.delivered.iter().sum::<u64>() as f64)
+    }
+
+    /// The delay in ns that a share `q` of the frames of `node` does not exceed.
+    pub fn delay_quantile_ns(&self, node: usize, q: f64) -> u64 {
+        let mut sorted = self.delays_ns[node].clone();
+        sorted.sort_unstable();
+        sorted[((sorted.len() - 1) as f64 * q) as usize]
+    }
+}
+
+/// Runs the cell for `duration_ns`.
+pub fn run(config: &Config, seed: u64, duration_ns: u64) -> Outcome {
+    let mut world = world::World::new(config, seed);
+    world.run_until(duration_ns);
+    world.into_outcome(duration_ns)
+}

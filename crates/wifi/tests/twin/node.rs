@@ -1,0 +1,183 @@
+//! One node: what it has to send, what it waits for, and what it has counted.
+
+use std::collections::VecDeque;
+
+use lasthop_engine::Stream;
+
+use super::air::Kind;
+use super::{Config, NodeConfig, Source};
+
+/// The frame at the head of the queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    pub to: usize,
+    pub number: u64,
+    pub head_since: u64,
+}
+
+/// A response that is due.
+#[derive(Clone, Copy, Debug)]
+pub struct Awaited {
+    pub kind: Kind,
+    /// The end of the frame that it answers.
+    pub since: u64,
+    /// When to give up; `None`: that moment came during what may be it, whose end decides.
+    pub deadline: Option<u64>,
+}
+
+/// A frame that goes out a SIFS after the one before it, whatever the medium does.
+#[derive(Clone, Copy, Debug)]
+pub struct Pending {
+    pub at: u64,
+    pub kind: Kind,
+    pub to: usize,
+    pub duration: u64,
+}
+
+/// The next moment at which a backoff slot begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Boundary {
+    pub at: u64,
+    /// No slot has passed before it.
+    pub first: bool,
+}
+
+pub struct Node {
+    pub config: NodeConfig,
+    pub draws: Stream,
+    pub arrivals: Stream,
+    pub next_arrival: Option<u64>,
+    /// Arrival times of the frames behind the head.
+    pub queue: VecDeque<u64>,
+    pub frame: Option<Frame>,
+    pub numbered: u64,
+    pub cw: u32,
+    pub retries: u32,
+    pub counter: u32,
+    pub boundary: Option<Boundary>,
+    /// End of the last busy time, physical or virtual; it may lie ahead.
+    pub idle_since: u64,
+    /// A boundary before this is too early: a response is given up then.
+    pub not_before: u64,
+    pub nav_until: u64,
+    /// When to forget a NAV that an RTS set, and the end of that RTS.
+    pub nav_check: Option<(u64, u64)>,
+    /// Start of the last frame that it heard or sent.
+    pub last_start: u64,
+    pub eifs: bool,
+    pub awaited: Option<Awaited>,
+    pub pending: Option<Pending>,
+    /// Number of the last data frame received from each node.
+    pub last_received: Vec<Option<u64>>,
+}
+
+impl Node {
+    pub fn new(config: &Config, which: usize, seed: u64) -> Node {
+        let mut node = Node {
+            config: config.nodes[which],
+            draws: Stream::new(seed, "backoff", which as u64),
+            arrivals: Stream::new(seed, "arrivals", which as u64),
+            next_arrival: None,
+            queue: VecDeque::new(),
+            frame: None,
+            numbered: 0,
+            cw: config.cw_min,
+            retries: 0,
+            counter: 0,
+            boundary: None,
+            idle_since: 0,
+            not_before: 0,
+            nav_until: 0,
+            nav_check: None,
+            last_start: 0,
+            eifs: false,
+            awaited: None,
+            pending: None,
+            last_received: vec![None; config.nodes.len()],
+        };
+        node.next_arrival = match node.config.source {
+            Source::Silent | Source::Saturated => None,
+            Source::Periodic { first_ns, .. } => Some(first_ns),
+            Source::Bernoulli { .. } => Some(node.bernoulli_after(0)),
+        };
+        node.take_next_frame(which, 0);
+        node.draw_backoff();
+        node
+    }
+
+    fn bernoulli_after(&mut self, mut at: u64) -> u64 {
+        let Source::Bernoulli { step_ns, probability } = self.config.source else {
+            unreachable!()
+        };
+        assert!(probability > 0.0, "a source that never sends is Silent");
+        loop {
+            at += step_ns;
+            if self.arrivals.chance(probability) {
+                return at;
+            }
+        }
+    }
+
+    /// Queues the frame that arrives now and looks for the next.
+    pub fn accept_arrival(&mut self, now: u64) {
+        self.queue.push_back(now);
+        self.next_arrival = match self.config.source {
+            Source::Periodic { interval_ns, .. } => Some(now + interval_ns),
+            _ => Some(self.bernoulli_after(now)),
+        };
+    }
+
+    /// Moves a frame to the head if there is one. The AP serves all stations in turn.
+    pub fn take_next_frame(&mut self, which: usize, now: u64) {
+        self.frame = None;
+        if self.config.source != Source::Saturated && self.queue.pop_front().is_none() {
+            return;
+        }
+        let stations = self.last_received.len() as u64 - 1;
+        let to = if which == 0 {
+            1 + (self.numbered % stations) as usize
+        } else {
+            0
+        };
+        self.frame = Some(Frame {
+            to,
+            number: self.numbered,
+            head_since: now,
+        });
+        self.numbered += 1;
+    }
+
+    pub fn draw_backoff(&mut self) {
+        self.counter = self.draws.up_to(self.cw);
+    }
+
+    pub fn double_window(&mut self, config: &Config) {
+        self.cw = (2 * (self.cw + 1) - 1).min(config.cw_max);
+    }
+
+    pub fn reset_window(&mut self, config: &Config) {
+        self.cw = config.cw_min;
+        self.retries = 0;
+    }
+
+    /// What the node waits after the medium turned idle: DIFS, EIFS, or a slot less with PIFS.
+    fn ifs(&self, config: &Config) -> u64 {
+        let ifs = if self.eifs { config.eifs_ns } else { config.difs_ns };
+        if self.config.pifs { ifs - config.slot_ns } else { ifs }
+    }
+
+    /// The first boundary of the grid `idle_since` + DIFS + k slots that is not too early.
+    pub fn first_boundary(&self, config: &Config) -> Boundary {
+        let earliest = (self.idle_since + self.ifs(config)).max(self.not_before);
+        let mut at = self.idle_since + config.difs_ns - config.slot_ns;
+        while at < earliest {
+            at += config.slot_ns;
+        }
+        Boundary { at, first: true }
+    }
+
+    /// Whether a frame that arrives at `now` may go out at once as far as the waiting goes.
+    pub fn has_waited(&self, config: &Config, now: u64) -> bool {
+        now >= (self.idle_since + self.ifs(config)).max(self.not_before)
+    }
+}

@@ -1,0 +1,407 @@
+//! The loop: find the next instant, then ask everybody.
+
+use super::air::{Air, Kind, Transmission};
+use super::node::{Awaited, Boundary, Node, Pending};
+use super::{Config, Countdown, Outcome};
+
+pub struct World<'a> {
+    config: &'a Config,
+    now: u64,
+    air: Air,
+    nodes: Vec<Node>,
+    outcome: Outcome,
+}
+
+impl<'a> World<'a> {
+    pub fn new(config: &'a Config, seed: u64) -> Self {
+        let count = config.nodes.len();
+        assert!(config.hears.iter().all(|row| row.len() == count) && config.hears.len() == count);
+        let mut nodes: Vec<Node> = (0..count).map(|i| Node::new(config, i, seed)).collect();
+        for node in &mut nodes {
+            node.boundary = Some(node.first_boundary(config));
+        }
+        let zeros = vec![0; count];
+        let outcome = Outcome {
+            elapsed_ns: 0,
+            delivered: zeros.clone(),
+            attempts: zeros.clone(),
+            collided: zeros.clone(),
+            drops: zeros,
+            delays_ns: vec![Vec::new(); count],
+        };
+        World {
+            config,
+            now: 0,
+            air: Air::default(),
+            nodes,
+            outcome,
+        }
+    }
+
+    pub fn run_until(&mut self, end: u64) {
+        loop {
+            let next = self.next_instant();
+            assert!(next >= self.now, "time never goes back");
+            if next > end {
+                return;
+            }
+            self.now = next;
+            self.end_transmissions();
+            self.end_navs();
+            self.give_up_responses();
+            let mut starting = self.arrive();
+            starting.extend(self.pass_boundaries());
+            self.start(starting);
+        }
+    }
+
+    pub fn into_outcome(mut self, duration: u64) -> Outcome {
+        self.outcome.elapsed_ns = duration;
+        self.outcome
+    }
+
+    fn next_instant(&self) -> u64 {
+        let in_the_air = self.air.ongoing.iter().map(|t| t.end);
+        let at_nodes = self.nodes.iter().flat_map(|node| {
+            [
+                node.pending.map(|p| p.at),
+                node.awaited.and_then(|a| a.deadline),
+                node.boundary.map(|b| b.at),
+                node.nav_check.map(|(at, _)| at),
+                node.next_arrival,
+            ]
+        });
+        in_the_air.chain(at_nodes.flatten()).min().unwrap_or(u64::MAX)
+    }
+
+    // ---- Ends ----
+
+    fn end_transmissions(&mut self) {
+        let now = self.now;
+        let (mut ended, ongoing): (Vec<_>, Vec<_>) = self.air.ongoing.drain(..).partition(|t| t.end == now);
+        self.air.ongoing = ongoing;
+        // Of frames that end together a good one has the last word on EIFS.
+        for good in [false, true] {
+            for t in &ended {
+                for node in 0..self.nodes.len() {
+                    let heard = node != t.from && self.config.hears[node][t.from] && !t.missed[node];
+                    if heard && t.clear[node] == good {
+                        self.receive(node, t);
+                    }
+                }
+            }
+        }
+        for t in ended.drain(..) {
+            for node in 0..self.nodes.len() {
+                if node == t.from || self.config.hears[node][t.from] {
+                    self.turn_idle(node);
+                }
+            }
+        }
+        self.judge_late_responses();
+    }
+
+    /// Nothing that `node` hears goes on: it counts slots from here, or from the end of its NAV.
+    fn turn_idle(&mut self, node: usize) {
+        if self.air.is_busy_at(self.config, node) || self.air.is_sending(node) {
+            return;
+        }
+        let n = &mut self.nodes[node];
+        n.idle_since = self.now.max(n.nav_until);
+        self.plan(node);
+    }
+
+    /// Finds the first boundary anew, unless an exchange is under way.
+    fn plan(&mut self, node: usize) {
+        let n = &mut self.nodes[node];
+        let contends = n.awaited.is_none() && n.pending.is_none();
+        n.boundary = contends.then(|| n.first_boundary(self.config));
+    }
+
+    fn receive(&mut self, node: usize, t: &Transmission) {
+        let n = &mut self.nodes[node];
+        n.eifs = self.config.eifs && !t.clear[node];
+        if !t.clear[node] {
+            return;
+        }
+        if t.to == node {
+            self.receive_own(node, t);
+        } else if t.end + t.duration > n.nav_until {
+            n.nav_until = t.end + t.duration;
+            let timeout = self.config.nav_timeout_ns.filter(|_| t.kind == Kind::Rts);
+            n.nav_check = timeout.map(|after| (t.end + after, t.end));
+        }
+    }
+
+    fn receive_own(&mut self, node: usize, t: &Transmission) {
+        let awaited = self.nodes[node].awaited.map(|a| a.kind);
+        match t.kind {
+            Kind::Rts if self.nodes[node].nav_until <= self.now => self.respond(node, Kind::Cts, t),
+            Kind::Rts => {}
+            Kind::Data => {
+                self.deliver(node, t);
+                self.respond(node, Kind::Ack, t);
+            }
+            Kind::Cts if awaited == Some(Kind::Cts) => {
+                self.nodes[node].awaited = None;
+                self.respond(node, Kind::Data, t);
+            }
+            Kind::Ack if awaited == Some(Kind::Ack) => self.succeed(node),
+            Kind::Cts | Kind::Ack => {}
+        }
+    }
+
+    fn deliver(&mut self, node: usize, t: &Transmission) {
+        if self.nodes[node].last_received[t.from] == Some(t.number) {
+            return;
+        }
+        self.nodes[node].last_received[t.from] = Some(t.number);
+        let frame = self.nodes[t.from].frame.expect("who sends data has a frame");
+        self.outcome.delivered[t.from] += 1;
+        self.outcome.delays_ns[t.from].push(t.end - frame.head_since);
+    }
+
+    /// `kind` goes back to the sender of `t` a SIFS after it.
+    fn respond(&mut self, node: usize, kind: Kind, t: &Transmission) {
+        let at = t.end + self.config.sifs_ns;
+        let used = self.config.sifs_ns + self.length(node, kind);
+        let duration = t.duration.saturating_sub(used);
+        assert!(self.nodes[node].pending.is_none(), "one response at a time");
+        self.nodes[node].pending = Some(Pending {
+            at,
+            kind,
+            to: t.from,
+            duration,
+        });
+    }
+
+    // ---- How attempts end ----
+
+    fn succeed(&mut self, node: usize) {
+        self.outcome.attempts[node] += 1;
+        self.nodes[node].awaited = None;
+        self.finish_frame(node);
+    }
+
+    fn fail(&mut self, node: usize) {
+        self.outcome.attempts[node] += 1;
+        self.outcome.collided[node] += 1;
+        let n = &mut self.nodes[node];
+        n.awaited = None;
+        if self.config.eifs {
+            n.not_before = self.now;
+        }
+        if self.config.retry_limit == Some(n.retries) {
+            self.outcome.drops[node] += 1;
+            self.finish_frame(node);
+        } else {
+            n.retries += 1;
+            n.double_window(self.config);
+            n.draw_backoff();
+        }
+        if !self.air.is_busy_at(self.config, node) {
+            self.plan(node);
+        }
+    }
+
+    fn finish_frame(&mut self, node: usize) {
+        let n = &mut self.nodes[node];
+        n.reset_window(self.config);
+        n.take_next_frame(node, self.now);
+        n.draw_backoff();
+    }
+
+    /// A response is given up at its deadline, or at the end of what may still prove to be it.
+    fn give_up_responses(&mut self) {
+        for node in 0..self.nodes.len() {
+            let Some(awaited) = self.nodes[node].awaited.filter(|a| a.deadline == Some(self.now)) else {
+                continue;
+            };
+            if self.air.may_be_response(self.config, node, awaited.since) {
+                self.nodes[node].awaited = Some(Awaited {
+                    deadline: None,
+                    ..awaited
+                });
+            } else {
+                self.fail(node);
+            }
+        }
+    }
+
+    fn judge_late_responses(&mut self) {
+        for node in 0..self.nodes.len() {
+            let Some(awaited) = self.nodes[node].awaited.filter(|a| a.deadline.is_none()) else {
+                continue;
+            };
+            if !self.air.may_be_response(self.config, node, awaited.since) {
+                self.fail(node);
+            }
+        }
+    }
+
+    /// A NAV that an RTS set ends early if nothing was heard since.
+    fn end_navs(&mut self) {
+        for node in 0..self.nodes.len() {
+            let Some((_, rts_end)) = self.nodes[node].nav_check.filter(|(at, _)| *at == self.now) else {
+                continue;
+            };
+            self.nodes[node].nav_check = None;
+            if self.nodes[node].last_start < rts_end && self.nodes[node].nav_until > self.now {
+                self.nodes[node].nav_until = self.now;
+                self.turn_idle(node);
+            }
+        }
+    }
+
+    // ---- Starts ----
+
+    /// Takes in new frames; gives the nodes that may send theirs at once.
+    fn arrive(&mut self) -> Vec<usize> {
+        let mut at_once = Vec::new();
+        for node in 0..self.nodes.len() {
+            if self.nodes[node].next_arrival != Some(self.now) {
+                continue;
+            }
+            self.nodes[node].accept_arrival(self.now);
+            if self.nodes[node].frame.is_none() {
+                self.nodes[node].take_next_frame(node, self.now);
+                if self.goes_at_once(node) {
+                    at_once.push(node);
+                }
+            }
+        }
+        at_once
+    }
+
+    /// Whether a frame that arrives at an empty queue goes out now. Draws a backoff where it must wait.
+    fn goes_at_once(&mut self, node: usize) -> bool {
+        let sensed = self.air.is_sensed_at(self.config, node, self.now) || self.air.is_sending(node);
+        let n = &mut self.nodes[node];
+        let busy = sensed || n.nav_until > self.now || n.pending.is_some();
+        if n.counter == 0 && busy {
+            n.draw_backoff();
+        }
+        n.counter == 0 && n.boundary.is_none() && !busy && n.has_waited(self.config, self.now)
+    }
+
+    /// Counts the slot that ends now at each node; gives those that send.
+    fn pass_boundaries(&mut self) -> Vec<usize> {
+        let mut starting = Vec::new();
+        for node in 0..self.nodes.len() {
+            let Some(boundary) = self.nodes[node].boundary.filter(|b| b.at == self.now) else {
+                continue;
+            };
+            let sensed = self.air.is_sensed_at(self.config, node, self.now);
+            let n = &mut self.nodes[node];
+            let counted = !boundary.first && (!sensed || self.config.countdown == Countdown::Bianchi);
+            if counted {
+                n.counter = n.counter.saturating_sub(1);
+            }
+            let done = n.counter == 0;
+            let next = Boundary {
+                at: self.now + self.config.slot_ns,
+                first: false,
+            };
+            n.boundary = (!sensed && !done).then_some(next);
+            if !sensed && done && n.frame.is_some() {
+                starting.push(node);
+            }
+        }
+        starting
+    }
+
+    /// All that starts now starts together: responses, and the attempts of `contenders`.
+    fn start(&mut self, contenders: Vec<usize>) {
+        let before = self.air.ongoing.len();
+        for node in 0..self.nodes.len() {
+            if let Some(pending) = self.nodes[node].pending.filter(|p| p.at == self.now) {
+                self.nodes[node].pending = None;
+                self.transmit(node, pending.kind, pending.to, pending.duration);
+            }
+        }
+        for node in contenders {
+            let to = self.nodes[node].frame.expect("who contends has a frame").to;
+            let kind = if self.config.rts { Kind::Rts } else { Kind::Data };
+            self.transmit(node, kind, to, self.duration_of_attempt(node));
+        }
+        if self.air.ongoing.len() > before {
+            self.air.spoil_receptions(self.config);
+        }
+    }
+
+    fn duration_of_attempt(&self, node: usize) -> u64 {
+        let c = self.config;
+        let after_data = c.sifs_ns + c.t_ack_ns;
+        if c.rts {
+            c.sifs_ns + c.t_cts_ns + c.sifs_ns + self.length(node, Kind::Data) + after_data
+        } else {
+            after_data
+        }
+    }
+
+    fn transmit(&mut self, node: usize, kind: Kind, to: usize, duration: u64) {
+        assert!(!self.air.is_sending(node), "a station never sends twice at once");
+        let count = self.nodes.len();
+        let end = self.now + self.length(node, kind);
+        for other in 0..count {
+            if other == node || self.config.hears[other][node] {
+                self.nodes[other].last_start = self.now;
+            }
+        }
+        let n = &mut self.nodes[node];
+        n.boundary = None;
+        n.eifs = false;
+        n.awaited = match kind {
+            Kind::Rts => Some(Awaited {
+                kind: Kind::Cts,
+                since: end,
+                deadline: Some(end + self.config.cts_timeout()),
+            }),
+            Kind::Data => Some(Awaited {
+                kind: Kind::Ack,
+                since: end,
+                deadline: Some(end + self.config.ack_timeout()),
+            }),
+            Kind::Cts | Kind::Ack => n.awaited,
+        };
+        self.air.ongoing.push(Transmission {
+            from: node,
+            to,
+            kind,
+            start: self.now,
+            end,
+            duration,
+            number: n.frame.map_or(0, |f| f.number),
+            clear: vec![true; count],
+            missed: vec![false; count],
+        });
+    }
+
+    fn length(&self, node: usize, kind: Kind) -> u64 {
+        match kind {
+            Kind::Rts => self.config.t_rts_ns,
+            Kind::Cts => self.config.t_cts_ns,
+            Kind::Data => self.nodes[node].config.t_data_ns.unwrap_or(self.config.t_data_ns),
+            Kind::Ack => self.config.t_ack_ns,
+        }
+    }
+}
+
+impl Config {
+    /// Without EIFS a collider must be ready at DIFS: it decides when a response would be sensed.
+    fn ack_timeout(&self) -> u64 {
+        if self.eifs {
+            self.ack_timeout_ns
+        } else {
+            self.sifs_ns + self.slot_ns
+        }
+    }
+
+    fn cts_timeout(&self) -> u64 {
+        if self.eifs {
+            self.cts_timeout_ns
+        } else {
+            self.sifs_ns + self.slot_ns
+        }
+    }
+}

@@ -1,0 +1,26 @@
+"""lasthop: a fast simulator of TCP over 802.11.
+
+>>> import lasthop
+>>> scenario = lasthop.load("scenarios/khademi2011-uplink-11b.toml")
+>>> result = lasthop.run(scenario.set("tcp.congestion_control", "cubic"), seeds=5)
+>>> result.flows[["seed", "id", "goodput_bps"]]
+"""
+
+from ._core import ScenarioError, __version__
+from .result import Result, read
+from .scenario import Scenario, load
+from .simulation import Interrupted, RunFailed, run
+from .sweep import sweep
+
+__all__ = [
+    "Interrupted",
+    "Result",
+    "RunFailed",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+    "load",
+    "read",
+    "run",
+    "sweep",
+]

@@ -1,0 +1,140 @@
+"""Arguments that several commands share, and their checks: all of them before anything runs."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..files import check_writable
+from ..result import Result, read
+from ..scenario import Scenario, load
+from ..simulation import core_count, seed_list
+from ._mistake import Mistake
+
+MAX_SEEDS = 1_000_000
+MAX_SEED = 2**63 - 1
+MAX_JOBS = 1024
+DEFAULT_SEEDS = 5
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
+
+
+def add_scenario(parser: argparse.ArgumentParser) -> None:
+    """FILE and --set."""
+    parser.add_argument("file", metavar="FILE", help="scenario file (TOML)")
+    parser.add_argument(
+        "--set",
+        dest="settings",
+        metavar="PATH=VALUE",
+        action="append",
+        default=[],
+        type=_setting,
+        help='lay a value over the file, e.g. --set station.0.count=4 or --set "wired.delay=10 ms"; repeatable',
+    )
+
+
+def add_seeds(parser: argparse.ArgumentParser) -> None:
+    """--seeds, --seed and --jobs."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--seeds", metavar="N", type=_whole, help=f"run seeds 1 to N (default {DEFAULT_SEEDS})")
+    which.add_argument("--seed", metavar="K", type=_whole, help="run seed K only")
+    parser.add_argument("--jobs", metavar="N", type=_whole, help=f"threads (default: all cores, here {core_count()})")
+
+
+def scenario_of(arguments: argparse.Namespace) -> Scenario:
+    """The scenario that FILE and --set describe, checked."""
+    scenario = _readable(load, arguments.file)
+    for path, value in arguments.settings:
+        scenario = scenario.set(path, value)
+    scenario.resolve()
+    return scenario
+
+
+def seeds_of(arguments: argparse.Namespace) -> list[int]:
+    """The seeds to run."""
+    if arguments.seed is not None:
+        if not 0 <= arguments.seed <= MAX_SEED:
+            raise Mistake(f"--seed {arguments.seed}: a seed is a whole number from 0 to {MAX_SEED}")
+        return [arguments.seed]
+    count = DEFAULT_SEEDS if arguments.seeds is None else arguments.seeds
+    if not 1 <= count <= MAX_SEEDS:
+        raise Mistake(f"--seeds {count}: the number of seeds is from 1 to {MAX_SEEDS}")
+    return seed_list(count)
+
+
+def jobs_of(arguments: argparse.Namespace) -> int:
+    """How many threads to run on."""
+    if arguments.jobs is None:
+        return core_count()
+    if not 1 <= arguments.jobs <= MAX_JOBS:
+        raise Mistake(
+            f"--jobs {arguments.jobs}: the number of threads is from 1 to {MAX_JOBS}; this machine has {core_count()} cores"
+        )
+    return arguments.jobs
+
+
+def duration_s(text: str) -> float:
+    """A length of time such as `1s` or `100 ms`, in seconds."""
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-zµ]+)\s*", text)
+    unit = match and UNITS.get(match[2].replace("µ", "u"))
+    if not match or unit is None or float(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a length of time; write e.g. 1s, 100ms or 500us")
+    return float(match[1]) * unit
+
+
+def result_of(path: str) -> Result:
+    """The result in a file or directory."""
+    return _readable(read, path)
+
+
+def result_or_scenario(path: str) -> Result | Scenario:
+    """A result where `path` is a directory or ends in .json, else a scenario; both checked."""
+    is_result = Path(path).is_dir() or path.endswith(".json")
+    return result_of(path) if is_result else _readable(load, path)
+
+
+def check_directory(option: str, directory: str) -> None:
+    """Makes `directory` where it is missing, and makes sure that files can be written in it."""
+    with _reported(option, directory):
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        check_writable(Path(directory))
+
+
+def check_file(option: str, file: str | None) -> None:
+    """Makes sure that `file` can be written; `-` always can."""
+    if file is None or file == "-":
+        return
+    if Path(file).is_dir():
+        raise Mistake(f"{option} {file}: is a directory; give the name of a file")
+    with _reported(option, file):
+        check_writable(Path(file).parent)
+
+
+@contextmanager
+def _reported(option: str, target: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Mistake(f"{option} {target}: cannot be written: {error.strerror}") from None
+
+
+def _readable(reader, path: str):
+    try:
+        return reader(path)
+    except OSError as error:
+        raise Mistake(f"{error.filename or path}: {error.strerror}") from None
+
+
+def _setting(text: str) -> tuple[str, str]:
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form PATH=VALUE, e.g. station.0.count=4")
+    return path.strip(), value.strip()
+
+
+def _whole(text: str) -> int:
+    if not re.fullmatch(r"[+-]?[0-9]{1,30}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)

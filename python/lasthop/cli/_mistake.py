@@ -1,0 +1,5 @@
+"""What the user got wrong."""
+
+
+class Mistake(Exception):
+    """Wrong usage or input, as one sentence that says where and what to do; ends the command with status 2."""

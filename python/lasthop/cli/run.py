@@ -1,0 +1,99 @@
+"""`lasthop run`: one scenario, one seed or several."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from ..progress import Progress
+from ..result import Result, ResultDirectory
+from ..simulation import simulate
+from . import _arguments
+from ._mistake import Mistake
+from ._output import aside, note, summary_text, write_data
+
+SUMMARY = "run a scenario for one seed or several"
+MAX_ROWS_PER_SEED = 10_000_000
+NOT_YET = {
+    "until": "running more seeds until an interval is narrow enough",
+    "pcap": "writing packet captures",
+    "qlog": "writing qlog traces",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `lasthop run` accepts."""
+    _arguments.add_scenario(parser)
+    _arguments.add_seeds(parser)
+    parser.add_argument("--out", metavar="DIR", help="write result.json, tables and time series (Parquet) to DIR")
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON to FILE, or to standard output with -")
+    parser.add_argument(
+        "--interval",
+        metavar="TIME",
+        type=_arguments.duration_s,
+        help="simulated time between rows of the time series in --out (default 1s)",
+    )
+    for option, what in NOT_YET.items():
+        parser.add_argument(f"--{option}", metavar="X", help=f"not there yet: {what}")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Checks everything, runs, writes."""
+    _check_options(arguments)
+    seeds, jobs = _arguments.seeds_of(arguments), _arguments.jobs_of(arguments)
+    scenario = _arguments.scenario_of(arguments)
+    resolved = scenario.resolve()
+    interval_s = _interval_s(arguments, resolved.duration_s())
+    _arguments.check_file("--json", arguments.json)
+    if arguments.out is not None:
+        _arguments.check_directory("--out", arguments.out)
+    for warning in resolved.warnings():
+        note(f"warning: {warning}")
+    with ExitStack() as stack:
+        directory = stack.enter_context(ResultDirectory(arguments.out)) if arguments.out is not None else None
+        with Progress.fitting(Path(arguments.file).stem) as progress:
+            on_series = directory.add_series if directory else None
+            result = simulate(scenario, seeds, jobs, interval_s, progress, on_series=on_series)
+        if result.runs:
+            _write(result, arguments, directory)
+    return _report(result, arguments, len(seeds))
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    for option, what in NOT_YET.items():
+        if getattr(arguments, option) is not None:
+            raise Mistake(f"--{option}: {what} is not there yet")
+    if arguments.interval is not None and arguments.out is None:
+        raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
+
+
+def _interval_s(arguments: argparse.Namespace, run_s: float) -> float | None:
+    if arguments.out is None:
+        return None
+    interval_s = 1.0 if arguments.interval is None else arguments.interval
+    if run_s / interval_s > MAX_ROWS_PER_SEED:
+        raise Mistake(f"--interval: {interval_s:g} s gives more than {MAX_ROWS_PER_SEED} rows for a run of {run_s:g} s")
+    return interval_s
+
+
+def _write(result: Result, arguments: argparse.Namespace, directory: ResultDirectory | None) -> None:
+    if directory is not None:
+        directory.commit(result)
+    if arguments.json is not None:
+        write_data(arguments.json, result.to_json())
+
+
+def _report(result: Result, arguments: argparse.Namespace, asked: int) -> int:
+    if result.runs:
+        aside(data_on_stdout=arguments.json == "-").write(summary_text(result))
+        sys.stdout.flush()
+    for failure in result.failures:
+        note(failure["error"])
+    if result.interrupted:
+        kept = "are kept" if arguments.out or arguments.json else "are shown above"
+        finished = f"; {len(result.runs)} of {asked} seeds were finished and {kept}" if result.runs else ""
+        note(f"interrupted{finished}")
+        return 130
+    return 1 if result.failures else 0

@@ -1,0 +1,79 @@
+"""`lasthop theory`: closed forms for a scenario beside its simulation."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from .. import _core
+from ..confidence import Estimate, estimate
+from ..headline import mean_and_interval, number
+from ..progress import Progress
+from ..result import Result
+from ..simulation import simulate
+from . import _arguments
+from ._output import aside, note, table, write_data
+
+SUMMARY = "closed forms for a scenario beside its simulation"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `lasthop theory` accepts."""
+    _arguments.add_scenario(parser)
+    _arguments.add_seeds(parser)
+    parser.add_argument("--json", metavar="FILE", help="write the rows as JSON to FILE, or to standard output with -")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Asks for the closed forms first, so that a scenario without any fails before it runs."""
+    seeds, jobs = _arguments.seeds_of(arguments), _arguments.jobs_of(arguments)
+    scenario = _arguments.scenario_of(arguments)
+    rows = json.loads(_core.theory_json(scenario.resolve()))["rows"]
+    _arguments.check_file("--json", arguments.json)
+    with Progress.fitting("simulating") as progress:
+        result = simulate(scenario, seeds, jobs, None, progress)
+    for failure in result.failures:
+        note(failure["error"])
+    if result.interrupted:
+        raise KeyboardInterrupt
+    compared = [(row, _simulated(row, result)) for row in rows]
+    if arguments.json is not None:
+        document = {"rows": [{**row, "simulated": found and found._asdict()} for row, found in compared]}
+        write_data(arguments.json, json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    aside(data_on_stdout=arguments.json == "-").write(_table(compared))
+    return 1 if result.failures else 0
+
+
+def _simulated(row: dict[str, Any], result: Result) -> Estimate | None:
+    return estimate(list(result.metrics.get(row.get("simulated_metric") or "", {}).values()))
+
+
+def _table(compared: list[tuple[dict[str, Any], Estimate | None]]) -> str:
+    lines, notes = [], []
+    for row, simulated in compared:
+        scale, unit, decimals = _shown_in(row["unit"])
+        closed_form = row["closed_form"]
+        lines.append(
+            [
+                f"{row['quantity']} ({unit})" if unit else row["quantity"],
+                "-" if closed_form is None else number(closed_form * scale, decimals),
+                mean_and_interval(simulated and simulated.scaled(scale), decimals),
+                _departure(closed_form, simulated),
+                row.get("source") or "",
+            ]
+        )
+        if row.get("note"):
+            notes.append(f"{row['quantity']}: {row['note']}\n")
+    head = ["", "closed form", "simulated ± 95 % CI", "difference", "source"]
+    return table(head, lines) + ("\n" + "".join(notes) if notes else "")
+
+
+def _shown_in(unit: str) -> tuple[float, str, int]:
+    return {"bit/s": (1e-6, "Mbit/s", 3), "s": (1e3, "ms", 4)}.get(unit, (1.0, unit, 5))
+
+
+def _departure(closed_form: float | None, simulated: Estimate | None) -> str:
+    if not closed_form or simulated is None:
+        return "-"
+    return f"{100 * (simulated.mean / closed_form - 1):+.1f} %"

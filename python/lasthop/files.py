@@ -1,0 +1,41 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+class PendingFile:
+    """A file under a temporary name beside its own; `commit` renames it, leaving the block without one removes it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+
+    def __enter__(self) -> PendingFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard()
+
+    def discard(self) -> None:
+        """Removes what was not committed."""
+        self.temporary.unlink(missing_ok=True)
+
+    def commit(self) -> None:
+        """Gives the file its name."""
+        os.replace(self.temporary, self.path)
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Writes `text` to `path`, which never holds a part of it."""
+    with PendingFile(path) as pending:
+        pending.temporary.write_text(text, encoding="utf-8", newline="")
+        pending.commit()
+
+
+def check_writable(directory: Path) -> None:
+    """Raises `OSError` unless a file can be made in `directory`; leaves nothing behind."""
+    with PendingFile(directory / "lasthop") as pending:
+        pending.temporary.touch()

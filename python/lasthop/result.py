@@ -1,0 +1,234 @@
+"""What a campaign gave: the JSON document of format 1, its tables as data frames, its time series."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _core, tables
+from .confidence import estimate
+from .files import PendingFile
+from .scenario import Scenario
+
+if TYPE_CHECKING:
+    import pandas
+
+FORMAT = 1
+# Wall-clock time is the one thing in which two runs of the same seed may differ: no mean of it is kept.
+NOT_SUMMARISED = {"seed", "simulator.wall_s"}
+
+
+class Result:
+    """The runs of one scenario, in the order of their seeds."""
+
+    def __init__(self, document: dict[str, Any], *, source: Path | None = None, scenario_text: str = "") -> None:
+        self._head = {key: document[key] for key in ("format", "lasthop", "scenario", "warnings")}
+        self.runs: list[dict[str, Any]] = document["runs"]
+        self.failures: list[dict[str, Any]] = document.get("failed", [])
+        self.interrupted: bool = document.get("interrupted", False)
+        self.source = source
+        self._scenario_text = scenario_text
+        self._series: list[tuple[int, list[_core.SeriesBlock]]] = []
+
+    @classmethod
+    def empty(cls, resolved: _core.ResolvedScenario, scenario: Scenario) -> Result:
+        """A result of `scenario` to which runs are added."""
+        head = {
+            "format": FORMAT,
+            "lasthop": _core.__version__,
+            "scenario": json.loads(resolved.to_json()),
+            "warnings": resolved.warnings(),
+            "runs": [],
+        }
+        return cls(head, scenario_text=scenario.file_text())
+
+    def add(self, seed: int, run: str | None, error: str | None, series: list[_core.SeriesBlock]) -> None:
+        """Adds one finished seed: its JSON, or the sentence that says why there is none."""
+        if run is None:
+            self.failures.append({"seed": seed, "error": error})
+            return
+        self.runs.append(json.loads(run))
+        if series:
+            self._series.append((seed, series))
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The resolved scenario."""
+        return self._head["scenario"]
+
+    @property
+    def name(self) -> str:
+        """The scenario's name, else the file's."""
+        return self.scenario.get("name") or (self.source.stem if self.source else "scenario")
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader of the results should know."""
+        return self._head["warnings"]
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that finished."""
+        return [run["seed"] for run in self.runs]
+
+    @property
+    def metrics(self) -> dict[str, dict[int, float]]:
+        """Every number of every run by its dotted name, such as `totals.goodput_bps`, for each seed that has it."""
+        table: dict[str, dict[int, float]] = {}
+        for run in self.runs:
+            for name, value in flat_metrics(run).items():
+                if name not in NOT_SUMMARISED:
+                    table.setdefault(name, {})[run["seed"]] = value
+        return table
+
+    @property
+    def summary(self) -> dict[str, dict[str, float | int | None]]:
+        """Mean and 95 % confidence interval over the seeds of every metric."""
+        return {name: estimate(list(values.values()))._asdict() for name, values in self.metrics.items()}
+
+    @cached_property
+    def flows(self) -> pandas.DataFrame:
+        """One row for each seed and flow."""
+        return tables.frame(self.runs, "flows")
+
+    @cached_property
+    def nodes(self) -> pandas.DataFrame:
+        """One row for each seed and node."""
+        return tables.frame(self.runs, "nodes")
+
+    @cached_property
+    def links(self) -> pandas.DataFrame:
+        """One row for each seed and directed link."""
+        return tables.frame(self.runs, "links")
+
+    @cached_property
+    def timeseries(self) -> pandas.DataFrame:
+        """Tidy time series: seed, time_s, entity, metric, value. Raises `LookupError` where none was kept."""
+        if self._series:
+            return tables.series_table(self._series).to_pandas()
+        if (stored := self._stored_series()) is not None:
+            return tables.read_series(stored)
+        where = self.source or "this result"
+        raise LookupError(f"{where}: holds no time series; run again with --out DIR (in Python: interval_s=1.0)")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of format 1."""
+        document = dict(self._head)
+        if self.interrupted:
+            document["interrupted"] = True
+        if self.failures:
+            document["failed"] = self.failures
+        return {**document, "runs": self.runs, "summary": self.summary}
+
+    def to_json(self) -> str:
+        """The document as text; the same runs give the same bytes, but for `simulator.wall_s`."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def plot(self, kind: str = "goodput_over_time", out: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure of this result, also written to `out` if given (PNG, PDF or SVG by its ending)."""
+        from .plot import draw
+
+        return draw(kind, [self], out=out)
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes result.json, the tables as Parquet and scenario.toml; each file appears whole or not at all."""
+        with ResultDirectory(directory) as target:
+            for seed, blocks in self._series:
+                target.add_series(seed, blocks)
+            if (stored := self._stored_series()) is not None:
+                target.copy_series(stored)
+            target.commit(self)
+
+    def _stored_series(self) -> Path | None:
+        """The time series beside the file that this result was read from."""
+        file = self.source and self.source.with_name("timeseries.parquet")
+        return file if file and file.is_file() else None
+
+    def __repr__(self) -> str:
+        state = ", interrupted" if self.interrupted else ""
+        return f"<lasthop.Result {self.name}: {len(self.runs)} seeds{state}>"
+
+
+class ResultDirectory:
+    """A directory that is being filled: the time series as the seeds come in, the rest with `commit`."""
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self._directory = Path(directory)
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._series = tables.SeriesFile(self._directory / "timeseries.parquet")
+
+    def __enter__(self) -> ResultDirectory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._series.discard()
+
+    def add_series(self, seed: int, blocks: list[_core.SeriesBlock]) -> None:
+        """Appends the time series of one seed."""
+        self._series.add(seed, blocks)
+
+    def copy_series(self, file: Path) -> None:
+        """Takes the time series from another directory."""
+        self._series.copy(file)
+
+    def commit(self, result: Result) -> None:
+        """Writes what is not there yet, then gives all files their names."""
+        files = [PendingFile(self._directory / name) for name in ("flows.parquet", "nodes.parquet", "links.parquet")]
+        document, scenario = (PendingFile(self._directory / name) for name in ("result.json", "scenario.toml"))
+        try:
+            for file in files:
+                tables.write_table(file.temporary, result.runs, file.path.stem)
+            scenario.temporary.write_text(result._scenario_text, encoding="utf-8", newline="")
+            document.temporary.write_text(result.to_json(), encoding="utf-8", newline="")
+            self._series.commit()
+            for file in (*files, scenario, document):
+                file.commit()
+        finally:
+            for file in (*files, scenario, document):
+                file.discard()
+
+
+def read(path: str | os.PathLike[str]) -> Result:
+    """A result from its JSON file or its directory; raises `ScenarioError` where that is not one, `OSError` where unreadable."""
+    file = Path(path)
+    if file.is_dir():
+        file = file / "result.json"
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise _core.ScenarioError(f"{file}: not JSON: {error}") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT or "runs" not in document:
+        raise _core.ScenarioError(f"{file}: not a result of `lasthop run` in format {FORMAT}")
+    scenario = file.with_name("scenario.toml")
+    text = scenario.read_text(encoding="utf-8") if scenario.is_file() else ""
+    return Result(document, source=file, scenario_text=text)
+
+
+def flat_metrics(run: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of one run by dotted names: `totals.…`, `medium.…`, `flows.ID.…`, `nodes.NAME.…`, `links.NODE.PEER.…`."""
+    numbers: dict[str, float] = {}
+    _flatten("", run, numbers)
+    return numbers
+
+
+def _flatten(prefix: str, value: Any, numbers: dict[str, float]) -> None:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _flatten(f"{prefix}.{key}" if prefix else key, item, numbers)
+    elif isinstance(value, list):
+        for item in value:
+            if isinstance(item, Mapping):
+                _flatten(f"{prefix}.{_entity(item)}", item, numbers)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+        numbers[prefix] = value
+
+
+def _entity(row: Mapping[str, Any]) -> str:
+    if "id" in row:
+        return str(row["id"])
+    return f"{row['node']}.{row['peer']}" if "peer" in row else str(row["name"])

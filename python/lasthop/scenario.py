@@ -1,0 +1,71 @@
+"""A scenario: the text of its file and the settings laid over it. The engine alone knows what the keys mean."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _core
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario file and the settings over it; never changed, only built upon."""
+
+    text: str
+    file_name: str = "scenario.toml"
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def set(self, path: str, value: Any) -> Scenario:
+        """A new scenario in which `path` (such as `"station.0.count"`) is `value`.
+
+        A string is read as `--set path=value` reads it; numbers, truth values, lists and dicts may be given as such.
+        Checked when the scenario is resolved or run, so that settings which need one another may come in any order.
+        """
+        text = value if isinstance(value, str) else toml_value(value)
+        return Scenario(self.text, self.file_name, (*self.settings, (path, text)))
+
+    def resolve(self) -> _core.ResolvedScenario:
+        """The scenario as the engine runs it; raises `ScenarioError`."""
+        return _core.resolve(self.text, self.file_name, list(self.settings))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The resolved scenario, every default filled in; raises `ScenarioError`."""
+        return json.loads(self.resolve().to_json())
+
+    def file_text(self) -> str:
+        """The file as it was read, headed by the settings that were laid over it."""
+        return "".join(f"# --set {path}={value}\n" for path, value in self.settings) + self.text
+
+
+def load(path: str | os.PathLike[str]) -> Scenario:
+    """Reads and checks a scenario file; raises `ScenarioError` where it is wrong and `OSError` where it cannot be read."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise _core.ScenarioError(f"{os.fspath(path)}: not a text file in UTF-8 ({error.reason})") from None
+    scenario = Scenario(text, os.fspath(path))
+    scenario.resolve()
+    return scenario
+
+
+def toml_value(value: Any) -> str:
+    """`value` as TOML writes it on one line."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case dict():
+            pairs = (f"{json.dumps(str(key))} = {toml_value(item)}" for key, item in value.items())
+            return "{ " + ", ".join(pairs) + " }"
+        case list() | tuple():
+            return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    if hasattr(value, "item"):  # a NumPy scalar
+        return toml_value(value.item())
+    raise TypeError(f"a setting is a string, a number, a truth value, a list or a dict, not {type(value).__name__}")

@@ -1,0 +1,116 @@
+"""Runs as tables: data frames for pandas, Parquet files for everybody. Heavy imports wait until a table is asked for."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from .files import PendingFile
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+def rows(runs: Iterable[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    """The rows of `kind` (flows, nodes or links) of every run, each with its seed."""
+    return [{"seed": run["seed"], **row} for run in runs for row in run.get(kind, [])]
+
+
+def frame(runs: Iterable[dict[str, Any]], kind: str) -> pandas.DataFrame:
+    """`rows` as a data frame."""
+    import pandas
+
+    return pandas.DataFrame(rows(runs, kind))
+
+
+def write_table(path: Path, runs: Iterable[dict[str, Any]], kind: str) -> None:
+    """`rows` as a Parquet file."""
+    import pyarrow
+    import pyarrow.parquet
+
+    table = rows(runs, kind)
+    names = list(dict.fromkeys(name for row in table for name in row))
+    columns = {name: pyarrow.array([row.get(name) for row in table]) for name in names}
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+
+
+def series_table(series: Iterable[tuple[int, list[_core.SeriesBlock]]]) -> pyarrow.Table:
+    """Time series as a tidy table: seed, time_s, entity, metric, value."""
+    import pyarrow
+
+    blocks = [_block_table(seed, block) for seed, blocks in series for block in blocks]
+    return pyarrow.concat_tables(blocks).unify_dictionaries()
+
+
+def read_series(file: Path) -> pandas.DataFrame:
+    """The tidy table of a Parquet file; names stay categories."""
+    import pyarrow.parquet
+
+    return pyarrow.parquet.read_table(file, read_dictionary=["entity", "metric"]).to_pandas()
+
+
+class SeriesFile:
+    """timeseries.parquet while it grows, one row group for each seed."""
+
+    def __init__(self, path: Path) -> None:
+        self._pending = PendingFile(path)
+        self._writer: Any = None
+
+    def add(self, seed: int, blocks: list[_core.SeriesBlock]) -> None:
+        """Appends one seed."""
+        import pyarrow.parquet
+
+        table = series_table([(seed, blocks)])
+        if self._writer is None:
+            self._writer = pyarrow.parquet.ParquetWriter(self._pending.temporary, table.schema, compression="zstd")
+        self._writer.write_table(table)
+
+    def copy(self, file: Path) -> None:
+        """Takes the whole of another such file."""
+        shutil.copyfile(file, self._pending.temporary)
+
+    def commit(self) -> None:
+        """Gives the file its name; without a series, removes what an earlier run left under it."""
+        if self._writer is not None:
+            self._writer.close()
+        if self._pending.temporary.exists():
+            self._pending.commit()
+        else:
+            self._pending.path.unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Removes what has no name yet."""
+        if self._writer is not None:
+            self._writer.close()
+        self._pending.discard()
+
+
+def _block_table(seed: int, block: _core.SeriesBlock) -> pyarrow.Table:
+    import numpy
+    import pyarrow
+
+    entities, times = len(block.entities), block.times
+    values = pyarrow.Array.from_buffers(
+        pyarrow.float64(), times * entities, [None, pyarrow.py_buffer(block.values)]
+    )
+    instants = block.start_s + block.interval_s * numpy.arange(times)
+    which = numpy.tile(numpy.arange(entities, dtype=numpy.int32), times)
+    return pyarrow.table(
+        {
+            "seed": pyarrow.array(numpy.full(times * entities, seed, dtype=numpy.int64)),
+            "time_s": pyarrow.array(numpy.repeat(instants, entities)),
+            "entity": _names(which, block.entities),
+            "metric": _names(numpy.zeros(times * entities, dtype=numpy.int32), [block.metric]),
+            "value": values,
+        }
+    )
+
+
+def _names(which: Any, names: list[str]) -> pyarrow.Array:
+    import pyarrow
+
+    return pyarrow.DictionaryArray.from_arrays(pyarrow.array(which), pyarrow.array(names, pyarrow.string()))

@@ -1,0 +1,108 @@
+"""The other commands: compare, plot, theory, sweep, list, show, schema, doctor."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lasthop import plot
+
+
+@pytest.fixture
+def two_results(command, small):
+    """Directories `one` and `two` with one and with two stations."""
+    for name, count in (("one", 1), ("two", 2)):
+        assert command("run", small, "--seeds", 3, "--set", f"station.0.count={count}", "--out", name).returncode == 0
+    return small.parent
+
+
+def test_compare_pairs_the_seeds_that_both_have(command, two_results):
+    done = command("compare", "one", "two", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    row = next(row for row in json.loads(done.stdout)["rows"] if row["metric"] == "goodput")
+    assert row["difference"]["paired"] is True
+    assert row["difference"]["mean"] == pytest.approx(row["b"]["mean"] - row["a"]["mean"])
+    assert row["difference"]["ci95_low"] <= row["difference"]["mean"] <= row["difference"]["ci95_high"]
+    assert "B - A" in done.stderr
+
+
+def test_compare_runs_scenario_files(command, small):
+    done = command("compare", small, small, "--seeds", 2, "--json", "-")
+    assert done.returncode == 0, done.stderr
+    for row in json.loads(done.stdout)["rows"]:
+        assert row["difference"]["mean"] == 0, "the same scenario on the same seeds"
+
+
+def test_compare_of_different_seeds_is_not_paired(command, small):
+    command("run", small, "--seeds", 2, "--json", "a.json")
+    command("run", small, "--seeds", 3, "--json", "b.json")
+    done = command("compare", "a.json", "b.json", "--metric", "totals.goodput_bps", "--json", "-")
+    (row,) = json.loads(done.stdout)["rows"]
+    assert row["difference"]["paired"] is False
+
+
+def test_metric_that_matches_nothing_is_refused(command, two_results):
+    done = command("compare", "one", "two", "--metric", "colour*")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("kind", plot.kinds())
+def test_every_plot_draws_one_result_and_two(command, two_results, kind):
+    for results in (["one"], ["one", "two"]):
+        done = command("plot", *results, "--kind", kind, "--out", "picture.png")
+        assert done.returncode == 0, done.stderr
+        assert (two_results / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_plot_writes_pdf_by_its_ending(command, two_results):
+    assert command("plot", "one", "--out", "picture.pdf").returncode == 0
+    assert (two_results / "picture.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_plot_over_time_needs_the_time_series(command, small):
+    command("run", small, "--seed", 1, "--json", "bare.json")
+    done = command("plot", "bare.json", "--kind", "cwnd")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--out DIR" in done.stderr
+
+
+def test_sweep_writes_a_row_for_each_point_and_seed(command, small):
+    done = command("sweep", small, "--over", "station.0.count=1,2", "--seeds", 2, "--csv", "-")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("station.0.count,seed,totals.goodput_bps,")
+    assert [line.split(",")[:2] for line in lines[1:]] == [["1", "1"], ["1", "2"], ["2", "1"], ["2", "2"]]
+
+
+def test_list_knows_newreno_and_show_its_source(command, small):
+    entries = json.loads(command("list", "congestion_control", "--json").stdout)
+    assert any(entry["name"] == "newreno" for entry in entries)
+    for entry in json.loads(command("list", "--json").stdout):
+        assert {"kind", "name", "summary", "source", "status"} <= set(entry)
+    assert "newreno" in command("list").stdout
+
+
+def test_show_lists_parameters_with_their_help(command, small):
+    entry = json.loads(command("show", "cubic", "--json").stdout)
+    assert entry["kind"] == "congestion_control"
+    text = command("show", "cubic").stdout
+    for parameter in entry["parameters"]:
+        assert parameter["name"] in text and parameter["help"] in text
+
+
+def test_schema_is_a_json_schema(command, small):
+    assert "$schema" in json.loads(command("schema").stdout)
+
+
+def test_doctor_finds_nothing_to_mend(command, small):
+    done = command("doctor")
+    assert done.returncode == 0, done.stdout
+    assert "!!" not in done.stdout
+    assert "pandas" in done.stdout
+
+
+def test_help_and_version_are_data(command, small):
+    assert command("--version").stdout.startswith("lasthop ")
+    assert "compare" in command("--help").stdout
+    assert "--seeds" in command("run", "--help").stdout
