@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use lasthop_observe::NodeId;
-use lasthop_registry::{ParamError, Parameter, Parameters, Value, read_table};
+use lasthop_registry::{ParamError, Parameters, Value, read_table};
 use lasthop_units::{Db, Dbm, Metres};
-use lasthop_wifi::phy::path_loss::{PathLoss, Position};
+use lasthop_wifi::phy::path_loss::Position;
 use lasthop_wifi::phy::{Phy, PhyOptions};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind};
 use lasthop_wifi::{Access, Channel, Matrix, NodeConfig, NodeQueue, Protection};

@@ -72,28 +72,6 @@ impl RunResult {
         &self.series
     }
 
-    /// All numbers by dotted name: "totals.goodput_bps", "nodes.ap.queue_drops", "flows.sta1.up.goodput_bps".
-    pub fn summary(&self) -> Vec<(String, f64)> {
-        let mut all = Vec::new();
-        for group in ["totals", "medium"] {
-            collect(&self.json[group], group, &mut all);
-        }
-        for (group, name) in [("flows", "id"), ("nodes", "name")] {
-            for row in self.json[group].as_array().into_iter().flatten() {
-                let prefix = format!("{group}.{}", row[name].as_str().unwrap_or_default());
-                collect(row, &prefix, &mut all);
-            }
-        }
-        all
-    }
-}
-
-fn collect(row: &Json, prefix: &str, all: &mut Vec<(String, f64)>) {
-    for (key, value) in row.as_object().into_iter().flatten() {
-        if value.is_number() || value.is_null() {
-            all.push((format!("{prefix}.{key}"), value.as_f64().unwrap_or(f64::NAN)));
-        }
-    }
 }
 
 /// Runs `scenario` under `seed`. With `interval`, time series are kept.

@@ -25,6 +25,7 @@ mod arrival;
 mod config;
 pub mod congestion_control;
 mod counters;
+mod device;
 mod endpoint;
 mod profile;
 mod ranges;

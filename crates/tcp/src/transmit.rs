@@ -74,7 +74,7 @@ impl Endpoint {
     }
 
     /// With nothing to send: an ACK may be withheld, and a closed window must be probed.
-    fn set_idle_timers(&mut self, now: Time) {
+    pub(crate) fn set_idle_timers(&mut self, now: Time) {
         match self.receiver.withheld_until() {
             Some(deadline) => self.timers.set(Timer::DelayedAck, deadline),
             None => self.timers.stop(Timer::DelayedAck),
@@ -92,8 +92,8 @@ impl Endpoint {
 
     /// Counts a segment of the scoreboard, starts its timer and writes its header.
     fn data_segment(&mut self, now: Time, sent: Sent) -> Segment {
-        // [RFC 6298 §5.1]; the oldest segment sent again has the whole timeout before it.
-        if !self.timers.is_set(Timer::Retransmit) || (sent.retransmitted && self.sender.board().is_head(&sent)) {
+        // [RFC 6298 §5.1]
+        if !self.timers.is_set(Timer::Retransmit) || self.sender.restarts_timer(&sent) {
             self.timers.set(Timer::Retransmit, now + self.sender.rtt().rto());
         }
         let payload = sent.payload();
@@ -114,7 +114,7 @@ impl Endpoint {
         self.segment(now, seq, flags, payload)
     }
 
-    fn pure_ack(&mut self, now: Time) -> Segment {
+    pub(crate) fn pure_ack(&mut self, now: Time) -> Segment {
         self.counters.acks_sent += 1;
         let nxt = self.sender.board().nxt();
         self.segment(now, nxt, Flags::ACK, 0)

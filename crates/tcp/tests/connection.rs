@@ -277,7 +277,7 @@ fn a_device_that_takes_one_segment_at_a_time_loses_nothing() {
     for _ in 0..2000 {
         now += Duration::from_micros(500);
         for (from, to) in [(0, 1), (1, 0)] {
-            let mut ends = [&mut client, &mut server];
+            let ends = [&mut client, &mut server];
             ends[from].handle_timeout(now);
             if let Some(segment) = ends[from].poll_transmit(now) {
                 ends[to].handle_segment(now, &segment);

@@ -1,7 +1,7 @@
 //! A TCP flow: one connection after another, each with an endpoint at either end.
 
 use lasthop_observe::{Collector, FlowId, Observer, Record};
-use lasthop_tcp::{Config, Endpoint, Segment};
+use lasthop_tcp::{Config, Endpoint, Segment, State};
 use lasthop_units::{Duration, Time};
 
 use super::Side;
@@ -29,6 +29,8 @@ pub(crate) struct TcpFlow {
     /// Bytes and interval of an application that offers data at a rate.
     paced: Option<(u64, Duration)>,
     next_offer: Option<Time>,
+    /// Bytes offered on this connection.
+    offered: u64,
     running: bool,
     started_at: Time,
     armed: [Time; 2],
@@ -67,6 +69,7 @@ impl TcpFlow {
             transfers_left: spec.section.repeat,
             paced,
             next_offer: None,
+            offered: 0,
             running: false,
             started_at: Time::ZERO,
             armed: [Time::NEVER; 2],
@@ -96,9 +99,10 @@ impl TcpFlow {
 
     pub(crate) fn application_offers(&mut self, now: Time) {
         let Some((bytes, interval)) = self.paced else { return };
-        let offered = self.sender.written_bytes();
+        let offered = self.offered;
         let left = self.size.map_or(bytes, |size| size.saturating_sub(offered).min(bytes));
         self.sender.write(left);
+        self.offered += left;
         if self.size.is_some_and(|size| offered + left >= size) {
             self.sender.close(now);
         } else {
@@ -142,7 +146,7 @@ impl TcpFlow {
             collector.observe(now, Record::Delivered { flow: self.id, bytes: delivered - self.delivered });
             self.delivered = delivered;
         }
-        if self.receiver.has_received_fin() {
+        if self.receiver.state() == State::CloseWait {
             self.receiver.close(now);
         }
     }
@@ -150,8 +154,8 @@ impl TcpFlow {
     fn sender_changed(&mut self, now: Time, collector: &mut Collector) {
         let flow = self.id;
         let counters = self.sender.counters();
-        if counters.rtt_samples != self.rtt_samples {
-            self.rtt_samples = counters.rtt_samples;
+        if self.sender.rtt_samples() != self.rtt_samples {
+            self.rtt_samples = self.sender.rtt_samples();
             if let Some(sample) = self.sender.latest_rtt() {
                 collector.observe(now, Record::Rtt { flow, sample, controller: self.sender.controller_rtt() });
             }
@@ -193,6 +197,7 @@ impl TcpFlow {
         (self.sender, self.receiver) = endpoints(&self.config, self.id, self.connection, self.seed);
         self.delivered_before += self.delivered;
         self.delivered = 0;
+        self.offered = 0;
         self.timeouts = 0;
         self.rtt_samples = 0;
         self.reported = Reported::default();

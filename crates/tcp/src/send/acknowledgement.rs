@@ -200,12 +200,11 @@ impl Sender {
 
     /// [RFC 6298 §5.2, §5.3; RFC 6582 §4 for the impatient variant]
     fn timer_change(&self, advances: bool) -> TimerChange {
-        let later_partial_ack = self.recovery.partial_acks > 1;
         if !advances {
             TimerChange::Keep
         } else if self.board.is_empty() {
             TimerChange::Stop
-        } else if self.config.newreno_impatient && later_partial_ack {
+        } else if self.is_impatient() {
             TimerChange::Keep
         } else {
             TimerChange::Restart

@@ -250,6 +250,16 @@ impl Sender {
         self.board.push(now, payload + u32::from(fin), content)
     }
 
+    /// The oldest segment sent again has the whole timeout before it, unless a long recovery is to end.
+    pub fn restarts_timer(&self, sent: &Sent) -> bool {
+        sent.retransmitted && self.board.is_head(sent) && !self.is_impatient()
+    }
+
+    /// Later partial ACKs leave the timer alone. [RFC 6582 §4]
+    fn is_impatient(&self) -> bool {
+        self.config.newreno_impatient && self.recovery.partial_acks > 1
+    }
+
     /// Sends the SYN for the first time.
     pub fn send_syn(&mut self, now: Time) -> Sent {
         debug_assert_eq!(self.board.nxt(), 0);

@@ -18,6 +18,8 @@ pub(crate) struct RttEstimator {
     /// Smoothed RTT as sampled, for observers and controllers.
     srtt: Option<Duration>,
     latest: Option<Duration>,
+    /// how many samples controllers and observers have seen
+    samples: u64,
     /// Smoothed RTT in clock ticks of the timer, in ns.
     timer_srtt: u64,
     /// 4 * RTTVAR, in ns.
@@ -45,6 +47,7 @@ impl RttEstimator {
             max_backoff: config.max_backoff,
             srtt: None,
             latest: None,
+            samples: 0,
             timer_srtt: 0,
             variation: 0,
             linux: LinuxVariation::default(),
@@ -62,6 +65,10 @@ impl RttEstimator {
     /// The sample that controllers and observers see, where it is not the one of the timer.
     pub fn set_latest(&mut self, rtt: Duration) {
         self.latest = Some(rtt);
+        self.samples += 1;
+    }
+    pub fn samples(&self) -> u64 {
+        self.samples
     }
     /// True after a timeout that no sample has followed.
     pub fn is_backed_off(&self) -> bool {

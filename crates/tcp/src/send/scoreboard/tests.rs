@@ -7,7 +7,9 @@ const MSS: u32 = 100;
 
 fn board(segments: u64) -> Scoreboard {
     let mut board = Scoreboard::new(3);
-    (0..segments).for_each(|i| drop(board.push(Time::from_nanos(i), MSS, Content::Data)));
+    for i in 0..segments {
+        board.push(Time::from_nanos(i), MSS, Content::Data);
+    }
     board
 }
 
