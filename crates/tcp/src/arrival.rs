@@ -165,7 +165,11 @@ impl Endpoint {
         if !segment.flags.contains(Flags::RST) {
             return true;
         }
-        if start == self.receiver.nxt() { self.enter_closed() } else { self.receiver.owe_ack() }
+        if start == self.receiver.nxt() {
+            self.enter_closed()
+        } else {
+            self.receiver.owe_ack()
+        }
         false
     }
 
@@ -186,7 +190,11 @@ impl Endpoint {
         let Some(ack) = self.acknowledged_offset(segment) else { return true };
         let board = self.sender.board();
         if ack > board.nxt() {
-            if self.state == State::SynReceived { self.refuse(segment) } else { self.receiver.owe_ack() }
+            if self.state == State::SynReceived {
+                self.refuse(segment)
+            } else {
+                self.receiver.owe_ack()
+            }
             return false;
         }
         if self.state == State::SynReceived {

@@ -214,7 +214,9 @@ impl Parameter for Growth {
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         let Value::Table(_) = value else { return GrowthMode::parse(value, path).map(Growth::both) };
         match read_table(GrowthTable::default(), value, path, &[])? {
-            GrowthTable { slow_start: Some(slow_start), avoidance: Some(avoidance) } => Ok(Growth { slow_start, avoidance }),
+            GrowthTable { slow_start: Some(slow_start), avoidance: Some(avoidance) } => {
+                Ok(Growth { slow_start, avoidance })
+            }
             _ => Err(ParamError::new(path, "both slow_start and avoidance are needed here, or one word for both")),
         }
     }
@@ -250,9 +252,15 @@ impl Parameter for AckPolicy {
             }
             Value::Text(word) => {
                 let hint = lasthop_registry::suggestion(word, ["every_segment", "delayed"]);
-                Err(ParamError::new(path, format!("unknown ACK policy \"{word}\"; {hint}one of: every_segment, delayed")))
+                Err(ParamError::new(
+                    path,
+                    format!("unknown ACK policy \"{word}\"; {hint}one of: every_segment, delayed"),
+                ))
             }
-            _ => Err(ParamError::new(path, format!("{value} stands where an ACK policy is needed: every_segment, delayed"))),
+            _ => Err(ParamError::new(
+                path,
+                format!("{value} stands where an ACK policy is needed: every_segment, delayed"),
+            )),
         }
     }
     fn to_value(&self) -> Option<Value> {
@@ -324,7 +332,10 @@ mod tests {
     #[test]
     fn one_table_gives_the_segment_size_in_one_way() {
         let both = [("mss", Value::text("1448 B")), ("packet_size", Value::text("1500 B"))];
-        assert_eq!(read(&both).unwrap_err(), "tcp.mss: mss and packet_size both set the segment size; keep one of them");
+        assert_eq!(
+            read(&both).unwrap_err(),
+            "tcp.mss: mss and packet_size both set the segment size; keep one of them"
+        );
         let base = read(&both[..1]).unwrap();
         let flow = Config::read(base, &table(&both[1..]), "flow[0]", &[]).unwrap();
         assert_eq!(flow.payload_bytes(), 1448, "a flow's packet_size replaces the table's mss");
@@ -340,7 +351,10 @@ mod tests {
         let autotune = read(&[("receive_window", Value::text("autotune"))]).unwrap_err();
         assert!(autotune.contains("not there yet"), "{autotune}");
         let bbr = read(&[("congestion_control", Value::text("bbr"))]).unwrap_err();
-        assert_eq!(bbr, "tcp.congestion_control: the congestion control \"bbr\" is not there yet; one of: newreno, cubic");
+        assert_eq!(
+            bbr,
+            "tcp.congestion_control: the congestion control \"bbr\" is not there yet; one of: newreno, cubic"
+        );
     }
 
     #[test]

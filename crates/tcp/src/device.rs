@@ -20,7 +20,7 @@ impl Endpoint {
             return Some(answer);
         }
         let has_peer = !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived);
-        if has_peer && self.receiver.owed() != Owed::Nothing {
+        if has_peer && matches!(self.receiver.owed(), Owed::Soon | Owed::Pure) {
             return Some(self.pure_ack(now));
         }
         self.set_idle_timers(now);

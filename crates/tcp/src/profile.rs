@@ -185,13 +185,19 @@ impl Parameter for Profile {
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         let names = WORDS.map(|(word, _)| word);
         let Value::Text(word) = value else {
-            return Err(ParamError::new(path, format!("{value} stands where a profile is needed: {}", names.join(", "))));
+            return Err(ParamError::new(
+                path,
+                format!("{value} stands where a profile is needed: {}", names.join(", ")),
+            ));
         };
         if let Some((_, profile)) = WORDS.iter().find(|(name, _)| name == word) {
             return Ok(*profile);
         }
         if PLANNED.contains(&word.as_str()) {
-            return Err(ParamError::new(path, format!("the profile \"{word}\" is not there yet; one of: {}", names.join(", "))));
+            return Err(ParamError::new(
+                path,
+                format!("the profile \"{word}\" is not there yet; one of: {}", names.join(", ")),
+            ));
         }
         let hint = lasthop_registry::suggestion(word, names);
         Err(ParamError::new(path, format!("unknown profile \"{word}\"; {hint}one of: {}", names.join(", "))))

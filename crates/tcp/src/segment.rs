@@ -64,7 +64,8 @@ impl fmt::Debug for Flags {
             (Flags::CWR, 'W'),
             (Flags::ACK, '.'),
         ];
-        let letters: String = LETTERS.iter().filter(|(flag, _)| self.contains(*flag)).map(|(_, letter)| letter).collect();
+        let letters: String =
+            LETTERS.iter().filter(|(flag, _)| self.contains(*flag)).map(|(_, letter)| letter).collect();
         write!(f, "[{letters}]")
     }
 }

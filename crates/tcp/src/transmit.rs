@@ -81,7 +81,8 @@ impl Endpoint {
         }
         if self.state.may_send_data() && self.sender.needs_probe() {
             if !self.timers.is_set(Timer::Persist) {
-                let wait = self.sender.rtt().rto().saturating_mul(1 << self.probe.sent.min(16)).min(self.config.max_rto);
+                let wait =
+                    self.sender.rtt().rto().saturating_mul(1 << self.probe.sent.min(16)).min(self.config.max_rto);
                 self.timers.set(Timer::Persist, now + wait);
             }
         } else if self.timers.is_set(Timer::Persist) || self.probe.sent > 0 {
@@ -167,7 +168,8 @@ impl Endpoint {
         let size = self.config.payload_bytes() + self.config.timestamp_bytes();
         segment.mss = Some(size.min(u32::from(u16::MAX)) as u16);
         segment.sack_permitted = if answers { agreed.sack } else { self.config.sack };
-        segment.window_scale = (if answers { agreed.scaling } else { self.config.window_scaling }).then(|| self.receiver.scale());
+        segment.window_scale =
+            (if answers { agreed.scaling } else { self.config.window_scaling }).then(|| self.receiver.scale());
         if if answers { agreed.timestamps } else { self.config.timestamps } {
             segment.timestamps = Some(self.timestamps(now));
         }

@@ -70,7 +70,8 @@ fn a_lost_syn_is_sent_again_after_the_initial_rto_and_again_after_twice_that() {
     world.path = Box::new(|sent, n| if sent.from == End::Client && n < 2 { Fate::Drop } else { Fate::Pass });
     world.open(10);
     world.run_for(Duration::from_secs(10));
-    let syns: Vec<f64> = world.log.iter().filter(|s| s.segment.flags == Flags::SYN).map(|s| s.at.as_secs_f64()).collect();
+    let syns: Vec<f64> =
+        world.log.iter().filter(|s| s.segment.flags == Flags::SYN).map(|s| s.at.as_secs_f64()).collect();
     assert_eq!(syns, [0.0, 1.0, 3.0]);
     assert_eq!(world.server.delivered_bytes(), 10);
     assert_eq!(world.client.cwnd_segments(), 10.0, "ten bytes do not use the window");
@@ -261,7 +262,8 @@ fn delayed_acks_come_for_every_second_segment_or_after_a_time() {
     world.open(5 * 1448);
     world.run_for(Duration::from_secs(1));
     // SYN+ACK, then for 2, 2 and, 40 ms later, 1
-    let acks: Vec<(f64, u32)> = world.since(0, End::Server).iter().map(|s| (s.at.as_secs_f64(), s.segment.ack.0)).collect();
+    let acks: Vec<(f64, u32)> =
+        world.since(0, End::Server).iter().map(|s| (s.at.as_secs_f64(), s.segment.ack.0)).collect();
     assert_eq!(acks[1..], [(0.15, 2 + 2 * 1448), (0.15, 2 + 4 * 1448), (0.19, 2 + 5 * 1448)]);
 }
 
@@ -286,4 +288,24 @@ fn a_device_that_takes_one_segment_at_a_time_loses_nothing() {
     }
     assert_eq!(server.delivered_bytes(), 200_000);
     assert_eq!(client.state(), State::FinWait2);
+}
+
+#[test]
+fn control_segments_go_out_without_room_for_data_and_withheld_acks_stay_withheld() {
+    let mut world = World::new(&linux(), &Config { quick_acks: 0, ..linux() }, [1, 2]);
+    world.open(0);
+    world.run_for(Duration::from_secs(1));
+    let data = |n: u32| Segment {
+        seq: SeqNumber(2 + n * 1448),
+        ack: SeqNumber(3),
+        flags: Flags::ACK,
+        payload: 1448,
+        ..Segment::default()
+    };
+    world.server.handle_segment(world.now, &data(0));
+    assert_eq!(world.server.poll_control(world.now), None);
+    assert_eq!(world.server.poll_timeout(), world.now + Duration::from_millis(40));
+    world.server.handle_segment(world.now, &data(1));
+    assert!(world.server.poll_control(world.now).unwrap().is_pure_ack());
+    assert_eq!(world.server.poll_control(world.now), None);
 }

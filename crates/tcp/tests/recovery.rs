@@ -191,7 +191,8 @@ fn after_a_timeout_what_sack_reported_is_not_sent_again() {
     // A retransmission lost: only the timer finds that out.
     let mut seen = 0;
     world.path = Box::new(move |sent, _| {
-        let is_first = sent.from == End::Client && sent.segment.payload > 0 && sent.segment.seq.0 == 1001 + 14 * MSS as u32;
+        let is_first =
+            sent.from == End::Client && sent.segment.payload > 0 && sent.segment.seq.0 == 1001 + 14 * MSS as u32;
         seen += u32::from(is_first);
         if is_first && seen <= 2 { Fate::Drop } else { Fate::Pass }
     });
@@ -338,16 +339,22 @@ fn throughput_follows_the_inverse_root_of_loss() {
         for p in [0.001, 0.005, 0.01] {
             let mut world = World::alike(&config);
             let mut random = Random(11);
-            world.path = Box::new(move |sent, _| {
-                if sent.segment.payload > 0 && random.unit() < p { Fate::Drop } else { Fate::Pass }
-            });
+            world.path = Box::new(
+                move |sent, _| {
+                    if sent.segment.payload > 0 && random.unit() < p { Fate::Drop } else { Fate::Pass }
+                },
+            );
             world.open(0);
             world.client.write_forever();
             world.run_for(Duration::from_secs(2000));
             let rate = world.server.delivered_bytes() as f64 / MSS as f64 / 2000.0;
             let law = 1.22 / (0.1 * p.sqrt());
             let ratio = rate / law;
-            assert!((0.75..1.15).contains(&ratio), "p {p}: {rate:.1} segments/s, by the law {law:.1}, sack {}", config.sack);
+            assert!(
+                (0.75..1.15).contains(&ratio),
+                "p {p}: {rate:.1} segments/s, by the law {law:.1}, sack {}",
+                config.sack
+            );
         }
     }
 }
@@ -359,9 +366,11 @@ fn cubic_is_as_fast_as_reno_on_short_paths_and_faster_on_long_ones() {
         let mut world = World::alike(config);
         world.delay = delay;
         let mut random = Random(5);
-        world.path = Box::new(move |sent, _| {
-            if sent.segment.payload > 0 && random.unit() < p { Fate::Drop } else { Fate::Pass }
-        });
+        world.path = Box::new(
+            move |sent, _| {
+                if sent.segment.payload > 0 && random.unit() < p { Fate::Drop } else { Fate::Pass }
+            },
+        );
         world.open(0);
         world.client.write_forever();
         world.run_for(Duration::from_secs(1000));

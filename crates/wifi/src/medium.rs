@@ -93,7 +93,8 @@ pub trait Environment<B> {
     fn schedule(&mut self, at: Time, event: Event);
     /// `packet` arrived at `node`. Must not call the medium before it returns.
     fn deliver(&mut self, now: Time, node: NodeId, packet: Packet<B>);
-    /// The device of a back-pressured `node` has room: its next data packet, if there is one.
+    /// `node` has nothing left to send: a packet of a back-pressured socket or a saturated source, if
+    /// there is one.
     fn pull(&mut self, now: Time, node: NodeId) -> Option<Packet<B>>;
     /// Something happened.
     fn observe(&mut self, at: Time, record: Record);
@@ -248,9 +249,9 @@ impl<B: Send + 'static> Medium<B> {
         self.request_access(now, node, env);
     }
 
-    /// A source of a back-pressured `node` has data: if the device is free it is asked for it.
+    /// A source that waits to be asked has data for `node`: if the device is free it is asked for it.
     pub fn offer(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
-        if self.nodes[node.index()].backpressured && self.nodes[node.index()].frame.is_none() {
+        if self.nodes[node.index()].frame.is_none() {
             self.next_frame(now, node, env);
             self.request_access(now, node, env);
         }
@@ -331,11 +332,7 @@ impl<B: Send + 'static> Medium<B> {
         } else {
             None
         };
-        let backpressured = self.nodes[node.index()].backpressured;
-        let packet = match queued {
-            None if backpressured => env.pull(now, node).inspect(|_| self.counts.offered += 1),
-            other => other,
-        };
+        let packet = queued.or_else(|| env.pull(now, node).inspect(|_| self.counts.offered += 1));
         match packet {
             Some(packet) => {
                 self.load(now, node, packet, env);

@@ -4,7 +4,9 @@
 //! `linux_2_6`). Holds: the cubic function (§4.2), growth clamped to 1.5 windows per round trip (§4.4, §4.5),
 //! the Reno-friendly region (§4.3), multiplicative decrease (§4.6), fast convergence (§4.7), timeout (§4.8),
 //! no growth while application-limited (§5.8).
-//! Leaves out: HyStart and HyStart++ (§4.10), undo of spurious reductions (§4.9).
+//! Leaves out: HyStart and HyStart++ (§4.10), undo of spurious reductions (§4.9). A current Linux kernel departs
+//! from the RFC in ways not modelled here: at least 5 % per round trip before the first loss and after a timeout,
+//! a Reno region that stays at alpha, and an integer count of ACKs per segment, which slows small windows.
 
 mod linux_2_6;
 
@@ -38,10 +40,10 @@ params! {
         pub era: Era = Era::Rfc9438,
     }
     check |params, path| {
-        if !(params.beta > 0.0 && params.beta < 1.0) {
+        if params.beta <= 0.0 || params.beta >= 1.0 {
             return Err(ParamError::new(format!("{path}.beta"), "must lie between 0 and 1"));
         }
-        if !(params.c > 0.0) {
+        if params.c <= 0.0 {
             return Err(ParamError::new(format!("{path}.c"), "must be above 0"));
         }
         Ok(())

@@ -19,10 +19,10 @@ params! {
         pub beta: f64 = 0.5,
     }
     check |params, path| {
-        if !(params.increase > 0.0) {
+        if params.increase <= 0.0 {
             return Err(lasthop_registry::ParamError::new(format!("{path}.increase"), "must be above 0"));
         }
-        if !(params.beta > 0.0 && params.beta < 1.0) {
+        if params.beta <= 0.0 || params.beta >= 1.0 {
             return Err(lasthop_registry::ParamError::new(format!("{path}.beta"), "must lie between 0 and 1"));
         }
         Ok(())

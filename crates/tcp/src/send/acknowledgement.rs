@@ -111,11 +111,8 @@ impl Sender {
     /// Karn's rule: data that was sent twice gives no sample, except by timestamps.
     /// [RFC 6298 §3, RFC 7323 §4.1]
     fn sample_rtt(&mut self, ack: &Acknowledgement, delivered: &Delivered) {
-        let measured = if delivered.retransmitted {
-            ack.echo_rtt
-        } else {
-            delivered.oldest_sent.map(|sent| ack.now.since(sent))
-        };
+        let measured =
+            if delivered.retransmitted { ack.echo_rtt } else { delivered.oldest_sent.map(|sent| ack.now.since(sent)) };
         if let Some(rtt) = measured {
             self.rtt.sample(rtt, self.board.una(), self.board.nxt());
         }
@@ -138,7 +135,13 @@ impl Sender {
         false
     }
 
-    fn sample(&mut self, ack: &Acknowledgement, delivered: &Delivered, prior_flight_bytes: u64, in_recovery: bool) -> AckSample {
+    fn sample(
+        &mut self,
+        ack: &Acknowledgement,
+        delivered: &Delivered,
+        prior_flight_bytes: u64,
+        in_recovery: bool,
+    ) -> AckSample {
         let flight = self.flight_bytes();
         let cwnd_bytes = self.cwnd_bytes();
         let slow_start = self.control.cwnd() < self.control.ssthresh();

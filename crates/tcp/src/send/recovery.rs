@@ -63,7 +63,8 @@ impl Recovery {
 
     /// [RFC 6582 §3.2 (4), RFC 6675 §5.1]
     pub fn on_timeout(&mut self, nxt: u64) {
-        *self = Recovery { phase: Phase::AfterTimeout, recover: Some(nxt), retransmit_now: true, ..Recovery::default() };
+        *self =
+            Recovery { phase: Phase::AfterTimeout, recover: Some(nxt), retransmit_now: true, ..Recovery::default() };
     }
 
     /// Part of what was outstanding at the loss is acknowledged. [RFC 6582 §3.2 (3)]

@@ -97,7 +97,8 @@ impl RttEstimator {
     pub fn sample(&mut self, rtt: Duration, una: u64, nxt: u64) {
         self.latest = Some(rtt);
         let exact = rtt.as_nanos();
-        self.srtt = Some(Duration::from_nanos(self.srtt.map_or(exact, |s| s.as_nanos() - s.as_nanos() / 8 + exact / 8)));
+        self.srtt =
+            Some(Duration::from_nanos(self.srtt.map_or(exact, |s| s.as_nanos() - s.as_nanos() / 8 + exact / 8)));
         let first = self.timer_srtt == 0;
         let ticked = self.in_ticks(exact);
         match self.formula {
@@ -224,7 +225,15 @@ mod tests {
         let mut estimator = RttEstimator::new(&Profile::Linux.config());
         (0..200).for_each(|i| estimator.sample(ms(100), i * 10, i * 10 + 5));
         assert_eq!(estimator.rto(), ms(300));
-        assert_eq!({ let mut e = rfc(); (0..200).for_each(|_| e.sample(ms(100), 0, 0)); e.rto() }, ms(200), "RFC 6298: the minimum");
+        assert_eq!(
+            {
+                let mut e = rfc();
+                (0..200).for_each(|_| e.sample(ms(100), 0, 0));
+                e.rto()
+            },
+            ms(200),
+            "RFC 6298: the minimum"
+        );
     }
 
     #[test]

@@ -232,7 +232,8 @@ impl Scoreboard {
             return;
         }
         let mut span: Option<Range> = None;
-        let merged = self.reports.insert(block, |gap| span = Some(Range { start: span.map_or(gap.start, |s| s.start), ..gap }));
+        let merged =
+            self.reports.insert(block, |gap| span = Some(Range { start: span.map_or(gap.start, |s| s.start), ..gap }));
         let Some(span) = span else { return };
         let mut place = self.place_of(span.start);
         while let Some(segment) = self.segments.get(place).copied().filter(|segment| segment.start < span.end) {

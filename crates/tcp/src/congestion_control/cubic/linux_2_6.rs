@@ -121,7 +121,8 @@ impl Cubic {
         let delay_s = self.delay_min.map_or(0.0, Duration::as_secs_f64);
         let t_s = now.since(epoch.start).as_secs_f64() + delay_s;
         let offset = t_s - epoch.k_s;
-        let target = (epoch.origin + self.params.c * offset * offset * offset).floor();
+        // The kernel cuts the distance from the origin to whole segments, on either side of it.
+        let target = epoch.origin + (self.params.c * offset * offset * offset).trunc();
         let acks = if target > self.cwnd { self.cwnd / (target - self.cwnd) } else { 100.0 * self.cwnd };
         if t_s < epoch.k_s || delay_s == 0.0 {
             return acks;

@@ -107,7 +107,8 @@ struct Twin {
 
 impl Twin {
     fn is_lost(&self, i: u64) -> bool {
-        let above = self.reported.iter().enumerate().filter(|&(j, r)| j as u64 > i && j as u64 >= self.una && *r).count();
+        let above =
+            self.reported.iter().enumerate().filter(|&(j, r)| j as u64 > i && j as u64 >= self.una && *r).count();
         !self.reported[i as usize] && (i < self.timed_out_below || above >= 3)
     }
     fn pipe(&self) -> u64 {
