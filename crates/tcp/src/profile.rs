@@ -16,7 +16,7 @@
 //! | max_backoff | 64 | — | — | ns-2 doubles at most six times |
 //! | window_validation, slow_start_after_idle | no, no | yes, yes | yes, yes | ns-2 grows whether or not the window is used |
 
-use lasthop_registry::{Amount, ParamError, Parameter, Shape, Switch, Value};
+use lasthop_registry::{Amount, ParamError, Parameter, Parameters, Shape, Switch, Value};
 use lasthop_units::{Bytes, Duration};
 
 use crate::config::{AckPolicy, Config, DecreaseFrom, Growth, GrowthMode, ReceiveWindow, RtoFormula};
@@ -42,6 +42,19 @@ impl Profile {
     /// The word in scenario files.
     pub fn word(self) -> &'static str {
         WORDS[self as usize].0
+    }
+
+    /// A choice of congestion control with what this stack gives for keys that the choice leaves out:
+    /// CUBIC under linux-2.6 is that of its time.
+    pub fn with_own_defaults(self, choice: &Value) -> Value {
+        let kind = choice.get("kind").unwrap_or(choice);
+        let Algorithm::Cubic(own) = self.config().congestion_control else { return choice.clone() };
+        if self != Profile::Linux26 || *kind != Value::text("cubic") {
+            return choice.clone();
+        }
+        let given = if let Value::Table(entries) = choice { entries.clone() } else { vec![("kind".into(), kind.clone())] };
+        let own = own.values().into_iter().filter(|(key, _)| choice.get(key).is_none());
+        Value::Table(given.into_iter().chain(own).collect())
     }
 
     /// Its value for every key of `[tcp]`.
@@ -210,7 +223,6 @@ impl Parameter for Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_registry::Parameters;
 
     #[test]
     fn every_profile_reads_by_its_word_and_is_possible() {
@@ -219,6 +231,17 @@ mod tests {
             assert_eq!(profile.word(), word);
             assert_eq!(profile.config().check("tcp"), Ok(()));
         }
+    }
+
+    #[test]
+    fn cubic_by_name_is_that_of_the_profile() {
+        let word = Value::text("cubic");
+        let read = |profile: Profile, choice: &Value| Algorithm::parse(&profile.with_own_defaults(choice), "cc").unwrap();
+        assert_eq!(read(Profile::Linux26, &word), Profile::Linux26.config().congestion_control);
+        assert_eq!(read(Profile::Linux, &word), Algorithm::Cubic(cubic::Params::default()));
+        let beta = Value::Table(vec![("kind".into(), word), ("beta".into(), Value::Float(0.5))]);
+        let Algorithm::Cubic(params) = read(Profile::Linux26, &beta) else { panic!("cubic was chosen") };
+        assert_eq!((params.beta, params.era), (0.5, cubic::Era::Linux26));
     }
 
     #[test]

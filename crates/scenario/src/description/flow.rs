@@ -154,7 +154,7 @@ fn profile_field() -> Field {
 
 impl TcpSection {
     /// `table` over `base`, or over its own profile if it names one.
-    fn read(base: &TcpSection, table: &Value, path: &str, skip: &[&str]) -> Result<TcpSection, ParamError> {
+    fn read(base: &TcpSection, table: &Value, path: &str) -> Result<TcpSection, ParamError> {
         let (profile, config) = match table.get("profile") {
             Some(word) => {
                 let profile = Profile::parse(word, &format!("{path}.profile"))?;
@@ -162,8 +162,15 @@ impl TcpSection {
             }
             None => (base.profile, base.config.clone()),
         };
-        let skip: Vec<&str> = skip.iter().copied().chain(["profile"]).collect();
-        Ok(TcpSection { profile, config: Config::read(config, table, path, &skip)? })
+        let own_defaults = |(key, value): &(String, Value)| match key.as_str() {
+            "congestion_control" => (key.clone(), profile.with_own_defaults(value)),
+            _ => (key.clone(), value.clone()),
+        };
+        let table = match table {
+            Value::Table(entries) => Value::Table(entries.iter().map(own_defaults).collect()),
+            other => other.clone(),
+        };
+        Ok(TcpSection { profile, config: Config::read(config, &table, path, &["profile"])? })
     }
 
     pub(crate) fn entries(&self) -> Vec<(String, Value)> {
@@ -177,7 +184,7 @@ impl Parameter for TcpSection {
         Shape::Table(std::iter::once(profile_field()).chain(Config::fields()).collect())
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
-        TcpSection::read(&TcpSection::default(), value, path, &[])
+        TcpSection::read(&TcpSection::default(), value, path)
     }
     fn to_value(&self) -> Option<Value> {
         Some(Value::Table(self.entries()))
@@ -194,7 +201,7 @@ pub(crate) struct FlowTable {
 impl FlowTable {
     /// The TCP of this flow, over the defaults of `[tcp]`.
     pub(crate) fn tcp(&self, defaults: &TcpSection, path: &str) -> Result<TcpSection, ParamError> {
-        TcpSection::read(defaults, &self.tcp, path, &[])
+        TcpSection::read(defaults, &self.tcp, path)
     }
 
     /// Keys of `[tcp]` that this table sets.

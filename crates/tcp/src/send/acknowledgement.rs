@@ -147,7 +147,9 @@ impl Sender {
         let slow_start = self.control.cwnd() < self.control.ssthresh();
         let is_full = self.usage.is_full(cwnd_bytes, self.mss, slow_start);
         self.usage.on_ack(self.board.una(), self.board.nxt(), flight);
-        let rtt_sample = delivered.newest_sent.map(|sent| ack.now.since(sent)).or(ack.echo_rtt);
+        // Karn's rule here too: an ACK that covers data sent twice may have been long under way to its first copy.
+        let by_clock = delivered.newest_sent.filter(|_| !delivered.retransmitted).map(|sent| ack.now.since(sent));
+        let rtt_sample = by_clock.or(ack.echo_rtt);
         if let Some(rtt) = rtt_sample {
             self.rtt.set_latest(rtt);
         }
