@@ -23,7 +23,7 @@ class RunOutcome:
     seed: int
     json: str | None
     error: str | None
-    series: list[SeriesBlock]
+    def take_series(self) -> list[SeriesBlock]: ...
 
 class Campaign:
     def __init__(

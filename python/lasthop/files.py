@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -28,10 +29,16 @@ class PendingFile:
         os.replace(self.temporary, self.path)
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Writes `text` to `path`, which never holds a part of it."""
+def write_pieces(path: Path, pieces: Iterable[str]) -> None:
+    """Writes text piece by piece."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(pieces)
+
+
+def write_whole(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
+    """Writes text to `path`, which never holds a part of it."""
     with PendingFile(path) as pending:
-        pending.temporary.write_text(text, encoding="utf-8", newline="")
+        write_pieces(pending.temporary, pieces)
         pending.commit()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, tables
 from .confidence import estimate
-from .files import PendingFile
+from .files import PendingFile, write_pieces
 from .scenario import Scenario
 
 if TYPE_CHECKING:
@@ -118,16 +118,25 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The document of format 1."""
+        return self._document(self.summary)
+
+    def _document(self, summary: dict[str, Any]) -> dict[str, Any]:
         document = dict(self._head)
         if self.interrupted:
             document["interrupted"] = True
         if self.failures:
             document["failed"] = self.failures
-        return {**document, "runs": self.runs, "summary": self.summary}
+        return {**document, "runs": self.runs, "summary": summary}
 
     def to_json(self) -> str:
         """The document as text; the same runs give the same bytes, but for `simulator.wall_s`."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return "".join(self.json_pieces())
+
+    def json_pieces(self) -> Iterator[str]:
+        """`to_json` piece by piece, so that a thousand stations need not stand in memory as text."""
+        encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
+        yield from encoder.iterencode(self._document(_Estimates(self.metrics)))
+        yield "\n"
 
     def plot(self, kind: str = "goodput_over_time", out: str | os.PathLike[str] | None = None) -> Any:
         """A matplotlib figure of this result, also written to `out` if given (PNG, PDF or SVG by its ending)."""
@@ -154,6 +163,13 @@ class Result:
         return f"<lasthop.Result {self.name}: {len(self.runs)} seeds{state}>"
 
 
+class _Estimates(dict[str, Any]):
+    """Metrics that become means and intervals one by one, as they are written."""
+
+    def items(self) -> Any:
+        return ((name, estimate(list(values.values()))._asdict()) for name, values in super().items())
+
+
 class ResultDirectory:
     """A directory that is being filled: the time series as the seeds come in, the rest with `commit`."""
 
@@ -168,7 +184,7 @@ class ResultDirectory:
     def __exit__(self, *_: object) -> None:
         self._series.discard()
 
-    def add_series(self, seed: int, blocks: list[_core.SeriesBlock]) -> None:
+    def add_series(self, seed: int, blocks: Iterable[_core.SeriesBlock]) -> None:
         """Appends the time series of one seed."""
         self._series.add(seed, blocks)
 
@@ -184,7 +200,7 @@ class ResultDirectory:
             for file in files:
                 tables.write_table(file.temporary, result.runs, file.path.stem)
             scenario.temporary.write_text(result._scenario_text, encoding="utf-8", newline="")
-            document.temporary.write_text(result.to_json(), encoding="utf-8", newline="")
+            write_pieces(document.temporary, result.json_pieces())
             self._series.commit()
             for file in (*files, scenario, document):
                 file.commit()

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -59,6 +59,12 @@ def run(
     return result
 
 
+def _drained(blocks: list[_core.SeriesBlock]) -> Iterator[_core.SeriesBlock]:
+    """The blocks one by one, each let go once the next is asked for."""
+    while blocks:
+        yield blocks.pop(0)
+
+
 def simulate(
     scenario: Scenario,
     seeds: list[int],
@@ -67,7 +73,7 @@ def simulate(
     progress: Progress,
     *,
     keep_series: bool = False,
-    on_series: Callable[[int, list[_core.SeriesBlock]], None] | None = None,
+    on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
 ) -> Result:
     """Runs `seeds` and hands their time series to `on_series` in the order of the seeds, whatever finishes first."""
     resolved = scenario.resolve()
@@ -77,10 +83,10 @@ def simulate(
     finished = 0
 
     def deliver(outcome: _core.RunOutcome) -> None:
-        series = outcome.series
+        series = outcome.take_series()
         result.add(outcome.seed, outcome.json, outcome.error, series if keep_series else [])
         if on_series is not None and series:
-            on_series(outcome.seed, series)
+            on_series(outcome.seed, series if keep_series else _drained(series))
 
     with InterruptRequests() as requests:
         campaign = _core.Campaign(resolved, seeds, min(jobs, len(seeds)), interval_s)

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from .files import PendingFile
 
+# A row group of the time series has about so many rows.
+ROWS_AT_A_TIME = 50_000
+
 if TYPE_CHECKING:
     import pandas
     import pyarrow
@@ -42,7 +45,7 @@ def series_table(series: Iterable[tuple[int, list[_core.SeriesBlock]]]) -> pyarr
     """Time series as a tidy table: seed, time_s, entity, metric, value."""
     import pyarrow
 
-    blocks = [_block_table(seed, block) for seed, blocks in series for block in blocks]
+    blocks = [_block_table(seed, block, block.values, 0, block.times) for seed, blocks in series for block in blocks]
     return pyarrow.concat_tables(blocks).unify_dictionaries()
 
 
@@ -54,20 +57,25 @@ def read_series(file: Path) -> pandas.DataFrame:
 
 
 class SeriesFile:
-    """timeseries.parquet while it grows, one row group for each seed."""
+    """timeseries.parquet while it grows, one row group for each seed and metric, so that little is held at a time."""
 
     def __init__(self, path: Path) -> None:
         self._pending = PendingFile(path)
         self._writer: Any = None
 
-    def add(self, seed: int, blocks: list[_core.SeriesBlock]) -> None:
+    def add(self, seed: int, blocks: Iterable[_core.SeriesBlock]) -> None:
         """Appends one seed."""
         import pyarrow.parquet
 
-        table = series_table([(seed, blocks)])
-        if self._writer is None:
-            self._writer = pyarrow.parquet.ParquetWriter(self._pending.temporary, table.schema, compression="zstd")
-        self._writer.write_table(table)
+        for block in blocks:
+            values = block.values
+            step = max(1, ROWS_AT_A_TIME // len(block.entities))
+            for first in range(0, block.times, step):
+                table = _block_table(seed, block, values, first, min(first + step, block.times))
+                if self._writer is None:
+                    file = self._pending.temporary
+                    self._writer = pyarrow.parquet.ParquetWriter(file, table.schema, compression="zstd")
+                self._writer.write_table(table)
 
     def copy(self, file: Path) -> None:
         """Takes the whole of another such file."""
@@ -89,23 +97,23 @@ class SeriesFile:
         self._pending.discard()
 
 
-def _block_table(seed: int, block: _core.SeriesBlock) -> pyarrow.Table:
+def _block_table(seed: int, block: _core.SeriesBlock, stored: bytes, first: int, last: int) -> pyarrow.Table:
+    """The samples `first` to `last` (not included) of a block whose values are `stored`."""
     import numpy
     import pyarrow
 
-    entities, times = len(block.entities), block.times
-    values = pyarrow.Array.from_buffers(
-        pyarrow.float64(), times * entities, [None, pyarrow.py_buffer(block.values)]
-    )
-    instants = block.start_s + block.interval_s * numpy.arange(times)
+    entities, times = len(block.entities), last - first
+    cells = times * entities
+    values = numpy.frombuffer(stored, dtype=numpy.float64, count=cells, offset=8 * first * entities)
+    instants = block.start_s + block.interval_s * numpy.arange(first, last)
     which = numpy.tile(numpy.arange(entities, dtype=numpy.int32), times)
     return pyarrow.table(
         {
-            "seed": pyarrow.array(numpy.full(times * entities, seed, dtype=numpy.int64)),
+            "seed": pyarrow.array(numpy.full(cells, seed, dtype=numpy.int64)),
             "time_s": pyarrow.array(numpy.repeat(instants, entities)),
             "entity": _names(which, block.entities),
-            "metric": _names(numpy.zeros(times * entities, dtype=numpy.int32), [block.metric]),
-            "value": values,
+            "metric": _names(numpy.zeros(cells, dtype=numpy.int32), [block.metric]),
+            "value": pyarrow.array(values),
         }
     )
 

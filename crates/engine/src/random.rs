@@ -26,6 +26,11 @@ impl Stream {
         Stream(Xoshiro256PlusPlus::seed_from_u64(mix(named ^ which)))
     }
 
+    /// The stream for `purpose` of the entity called `name` under `seed`.
+    pub fn named(seed: u64, purpose: &str, name: &str) -> Self {
+        Stream::new(seed, purpose, name.bytes().fold(mix(name.len() as u64), |h, byte| mix(h ^ u64::from(byte))))
+    }
+
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
@@ -61,7 +66,8 @@ mod tests {
 
     #[test]
     fn a_name_always_gives_the_same_stream_and_another_name_another() {
-        let take = |s, p, w| (0..4).map(|_| 0).scan(Stream::new(s, p, w), |r, _: i32| Some(r.bits())).collect::<Vec<_>>();
+        let take =
+            |s, p, w| (0..4).map(|_| 0).scan(Stream::new(s, p, w), |r, _: i32| Some(r.bits())).collect::<Vec<_>>();
         assert_eq!(take(1, "backoff", 3), take(1, "backoff", 3));
         for (s, p, w) in [(2, "backoff", 3), (1, "backofg", 3), (1, "backoff", 4)] {
             assert_ne!(take(1, "backoff", 3), take(s, p, w));

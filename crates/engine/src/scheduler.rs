@@ -10,15 +10,21 @@ use std::collections::BinaryHeap;
 use lasthop_units::{Duration, Time};
 
 struct Scheduled<E> {
-    at: Time,
-    sequence: u64,
+    /// Time in the upper half, sequence in the lower: one comparison orders both.
+    key: u128,
     event: E,
+}
+
+impl<E> Scheduled<E> {
+    fn at(&self) -> Time {
+        Time::from_nanos((self.key >> 64) as u64)
+    }
 }
 
 impl<E> Ord for Scheduled<E> {
     // Reversed: `BinaryHeap` gives the greatest, we want the earliest.
     fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.sequence).cmp(&(self.at, self.sequence))
+        other.key.cmp(&self.key)
     }
 }
 impl<E> PartialOrd for Scheduled<E> {
@@ -28,7 +34,7 @@ impl<E> PartialOrd for Scheduled<E> {
 }
 impl<E> PartialEq for Scheduled<E> {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
+        self.key == other.key
     }
 }
 impl<E> Eq for Scheduled<E> {}
@@ -75,7 +81,8 @@ impl<E> Scheduler<E> {
     pub fn at(&mut self, at: Time, event: E) {
         assert!(at >= self.now, "an event at {at} was scheduled when it was already {}", self.now);
         self.sequence += 1;
-        self.queue.push(Scheduled { at, sequence: self.sequence, event });
+        let key = u128::from(at.as_nanos()) << 64 | u128::from(self.sequence);
+        self.queue.push(Scheduled { key, event });
     }
 
     /// Puts `event` after `delay`.
@@ -85,15 +92,16 @@ impl<E> Scheduler<E> {
 
     /// When the next event is due.
     pub fn next_at(&self) -> Option<Time> {
-        self.queue.peek().map(|s| s.at)
+        self.queue.peek().map(Scheduled::at)
     }
 
     /// Advances the clock to the next event that is due before `end` and hands it over.
     pub fn next_before(&mut self, end: Time) -> Option<(Time, E)> {
-        if self.queue.peek()?.at >= end {
+        if self.queue.peek()?.at() >= end {
             return None;
         }
-        let Scheduled { at, event, .. } = self.queue.pop()?;
+        let Scheduled { key, event } = self.queue.pop()?;
+        let at = Time::from_nanos((key >> 64) as u64);
         self.now = at;
         self.handled += 1;
         Some((at, event))

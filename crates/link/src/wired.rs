@@ -123,8 +123,14 @@ mod tests {
     use lasthop_registry::Amount;
 
     fn packet(bytes: u32, body: u32) -> Packet<u32> {
-        let meta =
-            PacketMeta { bytes, flow: FlowId(0), station: NodeId(1), up: true, pure_ack: false, enqueued_at: Time::ZERO };
+        let meta = PacketMeta {
+            bytes,
+            flow: FlowId(0),
+            station: NodeId(1),
+            up: true,
+            pure_ack: false,
+            enqueued_at: Time::ZERO,
+        };
         Packet { meta, body }
     }
 

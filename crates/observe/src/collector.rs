@@ -55,7 +55,7 @@ impl Collector {
 }
 
 impl Observer for Collector {
-    #[inline]
+    #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         self.metrics.observe(at, &record);
     }

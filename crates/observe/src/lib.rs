@@ -12,7 +12,7 @@ mod report;
 pub use collector::Collector;
 pub use histogram::Histogram;
 pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};
-pub use report::{Layout, Report, Row, Scope, Series, SeriesBlock};
+pub use report::{Cell, Layout, Report, Row, Scope, Series, SeriesBlock};
 
 use lasthop_units::Time;
 

@@ -13,18 +13,39 @@ pub struct Layout {
     pub links: usize,
 }
 
-/// A named list of values; `None` where a value does not exist, e.g. the RTT of a flow that sent nothing.
+/// A value of a summary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell {
+    /// how many
+    Count(u64),
+    /// how much
+    Number(f64),
+    /// there is none, e.g. the RTT of a flow that sent nothing
+    Absent,
+}
+
+/// A named list of values.
 #[derive(Clone, Debug, Default)]
-pub struct Row(pub Vec<(&'static str, Option<f64>)>);
+pub struct Row(pub Vec<(&'static str, Cell)>);
 
 impl Row {
-    /// Adds a value.
+    /// Adds a quantity; `None` and what is not finite are absent.
     pub fn put(&mut self, name: &'static str, value: impl Into<Option<f64>>) {
-        self.0.push((name, value.into().filter(|v| v.is_finite())));
+        let value = value.into().filter(|v| v.is_finite());
+        self.0.push((name, value.map_or(Cell::Absent, Cell::Number)));
+    }
+    /// Adds a count.
+    pub fn put_count(&mut self, name: &'static str, count: impl Into<Option<u64>>) {
+        self.0.push((name, count.into().map_or(Cell::Absent, Cell::Count)));
     }
     /// The value called `name`.
     pub fn get(&self, name: &str) -> Option<f64> {
-        self.0.iter().find(|(n, _)| *n == name).and_then(|(_, v)| *v)
+        let (_, cell) = self.0.iter().find(|(n, _)| *n == name)?;
+        match *cell {
+            Cell::Count(count) => Some(count as f64),
+            Cell::Number(number) => Some(number),
+            Cell::Absent => None,
+        }
     }
 }
 

@@ -101,80 +101,81 @@ impl Campaign {
     }
 }
 
-/// One finished seed: `json` and `series`, or the sentence in `error`.
-#[pyclass(frozen, get_all, module = "lasthop._core")]
+/// One finished seed: `json` and its time series, or the sentence in `error`.
+#[pyclass(frozen, module = "lasthop._core")]
 struct RunOutcome {
+    #[pyo3(get)]
     seed: u64,
+    #[pyo3(get)]
     json: Option<String>,
+    #[pyo3(get)]
     error: Option<String>,
-    series: Vec<SeriesBlock>,
+    series: Mutex<Vec<SeriesBlock>>,
+}
+
+#[pymethods]
+impl RunOutcome {
+    /// The time series, which are handed over once: they may be large.
+    fn take_series(&self) -> Vec<SeriesBlock> {
+        std::mem::take(&mut *self.series.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 impl From<engine::RunOutcome> for RunOutcome {
     fn from(outcome: engine::RunOutcome) -> Self {
         let seed = outcome.seed;
         match outcome.result {
-            Ok(run) => RunOutcome {
-                seed,
-                json: Some(run.to_json()),
-                error: None,
-                series: run.series().iter().map(SeriesBlock::from).collect(),
-            },
-            Err(sentence) => RunOutcome {
-                seed,
-                json: None,
-                error: Some(sentence),
-                series: Vec::new(),
-            },
+            Ok(run) => {
+                let (json, series) = run.into_parts();
+                RunOutcome {
+                    seed,
+                    json: Some(json),
+                    error: None,
+                    series: Mutex::new(series.into_iter().map(SeriesBlock).collect()),
+                }
+            }
+            Err(sentence) => RunOutcome { seed, json: None, error: Some(sentence), series: Mutex::default() },
         }
     }
 }
 
 /// One metric of several entities over time.
-#[pyclass(frozen, get_all, module = "lasthop._core")]
-#[derive(Clone)]
-struct SeriesBlock {
-    metric: String,
-    entities: Vec<String>,
-    times: usize,
-    start_s: f64,
-    interval_s: f64,
-    values: Values,
-}
+#[pyclass(frozen, module = "lasthop._core")]
+struct SeriesBlock(engine::SeriesBlock);
 
-impl From<&engine::SeriesBlock> for SeriesBlock {
-    fn from(block: &engine::SeriesBlock) -> Self {
-        SeriesBlock {
-            metric: block.metric.clone(),
-            entities: block.entities.clone(),
-            times: block.times,
-            start_s: block.start_s,
-            interval_s: block.interval_s,
-            values: Values(block.values.iter().flat_map(|value| value.to_ne_bytes()).collect()),
-        }
+#[pymethods]
+impl SeriesBlock {
+    #[getter]
+    fn metric(&self) -> &str {
+        &self.0.metric
     }
-}
-
-/// `times` rows of one native `f64` for each entity; Python sees `bytes`.
-#[derive(Clone)]
-struct Values(Vec<u8>);
-
-impl<'py> IntoPyObject<'py> for Values {
-    type Target = PyBytes;
-    type Output = Bound<'py, PyBytes>;
-    type Error = std::convert::Infallible;
-
-    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Self::Error> {
-        Ok(PyBytes::new(py, &self.0))
+    #[getter]
+    fn entities(&self) -> Vec<String> {
+        self.0.entities.clone()
+    }
+    #[getter]
+    fn times(&self) -> usize {
+        self.0.times
+    }
+    #[getter]
+    fn start_s(&self) -> f64 {
+        self.0.start_s
+    }
+    #[getter]
+    fn interval_s(&self) -> f64 {
+        self.0.interval_s
+    }
+    /// `times` rows of one native `f64` for each entity.
+    #[getter]
+    fn values<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, bytemuck::cast_slice(&self.0.values))
     }
 }
 
 /// Parses and checks a scenario file's `text`, then applies `settings` (`path`, `value`) in order.
 #[pyfunction]
 fn resolve(text: &str, file_name: &str, settings: Vec<(String, String)>) -> PyResult<ResolvedScenario> {
-    engine::resolve(text, file_name, &settings)
-        .map(ResolvedScenario)
-        .map_err(scenario_error)
+    engine::resolve(text, file_name, &settings).map(ResolvedScenario).map_err(scenario_error)
 }
 
 /// The JSON Schema of a scenario file.

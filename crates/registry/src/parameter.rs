@@ -49,7 +49,8 @@ pub fn read_table<P: Parameters>(mut params: P, value: &Value, path: &str, skip:
             let fields = P::fields();
             let known: Vec<&str> = fields.iter().map(|f| f.name).chain(skip.iter().copied()).collect();
             let hint = suggestion(key, known.iter().copied());
-            let choice = if known.is_empty() { "there are none here".into() } else { format!("one of: {}", known.join(", ")) };
+            let choice =
+                if known.is_empty() { "there are none here".into() } else { format!("one of: {}", known.join(", ")) };
             return Err(ParamError::new(join(path, key), format!("unknown key \"{key}\"; {hint}{choice}")));
         }
     }

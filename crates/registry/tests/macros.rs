@@ -37,7 +37,10 @@ fn a_name_gives_the_defaults_and_a_table_changes_them() {
 #[test]
 fn errors_name_the_place_and_the_remedy() {
     let say = |v: &Value| Colour::parse(v, "bss.colour").unwrap_err().to_string();
-    assert_eq!(say(&Value::text("bleu")), "bss.colour: unknown colour \"bleu\"; did you mean \"blue\"? one of: red, blue");
+    assert_eq!(
+        say(&Value::text("bleu")),
+        "bss.colour: unknown colour \"bleu\"; did you mean \"blue\"? one of: red, blue"
+    );
     assert_eq!(say(&Value::text("green")), "bss.colour: the colour \"green\" is not there yet; one of: red, blue");
     let typo = table(&[("kind", Value::text("red")), ("shad", Value::Integer(5))]);
     assert_eq!(say(&typo), "bss.colour.shad: unknown key \"shad\"; did you mean \"shade\"? one of: shade, kind");

@@ -60,7 +60,9 @@ impl Document {
     pub(crate) fn set(&mut self, path: &str, text: &str) -> Result<(), InputError> {
         let steps: Vec<&str> = path.split('.').map(str::trim).collect();
         if steps.iter().any(|s| s.is_empty()) {
-            return Err(InputError(format!("--set {path}: write a path like station.0.count or tcp.congestion_control")));
+            return Err(InputError(format!(
+                "--set {path}: write a path like station.0.count or tcp.congestion_control"
+            )));
         }
         let value = parse_value(text).map_err(|message| InputError(format!("--set {path}: {message}")))?;
         put(&mut self.root, &steps, value).map_err(|message| InputError(format!("--set {path}={text}: {message}")))?;
@@ -115,16 +117,15 @@ fn put(at: &mut Value, steps: &[&str], value: Value) -> Result<(), String> {
                 return put(at, rest, value);
             }
             if let Some((_, next)) = entries.iter_mut().find(|(key, _)| key == step) {
-                if rest.is_empty() || !matches!(next, Value::List(items) if items.is_empty()) {
-                    return put(next, rest, value);
-                }
+                return put(next, rest, value);
             }
             entries.push((step.to_string(), Value::Table(Vec::new())));
             put(&mut entries.last_mut().expect("just pushed").1, rest, value)
         }
         Value::List(items) => {
             let length = items.len();
-            let index: usize = step.parse().map_err(|_| format!("\"{step}\" stands where an index from 0 is needed"))?;
+            let index: usize =
+                step.parse().map_err(|_| format!("\"{step}\" stands where an index from 0 is needed"))?;
             let next = items.get_mut(index).ok_or_else(|| format!("there is no entry {index}; {length} are there"))?;
             put(next, rest, value)
         }
@@ -164,11 +165,13 @@ impl Reader<'_> {
             DeValue::Integer(i) => Value::Integer(
                 i64::from_str_radix(i.as_str(), i.radix()).map_err(|_| format!("{path}: {i} is too large a number"))?,
             ),
-            DeValue::Float(x) => {
-                Value::Float(x.as_str().parse().map_err(|_| format!("{path}: {x} is not a number"))?)
-            }
+            DeValue::Float(x) => Value::Float(x.as_str().parse().map_err(|_| format!("{path}: {x} is not a number"))?),
             DeValue::Array(items) => Value::List(
-                items.iter().enumerate().map(|(i, item)| self.value(item, &format!("{path}[{i}]"))).collect::<Result<_, _>>()?,
+                items
+                    .iter()
+                    .enumerate()
+                    .map(|(i, item)| self.value(item, &format!("{path}[{i}]")))
+                    .collect::<Result<_, _>>()?,
             ),
             DeValue::Table(table) => self.table(table, path)?,
             DeValue::Datetime(date) => return Err(format!("{path}: {date} is a date; no key takes one")),
@@ -191,7 +194,11 @@ mod tests {
     #[test]
     fn settings_reach_into_lists_tables_and_names() {
         assert!(with("station.0.count", "5").unwrap().contains("count = 5"));
-        assert!(with("bss.queue.limit", "9 packets").unwrap().contains("queue = { kind = \"fifo\", limit = \"9 packets\" }"));
+        assert!(
+            with("bss.queue.limit", "9 packets")
+                .unwrap()
+                .contains("queue = { kind = \"fifo\", limit = \"9 packets\" }")
+        );
         assert!(with("bss.0.rate", "[\"1 Mbit/s\"]").unwrap().contains("rate = [\"1 Mbit/s\"]"));
         assert!(with("wired.delay", "50 ms").unwrap().contains("wired = { delay = \"50 ms\" }"));
         assert!(with("tcp.sack", "true").unwrap().contains("sack = true"));
@@ -199,7 +206,10 @@ mod tests {
 
     #[test]
     fn settings_that_lead_nowhere_say_so() {
-        assert_eq!(with("station.7.count", "1").unwrap_err(), "--set station.7.count=1: there is no entry 7; 1 are there");
+        assert_eq!(
+            with("station.7.count", "1").unwrap_err(),
+            "--set station.7.count=1: there is no entry 7; 1 are there"
+        );
         assert!(with("station..count", "1").unwrap_err().contains("write a path"));
     }
 

@@ -28,12 +28,6 @@ fn registries() -> [&'static Registry; 8] {
     ]
 }
 
-const PROFILES: [(Profile, &str); 3] = [
-    (Profile::Ns2, "The NewReno agent of ns-2.35 with its plain sink."),
-    (Profile::Linux26, "Linux 2.6.16 to 2.6.22."),
-    (Profile::Linux, "A current Linux kernel."),
-];
-
 fn entry_json(kind: &str, entry: &Entry) -> Json {
     json!({ "kind": kind, "name": entry.name, "summary": entry.summary.trim(), "source": entry.source, "status": entry.status })
 }
@@ -60,7 +54,7 @@ pub fn list_json(kind: Option<&str>) -> Result<String, InputError> {
         rows.extend(registry.entries.iter().map(|e| entry_json(registry.kind, e)));
     }
     if wanted("tcp.profile") {
-        rows.extend(PROFILES.iter().map(profile_json));
+        rows.extend(Profile::ALL.iter().map(profile_json));
     }
     Ok(Json::Array(rows).to_string())
 }
@@ -88,7 +82,7 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
         }
     }
     if let Some((_, profile)) = name.split_once("profile.")
-        && let Some(row) = PROFILES.iter().find(|(p, _)| p.word() == profile)
+        && let Some(row) = Profile::ALL.iter().find(|(p, _)| p.word() == profile)
     {
         let mut shown = profile_json(row);
         shown["parameters"] = profile_parameters(row.0);
@@ -101,9 +95,9 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
     }
     let names = registries().into_iter().flat_map(|r| r.entries.iter().map(|e| e.name));
     let sections = ["scenario", "channel", "bss", "bss.ap", "station", "wired", "tcp", "flow"];
-    let all: Vec<&str> =
-        names.chain(sections).chain(["tcp.profile.ns2", "tcp.profile.linux-2.6", "tcp.profile.linux"]).collect();
-    let hint = lasthop_registry::suggestion(name, all.iter().copied());
+    let profiles: Vec<String> = Profile::ALL.iter().map(|(p, _)| format!("tcp.profile.{}", p.word())).collect();
+    let all = names.chain(sections).chain(profiles.iter().map(String::as_str));
+    let hint = lasthop_registry::suggestion(name, all);
     Err(InputError::new(format!("there is nothing called \"{name}\"; {hint}`lasthop list` names what there is")))
 }
 

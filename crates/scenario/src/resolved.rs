@@ -10,7 +10,9 @@ use lasthop_wifi::phy::{Phy, PhyOptions};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind};
 use lasthop_wifi::{Access, Channel, Matrix, NodeConfig, NodeQueue, Protection};
 
-use crate::description::{Bss, Compat, Description, Direction, FlowSection, RetryLimit, StationGroup, TcpSection, TransportWord};
+use crate::description::{
+    Bss, Compat, Description, Direction, FlowSection, RetryLimit, StationGroup, TcpSection, TransportWord,
+};
 use crate::document::{Document, InputError};
 
 /// The AP's name in results and in `hidden`.
@@ -81,8 +83,7 @@ impl ResolvedScenario {
         let flows = flows_of(&description, &nodes)?;
         let hidden = hidden_pairs(&description, &nodes)?;
         let links = links_of(&description, bss);
-        let scenario =
-            ResolvedScenario { phy, nodes, flows, links, hidden, warnings: Vec::new(), description };
+        let scenario = ResolvedScenario { phy, nodes, flows, links, hidden, warnings: Vec::new(), description };
         scenario.rate_controls()?;
         let warnings = scenario.find_warnings();
         Ok(ResolvedScenario { warnings, ..scenario })
@@ -185,9 +186,7 @@ impl ResolvedScenario {
             return Channel::Uniform;
         }
         let sense = channel.cca_preamble.0.min(channel.cca_energy.0);
-        Channel::Matrix(Matrix::new(self.nodes.len(), Dbm(sense), |tx, rx| {
-            self.received_power(tx.index(), rx.index())
-        }))
+        Channel::Matrix(Matrix::new(self.nodes.len(), Dbm(sense), |tx, rx| self.received_power(tx.index(), rx.index())))
     }
 
     fn everybody_hears_everybody(&self) -> bool {
@@ -238,7 +237,10 @@ fn check_times(description: &Description) -> Result<(), ParamError> {
         return error("duration", format!("{duration} s is no length for a run; from 1 ms to 1000000 s"));
     }
     if description.warmup >= description.duration {
-        return error("warmup", format!("{} leaves nothing of a duration of {}", description.warmup, description.duration));
+        return error(
+            "warmup",
+            format!("{} leaves nothing of a duration of {}", description.warmup, description.duration),
+        );
     }
     Ok(())
 }
@@ -277,7 +279,10 @@ fn check_bss(bss: &Bss, phy: &Phy) -> Result<(), ParamError> {
         return error("bss.beacons", "beacons less than 1 ms apart leave no room for anything else");
     }
     if bss.countdown == lasthop_wifi::Countdown::Bianchi && bss.eifs {
-        return error("bss.countdown", "\"bianchi\" is the chain of the closed form, which knows no EIFS; set eifs = false too");
+        return error(
+            "bss.countdown",
+            "\"bianchi\" is the chain of the closed form, which knows no EIFS; set eifs = false too",
+        );
     }
     Ok(())
 }
@@ -293,6 +298,7 @@ fn nodes_of(description: &Description, bss: &Bss) -> Result<Vec<NodeSpec>, Param
     let mut nodes = vec![NodeSpec {
         name: AP.into(),
         config: NodeConfig {
+            name: AP.into(),
             queue: NodeQueue::Discipline(bss.ap.queue.clone()),
             retry_limit: retry_limit(bss.ap.retry_limit, bss),
             access: bss.ap.access.0,
@@ -312,7 +318,9 @@ fn nodes_of(description: &Description, bss: &Bss) -> Result<Vec<NodeSpec>, Param
         }
         for (member, name) in names_of(group).into_iter().enumerate() {
             if let Some(other) = claimed.insert(name.clone(), index) {
-                let message = format!("the name \"{name}\" is claimed by station[{other}] too; give each group a name of its own");
+                let message = format!(
+                    "the name \"{name}\" is claimed by station[{other}] too; give each group a name of its own"
+                );
                 return error(format!("station[{index}].name"), message);
             }
             let position = match group.position {
@@ -320,8 +328,9 @@ fn nodes_of(description: &Description, bss: &Bss) -> Result<Vec<NodeSpec>, Param
                 None => on_circle(ap, group, member),
             };
             nodes.push(NodeSpec {
-                name,
+                name: name.clone(),
                 config: NodeConfig {
+                    name,
                     queue: group.queue.0.clone(),
                     retry_limit: retry_limit(group.retry_limit, bss),
                     access: Access::Difs,
@@ -388,7 +397,10 @@ fn flows_of(description: &Description, nodes: &[NodeSpec]) -> Result<Vec<FlowSpe
         let path = format!("flow[{index}]");
         let section = &table.section;
         if section.start >= description.duration {
-            return error(format!("{path}.start"), format!("the flow starts at {}, when the run is over", section.start));
+            return error(
+                format!("{path}.start"),
+                format!("the flow starts at {}, when the run is over", section.start),
+            );
         }
         let tcp = table.tcp(&description.tcp, &path)?;
         if section.transport == TransportWord::Udp {
@@ -405,7 +417,11 @@ fn flows_of(description: &Description, nodes: &[NodeSpec]) -> Result<Vec<FlowSpe
                 .filter(|&node| matches(&pattern_chars, &nodes[node].name.chars().collect::<Vec<_>>()))
                 .collect();
             if matching.is_empty() {
-                let place = if section.station.0.len() > 1 { format!("{path}.station[{n}]") } else { format!("{path}.station") };
+                let place = if section.station.0.len() > 1 {
+                    format!("{path}.station[{n}]")
+                } else {
+                    format!("{path}.station")
+                };
                 let names: Vec<&str> = nodes[1..].iter().map(|n| n.name.as_str()).collect();
                 let hint = lasthop_registry::suggestion(pattern, names.iter().copied());
                 let shown: Vec<&str> = names.iter().copied().take(8).collect();
@@ -455,7 +471,8 @@ fn hidden_pairs(description: &Description, nodes: &[NodeSpec]) -> Result<Vec<(us
 
 impl ResolvedScenario {
     pub(crate) fn noise_mw(&self) -> f64 {
-        let floor = lasthop_wifi::phy::noise::noise_floor(self.phy.bandwidth_hz(), self.description.channel.noise_figure);
+        let floor =
+            lasthop_wifi::phy::noise::noise_floor(self.phy.bandwidth_hz(), self.description.channel.noise_figure);
         floor.to_milliwatts(|x| libm::pow(10.0, x)).0
     }
 
@@ -499,11 +516,18 @@ mod tests {
             "f.toml:6: flow[0].station: there is no station \"stb1\"; did you mean \"sta1\"? there are: sta1, sta2, sta3"
         );
         assert!(complaint("[bss]\nstandard = \"802.11n\"\n").contains("not there yet"));
-        assert!(complaint("[bss]\nstandard = \"802.11b\"\n[[station]]\n[[station]]\n").contains("the name \"sta\" is claimed by station[0] too"));
+        assert!(
+            complaint("[bss]\nstandard = \"802.11b\"\n[[station]]\n[[station]]\n")
+                .contains("the name \"sta\" is claimed by station[0] too")
+        );
         assert!(complaint("duration = \"0 s\"\n").contains("f.toml:1: duration: 0 s is no length for a run"));
-        assert!(complaint("[bss]\nstandard = \"802.11b\"\n[[station]]\ncount = 1000000000\n").contains("from 1 to 10000"));
+        assert!(
+            complaint("[bss]\nstandard = \"802.11b\"\n[[station]]\ncount = 1000000000\n").contains("from 1 to 10000")
+        );
         assert!(complaint(&format!("{BASE}foo = 1\n")).contains("flow[0].foo: unknown key"));
-        assert!(complaint(&format!("{BASE}transport = \"udp\"\nrate = \"saturated\"\nsack = true\n")).contains("no effect"));
+        assert!(
+            complaint(&format!("{BASE}transport = \"udp\"\nrate = \"saturated\"\nsack = true\n")).contains("no effect")
+        );
         assert!(complaint("[bss]\nstandard = \"802.11a\"\nrate_control = { kind = \"fixed\", rate = \"11 Mbit/s\" }\n[[station]]\n").contains("bss.rate_control"));
     }
 }

@@ -2,32 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use lasthop_observe::{Report, Row, Scope, Series};
+use lasthop_observe::{Cell, Report, Row, Scope, Series};
 use lasthop_units::{Duration, Time};
 use serde_json::{Map, Value as Json, json};
 
 use crate::ResolvedScenario;
 use crate::world::{Finished, World};
-
-/// Metrics that are counts, and written as whole numbers.
-const COUNTS: &[&str] = &[
-    "bytes_delivered",
-    "transfers_completed",
-    "segments_sent",
-    "segments_retransmitted",
-    "timeouts",
-    "ack_losses_detected",
-    "reordered",
-    "queue_drops",
-    "queue_drops_tcp_ack",
-    "queue_drops_data",
-    "queue_max_packets",
-    "queue_marks",
-    "wired_queue_drops",
-    "frames_sent",
-    "frames_retried",
-    "frames_dropped_retry_limit",
-];
 
 /// How far a run has come, and whether it should stop; shared with whoever waits for it.
 #[derive(Debug, Default)]
@@ -57,21 +37,25 @@ pub struct SeriesBlock {
 /// What a run gave.
 #[derive(Clone, Debug)]
 pub struct RunResult {
-    json: Json,
+    json: String,
     series: Vec<SeriesBlock>,
 }
 
 impl RunResult {
-    /// One element of "runs" in the result file.
-    pub fn to_json(&self) -> String {
-        self.json.to_string()
+    /// One element of "runs" in the result file, as JSON.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// The JSON and the time series, without a copy.
+    pub fn into_parts(self) -> (String, Vec<SeriesBlock>) {
+        (self.json, self.series)
     }
 
     /// The time series, if they were kept.
     pub fn series(&self) -> &[SeriesBlock] {
         &self.series
     }
-
 }
 
 /// Runs `scenario` under `seed`. With `interval`, time series are kept.
@@ -126,9 +110,9 @@ impl Clock {
 fn put_row(object: &mut Map<String, Json>, row: &Row) {
     for &(name, value) in &row.0 {
         let value = match value {
-            Some(count) if COUNTS.contains(&name) => json!(count as u64),
-            Some(number) => json!(number),
-            None => Json::Null,
+            Cell::Count(count) => json!(count),
+            Cell::Number(number) => json!(number),
+            Cell::Absent => Json::Null,
         };
         object.insert(name.to_string(), value);
     }
@@ -176,7 +160,7 @@ fn result_of(
         "simulator": simulator,
     });
     let interval_s = interval.map_or(0.0, Duration::as_secs_f64);
-    RunResult { json, series: blocks_of(scenario, finished.series, interval_s) }
+    RunResult { json: json.to_string(), series: blocks_of(scenario, finished.series, interval_s) }
 }
 
 fn blocks_of(scenario: &ResolvedScenario, series: Series, interval_s: f64) -> Vec<SeriesBlock> {

@@ -3,7 +3,7 @@
 use lasthop_observe::{LinkId, NodeId};
 use lasthop_theory::anomaly::Cell;
 use lasthop_theory::bianchi::{Backoff, SlotTimes};
-use lasthop_theory::exchange::{Timestamps, TcpRound, udp_goodput_bps};
+use lasthop_theory::exchange::{TcpRound, Timestamps, udp_goodput_bps};
 use lasthop_theory::frame_times::{Access, CollisionCost, FrameTimes};
 use lasthop_theory::same_slot::same_slot_probability;
 use lasthop_units::Bytes;
@@ -120,7 +120,14 @@ impl<'a> Forms<'a> {
             };
             let quantity = format!("Bianchi: goodput, {stations} stations, {name} after a collision");
             let goodput = point.throughput_bps(&slot_times, payload);
-            rows.put(&quantity, "bit/s", goodput, metric("totals.goodput_bps"), "Bianchi 2000; Chatzimisios 2003", note);
+            rows.put(
+                &quantity,
+                "bit/s",
+                goodput,
+                metric("totals.goodput_bps"),
+                "Bianchi 2000; Chatzimisios 2003",
+                note,
+            );
         }
     }
 
@@ -134,7 +141,14 @@ impl<'a> Forms<'a> {
             let backoff = times.mean_backoff(window);
             let payload = Bytes(self.packet.0 - UDP_HEADERS);
             let udp = udp_goodput_bps(payload, times.success(self.access()), backoff);
-            rows.put(&format!("UDP ceiling at {rate}"), "bit/s", udp, None, "frame exchange", "one sender, mean backoff");
+            rows.put(
+                &format!("UDP ceiling at {rate}"),
+                "bit/s",
+                udp,
+                None,
+                "frame exchange",
+                "one sender, mean backoff",
+            );
             for (data_exchanges, name) in [(1, "an ACK a segment"), (2, "an ACK for two")] {
                 let round = TcpRound {
                     data: times.success(self.access()),
@@ -144,10 +158,24 @@ impl<'a> Forms<'a> {
                 };
                 let quantity = format!("TCP ceiling at {rate}, {name}");
                 let serial = round.serial_backoff_bps(backoff);
-                rows.put(&quantity, "bit/s", serial, None, "frame exchange", "one flow; every frame pays a mean backoff");
+                rows.put(
+                    &quantity,
+                    "bit/s",
+                    serial,
+                    None,
+                    "frame exchange",
+                    "one flow; every frame pays a mean backoff",
+                );
                 let dcf = round.two_station_dcf_bps(&self.backoff(None), times.slot);
                 let quantity = format!("TCP at {rate}, {name}, two stations contending");
-                rows.put(&quantity, "bit/s", dcf, None, "frame exchange; Bianchi 2000", "one flow, both queues backlogged");
+                rows.put(
+                    &quantity,
+                    "bit/s",
+                    dcf,
+                    None,
+                    "frame exchange; Bianchi 2000",
+                    "one flow, both queues backlogged",
+                );
             }
         }
     }
@@ -168,7 +196,8 @@ impl<'a> Forms<'a> {
             slow: exchange(slow),
         };
         let rate = |mode: ModeId| self.scenario.phy.mode(mode).rate;
-        let quantity = format!("Anomaly: each of {stations} stations, one at {}, the rest at {}", rate(slow), rate(fast));
+        let quantity =
+            format!("Anomaly: each of {stations} stations, one at {}, the rest at {}", rate(slow), rate(fast));
         let anomaly = cell.anomaly(Bytes(self.packet.0 - UDP_HEADERS));
         rows.put(&quantity, "bit/s", anomaly.throughput_bps, None, "Heusse 2003", "saturated UDP");
     }
@@ -214,4 +243,3 @@ fn first_mode(scenario: &ResolvedScenario, mpdu: Bytes) -> ModeId {
         _ => *scenario.phy.allowed_modes().last().expect("a PHY has a mode"),
     }
 }
-

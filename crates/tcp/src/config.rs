@@ -351,9 +351,9 @@ mod tests {
         let autotune = read(&[("receive_window", Value::text("autotune"))]).unwrap_err();
         assert!(autotune.contains("not there yet"), "{autotune}");
         let bbr = read(&[("congestion_control", Value::text("bbr"))]).unwrap_err();
-        assert_eq!(
-            bbr,
-            "tcp.congestion_control: the congestion control \"bbr\" is not there yet; one of: newreno, cubic"
+        assert!(
+            bbr.starts_with("tcp.congestion_control: the congestion control \"bbr\" is not there yet; one of: newreno"),
+            "{bbr}"
         );
     }
 

@@ -39,6 +39,13 @@ const WORDS: [(&str, Profile); 3] = [("ns2", Profile::Ns2), ("linux-2.6", Profil
 const PLANNED: [&str; 1] = ["linux-3.13"];
 
 impl Profile {
+    /// All of them, each with what it is.
+    pub const ALL: [(Profile, &'static str); 3] = [
+        (Profile::Ns2, "The NewReno agent of ns-2.35 with its plain sink."),
+        (Profile::Linux26, "Linux 2.6.16 to 2.6.22, as TCP-Linux for ns-2 carries it."),
+        (Profile::Linux, "A current Linux kernel, without PRR, RACK, TLP, F-RTO and HyStart so far."),
+    ];
+
     /// The word in scenario files.
     pub fn word(self) -> &'static str {
         WORDS[self as usize].0
@@ -52,7 +59,8 @@ impl Profile {
         if self != Profile::Linux26 || *kind != Value::text("cubic") {
             return choice.clone();
         }
-        let given = if let Value::Table(entries) = choice { entries.clone() } else { vec![("kind".into(), kind.clone())] };
+        let given =
+            if let Value::Table(entries) = choice { entries.clone() } else { vec![("kind".into(), kind.clone())] };
         let own = own.values().into_iter().filter(|(key, _)| choice.get(key).is_none());
         Value::Table(given.into_iter().chain(own).collect())
     }
@@ -236,7 +244,8 @@ mod tests {
     #[test]
     fn cubic_by_name_is_that_of_the_profile() {
         let word = Value::text("cubic");
-        let read = |profile: Profile, choice: &Value| Algorithm::parse(&profile.with_own_defaults(choice), "cc").unwrap();
+        let read =
+            |profile: Profile, choice: &Value| Algorithm::parse(&profile.with_own_defaults(choice), "cc").unwrap();
         assert_eq!(read(Profile::Linux26, &word), Profile::Linux26.config().congestion_control);
         assert_eq!(read(Profile::Linux, &word), Algorithm::Cubic(cubic::Params::default()));
         let beta = Value::Table(vec![("kind".into(), word), ("beta".into(), Value::Float(0.5))]);

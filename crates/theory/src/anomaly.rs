@@ -59,11 +59,7 @@ impl Cell {
         let slow = self.slow.as_secs_f64() + self.contention_s();
         let jam = 2.0 / n * slow + (1.0 - 2.0 / n) * fast;
         let cycle = slow + (n - 1.0) * fast + self.collision_probability() * jam * n;
-        Anomaly {
-            fast_share: fast / cycle,
-            slow_share: slow / cycle,
-            throughput_bps: 8.0 * payload.0 as f64 / cycle,
-        }
+        Anomaly { fast_share: fast / cycle, slow_share: slow / cycle, throughput_bps: 8.0 * payload.0 as f64 / cycle }
     }
 }
 
@@ -74,13 +70,7 @@ mod tests {
     /// 802.11b, long preamble, ACK at 2 Mbit/s: 50 + 192 + 1536*8/rate + 10 + 248 us.
     fn cell(hosts: u32, slow_mbps: f64) -> Cell {
         let exchange = |mbps: f64| Duration::from_secs_f64((500.0 + 1536.0 * 8.0 / mbps) * 1e-6);
-        Cell {
-            hosts,
-            cw_min: 31,
-            slot: Duration::from_micros(20),
-            fast: exchange(11.0),
-            slow: exchange(slow_mbps),
-        }
+        Cell { hosts, cw_min: 31, slot: Duration::from_micros(20), fast: exchange(11.0), slow: exchange(slow_mbps) }
     }
 
     #[test]

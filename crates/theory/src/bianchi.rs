@@ -103,12 +103,7 @@ impl Backoff {
         // A station alone never collides; halving would only come near to that.
         let p = if stations == 1 { 0.0 } else { 0.5 * (low + high) };
         let drop_probability = self.attempts.map_or(0.0, |attempts| power(p, attempts));
-        FixedPoint {
-            stations,
-            tau: self.tau(p),
-            p,
-            drop_probability,
-        }
+        FixedPoint { stations, tau: self.tau(p), p, drop_probability }
     }
 }
 
@@ -144,12 +139,7 @@ mod tests {
 
     #[test]
     fn one_station_transmits_once_in_a_mean_backoff_and_never_collides() {
-        let point = Backoff {
-            window: 32,
-            doublings: 5,
-            attempts: None,
-        }
-        .solve(1);
+        let point = Backoff { window: 32, doublings: 5, attempts: None }.solve(1);
         assert_eq!(point.p, 0.0);
         assert!((point.tau - 2.0 / 33.0).abs() < 1e-15);
     }
@@ -157,29 +147,15 @@ mod tests {
     #[test]
     fn without_doubling_tau_does_not_depend_on_p() {
         for attempts in [None, Some(1), Some(7)] {
-            let backoff = Backoff {
-                window: 16,
-                doublings: 0,
-                attempts,
-            };
+            let backoff = Backoff { window: 16, doublings: 0, attempts };
             assert!((0..=10).all(|p| (backoff.tau(f64::from(p) / 10.0) - 2.0 / 17.0).abs() < 1e-15));
         }
     }
 
     #[test]
     fn many_attempts_come_near_to_unlimited_ones() {
-        let unlimited = Backoff {
-            window: 32,
-            doublings: 5,
-            attempts: None,
-        }
-        .solve(20);
-        let limited = Backoff {
-            window: 32,
-            doublings: 5,
-            attempts: Some(200),
-        }
-        .solve(20);
+        let unlimited = Backoff { window: 32, doublings: 5, attempts: None }.solve(20);
+        let limited = Backoff { window: 32, doublings: 5, attempts: Some(200) }.solve(20);
         assert!((unlimited.tau / limited.tau - 1.0).abs() < 1e-12);
     }
 
@@ -188,17 +164,9 @@ mod tests {
         for window in [1, 2, 16, 1024] {
             for stations in [1, 2, 50, 10_000] {
                 for attempts in [None, Some(1), Some(7)] {
-                    let point = Backoff {
-                        window,
-                        doublings: 6,
-                        attempts,
-                    }
-                    .solve(stations);
+                    let point = Backoff { window, doublings: 6, attempts }.solve(stations);
                     let p = 1.0 - power(1.0 - point.tau, stations - 1);
-                    assert!(
-                        (p - point.p).abs() < 1e-9,
-                        "{window} {stations} {attempts:?}: {p} {point:?}"
-                    );
+                    assert!((p - point.p).abs() < 1e-9, "{window} {stations} {attempts:?}: {p} {point:?}");
                 }
             }
         }

@@ -74,11 +74,7 @@ impl TcpRound {
     /// longer and what waits after it (EIFS, ACK timeout) is as long as an ACK. In bit/s.
     pub fn two_station_dcf_bps(&self, backoff: &Backoff, slot: Duration) -> f64 {
         let exchanges = u64::from(self.data_exchanges + 1);
-        let times = SlotTimes {
-            idle: slot,
-            success: self.air() / exchanges,
-            collision: self.data,
-        };
+        let times = SlotTimes { idle: slot, success: self.air() / exchanges, collision: self.data };
         let one_byte = backoff.solve(2).throughput_bps(&times, Bytes(1)) / 8.0;
         one_byte * self.round_bits() / exchanges as f64
     }

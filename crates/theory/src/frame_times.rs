@@ -77,15 +77,8 @@ mod tests {
     fn mean_backoff_of_31_slots_of_20_us_is_310_us() {
         // gopal2005 prints 300 ms, meaning 15.5 * 20 us.
         let us = Duration::from_micros;
-        let times = FrameTimes {
-            slot: us(20),
-            sifs: us(10),
-            difs: us(50),
-            data: us(0),
-            ack: us(0),
-            rts: us(0),
-            cts: us(0),
-        };
+        let times =
+            FrameTimes { slot: us(20), sifs: us(10), difs: us(50), data: us(0), ack: us(0), rts: us(0), cts: us(0) };
         assert_eq!(times.mean_backoff(32), us(310));
     }
 }

@@ -25,20 +25,14 @@ pub struct Class {
 /// `point` is solved for the stations of all classes together; `idle_slot` is `sigma`.
 pub fn throughput_per_station_bps(point: &FixedPoint, classes: &[Class], idle_slot: Duration, payload: Bytes) -> f64 {
     let stations: u32 = classes.iter().map(|class| class.stations).sum();
-    assert_eq!(
-        stations, point.stations,
-        "the fixed point is one for all classes together"
-    );
+    assert_eq!(stations, point.stations, "the fixed point is one for all classes together");
     let win = point.success() / f64::from(stations);
     win * 8.0 * payload.0 as f64 / mean_slot_s(point, classes, idle_slot)
 }
 
 fn mean_slot_s(point: &FixedPoint, classes: &[Class], idle_slot: Duration) -> f64 {
     let win = point.success() / f64::from(point.stations);
-    let successes_s: f64 = classes
-        .iter()
-        .map(|c| f64::from(c.stations) * win * c.success.as_secs_f64())
-        .sum();
+    let successes_s: f64 = classes.iter().map(|c| f64::from(c.stations) * win * c.success.as_secs_f64()).sum();
     point.idle() * idle_slot.as_secs_f64() + successes_s + collisions_s(point, classes)
 }
 
@@ -68,28 +62,11 @@ mod tests {
     #[test]
     fn equal_classes_give_the_throughput_of_one() {
         let us = Duration::from_micros;
-        let point = Backoff {
-            window: 16,
-            doublings: 6,
-            attempts: Some(7),
-        }
-        .solve(10);
-        let class = |stations| Class {
-            stations,
-            success: us(326),
-            collision: us(282),
-        };
-        let times = SlotTimes {
-            idle: us(9),
-            success: us(326),
-            collision: us(282),
-        };
+        let point = Backoff { window: 16, doublings: 6, attempts: Some(7) }.solve(10);
+        let class = |stations| Class { stations, success: us(326), collision: us(282) };
+        let times = SlotTimes { idle: us(9), success: us(326), collision: us(282) };
         let one = point.throughput_bps(&times, Bytes(1500));
-        for classes in [
-            vec![class(10)],
-            vec![class(1), class(9)],
-            vec![class(3), class(0), class(7)],
-        ] {
+        for classes in [vec![class(10)], vec![class(1), class(9)], vec![class(3), class(0), class(7)]] {
             let all = 10.0 * throughput_per_station_bps(&point, &classes, us(9), Bytes(1500));
             assert!((all / one - 1.0).abs() < 1e-12);
         }

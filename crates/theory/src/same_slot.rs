@@ -7,9 +7,7 @@
 /// that see [`crate::bianchi`].
 pub fn same_slot_probability(others: u32, cw: u32) -> f64 {
     assert!(cw > 0, "there is at least one slot to draw");
-    let distinct: f64 = (1..=others)
-        .map(|i| (1.0 - f64::from(i) / f64::from(cw)).max(0.0))
-        .product();
+    let distinct: f64 = (1..=others).map(|i| (1.0 - f64::from(i) / f64::from(cw)).max(0.0)).product();
     1.0 - distinct
 }
 

@@ -47,13 +47,7 @@ pub struct HighSpeed {
 impl Default for HighSpeed {
     /// The values of [RFC 3649 §5].
     fn default() -> Self {
-        HighSpeed {
-            low_window: 38.0,
-            high_window: 83_000.0,
-            low_p: 1e-3,
-            high_p: 1e-7,
-            high_decrease: 0.1,
-        }
+        HighSpeed { low_window: 38.0, high_window: 83_000.0, low_p: 1e-3, high_p: 1e-7, high_decrease: 0.1 }
     }
 }
 
@@ -65,11 +59,7 @@ impl HighSpeed {
 
     /// Mean window at loss rate `p`: `W = (p/Low_P)^S Low_Window`; Reno's above `Low_P`.
     pub fn window(&self, p: f64) -> f64 {
-        if p > self.low_p {
-            reno_window(1, p)
-        } else {
-            libm::pow(p / self.low_p, self.slope()) * self.low_window
-        }
+        if p > self.low_p { reno_window(1, p) } else { libm::pow(p / self.low_p, self.slope()) * self.low_window }
     }
 
     /// `p(w)`, the loss rate at which `w` is the mean window; for `w >= Low_Window`.

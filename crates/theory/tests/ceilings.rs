@@ -11,11 +11,7 @@ use table::{Row, SIX_DIGITS, assert_near, phy, rows};
 const PACKET: Bytes = Bytes(1500);
 
 fn timestamps(row: &Row) -> Timestamps {
-    if row.text("tcp_ts") == "ts" {
-        Timestamps::On
-    } else {
-        Timestamps::Off
-    }
+    if row.text("tcp_ts") == "ts" { Timestamps::On } else { Timestamps::Off }
 }
 
 /// MPDUs in an A-MPDU for the rows of 802.11n.
@@ -39,32 +35,18 @@ fn every_row_of_the_tcp_table() {
     let table = rows("tcp_goodput_max");
     assert_eq!(table.len(), 60);
     for row in table {
-        let what = format!(
-            "{} {} {}",
-            row.text("phy"),
-            row.text("tcp_ts"),
-            row.text("segments_per_ack")
-        );
+        let what = format!("{} {} {}", row.text("phy"), row.text("tcp_ts"), row.text("segments_per_ack"));
         assert_eq!(timestamps(&row).payload(PACKET), Bytes(row.number("mss") as u64));
         assert_eq!(timestamps(&row).ack_packet(), Bytes(row.number("ack_ip_bytes") as u64));
         let round = round(&row);
         let serial = round.serial_backoff_bps(row.time("mean_backoff_us")) / 1e6;
         assert_near(serial, row.number("goodput_Mbps_serial_backoff"), SIX_DIGITS, &what);
-        assert_near(
-            round.zero_backoff_bps() / 1e6,
-            row.number("goodput_Mbps_zero_backoff"),
-            SIX_DIGITS,
-            &what,
-        );
+        assert_near(round.zero_backoff_bps() / 1e6, row.number("goodput_Mbps_zero_backoff"), SIX_DIGITS, &what);
         if aggregated(&row).is_some() {
             continue;
         }
         let phy = phy(row.text("phy"));
-        let backoff = Backoff {
-            window: phy.count("W"),
-            doublings: phy.count("m"),
-            attempts: None,
-        };
+        let backoff = Backoff { window: phy.count("W"), doublings: phy.count("m"), attempts: None };
         let dcf = round.two_station_dcf_bps(&backoff, phy.time("slot")) / 1e6;
         assert_near(dcf, row.number("goodput_Mbps_two_station_dcf"), SIX_DIGITS, &what);
         assert!(serial < dcf && dcf * 1e6 < round.zero_backoff_bps(), "{what}");
@@ -75,37 +57,18 @@ fn every_row_of_the_tcp_table() {
 fn every_row_of_the_aggregation_table() {
     for row in rows("ampdu_300") {
         // An MPDU of 1500 bytes: 26 of MAC header, 8 of LLC/SNAP, 4 of FCS, and the packet.
-        let payload = if row.text("kind").starts_with("ip1500") {
-            1500
-        } else {
-            1462
-        };
+        let payload = if row.text("kind").starts_with("ip1500") { 1500 } else { 1462 };
         let all = Bytes(payload * row.number("mpdus") as u64);
         // AIFS 43, SIFS 16 and Block Ack 32 (ACK 28) us; 7.5 slots of 9 us.
         let response = if row.text("kind").ends_with("noagg") { 28 } else { 32 };
         let exchange = row.time("t_ppdu_us") + Duration::from_micros(43 + 16 + response);
         let backoff = Duration::from_nanos(67_500);
-        assert_near(
-            (exchange + backoff).as_micros_f64(),
-            row.number("cycle_us"),
-            SIX_DIGITS,
-            row.text("kind"),
-        );
+        assert_near((exchange + backoff).as_micros_f64(), row.number("cycle_us"), SIX_DIGITS, row.text("kind"));
         let rate = udp_goodput_bps(all, exchange, backoff) / 1e6;
         assert_near(rate, row.number("payload_Mbps"), SIX_DIGITS, row.text("kind"));
-        assert_near(
-            rate / 300.0,
-            row.number("efficiency_of_300"),
-            SIX_DIGITS,
-            row.text("kind"),
-        );
+        assert_near(rate / 300.0, row.number("efficiency_of_300"), SIX_DIGITS, row.text("kind"));
         let bound = udp_goodput_bps(all, exchange, Duration::ZERO) / 1e6;
-        assert_near(
-            bound,
-            row.number("payload_Mbps_zero_backoff"),
-            SIX_DIGITS,
-            row.text("kind"),
-        );
+        assert_near(bound, row.number("payload_Mbps_zero_backoff"), SIX_DIGITS, row.text("kind"));
     }
 }
 

@@ -24,19 +24,11 @@ fn frame_times(phy: &Row) -> FrameTimes {
 }
 
 fn backoff(phy: &Row, attempts: Option<u32>) -> Backoff {
-    Backoff {
-        window: phy.count("W"),
-        doublings: phy.count("m"),
-        attempts,
-    }
+    Backoff { window: phy.count("W"), doublings: phy.count("m"), attempts }
 }
 
 fn slot_times(times: &FrameTimes, access: Access, cost: CollisionCost) -> SlotTimes {
-    SlotTimes {
-        idle: times.slot,
-        success: times.success(access),
-        collision: times.collision(access, cost),
-    }
+    SlotTimes { idle: times.slot, success: times.success(access), collision: times.collision(access, cost) }
 }
 
 fn throughput_mbps(point: &FixedPoint, times: &FrameTimes, access: Access, cost: CollisionCost) -> f64 {
@@ -48,40 +40,20 @@ fn every_row_of_the_saturation_table() {
     let table = rows("dcf_saturation");
     assert_eq!(table.len(), 192);
     for row in table {
-        let what = format!(
-            "{} {} {} {}",
-            row.text("phy"),
-            row.text("access"),
-            row.text("max_attempts"),
-            row.text("n")
-        );
+        let what = format!("{} {} {} {}", row.text("phy"), row.text("access"), row.text("max_attempts"), row.text("n"));
         let phy = phy(row.text("phy"));
         let times = frame_times(&phy);
-        let access = if row.text("access") == "basic" {
-            Access::Basic
-        } else {
-            Access::RtsCts
-        };
+        let access = if row.text("access") == "basic" { Access::Basic } else { Access::RtsCts };
         let point = backoff(&phy, row.text("max_attempts").parse().ok()).solve(row.count("n"));
         assert_near(point.p, row.number("p"), SIX_DIGITS, &what);
         assert_near(point.tau, row.number("tau"), SIX_DIGITS, &what);
         assert_near(point.drop_probability, row.number("mac_drop_prob"), SIX_DIGITS, &what);
-        assert_near(
-            times.success(access).as_micros_f64(),
-            row.number("Ts_us"),
-            SIX_DIGITS,
-            &what,
-        );
+        assert_near(times.success(access).as_micros_f64(), row.number("Ts_us"), SIX_DIGITS, &what);
         for (cost, name) in COSTS {
             let collision_us = times.collision(access, cost).as_micros_f64();
             assert_near(collision_us, row.number(&format!("Tc_{name}_us")), SIX_DIGITS, &what);
             let throughput = throughput_mbps(&point, &times, access, cost);
-            assert_near(
-                throughput,
-                row.number(&format!("thr_Mbps_Tc_{name}")),
-                SIX_DIGITS,
-                &what,
-            );
+            assert_near(throughput, row.number(&format!("thr_Mbps_Tc_{name}")), SIX_DIGITS, &what);
         }
     }
 }
@@ -107,11 +79,7 @@ fn the_monte_carlo_table_was_made_with_this_model_and_stays_near_it() {
         assert_near(point.p, row.number("bianchi_model_p"), 5.1e-5, &what);
         assert_near(throughput, row.number("bianchi_model_thr"), 5.1e-5, &what);
         let low = 1.0 - row.number("thr_Mbps_Tc_bianchi") / throughput;
-        let allowed = if row.text("rule") == "bia" || row.count("n") == 1 {
-            -0.004..0.004
-        } else {
-            -0.002..0.017
-        };
+        let allowed = if row.text("rule") == "bia" || row.count("n") == 1 { -0.004..0.004 } else { -0.002..0.017 };
         assert!(allowed.contains(&low), "{what}: lower by {low}");
     }
 }
@@ -134,24 +102,13 @@ fn every_row_of_the_anomaly_table() {
     for row in table {
         let what = format!("{} {} {}", row.text("phy"), row.text("slow"), row.text("N"));
         // The table answers at 24 Mbit/s in 11a whatever the data rate, above the 6 and 12 of its slow hosts.
-        let phy = phy(if row.text("phy") == "11a" {
-            "11a_54"
-        } else {
-            row.text("phy")
-        });
+        let phy = phy(if row.text("phy") == "11a" { "11a_54" } else { row.text("phy") });
         let hosts = row.count("N");
         let point = backoff(&phy, None).solve(hosts);
         let class = |stations, mbps| {
-            let times = FrameTimes {
-                data: data(row.text("phy"), mbps),
-                ..frame_times(&phy)
-            };
+            let times = FrameTimes { data: data(row.text("phy"), mbps), ..frame_times(&phy) };
             let slot = slot_times(&times, Access::Basic, CollisionCost::Difs);
-            Class {
-                stations,
-                success: slot.success,
-                collision: slot.collision,
-            }
+            Class { stations, success: slot.success, collision: slot.collision }
         };
         let classes = [class(1, row.number("slow")), class(hosts - 1, row.number("fast"))];
         let each = throughput_per_station_bps(&point, &classes, phy.time("slot"), PAYLOAD) / 1e6;
@@ -167,17 +124,8 @@ fn every_row_of_the_anomaly_table() {
 #[test]
 fn the_approximation_of_heusse_is_near_the_fixed_point_for_few_hosts() {
     let phy = phy("11b_long_ack2");
-    for row in rows("anomaly_bianchi")
-        .iter()
-        .filter(|row| row.text("phy") == "11b_long_ack2" && row.count("N") <= 5)
-    {
-        let exchange = |mbps| {
-            FrameTimes {
-                data: data("11b", mbps),
-                ..frame_times(&phy)
-            }
-            .success(Access::Basic)
-        };
+    for row in rows("anomaly_bianchi").iter().filter(|row| row.text("phy") == "11b_long_ack2" && row.count("N") <= 5) {
+        let exchange = |mbps| FrameTimes { data: data("11b", mbps), ..frame_times(&phy) }.success(Access::Basic);
         let cell = lasthop_theory::anomaly::Cell {
             hosts: row.count("N"),
             cw_min: phy.count("W") - 1,
@@ -186,12 +134,7 @@ fn the_approximation_of_heusse_is_near_the_fixed_point_for_few_hosts() {
             slow: exchange(row.number("slow")),
         };
         let ratio = cell.anomaly(PAYLOAD).throughput_bps / 1e6 / row.number("per_host_Mbps");
-        assert!(
-            (0.85..1.15).contains(&ratio),
-            "{} {}: {ratio}",
-            row.text("slow"),
-            row.text("N")
-        );
+        assert!((0.85..1.15).contains(&ratio), "{} {}: {ratio}", row.text("slow"), row.text("N"));
     }
 }
 
@@ -200,12 +143,7 @@ fn air_times_by_hand() {
     // 192 + 1536*8/11 = 1309.09; 20 + 4*57 = 248; 14 bytes at 24 Mbit/s: 20 + 4*ceil(134/96) = 28.
     assert_eq!(data("11b", 11.0), Duration::from_nanos(1_309_091));
     assert_eq!(data("11a", 54.0), phy("11a_54").time("t_ip1500"));
-    assert_near(
-        data("11b", 11.0).as_micros_f64(),
-        phy("11b_long_ack1").number("t_ip1500"),
-        SIX_DIGITS,
-        "11b",
-    );
+    assert_near(data("11b", 11.0).as_micros_f64(), phy("11b_long_ack1").number("t_ip1500"), SIX_DIGITS, "11b");
     assert_eq!(phy("11a_54").count("t_ack"), 28);
     assert_eq!(
         DataRate::from_100kbps(110).time_for(Bytes(1536)) + Duration::from_micros(192),
@@ -222,26 +160,13 @@ fn every_row_of_the_same_slot_table() {
         let same_slot = lasthop_theory::same_slot::same_slot_probability(row.count("N_flows"), row.count("CW"));
         assert_near(same_slot, row.number("P_same_slot"), SIX_DIGITS, &what);
         assert_near(100.0 * same_slot, row.number("percent"), SIX_DIGITS, &what);
-        let point = Backoff {
-            window: row.count("CW"),
-            doublings: 5,
-            attempts: None,
-        }
-        .solve(row.count("nodes"));
+        let point = Backoff { window: row.count("CW"), doublings: 5, attempts: None }.solve(row.count("nodes"));
         assert_near(point.p, row.number("bianchi_p_same_W"), SIX_DIGITS, &what);
     }
 }
 
 #[test]
 fn a_frame_collides_with_5_7_and_14_4_percent_where_two_and_four_stations_draw_from_32_slots() {
-    let p = |stations| {
-        Backoff {
-            window: 32,
-            doublings: 5,
-            attempts: None,
-        }
-        .solve(stations)
-        .p
-    };
+    let p = |stations| Backoff { window: 32, doublings: 5, attempts: None }.solve(stations).p;
     assert!((p(2) - 0.057).abs() < 5e-4 && (p(4) - 0.144).abs() < 5e-4);
 }

@@ -19,15 +19,37 @@ impl std::error::Error for UnitError {}
 /// A unit and its factor to the base unit of the quantity.
 type Unit = (&'static str, f64);
 
-const TIME: &[Unit] = &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9), ("TU", 1_024_000.0)];
+const TIME: &[Unit] = &[
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("min", 60e9),
+    ("h", 3600e9),
+    ("TU", 1_024_000.0),
+];
 const SIZE: &[Unit] = &[
-    ("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9),
-    ("KiB", 1024.0), ("MiB", 1_048_576.0), ("GiB", 1_073_741_824.0),
+    ("B", 1.0),
+    ("kB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
 ];
 const RATE: &[Unit] = &[
-    ("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9),
-    ("bps", 1.0), ("kbps", 1e3), ("Mbps", 1e6), ("Gbps", 1e9),
-    ("kbit", 1e3), ("Mbit", 1e6), ("Gbit", 1e9),
+    ("bit/s", 1.0),
+    ("kbit/s", 1e3),
+    ("Mbit/s", 1e6),
+    ("Gbit/s", 1e9),
+    ("bps", 1.0),
+    ("kbps", 1e3),
+    ("Mbps", 1e6),
+    ("Gbps", 1e9),
+    ("kbit", 1e3),
+    ("Mbit", 1e6),
+    ("Gbit", 1e9),
 ];
 const POWER: &[Unit] = &[("dBm", 1.0)];
 const RATIO: &[Unit] = &[("dB", 1.0)];
@@ -55,7 +77,8 @@ fn units_of(table: &[Unit]) -> String {
 }
 
 fn read(text: &str, what: &str, example: &str, table: &[Unit]) -> Result<f64, UnitError> {
-    let complaint = |reason: String| UnitError(format!("{reason}; write {what} like \"{example}\" (units: {})", units_of(table)));
+    let complaint =
+        |reason: String| UnitError(format!("{reason}; write {what} like \"{example}\" (units: {})", units_of(table)));
     let Some((number, unit)) = split(text) else {
         return Err(complaint(format!("\"{text}\" is not {what}")));
     };

@@ -56,7 +56,10 @@ impl DataRate {
     }
     /// Time to send `bits`, rounded up to the nanosecond.
     pub const fn time_for_bits(self, bits: u64) -> Duration {
-        Duration::from_nanos(((bits as u128 * 1_000_000_000).div_ceil(self.0 as u128)) as u64)
+        match bits.checked_mul(1_000_000_000) {
+            Some(scaled) => Duration::from_nanos(scaled.div_ceil(self.0)),
+            None => Duration::from_nanos((bits as u128 * 1_000_000_000).div_ceil(self.0 as u128) as u64),
+        }
     }
     /// Time to send `size`, rounded up to the nanosecond.
     pub const fn time_for(self, size: Bytes) -> Duration {

@@ -148,9 +148,9 @@ impl fmt::Display for Duration {
         let ns = self.0;
         let (scale, unit) = match ns {
             0 => (1_000_000_000, "s"),
-            _ if ns % 1_000_000_000 == 0 => (1_000_000_000, "s"),
-            _ if ns % 1_000 != 0 => (1, "ns"),
-            _ if ns % 1_000_000 == 0 || ns >= 10_000_000 => (1_000_000, "ms"),
+            _ if ns.is_multiple_of(1_000_000_000) => (1_000_000_000, "s"),
+            _ if !ns.is_multiple_of(1_000) => (1, "ns"),
+            _ if ns.is_multiple_of(1_000_000) || ns >= 10_000_000 => (1_000_000, "ms"),
             _ => (1_000, "us"),
         };
         write!(f, "{} {unit}", ns as f64 / scale as f64)

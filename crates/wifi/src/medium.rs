@@ -9,13 +9,14 @@
 use lasthop_link::{Drop, Packet};
 use lasthop_observe::{LinkId, NodeId, QueueLayer, Record};
 use lasthop_registry::{Switch, words};
-use lasthop_units::{Bytes, DataRate, Db, Duration, Time};
+use lasthop_units::{Bytes, Db, Duration, Time};
 
 use crate::channel::Channel;
 use crate::mac::contention::{Countdown, Spaces, View};
 use crate::mac::node::{Node, NodeConfig, State};
+use crate::mac::ppdu::Transmission;
 use crate::phy::error_model::ErrorModel;
-use crate::phy::{ModeId, Phy};
+use crate::phy::Phy;
 use crate::rate_control::RateControl;
 
 words! {
@@ -75,7 +76,7 @@ pub enum Event {
     /// a PPDU ends
     PpduEnds(u32),
     /// a receiver sends its CTS or ACK, or a sender its data after a CTS
-    Respond(u32),
+    Respond(NodeId),
     /// the NAV that an RTS set may be taken back
     NavTimeout {
         /// whose
@@ -100,54 +101,6 @@ pub trait Environment<B> {
     fn observe(&mut self, at: Time, record: Record);
 }
 
-/// What a PPDU carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PpduKind {
-    Rts,
-    Cts,
-    CtsToSelf,
-    Data,
-    Ack,
-    Beacon,
-}
-
-/// Another PPDU on the air at the same time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Overlap {
-    pub node: NodeId,
-    pub start: Time,
-    pub end: Time,
-}
-
-/// A PPDU on the air.
-#[derive(Clone, Debug)]
-pub(crate) struct Ppdu {
-    pub id: u32,
-    pub kind: PpduKind,
-    pub from: NodeId,
-    pub to: Option<NodeId>,
-    pub link: LinkId,
-    pub mode: ModeId,
-    pub bytes: u32,
-    pub start: Time,
-    pub end: Time,
-    /// until when its Duration field reserves the medium
-    pub reserves_until: Time,
-    pub overlaps: Vec<Overlap>,
-}
-
-/// A response or a data frame to be sent a SIFS later.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pending {
-    pub id: u32,
-    pub kind: PpduKind,
-    pub from: NodeId,
-    pub to: NodeId,
-    pub link: LinkId,
-    pub mode: ModeId,
-    pub reserves_until: Time,
-}
-
 /// The nodes of one channel and what is on the air.
 pub struct Medium<B> {
     pub(crate) phy: Phy,
@@ -155,8 +108,6 @@ pub struct Medium<B> {
     pub(crate) nodes: Vec<Node<B>>,
     pub(crate) rate_controls: Vec<Box<dyn RateControl>>,
     pub(crate) views: Vec<View>,
-    /// For each view, the PPDU its receivers are locked on.
-    pub(crate) locked: Vec<Option<u32>>,
     pub(crate) channel: Channel,
     pub(crate) noise_mw: f64,
     pub(crate) error_model: Box<dyn ErrorModel>,
@@ -165,8 +116,7 @@ pub struct Medium<B> {
     pub(crate) protection: Protection,
     pub(crate) eifs: bool,
     pub(crate) beacons: Option<Duration>,
-    pub(crate) on_air: Vec<Ppdu>,
-    pub(crate) pending: Vec<Pending>,
+    pub(crate) on_air: Vec<Transmission>,
     pub(crate) next_id: u32,
     pub(crate) contenders: u32,
     pub(crate) noise: Vec<lasthop_engine::Stream>,
@@ -195,21 +145,24 @@ impl<B: Send + 'static> Medium<B> {
         let spaces =
             Spaces { slot: config.phy.slot(), difs: config.phy.difs(), countdown: config.countdown };
         let shared = matches!(config.channel, Channel::Uniform);
-        let nodes: Vec<Node<B>> = (0..)
-            .zip(&config.nodes)
+        let plain = config.error_model.is_none() && config.capture == Switch::Off;
+        assert!(!shared || plain, "errors and capture need a matrix of powers");
+        let nodes: Vec<Node<B>> = config
+            .nodes
+            .iter()
+            .enumerate()
             .map(|(i, c)| {
-                Node::new(NodeId(i), c, config.phy.cw_min(), if shared { 0 } else { i as usize }, config.seed)
+                Node::new(c, config.phy.cw_min(), if shared { 0 } else { i }, config.seed)
             })
             .collect();
         let views = if shared { 1 } else { nodes.len() };
-        let noise = (0..nodes.len() as u64).map(|i| lasthop_engine::Stream::new(config.seed, "reception", i));
+        let noise = config.nodes.iter().map(|c| lasthop_engine::Stream::named(config.seed, "reception", &c.name));
         Medium {
             spaces,
             noise: noise.collect(),
             nodes,
             rate_controls: config.rate_controls,
             views: (0..views).map(|_| View::new(&spaces)).collect(),
-            locked: vec![None; views],
             channel: config.channel,
             noise_mw: config.noise_mw,
             error_model: config.error_model,
@@ -219,7 +172,6 @@ impl<B: Send + 'static> Medium<B> {
             eifs: config.eifs,
             beacons: config.beacons,
             on_air: Vec::new(),
-            pending: Vec::new(),
             next_id: 0,
             contenders: 0,
             dropped: Vec::new(),
@@ -280,11 +232,6 @@ impl<B: Send + 'static> Medium<B> {
         self.nodes.iter().map(waiting).sum()
     }
 
-    /// The rate of a mode.
-    pub(crate) fn rate(&self, mode: ModeId) -> DataRate {
-        self.phy.mode(mode).rate
-    }
-
     /// Handles an event that was asked for.
     pub fn handle(&mut self, now: Time, event: Event, env: &mut impl Environment<B>) {
         match event {
@@ -297,13 +244,13 @@ impl<B: Send + 'static> Medium<B> {
             }
             Event::Start(node) => self.win(now, node, env),
             Event::PpduEnds(id) => self.ppdu_ends(now, id, env),
-            Event::Respond(id) => self.respond(now, id, env),
+            Event::Respond(node) => self.respond(now, node, env),
             Event::NavTimeout { view, since } => self.nav_timeout(now, view as usize, since, env),
             Event::Beacon => self.beacon_is_due(now, env),
         }
     }
 
-    /// The index of the view and the lane of a node.
+    /// The index of the view of a node.
     pub(crate) fn view_of(&self, node: NodeId) -> usize {
         self.nodes[node.index()].view
     }
@@ -367,16 +314,21 @@ impl<B: Send + 'static> Medium<B> {
         let State::Idle { ready_at } = self.nodes[node.index()].state else { return };
         let (view, lane) = (self.view_of(node), self.nodes[node.index()].lane);
         let left = self.views[view].left_of(now, &self.spaces, lane, ready_at);
-        if left == 0 && self.views[view].may_send_at_once(now, lane) {
+        if left == 0 && self.views[view].may_send_at_once(now, &self.spaces, lane) {
             self.win(now, node, env);
             return;
         }
-        // The post-backoff goes on; if it is over and the medium is busy, a new one is drawn.
-        let backoff = match left {
-            0 if self.views[view].is_busy(now) => self.nodes[node.index()].draw_backoff(),
-            left => left,
-        };
-        self.views[view].contend(now, &self.spaces, node, lane, backoff);
+        if left > 0 {
+            // The post-backoff goes on.
+            self.views[view].contend(now, &self.spaces, node, lane, left);
+        } else {
+            let backoff = self.nodes[node.index()].draw_backoff();
+            if self.views[view].is_busy(now) {
+                self.views[view].contend(now, &self.spaces, node, lane, backoff);
+            } else {
+                self.views[view].contend_without_backoff(node, lane, backoff);
+            }
+        }
         self.nodes[node.index()].state = State::Contending;
         self.schedule_backoff(view, env);
     }
@@ -385,13 +337,6 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn schedule_backoff(&mut self, view: usize, env: &mut impl Environment<B>) {
         if let Some((at, generation)) = self.views[view].reschedule(&self.spaces) {
             env.schedule(at, Event::Backoff { view: view as u32, generation });
-        }
-    }
-
-    fn nav_timeout(&mut self, now: Time, view: usize, since: Time, env: &mut impl Environment<B>) {
-        if !self.views[view].heard_since(since) && self.views[view].nav_is_set(now) {
-            self.views[view].reset_nav(now, &self.spaces);
-            self.schedule_backoff(view, env);
         }
     }
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from ..confidence import estimate
@@ -24,12 +24,12 @@ def note(message: str) -> None:
     sys.stderr.write(f"lasthop: {message}\n")
 
 
-def write_data(target: str, text: str) -> None:
-    """Writes `text` to a file, or to standard output for `-`."""
+def write_data(target: str, pieces: Iterable[str]) -> None:
+    """Writes text to a file, or to standard output for `-`."""
     if target == "-":
-        sys.stdout.write(text)
+        sys.stdout.writelines(pieces)
     else:
-        write_whole(target, text)
+        write_whole(target, pieces)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:

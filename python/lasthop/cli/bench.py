@@ -7,22 +7,36 @@ import subprocess
 import sys
 from pathlib import Path
 
+from . import _arguments
 from ._mistake import Mistake
 
 SUMMARY = "measure speed on this machine (in the source tree)"
 SCRIPT = Path("benches") / "run.py"
+MAX_ROUNDS = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Everything goes on to the script."""
-    parser.add_argument("rest", metavar="ARGUMENT", nargs=argparse.REMAINDER, help="passed on to benches/run.py")
+    """What `lasthop bench` accepts."""
+    parser.add_argument("--quick", action="store_true", help="lasthop alone, without ns-2 and ns-3")
+    parser.add_argument(
+        "--rounds", metavar="N", type=int, default=3, help="measure everything N times, take medians (default 3)"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write every number to FILE as well")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Runs the script that belongs to this source tree."""
+    if not 1 <= arguments.rounds <= MAX_ROUNDS:
+        raise Mistake(f"--rounds {arguments.rounds}: the number of rounds is from 1 to {MAX_ROUNDS}")
+    if arguments.json == "-":
+        raise Mistake("--json -: standard output has the table; give the name of a file")
+    _arguments.check_file("--json", arguments.json)
     # This package lies in python/lasthop of the tree when it was installed for development.
     roots = (Path.cwd(), Path(__file__).resolve().parents[3])
     script = next((root / SCRIPT for root in roots if (root / SCRIPT).is_file()), None)
     if script is None:
         raise Mistake(f"bench: there is no {SCRIPT} here; run it in the source tree of lasthop")
-    return subprocess.run([sys.executable, script, *arguments.rest], check=False).returncode
+    options = ["--rounds", str(arguments.rounds), *(["--quick"] if arguments.quick else [])]
+    options += ["--json", arguments.json] if arguments.json else []
+    # A process of its own, small: the peak memory of a child counts what its parent held when it was started.
+    return subprocess.run([sys.executable, script, *options], check=False).returncode

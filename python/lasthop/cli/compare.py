@@ -52,7 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if not rows:
         raise Mistake(f"--metric {' '.join(arguments.metric)}: matches nothing in either result")
     if arguments.json is not None:
-        write_data(arguments.json, _json(arguments, rows))
+        write_data(arguments.json, [_json(arguments, rows)])
     aside(data_on_stdout=arguments.json == "-").write(comparison_text(arguments.a, arguments.b, rows))
     failures = [failure for result in results for failure in result.failures]
     for failure in failures:

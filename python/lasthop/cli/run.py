@@ -82,7 +82,7 @@ def _write(result: Result, arguments: argparse.Namespace, directory: ResultDirec
     if directory is not None:
         directory.commit(result)
     if arguments.json is not None:
-        write_data(arguments.json, result.to_json())
+        write_data(arguments.json, result.json_pieces())
 
 
 def _report(result: Result, arguments: argparse.Namespace, asked: int) -> int:

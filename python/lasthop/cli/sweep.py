@@ -60,7 +60,7 @@ def execute(arguments: argparse.Namespace) -> int:
         note(str(failure))
         return 1
     if rows and arguments.csv is not None:
-        write_data(arguments.csv, _csv(rows))
+        write_data(arguments.csv, [_csv(rows)])
     if rows:
         aside(data_on_stdout=arguments.csv == "-").write(_table(rows, list(points[0][0])))
     if interrupted:

@@ -40,7 +40,7 @@ def execute(arguments: argparse.Namespace) -> int:
     compared = [(row, _simulated(row, result)) for row in rows]
     if arguments.json is not None:
         document = {"rows": [{**row, "simulated": found and found._asdict()} for row, found in compared]}
-        write_data(arguments.json, json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        write_data(arguments.json, [json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False), "\n"])
     aside(data_on_stdout=arguments.json == "-").write(_table(compared))
     return 1 if result.failures else 0
 

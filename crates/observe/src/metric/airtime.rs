@@ -24,7 +24,7 @@ impl Metric for Airtime {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn observe(&mut self, _: Time, record: &Record) {
         if let Record::Airtime { node, link, duration } = *record {
             self.nodes[node.index()] += duration;

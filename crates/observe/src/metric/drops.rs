@@ -25,7 +25,7 @@ impl Metric for Drops {
         Drops { nodes: vec![Node::default(); layout.nodes] }
     }
 
-    #[inline]
+    #[inline(always)]
     fn observe(&mut self, _: Time, record: &Record) {
         if let Record::Dropped { node, layer, reason, tcp_ack, .. } = *record {
             let node = &mut self.nodes[node.index()];
@@ -62,16 +62,16 @@ impl Metric for Drops {
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for (node, row) in self.nodes.iter().zip(&mut report.nodes) {
-            row.put("queue_drops", (node.tcp_acks + node.data) as f64);
-            row.put("queue_drops_tcp_ack", node.tcp_acks as f64);
-            row.put("queue_drops_data", node.data as f64);
+            row.put_count("queue_drops", node.tcp_acks + node.data);
+            row.put_count("queue_drops_tcp_ack", node.tcp_acks);
+            row.put_count("queue_drops_data", node.data);
             // No queue discipline marks yet.
-            row.put("queue_marks", 0.0);
-            row.put("frames_dropped_retry_limit", node.retry_limit as f64);
+            row.put_count("queue_marks", 0);
+            row.put_count("frames_dropped_retry_limit", node.retry_limit);
         }
         // The AP stands for both ends of the wired link.
         if let (Some(ap), Some(row)) = (self.nodes.first(), report.nodes.first_mut()) {
-            row.put("wired_queue_drops", ap.wired as f64);
+            row.put_count("wired_queue_drops", ap.wired);
         }
     }
 }

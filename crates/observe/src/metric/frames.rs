@@ -49,7 +49,7 @@ impl Metric for Frames {
         Frames { nodes: vec![Attempts::default(); layout.nodes], links: vec![Link::default(); layout.links] }
     }
 
-    #[inline]
+    #[inline(always)]
     fn observe(&mut self, _: Time, record: &Record) {
         match *record {
             Record::Attempt { link, node, rate, mpdus, retry, outcome } => {
@@ -92,15 +92,15 @@ impl Metric for Frames {
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for (attempts, row) in self.nodes.iter().zip(&mut report.nodes) {
-            row.put("frames_sent", attempts.all as f64);
-            row.put("frames_retried", attempts.retries as f64);
+            row.put_count("frames_sent", attempts.all);
+            row.put_count("frames_retried", attempts.retries);
             row.put("mean_data_rate_bps", attempts.per_attempt(attempts.rate_sum));
             row.put("mpdus_per_ampdu_mean", attempts.per_attempt(attempts.mpdus));
             row.put("collision_probability", attempts.per_attempt(attempts.collided));
         }
         for (link, row) in self.links.iter().zip(&mut report.links) {
             let attempts = &link.attempts;
-            row.put("frames_sent", attempts.all as f64);
+            row.put_count("frames_sent", attempts.all);
             row.put("mean_data_rate_bps", attempts.per_attempt(attempts.rate_sum));
             row.put("mpdus_per_ampdu_mean", attempts.per_attempt(attempts.mpdus));
             row.put("retry_fraction", attempts.per_attempt(attempts.retries));

@@ -36,7 +36,7 @@ impl Metric for Goodput {
         Goodput { flows: layout.flows.iter().map(|&(_, up)| Flow { up, ..Flow::default() }).collect() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn observe(&mut self, at: Time, record: &Record) {
         match *record {
             Record::Delivered { flow, bytes } => {
@@ -78,16 +78,18 @@ impl Metric for Goodput {
         let rate = |f: &Flow| f.bytes as f64 * 8.0 / covered.as_secs_f64();
         for (flow, row) in self.flows.iter().zip(&mut report.flows) {
             row.put("goodput_bps", rate(flow));
-            row.put("bytes_delivered", flow.bytes as f64);
+            row.put_count("bytes_delivered", flow.bytes);
             row.put("completion_time_s", flow.completed.map(|(n, sum)| sum.as_secs_f64() / f64::from(n)));
-            row.put("transfers_completed", flow.completed.map(|(n, _)| f64::from(n)));
+            row.put_count("transfers_completed", flow.completed.map(|(n, _)| u64::from(n)));
             row.put("starved_s", flow.silence.max(now.since(flow.last_delivery)).as_secs_f64());
         }
         let of = |up: bool| self.flows.iter().filter(move |f| f.up == up).map(rate);
         let all = || self.flows.iter().map(rate);
-        report.totals.put("goodput_bps", all().sum::<f64>());
-        report.totals.put("goodput_up_bps", of(true).sum::<f64>());
-        report.totals.put("goodput_down_bps", of(false).sum::<f64>());
+        // An empty sum of floats is minus zero.
+        let sum = |rates: &mut dyn Iterator<Item = f64>| rates.fold(0.0, |sum, rate| sum + rate);
+        report.totals.put("goodput_bps", sum(&mut all()));
+        report.totals.put("goodput_up_bps", sum(&mut of(true)));
+        report.totals.put("goodput_down_bps", sum(&mut of(false)));
         report.totals.put("jain_index", jain(all()));
         report.totals.put("jain_index_up", jain(of(true)));
         report.totals.put("jain_index_down", jain(of(false)));

@@ -17,7 +17,7 @@ impl Metric for Medium {
         Medium { busy: Integral::default(), overlapping: Integral::default(), contenders: Integral::default() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn observe(&mut self, at: Time, record: &Record) {
         match *record {
             Record::OnAir { count } => {

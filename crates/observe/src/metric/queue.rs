@@ -21,7 +21,7 @@ impl Metric for Queue {
         Queue { nodes: vec![Node::default(); layout.nodes] }
     }
 
-    #[inline]
+    #[inline(always)]
     fn observe(&mut self, at: Time, record: &Record) {
         if let Record::Queue { node, packets, tcp_acks } = *record {
             let node = &mut self.nodes[node.index()];
@@ -43,7 +43,7 @@ impl Metric for Queue {
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
         for (node, row) in self.nodes.iter_mut().zip(&mut report.nodes) {
             row.put("queue_mean_packets", node.packets.mean(now, covered));
-            row.put("queue_max_packets", node.packets.max());
+            row.put_count("queue_max_packets", node.packets.max() as u64);
         }
     }
 }

@@ -22,7 +22,7 @@ impl Metric for Rtt {
         Rtt { flows: layout.flows.iter().map(|&(t, _)| (t == Transport::Tcp).then(Flow::default)).collect() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn observe(&mut self, _: Time, record: &Record) {
         if let Record::Rtt { flow, sample, controller } = *record
             && let Some(flow) = &mut self.flows[flow.index()]

@@ -24,7 +24,7 @@ impl Metric for Segments {
         Segments { flows: flows.collect() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn observe(&mut self, _: Time, record: &Record) {
         match *record {
             Record::SegmentSent { flow, retransmission } => {
@@ -43,11 +43,11 @@ impl Metric for Segments {
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for (flow, row) in self.flows.iter().zip(&mut report.flows) {
-            row.put("segments_sent", flow.sent as f64);
-            row.put("segments_retransmitted", flow.tcp.then_some(flow.retransmitted as f64));
-            row.put("timeouts", flow.tcp.then_some(flow.timeouts as f64));
-            // No sender counts lost ACKs yet.
-            row.put("ack_losses_detected", None);
+            row.put_count("segments_sent", flow.sent);
+            row.put_count("segments_retransmitted", flow.tcp.then_some(flow.retransmitted));
+            row.put_count("timeouts", flow.tcp.then_some(flow.timeouts));
+            // No sender looks for lost ACKs yet.
+            row.put_count("ack_losses_detected", flow.tcp.then_some(0));
         }
     }
 }

@@ -24,7 +24,7 @@ impl Metric for Window {
         Window { flows }
     }
 
-    #[inline]
+    #[inline(always)]
     fn observe(&mut self, at: Time, record: &Record) {
         if let Record::Window { flow, cwnd, ssthresh, flight_bytes } = *record
             && let Some(flow) = &mut self.flows[flow.index()]

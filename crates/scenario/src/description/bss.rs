@@ -47,7 +47,10 @@ impl Parameter for RetryLimit {
         match value {
             Value::Integer(n @ 0..=1000) => Ok(RetryLimit(Some(*n as u32))),
             Value::Text(word) if word == "unlimited" => Ok(RetryLimit(None)),
-            _ => Err(ParamError::new(path, format!("{value} stands where a whole number from 0 to 1000 or \"unlimited\" is needed"))),
+            _ => Err(ParamError::new(
+                path,
+                format!("{value} stands where a whole number from 0 to 1000 or \"unlimited\" is needed"),
+            )),
         }
     }
     fn to_value(&self) -> Option<Value> {
@@ -79,7 +82,10 @@ fn no_driver_queue(path: &str, packets: Packets) -> Result<(), ParamError> {
     if packets == Packets(0) {
         return Ok(());
     }
-    Err(ParamError::new(format!("{path}.driver_queue"), "a driver queue below the queue discipline is not there yet; \"0 packets\""))
+    Err(ParamError::new(
+        format!("{path}.driver_queue"),
+        "a driver queue below the queue discipline is not there yet; \"0 packets\"",
+    ))
 }
 
 params! {

@@ -14,7 +14,10 @@ use crate::resolved::FlowSpec;
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     /// of the flow's `connection`-th connection
-    Tcp { segment: Segment, connection: u32 },
+    Tcp {
+        segment: Segment,
+        connection: u32,
+    },
     Udp(Datagram),
 }
 
@@ -112,17 +115,17 @@ impl Flow {
         }
     }
 
-    /// A packet has reached its host.
-    pub(crate) fn arrive(&mut self, now: Time, packet: &Packet<Body>, collector: &mut Collector) {
-        let at_receiver = packet.meta.up == self.meta.up;
+    /// A packet has reached its host; which end of the flow that is.
+    pub(crate) fn arrive(&mut self, now: Time, packet: &Packet<Body>, collector: &mut Collector) -> Side {
+        let side = if packet.meta.up == self.meta.up { Side::Receiver } else { Side::Sender };
         match (&mut self.carrier, &packet.body) {
             (Carrier::Tcp(tcp), Body::Tcp { segment, connection }) => {
-                let side = if at_receiver { Side::Receiver } else { Side::Sender };
                 tcp.arrive(now, side, segment, *connection, collector);
             }
             (Carrier::Udp(udp), Body::Udp(datagram)) => udp.arrive(now, datagram, collector),
             _ => unreachable!("a packet belongs to a flow of its transport"),
         }
+        side
     }
 
     /// The next packet that `side` has to send now. With `held_back`, data waits to be pulled.

@@ -18,8 +18,8 @@ use lasthop_units::{Duration, Time};
 use lasthop_wifi::{Environment, Medium, MediumConfig};
 
 use crate::ResolvedScenario;
-use flow::{Flow, Wants};
 pub(crate) use flow::{Body, Side};
+use flow::{Flow, Wants};
 
 /// The AP's node.
 const AP: NodeId = NodeId(0);
@@ -64,6 +64,7 @@ pub(crate) struct World {
     saturated_down: Vec<FlowId>,
     end: Time,
     interval: Option<Duration>,
+    samples: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,25 +90,24 @@ impl Environment<Body> for Surroundings {
             let id = self.sources[node.index()][turn];
             if let Some(packet) = self.flows[id.index()].pull(now, &mut self.collector) {
                 self.turn[node.index()] = turn + 1;
-                self.arm_timers(id);
+                self.arm_timer(id, Side::Sender);
                 return Some(packet);
             }
         }
         None
     }
 
+    #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         self.collector.observe(at, record);
     }
 }
 
 impl Surroundings {
-    /// Makes sure that an event comes no later than each endpoint's earliest timer.
-    fn arm_timers(&mut self, id: FlowId) {
-        for side in [Side::Sender, Side::Receiver] {
-            if let Some(at) = self.flows[id.index()].timer_to_arm(side) {
-                self.events.at(at.max(self.events.now()), Event::TcpTimer(id, side));
-            }
+    /// Makes sure that an event comes no later than the earliest timer of this end.
+    fn arm_timer(&mut self, id: FlowId, side: Side) {
+        if let Some(at) = self.flows[id.index()].timer_to_arm(side) {
+            self.events.at(at.max(self.events.now()), Event::TcpTimer(id, side));
         }
     }
 }
@@ -156,6 +156,7 @@ impl World {
             saturated_down,
             end: Time::ZERO + description.duration,
             interval,
+            samples: 0,
         };
         world.start(scenario, seed);
         world
@@ -165,7 +166,7 @@ impl World {
         self.medium.start(&mut self.around);
         for (id, spec) in (0..).map(FlowId).zip(&scenario.flows) {
             let jitter = spec.section.start_jitter.as_nanos() as f64;
-            let late = Stream::new(seed, "start", u64::from(id.0)).unit() * jitter;
+            let late = Stream::named(seed, "start", &spec.id).unit() * jitter;
             let at = Time::ZERO + spec.section.start + Duration::from_nanos(late as u64);
             self.around.events.at(at, Event::FlowStarts(id));
         }
@@ -217,18 +218,19 @@ impl World {
             Event::ServerTransmitterFree => self.feed_wire(now),
             Event::FlowStarts(id) => {
                 self.around.flows[id.index()].start(now);
-                self.flow_may_send(now, id);
+                self.may_send(now, id, Side::Sender);
             }
             Event::Application(id) => {
                 self.around.flows[id.index()].application_offers(now);
-                self.flow_may_send(now, id);
+                self.may_send(now, id, Side::Sender);
             }
             Event::TcpTimer(id, side) => {
                 self.around.flows[id.index()].timer_fires(now, side, &mut self.around.collector);
-                self.flow_may_send(now, id);
+                self.may_send(now, id, side);
             }
             Event::WarmupEnds => self.around.collector.start(now),
             Event::Sample => {
+                self.samples += 1;
                 self.around.collector.sample(now);
                 if let Some(interval) = self.interval {
                     self.around.events.after(interval, Event::Sample);
@@ -250,12 +252,12 @@ impl World {
     /// A packet has reached the host at its end: the station or the server.
     fn arrive(&mut self, now: Time, packet: Packet<Body>) {
         let id = packet.meta.flow;
-        self.around.flows[id.index()].arrive(now, &packet, &mut self.around.collector);
-        self.flow_may_send(now, id);
+        let side = self.around.flows[id.index()].arrive(now, &packet, &mut self.around.collector);
+        self.may_send(now, id, side);
     }
 
-    /// Sends what the endpoints of a flow have to send, and keeps its timers.
-    fn flow_may_send(&mut self, now: Time, id: FlowId) {
+    /// Sends what one end of a flow has to send, and keeps its timers.
+    fn may_send(&mut self, now: Time, id: FlowId, side: Side) {
         let index = id.index();
         if let Some(at) = self.around.flows[index].application_at() {
             self.around.events.at(at, Event::Application(id));
@@ -263,24 +265,20 @@ impl World {
         if self.around.flows[index].wants() == Wants::Pull && !self.around.flows[index].is_up() {
             self.feed_wire(now);
         }
-        for side in [Side::Sender, Side::Receiver] {
-            let held_back = self.is_held_back(id, side);
-            while let Some(packet) =
-                self.around.flows[index].poll(now, side, held_back, &mut self.around.collector)
-            {
-                if packet.meta.up {
-                    let station = packet.meta.station;
-                    self.medium.enqueue(now, station, packet, &mut self.around);
-                } else {
-                    self.send_wired(now, packet);
-                }
-            }
-            if held_back {
-                let station = self.around.flows[index].station();
-                self.medium.offer(now, station, &mut self.around);
+        let held_back = self.is_held_back(id, side);
+        while let Some(packet) = self.around.flows[index].poll(now, side, held_back, &mut self.around.collector) {
+            if packet.meta.up {
+                let station = packet.meta.station;
+                self.medium.enqueue(now, station, packet, &mut self.around);
+            } else {
+                self.send_wired(now, packet);
             }
         }
-        self.around.arm_timers(id);
+        if held_back {
+            let station = self.around.flows[index].station();
+            self.medium.offer(now, station, &mut self.around);
+        }
+        self.around.arm_timer(id, side);
     }
 
     /// Whether data of this side waits in its socket until the device asks for it.
@@ -343,9 +341,18 @@ impl World {
         self.around.flows.iter().try_for_each(Flow::check_conservation)
     }
 
+    /// Whether the run is a whole number of such intervals.
+    fn is_whole(&self, interval: Duration) -> bool {
+        self.end.as_nanos().is_multiple_of(interval.as_nanos())
+    }
+
     /// Ends the run: what was measured, or why it cannot be trusted.
     pub(crate) fn finish(mut self) -> Result<Finished, String> {
         self.check_conservation()?;
+        // The last interval ends with the run, at which no event is handled any more.
+        if self.interval.is_some_and(|i| self.is_whole(i)) {
+            self.around.collector.sample(self.end);
+        }
         let mut report = self.around.collector.report(self.end);
         let busy = report.medium.get("busy_fraction").unwrap_or(0.0);
         for row in report.nodes.iter().chain(&report.links) {
@@ -359,7 +366,8 @@ impl World {
         for (flow, row) in self.around.flows.iter().zip(&mut report.flows) {
             flow.report(row, self.around.collector.covered(self.end));
         }
-        let events = self.around.events.handled();
+        // What is observed must not show in what is simulated.
+        let events = self.around.events.handled() - self.samples;
         Ok(Finished { report, series: self.around.collector.into_series(), events })
     }
 }

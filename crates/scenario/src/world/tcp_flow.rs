@@ -1,5 +1,6 @@
 //! A TCP flow: one connection after another, each with an endpoint at either end.
 
+use lasthop_engine::Stream;
 use lasthop_observe::{Collector, FlowId, Observer, Record};
 use lasthop_tcp::{Config, Endpoint, Segment, State};
 use lasthop_units::{Duration, Time};
@@ -20,7 +21,8 @@ struct Reported {
 pub(crate) struct TcpFlow {
     id: FlowId,
     config: Config,
-    seed: u64,
+    /// Initial sequence numbers.
+    iss: Stream,
     sender: Endpoint,
     receiver: Endpoint,
     connection: u32,
@@ -41,8 +43,7 @@ pub(crate) struct TcpFlow {
     rtt_samples: u64,
 }
 
-fn endpoints(config: &Config, id: FlowId, connection: u32, seed: u64) -> (Endpoint, Endpoint) {
-    let mut iss = lasthop_engine::Stream::new(seed, "iss", u64::from(id.0) << 32 | u64::from(connection));
+fn endpoints(config: &Config, iss: &mut Stream) -> (Endpoint, Endpoint) {
     let mut next = || (iss.bits() >> 32) as u32;
     (Endpoint::new(config, next()), Endpoint::new(config, next()))
 }
@@ -50,7 +51,8 @@ fn endpoints(config: &Config, id: FlowId, connection: u32, seed: u64) -> (Endpoi
 impl TcpFlow {
     pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64) -> TcpFlow {
         let config = spec.tcp.config.clone();
-        let (sender, receiver) = endpoints(&config, id, 0, seed);
+        let mut iss = Stream::named(seed, "iss", &spec.id);
+        let (sender, receiver) = endpoints(&config, &mut iss);
         let paced = match spec.section.rate {
             Some(UdpRate::Constant(rate)) => {
                 let bytes = u64::from(config.payload_bytes());
@@ -61,7 +63,7 @@ impl TcpFlow {
         TcpFlow {
             id,
             config,
-            seed,
+            iss,
             sender,
             receiver,
             connection: 0,
@@ -194,7 +196,7 @@ impl TcpFlow {
             return;
         }
         self.connection += 1;
-        (self.sender, self.receiver) = endpoints(&self.config, self.id, self.connection, self.seed);
+        (self.sender, self.receiver) = endpoints(&self.config, &mut self.iss);
         self.delivered_before += self.delivered;
         self.delivered = 0;
         self.offered = 0;

@@ -123,7 +123,7 @@ impl UdpFlow {
     pub(crate) fn report(&self, row: &mut Row, _: Duration) {
         let lost = |sent: u64| (sent - self.received) as f64 / sent as f64;
         row.put("loss_fraction", (self.sent > 0).then(|| lost(self.sent)));
-        row.put("reordered", self.late as f64);
+        row.put_count("reordered", self.late);
         row.put("delay_p50_s", self.delays.quantile_s(0.5));
         row.put("delay_p95_s", self.delays.quantile_s(0.95));
         row.put("jitter_s", self.last_transit.map(|_| self.jitter_s));

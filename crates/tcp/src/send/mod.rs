@@ -181,10 +181,11 @@ impl Sender {
             let fits = self.recovery.retransmit_now || u64::from(lost.payload()) <= self.allowance_bytes();
             return fits.then_some(Choice::Again);
         }
-        if may_send_new && self.has_unsent() {
-            if let Some(new) = self.choose_new() {
-                return Some(new);
-            }
+        if may_send_new
+            && self.has_unsent()
+            && let Some(new) = self.choose_new()
+        {
+            return Some(new);
         }
         if self.sack && self.recovery.phase == Phase::FastRecovery { self.choose_hole(may_send_new) } else { None }
     }

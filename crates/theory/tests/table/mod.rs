@@ -14,9 +14,7 @@ impl Row {
 
     /// The number in `column`.
     pub fn number(&self, column: &str) -> f64 {
-        self.text(column)
-            .parse()
-            .unwrap_or_else(|_| panic!("{column} is no number: {:?}", self.text(column)))
+        self.text(column).parse().unwrap_or_else(|_| panic!("{column} is no number: {:?}", self.text(column)))
     }
 
     /// The whole number in `column`.
@@ -36,9 +34,7 @@ pub fn rows(name: &str) -> Vec<Row> {
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let mut lines = text.lines().map(cells);
     let header = lines.next().expect("a header");
-    lines
-        .map(|row| Row(header.iter().cloned().zip(row).collect()))
-        .collect()
+    lines.map(|row| Row(header.iter().cloned().zip(row).collect())).collect()
 }
 
 fn cells(line: &str) -> Vec<String> {
@@ -55,10 +51,7 @@ fn cells(line: &str) -> Vec<String> {
 
 /// The row of `phy_timing.csv` called `phy`.
 pub fn phy(phy: &str) -> Row {
-    rows("phy_timing")
-        .into_iter()
-        .find(|row| row.text("phy") == phy)
-        .unwrap_or_else(|| panic!("no PHY {phy}"))
+    rows("phy_timing").into_iter().find(|row| row.text("phy") == phy).unwrap_or_else(|| panic!("no PHY {phy}"))
 }
 
 /// The tables have six digits: half a unit of the last is at most 5e-6 of the value.
@@ -67,9 +60,5 @@ pub const SIX_DIGITS: f64 = 5.1e-6;
 /// Panics unless `found` is `expected` within `relative`, or both are nothing.
 pub fn assert_near(found: f64, expected: f64, relative: f64, what: &str) {
     let near = (found - expected).abs() <= relative * expected.abs() + 1e-12;
-    assert!(
-        near,
-        "{what}: found {found}, expected {expected}, apart by {:e}",
-        found / expected - 1.0
-    );
+    assert!(near, "{what}: found {found}, expected {expected}, apart by {:e}", found / expected - 1.0);
 }

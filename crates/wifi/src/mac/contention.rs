@@ -7,13 +7,16 @@
 //! the smallest of these; freezing and resuming costs nothing per station.
 //!
 //! Rules [802.11-2020 §10.3.3, §10.3.4]:
-//! - Slots are counted from the end of the inter-frame space. The slot in which the medium turns busy
+//! - Slots are counted from the end of the inter-frame space. The slot in which the medium is found busy
 //!   is not counted, so a station that froze has at least one slot left, and only a station that
 //!   has just drawn zero sends at the first boundary [Bianchi, Tinnirello 2005].
-//! - Carrier sense takes one slot (aSlotTime is CCA time, turn-around and propagation): a contender
-//!   whose counter ends less than a slot after another began cannot know of it and sends too.
+//! - Carrier sense takes one slot (aSlotTime is CCA time, turn-around and propagation): at a boundary less
+//!   than a slot after another began a contender cannot know of it. It counts the slot that ends there,
+//!   and sends if it was the last.
 //! - A wait that is no whole number of slots longer than DIFS (EIFS, ACK timeout) ends at the next
 //!   boundary: all stations with one view share one grid of slots.
+//! - Who has nothing left to count and finds the medium idle, but not for long enough yet, sends at the
+//!   end of the inter-frame space; if the medium turns busy before that, it draws a backoff.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -61,34 +64,43 @@ struct Lane {
 }
 
 impl Lane {
-    fn counted_by(&self, now: Time, slot: Duration) -> u64 {
-        self.slots + now.since(self.from).div_floor(slot)
-    }
     fn ends_at(&self, key: u64, slot: Duration) -> Time {
         self.from + slot * (key - self.slots)
     }
 }
 
-/// A sender that waits for its ACK timeout while others may count already.
+/// A contender that does not wait with its lane, until the medium turns busy again: a sender whose ACK
+/// timeout ends sooner or later than the inter-frame space of the others, or a newcomer without a backoff.
+/// (No PPDU is so short that an ACK timeout would outlast it and the DIFS after it.)
 #[derive(Clone, Copy)]
-struct Late {
+struct Apart {
     node: NodeId,
     lane: LaneId,
     remaining: u64,
+    /// Slots to count if the medium turns busy before the newcomer can send.
+    if_interrupted: Option<u64>,
     not_before: Time,
+    /// When counting starts or started in this idle period.
     from: Time,
+}
+
+impl Apart {
+    fn ends_at(&self, slot: Duration) -> Time {
+        self.from + slot * self.remaining
+    }
 }
 
 /// What a group of stations with the same hearing senses.
 pub(crate) struct View {
     on_air: u32,
     busy_since: Time,
+    last_start: Time,
     idle_since: Time,
     nav_until: Time,
     /// EIFS instead of DIFS after this much idle time; zero for DIFS.
     eifs: Duration,
     lanes: [Lane; 2],
-    late: Vec<Late>,
+    apart: Vec<Apart>,
     generation: u32,
     scheduled: Option<Time>,
 }
@@ -109,11 +121,12 @@ impl View {
         let mut view = View {
             on_air: 0,
             busy_since: Time::ZERO,
+            last_start: Time::ZERO,
             idle_since: Time::ZERO,
             nav_until: Time::ZERO,
             eifs: Duration::ZERO,
             lanes: [lane(), lane()],
-            late: Vec::new(),
+            apart: Vec::new(),
             generation: 0,
             scheduled: None,
         };
@@ -131,14 +144,9 @@ impl View {
         self.nav_until > now
     }
 
-    /// How many PPDUs this view senses.
-    pub(crate) fn on_air(&self) -> u32 {
-        self.on_air
-    }
-
     /// Whether a PPDU has begun at or after `since`.
     pub(crate) fn heard_since(&self, since: Time) -> bool {
-        self.on_air > 0 || self.busy_since >= since
+        self.last_start >= since
     }
 
     /// A reception that failed: EIFS applies from the end of the busy period, unless a good frame follows.
@@ -146,27 +154,31 @@ impl View {
         self.eifs = eifs;
     }
 
-    /// A reception that succeeded, with the NAV of a frame for somebody else.
-    pub(crate) fn reception_succeeded(&mut self, nav_until: Option<Time>) {
+    /// After a good reception or a transmission of its own a node waits DIFS again.
+    pub(crate) fn end_eifs(&mut self) {
         self.eifs = Duration::ZERO;
-        if let Some(until) = nav_until {
-            self.nav_until = self.nav_until.max(until);
-        }
     }
 
-    /// The NAV that an RTS set is taken back: nothing followed [802.11-2020 §10.3.2.4].
+    /// A frame for somebody else reserves the medium; false if the NAV lasts as long already.
+    pub(crate) fn set_nav(&mut self, until: Time) -> bool {
+        let longer = until > self.nav_until;
+        self.nav_until = self.nav_until.max(until);
+        longer
+    }
+
+    /// The NAV that an RTS set is taken back, as nothing has followed it [802.11-2020 §10.3.2.4].
     pub(crate) fn reset_nav(&mut self, now: Time, spaces: &Spaces) {
-        self.nav_until = now.min(self.nav_until);
+        assert!(self.nav_is_set(now), "only what is set is taken back");
+        self.nav_until = now;
         if self.on_air == 0 {
-            self.freeze(now, spaces, |_, _| {});
-            self.idle_since = self.idle_since.max(now);
-            self.start_counting(spaces);
+            self.turns_idle(now, spaces);
         }
     }
 
     /// A PPDU starts. `commit` is told of contenders that cannot sense it in time: node and its boundary.
     pub(crate) fn ppdu_starts(&mut self, now: Time, spaces: &Spaces, commit: impl FnMut(NodeId, Time)) {
         self.on_air += 1;
+        self.last_start = now;
         if self.on_air == 1 {
             self.busy_since = now;
             self.freeze(now, spaces, commit);
@@ -196,9 +208,9 @@ impl View {
         for (lane, offset) in self.lanes.iter_mut().zip(LANE_OFFSET) {
             lane.from = shifted(ends, spaces.slot, offset);
         }
-        for late in &mut self.late {
-            let base = shifted(difs_ends, spaces.slot, LANE_OFFSET[late.lane.0]);
-            late.from = on_grid(base, spaces.slot, late.not_before);
+        for one in &mut self.apart {
+            let base = shifted(difs_ends, spaces.slot, LANE_OFFSET[one.lane.0]);
+            one.from = on_grid(base, spaces.slot, one.not_before);
         }
     }
 
@@ -217,23 +229,20 @@ impl View {
                 commit(node, end.max(now));
             }
             if now >= lane.from {
-                lane.slots = lane.counted_by(now, slot) + u64::from(busy_counts);
+                lane.slots += now.since(lane.from).div_ceil(slot) + u64::from(busy_counts);
                 lane.from = now;
             }
         }
         let lanes = &mut self.lanes;
-        self.late.retain_mut(|late| {
-            let end = late.from + slot * late.remaining;
-            if end < now + slot {
-                commit(late.node, end.max(now));
+        self.apart.retain(|one| {
+            if one.ends_at(slot) < now + slot {
+                commit(one.node, one.ends_at(slot).max(now));
                 return false;
             }
-            late.remaining -= now.since(late.from).div_floor(slot);
-            if late.not_before > now {
-                return true;
-            }
-            let lane = &mut lanes[late.lane.0];
-            lane.contenders.push(Reverse((lane.slots + late.remaining, late.node)));
+            let counted = now.since(one.from).div_ceil(slot);
+            let left = one.if_interrupted.unwrap_or(one.remaining - counted);
+            let lane = &mut lanes[one.lane.0];
+            lane.contenders.push(Reverse((lane.slots + left, one.node)));
             false
         });
     }
@@ -241,42 +250,47 @@ impl View {
     /// `node` contends with `backoff` slots to go. While the medium is idle they are counted from now
     /// on, or from the end of the inter-frame space.
     pub(crate) fn contend(&mut self, now: Time, spaces: &Spaces, node: NodeId, lane: LaneId, backoff: u64) {
-        let lane = &mut self.lanes[lane.0];
-        let counted = if self.on_air == 0 { lane.counted_by(now, spaces.slot) } else { lane.slots };
-        lane.contenders.push(Reverse((counted + backoff, node)));
+        let key = backoff + self.counted_by(now, spaces, lane);
+        self.lanes[lane.0].contenders.push(Reverse((key, node)));
     }
 
-    /// As [`View::contend`], for a sender that must wait for its ACK timeout first.
-    pub(crate) fn contend_after(
-        &mut self,
-        spaces: &Spaces,
-        node: NodeId,
-        lane: LaneId,
-        backoff: u64,
-        not_before: Time,
-    ) {
-        let base = shifted(self.idle_since.max(self.nav_until) + spaces.difs, spaces.slot, LANE_OFFSET[lane.0]);
-        let from = on_grid(base, spaces.slot, not_before);
-        self.late.push(Late { node, lane, remaining: backoff, not_before, from });
+    /// As [`View::contend`] while the medium is busy, for a sender that does not count before its ACK
+    /// timeout, and then does not wait for the EIFS of the others.
+    pub(crate) fn contend_apart(&mut self, node: NodeId, lane: LaneId, backoff: u64, not_before: Time) {
+        assert!(self.on_air > 0, "when counting starts is known when the medium turns idle");
+        let one = Apart { node, lane, remaining: backoff, if_interrupted: None, not_before, from: Time::NEVER };
+        self.apart.push(one);
+    }
+
+    /// A newcomer waits for the end of the inter-frame space; `backoff` applies if that is interrupted.
+    pub(crate) fn contend_without_backoff(&mut self, node: NodeId, lane: LaneId, backoff: u64) {
+        let from = self.lanes[lane.0].from;
+        let one = Apart { node, lane, remaining: 0, if_interrupted: Some(backoff), not_before: Time::ZERO, from };
+        self.apart.push(one);
     }
 
     /// The count of slots at which a backoff of `backoff` slots that starts now ends: post-backoff of a
     /// node that has nothing to send.
     pub(crate) fn post_backoff(&self, now: Time, spaces: &Spaces, lane: LaneId, backoff: u64) -> u64 {
-        let lane = &self.lanes[lane.0];
-        backoff + if self.on_air == 0 { lane.counted_by(now, spaces.slot) } else { lane.slots }
+        backoff + self.counted_by(now, spaces, lane)
     }
 
     /// Slots that are left of a post-backoff that ends at `key`.
     pub(crate) fn left_of(&self, now: Time, spaces: &Spaces, lane: LaneId, key: u64) -> u64 {
-        let lane = &self.lanes[lane.0];
-        let counted = if self.is_busy(now) { lane.slots } else { lane.counted_by(now, spaces.slot) };
-        key.saturating_sub(counted)
+        key.saturating_sub(self.counted_by(now, spaces, lane))
     }
 
-    /// Whether the medium has been idle for the whole inter-frame space.
-    pub(crate) fn may_send_at_once(&self, now: Time, lane: LaneId) -> bool {
-        !self.is_busy(now) && now >= self.lanes[lane.0].from
+    /// Slots that a lane has counted; while the medium is busy none are added.
+    fn counted_by(&self, now: Time, spaces: &Spaces, lane: LaneId) -> u64 {
+        let lane = &self.lanes[lane.0];
+        if self.on_air > 0 { lane.slots } else { lane.slots + now.since(lane.from).div_floor(spaces.slot) }
+    }
+
+    /// Whether, as far as a node can know, the medium has been idle for the whole inter-frame space: what
+    /// began less than a slot ago it cannot have sensed.
+    pub(crate) fn may_send_at_once(&self, now: Time, spaces: &Spaces, lane: LaneId) -> bool {
+        let idle_until = if self.on_air > 0 { self.busy_since } else { now };
+        !self.nav_is_set(now) && now < idle_until + spaces.slot && self.lanes[lane.0].from <= idle_until
     }
 
     /// When the next contender's backoff ends, if the medium stays idle.
@@ -286,8 +300,8 @@ impl View {
         }
         let first = |lane: &Lane| lane.contenders.peek().map(|Reverse((key, _))| lane.ends_at(*key, spaces.slot));
         let lanes = self.lanes.iter().filter_map(first).min();
-        let late = self.late.iter().map(|l| l.from + spaces.slot * l.remaining).min();
-        [lanes, late].into_iter().flatten().min()
+        let apart = self.apart.iter().map(|one| one.ends_at(spaces.slot)).min();
+        [lanes, apart].into_iter().flatten().min()
     }
 
     /// Takes out a contender whose backoff ends now.
@@ -300,8 +314,8 @@ impl View {
                 return Some(node);
             }
         }
-        let ended = self.late.iter().position(|l| l.from + spaces.slot * l.remaining <= now)?;
-        Some(self.late.remove(ended).node)
+        let ended = self.apart.iter().position(|one| one.ends_at(spaces.slot) <= now)?;
+        Some(self.apart.remove(ended).node)
     }
 
     /// The time and generation of a new event, if the next end is not the one already scheduled.
@@ -394,8 +408,8 @@ mod tests {
         assert_eq!(committed, [(NodeId(0), us(1070))]);
         view.ppdu_ends();
         view.turns_idle(us(2000), &spaces);
-        // Three whole slots of five had passed.
-        assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 2 * 9)));
+        // At 1070 us the other had counted four slots of five.
+        assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 9)));
     }
 
     #[test]
@@ -409,9 +423,53 @@ mod tests {
         view.turns_idle(us(1000), &spaces);
         // 94 - 34 = 60 us is 6.7 slots: the seventh boundary.
         assert_eq!(view.next_end(&spaces), Some(us(1000 + 34 + 7 * 9)));
-        // A sender that waits for its ACK timeout of 45 us: the second boundary.
-        view.contend_after(&spaces, NodeId(1), DIFS_LANE, 0, us(1045));
+    }
+
+    #[test]
+    fn a_sender_counts_from_its_ack_timeout_and_not_from_the_eifs_of_others() {
+        let spaces = spaces(Countdown::Frozen);
+        let mut view = View::new(&spaces);
+        view.ppdu_starts(us(0), &spaces, |_, _| {});
+        view.contend(us(1), &spaces, NodeId(0), DIFS_LANE, 0);
+        view.contend_apart(NodeId(1), DIFS_LANE, 0, us(1045));
+        view.reception_failed(Duration::from_micros(94));
+        view.ppdu_ends();
+        view.turns_idle(us(1000), &spaces);
+        // The timeout of 45 us ends before the second boundary.
         assert_eq!(view.next_end(&spaces), Some(us(1000 + 34 + 2 * 9)));
+        assert_eq!(view.take_ended(us(1052), &spaces), Some(NodeId(1)));
+    }
+
+    #[test]
+    fn a_newcomer_sends_after_the_inter_frame_space_or_draws_if_that_is_interrupted() {
+        let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
+        view.contend_without_backoff(NodeId(0), DIFS_LANE, 5);
+        assert_eq!(view.next_end(&spaces), Some(us(1034)));
+        view.ppdu_starts(us(1020), &spaces, |_, _| panic!("sensed in time"));
+        view.ppdu_ends();
+        view.turns_idle(us(2000), &spaces);
+        assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 5 * 9)));
+    }
+
+    #[test]
+    fn what_began_less_than_a_slot_ago_does_not_keep_a_node_from_sending() {
+        let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
+        assert!(!view.may_send_at_once(us(1033), &spaces, DIFS_LANE));
+        assert!(view.may_send_at_once(us(1034), &spaces, DIFS_LANE));
+        view.ppdu_starts(us(1100), &spaces, |_, _| {});
+        assert!(view.may_send_at_once(us(1108), &spaces, DIFS_LANE));
+        assert!(!view.may_send_at_once(us(1109), &spaces, DIFS_LANE));
+    }
+
+    #[test]
+    fn a_reservation_taken_back_leaves_difs() {
+        let (mut view, spaces) = idle_with(&[2], Countdown::Frozen);
+        view.ppdu_starts(us(1020), &spaces, |_, _| {});
+        assert!(view.set_nav(us(3000)) && !view.set_nav(us(2900)));
+        view.ppdu_ends();
+        view.turns_idle(us(1200), &spaces);
+        view.reset_nav(us(1500), &spaces);
+        assert_eq!(view.next_end(&spaces), Some(us(1500 + 34 + 2 * 9)));
     }
 
     #[test]
@@ -429,7 +487,7 @@ mod tests {
         let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
         view.ppdu_starts(us(1100), &spaces, |_, _| {});
         view.contend(us(1100), &spaces, NodeId(0), DIFS_LANE, 1);
-        view.reception_succeeded(Some(us(3000)));
+        view.set_nav(us(3000));
         view.ppdu_ends();
         view.turns_idle(us(2000), &spaces);
         assert!(view.is_busy(us(2500)));

@@ -6,9 +6,10 @@ use lasthop_observe::{LinkId, NodeId};
 use lasthop_registry::words;
 use lasthop_units::Time;
 
-use crate::phy::ModeId;
-
 use super::contention::{DIFS_LANE, LaneId, PIFS_LANE};
+use super::ppdu::Ppdu;
+use crate::phy::ModeId;
+use crate::rate_control::RateChain;
 
 words! {
     /// The inter-frame space a node waits before it contends.
@@ -32,6 +33,8 @@ pub enum NodeQueue {
 /// How a node is set up.
 #[derive(Clone, Debug)]
 pub struct NodeConfig {
+    /// its name, after which its random streams are named
+    pub name: String,
     /// where its packets wait
     pub queue: NodeQueue,
     /// retransmissions after the first attempt; `None`: as many as it takes
@@ -45,7 +48,7 @@ pub struct NodeConfig {
 pub(crate) enum State {
     /// nothing to send; its post-backoff ends or ended at this count of slots of its lane
     Idle { ready_at: u64 },
-    /// its backoff is counted down by its view
+    /// its backoff is counted down by its view; without a frame if it has just given one up
     Contending,
     /// it will start at a boundary, whatever it could sense by then
     Committed,
@@ -62,10 +65,31 @@ pub(crate) struct Frame<B> {
     pub link: LinkId,
     /// of the latest attempt
     pub mode: ModeId,
+    pub rates: Rates,
     /// attempts so far
     pub attempts: u32,
     /// when it came to the head of the queue
     pub since: Time,
+}
+
+/// The chain of rates that an MSDU goes through.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Rates {
+    chain: Option<RateChain>,
+    tried: u32,
+}
+
+impl Rates {
+    /// The mode of the next attempt; a new chain is asked for where the last one is used up.
+    pub(crate) fn next(&mut self, ask: impl FnOnce() -> RateChain) -> ModeId {
+        let left = self.chain.and_then(|chain| chain.mode_of_attempt(self.tried));
+        self.tried += 1;
+        left.unwrap_or_else(|| {
+            let chain = ask();
+            *self = Rates { chain: Some(chain), tried: 1 };
+            chain.first()
+        })
+    }
 }
 
 /// A node of the medium.
@@ -82,10 +106,12 @@ pub(crate) struct Node<B> {
     pub backoff: Stream,
     /// true while its transmitter is on
     pub transmitting: bool,
+    /// What it sends a SIFS after the frame before.
+    pub response: Option<Ppdu>,
 }
 
 impl<B: Send + 'static> Node<B> {
-    pub(crate) fn new(id: NodeId, config: &NodeConfig, cw_min: u32, view: usize, seed: u64) -> Self {
+    pub(crate) fn new(config: &NodeConfig, cw_min: u32, view: usize, seed: u64) -> Self {
         let (kind, backpressured) = match &config.queue {
             NodeQueue::Discipline(kind) => (kind.clone(), false),
             NodeQueue::Backpressure => (unlimited(), true),
@@ -103,8 +129,9 @@ impl<B: Send + 'static> Node<B> {
             },
             view,
             beacon_due: false,
-            backoff: Stream::new(seed, "backoff", u64::from(id.0)),
+            backoff: Stream::named(seed, "backoff", &config.name),
             transmitting: false,
+            response: None,
         }
     }
 }
@@ -124,7 +151,8 @@ impl<B> Node<B> {
     /// Moves a waiting packet into the frame slot.
     pub(crate) fn load(&mut self, now: Time, packet: Packet<B>, to: NodeId, link: LinkId) {
         let Packet { meta, body } = packet;
-        self.frame = Some(Frame { meta, body: Some(body), to, link, mode: ModeId::default(), attempts: 0, since: now });
+        let (mode, rates) = (ModeId::default(), Rates::default());
+        self.frame = Some(Frame { meta, body: Some(body), to, link, mode, rates, attempts: 0, since: now });
     }
 
     /// Takes the next packet from the queue.

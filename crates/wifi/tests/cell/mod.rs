@@ -8,7 +8,7 @@ use lasthop_registry::Switch;
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
 use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
-use lasthop_wifi::rate_control::{PeerModes, RateControlKind, fixed};
+use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
 use lasthop_wifi::{
     Access, Channel, Countdown, Environment, Event, Medium, MediumConfig, NodeConfig, NodeQueue, Protection,
 };
@@ -22,24 +22,16 @@ pub fn phy(standard: &str, basic: &[u64]) -> Phy {
 
 /// `stations` and an AP, all at the highest rate, 7 retransmissions, nothing special.
 pub fn config(phy: Phy, stations: usize) -> MediumConfig {
-    let node = NodeConfig {
+    let node = |index: usize| NodeConfig {
+        name: format!("node{index}"),
         queue: NodeQueue::Discipline(QueueDisciplineKind::all().remove(0)),
         retry_limit: Some(7),
         access: Access::Difs,
     };
     let error_model = ErrorModelKind::all().remove(0);
-    let fastest = RateControlKind::Fixed(fixed::Params::default());
-    let peer = PeerModes {
-        phy: &phy,
-        modes: phy.allowed_modes(),
-        received: Dbm(-40.0),
-        noise_figure: Db(7.0),
-        error_model: &error_model,
-    };
-    let rate_controls = (0..2 * stations).map(|_| fastest.build(&peer, "rate_control").unwrap()).collect();
     MediumConfig {
-        rate_controls,
-        nodes: vec![node; stations + 1],
+        rate_controls: (0..2 * stations).map(|_| fixed_rate(&phy, None)).collect(),
+        nodes: (0..=stations).map(node).collect(),
         channel: Channel::Uniform,
         noise_mw: 1e-10,
         error_model: error_model.build(1),
@@ -52,6 +44,19 @@ pub fn config(phy: Phy, stations: usize) -> MediumConfig {
         seed: 1,
         phy,
     }
+}
+
+/// A rate control that sends everything at `rate`; `None`: the highest.
+pub fn fixed_rate(phy: &Phy, rate: Option<DataRate>) -> Box<dyn RateControl> {
+    let error_model = ErrorModelKind::all().remove(0);
+    let peer = PeerModes {
+        phy,
+        modes: phy.allowed_modes(),
+        received: Dbm(-40.0),
+        noise_figure: Db(7.0),
+        error_model: &error_model,
+    };
+    RateControlKind::Fixed(fixed::Params { rate, mcs: None }).build(&peer, "rate_control").unwrap()
 }
 
 /// What was seen of each node.

@@ -27,6 +27,8 @@ pub struct Transmission {
     pub clear: Vec<bool>,
     /// The node sent during some of it.
     pub missed: Vec<bool>,
+    /// The node heard nothing else when it began, or of what began together this is the strongest.
+    pub locked: Vec<bool>,
 }
 
 /// All frames now on their way.
@@ -64,19 +66,25 @@ impl Air {
         self.ongoing.iter().filter(audible).any(|t| in_time.contains(&t.start))
     }
 
-    /// To be called when transmissions have started: spoils the receptions that cannot go on.
-    pub fn spoil_receptions(&mut self, config: &Config) {
+    /// To be called when transmissions have started: locks receivers, spoils the receptions that cannot go on.
+    pub fn spoil_receptions(&mut self, config: &Config, now: u64) {
         for node in 0..config.nodes.len() {
             let sending = self.is_sending(node);
             let heard: Vec<usize> = (0..self.ongoing.len())
                 .filter(|&i| self.ongoing[i].from != node && config.hears[node][self.ongoing[i].from])
                 .collect();
+            let free = !sending && heard.iter().all(|&i| self.ongoing[i].start == now);
             for &i in &heard {
                 if sending {
                     self.ongoing[i].missed[node] = true;
                 }
                 let others: Vec<usize> = heard.iter().copied().filter(|&j| j != i).collect();
-                if !others.is_empty() && !self.captures(config, node, i, &others) {
+                if free {
+                    let power = |i: usize| config.capture.as_ref().map_or(0.0, |c| c.power_db[self.ongoing[i].from][node]);
+                    self.ongoing[i].locked[node] = others.iter().all(|&j| power(j) <= power(i));
+                }
+                let first = self.ongoing[i].locked[node];
+                if !others.is_empty() && !(first && self.captures(config, node, i, &others)) {
                     self.ongoing[i].clear[node] = false;
                 }
             }

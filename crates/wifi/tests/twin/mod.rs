@@ -19,10 +19,13 @@
 //!   same grid thus never count the slot in which the medium turns busy; two that hear each other but
 //!   stand on different grids (after hearing different ends) collide if less than a slot apart.
 //! * A frame that nothing audible overlaps is received, or with capture one that is stronger than the
-//!   sum of the others by the threshold, all the time. Who sends during any part of it receives nothing.
-//!   Who receives a frame that cannot be decoded waits EIFS; any good frame, or sending, ends that.
+//!   sum of the others by the threshold, all the time. A receiver locks on what begins when it hears
+//!   nothing, of several on the strongest, and cannot receive anything else meanwhile. Who sends during any
+//!   part of a frame receives nothing of it. Who locked on a frame that cannot be decoded waits EIFS; any
+//!   good frame, or sending, ends that.
 //! * A node without a frame counts down too; when one arrives with nothing left to count and the
-//!   medium idle for DIFS it is sent at once; if the medium is busy then, a backoff is drawn.
+//!   medium idle for DIFS it is sent at once; if the medium is busy then, or turns busy before DIFS is
+//!   over, a backoff is drawn.
 //!
 //! Left out: channel errors, rate control, aggregation, propagation delay, beacons.
 

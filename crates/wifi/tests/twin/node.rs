@@ -54,9 +54,14 @@ pub struct Node {
     pub cw: u32,
     pub retries: u32,
     pub counter: u32,
+    /// Has a frame, and sends at the end of the inter-frame space without a backoff; this one is for the case
+    /// that the medium turns busy before.
+    pub newcomer: Option<u32>,
     pub boundary: Option<Boundary>,
     /// End of the last busy time, physical or virtual; it may lie ahead.
     pub idle_since: u64,
+    /// End of the last signal.
+    pub quiet_since: u64,
     /// A boundary before this is too early: a response is given up then.
     pub not_before: u64,
     pub nav_until: u64,
@@ -75,7 +80,7 @@ impl Node {
     pub fn new(config: &Config, which: usize, seed: u64) -> Node {
         let mut node = Node {
             config: config.nodes[which],
-            draws: Stream::new(seed, "backoff", which as u64),
+            draws: Stream::named(seed, "backoff", &format!("node{which}")),
             arrivals: Stream::new(seed, "arrivals", which as u64),
             next_arrival: None,
             queue: VecDeque::new(),
@@ -84,8 +89,10 @@ impl Node {
             cw: config.cw_min,
             retries: 0,
             counter: 0,
+            newcomer: None,
             boundary: None,
             idle_since: 0,
+            quiet_since: 0,
             not_before: 0,
             nav_until: 0,
             nav_check: None,
@@ -101,7 +108,9 @@ impl Node {
             Source::Bernoulli { .. } => Some(node.bernoulli_after(0)),
         };
         node.take_next_frame(which, 0);
-        node.draw_backoff();
+        if node.frame.is_some() {
+            node.enter_without_backoff();
+        }
         node
     }
 
@@ -151,6 +160,11 @@ impl Node {
         self.counter = self.draws.up_to(self.cw);
     }
 
+    /// Nothing is left to count, and the medium is idle, if not yet for long enough.
+    pub fn enter_without_backoff(&mut self) {
+        self.newcomer = Some(self.draws.up_to(self.cw));
+    }
+
     pub fn double_window(&mut self, config: &Config) {
         self.cw = (2 * (self.cw + 1) - 1).min(config.cw_max);
     }
@@ -160,15 +174,18 @@ impl Node {
         self.retries = 0;
     }
 
-    /// What the node waits after the medium turned idle: DIFS, EIFS, or a slot less with PIFS.
-    fn ifs(&self, config: &Config) -> u64 {
-        let ifs = if self.eifs { config.eifs_ns } else { config.difs_ns };
-        if self.config.pifs { ifs - config.slot_ns } else { ifs }
+    /// When the node has waited for long enough after the medium turned idle: DIFS, EIFS, or a slot less
+    /// with PIFS. EIFS counts from the end of the signal, whatever the NAV says [802.11-2020 §10.3.2.3.7].
+    fn earliest(&self, config: &Config) -> u64 {
+        let difs_over = self.idle_since + config.difs_ns;
+        let over = if self.eifs { difs_over.max(self.quiet_since + config.eifs_ns) } else { difs_over };
+        let over = if self.config.pifs { over - config.slot_ns } else { over };
+        over.max(self.not_before)
     }
 
     /// The first boundary of the grid `idle_since` + DIFS + k slots that is not too early.
     pub fn first_boundary(&self, config: &Config) -> Boundary {
-        let earliest = (self.idle_since + self.ifs(config)).max(self.not_before);
+        let earliest = self.earliest(config);
         let mut at = self.idle_since + config.difs_ns - config.slot_ns;
         while at < earliest {
             at += config.slot_ns;
@@ -178,6 +195,6 @@ impl Node {
 
     /// Whether a frame that arrives at `now` may go out at once as far as the waiting goes.
     pub fn has_waited(&self, config: &Config, now: u64) -> bool {
-        now >= (self.idle_since + self.ifs(config)).max(self.not_before)
+        now >= self.earliest(config)
     }
 }

@@ -94,6 +94,7 @@ impl<'a> World<'a> {
         for t in ended.drain(..) {
             for node in 0..self.nodes.len() {
                 if node == t.from || self.config.hears[node][t.from] {
+                    self.nodes[node].quiet_since = self.now;
                     self.turn_idle(node);
                 }
             }
@@ -108,6 +109,9 @@ impl<'a> World<'a> {
         }
         let n = &mut self.nodes[node];
         n.idle_since = self.now.max(n.nav_until);
+        if let Some(backoff) = n.newcomer.take() {
+            n.counter = backoff;
+        }
         self.plan(node);
     }
 
@@ -120,10 +124,11 @@ impl<'a> World<'a> {
 
     fn receive(&mut self, node: usize, t: &Transmission) {
         let n = &mut self.nodes[node];
-        n.eifs = self.config.eifs && !t.clear[node];
         if !t.clear[node] {
+            n.eifs = n.eifs || (self.config.eifs && t.locked[node]);
             return;
         }
+        n.eifs = false;
         if t.to == node {
             self.receive_own(node, t);
         } else if t.end + t.duration > n.nav_until {
@@ -146,7 +151,7 @@ impl<'a> World<'a> {
                 self.nodes[node].awaited = None;
                 self.respond(node, Kind::Data, t);
             }
-            Kind::Ack if awaited == Some(Kind::Ack) => self.succeed(node),
+            Kind::Ack if awaited == Some(Kind::Ack) => self.succeed(node, t.end),
             Kind::Cts | Kind::Ack => {}
         }
     }
@@ -177,37 +182,38 @@ impl<'a> World<'a> {
 
     // ---- How attempts end ----
 
-    fn succeed(&mut self, node: usize) {
+    fn succeed(&mut self, node: usize, at: u64) {
         self.outcome.attempts[node] += 1;
         self.nodes[node].awaited = None;
-        self.finish_frame(node);
+        self.finish_frame(node, at);
     }
 
     fn fail(&mut self, node: usize) {
         self.outcome.attempts[node] += 1;
         self.outcome.collided[node] += 1;
         let n = &mut self.nodes[node];
-        n.awaited = None;
+        let attempt_ended = n.awaited.take().expect("an attempt failed for want of a response").since;
         if self.config.eifs {
             n.not_before = self.now;
         }
         if self.config.retry_limit == Some(n.retries) {
             self.outcome.drops[node] += 1;
-            self.finish_frame(node);
+            self.finish_frame(node, attempt_ended);
         } else {
             n.retries += 1;
             n.double_window(self.config);
             n.draw_backoff();
         }
-        if !self.air.is_busy_at(self.config, node) {
+        if !self.air.is_sensed_at(self.config, node, self.now) {
             self.plan(node);
         }
     }
 
-    fn finish_frame(&mut self, node: usize) {
+    /// The next frame is at the head from the end of the last attempt on.
+    fn finish_frame(&mut self, node: usize, since: u64) {
         let n = &mut self.nodes[node];
         n.reset_window(self.config);
-        n.take_next_frame(node, self.now);
+        n.take_next_frame(node, since);
         n.draw_backoff();
     }
 
@@ -280,8 +286,13 @@ impl<'a> World<'a> {
         let busy = sensed || n.nav_until > self.now || n.pending.is_some();
         if n.counter == 0 && busy {
             n.draw_backoff();
+            return false;
         }
-        n.counter == 0 && n.boundary.is_none() && !busy && n.has_waited(self.config, self.now)
+        let at_once = n.counter == 0 && n.boundary.is_none() && n.has_waited(self.config, self.now);
+        if n.counter == 0 && !at_once {
+            n.enter_without_backoff();
+        }
+        at_once
     }
 
     /// Counts the slot that ends now at each node; gives those that send.
@@ -325,7 +336,7 @@ impl<'a> World<'a> {
             self.transmit(node, kind, to, self.duration_of_attempt(node));
         }
         if self.air.ongoing.len() > before {
-            self.air.spoil_receptions(self.config);
+            self.air.spoil_receptions(self.config, self.now);
         }
     }
 
@@ -351,6 +362,9 @@ impl<'a> World<'a> {
         let n = &mut self.nodes[node];
         n.boundary = None;
         n.eifs = false;
+        if matches!(kind, Kind::Rts | Kind::Data) {
+            n.newcomer = None;
+        }
         n.awaited = match kind {
             Kind::Rts => Some(Awaited {
                 kind: Kind::Cts,
@@ -374,6 +388,7 @@ impl<'a> World<'a> {
             number: n.frame.map_or(0, |f| f.number),
             clear: vec![true; count],
             missed: vec![false; count],
+            locked: vec![false; count],
         });
     }
 

@@ -1,0 +1,70 @@
+"""What is timed: scenarios, and how long each simulator runs them.
+
+Start-up is kept apart: a cost is what the long run takes beyond the short one, over the simulated time between them.
+The lengths make that difference about half a second of CPU time or more; ns-3's are what patience allows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Simulated seconds of the short and of the long run, and how many of them precede the counting."""
+
+    short_s: float
+    long_s: float
+    warmup_s: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scenario with a number of stations; `peers` holds the lengths for the other simulators that run it."""
+
+    name: str
+    title: str
+    scenario: str
+    stations: int
+    lengths: Lengths
+    payload_bytes: int
+    peers: dict[str, Lengths] = field(default_factory=dict)
+    settings: tuple[str, ...] = ()
+
+    @property
+    def script(self) -> str:
+        """The name of the peers' scripts, without its ending."""
+        return "uplink_11b" if "11b" in self.scenario else "saturation_11a"
+
+
+FIXED_11B = 'bss.rate_control={ kind = "fixed", rate = "11 Mbit/s" }'
+UPLINK = "khademi2011-uplink-11b"
+SATURATION = "saturation-11a"
+
+
+def _saturation(stations: int, long_s: float, peers: dict[str, Lengths] | None = None) -> Case:
+    title = f"saturated UDP uplink, 802.11a, {stations} stations"
+    return Case(f"saturation-{stations}", title, SATURATION, stations, Lengths(50, long_s, 5), 1472, peers or {})
+
+
+CASES = (
+    Case(
+        name="uplink-11b",
+        title="ten NewReno uploads, 802.11b at 11 Mbit/s",
+        scenario=UPLINK,
+        stations=10,
+        lengths=Lengths(200, 2200, 40),
+        payload_bytes=1460,
+        peers={
+            "ns2": Lengths(40, 240, 20),
+            "ns2-splay": Lengths(40, 240, 20),
+            "ns3": Lengths(5, 27, 5),
+        },
+        settings=(FIXED_11B,),
+    ),
+    _saturation(10, 650),
+    _saturation(20, 650, {"ns2": Lengths(2, 12, 1), "ns3": Lengths(1, 5, 1)}),
+    _saturation(100, 550, {"ns2": Lengths(1, 4, 1), "ns3": Lengths(0.5, 2, 0.5)}),
+    _saturation(200, 450),
+    _saturation(1000, 200),
+)

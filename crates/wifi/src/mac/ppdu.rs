@@ -1,0 +1,91 @@
+//! What is sent, and what is on the air.
+
+use lasthop_observe::{LinkId, NodeId};
+use lasthop_units::{Bytes, Time};
+
+use crate::phy::error_model::FrameKind;
+use crate::phy::{ModeId, frame_size};
+
+pub(crate) const ACK_BYTES: u32 = frame_size::ACK.0 as u32;
+pub(crate) const CTS_BYTES: u32 = frame_size::CTS.0 as u32;
+pub(crate) const RTS_BYTES: u32 = frame_size::RTS.0 as u32;
+/// What an MPDU has besides the IP packet.
+pub(crate) const DATA_OVERHEAD: u32 = frame_size::data_mpdu(Bytes(0)).0 as u32;
+/// A beacon with the elements that a plain BSS sends: an assumption, real ones have 100 to 300 bytes.
+pub(crate) const BEACON_BYTES: u32 = 120;
+
+/// What a PPDU carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PpduKind {
+    Rts,
+    Cts,
+    CtsToSelf,
+    Data,
+    Ack,
+    Beacon,
+}
+
+impl PpduKind {
+    /// What error models make of it.
+    pub(crate) fn frame_kind(self) -> FrameKind {
+        match self {
+            PpduKind::Data => FrameKind::Data,
+            PpduKind::Ack => FrameKind::Ack,
+            PpduKind::Rts | PpduKind::Cts | PpduKind::CtsToSelf => FrameKind::Control,
+            PpduKind::Beacon => FrameKind::Management,
+        }
+    }
+}
+
+/// A PPDU to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ppdu {
+    pub kind: PpduKind,
+    pub from: NodeId,
+    /// `None`: nobody in particular
+    pub to: Option<NodeId>,
+    /// the link of the data frame that the exchange is about; of no meaning for a beacon
+    pub link: LinkId,
+    pub mode: ModeId,
+    pub bytes: u32,
+    /// until when its Duration field reserves the medium
+    pub reserves_until: Time,
+}
+
+impl Ppdu {
+    /// The link on which the PPDU itself goes.
+    pub(crate) fn own_link(&self) -> Option<LinkId> {
+        match self.kind {
+            PpduKind::Beacon => None,
+            // Link 2k leads to the AP, 2k + 1 back.
+            PpduKind::Cts | PpduKind::Ack => Some(LinkId(self.link.0 ^ 1)),
+            PpduKind::Rts | PpduKind::CtsToSelf | PpduKind::Data => Some(self.link),
+        }
+    }
+
+    /// The node whose data frame the exchange is about: its sender, or the receiver of a response.
+    pub(crate) fn initiator(&self) -> NodeId {
+        match self.kind {
+            PpduKind::Cts | PpduKind::Ack => self.to.expect("a response has a receiver"),
+            PpduKind::Rts | PpduKind::CtsToSelf | PpduKind::Data | PpduKind::Beacon => self.from,
+        }
+    }
+}
+
+/// Another PPDU on the air at the same time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Overlap {
+    pub node: NodeId,
+    pub start: Time,
+    pub end: Time,
+}
+
+/// A PPDU on the air.
+#[derive(Clone, Debug)]
+pub(crate) struct Transmission {
+    pub id: u32,
+    pub ppdu: Ppdu,
+    pub start: Time,
+    pub end: Time,
+    pub overlaps: Vec<Overlap>,
+}

@@ -1,0 +1,174 @@
+//! PPDUs come on the air and leave it: who senses them, who receives them, who defers for how long.
+
+use lasthop_observe::{NodeId, Record};
+use lasthop_units::{Bytes, Duration, Time};
+
+use super::node::State;
+use super::ppdu::{CTS_BYTES, Overlap, Ppdu, PpduKind, Transmission};
+use super::reception::Reception;
+use crate::channel::Channel;
+use crate::medium::{Environment, Event, Medium};
+use crate::phy::ModeId;
+
+impl<B: Send + 'static> Medium<B> {
+    pub(crate) fn airtime(&self, mode: ModeId, bytes: u32) -> Duration {
+        self.phy.ppdu_duration(mode, Bytes(u64::from(bytes)))
+    }
+
+    /// Puts a PPDU on the air at `at`, which is now, or a SIFS later where nobody can come between.
+    pub(crate) fn launch(&mut self, at: Time, ppdu: Ppdu, env: &mut impl Environment<B>) {
+        let from = ppdu.from;
+        let node = &mut self.nodes[from.index()];
+        assert!(!node.transmitting, "node {} began to send while it was sending", from.0);
+        node.transmitting = true;
+        let id = self.next_id;
+        self.next_id = self.next_id.wrapping_add(1);
+        let end = at + self.airtime(ppdu.mode, ppdu.bytes);
+        let mut overlaps = Vec::new();
+        for other in self.on_air.iter_mut().filter(|other| other.end > at) {
+            overlaps.push(Overlap { node: other.ppdu.from, start: other.start, end: other.end });
+            other.overlaps.push(Overlap { node: from, start: at, end });
+        }
+        self.on_air.push(Transmission { id, ppdu, start: at, end, overlaps });
+        for view in 0..self.views.len() {
+            if self.senses(view, from) {
+                self.sense_start(at, view, from, env);
+            }
+        }
+        env.schedule(end, Event::PpduEnds(id));
+        env.observe(at, Record::OnAir { count: self.on_air.len() as u32 });
+    }
+
+    fn sense_start(&mut self, at: Time, view: usize, from: NodeId, env: &mut impl Environment<B>) {
+        if self.views.len() > 1 && view == from.index() {
+            self.views[view].end_eifs();
+        }
+        let (nodes, spaces) = (&mut self.nodes, &self.spaces);
+        self.views[view].ppdu_starts(at, spaces, |node, boundary| {
+            nodes[node.index()].state = State::Committed;
+            env.schedule(boundary, Event::Start(node));
+        });
+    }
+
+    /// Whether nodes of `view` notice that `from` sends.
+    fn senses(&self, view: usize, from: NodeId) -> bool {
+        match &self.channel {
+            Channel::Uniform => true,
+            Channel::Matrix(matrix) => matrix.hears(NodeId(view as u32), from),
+        }
+    }
+
+    pub(crate) fn ppdu_ends(&mut self, now: Time, id: u32, env: &mut impl Environment<B>) {
+        let index = self.on_air.iter().position(|t| t.id == id).expect("a PPDU that ends is on the air");
+        let ended = self.on_air.swap_remove(index);
+        let ppdu = &ended.ppdu;
+        self.nodes[ppdu.from.index()].transmitting = false;
+        let duration = ended.end.since(ended.start);
+        env.observe(now, Record::Airtime { node: ppdu.from, link: ppdu.own_link(), duration });
+        env.observe(now, Record::OnAir { count: self.on_air.len() as u32 });
+        let reception = ppdu.to.map(|to| self.reception(now, &ended, to));
+        let next = self.step(now, &ended, reception, env);
+        if self.views.len() == 1 {
+            self.end_for_all(now, &ended, next, env);
+        } else {
+            self.respond_after_sifs(now, next, env);
+            self.end_for_each(now, &ended, reception, env);
+        }
+    }
+
+    fn respond_after_sifs(&mut self, now: Time, response: Option<Ppdu>, env: &mut impl Environment<B>) {
+        let Some(response) = response else { return };
+        let node = &mut self.nodes[response.from.index()];
+        assert!(node.response.is_none(), "node {} owes two responses at once", response.from.0);
+        node.response = Some(response);
+        env.schedule(now + self.phy.sifs(), Event::Respond(response.from));
+    }
+
+    /// One view for all: either everybody decoded the PPDU or nobody did. What follows after a SIFS is put
+    /// on the air at once, as nobody can come between.
+    fn end_for_all(&mut self, now: Time, ended: &Transmission, next: Option<Ppdu>, env: &mut impl Environment<B>) {
+        if ended.overlaps.is_empty() {
+            self.views[0].end_eifs();
+        } else if self.eifs && self.locks_on(ended, ended.ppdu.from) {
+            self.views[0].reception_failed(self.phy.eifs(ended.ppdu.mode));
+        }
+        match next {
+            Some(next) if self.on_air.is_empty() => self.launch(now + self.phy.sifs(), next, env),
+            next => self.respond_after_sifs(now, next, env),
+        }
+        if self.views[0].ppdu_ends() {
+            self.views[0].turns_idle(now, &self.spaces);
+            self.schedule_backoff(0, env);
+        }
+    }
+
+    /// A view for each node: each decodes for itself, and sets its NAV or waits EIFS.
+    fn end_for_each(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        at_destination: Option<Reception>,
+        env: &mut impl Environment<B>,
+    ) {
+        let ppdu = &ended.ppdu;
+        for view in 0..self.views.len() {
+            if !self.senses(view, ppdu.from) {
+                continue;
+            }
+            let node = NodeId(view as u32);
+            if node != ppdu.from {
+                let known = at_destination.filter(|_| ppdu.to == Some(node));
+                let reception = known.unwrap_or_else(|| self.reception(now, ended, node));
+                self.defer(now, ended, node, reception, env);
+            }
+            if self.views[view].ppdu_ends() {
+                self.views[view].turns_idle(now, &self.spaces);
+                self.schedule_backoff(view, env);
+            }
+        }
+    }
+
+    /// What a received frame means for the time at which `node` may send [802.11-2020 §10.3.2.3.7, §10.3.2.4].
+    fn defer(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        node: NodeId,
+        reception: Reception,
+        env: &mut impl Environment<B>,
+    ) {
+        let ppdu = &ended.ppdu;
+        let view = self.view_of(node);
+        match reception {
+            Reception::Decoded => {
+                self.views[view].end_eifs();
+                let longer = ppdu.to != Some(node) && self.views[view].set_nav(ppdu.reserves_until);
+                if longer && ppdu.kind == PpduKind::Rts {
+                    self.expect_cts(now, view, ppdu.mode, env);
+                }
+            }
+            Reception::Deaf => {}
+            Reception::Collided | Reception::Noisy => {
+                if self.eifs && self.locks_on(ended, node) {
+                    self.views[view].reception_failed(self.phy.eifs(ppdu.mode));
+                }
+            }
+        }
+    }
+
+    /// A NAV set by an RTS may be taken back if nothing is heard for
+    /// 2 SIFS + CTS + aRxPHYStartDelay + 2 slots [802.11-2020 §10.3.2.4].
+    fn expect_cts(&mut self, now: Time, view: usize, rts: ModeId, env: &mut impl Environment<B>) {
+        let cts = self.phy.control_response_mode(rts);
+        let wait =
+            self.phy.sifs() * 2 + self.airtime(cts, CTS_BYTES) + self.phy.rx_start_delay(cts) + self.phy.slot() * 2;
+        env.schedule(now + wait, Event::NavTimeout { view: view as u32, since: now });
+    }
+
+    pub(crate) fn nav_timeout(&mut self, now: Time, view: usize, since: Time, env: &mut impl Environment<B>) {
+        if !self.views[view].heard_since(since) && self.views[view].nav_is_set(now) {
+            self.views[view].reset_nav(now, &self.spaces);
+            self.schedule_backoff(view, env);
+        }
+    }
+}

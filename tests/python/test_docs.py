@@ -1,0 +1,123 @@
+"""The documents keep to the code: links lead somewhere, commands run, every citation is listed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+SCENARIO = "scenarios/khademi2011-uplink-11b.toml"
+
+pytestmark = pytest.mark.skipif(not DOCUMENTS, reason="not in a source tree")
+
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+SOURCE = re.compile(r'\bsource:? "([^"]+)"')
+# RFC 9293 · 802.11-2020 · Bianchi 2000 · Ha, Rhee, Xu 2008 · khademi2011; clauses and equations may follow.
+KEY = re.compile(
+    r"RFC \d{3,4}|802\.11-\d{4}"
+    r"|(?:[A-ZÀ-Þ][\w-]+, )*(?:[A-ZÀ-Þ][\w-]+ & )?[A-ZÀ-Þ][\w-]+ (?:19|20)\d\d\b"
+    r"|\b[a-z]+(?:19|20)\d\d\b"
+)
+
+
+def citations(text: str) -> set[str]:
+    """Keys that stand in brackets, or in the source of a row of a registry."""
+    places = [*BRACKETS.findall(text), *SOURCE.findall(text)]
+    return {key for place in places for part in place.split(";") for key in KEY.findall(part) if not key.startswith("Linux")}
+
+
+def comments(file: Path) -> str:
+    """What a reader sees as prose: comments and rows of Rust, all of Python."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".py":
+        return text
+    return "\n".join(line for line in text.splitlines() if "//" in line or "source" in line)
+
+
+def listed() -> set[str]:
+    """Keys of docs/references.md."""
+    return set(re.findall(r"^- \*\*\[([^\]]+)\]\*\*", (ROOT / "docs/references.md").read_text(encoding="utf-8"), re.M))
+
+
+def readme_commands() -> list[list[str]]:
+    """The `lasthop` lines of the README's shell blocks, without their comments."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.S) for line in block.splitlines()]
+    words = [shlex.split(line, comments=True) for line in lines]
+    return [line[1:] for line in words if line and Path(line[0]).name == "lasthop"]
+
+
+def readme_block(language: str) -> str:
+    """The first block of the README in `language`."""
+    (block, *_) = re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+    return block
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_relative_links_lead_to_files(document):
+    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.S)
+    targets = [target.partition("#")[0] for target in LINK.findall(text)]
+    missing = [target for target in targets if target and "://" not in target and not (document.parent / target).exists()]
+    assert not missing
+
+
+def test_every_citation_is_in_the_list_of_references():
+    files = [*ROOT.glob("crates/**/*.rs"), *ROOT.glob("python/lasthop/**/*.py"), *DOCUMENTS]
+    cited = {key: file for file in files for key in citations(comments(file))}
+    unknown = {key: str(cited[key].relative_to(ROOT)) for key in cited if key not in listed()}
+    assert not unknown
+
+
+def test_a_citation_is_found_in_each_of_its_forms():
+    text = "[RFC 9438 §5.8, RFC 7661 §4] [802.11-2020 Table 17-5] [Gilbert 1960; Elliott 1963] [Ha, Rhee, Xu 2008] [khademi2011 Fig. 1]"
+    expected = {"RFC 9438", "RFC 7661", "802.11-2020", "Gilbert 1960", "Elliott 1963", "Ha, Rhee, Xu 2008", "khademi2011"}
+    assert citations(text) == expected
+
+
+@pytest.fixture
+def in_tree(tmp_path, monkeypatch):
+    """A directory with the scenarios, where commands may write."""
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    (tmp_path / "two-uploads.toml").write_text(readme_block("toml"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_commands_of_the_readme_run(command, in_tree):
+    commands = readme_commands()
+    assert {line[0] for line in commands} >= {"run", "sweep", "compare", "plot", "theory", "doctor"}
+    for name, count in (("out/a", 1), ("out/b", 2)):
+        done = command("run", SCENARIO, "--seeds", 2, "--set", "duration=45 s", "--set", f"station.0.count={count}", "--out", name)
+        assert done.returncode == 0, done.stderr
+    for line in commands:
+        done = command(*["two-uploads.toml" if word == "FILE" else word for word in line])
+        assert done.returncode == 0, (line, done.stderr)
+
+
+def test_the_python_example_of_the_readme_runs(in_tree, capsys):
+    exec(compile(readme_block("python"), "README.md", "exec"), {})
+    assert "goodput_bps" in capsys.readouterr().out
+
+
+def test_every_plot_and_command_that_there_is_stands_in_the_readme():
+    from lasthop import cli, plot
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [kind for kind in plot.kinds() if kind not in text] == []
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert [name for name in cli.COMMANDS if f"`{name}`" not in changelog] == []
+
+
+def test_every_metric_of_a_result_is_defined(command, small):
+    import json
+
+    text = (ROOT / "docs/model/metrics.md").read_text(encoding="utf-8")
+    (run,) = json.loads(command("run", small, "--seed", 1, "--json", "-").stdout)["runs"]
+    rows = [*run["flows"], run["totals"], *run["nodes"], *run["links"], run["medium"], run["simulator"]]
+    names = {"id", "station", "direction", "transport", "congestion_control", "name", "node", "peer", "jain_index_up", "jain_index_down"}
+    assert sorted({key for row in rows for key in row} - names - set(re.findall(r"`(\w+)`", text))) == []

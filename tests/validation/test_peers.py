@@ -1,0 +1,15 @@
+"""ns-2.35 and ns-3.44 under their own settings: saturated UDP within 2 %, TCP within 5 %."""
+
+import pytest
+from peers import TCP, UDP, Case
+
+
+@pytest.mark.parametrize("case", [*UDP, *TCP], ids=lambda case: case.name)
+def test_goodput_is_that_of_the_peer(case: Case) -> None:
+    peer, deviation = case.peer_bps()
+    assert deviation < 0.05 * peer, "rows with a larger spread are for orientation, not for assertion"
+    ours, half, _ = case.measure()
+    expected = peer * case.factor
+    assert ours == pytest.approx(expected, rel=case.tolerance), (
+        f"{ours / 1e6:.3f} ± {half / 1e6:.3f} Mbit/s, {case.row[0]} {peer / 1e6:.3f}, expected {expected / 1e6:.3f}"
+    )
