@@ -148,6 +148,10 @@ impl ResolvedScenario {
         self.links.len()
     }
 
+    pub(crate) fn is_fixed_rate(&self, link: usize) -> bool {
+        self.links[link].kind.name() == "fixed"
+    }
+
     /// A fresh rate control for each link.
     pub(crate) fn rate_controls(&self) -> Result<Vec<Box<dyn RateControl>>, ParamError> {
         let channel = &self.description.channel;

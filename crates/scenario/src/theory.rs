@@ -1,30 +1,44 @@
 //! Closed forms for a scenario, each beside the simulated number it speaks of.
 
-use lasthop_observe::{LinkId, NodeId};
+use lasthop_observe::NodeId;
+use lasthop_tcp::AckPolicy;
 use lasthop_theory::anomaly::Cell;
 use lasthop_theory::bianchi::{Backoff, SlotTimes};
 use lasthop_theory::exchange::{TcpRound, Timestamps, udp_goodput_bps};
 use lasthop_theory::frame_times::{Access, CollisionCost, FrameTimes};
 use lasthop_theory::same_slot::same_slot_probability;
-use lasthop_units::Bytes;
+use lasthop_units::{Bytes, Time};
 use lasthop_wifi::phy::{ModeId, frame_size};
 use lasthop_wifi::rate_control::FrameInfo;
 use serde_json::{Value as Json, json};
 
 use crate::description::{TransportWord, UdpRate};
+use crate::resolved::FlowSpec;
 use crate::{InputError, ResolvedScenario};
 
 /// IPv4 and UDP headers.
 const UDP_HEADERS: u64 = 28;
 
-struct Rows(Vec<Json>);
+/// The whole of what is delivered.
+const GOODPUT: &str = "totals.goodput_bps";
 
-impl Rows {
-    fn put(&mut self, quantity: &str, unit: &str, value: f64, simulated: Option<&str>, source: &str, note: &str) {
-        self.0.push(json!({
-            "quantity": quantity, "unit": unit, "closed_form": value, "simulated_metric": simulated,
-            "source": source, "note": note,
-        }));
+/// A closed form.
+struct Form {
+    quantity: String,
+    unit: &'static str,
+    value: f64,
+    /// The simulated number that it speaks of, if this scenario is the case it describes.
+    simulated: Option<String>,
+    source: &'static str,
+    note: &'static str,
+}
+
+impl Form {
+    fn to_json(&self) -> Json {
+        json!({
+            "quantity": self.quantity, "unit": self.unit, "closed_form": self.value,
+            "simulated_metric": self.simulated, "source": self.source, "note": self.note,
+        })
     }
 }
 
@@ -34,12 +48,9 @@ impl Rows {
 /// A scenario for which nothing can be said.
 pub fn theory_json(scenario: &ResolvedScenario) -> Result<String, InputError> {
     let forms = Forms::new(scenario);
-    let mut rows = Rows(Vec::new());
-    forms.saturation(&mut rows);
-    forms.ceilings(&mut rows);
-    forms.anomaly(&mut rows);
-    forms.same_slot(&mut rows);
-    Ok(json!({ "rows": rows.0 }).to_string())
+    let rows = [forms.saturation(), forms.ceilings(), forms.anomaly(), forms.same_slot()];
+    let rows: Vec<Json> = rows.iter().flatten().map(Form::to_json).collect();
+    Ok(json!({ "rows": rows }).to_string())
 }
 
 struct Forms<'a> {
@@ -59,7 +70,11 @@ impl<'a> Forms<'a> {
         });
         let mpdu = frame_size::data_mpdu(packet);
         let rts = scenario.bss().rts_threshold.as_option().is_some_and(|limit| mpdu > *limit);
-        Forms { scenario, packet, mode: first_mode(scenario, mpdu), rts }
+        let fastest = *scenario.phy.allowed_modes().last().expect("a PHY has a mode");
+        let forms = Forms { scenario, packet, mode: fastest, rts };
+        // A fixed rate, if the first link that carries a flow has one.
+        let fixed = forms.uplink_modes().and_then(|modes| modes.first().copied());
+        Forms { mode: fixed.unwrap_or(fastest), ..forms }
     }
 
     fn access(&self) -> Access {
@@ -94,98 +109,133 @@ impl<'a> Forms<'a> {
     }
 
     fn is_saturated_udp_uplink(&self) -> bool {
-        let saturated = |f: &crate::resolved::FlowSpec| f.up && f.section.rate == Some(UdpRate::Saturated);
+        let saturated = |f: &FlowSpec| f.up && f.section.rate == Some(UdpRate::Saturated);
         !self.scenario.flows.is_empty() && self.scenario.flows.iter().all(saturated)
     }
 
-    fn saturation(&self, rows: &mut Rows) {
+    /// The one flow of the scenario, if its link has one rate.
+    fn lone_flow(&self) -> Option<&FlowSpec> {
+        let [flow] = self.scenario.flows.as_slice() else { return None };
+        self.uplink_modes().map(|_| flow)
+    }
+
+    /// The mode of each uplink that carries a flow, if every rate is fixed.
+    fn uplink_modes(&self) -> Option<Vec<ModeId>> {
+        let mut controls = self.scenario.rate_controls().expect("they were built when the scenario was checked");
+        let info = FrameInfo { now: Time::ZERO, bytes: frame_size::data_mpdu(self.packet), retry: 0 };
+        let mode = |f: &FlowSpec| {
+            let link = 2 * (f.station.index() - 1);
+            self.scenario.is_fixed_rate(link).then(|| controls[link].rates_for(&info).first())
+        };
+        self.scenario.flows.iter().map(mode).collect()
+    }
+
+    /// Bianchi's model of the stations that upload.
+    fn saturation(&self) -> Vec<Form> {
         let stations = self.contenders();
         if stations == 0 {
-            return;
+            return Vec::new();
         }
         let times = self.times(self.mode, self.packet);
         let attempts = self.scenario.nodes[1].config.retry_limit.map(|limit| limit + 1);
         let point = self.backoff(attempts).solve(stations);
-        let simulated = self.is_saturated_udp_uplink();
-        let metric = |name: &'static str| simulated.then_some(name);
-        let note = if simulated { "" } else { "if every uploading station were saturated with UDP" };
-        let p = "Bianchi: collision probability";
-        rows.put(p, "", point.p, metric("medium.collision_probability"), "Bianchi 2000; Chatzimisios 2003", note);
-        let payload = Bytes(self.packet.0 - UDP_HEADERS);
-        for (cost, name) in [(CollisionCost::Difs, "DIFS"), (CollisionCost::Eifs, "EIFS")] {
+        let holds = self.is_saturated_udp_uplink();
+        let form = |quantity: String, unit, value, metric: &str| Form {
+            quantity,
+            unit,
+            value,
+            simulated: holds.then(|| metric.to_string()),
+            source: "Bianchi 2000; Chatzimisios 2003",
+            note: if holds { "" } else { "if every uploading station were saturated with UDP" },
+        };
+        let goodput = |(cost, name): (CollisionCost, &str)| {
             let slot_times = SlotTimes {
                 idle: times.slot,
                 success: times.success(self.access()),
                 collision: times.collision(self.access(), cost),
             };
             let quantity = format!("Bianchi: goodput, {stations} stations, {name} after a collision");
-            let goodput = point.throughput_bps(&slot_times, payload);
-            rows.put(
-                &quantity,
-                "bit/s",
-                goodput,
-                metric("totals.goodput_bps"),
-                "Bianchi 2000; Chatzimisios 2003",
-                note,
-            );
+            form(quantity, "bit/s", point.throughput_bps(&slot_times, self.udp_payload()), GOODPUT)
+        };
+        let p = form("Bianchi: collision probability".into(), "", point.p, "medium.collision_probability");
+        let costs = [(CollisionCost::Difs, "DIFS"), (CollisionCost::Eifs, "EIFS")];
+        std::iter::once(p).chain(costs.map(goodput)).collect()
+    }
+
+    fn udp_payload(&self) -> Bytes {
+        Bytes(self.packet.0 - UDP_HEADERS)
+    }
+
+    /// What one exchange after another can carry at each rate.
+    fn ceilings(&self) -> Vec<Form> {
+        let modes = self.scenario.phy.allowed_modes();
+        modes.iter().flat_map(|&mode| std::iter::once(self.udp_ceiling(mode)).chain(self.tcp_ceilings(mode))).collect()
+    }
+
+    fn udp_ceiling(&self, mode: ModeId) -> Form {
+        let times = self.times(mode, self.packet);
+        let backoff = times.mean_backoff(self.scenario.phy.cw_min() + 1);
+        let alone = self.lone_flow().is_some_and(|f| f.section.rate == Some(UdpRate::Saturated));
+        Form {
+            quantity: format!("UDP ceiling at {}", self.scenario.phy.mode(mode).rate),
+            unit: "bit/s",
+            value: udp_goodput_bps(self.udp_payload(), times.success(self.access()), backoff),
+            simulated: (alone && mode == self.mode).then(|| GOODPUT.to_string()),
+            source: "frame exchange",
+            note: "one sender, mean backoff",
         }
     }
 
-    fn ceilings(&self, rows: &mut Rows) {
+    fn tcp_ceilings(&self, mode: ModeId) -> Vec<Form> {
         let stamps = self.scenario.flows.first().map_or(Timestamps::Off, timestamps);
-        let window = self.scenario.phy.cw_min() + 1;
-        for &mode in self.scenario.phy.allowed_modes() {
-            let rate = self.scenario.phy.mode(mode).rate;
-            let times = self.times(mode, self.packet);
-            let acks = self.times(mode, stamps.ack_packet());
-            let backoff = times.mean_backoff(window);
-            let payload = Bytes(self.packet.0 - UDP_HEADERS);
-            let udp = udp_goodput_bps(payload, times.success(self.access()), backoff);
-            rows.put(
-                &format!("UDP ceiling at {rate}"),
-                "bit/s",
-                udp,
-                None,
+        let (times, acks) = (self.times(mode, self.packet), self.times(mode, stamps.ack_packet()));
+        let backoff = times.mean_backoff(self.scenario.phy.cw_min() + 1);
+        let rate = self.scenario.phy.mode(mode).rate;
+        let policies = [(1, AckPolicy::EverySegment, "an ACK a segment"), (2, AckPolicy::Delayed, "an ACK for two")];
+        let forms = |(data_exchanges, policy, name): (u32, AckPolicy, &str)| {
+            let round = TcpRound {
+                data: times.success(self.access()),
+                ack: acks.success(Access::Basic),
+                data_exchanges,
+                payload: stamps.payload(self.packet),
+            };
+            let alone = |f: &FlowSpec| f.section.transport == TransportWord::Tcp && f.tcp.config.ack == policy;
+            let here = mode == self.mode && self.lone_flow().is_some_and(alone);
+            let form = |quantity, value, source, note| Form {
+                quantity,
+                unit: "bit/s",
+                value,
+                simulated: here.then(|| GOODPUT.to_string()),
+                source,
+                note,
+            };
+            let serial = form(
+                format!("TCP ceiling at {rate}, {name}"),
+                round.serial_backoff_bps(backoff),
                 "frame exchange",
-                "one sender, mean backoff",
+                "one flow; every frame pays a mean backoff",
             );
-            for (data_exchanges, name) in [(1, "an ACK a segment"), (2, "an ACK for two")] {
-                let round = TcpRound {
-                    data: times.success(self.access()),
-                    ack: acks.success(Access::Basic),
-                    data_exchanges,
-                    payload: stamps.payload(self.packet),
-                };
-                let quantity = format!("TCP ceiling at {rate}, {name}");
-                let serial = round.serial_backoff_bps(backoff);
-                rows.put(
-                    &quantity,
-                    "bit/s",
-                    serial,
-                    None,
-                    "frame exchange",
-                    "one flow; every frame pays a mean backoff",
-                );
-                let dcf = round.two_station_dcf_bps(&self.backoff(None), times.slot);
-                let quantity = format!("TCP at {rate}, {name}, two stations contending");
-                rows.put(
-                    &quantity,
-                    "bit/s",
-                    dcf,
-                    None,
-                    "frame exchange; Bianchi 2000",
-                    "one flow, both queues backlogged",
-                );
-            }
-        }
+            let contending = form(
+                format!("TCP at {rate}, {name}, two stations contending"),
+                round.two_station_dcf_bps(&self.backoff(None), times.slot),
+                "frame exchange; Bianchi 2000",
+                "one flow, both queues backlogged",
+            );
+            [serial, contending]
+        };
+        policies.into_iter().flat_map(forms).collect()
     }
 
-    fn anomaly(&self, rows: &mut Rows) {
+    /// Heusse's anomaly: for the rates that the stations have, if one of them is slow, else for the
+    /// slowest and the fastest rate.
+    fn anomaly(&self) -> Vec<Form> {
         let modes = self.scenario.phy.allowed_modes();
         let stations = self.contenders();
-        let (Some(&slow), Some(&fast)) = (modes.first(), modes.last()) else { return };
+        let slow_and_fast = self.one_slow_station();
+        let (Some(&first), Some(&last)) = (modes.first(), modes.last()) else { return Vec::new() };
+        let (slow, fast) = slow_and_fast.as_ref().map_or((first, last), |(slow, fast, _)| (*slow, *fast));
         if stations < 2 || slow == fast {
-            return;
+            return Vec::new();
         }
         let exchange = |mode: ModeId| self.times(mode, self.packet).success(Access::Basic);
         let cell = Cell {
@@ -196,28 +246,50 @@ impl<'a> Forms<'a> {
             slow: exchange(slow),
         };
         let rate = |mode: ModeId| self.scenario.phy.mode(mode).rate;
-        let quantity =
-            format!("Anomaly: each of {stations} stations, one at {}, the rest at {}", rate(slow), rate(fast));
-        let anomaly = cell.anomaly(Bytes(self.packet.0 - UDP_HEADERS));
-        rows.put(&quantity, "bit/s", anomaly.throughput_bps, None, "Heusse 2003", "saturated UDP");
+        vec![Form {
+            quantity: format!(
+                "Anomaly: each of {stations} stations, one at {}, the rest at {}",
+                rate(slow),
+                rate(fast)
+            ),
+            unit: "bit/s",
+            value: cell.anomaly(self.udp_payload()).throughput_bps,
+            simulated: slow_and_fast.map(|(_, _, flow)| format!("flows.{flow}.goodput_bps")),
+            source: "Heusse 2003",
+            note: "saturated UDP; beside a fast station",
+        }]
     }
 
-    fn same_slot(&self, rows: &mut Rows) {
+    /// The rates of a saturated uplink in which one station alone is slow, and a flow of a fast one.
+    fn one_slow_station(&self) -> Option<(ModeId, ModeId, String)> {
+        let modes = self.uplink_modes().filter(|modes| modes.len() > 1 && self.is_saturated_udp_uplink())?;
+        let (slow, fast) = (*modes.iter().min()?, *modes.iter().max()?);
+        let others_are_fast = modes.iter().filter(|m| **m == fast).count() + 1 == modes.len();
+        let example = modes.iter().position(|m| *m == fast)?;
+        (slow != fast && others_are_fast).then(|| (slow, fast, self.scenario.flows[example].id.clone()))
+    }
+
+    /// The chance that two contenders draw the same slot.
+    fn same_slot(&self) -> Vec<Form> {
         // The AP contends too where it answers with TCP ACKs.
         let tcp = self.scenario.flows.iter().any(|f| f.section.transport == TransportWord::Tcp);
         let contenders = self.contenders() + u32::from(tcp);
         if contenders < 2 {
-            return;
+            return Vec::new();
         }
         let window = self.scenario.phy.cw_min() + 1;
-        let probability = same_slot_probability(contenders - 1, window);
-        let quantity = format!("Same slot drawn by any two of {contenders} contenders, CW {window}");
-        let note = "one fresh draw; not the collision probability of a frame";
-        rows.put(&quantity, "", probability, None, "gopal2005 eq. (1)", note);
+        vec![Form {
+            quantity: format!("Same slot drawn by any two of {contenders} contenders, CW {window}"),
+            unit: "",
+            value: same_slot_probability(contenders - 1, window),
+            simulated: None,
+            source: "gopal2005 eq. (1)",
+            note: "one fresh draw; not the collision probability of a frame",
+        }]
     }
 }
 
-fn timestamps(flow: &crate::resolved::FlowSpec) -> Timestamps {
+fn timestamps(flow: &FlowSpec) -> Timestamps {
     let config = &flow.tcp.config;
     let on = flow.section.transport == TransportWord::Tcp && config.timestamps && config.options_on_wire;
     if on { Timestamps::On } else { Timestamps::Off }
@@ -233,13 +305,32 @@ impl OptionBytes for Timestamps {
     }
 }
 
-/// The mode that the first station's rate control would begin with; a fixed one always.
-fn first_mode(scenario: &ResolvedScenario, mpdu: Bytes) -> ModeId {
-    let mut controls = scenario.rate_controls().expect("rate controls were built when the scenario was checked");
-    let fixed = scenario.bss().rate_control.name() == "fixed";
-    let info = FrameInfo { now: lasthop_units::Time::ZERO, bytes: mpdu, retry: 0 };
-    match controls.get_mut(LinkId(0).index()) {
-        Some(control) if fixed => control.rates_for(&info).first(),
-        _ => *scenario.phy.allowed_modes().last().expect("a PHY has a mode"),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve;
+
+    /// The simulated metric of the first form whose quantity starts so.
+    fn metric(text: &str, start: &str) -> Option<String> {
+        let json = theory_json(&resolve(text, "f.toml", &[]).unwrap()).unwrap();
+        let document: Json = serde_json::from_str(&json).unwrap();
+        let row =
+            document["rows"].as_array().unwrap().iter().find(|r| r["quantity"].as_str().unwrap().starts_with(start));
+        row.expect("the form is there")["simulated_metric"].as_str().map(String::from)
+    }
+
+    #[test]
+    fn a_form_stands_beside_the_number_only_where_the_scenario_is_its_case() {
+        let udp = "[bss]\nstandard = \"802.11a\"\n[[station]]\n[[flow]]\ntransport = \"udp\"\nrate = \"saturated\"\n";
+        assert_eq!(metric(udp, "UDP ceiling at 54"), Some(GOODPUT.into()));
+        assert_eq!(metric(udp, "UDP ceiling at 48"), None);
+        assert_eq!(metric(udp, "Bianchi: collision"), Some("medium.collision_probability".into()));
+        let tcp = "[bss]\nstandard = \"802.11a\"\n[[station]]\n[[flow]]\nack = \"every_segment\"\n";
+        assert_eq!(metric(tcp, "TCP ceiling at 54 Mbit/s, an ACK a segment"), Some(GOODPUT.into()));
+        assert_eq!(metric(tcp, "TCP ceiling at 54 Mbit/s, an ACK for two"), None);
+        assert_eq!(metric(tcp, "Bianchi: collision"), None);
+        let slow = "[bss]\nstandard = \"802.11b\"\n[[station]]\nname = \"fast\"\ncount = 2\n[[station]]\nname = \"slow\"\n\
+                    rate_control = { kind = \"fixed\", rate = \"1 Mbit/s\" }\n[[flow]]\ntransport = \"udp\"\nrate = \"saturated\"\n";
+        assert_eq!(metric(slow, "Anomaly"), Some("flows.fast1.up.goodput_bps".into()));
     }
 }
