@@ -1,0 +1,105 @@
+//! What all metrics promise together: a summary covers the time after the warm-up, and looking changes nothing.
+
+use lasthop_observe::{
+    Collector, DropReason, FlowId, Layout, LinkId, NodeId, Observer, Outcome, QueueLayer, Record, Report, Transport,
+};
+use lasthop_units::{DataRate, Duration, Time};
+
+fn layout() -> Layout {
+    Layout { flows: vec![(Transport::Tcp, true), (Transport::Udp, false)], nodes: 2, links: 2 }
+}
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
+/// One of each record, twice, the second a second later.
+fn records() -> Vec<(Time, Record)> {
+    let (flow, node, link) = (FlowId(0), NodeId(1), LinkId(0));
+    let once = [
+        Record::Delivered { flow, bytes: 125_000 },
+        Record::SegmentSent { flow, retransmission: true },
+        Record::Window { flow, cwnd: 10.0, ssthresh: f64::INFINITY, flight_bytes: 3000 },
+        Record::Rtt { flow, sample: Duration::from_millis(20), controller: None },
+        Record::Timeout { flow },
+        Record::Completed { flow, took: Duration::from_millis(300) },
+        Record::Queue { node, packets: 4, tcp_acks: 1 },
+        Record::Dropped { node, flow, layer: QueueLayer::Interface, reason: DropReason::QueueFull, tcp_ack: true },
+        Record::Dropped { node, flow, layer: QueueLayer::Mac, reason: DropReason::RetryLimit, tcp_ack: false },
+        Record::Attempt {
+            link,
+            node,
+            rate: DataRate::from_bps(11_000_000),
+            mpdus: 1,
+            retry: false,
+            outcome: Outcome::Collision,
+        },
+        Record::FrameDelivered { link, delay: Duration::from_millis(2) },
+        Record::Airtime { node, link: Some(link), duration: Duration::from_millis(100) },
+        Record::OnAir { count: 1 },
+        Record::Contenders { count: 2 },
+    ];
+    [500, 1500].into_iter().flat_map(|ms| once.map(|record| (at(ms), record))).collect()
+}
+
+fn observe(samples: bool, warmup_ms: u64) -> Report {
+    let mut collector = Collector::new(layout(), samples);
+    let mut started = false;
+    for (time, record) in records() {
+        if !started && time >= at(warmup_ms) {
+            collector.start(at(warmup_ms));
+            started = true;
+        }
+        collector.observe(time, record);
+        if samples {
+            collector.sample(time + Duration::from_millis(1));
+        }
+    }
+    collector.report(at(2000))
+}
+
+fn all(report: &Report) -> String {
+    format!("{report:?}")
+}
+
+#[test]
+fn taking_samples_changes_no_summary() {
+    assert_eq!(all(&observe(false, 0)), all(&observe(true, 0)));
+}
+
+#[test]
+fn what_happened_in_the_warm_up_is_not_counted() {
+    let report = observe(false, 1000);
+    let (flow, node, link) = (&report.flows[0], &report.nodes[1], &report.links[0]);
+    // 125,000 B in the second after the warm-up.
+    assert_eq!(flow.get("goodput_bps"), Some(1e6));
+    assert_eq!(report.totals.get("goodput_up_bps"), Some(1e6));
+    for (row, name) in [
+        (flow, "segments_sent"),
+        (flow, "timeouts"),
+        (node, "queue_drops_tcp_ack"),
+        (node, "frames_dropped_retry_limit"),
+        (node, "frames_sent"),
+    ] {
+        assert_eq!(row.get(name), Some(1.0), "{name}");
+    }
+    // 100 ms in a second.
+    assert_eq!(link.get("airtime_fraction"), Some(0.1));
+}
+
+#[test]
+fn what_had_begun_in_the_warm_up_goes_on() {
+    let report = observe(false, 1000);
+    // The queue had held four packets since 0.5 s, the medium had been busy, the window ten.
+    assert_eq!(report.nodes[1].get("queue_mean_packets"), Some(4.0));
+    assert_eq!(report.medium.get("busy_fraction"), Some(1.0));
+    assert_eq!(report.flows[0].get("cwnd_mean_segments"), Some(10.0));
+}
+
+#[test]
+fn a_flow_without_a_window_has_none() {
+    let report = observe(false, 0);
+    assert_eq!(report.flows[1].get("cwnd_mean_segments"), None);
+    assert_eq!(report.flows[1].get("goodput_bps"), Some(0.0));
+    assert_eq!(report.flows[1].get("starved_s"), Some(2.0));
+}
