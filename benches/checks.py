@@ -10,11 +10,11 @@ from typing import NamedTuple
 from cases import CASES, FIXED_11B, SATURATION, UPLINK, Case, Lengths
 from simulators import lasthop_run
 
-MIB = 1024 * 1024
+MEGABYTE = 1_000_000
 NO_LENGTHS = Lengths(0, 0, 0)
 MEMORY_SCENARIOS = ((SATURATION, "saturated 802.11a", ()), (UPLINK, "TCP uploads over 802.11b", (FIXED_11B,)))
 MANY_STATIONS, MANY_SECONDS = 1000, 200
-PARALLEL_SEEDS, PARALLEL_SECONDS = 8, 1500
+PARALLEL_SEEDS, PARALLEL_SECONDS = 8, 1200
 
 
 class Check(NamedTuple):
@@ -51,7 +51,7 @@ def _memory(scenario: str, title: str, settings: tuple[str, ...], *, with_files:
     )
     files = "with --out" if with_files else "without --out"
     what = f"memory: {MANY_STATIONS} stations and {MANY_SECONDS} s over 1 station and 1 s, {title}, {files}"
-    return Check(what, (many - few) / MIB, 60, "MiB")
+    return Check(what, (many - few) / MEGABYTE, 60, "MB")
 
 
 def _peak_bytes(case: Case, duration_s: float, with_files: bool) -> int:
@@ -73,5 +73,6 @@ def _two_cores(rounds: int) -> Check:
         options = ["--seeds", str(PARALLEL_SEEDS), "--jobs", str(jobs)]
         return lasthop_run(case, PARALLEL_SECONDS, case.lengths.warmup_s, options).wall_s
 
-    ratios = [wall_s(2) / wall_s(1) for _ in range(rounds)]
-    return Check(f"{PARALLEL_SEEDS} seeds on two cores over the same on one", median(ratios), 0.6, "")
+    # The shortest of each: whatever else the machine does only adds to time on the clock.
+    two, one = zip(*((wall_s(2), wall_s(1)) for _ in range(rounds)), strict=True)
+    return Check(f"{PARALLEL_SEEDS} seeds on two cores over the same on one", min(two) / min(one), 0.6, "")

@@ -18,7 +18,7 @@ class Failed(Exception):
 
 
 class Usage(NamedTuple):
-    """What a finished process cost: user and system time, time on the clock, peak resident memory, and what it printed."""
+    """What a finished process cost: user and system time, time on the clock, peak resident memory; what it printed."""
 
     cpu_s: float
     wall_s: float

@@ -61,15 +61,17 @@ def _row_document(table: Table, row: Row) -> dict[str, Any]:
 
 
 def _comparison(table: Table, case: Case) -> list[str]:
+    rows = table.rows(case)
     lines = [
         f"| {case.title} | {row.simulator.label} | {_number(1 / row.cost)} | {_number(row.ratio)} "
         f"| {row.goodput_bps / 1e6:.2f} |"
-        for row in table.rows(case)
+        for row in rows
     ]
+    ran = {row.simulator.key for row in rows}
     absent = [
         f"| {case.title} | {simulator.label} | {simulator.missing} | | |"
         for simulator in table.simulators
-        if simulator.missing and simulator.key in case.peers
+        if simulator.missing and simulator.key in case.peers and simulator.key not in ran
     ]
     return lines + absent
 
@@ -83,7 +85,8 @@ def _cost(table: Table, case: Case) -> str:
 
 def _check(check: Check) -> str:
     aim = f"{'≥' if check.at_least else '≤'} {check.bound:g} {check.unit}".strip()
-    return f"| {check.what} | {aim} | {f'{_number(check.measured)} {check.unit}'.strip()} | {'yes' if check.kept else 'no'} |"
+    measured = f"{_number(check.measured)} {check.unit}".strip()
+    return f"| {check.what} | {aim} | {measured} | {'yes' if check.kept else 'no'} |"
 
 
 def _number(value: float) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from cases import CASES, Case
 from checks import Check
+from child import Failed
 from simulators import Sample
 
 # How many times faster than the peer lasthop is meant to be.
@@ -30,17 +31,24 @@ class Row(NamedTuple):
 
 
 class Table:
-    """Samples by case and simulator, taken in turns: all simulators of a case, then the next case, then the next round."""
+    """Samples by case and simulator, taken in turns: all simulators of a case, the next case, the next round."""
 
     def __init__(self, simulators: list[Any]) -> None:
         self.simulators = simulators
         self._samples: dict[tuple[str, str], list[Sample]] = {}
 
     def measure(self, case: Case, seed: int) -> None:
-        """One round of one case."""
+        """One round of one case. A peer that fails counts as missing from then on."""
         for simulator in self.simulators:
-            if simulator.missing is None and (simulator.key == "lasthop" or simulator.key in case.peers):
+            if simulator.missing is not None or (simulator.key != "lasthop" and simulator.key not in case.peers):
+                continue
+            try:
                 self._samples.setdefault((case.name, simulator.key), []).append(simulator.sample(case, seed))
+            except Failed as failure:
+                if simulator.key == "lasthop":
+                    raise
+                last_words = " ".join(str(failure).replace("|", "/").split())[-80:]
+                simulator.missing = f"failed: …{last_words}"
 
     def median(self, case: Case, key: str, number: str) -> float:
         """The median over the rounds of one number of a simulator's samples."""
@@ -55,7 +63,7 @@ class Table:
         ours = self.median(case, "lasthop", "cost")
         rows = []
         for simulator in self.simulators:
-            if (case.name, simulator.key) in self._samples:
+            if self._samples.get((case.name, simulator.key)):
                 cost, goodput = (self.median(case, simulator.key, what) for what in ("cost", "goodput_bps"))
                 rows.append(Row(case, simulator, cost, goodput, cost / ours))
         return rows
@@ -71,8 +79,9 @@ class Table:
 
     def targets(self) -> list[Check]:
         """The ratios that are aimed at, as far as the peers are here, and the growth of the cost per frame."""
+        words = "{}: {}'s CPU time over lasthop's".format
         found = [
-            Check(f"{case.title}: {row.simulator.label}'s CPU time over lasthop's", row.ratio, target, "", at_least=True)
+            Check(words(case.title, row.simulator.label), row.ratio, target, "", at_least=True)
             for case in CASES
             for row in self.rows(case)
             if (target := TARGETS.get((case.name, row.simulator.key)))
