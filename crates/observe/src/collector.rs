@@ -15,10 +15,16 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Metrics for `layout`; `series` says whether time series are kept.
-    pub fn new(layout: Layout, series: bool) -> Self {
+    /// Metrics for `layout`; time series are kept if a number of samples to expect is given.
+    pub fn new(layout: Layout, samples: Option<usize>) -> Self {
         let metrics = Metrics::new(&layout);
-        Collector { layout, metrics, started: Time::ZERO, sampled: Time::ZERO, series: series.then(Series::default) }
+        Collector {
+            layout,
+            metrics,
+            started: Time::ZERO,
+            sampled: Time::ZERO,
+            series: samples.map(Series::with_room_for),
+        }
     }
 
     /// The warm-up is over: summaries begin here.

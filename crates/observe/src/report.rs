@@ -110,15 +110,27 @@ pub struct SeriesBlock {
 pub struct Series {
     /// in the order of their first sample
     pub blocks: Vec<SeriesBlock>,
+    expected_samples: usize,
 }
 
+/// No more values than this are set aside at once, however many samples are expected.
+const MOST_RESERVED: usize = 1 << 22;
+
 impl Series {
+    /// Room for so many samples, so that a series need not grow to twice its size.
+    pub fn with_room_for(samples: usize) -> Self {
+        Series { blocks: Vec::new(), expected_samples: samples }
+    }
+
     /// Appends one row of values to the block of `metric`; the entities are those of the first row.
     pub fn push(&mut self, metric: &'static str, scope: Scope, values: impl Iterator<Item = (u32, f64)>) {
         match self.blocks.iter_mut().find(|b| b.metric == metric && b.scope == scope) {
             Some(block) => block.values.extend(values.map(|(_, v)| v)),
             None => {
-                let (entities, values) = values.unzip();
+                let (entities, first): (Vec<u32>, Vec<f64>) = values.unzip();
+                let room = self.expected_samples.saturating_mul(first.len()).min(MOST_RESERVED);
+                let mut values = Vec::with_capacity(room.max(first.len()));
+                values.extend(first);
                 self.blocks.push(SeriesBlock { metric, scope, entities, values });
             }
         }

@@ -143,7 +143,7 @@ impl World {
             medium,
             around: Surroundings {
                 events: Scheduler::new(),
-                collector: Collector::new(layout, interval.is_some()),
+                collector: Collector::new(layout, interval.map(|i| description.duration.div_floor(i) as usize)),
                 turn: vec![0; sources.len()],
                 sources,
                 flows,
