@@ -4,10 +4,19 @@
 //! choice, the same on every machine: a cause always comes before its effect at the same instant.
 //! A cancelled event is not removed: its owner gives each event a generation and ignores old ones.
 
+//!
+//! The next events stand in a sorted list, whose end is popped; new ones mostly belong near that end.
+//! What is further off than the list is long waits in a heap.
+
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use lasthop_units::{Duration, Time};
+
+/// Events in the sorted list at most: with more, moving them costs more than a heap does.
+const MOST_NEAR: usize = 256;
+/// Of these, so many of the latest go to the heap at a time, and come back from it.
+const MOVED: usize = MOST_NEAR / 2;
 
 struct Scheduled<E> {
     /// Time in the upper half, sequence in the lower: one comparison orders both.
@@ -44,12 +53,14 @@ pub struct Scheduler<E> {
     now: Time,
     sequence: u64,
     handled: u64,
-    queue: BinaryHeap<Scheduled<E>>,
+    /// The next events, the latest first; none later than any in `far`, and empty only if that is.
+    near: Vec<Scheduled<E>>,
+    far: BinaryHeap<Scheduled<E>>,
 }
 
 impl<E> Default for Scheduler<E> {
     fn default() -> Self {
-        Scheduler { now: Time::ZERO, sequence: 0, handled: 0, queue: BinaryHeap::new() }
+        Scheduler { now: Time::ZERO, sequence: 0, handled: 0, near: Vec::new(), far: BinaryHeap::new() }
     }
 }
 
@@ -71,7 +82,7 @@ impl<E> Scheduler<E> {
 
     /// How many events are to come.
     pub fn pending(&self) -> usize {
-        self.queue.len()
+        self.near.len() + self.far.len()
     }
 
     /// Puts `event` at `at`.
@@ -82,7 +93,16 @@ impl<E> Scheduler<E> {
         assert!(at >= self.now, "an event at {at} was scheduled when it was already {}", self.now);
         self.sequence += 1;
         let key = u128::from(at.as_nanos()) << 64 | u128::from(self.sequence);
-        self.queue.push(Scheduled { key, event });
+        let scheduled = Scheduled { key, event };
+        if self.far.peek().is_some_and(|first| first.key < key) {
+            self.far.push(scheduled);
+            return;
+        }
+        let place = self.near.iter().rposition(|other| other.key > key).map_or(0, |later| later + 1);
+        self.near.insert(place, scheduled);
+        if self.near.len() > MOST_NEAR {
+            self.far.extend(self.near.drain(..MOVED));
+        }
     }
 
     /// Puts `event` after `delay`.
@@ -92,19 +112,28 @@ impl<E> Scheduler<E> {
 
     /// When the next event is due.
     pub fn next_at(&self) -> Option<Time> {
-        self.queue.peek().map(Scheduled::at)
+        self.near.last().map(Scheduled::at)
     }
 
     /// Advances the clock to the next event that is due before `end` and hands it over.
     pub fn next_before(&mut self, end: Time) -> Option<(Time, E)> {
-        if self.queue.peek()?.at() >= end {
+        let at = self.next_at()?;
+        if at >= end {
             return None;
         }
-        let Scheduled { key, event } = self.queue.pop()?;
-        let at = Time::from_nanos((key >> 64) as u64);
+        let Scheduled { event, .. } = self.near.pop()?;
+        if self.near.is_empty() && !self.far.is_empty() {
+            self.refill();
+        }
         self.now = at;
         self.handled += 1;
         Some((at, event))
+    }
+
+    fn refill(&mut self) {
+        let earliest = std::iter::from_fn(|| self.far.pop()).take(MOVED);
+        self.near.extend(earliest);
+        self.near.reverse();
     }
 }
 
@@ -129,6 +158,30 @@ mod tests {
         scheduler.at(Time::from_nanos(10), ());
         assert!(scheduler.next_before(Time::from_nanos(10)).is_none());
         assert!(scheduler.next_before(Time::from_nanos(11)).is_some());
+    }
+
+    #[test]
+    fn any_number_of_events_comes_in_the_order_of_a_plain_sort() {
+        let mut random = crate::Stream::new(1, "scheduler", 0);
+        let (mut scheduler, mut plain, mut handled) = (Scheduler::new(), Vec::new(), 0);
+        for round in 0..200u64 {
+            // Bursts that overflow the list, and pauses in which it runs empty.
+            for _ in 0..random.up_to(40) {
+                let at = scheduler.now() + Duration::from_nanos(u64::from(random.up_to(50)) * (1 + round % 7));
+                plain.push((at, plain.len()));
+                scheduler.at(at, plain.len() - 1);
+            }
+            for _ in 0..random.up_to(if round % 50 > 40 { 400 } else { 15 }) {
+                let Some((now, event)) = scheduler.next_before(Time::NEVER) else { break };
+                let next = plain[handled..].iter().min().copied();
+                assert_eq!(next, Some((now, event)));
+                let place = plain.iter().position(|p| *p == (now, event)).unwrap();
+                plain.swap(handled, place);
+                handled += 1;
+            }
+            assert_eq!(scheduler.pending(), plain.len() - handled);
+        }
+        assert!(handled > 3_000 && scheduler.handled() == handled as u64, "{handled}");
     }
 
     #[test]
