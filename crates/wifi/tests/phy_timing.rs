@@ -23,14 +23,7 @@ fn row_phy(name: &str) -> (Phy, u64, u64) {
         "11b_short_ack11" => (b(Preamble::Short, &[10, 20, 55, 110]), 110, 110),
         "11a_54" => (plain("802.11a"), 540, 240),
         "11g_54_short" | "11g_54_ns2" => (plain("802.11g"), 540, 240),
-        "11g_54_longslot" => (
-            PhyOptions {
-                short_slot: Some(false),
-                ..plain("802.11g")
-            },
-            540,
-            240,
-        ),
+        "11g_54_longslot" => (PhyOptions { short_slot: Some(false), ..plain("802.11g") }, 540, 240),
         _ => panic!("no scenario for row {name}"),
     };
     (options.resolve("bss").unwrap(), data, control)
@@ -51,11 +44,7 @@ fn every_time_is_that_of_the_table() {
         assert_eq!(phy.mode(response).rate, DataRate::from_100kbps(control), "{name}");
 
         // The row after ns-2 leaves the signal extension out.
-        let extension = if name == "11g_54_ns2" {
-            Duration::from_micros(6)
-        } else {
-            Duration::ZERO
-        };
+        let extension = if name == "11g_54_ns2" { Duration::from_micros(6) } else { Duration::ZERO };
         let us = |mode, psdu| (phy.ppdu_duration(mode, psdu) - extension).as_micros_f64();
         let doublings = f64::from((phy.cw_max() + 1) / (phy.cw_min() + 1)).log2();
         let found = [
@@ -73,10 +62,7 @@ fn every_time_is_that_of_the_table() {
         ];
         for (column, (found, expected)) in found.iter().zip(&numbers).enumerate() {
             // The table has six digits, and the last nanosecond is rounded up.
-            assert!(
-                (found - expected).abs() <= 5e-6 * expected + 1e-3,
-                "{name}, column {column}: {found}, {expected}"
-            );
+            assert!((found - expected).abs() <= 5e-6 * expected + 1e-3, "{name}, column {column}: {found}, {expected}");
         }
     }
 }

@@ -57,7 +57,8 @@ const CASES: [(&str, &str, u64); 2] = [("802.11b", "11b_long_ack1", 300), ("802.
 /// the reason stands there.
 fn hold(what: &str, found: (f64, f64), reference: &Reference, known: f64) {
     let (throughput, p) = found;
-    let line = format!("{what}: {throughput:.4} for {:.4} Mbit/s, p {p:.4} for {:.4}", reference.throughput_mbps, reference.p);
+    let line =
+        format!("{what}: {throughput:.4} for {:.4} Mbit/s, p {p:.4} for {:.4}", reference.throughput_mbps, reference.p);
     println!("{line}");
     assert!((throughput / reference.throughput_mbps - 1.0).abs() < f64::max(0.005, known), "{line}");
     assert!((p - reference.p).abs() < 0.01, "{line}");
@@ -68,7 +69,8 @@ fn frozen_counters_give_the_monte_carlo_of_the_standard() {
     for (standard, name, seconds) in CASES {
         for n in [1, 2, 5, 10, 20, 50] {
             // Seven attempts.
-            let found = simulate(standard, n, seconds, |c| c.nodes.iter_mut().for_each(|node| node.retry_limit = Some(6)));
+            let found =
+                simulate(standard, n, seconds, |c| c.nodes.iter_mut().for_each(|node| node.retry_limit = Some(6)));
             // At 50 stations the table is a short run: the twin, over a longer one, gives 22.376.
             let known = if (name, n) == ("11a_54", 50) { 0.006 } else { 0.0 };
             hold(&format!("{name} std n={n}"), found, &monte_carlo(name, n), known);

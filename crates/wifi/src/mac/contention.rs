@@ -71,7 +71,8 @@ impl Lane {
 
 /// A contender that does not wait with its lane, until the medium turns busy again: a sender whose ACK
 /// timeout ends sooner or later than the inter-frame space of the others, or a newcomer without a backoff.
-/// (No PPDU is so short that an ACK timeout would outlast it and the DIFS after it.)
+/// (What then comes is not the response that the sender waits for, so its wait is over [802.11-2020
+/// §10.3.2.11].)
 #[derive(Clone, Copy)]
 struct Apart {
     node: NodeId,
@@ -94,7 +95,8 @@ impl Apart {
 pub(crate) struct View {
     on_air: u32,
     busy_since: Time,
-    last_start: Time,
+    /// The last two instants at which PPDUs began.
+    last_starts: [Time; 2],
     idle_since: Time,
     nav_until: Time,
     /// EIFS instead of DIFS after this much idle time; zero for DIFS.
@@ -121,7 +123,7 @@ impl View {
         let mut view = View {
             on_air: 0,
             busy_since: Time::ZERO,
-            last_start: Time::ZERO,
+            last_starts: [Time::ZERO; 2],
             idle_since: Time::ZERO,
             nav_until: Time::ZERO,
             eifs: Duration::ZERO,
@@ -144,9 +146,9 @@ impl View {
         self.nav_until > now
     }
 
-    /// Whether a PPDU has begun at or after `since`.
-    pub(crate) fn heard_since(&self, since: Time) -> bool {
-        self.last_start >= since
+    /// Whether a PPDU has begun from `since` on and before `now`.
+    pub(crate) fn heard_since(&self, now: Time, since: Time) -> bool {
+        self.last_starts.into_iter().any(|start| (since..now).contains(&start))
     }
 
     /// A reception that failed: EIFS applies from the end of the busy period, unless a good frame follows.
@@ -178,7 +180,9 @@ impl View {
     /// A PPDU starts. `commit` is told of contenders that cannot sense it in time: node and its boundary.
     pub(crate) fn ppdu_starts(&mut self, now: Time, spaces: &Spaces, commit: impl FnMut(NodeId, Time)) {
         self.on_air += 1;
-        self.last_start = now;
+        if self.last_starts[0] < now {
+            self.last_starts = [now, self.last_starts[0]];
+        }
         if self.on_air == 1 {
             self.busy_since = now;
             self.freeze(now, spaces, commit);
@@ -233,18 +237,16 @@ impl View {
                 lane.from = now;
             }
         }
-        let lanes = &mut self.lanes;
-        self.apart.retain(|one| {
+        for one in self.apart.drain(..) {
             if one.ends_at(slot) < now + slot {
                 commit(one.node, one.ends_at(slot).max(now));
-                return false;
+                continue;
             }
             let counted = now.since(one.from).div_ceil(slot);
             let left = one.if_interrupted.unwrap_or(one.remaining - counted);
-            let lane = &mut lanes[one.lane.0];
+            let lane = &mut self.lanes[one.lane.0];
             lane.contenders.push(Reverse((lane.slots + left, one.node)));
-            false
-        });
+        }
     }
 
     /// `node` contends with `backoff` slots to go. While the medium is idle they are counted from now
@@ -286,11 +288,14 @@ impl View {
         if self.on_air > 0 { lane.slots } else { lane.slots + now.since(lane.from).div_floor(spaces.slot) }
     }
 
-    /// Whether, as far as a node can know, the medium has been idle for the whole inter-frame space: what
-    /// began less than a slot ago it cannot have sensed.
-    pub(crate) fn may_send_at_once(&self, now: Time, spaces: &Spaces, lane: LaneId) -> bool {
-        let idle_until = if self.on_air > 0 { self.busy_since } else { now };
-        !self.nav_is_set(now) && now < idle_until + spaces.slot && self.lanes[lane.0].from <= idle_until
+    /// When a node that has nothing left to count sends, if that is settled: now, or at the end of the
+    /// inter-frame space if what is on the air began less than a slot before that, unnoticed. (The
+    /// backoff slot in which it began counts as over.)
+    pub(crate) fn sends_at(&self, now: Time, spaces: &Spaces, lane: LaneId) -> Option<Time> {
+        let from = self.lanes[lane.0].from;
+        let sensed_at = if self.on_air > 0 { self.busy_since + spaces.slot } else { Time::NEVER };
+        let settled = if self.on_air > 0 { from < sensed_at } else { from <= now };
+        (settled && now < sensed_at && !self.nav_is_set(now)).then_some(from.max(now))
     }
 
     /// When the next contender's backoff ends, if the medium stays idle.
@@ -454,11 +459,11 @@ mod tests {
     #[test]
     fn what_began_less_than_a_slot_ago_does_not_keep_a_node_from_sending() {
         let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
-        assert!(!view.may_send_at_once(us(1033), &spaces, DIFS_LANE));
-        assert!(view.may_send_at_once(us(1034), &spaces, DIFS_LANE));
+        assert_eq!(view.sends_at(us(1033), &spaces, DIFS_LANE), None);
+        assert_eq!(view.sends_at(us(1034), &spaces, DIFS_LANE), Some(us(1034)));
         view.ppdu_starts(us(1100), &spaces, |_, _| {});
-        assert!(view.may_send_at_once(us(1108), &spaces, DIFS_LANE));
-        assert!(!view.may_send_at_once(us(1109), &spaces, DIFS_LANE));
+        assert_eq!(view.sends_at(us(1108), &spaces, DIFS_LANE), Some(us(1108)));
+        assert_eq!(view.sends_at(us(1109), &spaces, DIFS_LANE), None);
     }
 
     #[test]

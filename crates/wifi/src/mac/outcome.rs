@@ -84,13 +84,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// After an exchange, whatever came of it, a backoff is drawn; without a frame it is a post-backoff.
     /// `apart`: it is not counted before then, nor only after the EIFS of others.
-    pub(crate) fn contend_again(
-        &mut self,
-        now: Time,
-        id: NodeId,
-        apart: Option<Time>,
-        env: &mut impl Environment<B>,
-    ) {
+    pub(crate) fn contend_again(&mut self, now: Time, id: NodeId, apart: Option<Time>, env: &mut impl Environment<B>) {
         let node = &mut self.nodes[id.index()];
         let backoff = node.draw_backoff();
         let (lane, view) = (node.lane, &mut self.views[node.view]);

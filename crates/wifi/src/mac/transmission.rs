@@ -166,7 +166,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     pub(crate) fn nav_timeout(&mut self, now: Time, view: usize, since: Time, env: &mut impl Environment<B>) {
-        if !self.views[view].heard_since(since) && self.views[view].nav_is_set(now) {
+        if !self.views[view].heard_since(now, since) && self.views[view].nav_is_set(now) {
             self.views[view].reset_nav(now, &self.spaces);
             self.schedule_backoff(view, env);
         }

@@ -35,10 +35,7 @@ impl Parameter for Rates {
         match value {
             Value::Text(word) if word == "all" => Ok(Rates::All),
             Value::List(_) => Vec::parse(value, path).map(Rates::List),
-            _ => Err(ParamError::new(
-                path,
-                format!("{value} stands where \"all\" or a list of rates is needed"),
-            )),
+            _ => Err(ParamError::new(path, format!("{value} stands where \"all\" or a list of rates is needed"))),
         }
     }
     fn to_value(&self) -> Option<Value> {
@@ -69,14 +66,7 @@ pub struct PhyOptions {
 impl PhyOptions {
     /// `standard` with nothing else said.
     pub fn new(standard: Standard) -> Self {
-        PhyOptions {
-            standard,
-            channel: None,
-            preamble: None,
-            basic_rates: None,
-            rates: Rates::All,
-            short_slot: None,
-        }
+        PhyOptions { standard, channel: None, preamble: None, basic_rates: None, rates: Rates::All, short_slot: None }
     }
 
     /// The PHY that this describes; `path` is the place of the BSS in the scenario, e.g. `bss`.
@@ -94,12 +84,8 @@ impl PhyOptions {
             Some(rates) => find_modes(table, rates, &format!("{path}.basic_rates"))?,
             None => all.iter().copied().filter(|m| is_default_basic(table, *m)).collect(),
         };
-        let dsss = |modes: &[ModeId]| {
-            modes
-                .iter()
-                .map(|m| table.modes[m.index()].class == ModulationClass::Dsss)
-                .collect()
-        };
+        let dsss =
+            |modes: &[ModeId]| modes.iter().map(|m| table.modes[m.index()].class == ModulationClass::Dsss).collect();
         let (basic_dsss, allowed_dsss): (Vec<bool>, Vec<bool>) = (dsss(&basic), dsss(&allowed));
         let serves_dsss = basic_dsss.contains(&true) || !allowed_dsss.contains(&false);
         let channel = self.resolve_channel(path)?;
@@ -155,10 +141,7 @@ impl PhyOptions {
 
 fn is_default_basic(table: &Table, mode: ModeId) -> bool {
     let rate = table.modes[mode.index()].rate;
-    table
-        .default_basic_100kbps
-        .iter()
-        .any(|&r| DataRate::from_100kbps(r) == rate)
+    table.default_basic_100kbps.iter().any(|&r| DataRate::from_100kbps(r) == rate)
 }
 
 /// The modes of these rates, sorted by rate.
@@ -167,11 +150,7 @@ fn find_modes(table: &Table, rates: &[DataRate], path: &str) -> Result<Vec<ModeI
     for (i, &rate) in rates.iter().enumerate() {
         let fail = |message| ParamError::new(format!("{path}[{i}]"), message);
         let index = table.modes.iter().position(|m| m.rate == rate).ok_or_else(|| {
-            fail(format!(
-                "{} has no rate of {rate}; it has {}",
-                table.name,
-                list_rates(table.modes.iter())
-            ))
+            fail(format!("{} has no rate of {rate}; it has {}", table.name, list_rates(table.modes.iter())))
         })?;
         let id = ModeId(index as u8);
         if found.contains(&id) {
@@ -199,21 +178,15 @@ fn control_response(modes: &[Mode], basic: &[ModeId], frame: ModeId) -> ModeId {
     let not_above = (0..=frame.0).rev().map(ModeId).filter(same_class);
     let highest_basic = not_above.clone().find(|m| basic.contains(m));
     let highest_mandatory = || not_above.clone().find(|m| modes[m.index()].mandatory);
-    highest_basic
-        .or_else(highest_mandatory)
-        .expect("the lowest mode of a class is mandatory")
+    highest_basic.or_else(highest_mandatory).expect("the lowest mode of a class is mandatory")
 }
 
 /// The mode that announces frames which need protection; the lowest basic one where no frame does.
 fn protection(modes: &[Mode], basic: &[ModeId]) -> ModeId {
     let dsss = |m: &ModeId| modes[m.index()].class == ModulationClass::Dsss;
     let highest_basic = basic.iter().copied().rfind(dsss);
-    let highest_mandatory = || {
-        (0..modes.len())
-            .rev()
-            .map(|i| ModeId(i as u8))
-            .find(|m| dsss(m) && modes[m.index()].mandatory)
-    };
+    let highest_mandatory =
+        || (0..modes.len()).rev().map(|i| ModeId(i as u8)).find(|m| dsss(m) && modes[m.index()].mandatory);
     highest_basic.or_else(highest_mandatory).unwrap_or(basic[0])
 }
 
@@ -228,12 +201,7 @@ mod tests {
         rates.iter().map(|r| DataRate::from_bps((r * 1e6) as u64)).collect()
     }
     fn basic(name: &str, rates: &[f64]) -> Phy {
-        PhyOptions {
-            basic_rates: Some(mbps(rates)),
-            ..options(name)
-        }
-        .resolve("bss")
-        .unwrap()
+        PhyOptions { basic_rates: Some(mbps(rates)), ..options(name) }.resolve("bss").unwrap()
     }
     fn rates_of(phy: &Phy, modes: &[ModeId]) -> Vec<f64> {
         modes.iter().map(|&m| phy.mode(m).rate.as_mbps_f64()).collect()
@@ -248,11 +216,9 @@ mod tests {
 
     #[test]
     fn basic_rates_default_to_the_mandatory_ones_of_an_unmixed_bss() {
-        for (name, expected) in [
-            ("802.11b", &[1.0, 2.0, 5.5, 11.0][..]),
-            ("802.11a", &[6.0, 12.0, 24.0]),
-            ("802.11g", &[6.0, 12.0, 24.0]),
-        ] {
+        for (name, expected) in
+            [("802.11b", &[1.0, 2.0, 5.5, 11.0][..]), ("802.11a", &[6.0, 12.0, 24.0]), ("802.11g", &[6.0, 12.0, 24.0])]
+        {
             let phy = options(name).resolve("bss").unwrap();
             assert_eq!(rates_of(&phy, phy.basic_modes()), expected, "{name}");
         }
@@ -277,27 +243,17 @@ mod tests {
             (mixed.slot(), mixed.cw_min(), mixed.difs()),
             (Duration::from_micros(20), 31, Duration::from_micros(50))
         );
-        let forced = PhyOptions {
-            basic_rates: Some(mbps(&[1.0])),
-            short_slot: Some(true),
-            ..options("802.11g")
-        };
+        let forced = PhyOptions { basic_rates: Some(mbps(&[1.0])), short_slot: Some(true), ..options("802.11g") };
         let forced = forced.resolve("bss").unwrap();
         assert_eq!((forced.slot(), forced.cw_min()), (Duration::from_micros(9), 31));
-        let dsss_alone = PhyOptions {
-            rates: Rates::List(mbps(&[1.0, 11.0])),
-            ..options("802.11g")
-        };
+        let dsss_alone = PhyOptions { rates: Rates::List(mbps(&[1.0, 11.0])), ..options("802.11g") };
         assert_eq!(dsss_alone.resolve("bss").unwrap().cw_min(), 31);
     }
 
     #[test]
     fn contention_windows_are_maxima() {
         let of = |name| options(name).resolve("bss").map(|p| (p.cw_min(), p.cw_max())).unwrap();
-        assert_eq!(
-            (of("802.11b"), of("802.11a"), of("802.11g")),
-            ((31, 1023), (15, 1023), (15, 1023))
-        );
+        assert_eq!((of("802.11b"), of("802.11a"), of("802.11g")), ((31, 1023), (15, 1023), (15, 1023)));
     }
 
     #[test]
@@ -315,10 +271,7 @@ mod tests {
     fn a_response_keeps_the_modulation_class_and_falls_back_on_mandatory_rates() {
         // 9 Mbit/s lies between basic DSSS rates, and yet is answered by OFDM.
         let g = basic("802.11g", &[1.0, 2.0, 5.5, 11.0]);
-        assert_eq!(
-            [9.0, 11.0, 12.0, 54.0].map(|r| response(&g, r)),
-            [6.0, 11.0, 12.0, 24.0]
-        );
+        assert_eq!([9.0, 11.0, 12.0, 54.0].map(|r| response(&g, r)), [6.0, 11.0, 12.0, 24.0]);
         let pure = options("802.11g").resolve("bss").unwrap();
         assert_eq!([5.5, 11.0].map(|r| response(&pure, r)), [5.5, 11.0]);
         // The basic rate lies above the data rate.
@@ -332,58 +285,31 @@ mod tests {
         let pure = options("802.11g").resolve("bss").unwrap();
         assert_eq!((rate(&basic("802.11g", &[1.0, 2.0, 6.0])), rate(&pure)), (2.0, 11.0));
         let needing: Vec<bool> = (0..12).map(|i| pure.needs_protection(ModeId(i))).collect();
-        assert_eq!(
-            needing.iter().position(|n| *n),
-            pure.mode_of_rate(mbps(&[6.0])[0]).map(ModeId::index)
-        );
+        assert_eq!(needing.iter().position(|n| *n), pure.mode_of_rate(mbps(&[6.0])[0]).map(ModeId::index));
         let a = options("802.11a").resolve("bss").unwrap();
         assert!((0..8).all(|i| !a.needs_protection(ModeId(i))));
     }
 
     #[test]
     fn impossible_options_say_where_and_what_to_do() {
-        let rates = PhyOptions {
-            basic_rates: Some(mbps(&[1.0, 54.0])),
-            ..options("802.11b")
-        };
+        let rates = PhyOptions { basic_rates: Some(mbps(&[1.0, 54.0])), ..options("802.11b") };
         assert_eq!(
             complaint(&rates),
             "bss.basic_rates[1]: 802.11b has no rate of 54 Mbit/s; it has 1, 2, 5.5, 11 Mbit/s"
         );
-        let twice = PhyOptions {
-            rates: Rates::List(mbps(&[1.0, 1.0])),
-            ..options("802.11b")
-        };
+        let twice = PhyOptions { rates: Rates::List(mbps(&[1.0, 1.0])), ..options("802.11b") };
         assert_eq!(complaint(&twice), "bss.rates[1]: 1 Mbit/s stands here twice");
-        let none = PhyOptions {
-            rates: Rates::List(vec![]),
-            ..options("802.11b")
-        };
+        let none = PhyOptions { rates: Rates::List(vec![]), ..options("802.11b") };
         assert_eq!(complaint(&none), "bss.rates: at least one rate is needed");
-        let channel = PhyOptions {
-            channel: Some(36),
-            ..options("802.11g")
-        };
+        let channel = PhyOptions { channel: Some(36), ..options("802.11g") };
         assert_eq!(
             complaint(&channel),
             "bss.channel: 802.11g has no channel 36; it has 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
         );
-        let preamble = PhyOptions {
-            preamble: Some(Preamble::Short),
-            ..options("802.11a")
-        };
-        assert_eq!(
-            complaint(&preamble),
-            "bss.preamble: 802.11a has one preamble only; remove this key"
-        );
-        let slot = PhyOptions {
-            short_slot: Some(true),
-            ..options("802.11b")
-        };
-        assert_eq!(
-            complaint(&slot),
-            "bss.short_slot: every slot of 802.11b lasts 20 us; remove this key"
-        );
+        let preamble = PhyOptions { preamble: Some(Preamble::Short), ..options("802.11a") };
+        assert_eq!(complaint(&preamble), "bss.preamble: 802.11a has one preamble only; remove this key");
+        let slot = PhyOptions { short_slot: Some(true), ..options("802.11b") };
+        assert_eq!(complaint(&slot), "bss.short_slot: every slot of 802.11b lasts 20 us; remove this key");
     }
 
     #[test]

@@ -98,10 +98,7 @@ mod tests {
     use lasthop_units::DataRate;
 
     fn phy(name: &str, preamble: Option<Preamble>) -> Phy {
-        let options = PhyOptions {
-            preamble,
-            ..PhyOptions::new(Standard::named(name).unwrap())
-        };
+        let options = PhyOptions { preamble, ..PhyOptions::new(Standard::named(name).unwrap()) };
         options.resolve("bss").unwrap()
     }
     fn mode(phy: &Phy, rate_100kbps: u64) -> ModeId {
@@ -115,10 +112,7 @@ mod tests {
     fn a_dsss_frame_lasts_to_its_last_bit() {
         let b = phy("802.11b", None);
         // 192 us + 1536 * 8 / 11 us = 1309.0909 us, the nanosecond begun counted.
-        assert_eq!(
-            b.ppdu_duration(mode(&b, 110), Bytes(1536)),
-            Duration::from_nanos(1_309_091)
-        );
+        assert_eq!(b.ppdu_duration(mode(&b, 110), Bytes(1536)), Duration::from_nanos(1_309_091));
     }
 
     #[test]
@@ -141,10 +135,7 @@ mod tests {
     #[test]
     fn erp_ofdm_adds_the_signal_extension() {
         let (a, g) = (phy("802.11a", None), phy("802.11g", None));
-        assert_eq!(
-            g.ppdu_duration(mode(&g, 540), Bytes(1536)),
-            a.ppdu_duration(mode(&a, 540), Bytes(1536)) + us(6)
-        );
+        assert_eq!(g.ppdu_duration(mode(&g, 540), Bytes(1536)), a.ppdu_duration(mode(&a, 540), Bytes(1536)) + us(6));
     }
 
     #[test]
@@ -158,11 +149,7 @@ mod tests {
 
     #[test]
     fn an_ack_is_given_up_when_its_preamble_should_be_over() {
-        let (a, b, g) = (
-            phy("802.11a", None),
-            phy("802.11b", Some(Preamble::Short)),
-            phy("802.11g", None),
-        );
+        let (a, b, g) = (phy("802.11a", None), phy("802.11b", Some(Preamble::Short)), phy("802.11g", None));
         assert_eq!(a.ack_timeout(mode(&a, 240)), us(16 + 9 + 20));
         assert_eq!(b.ack_timeout(mode(&b, 110)), us(10 + 20 + 96));
         assert_eq!(b.ack_timeout(mode(&b, 10)), us(10 + 20 + 192));

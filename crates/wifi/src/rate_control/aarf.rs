@@ -50,9 +50,7 @@ mod tests {
 
     fn aarf(params: Params) -> (crate::phy::Phy, Box<dyn RateControl>) {
         let phy = phy("802.11b");
-        let control = RateControlKind::Aarf(params)
-            .build(&peer(&phy), "rate_control")
-            .unwrap();
+        let control = RateControlKind::Aarf(params).build(&peer(&phy), "rate_control").unwrap();
         (phy, control)
     }
     /// Successes until the next step up.
@@ -108,10 +106,7 @@ mod tests {
 
     #[test]
     fn failed_probes_leave_a_threshold_without_multiplier_alone() {
-        let (phy, mut control) = aarf(Params {
-            multiplier: 1,
-            ..Params::default()
-        });
+        let (phy, mut control) = aarf(Params { multiplier: 1, ..Params::default() });
         for _ in 0..3 {
             assert_eq!(successes_to_step_up(&mut *control, &phy), 10);
             attempt(&mut *control, false);

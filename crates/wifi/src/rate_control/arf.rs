@@ -69,10 +69,7 @@ mod tests {
 
     #[test]
     fn two_failures_in_a_row_lead_one_mode_down_and_two_apart_do_not() {
-        let (phy, mut control) = arf(Params {
-            start: Start::Highest,
-            ..Params::default()
-        });
+        let (phy, mut control) = arf(Params { start: Start::Highest, ..Params::default() });
         for _ in 0..5 {
             repeat(&mut *control, false, 1);
             repeat(&mut *control, true, 1);
@@ -113,10 +110,7 @@ mod tests {
     #[test]
     fn the_timer_leads_up_though_the_successes_never_come_ten_in_a_row() {
         let alternate = |timer| {
-            let (phy, mut control) = arf(Params {
-                timer,
-                ..Params::default()
-            });
+            let (phy, mut control) = arf(Params { timer, ..Params::default() });
             for _ in 0..7 {
                 repeat(&mut *control, true, 1);
                 repeat(&mut *control, false, 1);
@@ -131,18 +125,10 @@ mod tests {
 
     #[test]
     fn the_timer_may_be_a_time() {
-        let (phy, mut control) = arf(Params {
-            timer: Timer::After(Duration::from_millis(60)),
-            ..Params::default()
-        });
+        let (phy, mut control) = arf(Params { timer: Timer::After(Duration::from_millis(60)), ..Params::default() });
         let mut succeed_at = |ms: u64| {
             let now = Time::ZERO + Duration::from_millis(ms);
-            control.on_tx_status(&TxStatus {
-                now,
-                mode: crate::phy::ModeId(0),
-                success: true,
-                snr: None,
-            });
+            control.on_tx_status(&TxStatus { now, mode: crate::phy::ModeId(0), success: true, snr: None });
             rate(&mut *control, &phy)
         };
         assert_eq!([59, 60, 119, 120].map(&mut succeed_at), [1.0, 2.0, 2.0, 5.5]);
@@ -151,14 +137,8 @@ mod tests {
     #[test]
     fn thresholds_of_nothing_are_errors() {
         use lasthop_registry::{Parameter, Value};
-        let table = vec![
-            ("kind".into(), Value::text("arf")),
-            ("failure_threshold".into(), Value::Integer(0)),
-        ];
+        let table = vec![("kind".into(), Value::text("arf")), ("failure_threshold".into(), Value::Integer(0))];
         let error = RateControlKind::parse(&Value::Table(table), "bss.rate_control").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "bss.rate_control.failure_threshold: must be at least 1"
-        );
+        assert_eq!(error.to_string(), "bss.rate_control.failure_threshold: must be at least 1");
     }
 }

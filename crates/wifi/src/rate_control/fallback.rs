@@ -95,10 +95,8 @@ impl Law {
             return Err(ParamError::new(format!("{path}.{key}"), "must be at least 1"));
         }
         if self.max_success_threshold < self.success_threshold {
-            let message = format!(
-                "{} is below success_threshold = {}",
-                self.max_success_threshold, self.success_threshold
-            );
+            let message =
+                format!("{} is below success_threshold = {}", self.max_success_threshold, self.success_threshold);
             return Err(ParamError::new(format!("{path}.max_success_threshold"), message));
         }
         Ok(())
@@ -136,11 +134,7 @@ impl Fallback {
         Fallback {
             law,
             modes: peer.modes.to_vec(),
-            at: if start == Start::Lowest {
-                0
-            } else {
-                peer.modes.len() - 1
-            },
+            at: if start == Start::Lowest { 0 } else { peer.modes.len() - 1 },
             state: State::Steady,
             successes: 0,
             failures: 0,
@@ -165,10 +159,7 @@ impl Fallback {
         self.successes = 0;
         self.failures += 1;
         if self.state == State::Probing {
-            self.threshold = self
-                .threshold
-                .saturating_mul(self.law.multiplier)
-                .min(self.law.max_success_threshold);
+            self.threshold = self.threshold.saturating_mul(self.law.multiplier).min(self.law.max_success_threshold);
             self.timer = self.timer.scaled(self.law.multiplier);
             self.change(self.at - 1, State::Steady, now);
         } else if self.failures >= self.law.failure_threshold {
@@ -204,11 +195,7 @@ impl RateControl for Fallback {
 
     fn on_tx_status(&mut self, status: &TxStatus) {
         self.attempts = self.attempts.saturating_add(1);
-        if status.success {
-            self.on_success(status.now)
-        } else {
-            self.on_failure(status.now)
-        }
+        if status.success { self.on_success(status.now) } else { self.on_failure(status.now) }
     }
 }
 
@@ -222,11 +209,6 @@ mod tests {
         assert_eq!(parse(Value::Integer(15)), Ok(Timer::Attempts(15)));
         assert_eq!(parse(Value::text("60 ms")), Ok(Timer::After(Duration::from_millis(60))));
         assert_eq!(parse(Value::text("off")), Ok(Timer::Off));
-        assert!(
-            parse(Value::text("60"))
-                .unwrap_err()
-                .message
-                .ends_with("a number of attempts, or \"off\"")
-        );
+        assert!(parse(Value::text("60")).unwrap_err().message.ends_with("a number of attempts, or \"off\""));
     }
 }

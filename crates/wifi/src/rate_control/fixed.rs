@@ -35,18 +35,10 @@ impl Fixed {
         let highest = *peer.modes.last().expect("a peer has at least one mode");
         let mode = match params.rate {
             None => highest,
-            Some(rate) => peer
-                .modes
-                .iter()
-                .copied()
-                .find(|m| peer.phy.mode(*m).rate == rate)
-                .ok_or_else(|| {
-                    let message = format!(
-                        "{rate} is not among the rates of this {name} link; it has {}",
-                        rates(peer)
-                    );
-                    ParamError::new(format!("{path}.rate"), message)
-                })?,
+            Some(rate) => peer.modes.iter().copied().find(|m| peer.phy.mode(*m).rate == rate).ok_or_else(|| {
+                let message = format!("{rate} is not among the rates of this {name} link; it has {}", rates(peer));
+                ParamError::new(format!("{path}.rate"), message)
+            })?,
         };
         Ok(Fixed(RateChain::single(mode, u8::MAX)))
     }
@@ -71,15 +63,10 @@ mod tests {
     fn built(standard: &str, params: fixed::Params) -> Result<f64, String> {
         let phy = phy(standard);
         let built = RateControlKind::Fixed(params).build(&peer(&phy), "bss.rate_control");
-        built
-            .map(|mut control| rate(&mut *control, &phy))
-            .map_err(|e| e.to_string())
+        built.map(|mut control| rate(&mut *control, &phy)).map_err(|e| e.to_string())
     }
     fn of_rate(mbps: u64) -> fixed::Params {
-        fixed::Params {
-            rate: Some(lasthop_units::DataRate::from_100kbps(mbps * 10)),
-            mcs: None,
-        }
+        fixed::Params { rate: Some(lasthop_units::DataRate::from_100kbps(mbps * 10)), mcs: None }
     }
 
     #[test]
@@ -99,14 +86,7 @@ mod tests {
     #[test]
     fn an_mcs_is_refused_where_there_is_none() {
         assert_eq!(
-            built(
-                "802.11b",
-                fixed::Params {
-                    rate: None,
-                    mcs: Some(7)
-                }
-            )
-            .unwrap_err(),
+            built("802.11b", fixed::Params { rate: None, mcs: Some(7) }).unwrap_err(),
             "bss.rate_control.mcs: 802.11b has no MCS; write rate = \"…\" with one of 1, 2, 5.5, 11 Mbit/s"
         );
     }

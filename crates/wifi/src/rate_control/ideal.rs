@@ -30,11 +30,7 @@ pub struct Ideal {
 
 impl Ideal {
     pub(super) fn new(params: &Params, peer: &PeerModes) -> Ideal {
-        let needs: Vec<_> = peer
-            .modes
-            .iter()
-            .map(|&m| (m, needed_snr(params, peer, peer.phy.mode(m))))
-            .collect();
+        let needs: Vec<_> = peer.modes.iter().map(|&m| (m, needed_snr(params, peer, peer.phy.mode(m)))).collect();
         let snr = peer.received - noise_floor(peer.phy.bandwidth_hz(), peer.noise_figure);
         let chosen = choose(&needs, snr);
         Ideal { needs, chosen }
@@ -57,15 +53,7 @@ fn needed_snr(params: &Params, peer: &PeerModes, mode: &Mode) -> Db {
     let mut good = |snr_db: f64| {
         let sinr = libm::pow(10.0, snr_db / 10.0);
         let (kind, direction) = (FrameKind::Data, Direction::Up);
-        let bit = ReceivedFrame {
-            at: Time::ZERO,
-            mode,
-            kind,
-            direction,
-            link: 0,
-            bits: 1,
-            sinr,
-        };
+        let bit = ReceivedFrame { at: Time::ZERO, mode, kind, direction, link: 0, bits: 1, sinr };
         1.0 - model.success_probability(&bit) <= params.bit_error_rate.get()
     };
     let (mut low, mut high) = (-30.0, 60.0);
@@ -97,11 +85,7 @@ mod tests {
 
     fn ideal_rate(standard: &str, error_model: &ErrorModelKind, received: f64) -> f64 {
         let phy = phy(standard);
-        let peer = PeerModes {
-            received: Dbm(received),
-            error_model,
-            ..peer(&phy)
-        };
+        let peer = PeerModes { received: Dbm(received), error_model, ..peer(&phy) };
         let kind = RateControlKind::Ideal(ideal::Params::default());
         rate(&mut *kind.build(&peer, "rate_control").unwrap(), &phy)
     }
@@ -141,10 +125,7 @@ mod tests {
             for mode in phy.modes() {
                 let rate = mode.rate.as_mbps_f64();
                 assert!(rate <= chosen || loss(mode) > 0.99e-5, "{received} dBm: {chosen}");
-                assert!(
-                    rate != chosen || rate == 6.0 || loss(mode) <= 1.01e-5,
-                    "{received} dBm: {chosen}"
-                );
+                assert!(rate != chosen || rate == 6.0 || loss(mode) <= 1.01e-5, "{received} dBm: {chosen}");
             }
         }
     }
@@ -155,12 +136,7 @@ mod tests {
         let kind = RateControlKind::Ideal(ideal::Params::default());
         let mut control = kind.build(&peer(&phy), "rate_control").unwrap();
         assert_eq!(rate(&mut *control, &phy), 54.0);
-        let status = TxStatus {
-            now: Time::ZERO,
-            mode: ModeId(7),
-            success: true,
-            snr: Some(Db(5.0)),
-        };
+        let status = TxStatus { now: Time::ZERO, mode: ModeId(7), success: true, snr: Some(Db(5.0)) };
         control.on_tx_status(&status);
         // -82 dBm over -93.99 dBm is 11.99 dB: not even 6 Mbit/s, which is then the lowest left.
         assert_eq!(rate(&mut *control, &phy), 6.0);

@@ -81,10 +81,7 @@ impl RateChain {
 
     /// One mode for `tries` attempts.
     pub const fn single(mode: ModeId, tries: u8) -> Self {
-        RateChain {
-            entries: [RateEntry { mode, tries }; Self::MAX],
-            used: 1,
-        }
+        RateChain { entries: [RateEntry { mode, tries }; Self::MAX], used: 1 }
     }
     /// This chain, then `tries` attempts in `mode`.
     ///
@@ -160,37 +157,18 @@ mod tests {
     /// A peer with all modes of `phy`, heard well.
     pub fn peer(phy: &Phy) -> PeerModes<'_> {
         let error_model = &ErrorModelKind::None(crate::phy::error_model::none::Params {});
-        PeerModes {
-            phy,
-            modes: phy.allowed_modes(),
-            received: Dbm(-40.0),
-            noise_figure: Db(7.0),
-            error_model,
-        }
+        PeerModes { phy, modes: phy.allowed_modes(), received: Dbm(-40.0), noise_figure: Db(7.0), error_model }
     }
     /// The next attempt's mode, as a rate in Mbit/s.
     pub fn rate(control: &mut dyn RateControl, phy: &Phy) -> f64 {
-        let frame = FrameInfo {
-            now: Time::ZERO,
-            bytes: Bytes(1536),
-            retry: 0,
-        };
+        let frame = FrameInfo { now: Time::ZERO, bytes: Bytes(1536), retry: 0 };
         phy.mode(control.rates_for(&frame).first()).rate.as_mbps_f64()
     }
     /// An attempt in the mode that `control` asks for, which succeeds or not.
     pub fn attempt(control: &mut dyn RateControl, success: bool) {
-        let frame = FrameInfo {
-            now: Time::ZERO,
-            bytes: Bytes(1536),
-            retry: 0,
-        };
+        let frame = FrameInfo { now: Time::ZERO, bytes: Bytes(1536), retry: 0 };
         let mode = control.rates_for(&frame).first();
-        control.on_tx_status(&TxStatus {
-            now: Time::ZERO,
-            mode,
-            success,
-            snr: None,
-        });
+        control.on_tx_status(&TxStatus { now: Time::ZERO, mode, success, snr: None });
     }
 
     #[test]
@@ -208,19 +186,10 @@ mod tests {
         let odds = [0.05, 0.5, 0.95, 0.999];
         let attempt = |i: u64| {
             let now = Time::from_nanos(i * 1_000_000);
-            let chain = control.rates_for(&FrameInfo {
-                now,
-                bytes: Bytes(40 + i % 1500),
-                retry: (i % 8) as u32,
-            });
+            let chain = control.rates_for(&FrameInfo { now, bytes: Bytes(40 + i % 1500), retry: (i % 8) as u32 });
             let success = fate.chance(odds[(i / 50 % 4) as usize]);
             let snr = fate.chance(0.5).then(|| Db(fate.unit() * 60.0 - 10.0));
-            control.on_tx_status(&TxStatus {
-                now,
-                mode: chain.first(),
-                success,
-                snr,
-            });
+            control.on_tx_status(&TxStatus { now, mode: chain.first(), success, snr });
             chain
         };
         (0..5000).map(attempt).collect()
@@ -237,11 +206,7 @@ mod tests {
                     for seed in 0..5 {
                         let chains = run(&kind, &peer, seed);
                         let entries = || chains.iter().flat_map(RateChain::entries);
-                        assert!(
-                            entries().all(|e| modes.contains(&e.mode) && e.tries > 0),
-                            "{} {seed}",
-                            kind.name()
-                        );
+                        assert!(entries().all(|e| modes.contains(&e.mode) && e.tries > 0), "{} {seed}", kind.name());
                         assert_eq!(run(&kind, &peer, seed), chains, "{} {seed}", kind.name());
                     }
                 }

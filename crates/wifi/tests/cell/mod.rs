@@ -5,12 +5,12 @@ use lasthop_engine::Scheduler;
 use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
 use lasthop_observe::{DropReason, FlowId, NodeId, Outcome, Record};
 use lasthop_registry::Switch;
-use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
+use lasthop_units::{DataRate, Db, Dbm, Duration, Time};
 use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
 use lasthop_wifi::{
-    Access, Channel, Countdown, Environment, Event, Medium, MediumConfig, NodeConfig, NodeQueue, Protection,
+    Access, Channel, Countdown, Counts, Environment, Event, Medium, MediumConfig, NodeConfig, NodeQueue, Protection,
 };
 
 /// A PHY with these basic rates, in Mbit/s; none: the default.
@@ -67,11 +67,10 @@ pub struct Seen {
     pub noisy: Vec<u64>,
     pub delivered: Vec<u64>,
     pub drops: Vec<u64>,
-    /// Ends of data frames that arrived: when, from which node.
-    pub arrivals: Vec<(Time, NodeId)>,
     pub delays: Vec<Vec<Duration>>,
-    pub on_air: Vec<(Time, u32)>,
-    pub events: u64,
+    /// Everything, where there are arrivals.
+    pub records: Vec<(Time, Record)>,
+    pub counts: Option<Counts>,
 }
 
 impl Seen {
@@ -81,10 +80,29 @@ impl Seen {
     pub fn collision_probability(&self) -> f64 {
         self.collided.iter().sum::<u64>() as f64 / self.attempts.iter().sum::<u64>() as f64
     }
-    pub fn delay_quantile(&self, node: usize, q: f64) -> Duration {
-        let mut sorted = self.delays[node].clone();
-        sorted.sort_unstable();
-        sorted[((sorted.len() - 1) as f64 * q) as usize]
+    /// Start and end of every PPDU in nanoseconds, and who sent it.
+    pub fn ppdus(&self) -> Vec<(u64, u64, u32)> {
+        let of = |(at, record): &(Time, Record)| match record {
+            Record::Airtime { node, duration, .. } => {
+                Some((at.as_nanos() - duration.as_nanos(), at.as_nanos(), node.0))
+            }
+            _ => None,
+        };
+        let mut all: Vec<_> = self.records.iter().filter_map(of).collect();
+        all.sort_unstable();
+        all
+    }
+    /// When `node` began to send, in nanoseconds.
+    pub fn starts(&self, node: u32) -> Vec<u64> {
+        self.ppdus().iter().filter(|p| p.2 == node).map(|p| p.0).collect()
+    }
+    /// How the attempts ended, in order.
+    pub fn outcomes(&self) -> Vec<(u32, Outcome)> {
+        let of = |(_, record): &(Time, Record)| match record {
+            Record::Attempt { node, outcome, .. } => Some((node.0, *outcome)),
+            _ => None,
+        };
+        self.records.iter().filter_map(of).collect()
     }
 }
 
@@ -96,7 +114,7 @@ struct World {
     packet_bytes: u32,
     stations: u32,
     turn: u32,
-    keep_times: bool,
+    keep_records: bool,
 }
 
 impl World {
@@ -123,16 +141,16 @@ impl Environment<NodeId> for World {
     fn schedule(&mut self, at: Time, event: Event) {
         self.events.at(at, event);
     }
-    fn deliver(&mut self, now: Time, _: NodeId, packet: Packet<NodeId>) {
+    fn deliver(&mut self, _: Time, _: NodeId, packet: Packet<NodeId>) {
         self.seen.delivered[packet.body.index()] += 1;
-        if self.keep_times {
-            self.seen.arrivals.push((now, packet.body));
-        }
     }
     fn pull(&mut self, _: Time, node: NodeId) -> Option<Packet<NodeId>> {
         self.saturated[node.index()].then(|| self.packet(node))
     }
     fn observe(&mut self, at: Time, record: Record) {
+        if self.keep_records {
+            self.seen.records.push((at, record));
+        }
         match record {
             Record::Attempt { node, outcome, .. } => {
                 self.seen.attempts[node.index()] += 1;
@@ -144,7 +162,6 @@ impl Environment<NodeId> for World {
                 self.seen.delays[node as usize].push(delay);
             }
             Record::Dropped { node, reason: DropReason::RetryLimit, .. } => self.seen.drops[node.index()] += 1,
-            Record::OnAir { count } if self.keep_times => self.seen.on_air.push((at, count)),
             _ => {}
         }
     }
@@ -177,7 +194,7 @@ pub fn run(mut config: MediumConfig, saturated: &[usize], duration: Duration, ar
         packet_bytes: 1500,
         stations: nodes as u32 - 1,
         turn: 0,
-        keep_times: !arrivals.is_empty(),
+        keep_records: !arrivals.is_empty(),
     };
     medium.start(&mut world);
     for &node in saturated {
@@ -191,7 +208,7 @@ pub fn run(mut config: MediumConfig, saturated: &[usize], duration: Duration, ar
             && at <= next
         {
             arrivals.next();
-            while let Some((now, event)) = world.events.next_before(at) {
+            while let Some((now, event)) = world.events.next_before(at + Duration::from_nanos(1)) {
                 medium.handle(now, event, &mut world);
             }
             let packet = world.packet(node);
@@ -207,9 +224,6 @@ pub fn run(mut config: MediumConfig, saturated: &[usize], duration: Duration, ar
         counts.delivered + counts.dropped_by_queue + counts.dropped_by_mac + medium.held(),
         "packets are conserved: {counts:?}"
     );
-    world.seen.events = world.events.handled();
+    world.seen.counts = Some(counts);
     world.seen
 }
-
-/// The size of an IP packet as [`Bytes`], for durations.
-pub const PACKET: Bytes = Bytes(1500);

@@ -44,18 +44,13 @@ impl Air {
 
     /// Whether anything of others is in the air at `node`.
     pub fn is_busy_at(&self, config: &Config, node: usize) -> bool {
-        self.ongoing
-            .iter()
-            .any(|t| t.from != node && config.hears[node][t.from])
+        self.ongoing.iter().any(|t| t.from != node && config.hears[node][t.from])
     }
 
     /// Whether `node` has noticed at `now` that something is in the air: carrier sense takes a slot.
     pub fn is_sensed_at(&self, config: &Config, node: usize, now: u64) -> bool {
         let audible = |t: &&Transmission| t.from != node && config.hears[node][t.from];
-        self.ongoing
-            .iter()
-            .filter(audible)
-            .any(|t| t.start + config.slot_ns <= now)
+        self.ongoing.iter().filter(audible).any(|t| t.start + config.slot_ns <= now)
     }
 
     /// Whether `node` hears something that may yet prove to be the response to its frame that ended at
@@ -80,11 +75,13 @@ impl Air {
                 }
                 let others: Vec<usize> = heard.iter().copied().filter(|&j| j != i).collect();
                 if free {
-                    let power = |i: usize| config.capture.as_ref().map_or(0.0, |c| c.power_db[self.ongoing[i].from][node]);
+                    let power =
+                        |i: usize| config.capture.as_ref().map_or(0.0, |c| c.power_db[self.ongoing[i].from][node]);
                     self.ongoing[i].locked[node] = others.iter().all(|&j| power(j) <= power(i));
                 }
                 let first = self.ongoing[i].locked[node];
-                if !others.is_empty() && !(first && self.captures(config, node, i, &others)) {
+                let survives = others.is_empty() || (first && self.captures(config, node, i, &others));
+                if !survives {
                     self.ongoing[i].clear[node] = false;
                 }
             }

@@ -17,7 +17,8 @@
 //! * The counter goes down at the end of each slot that the node sensed as idle; with 0 left it sends.
 //! * Sensing takes a slot: a frame that started at `s` is noticed from `s + slot` on. Stations on the
 //!   same grid thus never count the slot in which the medium turns busy; two that hear each other but
-//!   stand on different grids (after hearing different ends) collide if less than a slot apart.
+//!   stand on different grids (after hearing different ends) collide if less than a slot apart. For a frame
+//!   that comes up in the slot in which something has begun unnoticed, that slot counts as over.
 //! * A frame that nothing audible overlaps is received, or with capture one that is stronger than the
 //!   sum of the others by the threshold, all the time. A receiver locks on what begins when it hears
 //!   nothing, of several on the strongest, and cannot receive anything else meanwhile. Who sends during any
@@ -25,7 +26,9 @@
 //!   good frame, or sending, ends that.
 //! * A node without a frame counts down too; when one arrives with nothing left to count and the
 //!   medium idle for DIFS it is sent at once; if the medium is busy then, or turns busy before DIFS is
-//!   over, a backoff is drawn.
+//!   over, a backoff is drawn. A node that has given up its last frame goes on as if it had another.
+//! * The next frame is at the head of the queue from the end of the last attempt on, response included,
+//!   though the node learns of a failure only when it gives the response up.
 //!
 //! Left out: channel errors, rate control, aggregation, propagation delay, beacons.
 
@@ -69,11 +72,7 @@ pub struct NodeConfig {
 
 impl NodeConfig {
     pub fn new(source: Source) -> Self {
-        NodeConfig {
-            source,
-            pifs: false,
-            t_data_ns: None,
-        }
+        NodeConfig { source, pifs: false, t_data_ns: None }
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Awaited {
     pub kind: Kind,
     /// The end of the frame that it answers.
     pub since: u64,
+    /// The end of that frame or of the response to it, heard or not.
+    pub over: u64,
     /// When to give up; `None`: that moment came during what may be it, whose end decides.
     pub deadline: Option<u64>,
 }
@@ -58,6 +60,8 @@ pub struct Node {
     /// that the medium turns busy before.
     pub newcomer: Option<u32>,
     pub boundary: Option<Boundary>,
+    /// It has given up its last frame and counts on as if it had another.
+    pub gave_up: bool,
     /// End of the last busy time, physical or virtual; it may lie ahead.
     pub idle_since: u64,
     /// End of the last signal.
@@ -91,6 +95,7 @@ impl Node {
             counter: 0,
             newcomer: None,
             boundary: None,
+            gave_up: false,
             idle_since: 0,
             quiet_since: 0,
             not_before: 0,
@@ -115,9 +120,7 @@ impl Node {
     }
 
     fn bernoulli_after(&mut self, mut at: u64) -> u64 {
-        let Source::Bernoulli { step_ns, probability } = self.config.source else {
-            unreachable!()
-        };
+        let Source::Bernoulli { step_ns, probability } = self.config.source else { unreachable!() };
         assert!(probability > 0.0, "a source that never sends is Silent");
         loop {
             at += step_ns;
@@ -139,20 +142,14 @@ impl Node {
     /// Moves a frame to the head if there is one. The AP serves all stations in turn.
     pub fn take_next_frame(&mut self, which: usize, now: u64) {
         self.frame = None;
-        if self.config.source != Source::Saturated && self.queue.pop_front().is_none() {
-            return;
-        }
-        let stations = self.last_received.len() as u64 - 1;
-        let to = if which == 0 {
-            1 + (self.numbered % stations) as usize
-        } else {
-            0
+        let arrival = match self.config.source {
+            Source::Saturated => Some(now),
+            _ => self.queue.pop_front(),
         };
-        self.frame = Some(Frame {
-            to,
-            number: self.numbered,
-            head_since: now,
-        });
+        let Some(arrival) = arrival else { return };
+        let stations = self.last_received.len() as u64 - 1;
+        let to = if which == 0 { 1 + (self.numbered % stations) as usize } else { 0 };
+        self.frame = Some(Frame { to, number: self.numbered, head_since: now.max(arrival) });
         self.numbered += 1;
     }
 
@@ -195,6 +192,6 @@ impl Node {
 
     /// Whether a frame that arrives at `now` may go out at once as far as the waiting goes.
     pub fn has_waited(&self, config: &Config, now: u64) -> bool {
-        now >= self.earliest(config)
+        self.quiet_since <= self.idle_since && now >= self.earliest(config)
     }
 }

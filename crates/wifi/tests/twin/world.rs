@@ -29,13 +29,7 @@ impl<'a> World<'a> {
             drops: zeros,
             delays_ns: vec![Vec::new(); count],
         };
-        World {
-            config,
-            now: 0,
-            air: Air::default(),
-            nodes,
-            outcome,
-        }
+        World { config, now: 0, air: Air::default(), nodes, outcome }
     }
 
     pub fn run_until(&mut self, end: u64) {
@@ -172,12 +166,7 @@ impl<'a> World<'a> {
         let used = self.config.sifs_ns + self.length(node, kind);
         let duration = t.duration.saturating_sub(used);
         assert!(self.nodes[node].pending.is_none(), "one response at a time");
-        self.nodes[node].pending = Some(Pending {
-            at,
-            kind,
-            to: t.from,
-            duration,
-        });
+        self.nodes[node].pending = Some(Pending { at, kind, to: t.from, duration });
     }
 
     // ---- How attempts end ----
@@ -192,19 +181,22 @@ impl<'a> World<'a> {
         self.outcome.attempts[node] += 1;
         self.outcome.collided[node] += 1;
         let n = &mut self.nodes[node];
-        let attempt_ended = n.awaited.take().expect("an attempt failed for want of a response").since;
+        let attempt_ended = n.awaited.take().expect("an attempt failed for want of a response").over;
         if self.config.eifs {
             n.not_before = self.now;
         }
         if self.config.retry_limit == Some(n.retries) {
             self.outcome.drops[node] += 1;
             self.finish_frame(node, attempt_ended);
+            self.nodes[node].gave_up = self.nodes[node].frame.is_none();
         } else {
             n.retries += 1;
             n.double_window(self.config);
             n.draw_backoff();
         }
-        if !self.air.is_sensed_at(self.config, node, self.now) {
+        // What began less than a slot ago it cannot know of, if it found the medium idle before.
+        let was_idle = self.nodes[node].quiet_since <= self.nodes[node].idle_since;
+        if was_idle && !self.air.is_sensed_at(self.config, node, self.now) {
             self.plan(node);
         }
     }
@@ -224,10 +216,7 @@ impl<'a> World<'a> {
                 continue;
             };
             if self.air.may_be_response(self.config, node, awaited.since) {
-                self.nodes[node].awaited = Some(Awaited {
-                    deadline: None,
-                    ..awaited
-                });
+                self.nodes[node].awaited = Some(Awaited { deadline: None, ..awaited });
             } else {
                 self.fail(node);
             }
@@ -281,16 +270,30 @@ impl<'a> World<'a> {
 
     /// Whether a frame that arrives at an empty queue goes out now. Draws a backoff where it must wait.
     fn goes_at_once(&mut self, node: usize) -> bool {
+        if self.nodes[node].gave_up {
+            return false;
+        }
         let sensed = self.air.is_sensed_at(self.config, node, self.now) || self.air.is_sending(node);
+        let is_reached = |b: &Boundary| !self.air.is_sensed_at(self.config, node, b.at);
+        let reaches_next = self.nodes[node].boundary.as_ref().is_some_and(is_reached);
+        let unnoticed = !sensed && self.air.is_busy_at(self.config, node);
         let n = &mut self.nodes[node];
+        let is_first = n.boundary.is_some_and(|b| b.first);
+        if unnoticed && reaches_next && !is_first && n.counter == 1 {
+            (n.counter, n.boundary) = (0, None);
+        }
         let busy = sensed || n.nav_until > self.now || n.pending.is_some();
         if n.counter == 0 && busy {
             n.draw_backoff();
             return false;
         }
-        let at_once = n.counter == 0 && n.boundary.is_none() && n.has_waited(self.config, self.now);
-        if n.counter == 0 && !at_once {
+        let waits = n.boundary.is_some_and(|b| b.at > self.now);
+        let at_once = n.counter == 0 && !waits && n.has_waited(self.config, self.now);
+        if n.counter == 0 && !at_once && !(unnoticed && reaches_next) {
             n.enter_without_backoff();
+        }
+        if at_once {
+            n.boundary = None;
         }
         at_once
     }
@@ -309,11 +312,9 @@ impl<'a> World<'a> {
                 n.counter = n.counter.saturating_sub(1);
             }
             let done = n.counter == 0;
-            let next = Boundary {
-                at: self.now + self.config.slot_ns,
-                first: false,
-            };
+            let next = Boundary { at: self.now + self.config.slot_ns, first: false };
             n.boundary = (!sensed && !done).then_some(next);
+            n.gave_up &= sensed || !done;
             if !sensed && done && n.frame.is_some() {
                 starting.push(node);
             }
@@ -343,11 +344,7 @@ impl<'a> World<'a> {
     fn duration_of_attempt(&self, node: usize) -> u64 {
         let c = self.config;
         let after_data = c.sifs_ns + c.t_ack_ns;
-        if c.rts {
-            c.sifs_ns + c.t_cts_ns + c.sifs_ns + self.length(node, Kind::Data) + after_data
-        } else {
-            after_data
-        }
+        if c.rts { c.sifs_ns + c.t_cts_ns + c.sifs_ns + self.length(node, Kind::Data) + after_data } else { after_data }
     }
 
     fn transmit(&mut self, node: usize, kind: Kind, to: usize, duration: u64) {
@@ -359,6 +356,9 @@ impl<'a> World<'a> {
                 self.nodes[other].last_start = self.now;
             }
         }
+        if let (Kind::Cts | Kind::Ack, Some(awaited)) = (kind, &mut self.nodes[to].awaited) {
+            awaited.over = end;
+        }
         let n = &mut self.nodes[node];
         n.boundary = None;
         n.eifs = false;
@@ -369,11 +369,13 @@ impl<'a> World<'a> {
             Kind::Rts => Some(Awaited {
                 kind: Kind::Cts,
                 since: end,
+                over: end,
                 deadline: Some(end + self.config.cts_timeout()),
             }),
             Kind::Data => Some(Awaited {
                 kind: Kind::Ack,
                 since: end,
+                over: end,
                 deadline: Some(end + self.config.ack_timeout()),
             }),
             Kind::Cts | Kind::Ack => n.awaited,
@@ -405,18 +407,10 @@ impl<'a> World<'a> {
 impl Config {
     /// Without EIFS a collider must be ready at DIFS: it decides when a response would be sensed.
     fn ack_timeout(&self) -> u64 {
-        if self.eifs {
-            self.ack_timeout_ns
-        } else {
-            self.sifs_ns + self.slot_ns
-        }
+        if self.eifs { self.ack_timeout_ns } else { self.sifs_ns + self.slot_ns }
     }
 
     fn cts_timeout(&self) -> u64 {
-        if self.eifs {
-            self.cts_timeout_ns
-        } else {
-            self.sifs_ns + self.slot_ns
-        }
+        if self.eifs { self.cts_timeout_ns } else { self.sifs_ns + self.slot_ns }
     }
 }

@@ -20,26 +20,10 @@ pub(super) struct Spectrum {
 /// How many error events there are at the first distances; one term for rate 1/2, whose next distance has none.
 pub(super) fn paths(code: CodeRate) -> Spectrum {
     match code {
-        CodeRate::Uncoded => Spectrum {
-            free_distance: 1,
-            step: 1,
-            weights: &[1.0],
-        },
-        CodeRate::Half => Spectrum {
-            free_distance: 10,
-            step: 1,
-            weights: &[11.0, 0.0],
-        },
-        CodeRate::TwoThirds => Spectrum {
-            free_distance: 6,
-            step: 1,
-            weights: &[1.0, 16.0],
-        },
-        CodeRate::ThreeQuarters => Spectrum {
-            free_distance: 5,
-            step: 1,
-            weights: &[8.0, 31.0],
-        },
+        CodeRate::Uncoded => Spectrum { free_distance: 1, step: 1, weights: &[1.0] },
+        CodeRate::Half => Spectrum { free_distance: 10, step: 1, weights: &[11.0, 0.0] },
+        CodeRate::TwoThirds => Spectrum { free_distance: 6, step: 1, weights: &[1.0, 16.0] },
+        CodeRate::ThreeQuarters => Spectrum { free_distance: 5, step: 1, weights: &[8.0, 31.0] },
     }
 }
 
@@ -47,76 +31,18 @@ pub(super) fn paths(code: CodeRate) -> Spectrum {
 /// per period of the puncturing.
 pub(super) fn bits(code: CodeRate) -> (Spectrum, f64) {
     match code {
-        CodeRate::Uncoded => (
-            Spectrum {
-                free_distance: 1,
-                step: 1,
-                weights: &[1.0],
-            },
-            1.0,
-        ),
-        CodeRate::Half => (
-            Spectrum {
-                free_distance: 10,
-                step: 2,
-                weights: HALF,
-            },
-            1.0,
-        ),
-        CodeRate::TwoThirds => (
-            Spectrum {
-                free_distance: 6,
-                step: 1,
-                weights: TWO_THIRDS,
-            },
-            2.0,
-        ),
-        CodeRate::ThreeQuarters => (
-            Spectrum {
-                free_distance: 5,
-                step: 1,
-                weights: THREE_QUARTERS,
-            },
-            3.0,
-        ),
+        CodeRate::Uncoded => (Spectrum { free_distance: 1, step: 1, weights: &[1.0] }, 1.0),
+        CodeRate::Half => (Spectrum { free_distance: 10, step: 2, weights: HALF }, 1.0),
+        CodeRate::TwoThirds => (Spectrum { free_distance: 6, step: 1, weights: TWO_THIRDS }, 2.0),
+        CodeRate::ThreeQuarters => (Spectrum { free_distance: 5, step: 1, weights: THREE_QUARTERS }, 3.0),
     }
 }
 
-const HALF: &[f64] = &[
-    36.0,
-    211.0,
-    1404.0,
-    11_633.0,
-    77_433.0,
-    502_690.0,
-    3_322_763.0,
-    21_292_910.0,
-    134_365_911.0,
-];
-const TWO_THIRDS: &[f64] = &[
-    3.0,
-    70.0,
-    285.0,
-    1276.0,
-    6160.0,
-    27_128.0,
-    117_019.0,
-    498_860.0,
-    2_103_891.0,
-    8_784_123.0,
-];
-const THREE_QUARTERS: &[f64] = &[
-    42.0,
-    201.0,
-    1492.0,
-    10_469.0,
-    62_935.0,
-    379_644.0,
-    2_253_373.0,
-    13_073_811.0,
-    75_152_755.0,
-    428_005_675.0,
-];
+const HALF: &[f64] = &[36.0, 211.0, 1404.0, 11_633.0, 77_433.0, 502_690.0, 3_322_763.0, 21_292_910.0, 134_365_911.0];
+const TWO_THIRDS: &[f64] =
+    &[3.0, 70.0, 285.0, 1276.0, 6160.0, 27_128.0, 117_019.0, 498_860.0, 2_103_891.0, 8_784_123.0];
+const THREE_QUARTERS: &[f64] =
+    &[42.0, 201.0, 1492.0, 10_469.0, 62_935.0, 379_644.0, 2_253_373.0, 13_073_811.0, 75_152_755.0, 428_005_675.0];
 
 #[cfg(test)]
 mod tests {
@@ -145,11 +71,7 @@ mod tests {
                                 continue;
                             }
                             let place = (register >> 1) as usize;
-                            let slot = if place == 0 {
-                                &mut total[heavier]
-                            } else {
-                                &mut next[place][heavier]
-                            };
+                            let slot = if place == 0 { &mut total[heavier] } else { &mut next[place][heavier] };
                             slot.0 += paths;
                             slot.1 += ones + f64::from(bit) * paths;
                         }
@@ -170,10 +92,7 @@ mod tests {
         ] {
             let found = walk(kept);
             let (few, (many, _)) = (paths(code), bits(code));
-            assert!(
-                found[..many.free_distance as usize].iter().all(|w| w.0 == 0.0),
-                "{code:?}"
-            );
+            assert!(found[..many.free_distance as usize].iter().all(|w| w.0 == 0.0), "{code:?}");
             for (i, &weight) in few.weights.iter().enumerate() {
                 assert_eq!(found[few.free_distance as usize + i].0, weight, "{code:?}");
             }

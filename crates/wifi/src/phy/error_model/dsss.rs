@@ -30,14 +30,7 @@ struct Remembered {
 
 impl Default for Dsss {
     fn default() -> Self {
-        Dsss {
-            memo: Box::new(
-                [Remembered {
-                    energy: f64::NAN,
-                    error: 1.0,
-                }; SLOTS],
-            ),
-        }
+        Dsss { memo: Box::new([Remembered { energy: f64::NAN, error: 1.0 }; SLOTS]) }
     }
 }
 
@@ -47,11 +40,8 @@ impl Dsss {
         let bits = bits as f64;
         let ebn0 = sinr * mode.bandwidth_hz / mode.rate.as_bps() as f64;
         if mode.modulation != Modulation::Cck {
-            let error = if mode.modulation == Modulation::Dbpsk {
-                0.5 * libm::exp(-ebn0)
-            } else {
-                dqpsk_bit_error(ebn0)
-            };
+            let error =
+                if mode.modulation == Modulation::Dbpsk { 0.5 * libm::exp(-ebn0) } else { dqpsk_bit_error(ebn0) };
             return all_succeed(error, bits);
         }
         let energy = sinr * mode.bandwidth_hz / CODEWORDS_PER_SECOND / 2.0;
@@ -67,10 +57,7 @@ impl Dsss {
         let hash = energy.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
         let slot = &mut self.memo[hash as usize % SLOTS];
         if slot.energy != energy {
-            *slot = Remembered {
-                energy,
-                error: biorthogonal_16_error(energy),
-            };
+            *slot = Remembered { energy, error: biorthogonal_16_error(energy) };
         }
         slot.error
     }
@@ -124,11 +111,7 @@ mod tests {
 
     #[test]
     fn without_energy_one_codeword_in_sixteen_is_guessed() {
-        assert!(
-            (biorthogonal_16_error(0.0) - 15.0 / 16.0).abs() < 1e-3,
-            "{}",
-            biorthogonal_16_error(0.0)
-        );
+        assert!((biorthogonal_16_error(0.0) - 15.0 / 16.0).abs() < 1e-3, "{}", biorthogonal_16_error(0.0));
     }
 
     #[test]

@@ -47,10 +47,7 @@ impl ErrorModel for Params {
             Direction::Up => self.up,
             Direction::Down => self.down,
         };
-        1.0 - by_kind
-            .or(by_direction)
-            .or(self.frame_error_rate)
-            .map_or(0.0, Probability::get)
+        1.0 - by_kind.or(by_direction).or(self.frame_error_rate).map_or(0.0, Probability::get)
     }
 }
 
@@ -61,12 +58,7 @@ mod tests {
     use super::*;
     use lasthop_registry::{Parameter, Value};
 
-    const KINDS: [FrameKind; 4] = [
-        FrameKind::Data,
-        FrameKind::Ack,
-        FrameKind::Control,
-        FrameKind::Management,
-    ];
+    const KINDS: [FrameKind; 4] = [FrameKind::Data, FrameKind::Ack, FrameKind::Control, FrameKind::Management];
     const DIRECTIONS: [Direction; 2] = [Direction::Up, Direction::Down];
 
     fn parse(entries: &[(&str, f64)]) -> Result<ErrorModelKind, ParamError> {
@@ -78,13 +70,7 @@ mod tests {
         let (phy, mut model) = (phy("802.11b"), parse(entries).unwrap().build(1));
         let plain = frame(mode(&phy, 110), 12_000, 0.0);
         KINDS.map(|kind| {
-            DIRECTIONS.map(|direction| {
-                1.0 - model.success_probability(&ReceivedFrame {
-                    kind,
-                    direction,
-                    ..plain
-                })
-            })
+            DIRECTIONS.map(|direction| 1.0 - model.success_probability(&ReceivedFrame { kind, direction, ..plain }))
         })
     }
 
@@ -102,11 +88,6 @@ mod tests {
     #[test]
     fn fixed_without_a_rate_is_an_error() {
         assert!(parse(&[]).unwrap_err().to_string().contains("needs a rate"));
-        assert!(
-            parse(&[("frame_error_rate", 1.5)])
-                .unwrap_err()
-                .to_string()
-                .contains("not a probability")
-        );
+        assert!(parse(&[("frame_error_rate", 1.5)]).unwrap_err().to_string().contains("not a probability"));
     }
 }

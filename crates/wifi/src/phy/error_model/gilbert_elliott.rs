@@ -56,11 +56,7 @@ pub struct GilbertElliott {
 
 impl GilbertElliott {
     pub(super) fn new(params: Params, seed: u64) -> Self {
-        GilbertElliott {
-            params,
-            seed,
-            chains: Vec::new(),
-        }
+        GilbertElliott { params, seed, chains: Vec::new() }
     }
 
     /// The state of `link` at `now`.
@@ -80,11 +76,7 @@ impl Chain {
     fn new(params: &Params, seed: u64, link: u32) -> Chain {
         let mut stream = Stream::new(seed, "gilbert_elliott", u64::from(link));
         let (good, bad) = (params.good_duration.as_secs_f64(), params.bad_duration.as_secs_f64());
-        let state = if stream.chance(bad / (good + bad)) {
-            State::Bad
-        } else {
-            State::Good
-        };
+        let state = if stream.chance(bad / (good + bad)) { State::Bad } else { State::Good };
         // An exponential time has no memory: what is left of the first sojourn is as long as a whole one.
         let until = Time::ZERO + sojourn(params, state, &mut stream);
         Chain { stream, state, until }
@@ -92,11 +84,7 @@ impl Chain {
 
     fn advance(&mut self, params: &Params, now: Time) {
         while self.until <= now {
-            self.state = if self.state == State::Good {
-                State::Bad
-            } else {
-                State::Good
-            };
+            self.state = if self.state == State::Good { State::Bad } else { State::Good };
             self.until += sojourn(params, self.state, &mut self.stream);
         }
     }
@@ -104,11 +92,7 @@ impl Chain {
 
 /// An exponential time with the mean of `state`, at least a nanosecond.
 fn sojourn(params: &Params, state: State, stream: &mut Stream) -> Duration {
-    let mean = if state == State::Good {
-        params.good_duration
-    } else {
-        params.bad_duration
-    };
+    let mean = if state == State::Good { params.good_duration } else { params.bad_duration };
     let drawn = Duration::from_secs_f64(-mean.as_secs_f64() * libm::log1p(-stream.unit()));
     drawn.max(Duration::from_nanos(1))
 }
@@ -140,10 +124,7 @@ mod tests {
         let states = history(&mut model(1), 0, Duration::from_millis(20), 1_000_000);
         let bad = states.iter().filter(|s| **s == State::Bad).count() as f64 / 1e6;
         assert!((bad - 1.0 / 11.0).abs() < 0.004, "{bad}");
-        let changes = states
-            .windows(2)
-            .filter(|w| w[0] == State::Good && w[1] == State::Bad)
-            .count();
+        let changes = states.windows(2).filter(|w| w[0] == State::Good && w[1] == State::Bad).count();
         // Of 18,182 bad times, those under a step may pass between two looks: one in ten, and a few more.
         assert!((15_500..18_300).contains(&changes), "{changes}");
     }

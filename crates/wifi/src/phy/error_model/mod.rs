@@ -101,11 +101,7 @@ impl ErrorModelKind {
 
 /// Probability that `count` independent symbols or bits all escape an error of probability `error`.
 fn all_succeed(error: f64, count: f64) -> f64 {
-    if count == 0.0 {
-        1.0
-    } else {
-        libm::exp(count * libm::log1p(-error.min(1.0)))
-    }
+    if count == 0.0 { 1.0 } else { libm::exp(count * libm::log1p(-error.min(1.0))) }
 }
 
 #[cfg(test)]
@@ -117,15 +113,7 @@ mod tests {
     /// A data frame of `bits` on its way up at `sinr_db`.
     pub fn frame(mode: &Mode, bits: u64, sinr_db: f64) -> ReceivedFrame<'_> {
         let sinr = libm::pow(10.0, sinr_db / 10.0);
-        ReceivedFrame {
-            at: Time::ZERO,
-            mode,
-            kind: FrameKind::Data,
-            direction: Direction::Up,
-            link: 0,
-            bits,
-            sinr,
-        }
+        ReceivedFrame { at: Time::ZERO, mode, kind: FrameKind::Data, direction: Direction::Up, link: 0, bits, sinr }
     }
     /// The PHY of a standard, nothing else said.
     pub fn phy(name: &str) -> Phy {
@@ -141,11 +129,7 @@ mod tests {
         for _ in 0..40 {
             let middle = (low + high) / 2.0;
             let success = model.success_probability(&frame(mode, bits, middle));
-            if success < probability {
-                low = middle
-            } else {
-                high = middle
-            }
+            if success < probability { low = middle } else { high = middle }
         }
         low
     }
@@ -162,12 +146,7 @@ mod tests {
                     assert!(curve.iter().all(|p| (0.0..=1.0).contains(p)), "{}", kind.name());
                     if model.needs_sinr() {
                         assert!(curve.is_sorted(), "{} {:?}", kind.name(), mode.rate);
-                        assert!(
-                            curve[0] < 1e-9 && curve[800] > 1.0 - 1e-9,
-                            "{} {:?}",
-                            kind.name(),
-                            mode.rate
-                        );
+                        assert!(curve[0] < 1e-9 && curve[800] > 1.0 - 1e-9, "{} {:?}", kind.name(), mode.rate);
                     }
                 }
             }
@@ -176,10 +155,7 @@ mod tests {
 
     #[test]
     fn stretches_of_a_frame_multiply_to_the_whole() {
-        for kind in [
-            ErrorModelKind::Yans(yans::Params {}),
-            ErrorModelKind::Nist(nist::Params {}),
-        ] {
+        for kind in [ErrorModelKind::Yans(yans::Params {}), ErrorModelKind::Nist(nist::Params {})] {
             let (phy, mut model) = (phy("802.11g"), kind.build(1));
             for mode in phy.modes() {
                 let sinr = sinr_db_for(&mut *model, mode, 8000, 0.5);

@@ -55,17 +55,9 @@ fn raw_bit_error(mode: &Mode, sinr: f64) -> Option<f64> {
 /// Probability that an error event begins at a bit: the first terms of the union bound.
 fn event_probability(mode: &Mode, raw: f64) -> f64 {
     let spectrum = paths(mode.code_rate);
-    let terms = if mode.modulation == Modulation::Bpsk {
-        1
-    } else {
-        spectrum.weights.len()
-    };
+    let terms = if mode.modulation == Modulation::Bpsk { 1 } else { spectrum.weights.len() };
     let distances = spectrum.free_distance..;
-    spectrum.weights[..terms]
-        .iter()
-        .zip(distances)
-        .map(|(weight, d)| weight * prefers_wrong(raw, d))
-        .sum()
+    spectrum.weights[..terms].iter().zip(distances).map(|(weight, d)| weight * prefers_wrong(raw, d)).sum()
 }
 
 /// Probability that hard decisions find a sequence at distance `d` nearer than the sent one; ties are

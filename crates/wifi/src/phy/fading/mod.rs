@@ -19,9 +19,6 @@ mod tests {
     #[test]
     fn rayleigh_is_not_there_yet() {
         let error = FadingKind::parse(&Value::text("rayleigh"), "channel.fading").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "channel.fading: the fading \"rayleigh\" is not there yet; one of: none"
-        );
+        assert_eq!(error.to_string(), "channel.fading: the fading \"rayleigh\" is not there yet; one of: none");
     }
 }

@@ -30,9 +30,7 @@ lasthop_registry::params! {
 
 impl PathLoss for Params {
     fn loss(&self, tx: Position, rx: Position, frequency_hz: f64) -> Db {
-        let reference = self
-            .reference_loss
-            .unwrap_or_else(|| free_space(self.reference_distance, frequency_hz));
+        let reference = self.reference_loss.unwrap_or_else(|| free_space(self.reference_distance, frequency_hz));
         let ratio = (tx.distance(rx).0 / self.reference_distance.0).max(1.0);
         Db((reference.0 + 10.0 * self.exponent * libm::log10(ratio)).max(0.0))
     }
@@ -45,10 +43,7 @@ mod tests {
 
     #[test]
     fn each_tenfold_distance_costs_ten_times_the_exponent() {
-        let law = Params {
-            reference_loss: Some(Db(40.0)),
-            ..Params::default()
-        };
+        let law = Params { reference_loss: Some(Db(40.0)), ..Params::default() };
         assert!((loss_db(&law, 0.5) - 40.0).abs() < 1e-9);
         assert!((loss_db(&law, 10.0) - 70.0).abs() < 1e-9);
         assert!((loss_db(&law, 100.0) - 100.0).abs() < 1e-9);

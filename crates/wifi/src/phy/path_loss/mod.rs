@@ -70,25 +70,13 @@ mod tests {
 
     /// The loss over `distance_m` at 2.4 GHz, in dB.
     pub fn loss_db(law: &dyn PathLoss, distance_m: f64) -> f64 {
-        let rx = Position {
-            x: Metres(distance_m),
-            y: Metres(0.0),
-        };
+        let rx = Position { x: Metres(distance_m), y: Metres(0.0) };
         law.loss(Position::default(), rx, 2.4e9).0
     }
 
     #[test]
     fn distance_is_along_the_straight_line() {
-        let (a, b) = (
-            Position {
-                x: Metres(1.0),
-                y: Metres(1.0),
-            },
-            Position {
-                x: Metres(4.0),
-                y: Metres(5.0),
-            },
-        );
+        let (a, b) = (Position { x: Metres(1.0), y: Metres(1.0) }, Position { x: Metres(4.0), y: Metres(5.0) });
         assert_eq!(a.distance(b), Metres(5.0));
     }
 

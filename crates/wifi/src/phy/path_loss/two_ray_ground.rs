@@ -54,14 +54,8 @@ mod tests {
     #[test]
     fn an_antenna_in_the_ground_is_an_error() {
         use lasthop_registry::{Parameter, Value};
-        let table = vec![
-            ("kind".into(), Value::text("two_ray_ground")),
-            ("antenna_height".into(), Value::text("0 m")),
-        ];
+        let table = vec![("kind".into(), Value::text("two_ray_ground")), ("antenna_height".into(), Value::text("0 m"))];
         let error = super::super::PathLossKind::parse(&Value::Table(table), "channel.path_loss").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "channel.path_loss.antenna_height: 0 m is not above the ground"
-        );
+        assert_eq!(error.to_string(), "channel.path_loss.antenna_height: 0 m is not above the ground");
     }
 }

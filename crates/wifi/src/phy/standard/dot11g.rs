@@ -28,10 +28,7 @@ pub(super) const TABLE: Table = Table {
     channels: &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13],
     default_channel: 1,
     sifs: Duration::from_micros(10),
-    slot: SlotTime::Choice {
-        long: Duration::from_micros(20),
-        short: Duration::from_micros(9),
-    },
+    slot: SlotTime::Choice { long: Duration::from_micros(20), short: Duration::from_micros(9) },
     cw_min: 15,
     cw_min_dsss: 31,
     cw_max: 1023,

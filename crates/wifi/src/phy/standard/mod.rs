@@ -51,10 +51,7 @@ impl Parameter for Standard {
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         match value {
             Value::Text(name) => Standard::named(name).map_err(|message| ParamError::new(path, message)),
-            _ => Err(ParamError::new(
-                path,
-                format!("{value} stands where a standard like \"802.11g\" is needed"),
-            )),
+            _ => Err(ParamError::new(path, format!("{value} stands where a standard like \"802.11g\" is needed"))),
         }
     }
     fn to_value(&self) -> Option<Value> {
@@ -87,13 +84,7 @@ pub(super) struct Table {
 
 impl Table {
     const fn entry(&self) -> Entry {
-        Entry {
-            name: self.name,
-            summary: self.summary,
-            source: self.source,
-            status: self.status,
-            fields: Vec::new,
-        }
+        Entry { name: self.name, summary: self.summary, source: self.source, status: self.status, fields: Vec::new }
     }
     /// Whether any mode has the DSSS preamble, the one that comes long and short.
     pub fn has_dsss(&self) -> bool {
@@ -193,11 +184,7 @@ mod tests {
 
     #[test]
     fn an_unknown_standard_is_an_error_with_a_remedy() {
-        let say = |name| {
-            Standard::parse(&Value::text(name), "bss.standard")
-                .unwrap_err()
-                .to_string()
-        };
+        let say = |name| Standard::parse(&Value::text(name), "bss.standard").unwrap_err().to_string();
         assert_eq!(
             say("802.11h"),
             "bss.standard: unknown standard \"802.11h\"; did you mean \"802.11g\"? one of: 802.11b, 802.11a, 802.11g"
