@@ -8,7 +8,7 @@ use lasthop_units::{Db, Dbm, Metres};
 use lasthop_wifi::phy::path_loss::Position;
 use lasthop_wifi::phy::{Phy, PhyOptions};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind};
-use lasthop_wifi::{Access, Channel, Matrix, NodeConfig, NodeQueue, Protection};
+use lasthop_wifi::{Access, AfterLoss, Channel, Matrix, NodeConfig, NodeQueue, Protection};
 
 use crate::description::{
     Bss, Compat, Description, Direction, FlowSection, RetryLimit, StationGroup, TcpSection, TransportWord,
@@ -209,8 +209,12 @@ impl ResolvedScenario {
         Dbm(sensitivity.max(self.description.channel.cca_preamble.0))
     }
 
-    pub(crate) fn eifs(&self) -> bool {
-        self.bss().eifs && self.bss().compat != Compat::Ns3
+    pub(crate) fn after_loss(&self) -> AfterLoss {
+        match (self.bss().eifs, self.bss().compat) {
+            (false, _) => AfterLoss::DifsForAll,
+            (true, Compat::Ns3) => AfterLoss::NoEifs,
+            (true, Compat::None) => AfterLoss::Standard,
+        }
     }
 
     fn find_warnings(&self) -> Vec<String> {
@@ -229,7 +233,9 @@ impl ResolvedScenario {
             warnings.push("there is no [[flow]]: nothing will be sent".into());
         }
         if self.bss().compat == Compat::Ns3 {
-            warnings.push("compat = \"ns3\" departs from the standard: no EIFS after collisions".into());
+            warnings.push(
+                "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS".into(),
+            );
         }
         warnings
     }

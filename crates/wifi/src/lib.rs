@@ -13,4 +13,4 @@ pub mod rate_control;
 pub use channel::{Channel, Matrix};
 pub use mac::contention::Countdown;
 pub use mac::node::{Access, NodeConfig, NodeQueue};
-pub use medium::{Counts, Environment, Event, Medium, MediumConfig, Protection};
+pub use medium::{AfterLoss, Counts, Environment, Event, Medium, MediumConfig, Protection};

@@ -31,6 +31,26 @@ words! {
     }
 }
 
+/// What nodes wait after a frame that was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterLoss {
+    /// as the standard has it: bystanders EIFS, the sender its ACK timeout [802.11-2020 §10.3.2.3.7, §10.3.2.11]
+    Standard,
+    /// bystanders DIFS, as where nobody could detect that a frame had begun; the sender its ACK timeout
+    NoEifs,
+    /// everybody DIFS, as closed forms have it
+    DifsForAll,
+}
+
+impl AfterLoss {
+    pub(crate) fn bystanders_wait_eifs(self) -> bool {
+        self == AfterLoss::Standard
+    }
+    pub(crate) fn sender_waits_ack_timeout(self) -> bool {
+        self != AfterLoss::DifsForAll
+    }
+}
+
 /// What a medium is made of.
 pub struct MediumConfig {
     /// timing and modes
@@ -53,8 +73,8 @@ pub struct MediumConfig {
     pub protection: Protection,
     /// countdown of others during a transmission
     pub countdown: Countdown,
-    /// whether bystanders of a failed frame wait EIFS and its sender its ACK timeout; if not, all wait DIFS
-    pub eifs: bool,
+    /// what nodes wait after a frame that was lost
+    pub after_loss: AfterLoss,
     /// interval between beacons
     pub beacons: Option<Duration>,
     /// of the run
@@ -114,7 +134,7 @@ pub struct Medium<B> {
     pub(crate) capture: Switch<Db>,
     pub(crate) rts_threshold: Option<Bytes>,
     pub(crate) protection: Protection,
-    pub(crate) eifs: bool,
+    pub(crate) after_loss: AfterLoss,
     pub(crate) beacons: Option<Duration>,
     pub(crate) on_air: Vec<Transmission>,
     pub(crate) next_id: u32,
@@ -166,7 +186,7 @@ impl<B: Send + 'static> Medium<B> {
             capture: config.capture,
             rts_threshold: config.rts_threshold,
             protection: config.protection,
-            eifs: config.eifs,
+            after_loss: config.after_loss,
             beacons: config.beacons,
             on_air: Vec::new(),
             next_id: 0,

@@ -10,7 +10,7 @@ use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_registry::Switch;
 use lasthop_units::{Bytes, Db, Dbm, Duration, Time};
-use lasthop_wifi::{Access, Channel, Matrix, MediumConfig, Protection};
+use lasthop_wifi::{Access, AfterLoss, Channel, Matrix, MediumConfig, Protection};
 
 const DATA: u64 = 1_309_091;
 const ACK: u64 = 304_000;
@@ -153,7 +153,7 @@ fn a_station_that_has_given_up_its_frame_still_waits_for_no_more_than_its_ack_ti
 
 #[test]
 fn without_eifs_all_wait_difs() {
-    let config = MediumConfig { eifs: false, ..dot11b(3) };
+    let config = MediumConfig { after_loss: AfterLoss::DifsForAll, ..dot11b(3) };
     let seen = timeline(config, &[(10_000, 1), (20_000, 2), (500_000, 3)]);
     let first = draws(1, &[31, 63])[1].min(draws(2, &[31, 63])[1]).min(draws(3, &[31])[0]);
     assert_eq!(seen.ppdus()[2].0, DIFS + DATA + DIFS + first * SLOT);

@@ -4,7 +4,7 @@ mod cell;
 
 use cell::{config, phy, run};
 use lasthop_units::Duration;
-use lasthop_wifi::{Countdown, MediumConfig};
+use lasthop_wifi::{AfterLoss, Countdown, MediumConfig};
 
 struct Reference {
     throughput_mbps: f64,
@@ -41,7 +41,7 @@ fn simulate(standard: &str, n: usize, seconds: u64, change: impl Fn(&mut MediumC
     for seed in 1..=seeds {
         let mut config = config(phy(standard, basic), n);
         config.seed = seed;
-        config.eifs = false;
+        config.after_loss = AfterLoss::DifsForAll;
         change(&mut config);
         let duration = Duration::from_secs(seconds);
         let seen = run(config, &(1..=n).collect::<Vec<_>>(), duration, &Vec::new());

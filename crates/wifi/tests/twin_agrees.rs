@@ -15,7 +15,7 @@ use lasthop_observe::NodeId;
 use lasthop_registry::{Amount, Switch};
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
 use lasthop_wifi::phy::{Phy, frame_size};
-use lasthop_wifi::{Access, Channel, Matrix, MediumConfig, NodeQueue, Protection};
+use lasthop_wifi::{Access, AfterLoss, Channel, Matrix, MediumConfig, NodeQueue, Protection};
 
 const SEEDS: u64 = 3;
 const PACKET_BYTES: u64 = 1500;
@@ -79,7 +79,7 @@ impl Case {
     fn for_medium(&self, seed: u64) -> MediumConfig {
         let mut config = config(self.phy(), self.stations);
         config.seed = seed;
-        config.eifs = self.eifs;
+        config.after_loss = if self.eifs { AfterLoss::Standard } else { AfterLoss::DifsForAll };
         let limit = Amount::Unlimited;
         let queue = NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params { limit }));
         config.nodes.iter_mut().for_each(|node| node.queue = queue.clone());

@@ -392,7 +392,7 @@ fn medium_config(scenario: &ResolvedScenario, seed: u64) -> MediumConfig {
         rts_threshold: bss.rts_threshold.as_option().copied(),
         protection: bss.protection,
         countdown: bss.countdown,
-        eifs: scenario.eifs(),
+        after_loss: scenario.after_loss(),
         beacons: bss.beacons.as_option().copied(),
         seed,
     }

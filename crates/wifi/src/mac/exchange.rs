@@ -142,7 +142,7 @@ impl<B: Send + 'static> Medium<B> {
 
     fn beacon_was_sent(&mut self, now: Time, ended: &Transmission, env: &mut impl Environment<B>) {
         // Others may wait EIFS after it; its sender heard nothing.
-        let apart = (self.eifs && !ended.overlaps.is_empty()).then_some(now);
+        let apart = (self.after_loss.bystanders_wait_eifs() && !ended.overlaps.is_empty()).then_some(now);
         self.contend_again(now, ended.ppdu.from, apart, env);
     }
 

@@ -47,7 +47,7 @@ impl<B: Send + 'static> Medium<B> {
             node.cw = (2 * node.cw + 1).min(cw_max);
         }
         // After its own frame the sender waits for the response that does not come.
-        let waits = self.eifs && ppdu.from == node;
+        let waits = self.after_loss.sender_waits_ack_timeout() && ppdu.from == node;
         let timeout = self.phy.ack_timeout(self.phy.control_response_mode(ppdu.mode));
         self.contend_again(now, node, waits.then(|| now + timeout), env);
     }

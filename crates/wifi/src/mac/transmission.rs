@@ -89,7 +89,7 @@ impl<B: Send + 'static> Medium<B> {
     fn end_for_all(&mut self, now: Time, ended: &Transmission, next: Option<Ppdu>, env: &mut impl Environment<B>) {
         if ended.overlaps.is_empty() {
             self.views[0].end_eifs();
-        } else if self.eifs && self.locks_on(ended, ended.ppdu.from) {
+        } else if self.after_loss.bystanders_wait_eifs() && self.locks_on(ended, ended.ppdu.from) {
             self.views[0].reception_failed(self.phy.eifs(ended.ppdu.mode));
         }
         match next {
@@ -149,7 +149,7 @@ impl<B: Send + 'static> Medium<B> {
             }
             Reception::Deaf => {}
             Reception::Collided | Reception::Noisy => {
-                if self.eifs && self.locks_on(ended, node) {
+                if self.after_loss.bystanders_wait_eifs() && self.locks_on(ended, node) {
                     self.views[view].reception_failed(self.phy.eifs(ppdu.mode));
                 }
             }

@@ -10,7 +10,8 @@ use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
 use lasthop_wifi::{
-    Access, Channel, Countdown, Counts, Environment, Event, Medium, MediumConfig, NodeConfig, NodeQueue, Protection,
+    Access, AfterLoss, Channel, Countdown, Counts, Environment, Event, Medium, MediumConfig, NodeConfig, NodeQueue,
+    Protection,
 };
 
 /// A PHY with these basic rates, in Mbit/s; none: the default.
@@ -39,7 +40,7 @@ pub fn config(phy: Phy, stations: usize) -> MediumConfig {
         rts_threshold: None,
         protection: Protection::None,
         countdown: Countdown::Frozen,
-        eifs: true,
+        after_loss: AfterLoss::Standard,
         beacons: None,
         seed: 1,
         phy,
