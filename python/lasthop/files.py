@@ -11,7 +11,8 @@ class PendingFile:
     """A file under a temporary name beside its own; `commit` renames it, leaving the block without one removes it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        # Of a symbolic link the target is replaced, not the link.
+        self.path = Path(os.path.realpath(path))
         self.temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
 
     def __enter__(self) -> PendingFile:
@@ -36,10 +37,19 @@ def write_pieces(path: Path, pieces: Iterable[str]) -> None:
 
 
 def write_whole(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
-    """Writes text to `path`, which never holds a part of it."""
+    """Writes text to `path`, which never holds a part of it; a device or a pipe takes it as it comes."""
+    if is_special(path):
+        write_pieces(Path(path), pieces)
+        return
     with PendingFile(path) as pending:
         write_pieces(pending.temporary, pieces)
         pending.commit()
+
+
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether `path` is a device, a pipe or a socket, which must be written to and never replaced."""
+    path = Path(path)
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def check_writable(directory: Path) -> None:

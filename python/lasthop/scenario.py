@@ -26,7 +26,7 @@ class Scenario:
         Checked when the scenario is resolved or run, so that settings which need one another may come in any order.
         """
         text = value if isinstance(value, str) else toml_value(value)
-        return Scenario(self.text, self.file_name, (*self.settings, (path, text)))
+        return Scenario(self.text, self.file_name, (*self.settings, (readable_text(path), readable_text(text))))
 
     def resolve(self) -> _core.ResolvedScenario:
         """The scenario as the engine runs it; raises `ScenarioError`."""
@@ -43,13 +43,19 @@ class Scenario:
 
 def load(path: str | os.PathLike[str]) -> Scenario:
     """Reads and checks a scenario file; raises `ScenarioError` where it is wrong and `OSError` where it cannot be read."""
+    name = readable_text(os.fspath(path))
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise _core.ScenarioError(f"{os.fspath(path)}: not a text file in UTF-8 ({error.reason})") from None
-    scenario = Scenario(text, os.fspath(path))
+        raise _core.ScenarioError(f"{name}: not a text file in UTF-8 ({error.reason})") from None
+    scenario = Scenario(text, name)
     scenario.resolve()
     return scenario
+
+
+def readable_text(text: str) -> str:
+    """`text` with a ? for what is not UTF-8, which names of files and arguments may hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def toml_value(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
@@ -16,6 +17,7 @@ from .result import Result
 from .scenario import Scenario
 
 POLL_S = 0.02
+MAX_SEED = 2**63 - 1
 
 
 class Interrupted(KeyboardInterrupt):
@@ -47,8 +49,13 @@ def run(
     `seeds`: how many (1 to N), or which. `jobs`: threads, by default one for each core.
     `interval_s`: simulated seconds between rows of the time series; None keeps none.
     `progress`: shown in a terminal or a notebook unless told otherwise.
-    Raises `ScenarioError`, `RunFailed` and, on Ctrl-C, `Interrupted`; the latter two carry what was finished.
+    Raises `ValueError` for an impossible argument, `ScenarioError`, `RunFailed` and, on Ctrl-C, `Interrupted`; the
+    latter two carry what was finished.
     """
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"jobs: {jobs} threads run nothing; at least 1, or None for one each core")
+    if interval_s is not None and not 1e-9 <= interval_s < math.inf:
+        raise ValueError(f"interval_s: {interval_s} is no length of time; a number of seconds, or None for no time series")
     show = progress_here() if progress is None else progress
     with Progress.in_terminal() if show else Progress.silent() as bar:
         result = simulate(scenario, seed_list(seeds), jobs or core_count(), interval_s, bar, keep_series=True)
@@ -137,6 +144,8 @@ def seed_list(seeds: int | Iterable[int]) -> list[int]:
     chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else [int(seed) for seed in seeds]
     if not chosen:
         raise ValueError("seeds: at least one is needed")
+    if min(chosen) < 0 or max(chosen) > MAX_SEED:
+        raise ValueError(f"seeds: each is a whole number from 0 to {MAX_SEED}")
     if len(set(chosen)) < len(chosen):
         raise ValueError("seeds: each may be given once; the same seed gives the same run")
     return chosen

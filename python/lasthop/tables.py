@@ -27,7 +27,10 @@ def frame(runs: Iterable[dict[str, Any]], kind: str) -> pandas.DataFrame:
     """`rows` as a data frame."""
     import pandas
 
-    return pandas.DataFrame(rows(runs, kind))
+    table = pandas.DataFrame(rows(runs, kind))
+    # A number that no row has is still a number.
+    unknown = {name: "float64" for name in table if table[name].isna().all()}
+    return table.astype(unknown)
 
 
 def write_table(path: Path, runs: Iterable[dict[str, Any]], kind: str) -> None:
@@ -38,6 +41,9 @@ def write_table(path: Path, runs: Iterable[dict[str, Any]], kind: str) -> None:
     table = rows(runs, kind)
     names = list(dict.fromkeys(name for row in table for name in row))
     columns = {name: pyarrow.array([row.get(name) for row in table]) for name in names}
+    for name, column in columns.items():
+        if pyarrow.types.is_null(column.type):  # a number that no row has is still a number
+            columns[name] = column.cast(pyarrow.float64())
     pyarrow.parquet.write_table(pyarrow.table(columns), path)
 
 
@@ -57,25 +63,37 @@ def read_series(file: Path) -> pandas.DataFrame:
 
 
 class SeriesFile:
-    """timeseries.parquet while it grows, one row group for each seed and metric, so that little is held at a time."""
+    """timeseries.parquet while it grows, a row group at a time, so that little is held."""
 
     def __init__(self, path: Path) -> None:
         self._pending = PendingFile(path)
         self._writer: Any = None
+        self._waiting: list[pyarrow.Table] = []
+        self._rows_waiting = 0
 
     def add(self, seed: int, blocks: Iterable[_core.SeriesBlock]) -> None:
         """Appends one seed."""
-        import pyarrow.parquet
-
         for block in blocks:
             values = block.values
             step = max(1, ROWS_AT_A_TIME // len(block.entities))
             for first in range(0, block.times, step):
-                table = _block_table(seed, block, values, first, min(first + step, block.times))
-                if self._writer is None:
-                    file = self._pending.temporary
-                    self._writer = pyarrow.parquet.ParquetWriter(file, table.schema, compression="zstd")
-                self._writer.write_table(table)
+                self._waiting.append(_block_table(seed, block, values, first, min(first + step, block.times)))
+                self._rows_waiting += self._waiting[-1].num_rows
+                if self._rows_waiting >= ROWS_AT_A_TIME:
+                    self._write()
+
+    def _write(self) -> None:
+        """Writes what waits as one row group."""
+        import pyarrow
+        import pyarrow.parquet
+
+        if not self._waiting:
+            return
+        table = pyarrow.concat_tables(self._waiting).unify_dictionaries()
+        self._waiting, self._rows_waiting = [], 0
+        if self._writer is None:
+            self._writer = pyarrow.parquet.ParquetWriter(self._pending.temporary, table.schema, compression="zstd")
+        self._writer.write_table(table)
 
     def copy(self, file: Path) -> None:
         """Takes the whole of another such file."""
@@ -83,6 +101,7 @@ class SeriesFile:
 
     def commit(self) -> None:
         """Gives the file its name; without a series, removes what an earlier run left under it."""
+        self._write()
         if self._writer is not None:
             self._writer.close()
         if self._pending.temporary.exists():

@@ -203,8 +203,19 @@ fn theory_json(py: Python<'_>, scenario: &ResolvedScenario) -> PyResult<String> 
     py.detach(|| engine::theory_json(&scenario.0)).map_err(scenario_error)
 }
 
+/// A run that stops is reported as a sentence in its outcome; what Rust prints besides would hide it.
+fn keep_runs_quiet() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() != Some(engine::RUN_THREAD) {
+            print(panic);
+        }
+    }));
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    keep_runs_quiet();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_class::<ResolvedScenario>()?;

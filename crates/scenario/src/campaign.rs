@@ -11,6 +11,9 @@ use lasthop_units::Duration;
 use crate::run::{Control, run_controlled};
 use crate::{ResolvedScenario, RunResult};
 
+/// The name of threads that run seeds.
+pub const RUN_THREAD: &str = "lasthop-run";
+
 /// A finished seed.
 #[derive(Clone, Debug)]
 pub struct RunOutcome {
@@ -49,7 +52,10 @@ impl Campaign {
         });
         let threads = (0..threads).map(|_| {
             let shared = Arc::clone(&shared);
-            std::thread::spawn(move || shared.work())
+            std::thread::Builder::new()
+                .name(RUN_THREAD.into())
+                .spawn(move || shared.work())
+                .expect("the system can start a thread")
         });
         let threads = threads.collect();
         Campaign { shared, threads }

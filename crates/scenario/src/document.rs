@@ -19,7 +19,11 @@ impl InputError {
 
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        // One line, whatever was quoted.
+        for c in self.0.chars() {
+            if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
+        }
+        Ok(())
     }
 }
 impl std::error::Error for InputError {}
@@ -30,6 +34,13 @@ pub(crate) struct Document {
     pub(crate) root: Value,
     /// Line of each path, as far as the file itself gave it.
     lines: BTreeMap<String, usize>,
+    /// Places that were set from outside, and how.
+    settings: Vec<(String, String)>,
+}
+
+/// A place as it can be compared: a single table stands for a list of one.
+fn comparable(path: &str) -> String {
+    path.replace("[0]", "")
 }
 
 impl Document {
@@ -41,11 +52,18 @@ impl Document {
             InputError(format!("{file_name}:{line}: {}", error.message()))
         })?;
         let root = reader.table(table.get_ref(), "").map_err(|e| InputError(format!("{file_name}: {e}")))?;
-        Ok(Document { file_name: file_name.to_string(), root, lines: reader.lines })
+        Ok(Document { file_name: file_name.to_string(), root, lines: reader.lines, settings: Vec::new() })
     }
 
-    /// The message for an error in this file, with its line where the file has one for the place.
+    /// The message for an error in this file, with its line where the file has one for the place, or
+    /// with the setting that put the value there.
     pub(crate) fn locate(&self, error: ParamError) -> InputError {
+        let at = comparable(&error.path);
+        let within =
+            |place: &str| at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+        if let Some((_, setting)) = self.settings.iter().rev().find(|(place, _)| within(place)) {
+            return InputError(format!("{setting}: {error}"));
+        }
         let mut place = error.path.as_str();
         while !place.is_empty() {
             if let Some(line) = self.lines.get(place) {
@@ -66,9 +84,7 @@ impl Document {
         }
         let value = parse_value(text).map_err(|message| InputError(format!("--set {path}: {message}")))?;
         put(&mut self.root, &steps, value).map_err(|message| InputError(format!("--set {path}={text}: {message}")))?;
-        // The file's lines no longer say where this value came from.
-        let bracketed = bracketed(&steps);
-        self.lines.retain(|place, _| !place.starts_with(&bracketed));
+        self.settings.push((comparable(&bracketed(&steps)), format!("--set {path}={text}")));
         Ok(())
     }
 }
@@ -220,6 +236,16 @@ mod tests {
         assert_eq!(at("station[0].count"), "x.toml:5: station[0].count: no");
         assert_eq!(at("station[0].queue.limit"), "x.toml:4: station[0].queue.limit: no");
         assert_eq!(at("flow"), "x.toml: flow: no");
+    }
+
+    #[test]
+    fn errors_of_a_setting_name_the_setting() {
+        let mut document = Document::parse(TEXT, "x.toml").unwrap();
+        document.set("bss.0.queue.kind", "fif").unwrap();
+        let error = document.locate(ParamError::new("bss.queue.kind", "no")).to_string();
+        assert_eq!(error, "--set bss.0.queue.kind=fif: bss.queue.kind: no");
+        let other = document.locate(ParamError::new("bss.queueing", "no")).to_string();
+        assert_eq!(other, "x.toml:2: bss.queueing: no");
     }
 
     #[test]

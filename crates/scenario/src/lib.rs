@@ -14,7 +14,7 @@ mod theory;
 mod traffic;
 mod world;
 
-pub use campaign::{Campaign, RunOutcome};
+pub use campaign::{Campaign, RUN_THREAD, RunOutcome};
 pub use document::InputError;
 pub use listing::{list_json, show_json};
 pub use resolved::{ResolvedScenario, resolve};

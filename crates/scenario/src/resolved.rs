@@ -4,19 +4,28 @@ use std::collections::BTreeMap;
 
 use lasthop_observe::NodeId;
 use lasthop_registry::{ParamError, Parameters, Value, read_table};
-use lasthop_units::{Db, Dbm, Metres};
+use lasthop_units::{Bytes, Db, Dbm, Duration, Metres};
+use lasthop_wifi::phy::frame_size::LLC_SNAP;
 use lasthop_wifi::phy::path_loss::Position;
-use lasthop_wifi::phy::{Phy, PhyOptions};
+use lasthop_wifi::phy::{ModulationClass, Phy, PhyOptions, Preamble};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind};
 use lasthop_wifi::{Access, AfterLoss, Channel, Matrix, NodeConfig, NodeQueue, Protection};
 
 use crate::description::{
-    Bss, Compat, Description, Direction, FlowSection, RetryLimit, StationGroup, TcpSection, TransportWord,
+    Bss, Compat, Description, Direction, FlowSection, FlowTable, RetryLimit, StationGroup, TcpSection, TransportWord,
 };
 use crate::document::{Document, InputError};
 
+/// How far stations stand from their AP where nothing is said.
+const DEFAULT_DISTANCE: Metres = Metres(10.0);
+
 /// The AP's name in results and in `hidden`.
 const AP: &str = "ap";
+
+/// The most that a frame without aggregation carries. [802.11-2020 §9.2.4.7]
+const MAX_MSDU: Bytes = Bytes(2304);
+/// IPv4 and TCP headers without options. [RFC 791 §3.1; RFC 9293 §3.1]
+const IP_AND_TCP_HEADERS: Bytes = Bytes(40);
 
 /// A node of the wireless side.
 #[derive(Clone, Debug)]
@@ -83,6 +92,7 @@ impl ResolvedScenario {
         let flows = flows_of(&description, &nodes)?;
         let hidden = hidden_pairs(&description, &nodes)?;
         let links = links_of(&description, bss);
+        let description = with_defaults_of_the_phy(description, &phy);
         let scenario = ResolvedScenario { phy, nodes, flows, links, hidden, warnings: Vec::new(), description };
         scenario.rate_controls()?;
         let warnings = scenario.find_warnings();
@@ -222,8 +232,10 @@ impl ResolvedScenario {
         let lowest = self.phy.modes().iter().map(|m| m.sensitivity.0).fold(f64::INFINITY, f64::min);
         for station in 1..self.nodes.len() {
             let power = self.received_power(station, 0).0.min(self.received_power(0, station).0);
-            if power < lowest {
-                let name = &self.nodes[station].name;
+            let name = &self.nodes[station].name;
+            if power == f64::NEG_INFINITY {
+                warnings.push(format!("station {name} is hidden from its access point: nothing passes between them"));
+            } else if power < lowest {
                 warnings.push(format!(
                     "station {name} and its access point hear one another at {power:.1} dBm, below the sensitivity of every rate"
                 ));
@@ -239,6 +251,26 @@ impl ResolvedScenario {
         }
         warnings
     }
+}
+
+/// The description with what it left to the standard, so that a result says what was simulated.
+fn with_defaults_of_the_phy(mut description: Description, phy: &Phy) -> Description {
+    let has = |class: ModulationClass| phy.modes().iter().any(|m| m.class == class);
+    let bss = &mut description.bss.0[0];
+    bss.channel = Some(phy.channel());
+    bss.basic_rates = Some(phy.basic_modes().iter().map(|&m| phy.mode(m).rate).collect());
+    if has(ModulationClass::Dsss) {
+        bss.preamble = Some(bss.preamble.unwrap_or(Preamble::Long));
+    }
+    if has(ModulationClass::ErpOfdm) {
+        bss.short_slot = Some(phy.slot() < Duration::from_micros(20));
+    }
+    for group in &mut description.station.0 {
+        if group.position.is_none() {
+            group.distance = Some(group.distance.unwrap_or(DEFAULT_DISTANCE));
+        }
+    }
+    description
 }
 
 fn check_times(description: &Description) -> Result<(), ParamError> {
@@ -364,7 +396,7 @@ fn names_of(group: &StationGroup) -> Vec<String> {
 }
 
 fn on_circle(ap: Position, group: &StationGroup, member: usize) -> Position {
-    let distance = group.distance.unwrap_or(Metres(10.0)).0;
+    let distance = group.distance.unwrap_or(DEFAULT_DISTANCE).0;
     let angle = 2.0 * std::f64::consts::PI * member as f64 / f64::from(group.count.unwrap_or(1));
     Position { x: Metres(ap.x.0 + distance * libm::cos(angle)), y: Metres(ap.y.0 + distance * libm::sin(angle)) }
 }
@@ -400,6 +432,22 @@ fn matches(pattern: &[char], name: &[char]) -> bool {
     }
 }
 
+/// The IP packet and its LLC/SNAP header must fit an MSDU, which 802.11a/b/g cannot aggregate.
+fn check_msdu(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), ParamError> {
+    let largest = MAX_MSDU.0 - LLC_SNAP.0;
+    let packet = match tcp.config.mss {
+        Some(mss) => mss.0 + IP_AND_TCP_HEADERS.0,
+        None => tcp.config.packet_size.0,
+    };
+    if packet <= largest {
+        return Ok(());
+    }
+    let key = if tcp.config.mss.is_some() { "mss" } else { "packet_size" };
+    let section = if table.tcp_keys().contains(&key) { path } else { "tcp" };
+    let message = format!("an IP packet of {packet} B does not fit a frame of 802.11; at most {largest} B");
+    error(format!("{section}.{key}"), message)
+}
+
 fn flows_of(description: &Description, nodes: &[NodeSpec]) -> Result<Vec<FlowSpec>, ParamError> {
     let mut flows: Vec<FlowSpec> = Vec::new();
     let mut taken: BTreeMap<String, usize> = BTreeMap::new();
@@ -412,6 +460,12 @@ fn flows_of(description: &Description, nodes: &[NodeSpec]) -> Result<Vec<FlowSpe
                 format!("the flow starts at {}, when the run is over", section.start),
             );
         }
+        if section.start_jitter >= description.duration - section.start {
+            return error(
+                format!("{path}.start_jitter"),
+                format!("with up to {} added the flow may start when the run is over", section.start_jitter),
+            );
+        }
         let tcp = table.tcp(&description.tcp, &path)?;
         if section.transport == TransportWord::Udp {
             if let Some(key) = table.tcp_keys().into_iter().find(|key| *key != "packet_size") {
@@ -421,6 +475,7 @@ fn flows_of(description: &Description, nodes: &[NodeSpec]) -> Result<Vec<FlowSpe
                 return error(format!("{path}.packet_size"), "an IP packet with a UDP header has 29 to 65000 B");
             }
         }
+        check_msdu(&tcp, table, &path)?;
         for (n, pattern) in section.station.0.iter().enumerate() {
             let pattern_chars: Vec<char> = pattern.chars().collect();
             let matching: Vec<usize> = (1..nodes.len())

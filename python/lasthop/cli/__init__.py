@@ -44,6 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Asked for explicitly: a shell starts background jobs with Ctrl-C ignored, and a kill should keep what is finished.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    # The terminal has gone; under nohup that is no reason to stop.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGINT))
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? for ±
     try:

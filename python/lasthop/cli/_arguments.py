@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..files import check_writable
+from ..files import check_writable, is_special
 from ..result import Result, read
 from ..scenario import Scenario, load
-from ..simulation import core_count, seed_list
+from ..simulation import MAX_SEED, core_count, seed_list
 from ._mistake import Mistake
 
 MAX_SEEDS = 1_000_000
-MAX_SEED = 2**63 - 1
 MAX_JOBS = 1024
 DEFAULT_SEEDS = 5
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
@@ -97,6 +98,8 @@ def result_or_scenario(path: str) -> Result | Scenario:
 
 def check_directory(option: str, directory: str) -> None:
     """Makes `directory` where it is missing, and makes sure that files can be written in it."""
+    if not directory:
+        raise Mistake(f"{option}: the name of a directory is needed")
     with _reported(option, directory):
         Path(directory).mkdir(parents=True, exist_ok=True)
         check_writable(Path(directory))
@@ -106,10 +109,15 @@ def check_file(option: str, file: str | None) -> None:
     """Makes sure that `file` can be written; `-` always can."""
     if file is None or file == "-":
         return
+    if not file:
+        raise Mistake(f"{option}: the name of a file is needed")
     if Path(file).is_dir():
         raise Mistake(f"{option} {file}: is a directory; give the name of a file")
     with _reported(option, file):
-        check_writable(Path(file).parent)
+        if not is_special(file):
+            check_writable(Path(os.path.realpath(file)).parent)
+        elif not os.access(file, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import json
 import sys
 
 from .. import _core
+from ..scenario import readable_text
 from ._output import table
 
 SUMMARY = "list what can be chosen by name"
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the list."""
-    entries = json.loads(_core.list_json(arguments.kind))
+    entries = json.loads(_core.list_json(arguments.kind and readable_text(arguments.kind)))
     if arguments.json:
         sys.stdout.write(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
         return 0

@@ -73,6 +73,8 @@ def _interval_s(arguments: argparse.Namespace, run_s: float) -> float | None:
     if arguments.out is None:
         return None
     interval_s = 1.0 if arguments.interval is None else arguments.interval
+    if arguments.interval is not None and interval_s > run_s:
+        raise Mistake(f"--interval: {interval_s:g} s is longer than the run of {run_s:g} s and gives no rows")
     if run_s / interval_s > MAX_ROWS_PER_SEED:
         raise Mistake(f"--interval: {interval_s:g} s gives more than {MAX_ROWS_PER_SEED} rows for a run of {run_s:g} s")
     return interval_s

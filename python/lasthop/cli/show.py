@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from .. import _core
+from ..scenario import readable_text
 
 SUMMARY = "show what a name stands for and its parameters"
 
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints what is known of the name."""
-    entry = json.loads(_core.show_json(arguments.name))
+    entry = json.loads(_core.show_json(readable_text(arguments.name)))
     sys.stdout.write(json.dumps(entry, indent=2, ensure_ascii=False) + "\n" if arguments.json else _text(entry))
     return 0
 

@@ -37,15 +37,17 @@ def draw(kind: str, results: list[Result], out: str | os.PathLike[str] | None = 
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from ..files import PendingFile
+    from ..files import PendingFile, is_special
 
     with rc_context(style()):
         figure = Figure(figsize=INCHES_PER_COLUMN, layout="constrained")
         import_module(f".{kind}", __name__).draw(results, figure)
         if out is not None:
             with PendingFile(out) as pending:
-                figure.savefig(pending.temporary, format=ending, metadata=_undated(ending))
-                pending.commit()
+                special = is_special(out)
+                figure.savefig(out if special else pending.temporary, format=ending, metadata=_undated(ending))
+                if not special:
+                    pending.commit()
     return figure
 
 

@@ -9,11 +9,22 @@ use lasthop_wifi::{Access, Countdown, Protection};
 
 use super::Later;
 
-words! {
-    /// Channel width; wider ones come with 802.11n.
-    pub(crate) enum ChannelWidth {
-        /// the only one of 802.11a/b/g
-        Mhz20 = "20 MHz",
+/// Channel width: 20 MHz, the only one of 802.11a/b/g.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ChannelWidth;
+
+impl Parameter for ChannelWidth {
+    fn shape() -> Shape {
+        Shape::Words(vec!["20 MHz".into()])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        match value {
+            Value::Text(word) if word == "20 MHz" => Ok(ChannelWidth),
+            _ => Err(ParamError::new(path, format!("{value} is not there yet; 802.11a/b/g have \"20 MHz\""))),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::text("20 MHz"))
     }
 }
 
@@ -27,11 +38,25 @@ words! {
     }
 }
 
-words! {
-    /// Who resolves addresses.
-    pub(crate) enum Arp {
-        /// all are known in advance
-        Filled = "filled",
+/// Who resolves addresses: all are known in advance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Arp;
+
+impl Parameter for Arp {
+    fn shape() -> Shape {
+        Shape::Words(vec!["filled".into()])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        match value {
+            Value::Text(word) if word == "filled" => Ok(Arp),
+            Value::Text(word) if word == "resolve" => {
+                Err(ParamError::new(path, "resolving addresses is not there yet; \"filled\""))
+            }
+            _ => Err(ParamError::new(path, format!("{value} stands where \"filled\" is needed"))),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::text("filled"))
     }
 }
 
@@ -70,6 +95,11 @@ impl Parameter for AccessChoice {
         let kind = if let Value::Table(_) = value { value.get("kind").unwrap_or(value) } else { value };
         if matches!(kind, Value::Text(word) if word == "edca") {
             return Err(ParamError::new(path, "the access \"edca\" is not there yet; one of: difs, pifs"));
+        }
+        if let Value::Table(entries) = value
+            && let Some((key, _)) = entries.iter().find(|(key, _)| key != "kind")
+        {
+            return Err(ParamError::new(format!("{path}.{key}"), format!("unknown key \"{key}\"; one of: kind")));
         }
         Access::parse(kind, path).map(AccessChoice)
     }
@@ -121,7 +151,7 @@ params! {
         /// Preamble of DSSS frames; default: "long".
         pub preamble: Option<Preamble> = None,
         /// Width of the channel.
-        pub channel_width: ChannelWidth = ChannelWidth::Mhz20,
+        pub channel_width: ChannelWidth = ChannelWidth,
         /// Spatial streams.
         pub spatial_streams: Option<Later> = None,
         /// Guard interval.
@@ -139,7 +169,7 @@ params! {
         /// Interval of beacons.
         pub beacons: Switch<Duration> = Switch::Off,
         /// Whether addresses are known in advance.
-        pub arp: Arp = Arp::Filled,
+        pub arp: Arp = Arp,
         /// Whether bystanders of a failed frame wait EIFS and its sender its ACK timeout; false: all wait DIFS.
         pub eifs: bool = true,
         /// What happens to backoff counters during a transmission of others.

@@ -1,6 +1,6 @@
 //! `[channel]`: what lies between antennas.
 
-use lasthop_registry::{Switch, params};
+use lasthop_registry::{ParamError, Switch, params};
 use lasthop_units::{Db, Dbm};
 use lasthop_wifi::phy::error_model::{self, ErrorModelKind};
 use lasthop_wifi::phy::fading::{self, FadingKind};
@@ -11,6 +11,13 @@ params! {
     pub(crate) struct Capture {
         /// It is at least this much stronger than all of them together.
         pub threshold: Db = Db(10.0),
+    }
+    check |this, path| {
+        if this.threshold.0 <= 0.0 {
+            let message = "of two frames that overlap both would survive; more than 0 dB";
+            return Err(ParamError::new(format!("{path}.threshold"), message));
+        }
+        Ok(())
     }
 }
 

@@ -108,6 +108,9 @@ params! {
     }
     check |this, path| {
         let fail = |key: &str, message: &str| Err(ParamError::new(format!("{path}.{key}"), message));
+        if this.station.0.is_empty() {
+            return fail("station", "an empty list is a flow of nobody; name a station, or remove this flow");
+        }
         if this.size == Some(Bytes(0)) {
             return fail("size", "a transfer of 0 B moves nothing; at least 1 B");
         }

@@ -64,7 +64,8 @@ params! {
     }
     check |this, path| {
         let fail = |key: &str, message: String| Err(ParamError::new(format!("{path}.{key}"), message));
-        if this.name.is_empty() || this.name.contains(['*', '?', '.', '[', ']', '/']) || this.name == "ap" {
+        let allowed = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+        if this.name.is_empty() || !this.name.chars().all(allowed) || this.name == "ap" {
             return fail("name", format!("\"{}\" cannot be a name; use letters, digits, - and _, and not \"ap\"", this.name));
         }
         if let Some(count) = this.count && !(1..=MOST_STATIONS).contains(&count) {

@@ -249,8 +249,15 @@ impl View {
         }
     }
 
-    /// `node` contends with `backoff` slots to go. While the medium is idle they are counted from now
-    /// on, or from the end of the inter-frame space.
+    /// `node` starts to count down `backoff` slots: from the end of the inter-frame space, or, where its
+    /// own view has been idle for longer (it did not hear what its exchange ended with), from the next
+    /// boundary.
+    pub(crate) fn start_backoff(&mut self, now: Time, spaces: &Spaces, node: NodeId, lane: LaneId, backoff: u64) {
+        let key = self.post_backoff(now, spaces, lane, backoff);
+        self.lanes[lane.0].contenders.push(Reverse((key, node)));
+    }
+
+    /// `node` contends with `backoff` slots to go, of which the one in progress is the first.
     pub(crate) fn contend(&mut self, now: Time, spaces: &Spaces, node: NodeId, lane: LaneId, backoff: u64) {
         let key = backoff + self.counted_by(now, spaces, lane);
         self.lanes[lane.0].contenders.push(Reverse((key, node)));
@@ -274,7 +281,9 @@ impl View {
     /// The count of slots at which a backoff of `backoff` slots that starts now ends: post-backoff of a
     /// node that has nothing to send.
     pub(crate) fn post_backoff(&self, now: Time, spaces: &Spaces, lane: LaneId, backoff: u64) -> u64 {
-        backoff + self.counted_by(now, spaces, lane)
+        let lane = &self.lanes[lane.0];
+        let begun = if self.on_air > 0 { 0 } else { now.since(lane.from).div_ceil(spaces.slot) };
+        lane.slots + begun + backoff
     }
 
     /// Slots that are left of a post-backoff that ends at `key`.

@@ -91,7 +91,7 @@ impl<B: Send + 'static> Medium<B> {
         let has_frame = node.frame.is_some() || node.beacon_due;
         match apart {
             Some(not_before) => view.contend_apart(id, lane, backoff, not_before),
-            None if has_frame => view.contend(now, &self.spaces, id, lane, backoff),
+            None if has_frame => view.start_backoff(now, &self.spaces, id, lane, backoff),
             None => {
                 let ready_at = view.post_backoff(now, &self.spaces, lane, backoff);
                 node.state = State::Idle { ready_at };
