@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 EXTENSION := python/lasthop/_core.abi3.so
 SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
-TOOLS := maturin pytest
+TOOLS := jsonschema maturin pytest
 PACKAGES := matplotlib numpy pandas pyarrow rich
 PIP := -m pip install --quiet --disable-pip-version-check --constraint python/constraints.txt
 

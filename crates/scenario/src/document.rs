@@ -59,9 +59,13 @@ impl Document {
     /// with the setting that put the value there.
     pub(crate) fn locate(&self, error: ParamError) -> InputError {
         let at = comparable(&error.path);
-        let within =
-            |place: &str| at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
-        if let Some((_, setting)) = self.settings.iter().rev().find(|(place, _)| within(place)) {
+        let reaches = |inner: &str, outer: &str| {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        // A setting below a place that the file does not have made that place.
+        let made = |place: &str| reaches(place, &at) && !self.lines.contains_key(&error.path);
+        let to_blame = |(place, _): &&(String, String)| reaches(&at, place) || made(place);
+        if let Some((_, setting)) = self.settings.iter().rev().find(to_blame) {
             return InputError(format!("{setting}: {error}"));
         }
         let mut place = error.path.as_str();
