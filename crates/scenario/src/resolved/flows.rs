@@ -1,0 +1,132 @@
+//! The flows that the `[[flow]]` tables ask for: one for each station that matches, and direction.
+
+use std::collections::BTreeMap;
+
+use lasthop_observe::NodeId;
+use lasthop_registry::ParamError;
+use lasthop_units::Bytes;
+use lasthop_wifi::phy::frame_size::LLC_SNAP;
+
+use super::error;
+use super::nodes::NodeSpec;
+use crate::description::{Description, Direction, FlowSection, FlowTable, TcpSection, TransportWord};
+
+/// The most that a frame without aggregation carries. [802.11-2020 §9.2.4.7]
+const MAX_MSDU: Bytes = Bytes(2304);
+/// IPv4 and TCP headers without options. [RFC 791 §3.1; RFC 9293 §3.1]
+const IP_AND_TCP_HEADERS: Bytes = Bytes(40);
+
+/// A flow between a station and the server.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowSpec {
+    pub id: String,
+    pub station: NodeId,
+    pub up: bool,
+    pub section: FlowSection,
+    pub tcp: TcpSection,
+}
+
+/// Whether `name` matches `pattern`, where `*` stands for any text and `?` for a character.
+fn matches(pattern: &[char], name: &[char]) -> bool {
+    match (pattern, name) {
+        ([], []) => true,
+        (['*', rest @ ..], _) => (0..=name.len()).any(|skip| matches(rest, &name[skip..])),
+        (['?', rest @ ..], [_, tail @ ..]) => matches(rest, tail),
+        ([p, rest @ ..], [n, tail @ ..]) => p == n && matches(rest, tail),
+        _ => false,
+    }
+}
+
+/// The IP packet and its LLC/SNAP header must fit an MSDU, which 802.11a/b/g cannot aggregate.
+fn check_msdu(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), ParamError> {
+    let largest = MAX_MSDU.0 - LLC_SNAP.0;
+    let packet = match tcp.config.mss {
+        Some(mss) => mss.0 + IP_AND_TCP_HEADERS.0,
+        None => tcp.config.packet_size.0,
+    };
+    if packet <= largest {
+        return Ok(());
+    }
+    let key = if tcp.config.mss.is_some() { "mss" } else { "packet_size" };
+    let section = if table.tcp_keys().contains(&key) { path } else { "tcp" };
+    let message = format!("an IP packet of {packet} B does not fit a frame of 802.11; at most {largest} B");
+    error(format!("{section}.{key}"), message)
+}
+
+pub(super) fn flows_of(description: &Description, nodes: &[NodeSpec]) -> Result<Vec<FlowSpec>, ParamError> {
+    let mut flows: Vec<FlowSpec> = Vec::new();
+    let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+    for (index, table) in description.flow.0.iter().enumerate() {
+        let path = format!("flow[{index}]");
+        let section = &table.section;
+        if section.start >= description.duration {
+            return error(
+                format!("{path}.start"),
+                format!("the flow starts at {}, when the run is over", section.start),
+            );
+        }
+        if section.start_jitter >= description.duration - section.start {
+            return error(
+                format!("{path}.start_jitter"),
+                format!("with up to {} added the flow may start when the run is over", section.start_jitter),
+            );
+        }
+        let tcp = table.tcp(&description.tcp, &path)?;
+        if section.transport == TransportWord::Udp {
+            if let Some(key) = table.tcp_keys().into_iter().find(|key| *key != "packet_size") {
+                return error(format!("{path}.{key}"), format!("`{key}` has no effect on a UDP flow; remove it"));
+            }
+            if !(29..=65_000).contains(&tcp.config.packet_size.0) {
+                return error(format!("{path}.packet_size"), "an IP packet with a UDP header has 29 to 65000 B");
+            }
+        }
+        check_msdu(&tcp, table, &path)?;
+        for (n, pattern) in section.station.0.iter().enumerate() {
+            let pattern_chars: Vec<char> = pattern.chars().collect();
+            let matching: Vec<usize> = (1..nodes.len())
+                .filter(|&node| matches(&pattern_chars, &nodes[node].name.chars().collect::<Vec<_>>()))
+                .collect();
+            if matching.is_empty() {
+                let place = if section.station.0.len() > 1 {
+                    format!("{path}.station[{n}]")
+                } else {
+                    format!("{path}.station")
+                };
+                let names: Vec<&str> = nodes[1..].iter().map(|n| n.name.as_str()).collect();
+                let hint = lasthop_registry::suggestion(pattern, names.iter().copied());
+                let shown: Vec<&str> = names.iter().copied().take(8).collect();
+                let more = if names.len() > 8 { ", …" } else { "" };
+                let message = format!("there is no station \"{pattern}\"; {hint}there are: {}{more}", shown.join(", "));
+                return error(place, message);
+            }
+            for node in matching {
+                let directions: &[bool] = match section.direction {
+                    Direction::Up => &[true],
+                    Direction::Down => &[false],
+                    Direction::Both => &[true, false],
+                };
+                for &up in directions {
+                    let base = format!("{}.{}", nodes[node].name, if up { "up" } else { "down" });
+                    let count = taken.entry(base.clone()).or_insert(0);
+                    *count += 1;
+                    let id = if *count == 1 { base } else { format!("{base}.{count}") };
+                    let station = NodeId(node as u32);
+                    flows.push(FlowSpec { id, station, up, section: section.clone(), tcp: tcp.clone() });
+                }
+            }
+        }
+    }
+    Ok(flows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_match_as_in_a_shell() {
+        let m = |p: &str, n: &str| matches(&p.chars().collect::<Vec<_>>(), &n.chars().collect::<Vec<_>>());
+        assert!(m("*", "sta1") && m("sta?", "sta1") && m("s*1", "sta1") && m("sta1", "sta1"));
+        assert!(!m("sta?", "sta10") && !m("up*", "sta1") && !m("", "sta1"));
+    }
+}

@@ -1,0 +1,247 @@
+//! A scenario checked as a whole.
+//!
+//! `nodes`: stations, their places and links. `flows`: who sends what to whom. `radio`: who hears whom.
+
+mod flows;
+mod nodes;
+mod radio;
+
+use lasthop_registry::{ParamError, Parameters, Value, read_table};
+use lasthop_units::{Duration, Metres};
+use lasthop_wifi::Protection;
+use lasthop_wifi::phy::{ModulationClass, Phy, PhyOptions, Preamble};
+
+use crate::description::{Bss, Description, TransportWord};
+use crate::document::{Document, InputError};
+pub(crate) use flows::FlowSpec;
+use flows::flows_of;
+use nodes::{LinkRateControl, NodeSpec, hidden_pairs, links_of, nodes_of};
+
+/// How far stations stand from their AP where nothing is said.
+const DEFAULT_DISTANCE: Metres = Metres(10.0);
+
+/// The AP's name in results and in `hidden`.
+const AP: &str = "ap";
+
+/// A scenario that can be run: every default filled in, every key checked.
+#[derive(Clone)]
+pub struct ResolvedScenario {
+    pub(crate) description: Description,
+    pub(crate) phy: Phy,
+    pub(crate) nodes: Vec<NodeSpec>,
+    pub(crate) flows: Vec<FlowSpec>,
+    links: Vec<LinkRateControl>,
+    hidden: Vec<(usize, usize)>,
+    warnings: Vec<String>,
+}
+
+/// Reads a scenario: `text` as it stands in the file called `file_name`, then `settings`, in order.
+///
+/// # Errors
+/// One message with place and remedy.
+pub fn resolve(text: &str, file_name: &str, settings: &[(String, String)]) -> Result<ResolvedScenario, InputError> {
+    let mut document = Document::parse(text, file_name)?;
+    for (path, value) in settings {
+        document.set(path, value)?;
+    }
+    let description = read_table(Description::default(), &document.root, "", &[]);
+    description.and_then(ResolvedScenario::new).map_err(|error| document.locate(error))
+}
+
+fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, ParamError> {
+    Err(ParamError::new(path, message))
+}
+
+impl ResolvedScenario {
+    fn new(description: Description) -> Result<Self, ParamError> {
+        check_times(&description)?;
+        let bss = the_bss(&description)?;
+        let phy = phy_of(bss)?;
+        check_bss(bss, &phy)?;
+        let nodes = nodes_of(&description, bss)?;
+        let flows = flows_of(&description, &nodes)?;
+        let hidden = hidden_pairs(&description, &nodes)?;
+        let links = links_of(&description, bss);
+        let description = with_defaults_of_the_phy(description, &phy);
+        let scenario = ResolvedScenario { phy, nodes, flows, links, hidden, warnings: Vec::new(), description };
+        scenario.rate_controls()?;
+        let warnings = scenario.find_warnings();
+        Ok(ResolvedScenario { warnings, ..scenario })
+    }
+
+    /// The resolved scenario as JSON: every key with its value.
+    pub fn to_json(&self) -> String {
+        crate::schema::json_of(&self.to_value()).to_string()
+    }
+
+    pub(crate) fn to_value(&self) -> Value {
+        Value::Table(
+            self.description
+                .values()
+                .into_iter()
+                .map(|(key, value)| if key == "flow" { (key, self.flow_tables()) } else { (key, value) })
+                .collect(),
+        )
+    }
+
+    /// Flow tables with the TCP parameters that apply to them.
+    fn flow_tables(&self) -> Value {
+        let tables = self.description.flow.0.iter().map(|table| {
+            let mut entries = table.section.values();
+            if table.section.transport == TransportWord::Tcp
+                && let Ok(tcp) = table.tcp(&self.description.tcp, "")
+            {
+                entries.extend(tcp.entries());
+            }
+            Value::Table(entries)
+        });
+        Value::List(tables.collect())
+    }
+
+    /// What a reader of the results should know.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    /// Length of a run in simulated seconds.
+    pub fn duration_s(&self) -> f64 {
+        self.description.duration.as_secs_f64()
+    }
+
+    /// The `[sweep]` table: paths, each with its values as `--set` reads them.
+    pub fn sweep(&self) -> Vec<(String, Vec<String>)> {
+        let text = |v: &Value| if let Value::Text(s) = v { s.clone() } else { v.to_string() };
+        self.description.sweep.0.iter().map(|(k, v)| (k.clone(), v.iter().map(text).collect())).collect()
+    }
+
+    pub(crate) fn bss(&self) -> &Bss {
+        &self.description.bss.0[0]
+    }
+
+    /// Names of all directed links: the sender's and the receiver's.
+    pub(crate) fn link_ends(&self, link: usize) -> (&str, &str) {
+        let station = &self.nodes[link / 2 + 1].name;
+        if link.is_multiple_of(2) { (station, AP) } else { (AP, station) }
+    }
+
+    pub(crate) fn links(&self) -> usize {
+        self.links.len()
+    }
+}
+
+/// The description with what it left to the standard, so that a result says what was simulated.
+fn with_defaults_of_the_phy(mut description: Description, phy: &Phy) -> Description {
+    let has = |class: ModulationClass| phy.modes().iter().any(|m| m.class == class);
+    let bss = &mut description.bss.0[0];
+    bss.channel = Some(phy.channel());
+    bss.basic_rates = Some(phy.basic_modes().iter().map(|&m| phy.mode(m).rate).collect());
+    if has(ModulationClass::Dsss) {
+        bss.preamble = Some(bss.preamble.unwrap_or(Preamble::Long));
+    }
+    if has(ModulationClass::ErpOfdm) {
+        bss.short_slot = Some(phy.slot() < Duration::from_micros(20));
+    }
+    for group in &mut description.station.0 {
+        if group.position.is_none() {
+            group.distance = Some(group.distance.unwrap_or(DEFAULT_DISTANCE));
+        }
+    }
+    description
+}
+
+fn check_times(description: &Description) -> Result<(), ParamError> {
+    let duration = description.duration.as_secs_f64();
+    if !(1e-3..=1e6).contains(&duration) {
+        return error("duration", format!("{duration} s is no length for a run; from 1 ms to 1000000 s"));
+    }
+    if description.warmup >= description.duration {
+        return error(
+            "warmup",
+            format!("{} leaves nothing of a duration of {}", description.warmup, description.duration),
+        );
+    }
+    Ok(())
+}
+
+fn the_bss(description: &Description) -> Result<&Bss, ParamError> {
+    match description.bss.0.as_slice() {
+        [] => error("bss", "a scenario needs [bss] with a standard, e.g. standard = \"802.11a\""),
+        [bss] => Ok(bss),
+        _ => error("bss[1]", "several BSSs on one medium are not there yet; keep one [bss]"),
+    }
+}
+
+fn phy_of(bss: &Bss) -> Result<Phy, ParamError> {
+    let Some(standard) = bss.standard else {
+        return error("bss.standard", "which standard? e.g. standard = \"802.11b\", \"802.11a\" or \"802.11g\"");
+    };
+    let options = PhyOptions {
+        standard,
+        channel: bss.channel,
+        preamble: bss.preamble,
+        basic_rates: bss.basic_rates.clone(),
+        rates: bss.rates.clone(),
+        short_slot: bss.short_slot,
+    };
+    options.resolve("bss")
+}
+
+fn check_bss(bss: &Bss, phy: &Phy) -> Result<(), ParamError> {
+    let protectable = phy.allowed_modes().iter().any(|&m| phy.needs_protection(m));
+    if bss.protection != Protection::None && !protectable {
+        return error("bss.protection", "only OFDM frames of 802.11g are protected; remove this key");
+    }
+    if let Some(interval) = bss.beacons.as_option()
+        && interval.as_secs_f64() < 1e-3
+    {
+        return error("bss.beacons", "beacons less than 1 ms apart leave no room for anything else");
+    }
+    if bss.countdown == lasthop_wifi::Countdown::Bianchi && bss.eifs {
+        return error(
+            "bss.countdown",
+            "\"bianchi\" is the chain of the closed form, which knows no EIFS; set eifs = false too",
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = "[bss]\nstandard = \"802.11b\"\n[[station]]\ncount = 3\n[[flow]]\n";
+
+    fn complaint(text: &str) -> String {
+        resolve(text, "f.toml", &[]).err().map(|e| e.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_flow_is_made_for_each_match_and_direction() {
+        let text = format!("{BASE}station = \"sta*\"\ndirection = \"both\"\n");
+        let scenario = resolve(&text, "f.toml", &[]).unwrap();
+        let ids: Vec<&str> = scenario.flows.iter().map(|f| f.id.as_str()).collect();
+        assert_eq!(ids, ["sta1.up", "sta1.down", "sta2.up", "sta2.down", "sta3.up", "sta3.down"]);
+    }
+
+    #[test]
+    fn mistakes_name_the_line_the_place_and_the_remedy() {
+        assert_eq!(
+            complaint(&format!("{BASE}station = \"stb1\"\n")),
+            "f.toml:6: flow[0].station: there is no station \"stb1\"; did you mean \"sta1\"? there are: sta1, sta2, sta3"
+        );
+        assert!(complaint("[bss]\nstandard = \"802.11n\"\n").contains("not there yet"));
+        assert!(
+            complaint("[bss]\nstandard = \"802.11b\"\n[[station]]\n[[station]]\n")
+                .contains("the name \"sta\" is claimed by station[0] too")
+        );
+        assert!(complaint("duration = \"0 s\"\n").contains("f.toml:1: duration: 0 s is no length for a run"));
+        assert!(
+            complaint("[bss]\nstandard = \"802.11b\"\n[[station]]\ncount = 1000000000\n").contains("from 1 to 10000")
+        );
+        assert!(complaint(&format!("{BASE}foo = 1\n")).contains("flow[0].foo: unknown key"));
+        assert!(
+            complaint(&format!("{BASE}transport = \"udp\"\nrate = \"saturated\"\nsack = true\n")).contains("no effect")
+        );
+        assert!(complaint("[bss]\nstandard = \"802.11a\"\nrate_control = { kind = \"fixed\", rate = \"11 Mbit/s\" }\n[[station]]\n").contains("bss.rate_control"));
+    }
+}
