@@ -77,7 +77,8 @@ fn main() {
     measure("linux, ACK each, 1 % loss", &every, 160, 0.01);
     measure("linux, ACK each, window 20000, no loss", &every, 20_000, 0.0);
     // A controller that does not mind losses keeps the window at 20000 segments, with 200 holes in it.
-    let bold = lasthop_tcp::congestion_control::newreno::Params { increase: 1e6, beta: 0.999_999 };
+    let bold =
+        lasthop_tcp::congestion_control::newreno::Params { increase: 1e6, beta: 0.999_999, ..Default::default() };
     let bold = lasthop_tcp::congestion_control::Algorithm::Newreno(bold);
     measure("ACK each, window 20000, 1 % loss", &Config { congestion_control: bold, ..every }, 20_000, 0.01);
 }

@@ -233,7 +233,7 @@ impl Endpoint {
             TimerChange::Restart => self.timers.set(Timer::Retransmit, now + self.sender.rtt().rto()),
         }
         if outcome.syn_acked {
-            self.sender.on_syn_acked();
+            self.sender.on_syn_acked(now);
         }
         if outcome.fin_acked {
             self.on_fin_acked(now);

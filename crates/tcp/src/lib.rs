@@ -30,6 +30,7 @@ mod endpoint;
 mod profile;
 mod ranges;
 mod receive;
+pub mod replay;
 mod segment;
 mod send;
 mod sequence;

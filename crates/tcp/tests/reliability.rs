@@ -3,7 +3,8 @@
 
 mod world;
 
-use lasthop_registry::Amount;
+use lasthop_registry::{Amount, Parameter, Value};
+use lasthop_tcp::congestion_control::Algorithm;
 use lasthop_tcp::{AckPolicy, Config, Profile, ReceiveWindow};
 use lasthop_units::{Bytes, Duration};
 use proptest::prelude::*;
@@ -68,6 +69,36 @@ prop_compose! {
 
 fn number() -> impl Strategy<Value = u32> {
     prop_oneof![any::<u32>(), (0u32..100_000).prop_map(|below| u32::MAX - below)]
+}
+
+/// Every controller, and the older era of those that have one.
+fn controllers() -> Vec<Algorithm> {
+    let mut all = Algorithm::all();
+    for index in 0..all.len() {
+        let name = Value::text(all[index].name());
+        for era in ["linux", "linux-2.6", "ns-2"] {
+            let table = Value::Table(vec![("kind".into(), name.clone()), ("era".into(), Value::text(era))]);
+            all.extend(Algorithm::parse(&table, "congestion_control").ok());
+        }
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_controller_delivers_every_byte(
+        base in config(), which in 0..controllers().len(), weather in weather(), bytes in 0u64..400_000,
+    ) {
+        let config = Config { congestion_control: controllers().swap_remove(which), ..base };
+        let mut world = World::alike(&config);
+        world.path = path(weather);
+        world.open(bytes);
+        world.run_to_the_end();
+        prop_assert_eq!(world.server.delivered_bytes(), bytes);
+        prop_assert!(world.client.is_closed() && world.server.is_closed());
+    }
 }
 
 proptest! {

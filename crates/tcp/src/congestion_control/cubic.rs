@@ -4,15 +4,17 @@
 //! `linux_2_6`). Holds: the cubic function (§4.2), growth clamped to 1.5 windows per round trip (§4.4, §4.5),
 //! the Reno-friendly region (§4.3), multiplicative decrease (§4.6), fast convergence (§4.7), timeout (§4.8),
 //! no growth while application-limited (§5.8).
-//! Leaves out: HyStart and HyStart++ (§4.10), undo of spurious reductions (§4.9). A current Linux kernel departs
-//! from the RFC in ways not modelled here: at least 5 % per round trip before the first loss and after a timeout,
+//! Leaves out: HyStart++ (§4.10), undo of spurious reductions (§4.9). A current Linux kernel departs
+//! from the RFC, as `era = "linux"` has it (see `linux`), HyStart included: at least 5 % per round trip before the first loss and after a timeout,
 //! a Reno region that stays at alpha, and an integer count of ACKs per segment, which slows small windows.
 
+mod linux;
 mod linux_2_6;
 
 use lasthop_registry::{ParamError, params, words};
 use lasthop_units::{Duration, Time};
 
+use super::linux::Framed;
 use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, slow_start};
 
 words! {
@@ -20,6 +22,8 @@ words! {
     pub enum Era {
         /// As standardised.
         Rfc9438 = "rfc9438",
+        /// As in a current Linux kernel: whole segments, at least 5 % per round trip before the first loss.
+        Linux = "linux",
         /// As in Linux 2.6.16 to 2.6.22: counts ACKs, at most 16 segments per 100 ms above the origin.
         Linux26 = "linux-2.6",
     }
@@ -36,8 +40,10 @@ params! {
         pub fast_convergence: bool = true,
         /// Never slower than Reno. [RFC 9438 §4.3]
         pub reno_friendly: bool = true,
-        /// Whose CUBIC: rfc9438 or linux-2.6, which wants beta = 0.7998.
+        /// Whose CUBIC: rfc9438, linux (0.7002 is its beta), or linux-2.6 (0.7998).
         pub era: Era = Era::Rfc9438,
+        /// Leave slow start on signs of a queue; with era = "linux" only.
+        pub hystart: bool = false,
     }
     check |params, path| {
         if params.beta <= 0.0 || params.beta >= 1.0 {
@@ -45,6 +51,9 @@ params! {
         }
         if params.c <= 0.0 {
             return Err(ParamError::new(format!("{path}.c"), "must be above 0"));
+        }
+        if params.hystart && params.era != Era::Linux {
+            return Err(ParamError::new(format!("{path}.hystart"), "needs era = \"linux\""));
         }
         Ok(())
     }
@@ -55,6 +64,7 @@ impl Params {
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
         match self.era {
             Era::Rfc9438 => Box::new(Cubic::new(self, context)),
+            Era::Linux => Framed::boxed(linux::Cubic::new(self), context, super::Era::Linux),
             Era::Linux26 => Box::new(linux_2_6::Cubic::new(self, context)),
         }
     }
@@ -190,6 +200,10 @@ impl CongestionControl for Cubic {
     fn on_idle(&mut self, restart_window: f64) {
         self.cwnd = self.cwnd.min(restart_window);
         self.epoch = None;
+    }
+
+    fn set_window(&mut self, segments: f64) {
+        self.cwnd = segments;
     }
 
     fn cwnd(&self) -> f64 {

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | RFC 5681, RFC 6582 | `newreno` |
 //! | RFC 9438; Linux 2.6.16-2.6.22 `tcp_cubic.c` | `cubic` and its `era` |
+//! | recorded traces of Linux 2.6.22 and 6.12 (`docs/vectors.md`) | `linux`, the frame of whole segments, and what sits in it |
 //! | draft-ietf-ccwg-bbr | the form of [`AckSample`]: what a controller that models the path would need |
 
 use core::fmt;
@@ -17,16 +18,48 @@ use lasthop_units::{DataRate, Duration, Time};
 
 use crate::config::{Growth, GrowthMode};
 
+mod linux;
+mod round;
+
+pub use linux::Era;
+
 registry! {
     /// Congestion control algorithms.
     pub enum Algorithm as "congestion_control" {
         /// Reno's window: one segment per RTT up, one half down.
-        newreno => Newreno: source "RFC 5681, RFC 6582", status "unit tests of its clauses";
+        newreno => Newreno: source "RFC 5681, RFC 6582", status "unit tests of its clauses; eras of Linux: vectors";
         /// A cubic function of the time since the last loss.
-        cubic => Cubic: source "RFC 9438; Ha, Rhee, Xu 2008", status "unit tests of its clauses";
+        cubic => Cubic: source "RFC 9438; Ha, Rhee, Xu 2008", status "unit tests of its clauses; era linux: vectors; era linux-2.6: within 2 segments";
+        /// Reno below 38 segments, bolder above.
+        hstcp => Hstcp: source "RFC 3649", status "vectors";
+        /// A fixed share per RTT up, an eighth down.
+        scalable => Scalable: source "Kelly 2003", status "vectors";
+        /// Grows faster the longer no loss came.
+        htcp => Htcp: source "Leith, Shorten 2004", status "vectors";
+        /// A binary search for the window of the last loss.
+        bic => Bic: source "Xu, Harfoush, Rhee 2004", status "vectors";
+        /// Reno up; down to bandwidth times least RTT.
+        westwood => Westwood: source "Grieco, Mascolo 2004", status "vectors";
+        /// Reno that tells losses by chance from losses by queues.
+        veno => Veno: source "Fu, Liew 2003", status "vectors";
+        /// Steps that follow the queueing delay.
+        illinois => Illinois: source "Liu, Basar, Srikant 2008", status "vectors";
+        /// Scalable while the queue is short, Reno while it is long.
+        yeah => Yeah: source "Baiocchi, Castellani, Vacirca 2007", status "vectors";
+        /// Grows with time as at an RTT of 25 ms.
+        hybla => Hybla: source "Caini, Firrincieli 2004", status "vectors";
+        /// Reno plus a window that follows the queueing delay.
+        compound => Compound: source "Tan et al. 2006", status "vectors";
+        /// Keeps alpha segments in the queue, by an equation.
+        fast => Fast: source "Jin, Wei, Low 2004", status "paper; era ns-2 follows its traces in part";
+        /// Reno led by the congestion that delay shows.
+        adaptive_reno => AdaptiveReno: source "Shimonishi, Hama, Murase 2006", status "unverified";
+        /// Takes as much as the share of marked segments says.
+        dctcp => Dctcp: source "RFC 8257", status "vectors; endpoints have no ECN yet";
+        /// Keeps two to four segments in the queue.
+        vegas => Vegas: source "Brakmo, Peterson 1995", status "vectors";
     }
-    planned: htcp, hstcp, vegas, fast, compound, adaptive_reno, bic, scalable, westwood, veno, illinois, yeah, hybla,
-        dctcp, ledbat, cdg, bbr, bbr3, prague
+    planned: ledbat, cdg, bbr, bbr3, prague
 }
 
 impl Algorithm {
@@ -35,6 +68,41 @@ impl Algorithm {
         match self {
             Algorithm::Newreno(params) => params.build(context),
             Algorithm::Cubic(params) => params.build(context),
+            Algorithm::Hstcp(params) => params.build(context),
+            Algorithm::Scalable(params) => params.build(context),
+            Algorithm::Htcp(params) => params.build(context),
+            Algorithm::Bic(params) => params.build(context),
+            Algorithm::Westwood(params) => params.build(context),
+            Algorithm::Veno(params) => params.build(context),
+            Algorithm::Illinois(params) => params.build(context),
+            Algorithm::Yeah(params) => params.build(context),
+            Algorithm::Hybla(params) => params.build(context),
+            Algorithm::Compound(params) => params.build(context),
+            Algorithm::Fast(params) => params.build(context),
+            Algorithm::AdaptiveReno(params) => params.build(context),
+            Algorithm::Dctcp(params) => params.build(context),
+            Algorithm::Vegas(params) => params.build(context),
+        }
+    }
+}
+
+/// What a controller promises to whoever tests it.
+#[derive(Clone, Copy, Debug)]
+pub struct Promise {
+    /// Window after a timeout, in segments.
+    pub timeout_window: f64,
+    /// Least share of the window that ssthresh keeps at a timeout, before anything is known of the path.
+    pub timeout_share: f64,
+}
+
+impl Algorithm {
+    /// What the conformance tests hold it to: RFC 5681 §3.1, unless its source says otherwise.
+    pub fn promise(&self) -> Promise {
+        let rfc = Promise { timeout_window: LOSS_WINDOW, timeout_share: 0.5 };
+        match self {
+            // Bandwidth times RTT, which is nothing before the first sample.
+            Algorithm::Westwood(_) => Promise { timeout_share: 0.0, ..rfc },
+            _ => rfc,
         }
     }
 }
@@ -92,6 +160,25 @@ pub struct AckSample {
     pub round_trips: u64,
     /// A fast recovery was under way when it came.
     pub in_recovery: bool,
+    /// It acknowledges all that was outstanding at the last timeout.
+    pub ends_timeout: bool,
+    /// Offset of the oldest byte not acknowledged, after this ACK.
+    pub snd_una: u64,
+    /// Offset after the newest byte sent, before what this ACK releases.
+    pub snd_nxt: u64,
+    /// Segments that were congestion-marked, of those acknowledged.
+    pub ce_segments: u32,
+}
+
+/// Where the sender stands in its data when something happens.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// When.
+    pub now: Time,
+    /// Offset of the oldest byte not acknowledged.
+    pub snd_una: u64,
+    /// Offset after the newest byte sent.
+    pub snd_nxt: u64,
 }
 
 /// What made a window shrink.
@@ -101,6 +188,8 @@ pub enum CongestionCause {
     Loss,
     /// The retransmission timer.
     Timeout,
+    /// Congestion marks. [RFC 3168 §6.1.2]
+    Ecn,
 }
 
 /// A congestion event.
@@ -116,10 +205,18 @@ pub struct CongestionEvent {
     pub flight_bytes: u64,
     /// The timer expired before for the same data: ssthresh holds. [RFC 5681 §3.1]
     pub repeated: bool,
+    /// Offset of the oldest byte not acknowledged.
+    pub snd_una: u64,
+    /// Offset after the newest byte sent.
+    pub snd_nxt: u64,
 }
 
 /// A congestion controller.
 pub trait CongestionControl: fmt::Debug + Send {
+    /// The handshake is over; `rtt` is what it measured, if it did.
+    fn on_established(&mut self, _at: &Moment, _rtt: Option<Duration>) {}
+    /// New data goes out while nothing is outstanding.
+    fn on_transmit_start(&mut self, _at: &Moment) {}
     /// An ACK that delivered something.
     fn on_ack(&mut self, ack: &AckSample);
     /// A loss, once for each recovery.
@@ -127,11 +224,13 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// The retransmission timer expired.
     fn on_timeout(&mut self, event: &CongestionEvent);
     /// All that was in flight at the loss is acknowledged.
-    fn on_recovery_exit(&mut self, _now: Time) {}
+    fn on_recovery_exit(&mut self, _at: &Moment) {}
     /// The last reduction was for nothing. Not called yet: nothing detects it.
     fn on_spurious(&mut self, _now: Time) {}
     /// The sender was idle for longer than the RTO. [RFC 5681 §4.1]
     fn on_idle(&mut self, _restart_window: f64) {}
+    /// Replaces the window, in segments: what was found out from outside counts more than the own reckoning.
+    fn set_window(&mut self, segments: f64);
     /// Congestion window in segments.
     fn cwnd(&self) -> f64;
     /// Slow-start threshold in segments; infinite before the first loss.
@@ -189,11 +288,16 @@ pub(crate) mod tests {
             ece: false,
             round_trips: 0,
             in_recovery: false,
+            ends_timeout: false,
+            snd_una: 0,
+            snd_nxt: 0,
+            ce_segments: 0,
         }
     }
 
     pub fn loss(now: Time, window: f64) -> CongestionEvent {
-        CongestionEvent { now, cause: CongestionCause::Loss, window, flight_bytes: 0, repeated: false }
+        let cause = CongestionCause::Loss;
+        CongestionEvent { now, cause, window, flight_bytes: 0, repeated: false, snd_una: 0, snd_nxt: 0 }
     }
 
     const RTT: Duration = Duration::from_millis(50);
@@ -232,10 +336,12 @@ pub(crate) mod tests {
             let timeout = CongestionEvent { cause: CongestionCause::Timeout, ..loss(at(1000), 10.0) };
             control.on_timeout(&timeout);
             let ssthresh = control.ssthresh();
-            assert_eq!(control.cwnd(), 1.0);
-            assert!((5.0..10.0).contains(&ssthresh));
+            let promise = algorithm.promise();
+            let least = (10.0 * promise.timeout_share).max(MIN_SSTHRESH);
+            assert_eq!(control.cwnd(), promise.timeout_window, "{algorithm:?}");
+            assert!((least..10.0).contains(&ssthresh), "{algorithm:?} {ssthresh}");
             control.on_timeout(&CongestionEvent { now: at(3000), window: 1.0, repeated: true, ..timeout });
-            assert_eq!((control.cwnd(), control.ssthresh()), (1.0, ssthresh), "{algorithm:?}");
+            assert_eq!((control.cwnd(), control.ssthresh()), (promise.timeout_window, ssthresh), "{algorithm:?}");
         }
     }
 
@@ -249,6 +355,65 @@ pub(crate) mod tests {
                 control.on_ack(&AckSample { in_recovery: true, ..sample });
             }
             assert_eq!(control.cwnd(), 10.0, "{algorithm:?}");
+        }
+    }
+
+    /// Every controller, and the eras of those that have some.
+    fn with_eras() -> Vec<Algorithm> {
+        use lasthop_registry::{Parameter, Value};
+        let mut all = Algorithm::all();
+        for index in 0..all.len() {
+            for era in ["linux", "linux-2.6", "ns-2"] {
+                let kind = Value::text(all[index].name());
+                let table = Value::Table(vec![("kind".into(), kind), ("era".into(), Value::text(era))]);
+                all.extend(Algorithm::parse(&table, "").ok());
+            }
+        }
+        all
+    }
+
+    /// Events at random: RTTs from 1 µs to 35 minutes, ACKs that cover up to a thousand segments.
+    fn storm(control: &mut dyn CongestionControl, seed: u64) {
+        let mut state = seed;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let (mut now, mut una) = (Time::from_nanos(1), 1u64);
+        control.on_established(&Moment { now, snd_una: una, snd_nxt: una }, None);
+        for _ in 0..3000 {
+            let (pause, long, many) = (4 + draw(24), draw(31), draw(10));
+            now += Duration::from_micros(draw(1 << pause));
+            let rtt = Duration::from_micros(1 + draw(1 << long));
+            let nxt = una + 1000 * (1 + draw(5000));
+            let at = Moment { now, snd_una: una, snd_nxt: nxt };
+            let event = CongestionEvent { snd_una: una, snd_nxt: nxt, ..loss(now, control.cwnd()) };
+            let segments = (1 + draw(1 << many)) as u32;
+            let sample = ack(now, segments, rtt, GrowthMode::PerByte);
+            let sample = AckSample { snd_una: una, snd_nxt: nxt, ..sample };
+            match draw(60) {
+                0 => control.on_congestion(&event),
+                1 => control.on_recovery_exit(&at),
+                2 => control.on_timeout(&CongestionEvent { cause: CongestionCause::Timeout, ..event }),
+                3 => control.on_transmit_start(&at),
+                4 => control.on_ack(&AckSample { in_recovery: true, acked_segments: 0, ..sample }),
+                5 => control.on_ack(&AckSample { ends_timeout: true, rtt_sample: None, ..sample }),
+                6 => control.on_idle(10.0),
+                _ => control.on_ack(&sample),
+            }
+            una += u64::from(segments) * 1000;
+            assert!(control.cwnd() >= 1.0 && control.cwnd().is_finite(), "{control:?}");
+            assert!(control.ssthresh() >= MIN_SSTHRESH, "{control:?}");
+        }
+    }
+
+    #[test]
+    fn no_path_drives_a_controller_out_of_bounds() {
+        for algorithm in with_eras() {
+            for seed in 0..30 {
+                let mut control = algorithm.build(&context(GrowthMode::PerByte));
+                storm(&mut *control, seed);
+            }
         }
     }
 

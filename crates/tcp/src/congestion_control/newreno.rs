@@ -4,11 +4,25 @@
 //! Slow start adds an ACK's credit. In congestion avoidance an ACK adds 1/cwnd where ACKs are counted
 //! [RFC 5681 §3.1 (3)], as the agents of ns-2 do, and one segment for each window acknowledged where
 //! bytes are [RFC 3465 §2.1], as Linux does.
+//! `era` takes the integers of a kernel instead: whole segments and a counter of acknowledged ones.
 //! Leaves out: the limit of RFC 3465 §2.2 on what one ACK may add in slow start (Linux has none).
 
-use lasthop_registry::params;
+use lasthop_registry::{ParamError, params, words};
 
+use super::linux::{self, Framed, Law, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, slow_start};
+
+words! {
+    /// Whose NewReno.
+    pub enum Era {
+        /// As standardised: a window is a real number.
+        Rfc5681 = "rfc5681",
+        /// A current Linux kernel.
+        Linux = "linux",
+        /// Linux 2.6.16 to 2.6.22.
+        Linux26 = "linux-2.6",
+    }
+}
 
 params! {
     /// Parameters of NewReno.
@@ -17,13 +31,18 @@ params! {
         pub increase: f64 = 1.0,
         /// Factor by which a loss multiplies the window. [RFC 5681 §3.1 (4)]
         pub beta: f64 = 0.5,
+        /// Whose arithmetic: rfc5681, or the whole segments of linux or linux-2.6.
+        pub era: Era = Era::Rfc5681,
     }
     check |params, path| {
         if params.increase <= 0.0 {
-            return Err(lasthop_registry::ParamError::new(format!("{path}.increase"), "must be above 0"));
+            return Err(ParamError::new(format!("{path}.increase"), "must be above 0"));
         }
         if params.beta <= 0.0 || params.beta >= 1.0 {
-            return Err(lasthop_registry::ParamError::new(format!("{path}.beta"), "must lie between 0 and 1"));
+            return Err(ParamError::new(format!("{path}.beta"), "must lie between 0 and 1"));
+        }
+        if params.era != Era::Rfc5681 && (params.increase, params.beta) != (1.0, 0.5) {
+            return Err(ParamError::new(format!("{path}.era"), "a kernel's increase is 1 and its beta 0.5"));
         }
         Ok(())
     }
@@ -32,6 +51,11 @@ params! {
 impl Params {
     /// A controller for one connection.
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
+        match self.era {
+            Era::Rfc5681 => {}
+            Era::Linux => return Framed::boxed(Kernel, context, linux::Era::Linux),
+            Era::Linux26 => return Framed::boxed(Kernel, context, linux::Era::Linux26),
+        }
         Box::new(Newreno {
             params: self.clone(),
             counts_acks: context.avoidance_counts_acks(),
@@ -39,6 +63,16 @@ impl Params {
             ssthresh: context.initial_ssthresh,
             credit: 0.0,
         })
+    }
+}
+
+/// A kernel's: the frame has it already.
+#[derive(Debug)]
+struct Kernel;
+
+impl Law for Kernel {
+    fn grow(&mut self, window: &mut Window, ack: &AckSample) {
+        window.reno(ack);
     }
 }
 
@@ -81,6 +115,10 @@ impl CongestionControl for Newreno {
 
     fn on_idle(&mut self, restart_window: f64) {
         self.cwnd = self.cwnd.min(restart_window);
+    }
+
+    fn set_window(&mut self, segments: f64) {
+        self.cwnd = segments;
     }
 
     fn cwnd(&self) -> f64 {

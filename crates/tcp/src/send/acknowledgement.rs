@@ -58,10 +58,11 @@ impl Sender {
         let ends = advances && self.advance_recovery(ack.ack, delivered.bytes);
         if delivered.new_bytes > 0 || delivered.bytes > 0 {
             let sample = self.sample(ack, &delivered, prior_flight_bytes, in_recovery);
+            let sample = AckSample { ends_timeout: ends && !in_recovery, ..sample };
             self.control.on_ack(&sample);
         }
         if ends && in_recovery {
-            self.control.on_recovery_exit(ack.now);
+            self.control.on_recovery_exit(&self.moment(ack.now));
         }
         let is_duplicate = if self.sack { reports_more } else { !advances && ack.is_pure && !window_changes };
         if is_duplicate && !self.board.is_empty() {
@@ -174,6 +175,10 @@ impl Sender {
             ece: ack.ece,
             round_trips: self.usage.rounds(),
             in_recovery,
+            ends_timeout: false,
+            snd_una: self.board.una(),
+            snd_nxt: self.board.nxt(),
+            ce_segments: 0,
         }
     }
 

@@ -11,7 +11,7 @@ use lasthop_units::Time;
 
 use crate::SeqNumber;
 use crate::config::{Config, DecreaseFrom};
-use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Context};
+use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Context, Moment};
 use crate::sequence::Numbering;
 
 pub(crate) use acknowledgement::{Acknowledgement, TimerChange};
@@ -244,6 +244,7 @@ impl Sender {
     fn send_new(&mut self, now: Time, payload: u32, fin: bool) -> Sent {
         if self.board.is_empty() {
             self.restart_if_idle(now);
+            self.control.on_transmit_start(&self.moment(now));
         }
         self.burst = self.burst.saturating_sub(1);
         self.offered.fin_sent |= fin;
@@ -295,11 +296,12 @@ impl Sender {
     }
 
     /// The SYN is acknowledged: what its loss did to the timer ends. [RFC 6298 §5.7]
-    pub fn on_syn_acked(&mut self) {
+    pub fn on_syn_acked(&mut self, now: Time) {
         if self.rtt.is_backed_off() {
             self.rtt.on_syn_lost();
         }
         self.recovery = Recovery::default();
+        self.control.on_established(&self.moment(now), self.rtt.srtt());
     }
 
     /// The SYN goes out again.
@@ -317,7 +319,13 @@ impl Sender {
             DecreaseFrom::FlightSize => self.control.cwnd().min(self.board.outstanding_bytes() as f64 / mss),
         };
         let repeated = cause == CongestionCause::Timeout && self.rtt.is_backed_off();
-        CongestionEvent { now, cause, window, flight_bytes: self.board.outstanding_bytes(), repeated }
+        let Moment { now, snd_una, snd_nxt } = self.moment(now);
+        let flight_bytes = self.board.outstanding_bytes();
+        CongestionEvent { now, cause, window, flight_bytes, repeated, snd_una, snd_nxt }
+    }
+
+    fn moment(&self, now: Time) -> Moment {
+        Moment { now, snd_una: self.board.una(), snd_nxt: self.board.nxt() }
     }
 }
 

@@ -187,6 +187,10 @@ impl CongestionControl for Cubic {
         self.cwnd = self.cwnd.min(restart_window);
     }
 
+    fn set_window(&mut self, segments: f64) {
+        self.cwnd = segments.floor();
+    }
+
     fn cwnd(&self) -> f64 {
         self.cwnd
     }

@@ -1,0 +1,148 @@
+//! Compound TCP: Reno's window plus one that follows the queueing delay.
+//!
+//! Source: Tan, Song, Zhang, Sridharan 2006; integers as in the Linux 2.6 module that TCP-Linux for ns-2 carries.
+//! Once per round trip of w segments sent: fewer than `gamma` queued, dwnd grows by w^0.75/8 - 1; otherwise it shrinks
+//! by what is queued. Departures of that module from the paper: dwnd is not halved by a loss but cut to what the
+//! halved window leaves, and there is no threshold of small windows below which dwnd stays 0 (it follows from whole
+//! numbers, at 41 segments). Leaves out: the tuning of gamma.
+
+use lasthop_registry::params;
+
+use super::linux::{Era, Framed, Law, Phase, Window};
+use super::round::Round;
+use super::{AckSample, CongestionControl, Context, Moment};
+
+params! {
+    /// Parameters of Compound TCP.
+    pub struct Params {
+        /// Segments in the queue from which dwnd shrinks; 2 in hashimoto2008.
+        pub gamma: u32 = 30,
+    }
+}
+
+impl Params {
+    /// A controller for one connection.
+    pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
+        let law = Compound {
+            gamma: self.gamma,
+            mss: u64::from(context.mss_bytes),
+            round: Round::new(),
+            round_start: 0,
+            loss_window: 0,
+            delay_window: 0,
+        };
+        Framed::boxed(law, context, Era::Linux26)
+    }
+}
+
+/// alpha = 1/8.
+const ALPHA: u32 = 8;
+
+#[derive(Debug)]
+struct Compound {
+    /// in segments
+    gamma: u32,
+    mss: u64,
+    round: Round,
+    round_start: u64,
+    /// cwnd and dwnd in segments; the window is their sum
+    loss_window: u32,
+    delay_window: u32,
+}
+
+impl Compound {
+    /// The window was set from outside: the parts follow.
+    fn divide(&mut self, cwnd: u32) {
+        if self.loss_window + self.delay_window <= cwnd {
+            return;
+        }
+        if self.loss_window > cwnd || self.delay_window > cwnd {
+            self.loss_window = cwnd;
+            self.delay_window = 0;
+        } else {
+            self.loss_window = cwnd - self.delay_window;
+        }
+    }
+
+    fn grow_loss_window(&mut self, window: &mut Window) {
+        if window.cwnd > window.ssthresh && window.count < window.cwnd {
+            window.count += 1;
+        }
+        let by_count = window.count >= window.cwnd;
+        if by_count {
+            window.count = 0;
+        }
+        if by_count || window.cwnd <= window.ssthresh {
+            self.loss_window += 1;
+        }
+    }
+
+    fn adjust(&mut self, sent: u32) {
+        // in half segments
+        let queued = 2 * sent - self.round.without_queue(sent, 2);
+        if queued < 2 * self.gamma {
+            self.delay_window += (fourth_root_of_cube(sent) / ALPHA).saturating_sub(1);
+        } else {
+            self.delay_window = (2 * self.delay_window).saturating_sub(queued) / 2;
+        }
+    }
+}
+
+/// w^0.75, rounded down.
+fn fourth_root_of_cube(w: u32) -> u32 {
+    u128::from(w).pow(3).isqrt().isqrt() as u32
+}
+
+impl Law for Compound {
+    fn begin(&mut self, window: &mut Window, at: &Moment) {
+        self.loss_window = window.cwnd;
+        self.delay_window = 0;
+        self.restart(window, at);
+    }
+
+    fn restart(&mut self, _: &mut Window, at: &Moment) {
+        self.round = Round::new();
+        self.round.end = at.snd_nxt;
+    }
+
+    fn observe(&mut self, _: &mut Window, _: Phase, ack: &AckSample) {
+        self.round.hear(ack);
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &AckSample) {
+        self.divide(window.cwnd);
+        self.grow_loss_window(window);
+        if self.round.is_over(ack) {
+            let sent = ((self.round.end - self.round_start) / self.mss) as u32;
+            self.round_start = self.round.end;
+            if self.round.has_enough() {
+                self.adjust(sent);
+            }
+            self.round.begin(ack.snd_nxt);
+        }
+        window.cwnd = self.loss_window + self.delay_window;
+    }
+
+    fn enter(&mut self, _: &mut Window, _: Phase, to: Phase, at: &Moment) {
+        if to == Phase::Open {
+            self.round.begin(at.snd_nxt);
+        }
+    }
+
+    fn rtt_us(&self) -> Option<u32> {
+        Some(self.round.least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fourth_root_of_cube;
+
+    #[test]
+    fn the_power_of_three_quarters_is_rounded_down() {
+        // 16^0.75 = 8, 81^0.75 = 27, 100^0.75 = 31.6
+        for (w, root) in [(0, 0), (1, 1), (16, 8), (81, 27), (100, 31), (u32::MAX, (1 << 24) - 1)] {
+            assert_eq!(fourth_root_of_cube(w), root);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! CUBIC as a current Linux kernel computes it: whole segments, a clock of 1 ms, segments counted.
+//!
+//! Source: RFC 9438, Ha, Rhee, Xu 2008, and the behaviour of Linux 6.x. What differs from RFC 9438: the window grows at
+//! least 5 % per round trip before the first loss and after a timeout; the Reno region never turns to one segment per
+//! round trip; the increase is an integer count of segments, computed anew once per ms at most; a timeout forgets W_max.
+//! HyStart ends slow start when ACKs of one burst span half the least RTT, or when eight samples of a round are late.
+//! Leaves out: what pacing does to the span of a burst.
+
+use lasthop_units::Time;
+
+use super::super::linux::{Law, MIN_WINDOW, Phase, Window, jiffies, rtt_us, ticks_of};
+use super::super::{AckSample, CongestionEvent, Moment};
+use super::Params;
+
+/// The clock of the cubic function: 1024 ticks per second.
+const TICKS_PER_S: u64 = 1024;
+/// Segments of growth per segment acknowledged, before the first loss: at least one for 20.
+const BEFORE_FIRST_LOSS: u32 = 20;
+/// At most one segment for two.
+const FASTEST: u32 = 2;
+/// How long an increase is kept while the window stays, in ms.
+const KEEP: u64 = 31;
+/// RTT samples do not count for so long after an epoch begins, in ms.
+const DISCARD: u64 = 1000;
+
+#[derive(Debug)]
+pub(in super::super) struct Cubic {
+    params: Params,
+    memory: Memory,
+    /// when data was sent last, in ms
+    last_sent: u64,
+}
+
+/// What a timeout wipes out.
+#[derive(Clone, Copy, Debug, Default)]
+struct Memory {
+    last_max: u32,
+    epoch: Option<Epoch>,
+    /// segments acknowledged per segment of growth, and the window and time for which that holds
+    per: u32,
+    at: Option<(u32, u64)>,
+    /// in µs
+    delay_min: Option<u32>,
+    hystart: Hystart,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// in ms
+    start: u64,
+    /// in ticks of the cubic function
+    k: u64,
+    origin: u32,
+    /// What Reno would have, and the segments that count for its next.
+    reno: u32,
+    reno_acked: u32,
+}
+
+impl Cubic {
+    pub fn new(params: &Params) -> Self {
+        Cubic { params: params.clone(), memory: Memory::default(), last_sent: 0 }
+    }
+
+    fn update(&mut self, cwnd: u32, acked: u32, now: u64) {
+        if let Some(epoch) = &mut self.memory.epoch {
+            epoch.reno_acked += acked;
+        }
+        if self.memory.at.is_some_and(|(window, when)| window == cwnd && now - when <= KEEP) {
+            return;
+        }
+        let computed_now = self.memory.at.is_some_and(|(_, when)| when == now);
+        let mut epoch = self.memory.epoch.unwrap_or_else(|| self.begin_epoch(cwnd, acked, now));
+        if self.memory.epoch.is_none() || !computed_now {
+            self.memory.at = Some((cwnd, now));
+            self.memory.per = self.cubic(&epoch, cwnd, now);
+        }
+        if self.params.reno_friendly {
+            self.memory.per = self.memory.per.min(self.reno(&mut epoch, cwnd));
+        }
+        self.memory.per = self.memory.per.max(FASTEST);
+        self.memory.epoch = Some(epoch);
+    }
+
+    /// K = cbrt((W_max - cwnd) / C). [RFC 9438 §4.2 (2)]
+    fn begin_epoch(&self, cwnd: u32, acked: u32, now: u64) -> Epoch {
+        let below = self.memory.last_max.saturating_sub(cwnd);
+        let k_s = libm::cbrt(f64::from(below) / self.params.c);
+        let origin = self.memory.last_max.max(cwnd);
+        Epoch { start: now, k: (k_s * TICKS_PER_S as f64) as u64, origin, reno: cwnd, reno_acked: acked }
+    }
+
+    /// Segments acknowledged per segment of growth, to be at W(t + least RTT) one round trip from now.
+    fn cubic(&self, epoch: &Epoch, cwnd: u32, now: u64) -> u32 {
+        let ms = now - epoch.start + u64::from(ticks_of(self.memory.delay_min.unwrap_or(0)));
+        let t = ms * TICKS_PER_S / 1000;
+        let offset_s = t.abs_diff(epoch.k) as f64 / TICKS_PER_S as f64;
+        let distance = (self.params.c * offset_s * offset_s * offset_s) as u32;
+        let target =
+            if t < epoch.k { epoch.origin.saturating_sub(distance) } else { epoch.origin.saturating_add(distance) };
+        let per = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
+        if self.memory.last_max == 0 { per.min(BEFORE_FIRST_LOSS) } else { per }
+    }
+
+    /// Reno with the same decrease: one segment for each (1 + beta) / (3 (1 - beta)) windows, in eighths.
+    fn reno(&self, epoch: &mut Epoch, cwnd: u32) -> u32 {
+        let beta = self.params.beta;
+        let eighths = (8.0 * (1.0 + beta) / (3.0 * (1.0 - beta))) as u32;
+        let per_segment = ((cwnd * eighths) >> 3).max(1);
+        while epoch.reno_acked > per_segment {
+            epoch.reno_acked -= per_segment;
+            epoch.reno += 1;
+        }
+        if epoch.reno > cwnd { cwnd / (epoch.reno - cwnd) } else { u32::MAX }
+    }
+}
+
+/// A fraction of whole segments.
+fn share(window: u32, factor: f64) -> u32 {
+    (f64::from(window) * factor) as u32
+}
+
+impl Law for Cubic {
+    fn begin(&mut self, _: &mut Window, at: &Moment) {
+        self.memory = Memory::default();
+        self.memory.hystart.begin_round(at.now, at.snd_nxt);
+        self.last_sent = jiffies(at.now);
+    }
+
+    /// Time without data in flight does not count. [RFC 9438 §5.8]
+    fn restart(&mut self, _: &mut Window, at: &Moment) {
+        let now = jiffies(at.now);
+        if let Some(epoch) = &mut self.memory.epoch {
+            epoch.start = (epoch.start + (now - self.last_sent)).min(now);
+        }
+    }
+
+    fn observe(&mut self, window: &mut Window, _: Phase, ack: &AckSample) {
+        let now = jiffies(ack.now);
+        self.last_sent = now;
+        let Some(rtt) = rtt_us(ack) else { return };
+        if self.memory.epoch.is_some_and(|epoch| now - epoch.start < DISCARD) {
+            return;
+        }
+        let rtt = rtt.max(1);
+        let least = self.memory.delay_min.map_or(rtt, |least| least.min(rtt));
+        self.memory.delay_min = Some(least);
+        let watches = self.params.hystart && window.in_slow_start();
+        if watches && self.memory.hystart.is_over(window.cwnd, ack, rtt, least) {
+            window.ssthresh = window.cwnd;
+        }
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &AckSample) {
+        let left = window.slow_start_or_count(ack);
+        if left > 0 {
+            self.update(window.cwnd, left, jiffies(ack.now));
+            window.add_one_per(self.memory.per, left);
+        }
+    }
+
+    fn ssthresh(&mut self, _: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
+        let gives_way = self.params.fast_convergence && lost_at < self.memory.last_max;
+        self.memory.epoch = None;
+        self.memory.last_max = if gives_way { share(lost_at, (1.0 + self.params.beta) / 2.0) } else { lost_at };
+        share(lost_at, self.params.beta).max(MIN_WINDOW)
+    }
+
+    fn enter(&mut self, _: &mut Window, _: Phase, to: Phase, at: &Moment) {
+        if to == Phase::AfterTimeout {
+            self.memory = Memory::default();
+            self.memory.hystart.begin_round(at.now, at.snd_nxt);
+        }
+    }
+
+    fn rtt_us(&self) -> Option<u32> {
+        self.memory.delay_min
+    }
+}
+
+/// HyStart watches from this window on, in segments.
+const LOW_WINDOW: u32 = 16;
+/// ACKs so close together are of one burst, in µs.
+const BURST_GAP: u64 = 2000;
+/// Samples of a round that make a least RTT.
+const SAMPLES: u32 = 8;
+/// How much later it may be: an eighth of the least RTT, within these bounds in µs.
+const DELAY_LEAST: u32 = 4000;
+const DELAY_MOST: u32 = 16_000;
+
+/// [Ha, Rhee 2011]
+#[derive(Clone, Copy, Debug, Default)]
+struct Hystart {
+    found: bool,
+    round_end: u64,
+    /// in µs
+    round_start: u64,
+    last_ack: u64,
+    least: Option<u32>,
+    samples: u32,
+}
+
+impl Hystart {
+    fn begin_round(&mut self, now: Time, end: u64) {
+        let now = now.as_nanos() / 1000;
+        *self = Hystart { found: self.found, round_end: end, round_start: now, last_ack: now, least: None, samples: 0 };
+    }
+
+    /// True if slow start is to end, once.
+    fn is_over(&mut self, cwnd: u32, ack: &AckSample, rtt: u32, delay_min: u32) -> bool {
+        if self.found {
+            return false;
+        }
+        if ack.snd_una > self.round_end {
+            self.begin_round(ack.now, ack.snd_nxt);
+        }
+        if cwnd >= LOW_WINDOW {
+            let (spans, late) = (self.burst_spans(ack.now, delay_min), self.is_late(rtt, delay_min));
+            self.found = spans || late;
+        }
+        self.found
+    }
+
+    fn burst_spans(&mut self, now: Time, delay_min: u32) -> bool {
+        let now = now.as_nanos() / 1000;
+        if now - self.last_ack > BURST_GAP {
+            return false;
+        }
+        self.last_ack = now;
+        now - self.round_start > u64::from(delay_min / 2)
+    }
+
+    fn is_late(&mut self, rtt: u32, delay_min: u32) -> bool {
+        let least = self.least.map_or(rtt, |least| least.min(rtt));
+        self.least = Some(least);
+        if self.samples < SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        least > delay_min + (delay_min >> 3).clamp(DELAY_LEAST, DELAY_MOST)
+    }
+}

@@ -1,0 +1,83 @@
+//! DCTCP: marks take as much of the window as the share of marked segments says.
+//!
+//! Source: RFC 8257; integers as in Linux 6.x. alpha <- 15/16 alpha + 1/16 F once per window of data, F the share of
+//! segments acknowledged that were marked; a mark takes alpha/2, a loss a half. Growth is Reno's.
+//! Leaves out: the receiver's side of RFC 8257. Endpoints here have no ECN yet: until then it acts as Reno.
+
+use lasthop_registry::params;
+
+use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window};
+use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Context};
+
+params! {
+    /// Parameters of DCTCP.
+    pub struct Params {
+        /// Weight of a new share of marks is 1/2^shift_g. [RFC 8257 §4.2]
+        pub shift_g: u32 = 4,
+    }
+    check |params, path| {
+        if params.shift_g > 10 {
+            return Err(lasthop_registry::ParamError::new(format!("{path}.shift_g"), "must be 10 or less"));
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    /// A controller for one connection.
+    pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
+        let mss = u64::from(context.mss_bytes);
+        let law = Dctcp { shift_g: self.shift_g, mss, alpha: UNIT, delivered: 0, marked: 0, window_end: 0 };
+        Framed::boxed(law, context, Era::Linux)
+    }
+}
+
+/// alpha = 1.
+const UNIT: u32 = 1024;
+
+#[derive(Debug)]
+struct Dctcp {
+    shift_g: u32,
+    mss: u64,
+    /// in units of 1/1024; begins at 1
+    alpha: u32,
+    /// of this window of data, in segments
+    delivered: u32,
+    marked: u32,
+    window_end: u64,
+}
+
+impl Dctcp {
+    /// [RFC 8257 §3.3 (8)]
+    fn end_window(&mut self, end: u64) {
+        let decay = self.alpha >> self.shift_g;
+        self.alpha -= if decay == 0 { self.alpha } else { decay };
+        let share = (self.marked << (10 - self.shift_g)) / self.delivered.max(1);
+        self.alpha = (self.alpha + share).min(UNIT);
+        self.delivered = 0;
+        self.marked = 0;
+        self.window_end = end;
+    }
+}
+
+impl Law for Dctcp {
+    fn observe(&mut self, _: &mut Window, _: Phase, ack: &AckSample) {
+        self.delivered += (ack.delivered_bytes / self.mss) as u32;
+        self.marked += ack.ce_segments;
+        if ack.snd_una >= self.window_end {
+            self.end_window(ack.snd_nxt);
+        }
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &AckSample) {
+        window.reno(ack);
+    }
+
+    fn ssthresh(&mut self, _: &Window, lost_at: u32, event: &CongestionEvent) -> u32 {
+        let kept = match event.cause {
+            CongestionCause::Ecn => lost_at - ((u64::from(lost_at) * u64::from(self.alpha)) >> 11) as u32,
+            CongestionCause::Loss | CongestionCause::Timeout => lost_at / 2,
+        };
+        kept.max(MIN_WINDOW)
+    }
+}

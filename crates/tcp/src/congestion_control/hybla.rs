@@ -1,0 +1,117 @@
+//! Hybla: grows with time as a connection with an RTT of 25 ms would.
+//!
+//! Source: Caini, Firrincieli 2004; integers as in Linux 2.6.22 and 6.x. rho = RTT / 25 ms, at least 1; an ACK adds
+//! 2^rho - 1 in slow start and rho^2 / cwnd above it, in 1/128 segments. The window starts at rho once the RTT is known.
+//! Leaves out: pacing and packet spacing, which the paper asks for.
+
+use lasthop_registry::{ParamError, params};
+
+use super::linux::{Era, Framed, Law, Phase, Window};
+use super::{AckSample, CongestionControl, Context, Moment};
+use lasthop_units::Duration;
+
+params! {
+    /// Parameters of Hybla.
+    pub struct Params {
+        /// Whose clock: linux (µs) or linux-2.6 (ms).
+        pub era: Era = Era::Linux,
+        /// RTT of the connection to be like.
+        pub rtt0: Duration = Duration::from_millis(25),
+    }
+    check |params, path| {
+        if params.rtt0 < Duration::from_millis(1) {
+            return Err(ParamError::new(format!("{path}.rtt0"), "must be 1 ms or more"));
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    /// A controller for one connection.
+    pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
+        let rtt0_us = (self.rtt0.as_nanos() / 1000) as u32;
+        let rtt0 = if self.era == Era::Linux { rtt0_us } else { rtt0_us / 1000 };
+        Framed::boxed(Hybla { rtt0, on: true, rho8: 8, least: 0, hundredths: 0 }, context, self.era)
+    }
+}
+
+/// 1 in the fixed-point numbers here.
+const UNIT: u32 = 128;
+/// 128 * 2^(i/8), rounded.
+const EIGHTH_POWERS: [u32; 8] = [128, 139, 152, 165, 181, 197, 215, 234];
+/// The window ends here.
+const LARGEST: u32 = 65_535;
+
+#[derive(Debug)]
+struct Hybla {
+    /// in units of the smoothed RTT
+    rtt0: u32,
+    /// Reno outside `Open`.
+    on: bool,
+    /// rho in eighths
+    rho8: u32,
+    /// least smoothed RTT, eightfold
+    least: u32,
+    /// increase in 1/128 segments that is no whole one yet
+    hundredths: u32,
+}
+
+impl Hybla {
+    fn set_rho(&mut self, srtt8: u32) {
+        self.rho8 = (srtt8 / self.rtt0).max(8);
+        self.least = srtt8;
+    }
+
+    /// In 1/128 segments.
+    fn increase(&self, window: &Window) -> u32 {
+        let whole = (self.rho8 >> 3).min(16);
+        if window.cwnd < window.ssthresh {
+            (EIGHTH_POWERS[(self.rho8 & 7) as usize] << whole) - UNIT
+        } else {
+            // rho^2 in 1/128 is rho8^2 * 2
+            2 * self.rho8 * self.rho8 / window.cwnd
+        }
+    }
+}
+
+impl Law for Hybla {
+    fn begin(&mut self, window: &mut Window, _: &Moment) {
+        if window.srtt8 > 0 {
+            self.set_rho(window.srtt8);
+            window.cwnd = self.rho8 >> 3;
+        }
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &AckSample) {
+        if window.srtt8 < self.least {
+            self.set_rho(window.srtt8);
+        }
+        if !self.on {
+            return window.reno(ack);
+        }
+        let slow_start = window.cwnd < window.ssthresh;
+        let increase = self.increase(window);
+        if !slow_start && increase < UNIT {
+            window.count += 1;
+        }
+        self.hundredths += increase % UNIT;
+        window.cwnd += increase / UNIT;
+        while self.hundredths >= UNIT {
+            window.cwnd += 1;
+            self.hundredths -= UNIT;
+            window.count = 0;
+        }
+        if window.era == Era::Linux && increase == 0 && window.count >= window.cwnd {
+            window.cwnd += 1;
+            window.count = 0;
+        }
+        if slow_start {
+            window.cwnd = window.cwnd.min(window.ssthresh);
+        }
+        window.cwnd = window.cwnd.min(LARGEST);
+    }
+
+    fn enter(&mut self, _: &mut Window, _: Phase, to: Phase, _: &Moment) {
+        self.on = to == Phase::Open;
+    }
+}

@@ -1,0 +1,318 @@
+//! The frame in which Linux keeps a controller: a window of whole segments, a counter, and hooks.
+//!
+//! Models: the integer window with its counter of acknowledged segments, the order in which a controller hears of
+//! an ACK, a loss, a timeout and the end of recovery, and the clock of 1 ms, for a current kernel and for 2.6.16 to
+//! 2.6.22. Source: the observed behaviour of both (`docs/vectors.md`), RFC 5681, RFC 3465.
+//! Leaves out: Disorder, undo, and what the window does within recovery.
+
+use core::fmt;
+
+use lasthop_registry::words;
+use lasthop_units::{Duration, Time};
+
+use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
+use crate::config::{Growth, GrowthMode};
+
+words! {
+    /// Whose constants, counting and rounding.
+    pub enum Era {
+        /// A current kernel: segments are counted.
+        Linux = "linux",
+        /// Linux 2.6.16 to 2.6.22: ACKs are counted.
+        Linux26 = "linux-2.6",
+    }
+}
+
+/// No threshold yet.
+pub(super) const INFINITE: u32 = i32::MAX as u32;
+/// No RTT yet, in µs.
+pub(super) const NO_RTT: u32 = i32::MAX as u32;
+/// The least window after a loss, in segments. [RFC 5681 §3.1 (4)]
+pub(super) const MIN_WINDOW: u32 = 2;
+
+/// What the sender is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Open,
+    Recovery,
+    AfterTimeout,
+}
+
+/// The kernel's clock: whole milliseconds.
+pub(super) fn jiffies(now: Time) -> u64 {
+    now.as_nanos() / 1_000_000
+}
+
+/// A duration in clock ticks, rounded up.
+pub(super) fn ticks_of(us: u32) -> u32 {
+    us.div_ceil(1000)
+}
+
+/// The RTT that an ACK measured, in µs.
+pub(super) fn rtt_us(ack: &AckSample) -> Option<u32> {
+    ack.rtt_sample.map(|rtt| (rtt.as_nanos() / 1000).min(u64::from(NO_RTT)) as u32)
+}
+
+/// The window, in segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub era: Era,
+    pub cwnd: u32,
+    /// Acknowledged segments or ACKs that wait to become a segment of window.
+    pub count: u32,
+    pub ssthresh: u32,
+    /// Eight times the smoothed RTT: in µs, in 2.6 in clock ticks.
+    pub srtt8: u32,
+    /// 2.6: segments acknowledged that byte counting has not used. [RFC 3465]
+    uncounted: u32,
+    growth: Growth,
+}
+
+impl Window {
+    pub fn new(context: &Context, era: Era) -> Self {
+        Window {
+            era,
+            cwnd: context.initial_window as u32,
+            count: 0,
+            ssthresh: (context.initial_ssthresh as u32).min(INFINITE),
+            srtt8: 0,
+            uncounted: 0,
+            growth: context.growth,
+        }
+    }
+
+    /// The older kernel is in slow start at ssthresh too.
+    pub fn in_slow_start(&self) -> bool {
+        match self.era {
+            Era::Linux => self.cwnd < self.ssthresh,
+            Era::Linux26 => self.cwnd <= self.ssthresh,
+        }
+    }
+
+    /// Segments that an ACK counts for in slow start.
+    fn slow_start_count(&self, ack: &AckSample) -> u32 {
+        counted(self.growth.slow_start, ack)
+    }
+
+    /// Slow start; returns the segments that are left for congestion avoidance.
+    pub fn slow_start(&mut self, ack: &AckSample) -> u32 {
+        let acked = self.slow_start_count(ack);
+        match self.era {
+            Era::Linux => {
+                let grown = (self.cwnd + acked).min(self.ssthresh);
+                let used = grown - self.cwnd;
+                self.cwnd = grown;
+                acked - used
+            }
+            Era::Linux26 => {
+                self.uncounted = 0;
+                self.cwnd += acked;
+                0
+            }
+        }
+    }
+
+    /// Slow start as long as it lasts; what is left of the ACK counts `per` segments for one of window.
+    pub fn slow_start_or_count(&mut self, ack: &AckSample) -> u32 {
+        if self.in_slow_start() { self.slow_start(ack) } else { self.avoidance_count(ack) }
+    }
+
+    /// Segments that an ACK counts for in congestion avoidance.
+    pub fn avoidance_count(&self, ack: &AckSample) -> u32 {
+        counted(self.growth.avoidance, ack)
+    }
+
+    /// One segment for each `per` acknowledged. Credit earned under a larger divisor buys one segment at most.
+    pub fn add_one_per(&mut self, per: u32, acked: u32) {
+        if self.count >= per {
+            self.count = 0;
+            self.cwnd += 1;
+        }
+        self.count += acked;
+        self.cwnd += self.count / per;
+        self.count %= per;
+    }
+
+    /// The older counter: an ACK either counts or, once `enough`, buys a segment.
+    pub fn count_or_add(&mut self, enough: bool, acked: u32) {
+        if enough {
+            self.cwnd += 1;
+            self.count = 0;
+        } else {
+            self.count += acked;
+        }
+    }
+
+    /// Reno's growth in both phases. [RFC 5681 §3.1]
+    pub fn reno(&mut self, ack: &AckSample) {
+        if self.era == Era::Linux26 {
+            return self.reno_2_6(ack);
+        }
+        let left = self.slow_start_or_count(ack);
+        if left > 0 {
+            self.add_one_per(self.cwnd, left);
+        }
+    }
+
+    fn reno_2_6(&mut self, ack: &AckSample) {
+        if self.in_slow_start() {
+            self.slow_start(ack);
+        } else if self.growth.avoidance == GrowthMode::PerAck {
+            self.count_or_add(self.count >= self.cwnd, 1);
+        } else if self.uncounted >= self.cwnd {
+            self.uncounted -= self.cwnd;
+            self.cwnd += 1;
+        }
+    }
+
+    /// ssthresh outside recovery, as an observer takes it: not below three quarters of the window.
+    pub fn current_ssthresh(&self) -> u32 {
+        self.ssthresh.max((self.cwnd >> 1) + (self.cwnd >> 2))
+    }
+
+    fn hear(&mut self, ack: &AckSample) {
+        self.uncounted += ack.acked_segments;
+        if let Some(rtt) = ack.rtt_sample {
+            self.measure(rtt);
+        }
+    }
+
+    /// srtt <- 7/8 srtt + 1/8 rtt. [RFC 6298 §2.3]
+    fn measure(&mut self, rtt: Duration) {
+        let sample = match self.era {
+            Era::Linux => (rtt.as_nanos() / 1000) as u32,
+            Era::Linux26 => ((rtt.as_nanos() / 1_000_000) as u32).max(1),
+        };
+        self.srtt8 = if self.srtt8 == 0 { sample << 3 } else { (self.srtt8 - (self.srtt8 >> 3) + sample).max(1) };
+    }
+
+    fn reduce_to(&mut self, ssthresh: u32) {
+        self.ssthresh = ssthresh;
+        self.count = 0;
+        self.uncounted = 0;
+    }
+}
+
+fn counted(mode: GrowthMode, ack: &AckSample) -> u32 {
+    match mode {
+        GrowthMode::PerAck => ack.acked_segments.min(1),
+        GrowthMode::PerByte => ack.acked_segments,
+    }
+}
+
+/// What one controller adds to the frame.
+pub(super) trait Law: fmt::Debug + Send {
+    /// The connection begins. The handshake's RTT is in `window.srtt8`.
+    fn begin(&mut self, _window: &mut Window, _at: &Moment) {}
+    /// Data goes out after everything was acknowledged.
+    fn restart(&mut self, _window: &mut Window, _at: &Moment) {}
+    /// What an ACK says, whatever the phase.
+    fn observe(&mut self, _window: &mut Window, _phase: Phase, _ack: &AckSample) {}
+    /// An ACK of new data that may enlarge the window.
+    fn grow(&mut self, window: &mut Window, ack: &AckSample);
+    /// ssthresh after a loss at `lost_at` segments.
+    fn ssthresh(&mut self, _window: &Window, lost_at: u32, _event: &CongestionEvent) -> u32 {
+        (lost_at / 2).max(MIN_WINDOW)
+    }
+    /// The phase changes; the window is set already.
+    fn enter(&mut self, _window: &mut Window, _from: Phase, _to: Phase, _at: &Moment) {}
+    /// The RTT it works with, in µs.
+    fn rtt_us(&self) -> Option<u32> {
+        None
+    }
+}
+
+/// A controller: a law in its frame.
+#[derive(Debug)]
+pub(super) struct Framed<L> {
+    window: Window,
+    phase: Phase,
+    law: L,
+}
+
+impl<L: Law + 'static> Framed<L> {
+    /// A controller for one connection.
+    pub fn boxed(law: L, context: &Context, era: Era) -> Box<dyn CongestionControl> {
+        let mut framed = Framed { window: Window::new(context, era), phase: Phase::Open, law };
+        framed.law.begin(&mut framed.window, &Moment { now: Time::ZERO, snd_una: 0, snd_nxt: 0 });
+        Box::new(framed)
+    }
+
+    fn enter(&mut self, to: Phase, at: &Moment) {
+        let from = self.phase;
+        self.phase = to;
+        self.law.enter(&mut self.window, from, to, at);
+    }
+}
+
+fn moment(event: &CongestionEvent) -> Moment {
+    Moment { now: event.now, snd_una: event.snd_una, snd_nxt: event.snd_nxt }
+}
+
+impl<L: Law + 'static> CongestionControl for Framed<L> {
+    fn on_established(&mut self, at: &Moment, rtt: Option<Duration>) {
+        if let Some(rtt) = rtt {
+            self.window.measure(rtt);
+        }
+        self.law.begin(&mut self.window, at);
+    }
+
+    fn on_transmit_start(&mut self, at: &Moment) {
+        self.law.restart(&mut self.window, at);
+    }
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.window.hear(ack);
+        self.law.observe(&mut self.window, self.phase, ack);
+        if ack.ends_timeout {
+            self.enter(Phase::Open, &Moment { now: ack.now, snd_una: ack.snd_una, snd_nxt: ack.snd_nxt });
+        }
+        if !ack.in_recovery && !ack.app_limited && ack.acked_segments > 0 {
+            self.law.grow(&mut self.window, ack);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        let ssthresh = self.law.ssthresh(&self.window, event.window as u32, event);
+        self.window.reduce_to(ssthresh);
+        self.window.cwnd = ssthresh;
+        self.enter(Phase::Recovery, &moment(event));
+    }
+
+    fn on_timeout(&mut self, event: &CongestionEvent) {
+        if !event.repeated {
+            let ssthresh = self.law.ssthresh(&self.window, event.window as u32, event);
+            self.window.reduce_to(ssthresh);
+        }
+        self.window.cwnd = 1;
+        self.window.count = 0;
+        self.enter(Phase::AfterTimeout, &moment(event));
+    }
+
+    fn on_recovery_exit(&mut self, at: &Moment) {
+        if self.window.ssthresh < INFINITE {
+            self.window.cwnd = self.window.ssthresh;
+        }
+        self.enter(Phase::Open, at);
+    }
+
+    fn on_idle(&mut self, restart_window: f64) {
+        self.window.cwnd = self.window.cwnd.min(restart_window as u32);
+    }
+
+    fn set_window(&mut self, segments: f64) {
+        self.window.cwnd = segments as u32;
+    }
+
+    fn cwnd(&self) -> f64 {
+        f64::from(self.window.cwnd)
+    }
+
+    fn ssthresh(&self) -> f64 {
+        if self.window.ssthresh >= INFINITE { f64::INFINITY } else { f64::from(self.window.ssthresh) }
+    }
+
+    fn rtt(&self) -> Option<Duration> {
+        self.law.rtt_us().filter(|&us| us < NO_RTT).map(|us| Duration::from_micros(u64::from(us)))
+    }
+}

@@ -1,0 +1,323 @@
+//! Replays a recorded trace of a congestion controller against one of this crate.
+//!
+//! A trace is a comment with the scenario, a header and rows: events with their times, ACK counts and RTT samples,
+//! and the window that the recorded controller had after each. Events come from the file alone, never from the window
+//! under test (open loop). At a loss or a timeout the window is set to the recorded one first, so that one decision
+//! that went the other way does not spoil all that follows.
+//! Leaves out: the traces of BBR and of ns-2's FAST, which have formats of their own.
+
+mod subject;
+mod trace;
+
+use lasthop_units::{Duration, Time};
+
+use crate::config::{Growth, GrowthMode};
+use crate::congestion_control::{
+    AckSample, Algorithm, CongestionCause, CongestionControl, CongestionEvent, Context, Moment,
+};
+use trace::{Event, Row};
+pub use trace::{Kernel, Trace};
+
+/// Payload of a segment in all traces, in bytes.
+const MSS: u32 = 1448;
+
+/// How far a window may be from the recorded one: by so many segments or by so large a share, whichever is more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// in segments
+    pub segments: f64,
+    /// of the recorded window
+    pub share: f64,
+}
+
+impl Tolerance {
+    /// No difference at all.
+    pub const EXACT: Tolerance = Tolerance { segments: 0.0, share: 0.0 };
+
+    /// True if `error` is within it at a recorded window of `want`.
+    pub fn allows(&self, error: f64, want: f64) -> bool {
+        error <= self.segments.max(self.share * want)
+    }
+}
+
+/// A row on which the window or ssthresh differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// number of the row in the file
+    pub row: usize,
+    /// name of its event
+    pub event: String,
+    /// recorded cwnd and ssthresh in segments
+    pub want: (f64, f64),
+    /// cwnd and ssthresh of the controller under test
+    pub got: (f64, f64),
+    /// the larger of the two differences, in segments
+    pub error: f64,
+}
+
+/// What a replay found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// rows compared
+    pub rows: usize,
+    /// rows without any difference
+    pub exact: usize,
+    /// rows within the tolerance, the exact ones included
+    pub within: usize,
+    /// the largest difference
+    pub worst: Option<Difference>,
+    /// the first difference
+    pub first: Option<Difference>,
+}
+
+impl Report {
+    /// How good the agreement is.
+    pub fn verdict(&self) -> Verdict {
+        if self.exact == self.rows {
+            Verdict::Exact
+        } else if self.within == self.rows {
+            Verdict::Within
+        } else {
+            Verdict::Off
+        }
+    }
+
+    fn add(&mut self, row: &Row, got: (f64, f64), tolerance: Tolerance) {
+        let want = (row.cwnd, row.ssthresh.unwrap_or(got.1));
+        let errors = (distance(want.0, got.0), distance(want.1, got.1));
+        self.rows += 1;
+        self.exact += usize::from(errors == (0.0, 0.0));
+        self.within += usize::from(tolerance.allows(errors.0, want.0) && tolerance.allows(errors.1, want.1));
+        let error = errors.0.max(errors.1);
+        if error == 0.0 {
+            return;
+        }
+        let difference = Difference { row: row.index, event: row.name.clone(), want, got, error };
+        if self.worst.as_ref().is_none_or(|worst| error > worst.error) {
+            self.worst = Some(difference.clone());
+        }
+        self.first.get_or_insert(difference);
+    }
+}
+
+/// How good an agreement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every row is the same.
+    Exact,
+    /// Every row is within the tolerance.
+    Within,
+    /// Some row is outside it.
+    Off,
+}
+
+fn distance(a: f64, b: f64) -> f64 {
+    if a == b { 0.0 } else { (a - b).abs() }
+}
+
+/// Replays a trace against an algorithm.
+pub fn replay(trace: &Trace, algorithm: &Algorithm, tolerance: Tolerance) -> Report {
+    let growth = match trace.kernel {
+        Kernel::Linux26 => Growth { slow_start: GrowthMode::PerAck, avoidance: GrowthMode::PerByte },
+        Kernel::Linux | Kernel::Ns2Fast => Growth::both(GrowthMode::PerByte),
+    };
+    let context = Context {
+        initial_window: trace.initial_window,
+        initial_ssthresh: trace.initial_ssthresh,
+        mss_bytes: MSS,
+        growth,
+    };
+    let mut driver = Driver {
+        control: algorithm.build(&context),
+        una: 0,
+        nxt: 0,
+        next_to_send: 0,
+        flight: 0,
+        srtt_ns: None,
+        recorded_cwnd: trace.initial_window,
+    };
+    let mut report = Report::default();
+    for row in &trace.rows {
+        driver.run(row);
+        driver.recorded_cwnd = row.cwnd;
+        report.add(row, (driver.control.cwnd(), driver.control.ssthresh()), tolerance);
+    }
+    report
+}
+
+/// A sender that is always limited by its window, in packets.
+struct Driver {
+    control: Box<dyn CongestionControl>,
+    una: u64,
+    nxt: u64,
+    /// the next packet to send, below `nxt` after a timeout
+    next_to_send: u64,
+    flight: u64,
+    srtt_ns: Option<u64>,
+    recorded_cwnd: f64,
+}
+
+/// Offset of a packet's first byte.
+fn offset(packet: u64) -> u64 {
+    1 + packet * u64::from(MSS)
+}
+
+impl Driver {
+    fn run(&mut self, row: &Row) {
+        if row.n > 0 {
+            self.flight = row.flight_before;
+        }
+        match row.event {
+            Event::Init => self.begin(row),
+            Event::Ack | Event::AckOpen | Event::AckCwr | Event::AckExit | Event::AckExitCwr => self.acks(row),
+            Event::Sack => self.reports(row),
+            Event::Loss => {
+                self.control.set_window(self.recorded_cwnd);
+                self.congestion(row.time, CongestionCause::Loss);
+            }
+            Event::Exit => {
+                self.una = row.una;
+                self.control.on_recovery_exit(&self.moment(row.time));
+                self.nxt = row.nxt;
+                self.flight = row.flight_before;
+                self.next_to_send = self.nxt;
+            }
+            Event::Rto => {
+                self.control.set_window(self.recorded_cwnd);
+                self.congestion(row.time, CongestionCause::Timeout);
+                self.flight = 1;
+                self.next_to_send = self.una + 1;
+            }
+        }
+    }
+
+    fn begin(&mut self, row: &Row) {
+        if let Some(rtt) = row.rtt {
+            self.smooth(rtt);
+        }
+        self.control.on_established(&self.moment(row.time), row.rtt);
+        self.control.on_transmit_start(&self.moment(row.time));
+        self.nxt = row.nxt;
+        self.next_to_send = row.nxt;
+        self.flight = row.nxt;
+    }
+
+    fn acks(&mut self, row: &Row) {
+        self.next_to_send = self.una + self.flight;
+        for j in 0..row.n {
+            let now = row.time + row.spacing * j;
+            let before = self.flight;
+            self.una = row.una - (row.n - 1 - j) * row.k;
+            self.flight = self.flight.saturating_sub(row.k);
+            self.next_to_send = self.next_to_send.max(self.una);
+            let mut ack = self.ack(now, row, row.k, before);
+            ack.ends_timeout = row.event == Event::AckOpen;
+            match row.event {
+                Event::AckCwr => {
+                    self.control.on_ack(&AckSample { in_recovery: true, ..ack });
+                    self.congestion(now, CongestionCause::Ecn);
+                }
+                Event::AckExit | Event::AckExitCwr => {
+                    self.control.on_ack(&AckSample { in_recovery: true, ..ack });
+                    self.control.on_recovery_exit(&self.moment(now));
+                    if row.event == Event::AckExitCwr {
+                        self.congestion(now, CongestionCause::Ecn);
+                    } else {
+                        // The rest of the ACK: growth, without telling its news again.
+                        let rest = AckSample { rtt_sample: None, delivered_bytes: 0, in_recovery: false, ..ack };
+                        self.control.on_ack(&rest);
+                    }
+                }
+                _ => self.control.on_ack(&ack),
+            }
+            if j + 1 == row.n {
+                if row.empties_pipe {
+                    self.control.on_transmit_start(&self.moment(now));
+                }
+                self.nxt = row.nxt;
+            } else {
+                self.send(now);
+            }
+        }
+    }
+
+    fn reports(&mut self, row: &Row) {
+        self.next_to_send = self.nxt;
+        for j in 0..row.n {
+            let now = row.time + row.spacing * j;
+            let before = self.flight;
+            self.flight = self.flight.saturating_sub(1);
+            let ack = self.ack(now, row, 0, before);
+            self.control.on_ack(&AckSample { delivered_bytes: u64::from(MSS), in_recovery: true, ..ack });
+            if j + 1 == row.n { self.nxt = row.nxt } else { self.send(now) }
+        }
+    }
+
+    /// Fills the window.
+    fn send(&mut self, now: Time) {
+        while (self.flight as f64) < self.control.cwnd().floor() {
+            if self.next_to_send == self.nxt {
+                if self.flight == 0 {
+                    self.control.on_transmit_start(&self.moment(now));
+                }
+                self.nxt += 1;
+            }
+            self.next_to_send += 1;
+            self.flight += 1;
+        }
+    }
+
+    fn congestion(&mut self, now: Time, cause: CongestionCause) {
+        let event = CongestionEvent {
+            now,
+            cause,
+            window: self.control.cwnd(),
+            flight_bytes: self.flight * u64::from(MSS),
+            repeated: false,
+            snd_una: offset(self.una),
+            snd_nxt: offset(self.nxt),
+        };
+        if cause == CongestionCause::Timeout {
+            self.control.on_timeout(&event);
+        } else {
+            self.control.on_congestion(&event);
+        }
+    }
+
+    fn moment(&self, now: Time) -> Moment {
+        Moment { now, snd_una: offset(self.una), snd_nxt: offset(self.nxt) }
+    }
+
+    fn smooth(&mut self, rtt: Duration) {
+        let sample = rtt.as_nanos();
+        self.srtt_ns = Some(self.srtt_ns.map_or(sample, |srtt| srtt - srtt / 8 + sample / 8));
+    }
+
+    fn ack(&mut self, now: Time, row: &Row, segments: u64, flight_before: u64) -> AckSample {
+        if let Some(rtt) = row.rtt {
+            self.smooth(rtt);
+        }
+        let bytes = segments * u64::from(MSS);
+        AckSample {
+            now,
+            acked_segments: segments as u32,
+            acked_bytes: bytes,
+            delivered_bytes: bytes,
+            slow_start_credit: if row.counts_acks { 1.0 } else { segments as f64 },
+            avoidance_credit: segments as f64,
+            delivery_rate: None,
+            rtt_sample: row.rtt,
+            srtt: self.srtt_ns.map(Duration::from_nanos),
+            prior_flight_bytes: flight_before * u64::from(MSS),
+            flight_bytes: self.flight * u64::from(MSS),
+            app_limited: false,
+            ece: row.ce > 0,
+            round_trips: 0,
+            in_recovery: row.in_cwr,
+            ends_timeout: false,
+            snd_una: offset(self.una),
+            snd_nxt: offset(self.nxt),
+            ce_segments: row.ce,
+        }
+    }
+}

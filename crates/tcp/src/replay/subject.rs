@@ -1,0 +1,55 @@
+//! Which controller a trace is about, and how near it must come.
+
+use super::{Kernel, Tolerance, Trace};
+use crate::congestion_control::{
+    Algorithm, Era, bic, compound, cubic, dctcp, fast, hstcp, htcp, hybla, illinois, newreno, scalable, vegas, veno,
+    westwood, yeah,
+};
+
+/// K by a real cube root, where the kernels use an approximation.
+const CUBIC: Tolerance = Tolerance { segments: 1.0, share: 0.005 };
+
+/// The older era has a real clock too, where the kernel's ticks by milliseconds.
+const CUBIC_2_6: Tolerance = Tolerance { segments: 2.0, share: 0.005 };
+
+/// The module's own rounding of steps is not known.
+const FAST: Tolerance = Tolerance { segments: 2.0, share: 0.03 };
+
+fn cubic_of(era: Era, hystart: bool) -> cubic::Params {
+    let (era, beta) = match era {
+        Era::Linux => (cubic::Era::Linux, 717.0 / 1024.0),
+        Era::Linux26 => (cubic::Era::Linux26, 819.0 / 1024.0),
+    };
+    cubic::Params { era, beta, hystart, ..Default::default() }
+}
+
+impl Trace {
+    /// The algorithm of this crate that was recorded, and the tolerance; `None` if there is none.
+    pub fn subject(&self) -> Option<(Algorithm, Tolerance)> {
+        let era = if self.kernel == Kernel::Linux26 { Era::Linux26 } else { Era::Linux };
+        let exact = Tolerance::EXACT;
+        Some(match self.name.as_str() {
+            "highspeed" => (Algorithm::Hstcp(hstcp::Params { era }), exact),
+            "scalable" => (Algorithm::Scalable(scalable::Params { era }), exact),
+            "fast" => (Algorithm::Fast(fast::Params { era: fast::Era::Ns2, ..Default::default() }), FAST),
+            "dctcp" => (Algorithm::Dctcp(dctcp::Params::default()), exact),
+            "compound" => (Algorithm::Compound(compound::Params::default()), exact),
+            "compound_g2" => (Algorithm::Compound(compound::Params { gamma: 2 }), exact),
+            "reno" => {
+                let era = if era == Era::Linux { newreno::Era::Linux } else { newreno::Era::Linux26 };
+                (Algorithm::Newreno(newreno::Params { era, ..Default::default() }), exact)
+            }
+            "htcp" => (Algorithm::Htcp(htcp::Params { era, ..Default::default() }), exact),
+            "bic" => (Algorithm::Bic(bic::Params { era, ..Default::default() }), exact),
+            "westwood" => (Algorithm::Westwood(westwood::Params { era }), exact),
+            "veno" => (Algorithm::Veno(veno::Params { era, ..Default::default() }), exact),
+            "illinois" => (Algorithm::Illinois(illinois::Params { era, ..Default::default() }), exact),
+            "yeah" => (Algorithm::Yeah(yeah::Params { era, ..Default::default() }), exact),
+            "hybla" => (Algorithm::Hybla(hybla::Params { era, ..Default::default() }), exact),
+            "vegas" => (Algorithm::Vegas(vegas::Params { era, ..Default::default() }), exact),
+            "cubic" => (Algorithm::Cubic(cubic_of(era, false)), if era == Era::Linux { CUBIC } else { CUBIC_2_6 }),
+            "cubic_hystart" => (Algorithm::Cubic(cubic_of(era, true)), CUBIC),
+            _ => return None,
+        })
+    }
+}
