@@ -48,6 +48,14 @@ fn replay_one(path: &Path) -> Option<Replayed> {
 }
 
 impl Replayed {
+    /// Rows that are known to lie outside the tolerance: a defect that stands, not one that is allowed for.
+    fn known_misses(&self) -> usize {
+        // Two segments in place of one.
+        let old_cubic_in_a_queue =
+            self.kernel == Kernel::Linux26 && self.name == "cubic" && self.sequence == "s3_queue20";
+        if old_cubic_in_a_queue { 5 } else { 0 }
+    }
+
     fn describe(&self) -> String {
         format!("{:?} {} {}: {:?}", self.kernel, self.name, self.sequence, self.report)
     }
@@ -58,8 +66,9 @@ fn every_trace_is_followed_within_its_tolerance() {
     let all = replay_all();
     assert!(all.len() >= 130, "{} files", all.len());
     for replayed in all.iter().filter(|replayed| replayed.kernel != Kernel::Ns2Fast) {
-        assert!(replayed.report.rows > 500, "{}", replayed.describe());
-        assert_ne!(replayed.report.verdict(), Verdict::Off, "{}", replayed.describe());
+        let Report { rows, within, .. } = replayed.report;
+        assert!(rows > 500, "{}", replayed.describe());
+        assert_eq!(rows - within, replayed.known_misses(), "{}", replayed.describe());
     }
 }
 
@@ -124,9 +133,8 @@ that swings about 60 ms with delayed ACKs (s2), a queue (s3), small windows with
 At a loss or a timeout it first sets the window to the recorded one.
 
 `exact`: rows that are the same. `within`: rows inside the tolerance, which is 0 for a controller that counts whole
-segments as the kernel does, and for CUBIC 1 segment or 0.5 %, 2 segments for the older
-kernel's: K comes from a real cube root where the kernels use an approximation, and the older one has a real clock. The 2 segments
-are wider than the 1 that was asked for: 5 rows of cubic s3 from Linux 2.6.22 miss that by one segment.
+segments as the kernel does, and 1 segment or 0.5 % for CUBIC: K comes from a real cube root where the kernels use an
+approximation, and the older era has a real clock. Five rows of cubic s3 from Linux 2.6.22 are outside, by a segment.
 FAST as its module for ns-2 has it is not within its tolerance throughout: what the module does after a loss is not
 modelled. It counts as unverified; the rows say how far off it is. `worst`: the largest difference in segments.
 

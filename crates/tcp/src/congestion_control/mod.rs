@@ -29,7 +29,7 @@ registry! {
         /// Reno's window: one segment per RTT up, one half down.
         newreno => Newreno: source "RFC 5681, RFC 6582", status "unit tests of its clauses; eras of Linux: vectors";
         /// A cubic function of the time since the last loss.
-        cubic => Cubic: source "RFC 9438; Ha, Rhee, Xu 2008", status "unit tests of its clauses; era linux: vectors; era linux-2.6: within 2 segments";
+        cubic => Cubic: source "RFC 9438; Ha, Rhee, Xu 2008", status "unit tests of its clauses; era linux: vectors; era linux-2.6: vectors but for 5 rows";
         /// Reno below 38 segments, bolder above.
         hstcp => Hstcp: source "RFC 3649", status "vectors";
         /// A fixed share per RTT up, an eighth down.

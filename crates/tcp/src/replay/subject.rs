@@ -6,11 +6,9 @@ use crate::congestion_control::{
     westwood, yeah,
 };
 
-/// K by a real cube root, where the kernels use an approximation.
+/// K by a real cube root, where the kernels use an approximation; the older era has a real clock too, where its
+/// kernel's ticks by milliseconds.
 const CUBIC: Tolerance = Tolerance { segments: 1.0, share: 0.005 };
-
-/// The older era has a real clock too, where the kernel's ticks by milliseconds.
-const CUBIC_2_6: Tolerance = Tolerance { segments: 2.0, share: 0.005 };
 
 /// The module's own rounding of steps is not known.
 const FAST: Tolerance = Tolerance { segments: 2.0, share: 0.03 };
@@ -47,7 +45,7 @@ impl Trace {
             "yeah" => (Algorithm::Yeah(yeah::Params { era, ..Default::default() }), exact),
             "hybla" => (Algorithm::Hybla(hybla::Params { era, ..Default::default() }), exact),
             "vegas" => (Algorithm::Vegas(vegas::Params { era, ..Default::default() }), exact),
-            "cubic" => (Algorithm::Cubic(cubic_of(era, false)), if era == Era::Linux { CUBIC } else { CUBIC_2_6 }),
+            "cubic" => (Algorithm::Cubic(cubic_of(era, false)), CUBIC),
             "cubic_hystart" => (Algorithm::Cubic(cubic_of(era, true)), CUBIC),
             _ => return None,
         })
