@@ -15,7 +15,7 @@ SUMMARY = "show what a name stands for and its parameters"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop show` accepts."""
-    parser.add_argument("name", metavar="NAME", help="e.g. cubic, fq_codel, tcp.profile.ns2")
+    parser.add_argument("name", metavar="NAME", help="e.g. cubic, tcp.profile.ns2, or a section: bss, bss.ap")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -34,7 +34,8 @@ def _text(entry: dict[str, Any]) -> str:
 
 
 def _parameter(parameter: dict[str, Any]) -> str:
+    # Without a fixed default the help says what holds instead; few of these must be given.
     default = parameter.get("default")
-    value = "required" if default is None else f"default {default}"
-    form = f"; {parameter['form']}" if parameter.get("form") else ""
-    return f"  {parameter['name']} ({value}{form})\n      {parameter['help']}\n"
+    facts = [f"default {default}"] if default is not None else []
+    facts += [parameter["form"]] if parameter.get("form") else []
+    return f"  {parameter['name']} ({'; '.join(facts)})\n      {parameter['help']}\n"

@@ -50,23 +50,26 @@ def _simulated(row: dict[str, Any], result: Result) -> Estimate | None:
 
 
 def _table(compared: list[tuple[dict[str, Any], Estimate | None]]) -> str:
-    lines, notes = [], []
+    lines: list[list[str]] = []
+    notes: dict[str, int] = {}
     for row, simulated in compared:
         scale, unit, decimals = _shown_in(row["unit"])
         closed_form = row["closed_form"]
+        quantity = f"{row['quantity']} ({unit})" if unit else row["quantity"]
+        if row.get("note"):
+            quantity += f" [{notes.setdefault(row['note'], len(notes) + 1)}]"
         lines.append(
             [
-                f"{row['quantity']} ({unit})" if unit else row["quantity"],
+                quantity,
                 "-" if closed_form is None else number(closed_form * scale, decimals),
                 mean_and_interval(simulated and simulated.scaled(scale), decimals),
                 _departure(closed_form, simulated),
                 row.get("source") or "",
             ]
         )
-        if row.get("note"):
-            notes.append(f"{row['quantity']}: {row['note']}\n")
     head = ["", "closed form", "simulated ± 95 % CI", "difference", "source"]
-    return table(head, lines) + ("\n" + "".join(notes) if notes else "")
+    remarks = "".join(f"[{number}] {text}\n" for text, number in notes.items())
+    return table(head, lines) + (f"\n{remarks}" if remarks else "")
 
 
 def _shown_in(unit: str) -> tuple[float, str, int]:

@@ -38,6 +38,11 @@ def colours(count: int) -> list[str]:
     return list(islice(cycle(OKABE_ITO), count))
 
 
+def repeats(count: int) -> list[int]:
+    """For each of `count` colours, how often it has been used before: what else must tell lines or bars apart."""
+    return [number // len(OKABE_ITO) for number in range(count)]
+
+
 def labels(results: list[Result]) -> list[str]:
     """A name for each result, told apart by where it was read from, else by number."""
     names = [result.name for result in results]

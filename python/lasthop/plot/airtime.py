@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..confidence import estimate
-from ._style import colours, labels
+from ._style import colours, labels, repeats
 
 SUMMARY = "share of the airtime of every node, mean over seeds"
 
@@ -14,11 +14,14 @@ def draw(results, figure):
     nodes = list(dict.fromkeys(node["name"] for result in results for run in result.runs for node in run["nodes"]))
     for position, result in enumerate(results):
         metrics, left = result.metrics, 0.0
-        for node, colour in zip(nodes, colours(len(nodes)), strict=True):
+        for node, colour, repeat in zip(nodes, colours(len(nodes)), repeats(len(nodes)), strict=True):
             found = estimate(list(metrics.get(f"nodes.{node}.airtime_fraction", {}).values()))
             share = 100 * found.mean if found else 0.0
             name = node if position == 0 and len(nodes) <= 12 else None
-            axes.barh(position, share, left=left, color=colour, edgecolor="white", linewidth=0.5, label=name)
+            hatch = "////" if repeat % 2 else None
+            axes.barh(
+                position, share, left=left, color=colour, edgecolor="white", linewidth=0.5, hatch=hatch, label=name
+            )
             left += share
     axes.set_axisbelow(True)
     axes.set_yticks(range(len(results)), labels(results))

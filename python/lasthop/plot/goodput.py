@@ -32,4 +32,4 @@ def draw(results, figure):
     axes.set_ylabel("goodput (Mbit/s)")
     axes.set_ylim(bottom=0)
     if len(results) > 1:
-        axes.legend()
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=4)
