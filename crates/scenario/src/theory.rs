@@ -8,6 +8,7 @@ use lasthop_theory::exchange::{TcpRound, Timestamps, udp_goodput_bps};
 use lasthop_theory::frame_times::{Access, CollisionCost, FrameTimes};
 use lasthop_theory::same_slot::same_slot_probability;
 use lasthop_units::{Bytes, Time};
+use lasthop_wifi::Channel;
 use lasthop_wifi::phy::{ModeId, frame_size};
 use lasthop_wifi::rate_control::FrameInfo;
 use serde_json::{Value as Json, json};
@@ -139,14 +140,18 @@ impl<'a> Forms<'a> {
         let times = self.times(self.mode, self.packet);
         let attempts = self.scenario.nodes[1].config.retry_limit.map(|limit| limit + 1);
         let point = self.backoff(attempts).solve(stations);
-        let holds = self.is_saturated_udp_uplink();
+        let holds = self.is_the_case_of_bianchi();
         let form = |quantity: String, unit, value, metric: &str| Form {
             quantity,
             unit,
             value,
             simulated: holds.then(|| metric.to_string()),
             source: "Bianchi 2000; Chatzimisios 2003",
-            note: if holds { "" } else { "if every uploading station were saturated with UDP" },
+            note: if holds {
+                ""
+            } else {
+                "if every uploading station were saturated with UDP, at one rate, heard by all"
+            },
         };
         let goodput = |(cost, name): (CollisionCost, &str)| {
             let slot_times = SlotTimes {
@@ -160,6 +165,12 @@ impl<'a> Forms<'a> {
         let p = form("Bianchi: collision probability".into(), "", point.p, "medium.collision_probability");
         let costs = [(CollisionCost::Difs, "DIFS"), (CollisionCost::Eifs, "EIFS")];
         std::iter::once(p).chain(costs.map(goodput)).collect()
+    }
+
+    /// Saturated UDP uplinks at one rate, where everybody hears everybody and only collisions lose frames.
+    fn is_the_case_of_bianchi(&self) -> bool {
+        let one_rate = self.uplink_modes().is_some_and(|modes| modes.iter().all(|mode| *mode == self.mode));
+        self.is_saturated_udp_uplink() && one_rate && matches!(self.scenario.channel(), Channel::Uniform)
     }
 
     fn udp_payload(&self) -> Bytes {
@@ -210,7 +221,7 @@ impl<'a> Forms<'a> {
                 note,
             };
             let serial = form(
-                format!("TCP ceiling at {rate}, {name}"),
+                format!("TCP at {rate}, {name}, one sender at a time"),
                 round.serial_backoff_bps(backoff),
                 "frame exchange",
                 "one flow; every frame pays a mean backoff",
@@ -326,11 +337,18 @@ mod tests {
         assert_eq!(metric(udp, "UDP ceiling at 48"), None);
         assert_eq!(metric(udp, "Bianchi: collision"), Some("medium.collision_probability".into()));
         let tcp = "[bss]\nstandard = \"802.11a\"\n[[station]]\n[[flow]]\nack = \"every_segment\"\n";
-        assert_eq!(metric(tcp, "TCP ceiling at 54 Mbit/s, an ACK a segment"), Some(GOODPUT.into()));
-        assert_eq!(metric(tcp, "TCP ceiling at 54 Mbit/s, an ACK for two"), None);
+        assert_eq!(metric(tcp, "TCP at 54 Mbit/s, an ACK a segment, one"), Some(GOODPUT.into()));
+        assert_eq!(metric(tcp, "TCP at 54 Mbit/s, an ACK for two, one"), None);
         assert_eq!(metric(tcp, "Bianchi: collision"), None);
         let slow = "[bss]\nstandard = \"802.11b\"\n[[station]]\nname = \"fast\"\ncount = 2\n[[station]]\nname = \"slow\"\n\
                     rate_control = { kind = \"fixed\", rate = \"1 Mbit/s\" }\n[[flow]]\ntransport = \"udp\"\nrate = \"saturated\"\n";
         assert_eq!(metric(slow, "Anomaly"), Some("flows.fast1.up.goodput_bps".into()));
+        assert_eq!(metric(slow, "Bianchi: collision"), None, "not at one rate");
+        let hidden = udp.replace("[[station]]", "[[station]]\ncount = 2\n").replacen(
+            "[bss]",
+            "[channel]\nhidden = [[\"sta1\", \"sta2\"]]\n[bss]",
+            1,
+        );
+        assert_eq!(metric(&hidden, "Bianchi: collision"), None, "not heard by all");
     }
 }

@@ -122,7 +122,7 @@ impl Endpoint {
             self.receiver.owe_ack();
             return false;
         }
-        if self.receiver.is_acceptable(start, segment.sequence_length()) {
+        if self.config.echo_duplicates || self.receiver.is_acceptable(start, segment.sequence_length()) {
             self.receiver.note_timestamp(timestamps.value, start);
         }
         true

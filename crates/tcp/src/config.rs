@@ -53,7 +53,9 @@ params! {
         pub timestamps: bool = true,
         /// Tick of the timestamp clock. [RFC 7323 §5.4]
         pub timestamp_clock: Duration = Duration::from_millis(1),
-        /// Options take bytes on the wire; false as in ns-2, where all headers together have 40 B.
+        /// Segments that bring nothing new renew the timestamp to echo, as ns-2 has it; otherwise only acceptable ones do, so that an RTT may span timeouts. [RFC 7323 §4.3]
+    pub echo_duplicates: bool = false,
+    /// Options take bytes on the wire; false as in ns-2, where all headers together have 40 B.
         pub options_on_wire: bool = true,
         /// How the RTO follows from the RTT: rfc6298: srtt + max(granularity, 4 rttvar), at least `min_rto`; linux: srtt + max(4 rttvar, `min_rto`), where rttvar falls slowly.
         pub rto_formula: RtoFormula = RtoFormula::Linux,

@@ -13,6 +13,7 @@
 //! | rto_formula | rfc6298 | linux | linux | |
 //! | initial, min, max RTO | 3 s, 0.2 s, 60 s | 3 s, 0.2 s, 120 s | 1 s, 0.2 s, 120 s | RFC 2988, then RFC 6298 |
 //! | rto_granularity | 10 ms | 4 ms | 1 ms | `tcpTick_`; jiffies at 250 Hz; microseconds stored, timers at up to 1000 Hz |
+//! | echo_duplicates | yes | no | no | the sink of ns-2 echoes duplicates too |
 //! | max_backoff | 64 | — | — | ns-2 doubles at most six times |
 //! | window_validation, slow_start_after_idle | no, no | yes, yes | yes, yes | ns-2 grows whether or not the window is used |
 
@@ -110,6 +111,8 @@ fn ns2() -> Config {
         window_scaling: true,
         timestamps: true,
         timestamp_clock: Duration::from_millis(1),
+        // Acker::update_ts takes any segment up to the next expected one
+        echo_duplicates: true,
         options_on_wire: false,
         rto_formula: RtoFormula::Rfc6298,
         // rtxcur_init_ 3
@@ -181,6 +184,7 @@ fn linux() -> Config {
         window_scaling: true,
         timestamps: true,
         timestamp_clock: Duration::from_millis(1),
+        echo_duplicates: false,
         options_on_wire: true,
         rto_formula: RtoFormula::Linux,
         // TCP_TIMEOUT_INIT 1 s

@@ -309,3 +309,23 @@ fn control_segments_go_out_without_room_for_data_and_withheld_acks_stay_withheld
     assert!(world.server.poll_control(world.now).unwrap().is_pure_ack());
     assert_eq!(world.server.poll_control(world.now), None);
 }
+
+/// What the ACK of a segment that comes again three seconds later echoes: the clock then, less its clock at first.
+fn echo_of_a_duplicate(config: &Config) -> u32 {
+    let mut world = World::alike(config);
+    world.open(1000);
+    world.run_for(Duration::from_secs(1));
+    let first = world.log.iter().find(|sent| sent.segment.payload > 0).unwrap().segment;
+    let stamp = first.timestamps.unwrap();
+    let later = lasthop_tcp::Timestamps { value: stamp.value + 3000, ..stamp };
+    world.server.handle_segment(world.now, &Segment { timestamps: Some(later), ..first });
+    let ack = world.server.poll_transmit(world.now).unwrap();
+    assert!(ack.is_pure_ack());
+    ack.timestamps.unwrap().echo - stamp.value
+}
+
+#[test]
+fn a_duplicate_renews_the_echo_in_ns2_alone() {
+    assert_eq!(echo_of_a_duplicate(&linux()), 0, "[RFC 7323 §4.3]: only acceptable segments do");
+    assert_eq!(echo_of_a_duplicate(&lasthop_tcp::Profile::Ns2.config()), 3000);
+}
