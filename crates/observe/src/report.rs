@@ -1,6 +1,6 @@
 //! Where metrics put their values.
 
-use crate::{LinkId, Transport};
+use crate::Transport;
 
 /// What there is to measure.
 #[derive(Clone, Debug)]
@@ -74,10 +74,6 @@ impl Report {
             links: vec![Row::default(); layout.links],
             medium: Row::default(),
         }
-    }
-    /// The row of `link`.
-    pub fn link(&mut self, link: LinkId) -> &mut Row {
-        &mut self.links[link.index()]
     }
 }
 

@@ -67,7 +67,7 @@ impl<'a> Forms<'a> {
     fn new(scenario: &'a ResolvedScenario) -> Self {
         let packet = scenario.flows.first().map_or(Bytes(1500), |f| match f.section.transport {
             TransportWord::Udp => f.tcp.config.packet_size,
-            TransportWord::Tcp => Bytes(40 + u64::from(f.tcp.config.payload_bytes()) + timestamps(f).option_bytes()),
+            TransportWord::Tcp => Bytes(u64::from(f.tcp.config.payload_bytes()) + timestamps(f).ack_packet().0),
         });
         let mpdu = frame_size::data_mpdu(packet);
         let rts = scenario.bss().rts_threshold.as_option().is_some_and(|limit| mpdu > *limit);
@@ -304,16 +304,6 @@ fn timestamps(flow: &FlowSpec) -> Timestamps {
     let config = &flow.tcp.config;
     let on = flow.section.transport == TransportWord::Tcp && config.timestamps && config.options_on_wire;
     if on { Timestamps::On } else { Timestamps::Off }
-}
-
-trait OptionBytes {
-    fn option_bytes(&self) -> u64;
-}
-
-impl OptionBytes for Timestamps {
-    fn option_bytes(&self) -> u64 {
-        self.ack_packet().0 - 40
-    }
 }
 
 #[cfg(test)]

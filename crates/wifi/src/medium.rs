@@ -231,11 +231,6 @@ impl<B: Send + 'static> Medium<B> {
         self.nodes[node.index()].backpressured
     }
 
-    /// Whether `node`'s queue has room for a packet of `bytes`.
-    pub fn has_room(&self, node: NodeId, bytes: u32) -> bool {
-        self.nodes[node.index()].queue.has_room(bytes)
-    }
-
     /// What went in and out.
     pub fn counts(&self) -> Counts {
         self.counts

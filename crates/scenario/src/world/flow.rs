@@ -142,8 +142,7 @@ impl Flow {
                 Some(packet_of(self.meta, side, segment, connection))
             }
             Carrier::Udp(udp) if side == Side::Sender && !held_back && !udp.is_saturated() => {
-                let datagram = udp.poll(now, collector)?;
-                Some(Packet { meta: PacketMeta { bytes: udp.packet_bytes(), ..self.meta }, body: Body::Udp(datagram) })
+                udp_packet(self.meta, udp, now, collector)
             }
             Carrier::Udp(_) => None,
         }
@@ -156,10 +155,7 @@ impl Flow {
                 let (segment, connection) = tcp.poll(now, Side::Sender, false, collector)?;
                 Some(packet_of(self.meta, Side::Sender, segment, connection))
             }
-            Carrier::Udp(udp) => {
-                let datagram = udp.poll(now, collector)?;
-                Some(Packet { meta: PacketMeta { bytes: udp.packet_bytes(), ..self.meta }, body: Body::Udp(datagram) })
-            }
+            Carrier::Udp(udp) => udp_packet(self.meta, udp, now, collector),
         }
     }
 
@@ -186,11 +182,16 @@ impl Flow {
     }
 
     /// Metrics that only this transport has.
-    pub(crate) fn report(&self, row: &mut Row, covered: Duration) {
+    pub(crate) fn report(&self, row: &mut Row) {
         if let Carrier::Udp(udp) = &self.carrier {
-            udp.report(row, covered);
+            udp.report(row);
         }
     }
+}
+
+fn udp_packet(meta: PacketMeta, udp: &mut UdpFlow, now: Time, collector: &mut Collector) -> Option<Packet<Body>> {
+    let datagram = udp.poll(now, collector)?;
+    Some(Packet { meta: PacketMeta { bytes: udp.packet_bytes(), ..meta }, body: Body::Udp(datagram) })
 }
 
 fn packet_of(meta: PacketMeta, side: Side, segment: Segment, connection: u32) -> Packet<Body> {

@@ -185,11 +185,6 @@ impl World {
         stop == self.end
     }
 
-    /// The instant of the last event.
-    pub(crate) fn now(&self) -> Time {
-        self.around.events.now()
-    }
-
     fn handle(&mut self, now: Time, event: Event) {
         match event {
             Event::Medium(event) => {
@@ -313,8 +308,8 @@ impl World {
             return;
         }
         for _ in 0..self.saturated_down.len() {
-            let id = self.saturated_down.remove(0);
-            self.saturated_down.push(id);
+            let id = self.saturated_down[0];
+            self.saturated_down.rotate_left(1);
             if let Some(packet) = self.around.flows[id.index()].pull(now, &mut self.around.collector) {
                 self.send_wired(now, packet);
                 self.around.events.at(self.wired_down.free_at(), Event::ServerTransmitterFree);
@@ -364,7 +359,7 @@ impl World {
             }
         }
         for (flow, row) in self.around.flows.iter().zip(&mut report.flows) {
-            flow.report(row, self.around.collector.covered(self.end));
+            flow.report(row);
         }
         // What is observed must not show in what is simulated.
         let events = self.around.events.handled() - self.samples;

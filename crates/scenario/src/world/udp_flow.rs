@@ -120,7 +120,7 @@ impl UdpFlow {
     }
 
     /// Loss, delay and jitter over the whole run.
-    pub(crate) fn report(&self, row: &mut Row, _: Duration) {
+    pub(crate) fn report(&self, row: &mut Row) {
         let lost = |sent: u64| (sent - self.received) as f64 / sent as f64;
         row.put("loss_fraction", (self.sent > 0).then(|| lost(self.sent)));
         row.put_count("reordered", self.late);
