@@ -26,7 +26,7 @@ fn reference(phy: &str, rule: &str, stations: usize) -> (f64, f64) {
     (cell(3), cell(5))
 }
 
-/// Some 100,000 frames: 0.07 % of the throughput is chance here, and the reference, a short run too, has
+/// Some 200,000 frames: 0.05 % of the throughput is chance here, and the reference, a short run, has
 /// more than that; over many seeds ours is 0.25 % below it where it is furthest off (11b, n = 10).
 fn agrees_with_the_reference(phy: &str, timing: Timing, seconds: u64) {
     for (rule, countdown) in [("std", Countdown::Frozen), ("bia", Countdown::Bianchi)] {
@@ -37,19 +37,19 @@ fn agrees_with_the_reference(phy: &str, timing: Timing, seconds: u64) {
             let (found, found_p) = (outcome.throughput_mbps(1500), outcome.collision_probability());
             let what = format!("{phy} {rule} n = {stations}: {found:.4} for {throughput}, p {found_p:.5} for {p}");
             assert!((found / throughput - 1.0).abs() < 0.007, "{what}");
-            assert!((found_p - p).abs() < 0.008, "{what}");
+            assert!((found_p - p).abs() < 0.006, "{what}");
         }
     }
 }
 
 #[test]
 fn throughput_and_collisions_of_11b_are_those_of_the_reference() {
-    agrees_with_the_reference("11b_long_ack1", Timing::B_11, 200);
+    agrees_with_the_reference("11b_long_ack1", Timing::B_11, 400);
 }
 
 #[test]
 fn throughput_and_collisions_of_11a_are_those_of_the_reference() {
-    agrees_with_the_reference("11a_54", Timing::A_54, 50);
+    agrees_with_the_reference("11a_54", Timing::A_54, 100);
 }
 
 #[test]
