@@ -305,19 +305,17 @@ impl Driver {
             delivered_bytes: bytes,
             slow_start_credit: if row.counts_acks { 1.0 } else { segments as f64 },
             avoidance_credit: segments as f64,
-            delivery_rate: None,
+            delivered_segments: segments as u32,
             rtt_sample: row.rtt,
             srtt: self.srtt_ns.map(Duration::from_nanos),
             prior_flight_bytes: flight_before * u64::from(MSS),
             flight_bytes: self.flight * u64::from(MSS),
-            app_limited: false,
             ece: row.ce > 0,
-            round_trips: 0,
             in_recovery: row.in_cwr,
-            ends_timeout: false,
             snd_una: offset(self.una),
             snd_nxt: offset(self.nxt),
             ce_segments: row.ce,
+            ..AckSample::default()
         }
     }
 }

@@ -161,6 +161,10 @@ impl CongestionControl for AdaptiveReno {
         self.probe = 0.0;
     }
 
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.ssthresh = segments;
+    }
+
     fn cwnd(&self) -> f64 {
         self.base + self.probe
     }

@@ -206,6 +206,10 @@ impl CongestionControl for Cubic {
         self.cwnd = segments;
     }
 
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.ssthresh = segments;
+    }
+
     fn cwnd(&self) -> f64 {
         self.cwnd
     }

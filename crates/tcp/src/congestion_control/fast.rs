@@ -163,6 +163,10 @@ impl CongestionControl for Fast {
         self.step = 0.0;
     }
 
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.ssthresh = segments;
+    }
+
     fn cwnd(&self) -> f64 {
         self.cwnd
     }

@@ -10,7 +10,7 @@ use core::fmt;
 use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
 
-use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
+use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment, Prior};
 use crate::config::{Growth, GrowthMode};
 
 words! {
@@ -296,12 +296,22 @@ impl<L: Law + 'static> CongestionControl for Framed<L> {
         self.enter(Phase::Open, at);
     }
 
+    fn on_spurious(&mut self, at: &Moment, prior: &Prior) {
+        self.set_window(self.cwnd().max(prior.cwnd));
+        self.set_ssthresh(self.ssthresh().max(prior.ssthresh));
+        self.enter(Phase::Open, at);
+    }
+
     fn on_idle(&mut self, restart_window: f64) {
         self.window.cwnd = self.window.cwnd.min(restart_window as u32);
     }
 
     fn set_window(&mut self, segments: f64) {
         self.window.cwnd = segments as u32;
+    }
+
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.window.ssthresh = if segments.is_finite() { segments as u32 } else { INFINITE };
     }
 
     fn cwnd(&self) -> f64 {

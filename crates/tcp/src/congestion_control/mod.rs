@@ -128,7 +128,7 @@ impl Context {
 }
 
 /// What one ACK says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
     /// When it came.
     pub now: Time,
@@ -142,8 +142,18 @@ pub struct AckSample {
     pub slow_start_credit: f64,
     /// Segments that count for growth in congestion avoidance.
     pub avoidance_credit: f64,
-    /// Rate at which data was delivered; `None` while nothing measures it.
-    pub delivery_rate: Option<DataRate>,
+    /// Segments delivered for the first time, in order or not.
+    pub delivered_segments: u32,
+    /// Segments found lost by this ACK.
+    pub lost_segments: u32,
+    /// Segments delivered since the connection began, this ACK included.
+    pub total_delivered: u64,
+    /// Segments found lost since the connection began, this ACK included.
+    pub total_lost: u64,
+    /// How fast the network delivers; `None` where this ACK gives no sample.
+    pub rate: Option<RateSample>,
+    /// The earliest time at which pacing lets the next segment out; in the past, or [`Time::ZERO`], where it does not wait.
+    pub next_departure: Time,
     /// RTT of the newest segment delivered that was sent only once.
     pub rtt_sample: Option<Duration>,
     /// Smoothed RTT, this sample included.
@@ -152,6 +162,10 @@ pub struct AckSample {
     pub prior_flight_bytes: u64,
     /// Payload bytes in flight after it.
     pub flight_bytes: u64,
+    /// Segments in flight before this ACK.
+    pub prior_flight_segments: u32,
+    /// Segments in flight after it.
+    pub flight_segments: u32,
     /// The window was not used up: the application or the receiver was the limit.
     pub app_limited: bool,
     /// The ACK carried ECN-Echo.
@@ -168,6 +182,37 @@ pub struct AckSample {
     pub snd_nxt: u64,
     /// Segments that were congestion-marked, of those acknowledged.
     pub ce_segments: u32,
+}
+
+/// How fast the network delivered, from the segment that this ACK newly reports and that was sent last.
+/// [draft-cheng-iccrg-delivery-rate-estimation §3; draft-ietf-ccwg-bbr §4.1]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateSample {
+    /// Segments delivered over `interval`.
+    pub delivered: u32,
+    /// Of these, congestion-marked.
+    pub delivered_ce: u32,
+    /// Segments found lost between the sending of that segment and now.
+    pub lost: u32,
+    /// The longer of the time over which they were sent and the time over which they were acknowledged.
+    pub interval: Duration,
+    /// `total_delivered` when that segment was sent.
+    pub prior_delivered: u64,
+    /// Segments in flight right after that segment was sent.
+    pub flight_at_send: u32,
+    /// The application left the window unused when that segment was sent.
+    pub is_app_limited: bool,
+    /// The receiver may have withheld this ACK: it covers one segment sent once.
+    pub is_ack_delayed: bool,
+}
+
+/// Window and threshold before a reduction, to go back to if it was for nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prior {
+    /// Congestion window in segments.
+    pub cwnd: f64,
+    /// Slow-start threshold in segments; infinite where there was none.
+    pub ssthresh: f64,
 }
 
 /// Where the sender stands in its data when something happens.
@@ -225,17 +270,28 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn on_timeout(&mut self, event: &CongestionEvent);
     /// All that was in flight at the loss is acknowledged.
     fn on_recovery_exit(&mut self, _at: &Moment) {}
-    /// The last reduction was for nothing. Not called yet: nothing detects it.
-    fn on_spurious(&mut self, _now: Time) {}
+    /// The last reduction was for nothing: back to what was before, unless the window is larger by now. No
+    /// [`on_recovery_exit`](Self::on_recovery_exit) follows.
+    fn on_spurious(&mut self, _at: &Moment, prior: &Prior) {
+        self.set_window(self.cwnd().max(prior.cwnd));
+        self.set_ssthresh(self.ssthresh().max(prior.ssthresh));
+    }
     /// The sender was idle for longer than the RTO. [RFC 5681 §4.1]
     fn on_idle(&mut self, _restart_window: f64) {}
     /// Replaces the window, in segments: what was found out from outside counts more than the own reckoning.
     fn set_window(&mut self, segments: f64);
+    /// Replaces the slow-start threshold, in segments; infinite for none.
+    fn set_ssthresh(&mut self, segments: f64);
+    /// True if this controller sets its window during recovery itself, so that proportional rate reduction stands
+    /// aside. [draft-ietf-ccwg-bbr §5.6.4]
+    fn owns_recovery(&self) -> bool {
+        false
+    }
     /// Congestion window in segments.
     fn cwnd(&self) -> f64;
     /// Slow-start threshold in segments; infinite before the first loss.
     fn ssthresh(&self) -> f64;
-    /// Rate at which to send. Not obeyed yet.
+    /// Rate at which to send payload and headers; `None`: as the window allows.
     fn pacing_rate(&self) -> Option<DataRate> {
         None
     }
@@ -279,19 +335,11 @@ pub(crate) mod tests {
             delivered_bytes: u64::from(segments) * 1000,
             slow_start_credit: credit,
             avoidance_credit: credit,
-            delivery_rate: None,
+            delivered_segments: segments,
+            total_delivered: u64::from(segments),
             rtt_sample: Some(rtt),
             srtt: Some(rtt),
-            prior_flight_bytes: 0,
-            flight_bytes: 0,
-            app_limited: false,
-            ece: false,
-            round_trips: 0,
-            in_recovery: false,
-            ends_timeout: false,
-            snd_una: 0,
-            snd_nxt: 0,
-            ce_segments: 0,
+            ..AckSample::default()
         }
     }
 

@@ -166,7 +166,7 @@ impl Sender {
             delivered_bytes: delivered.new_bytes,
             slow_start_credit: credit(self.config.growth.slow_start),
             avoidance_credit: credit(self.config.growth.avoidance),
-            delivery_rate: None,
+            delivered_segments: delivered.segments,
             rtt_sample,
             srtt: self.rtt.srtt(),
             prior_flight_bytes,
@@ -175,10 +175,9 @@ impl Sender {
             ece: ack.ece,
             round_trips: self.usage.rounds(),
             in_recovery,
-            ends_timeout: false,
             snd_una: self.board.una(),
             snd_nxt: self.board.nxt(),
-            ce_segments: 0,
+            ..AckSample::default()
         }
     }
 

@@ -191,6 +191,10 @@ impl CongestionControl for Cubic {
         self.cwnd = segments.floor();
     }
 
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.ssthresh = segments;
+    }
+
     fn cwnd(&self) -> f64 {
         self.cwnd
     }

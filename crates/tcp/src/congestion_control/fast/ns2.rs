@@ -188,6 +188,10 @@ impl CongestionControl for Fast {
         self.steps = Steps::default();
     }
 
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.ssthresh = segments;
+    }
+
     fn cwnd(&self) -> f64 {
         self.cwnd
     }
