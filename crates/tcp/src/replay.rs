@@ -13,7 +13,7 @@ use lasthop_units::{Duration, Time};
 
 use crate::config::{Growth, GrowthMode};
 use crate::congestion_control::{
-    AckSample, Algorithm, CongestionCause, CongestionControl, CongestionEvent, Context, Moment,
+    AckSample, Algorithm, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment,
 };
 use trace::{Event, Row};
 pub use trace::{Kernel, Trace};
@@ -126,6 +126,7 @@ pub fn replay(trace: &Trace, algorithm: &Algorithm, tolerance: Tolerance) -> Rep
         initial_ssthresh: trace.initial_ssthresh,
         mss_bytes: MSS,
         growth,
+        draws: Draws::xorshift32(2_463_534_242),
     };
     let mut driver = Driver {
         control: algorithm.build(&context),
@@ -276,6 +277,7 @@ impl Driver {
             repeated: false,
             snd_una: offset(self.una),
             snd_nxt: offset(self.nxt),
+            total_lost: 0,
         };
         if cause == CongestionCause::Timeout {
             self.control.on_timeout(&event);
@@ -285,7 +287,7 @@ impl Driver {
     }
 
     fn moment(&self, now: Time) -> Moment {
-        Moment { now, snd_una: offset(self.una), snd_nxt: offset(self.nxt) }
+        Moment { now, snd_una: offset(self.una), snd_nxt: offset(self.nxt), app_limited: false }
     }
 
     fn smooth(&mut self, rtt: Duration) {

@@ -18,9 +18,11 @@ use lasthop_units::{DataRate, Duration, Time};
 
 use crate::config::{Growth, GrowthMode};
 
+mod draws;
 mod linux;
 mod round;
 
+pub use draws::Draws;
 pub use linux::Era;
 
 registry! {
@@ -118,6 +120,8 @@ pub struct Context {
     pub mss_bytes: u32,
     /// How windows grow; the credits of [`AckSample`] follow it already.
     pub growth: Growth,
+    /// Random draws.
+    pub draws: Draws,
 }
 
 impl Context {
@@ -224,6 +228,8 @@ pub struct Moment {
     pub snd_una: u64,
     /// Offset after the newest byte sent.
     pub snd_nxt: u64,
+    /// The application has left the window unused: there was nothing more to send.
+    pub app_limited: bool,
 }
 
 /// What made a window shrink.
@@ -254,6 +260,8 @@ pub struct CongestionEvent {
     pub snd_una: u64,
     /// Offset after the newest byte sent.
     pub snd_nxt: u64,
+    /// Segments found lost since the connection began, those of this event included.
+    pub total_lost: u64,
 }
 
 /// A congestion controller.
@@ -285,6 +293,11 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// True if this controller sets its window during recovery itself, so that proportional rate reduction stands
     /// aside. [draft-ietf-ccwg-bbr §5.6.4]
     fn owns_recovery(&self) -> bool {
+        false
+    }
+    /// True while this controller holds the window down to measure: what is sent now says nothing of the path's rate,
+    /// and counts as application-limited.
+    fn holds_back(&self) -> bool {
         false
     }
     /// Congestion window in segments.
@@ -322,7 +335,13 @@ pub(crate) mod tests {
     use super::*;
 
     pub fn context(growth: GrowthMode) -> Context {
-        Context { initial_window: 10.0, initial_ssthresh: f64::INFINITY, mss_bytes: 1000, growth: Growth::both(growth) }
+        Context {
+            initial_window: 10.0,
+            initial_ssthresh: f64::INFINITY,
+            mss_bytes: 1000,
+            growth: Growth::both(growth),
+            draws: Draws::seeded(1),
+        }
     }
 
     /// An ACK of `segments` segments at `now`, in a round trip of `rtt`.
@@ -345,7 +364,7 @@ pub(crate) mod tests {
 
     pub fn loss(now: Time, window: f64) -> CongestionEvent {
         let cause = CongestionCause::Loss;
-        CongestionEvent { now, cause, window, flight_bytes: 0, repeated: false, snd_una: 0, snd_nxt: 0 }
+        CongestionEvent { now, cause, window, flight_bytes: 0, repeated: false, snd_una: 0, snd_nxt: 0, total_lost: 0 }
     }
 
     const RTT: Duration = Duration::from_millis(50);
@@ -428,13 +447,13 @@ pub(crate) mod tests {
             (state >> 33) % below
         };
         let (mut now, mut una) = (Time::from_nanos(1), 1u64);
-        control.on_established(&Moment { now, snd_una: una, snd_nxt: una }, None);
+        control.on_established(&Moment { now, snd_una: una, snd_nxt: una, app_limited: false }, None);
         for _ in 0..3000 {
             let (pause, long, many) = (4 + draw(24), draw(31), draw(10));
             now += Duration::from_micros(draw(1 << pause));
             let rtt = Duration::from_micros(1 + draw(1 << long));
             let nxt = una + 1000 * (1 + draw(5000));
-            let at = Moment { now, snd_una: una, snd_nxt: nxt };
+            let at = Moment { now, snd_una: una, snd_nxt: nxt, app_limited: draw(2) == 0 };
             let event = CongestionEvent { snd_una: una, snd_nxt: nxt, ..loss(now, control.cwnd()) };
             let segments = (1 + draw(1 << many)) as u32;
             let sample = ack(now, segments, rtt, GrowthMode::PerByte);
