@@ -186,7 +186,7 @@ impl Window {
         self.srtt8 = if self.srtt8 == 0 { sample << 3 } else { (self.srtt8 - (self.srtt8 >> 3) + sample).max(1) };
     }
 
-    fn reduce_to(&mut self, ssthresh: u32) {
+    pub fn reduce_to(&mut self, ssthresh: u32) {
         self.ssthresh = ssthresh;
         self.count = 0;
         self.uncounted = 0;

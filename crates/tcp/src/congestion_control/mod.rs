@@ -60,10 +60,12 @@ registry! {
         dctcp => Dctcp: source "RFC 8257", status "vectors; endpoints have no ECN yet";
         /// Keeps two to four segments in the queue.
         vegas => Vegas: source "Brakmo, Peterson 1995", status "vectors";
+        /// Backs off by chance when the delay grows.
+        cdg => Cdg: source "Hayes, Armitage 2011", status "vectors";
         /// Paces at the rate that the path delivers, keeps its queue short.
         bbr => Bbr: source "Cardwell et al. 2017; Linux 6.x", status "vectors";
     }
-    planned: ledbat, cdg, bbr3, prague
+    planned: ledbat, bbr3, prague
 }
 
 impl Algorithm {
@@ -87,6 +89,7 @@ impl Algorithm {
             Algorithm::Dctcp(params) => params.build(context),
             Algorithm::Vegas(params) => params.build(context),
             Algorithm::Bbr(params) => params.build(context),
+            Algorithm::Cdg(params) => params.build(context),
         }
     }
 }
