@@ -13,7 +13,7 @@ use lasthop_units::Time;
 
 use crate::SeqNumber;
 use crate::config::{Config, DecreaseFrom, LossDetection, RecoveryMachine};
-use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Context, Moment};
+use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment};
 use crate::sequence::Numbering;
 
 pub(crate) use acknowledgement::{Acknowledgement, TimerChange};
@@ -105,6 +105,7 @@ impl Sender {
             initial_ssthresh,
             mss_bytes: config.payload_bytes(),
             growth: config.growth,
+            draws: Draws::seeded(u64::from(iss.0)),
         };
         Sender {
             numbering: Numbering(iss),
@@ -378,13 +379,13 @@ impl Sender {
             DecreaseFrom::FlightSize => self.control.cwnd().min(self.board.outstanding_bytes() as f64 / mss),
         };
         let repeated = cause == CongestionCause::Timeout && self.rtt.is_backed_off();
-        let Moment { now, snd_una, snd_nxt } = self.moment(now);
+        let Moment { now, snd_una, snd_nxt, .. } = self.moment(now);
         let flight_bytes = self.board.outstanding_bytes();
-        CongestionEvent { now, cause, window, flight_bytes, repeated, snd_una, snd_nxt }
+        CongestionEvent { now, cause, window, flight_bytes, repeated, snd_una, snd_nxt, total_lost: 0 }
     }
 
     fn moment(&self, now: Time) -> Moment {
-        Moment { now, snd_una: self.board.una(), snd_nxt: self.board.nxt() }
+        Moment { now, snd_una: self.board.una(), snd_nxt: self.board.nxt(), app_limited: false }
     }
 }
 

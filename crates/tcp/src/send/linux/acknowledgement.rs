@@ -144,8 +144,10 @@ impl Sender {
         self.linux.dsacks += segments;
         // More duplicates than were ever sent again: the network makes them.
         if u64::from(self.linux.dsacks) > self.retransmissions {
-            return Reports::default();
+            return Reports { dsack: true, ..Reports::default() };
         }
+        // A retransmission for nothing has arrived too.
+        self.linux.rate.delivered += u64::from(segments);
         self.linux.rack.dsack_seen = true;
         let undo = &mut self.linux.undo;
         let is_old = below && first.end <= self.board.una().max(ack.ack);
@@ -233,6 +235,10 @@ impl Sender {
                 ..sample
             };
             self.control.on_ack(&sample);
+        }
+        if self.control.holds_back() {
+            let flight = self.flight_segments();
+            self.linux.rate.limit_by_application(flight);
         }
     }
 

@@ -88,8 +88,8 @@ impl Sender {
             }
         }
         let quarter = linux.min_rtt().unwrap_or(Duration::ZERO) / 4;
-        let eighth = self.rtt.srtt().unwrap_or(Duration::ZERO) / 8;
-        (quarter * u64::from(linux.rack.steps)).min(eighth)
+        let most = self.rtt.srtt().unwrap_or(Duration::ZERO);
+        (quarter * u64::from(linux.rack.steps)).min(most)
     }
 
     /// Marks what is late; how long until the next would be. [RFC 8985 §6.2 step 5]

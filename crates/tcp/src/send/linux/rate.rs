@@ -55,6 +55,10 @@ impl DeliveryRate {
         self.app_limited_until = (self.delivered + u64::from(flight)).max(1);
     }
 
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited_until > 0
+    }
+
     /// Takes in an ACK; `delivered` more segments have arrived. [§3.3]
     pub fn sample(
         &mut self,

@@ -48,7 +48,8 @@ impl Sender {
             crate::config::DecreaseFrom::FlightSize => cwnd.min(flight_bytes as f64 / f64::from(self.mss)),
         };
         let (snd_una, snd_nxt) = (self.board.una(), self.board.nxt());
-        CongestionEvent { now, cause, window, flight_bytes, repeated, snd_una, snd_nxt }
+        let total_lost = self.board.total_lost();
+        CongestionEvent { now, cause, window, flight_bytes, repeated, snd_una, snd_nxt, total_lost }
     }
 
     fn ssthresh_segments(&self) -> u32 {
