@@ -14,9 +14,10 @@
 //! ```
 
 /// The state of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// No connection, before or after.
+    #[default]
     Closed,
     /// Waiting for a SYN.
     Listen,

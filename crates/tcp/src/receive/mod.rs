@@ -2,6 +2,7 @@
 
 mod ack_policy;
 mod reassembly;
+mod report;
 
 use lasthop_units::Time;
 

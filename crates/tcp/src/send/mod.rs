@@ -2,6 +2,7 @@
 
 mod acknowledgement;
 mod recovery;
+mod report;
 mod rto;
 mod scoreboard;
 mod usage;

@@ -75,6 +75,15 @@ impl RttEstimator {
         self.backoff > 1
     }
 
+    /// The factor by which the timeout is multiplied now.
+    pub fn backoff(&self) -> u32 {
+        self.backoff
+    }
+    /// RTTVAR, the mean deviation.
+    pub fn variation(&self) -> Duration {
+        Duration::from_nanos(self.variation / 4)
+    }
+
     /// The timeout in force, back-off included.
     pub fn rto(&self) -> Duration {
         self.base_rto.saturating_mul(u64::from(self.backoff)).min(self.max_rto)

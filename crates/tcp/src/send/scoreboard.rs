@@ -138,6 +138,10 @@ impl Scoreboard {
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
+    /// Segments sent and not acknowledged.
+    pub fn count(&self) -> u32 {
+        self.segments.len() as u32
+    }
     /// Payload bytes sent and not acknowledged: FlightSize. [RFC 5681 §2]
     pub fn outstanding_bytes(&self) -> u64 {
         self.outstanding_bytes

@@ -1,0 +1,227 @@
+//! What a connection says of itself, in the fields and units of Linux' `tcp_info`.
+//!
+//! Times are in microseconds, windows and counts in segments unless the name says bytes. A field of which this
+//! endpoint keeps no account is 0.
+
+use lasthop_units::{Duration, Time};
+
+use crate::endpoint::Endpoint;
+use crate::state::State;
+
+/// Where congestion control stands. The numbers are those of Linux' `TCP_CA_*`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CaState {
+    /// Nothing unusual.
+    #[default]
+    Open = 0,
+    /// Duplicate ACKs or SACK blocks, not yet taken for loss.
+    Disorder = 1,
+    /// The window shrinks because of an ECN mark or a full local queue.
+    Cwr = 2,
+    /// Fast recovery.
+    Recovery = 3,
+    /// After a retransmission timeout.
+    Loss = 4,
+}
+
+/// Bits of [`Info::options`]: what both SYNs have agreed upon.
+pub mod option_bit {
+    /// Timestamps. [RFC 7323 §3]
+    pub const TIMESTAMPS: u8 = 1;
+    /// Selective acknowledgements. [RFC 2018]
+    pub const SACK: u8 = 2;
+    /// Window scaling. [RFC 7323 §2]
+    pub const WSCALE: u8 = 4;
+    /// Explicit congestion notification. [RFC 3168]
+    pub const ECN: u8 = 8;
+    /// A packet with an ECN codepoint has been received.
+    pub const ECN_SEEN: u8 = 16;
+}
+
+/// A snapshot of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Info {
+    /// State of the connection.
+    pub state: State,
+    /// State of congestion control.
+    pub ca_state: CaState,
+    /// Timeouts in a row of the segment now at the head.
+    pub retransmits: u32,
+    /// Probes of a zero window not yet answered.
+    pub probes: u32,
+    /// Doublings of the retransmission timeout in force.
+    pub backoff: u32,
+    /// Bits of [`option_bit`].
+    pub options: u8,
+    /// Shift of the peer's window field.
+    pub snd_wscale: u8,
+    /// Shift of the own window field.
+    pub rcv_wscale: u8,
+    /// The last sample of the delivery rate was limited by the application.
+    pub delivery_rate_app_limited: bool,
+    /// Retransmission timeout, back-off included.
+    pub rto_us: u64,
+    /// Delayed-ACK timeout.
+    pub ato_us: u64,
+    /// Payload of a full segment to send, in bytes.
+    pub snd_mss: u32,
+    /// Payload that the peer is thought to send, in bytes.
+    pub rcv_mss: u32,
+    /// Segments sent and not cumulatively acknowledged.
+    pub unacked: u32,
+    /// Of these, reported by SACK, or, without SACK, counted by duplicate ACKs.
+    pub sacked: u32,
+    /// Of these, thought lost.
+    pub lost: u32,
+    /// Retransmissions in flight.
+    pub retrans: u32,
+    /// Segments up to the highest one reported; 0 in current kernels.
+    pub fackets: u32,
+    /// Since data was last sent.
+    pub last_data_sent_us: u64,
+    /// Since data was last received.
+    pub last_data_recv_us: u64,
+    /// Since an ACK was last received.
+    pub last_ack_recv_us: u64,
+    /// Largest IP packet that the path takes, in bytes.
+    pub pmtu: u32,
+    /// Present limit of the window offered, in bytes.
+    pub rcv_ssthresh: u32,
+    /// Smoothed RTT.
+    pub rtt_us: u64,
+    /// Mean deviation of the RTT.
+    pub rttvar_us: u64,
+    /// Slow-start threshold; [`Info::INFINITE_SSTHRESH`] before the first loss.
+    pub snd_ssthresh: u32,
+    /// Congestion window.
+    pub snd_cwnd: u32,
+    /// MSS that the own SYN offers, less timestamps, in bytes.
+    pub advmss: u32,
+    /// Degree of reordering, in segments.
+    pub reordering: u32,
+    /// RTT as the receiver sees it.
+    pub rcv_rtt_us: u64,
+    /// Receive buffer that autotuning aims at, in bytes.
+    pub rcv_space: u32,
+    /// Segments sent again since the start.
+    pub total_retrans: u32,
+    /// Pacing rate, in bytes per second.
+    pub pacing_rate: u64,
+    /// Bound of the pacing rate, in bytes per second.
+    pub max_pacing_rate: u64,
+    /// Bytes acknowledged, SYN and FIN counted.
+    pub bytes_acked: u64,
+    /// Bytes received in order.
+    pub bytes_received: u64,
+    /// Segments sent.
+    pub segs_out: u32,
+    /// Segments received.
+    pub segs_in: u32,
+    /// Bytes written and not yet sent.
+    pub notsent_bytes: u32,
+    /// Least RTT.
+    pub min_rtt_us: u64,
+    /// Segments with data received.
+    pub data_segs_in: u32,
+    /// Segments with data sent.
+    pub data_segs_out: u32,
+    /// Last sample of the delivery rate, in bytes per second.
+    pub delivery_rate: u64,
+    /// Time during which there was data to send or outstanding.
+    pub busy_us: u64,
+    /// Of this, held back by the peer's window.
+    pub rwnd_limited_us: u64,
+    /// Of this, held back by the send buffer.
+    pub sndbuf_limited_us: u64,
+    /// Segments delivered, reported ones included.
+    pub delivered: u32,
+    /// Of these, with an ECN mark.
+    pub delivered_ce: u32,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Payload bytes sent again.
+    pub bytes_retrans: u64,
+    /// Duplicates that the peer reported by DSACK. [RFC 2883]
+    pub dsack_dups: u32,
+    /// Times at which reordering was seen.
+    pub reord_seen: u32,
+    /// Segments received out of order.
+    pub rcv_ooopack: u32,
+    /// The peer's window, in bytes.
+    pub snd_wnd: u32,
+    /// The window offered to the peer, in bytes.
+    pub rcv_wnd: u32,
+    /// Retransmission timeouts since the start.
+    pub total_rto: u32,
+    /// Recoveries that a timeout began.
+    pub total_rto_recoveries: u32,
+    /// Time spent in recoveries that a timeout began.
+    pub total_rto_time_us: u64,
+}
+
+impl Info {
+    /// `snd_ssthresh` where there is none, as in Linux.
+    pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+}
+
+/// Microseconds, rounded down.
+pub(crate) fn microseconds(duration: Duration) -> u64 {
+    duration.as_nanos() / 1000
+}
+
+impl Endpoint {
+    /// What the connection says of itself at `now`.
+    pub fn info(&self, now: Time) -> Info {
+        let mut info =
+            Info { state: self.state, probes: self.probe.sent, options: self.option_bits(), ..Info::default() };
+        info.snd_wscale = self.agreed.peer_scale;
+        info.total_rto = self.counters.timeouts as u32;
+        info.total_retrans = self.counters.segments_retransmitted as u32;
+        info.data_segs_out = self.counters.segments_sent as u32;
+        info.data_segs_in = self.counters.segments_received as u32;
+        info.rcv_ooopack = self.counters.segments_out_of_order as u32;
+        info.pmtu = self.config.packet_size.0 as u32;
+        info.advmss = self.config.payload_bytes();
+        self.sender.report(now, &mut info);
+        self.receiver.report(now, &mut info);
+        info
+    }
+
+    fn option_bits(&self) -> u8 {
+        let bit = |agreed: bool, bit: u8| if agreed { bit } else { 0 };
+        bit(self.agreed.timestamps, option_bit::TIMESTAMPS)
+            | bit(self.agreed.sack, option_bit::SACK)
+            | bit(self.agreed.scaling, option_bit::WSCALE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Flags, Profile, Segment};
+
+    #[test]
+    fn a_fresh_connection_has_ten_segments_and_no_threshold() {
+        let mut endpoint = Endpoint::new(&Profile::Linux.config(), 0);
+        endpoint.listen();
+        endpoint.handle_segment(Time::ZERO, &Segment { flags: Flags::SYN, mss: Some(1000), ..Segment::default() });
+        while endpoint.poll_transmit(Time::ZERO).is_some() {}
+        let later = Time::ZERO + Duration::from_millis(50);
+        let ack = Segment {
+            flags: Flags::ACK,
+            seq: crate::SeqNumber(1),
+            ack: crate::SeqNumber(1),
+            window: 30_000,
+            ..Segment::default()
+        };
+        endpoint.handle_segment(later, &ack);
+        let info = endpoint.info(later);
+        assert_eq!((info.state, info.ca_state), (State::Established, CaState::Open));
+        assert_eq!((info.snd_cwnd, info.snd_ssthresh, info.snd_mss), (10, Info::INFINITE_SSTHRESH, 1000));
+        assert_eq!((info.rtt_us, info.rto_us), (50_000, 250_000));
+        endpoint.write(2500);
+        while endpoint.poll_transmit(later).is_some() {}
+        assert_eq!((endpoint.info(later).unacked, endpoint.info(later).notsent_bytes), (3, 0));
+        assert_eq!(endpoint.info(later).snd_wnd, 30_000);
+    }
+}
