@@ -396,7 +396,7 @@ impl<'a> World<'a> {
             | (Happening::Info(_), Happening::Info(_))
                 if late < -early || late > jitter =>
             {
-                Some(Found::Order(format!("its time, by {late:.1} ms")))
+                Some(Found::Order("its time".to_string()))
             }
             (Happening::Info(a), Happening::Info(b)) => compare_info(a, b, self.host.tick()).map(Found::State),
             (Happening::Out(_), Happening::Out(_)) | (Happening::Ack(_), Happening::Ack(_)) => None,
