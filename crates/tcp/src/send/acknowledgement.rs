@@ -50,6 +50,7 @@ impl Sender {
         let advances = ack.ack > self.board.una();
         let mut delivered = if advances { self.board.acknowledge(ack.ack) } else { Delivered::default() };
         if advances {
+            self.offered.on_acknowledged(ack.ack);
             self.sample_rtt(ack, &delivered);
         }
         let reports_more = self.take_reports(ack, &mut delivered);
