@@ -81,7 +81,10 @@ pub(crate) enum TcpOption {
     WindowScale(u8),
     SackPermitted,
     Sack(Vec<(u32, u32)>),
-    Timestamps { value: u32, echo: u32 },
+    Timestamps {
+        value: u32,
+        echo: u32,
+    },
     /// one that the simulator has no notion of
     Foreign(String),
 }

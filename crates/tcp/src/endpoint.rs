@@ -98,6 +98,10 @@ impl Endpoint {
     pub fn delay(&self) -> Delay {
         self.sender.delay()
     }
+    /// The largest window that the peer has offered, in bytes.
+    pub fn largest_peer_window(&self) -> u64 {
+        self.sender.largest_peer_window()
+    }
     /// Bytes written and not yet sent.
     pub fn unsent_bytes(&self) -> u64 {
         self.sender.unsent_bytes()

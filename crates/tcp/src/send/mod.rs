@@ -130,6 +130,9 @@ impl Sender {
     pub fn delay(&self) -> Delay {
         self.offered.delay()
     }
+    pub fn largest_peer_window(&self) -> u64 {
+        self.window.largest
+    }
     /// Bytes written and not yet sent.
     pub fn unsent_bytes(&self) -> u64 {
         self.offered.end - self.board.nxt().clamp(1, self.offered.end)
