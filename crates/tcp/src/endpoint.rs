@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::receive::Receiver;
 use crate::segment::Segment;
-use crate::send::Sender;
+use crate::send::{Delay, Sender, Write};
 use crate::sequence::SeqNumber;
 use crate::state::State;
 use crate::timer::{Timer, Timers};
@@ -79,10 +79,32 @@ impl Endpoint {
 
     /// The application offers so many more bytes. After [`close`](Self::close) they are not taken.
     pub fn write(&mut self, bytes: u64) {
+        self.send(bytes, Write::default());
+    }
+
+    /// The same, with what the application says of these bytes.
+    pub fn send(&mut self, bytes: u64, write: Write) {
         if !self.sender.is_closed() {
-            self.sender.write(bytes);
             self.sender.renew_burst();
+            self.sender.write(bytes, write);
         }
+    }
+
+    /// When a short segment waits for more; at first it does not.
+    pub fn set_delay(&mut self, delay: Delay) {
+        self.sender.set_delay(delay);
+    }
+    /// When a short segment waits for more.
+    pub fn delay(&self) -> Delay {
+        self.sender.delay()
+    }
+    /// The largest window that the peer has offered, in bytes.
+    pub fn largest_peer_window(&self) -> u64 {
+        self.sender.largest_peer_window()
+    }
+    /// Bytes written and not yet sent.
+    pub fn unsent_bytes(&self) -> u64 {
+        self.sender.unsent_bytes()
     }
 
     /// The application always has more to send.

@@ -110,12 +110,13 @@ impl Endpoint {
         let ack = if self.state == State::SynSent { Flags::NONE } else { Flags::ACK };
         let flags = match sent.content {
             Content::Syn => Flags::SYN | ack,
+            Content::Data if self.sender.is_pushed(&sent) => Flags::PSH | ack,
             Content::Data => ack,
             Content::Fin => {
                 if self.state.may_send_data() {
                     self.state = self.state.after_own_fin();
                 }
-                Flags::FIN | ack
+                if self.sender.is_pushed(&sent) { Flags::FIN | Flags::PSH | ack } else { Flags::FIN | ack }
             }
         };
         let seq = sent.start;

@@ -57,6 +57,7 @@ impl Sender {
         let mut delivered = Delivered::default();
         if advances {
             self.board.acknowledge(ack.ack, &mut delivered);
+            self.offered.on_acknowledged(ack.ack);
             self.sample_rtt(ack, &delivered);
         }
         let reports_more = self.take_reports(ack, &mut delivered);

@@ -6,6 +6,7 @@ mod recovery;
 mod report;
 mod rto;
 mod scoreboard;
+mod stream;
 mod usage;
 
 use lasthop_registry::Switch;
@@ -22,19 +23,9 @@ use recovery::{Phase, Recovery};
 use rto::RttEstimator;
 pub(crate) use scoreboard::{Content, Sent};
 use scoreboard::{Delivered, Scoreboard, Stamp};
+use stream::Stream;
+pub use stream::{Delay, Write};
 use usage::WindowUsage;
-
-/// More than any run sends.
-const FOREVER: u64 = 1 << 62;
-
-/// What the application has asked for.
-#[derive(Clone, Copy, Debug)]
-struct Offered {
-    /// offset after the last byte written
-    end: u64,
-    closed: bool,
-    fin_sent: bool,
-}
 
 /// The peer's window. [RFC 9293 §3.8.6]
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,7 +66,7 @@ pub(crate) struct Sender {
     usage: WindowUsage,
     /// loss recovery as Linux has it; one of the two is at work
     linux: Linux,
-    offered: Offered,
+    offered: Stream,
     window: PeerWindow,
     /// payload of a full segment
     mss: u32,
@@ -115,7 +106,7 @@ impl Sender {
             recovery: Recovery::default(),
             usage: WindowUsage::default(),
             linux: Linux::new(config),
-            offered: Offered { end: 1, closed: false, fin_sent: false },
+            offered: Stream::new(),
             window: PeerWindow::default(),
             mss: config.payload_bytes(),
             sack: false,
@@ -153,11 +144,28 @@ impl Sender {
         self.sack = sack;
     }
 
-    pub fn write(&mut self, bytes: u64) {
-        self.offered.end = self.offered.end.saturating_add(bytes).min(FOREVER);
+    pub fn write(&mut self, bytes: u64, write: Write) {
+        self.offered.write(bytes, write, self.board.nxt(), self.mss, self.window.largest);
     }
     pub fn write_forever(&mut self) {
-        self.offered.end = FOREVER;
+        self.offered.write_forever();
+    }
+    pub fn set_delay(&mut self, delay: Delay) {
+        self.offered.set_delay(delay);
+    }
+    pub fn delay(&self) -> Delay {
+        self.offered.delay()
+    }
+    pub fn largest_peer_window(&self) -> u64 {
+        self.window.largest
+    }
+    /// Bytes written and not yet sent.
+    pub fn unsent_bytes(&self) -> u64 {
+        self.offered.end - self.board.nxt().clamp(1, self.offered.end)
+    }
+    /// True if this segment is to carry PSH.
+    pub fn is_pushed(&self, sent: &Sent) -> bool {
+        sent.payload() > 0 && self.offered.is_pushed(sent.start + u64::from(sent.payload()))
     }
     pub fn close(&mut self) {
         self.offered.closed = true;
@@ -182,6 +190,7 @@ impl Sender {
 
     /// A new event may release a new burst.
     pub fn renew_burst(&mut self) {
+        self.offered.on_event();
         self.burst = burst_of(&self.config);
     }
 
@@ -228,11 +237,14 @@ impl Sender {
         let nxt = self.board.nxt();
         let unsent = self.offered.end - nxt.min(self.offered.end);
         let room = self.window.end.saturating_sub(nxt);
-        let wanted = unsent.min(u64::from(self.mss));
+        let wanted = self.offered.unsent_in_piece(nxt).min(u64::from(self.mss));
         let payload = wanted.min(room);
         let fin = self.offered.closed && !self.offered.fin_sent && payload == unsent && room > payload;
         if payload == 0 {
             return fin.then_some(Choice::New { payload: 0, fin });
+        }
+        if !fin && self.offered.delays(self.board.una(), nxt, payload, self.mss) {
+            return None;
         }
         let idle = self.board.is_empty();
         let too_small = payload < wanted && payload < self.window.largest / 2;
@@ -294,6 +306,10 @@ impl Sender {
         }
         self.burst = self.burst.saturating_sub(1);
         self.offered.fin_sent |= fin;
+        if payload > 0 {
+            let nxt = self.board.nxt();
+            self.offered.on_sent(nxt, nxt + u64::from(payload), self.mss);
+        }
         let content = if fin { Content::Fin } else { Content::Data };
         self.board.push(now, payload + u32::from(fin), content, stamp)
     }
@@ -385,7 +401,7 @@ impl Sender {
     }
 
     fn moment(&self, now: Time) -> Moment {
-        Moment { now, snd_una: self.board.una(), snd_nxt: self.board.nxt(), app_limited: false }
+        Moment { now, snd_una: self.board.una(), snd_nxt: self.board.nxt(), app_limited: self.linux.rate.is_app_limited() }
     }
 }
 

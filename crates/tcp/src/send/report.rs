@@ -21,10 +21,10 @@ impl Sender {
         info.unacked = self.board.count();
         info.snd_wnd = self.window.end.saturating_sub(self.window.set_at) as u32;
         info.bytes_acked = self.acked_bytes();
-        info.notsent_bytes = self.offered.end.saturating_sub(self.board.nxt()).min(u64::from(u32::MAX)) as u32;
         if self.is_linux() {
             self.report_linux(info);
         }
+        info.notsent_bytes = self.unsent_bytes().min(u64::from(u32::MAX)) as u32;
         info.last_data_sent_us = if self.last_sent.is_never() { 0 } else { microseconds(now.since(self.last_sent)) };
     }
 

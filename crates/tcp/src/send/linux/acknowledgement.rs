@@ -55,6 +55,7 @@ impl Sender {
         self.note_late_reports(&delivered);
         if advances {
             self.board.acknowledge(ack.ack, &mut delivered);
+            self.offered.on_acknowledged(ack.ack);
         }
         let restarts = self.measure(ack, &delivered);
         self.settle(&delivered, &before);
