@@ -57,6 +57,8 @@ params! {
         pub undo: bool = true,
         /// When segments leave, with recovery linux: controller: at the rate that the congestion control asks for, if it asks for one; on: also at a rate that follows from the window, as under Linux' fq; off: as the window allows.
         pub pacing: Pacing = Pacing::Controller,
+        /// New data waits for the next ACK while it would be a short burst and the ACK is near, as Linux does for segmentation offload; needs recovery linux.
+        pub tso_deferral: bool = true,
         /// NewReno: only the first partial ACK restarts the retransmission timer. [RFC 6582 §4]
         pub newreno_impatient: bool = false,
         /// Largest window offered: "unlimited", packets of the own segment size, or bytes.

@@ -192,6 +192,7 @@ impl Sender {
     pub fn renew_burst(&mut self) {
         self.offered.on_event();
         self.burst = burst_of(&self.config);
+        self.linux.release_nothing();
     }
 
     /// The congestion window in bytes.
@@ -215,9 +216,9 @@ impl Sender {
     }
 
     /// What to send now, if anything.
-    pub fn choose(&mut self, may_send_new: bool) -> Option<Choice> {
+    pub fn choose(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
         if self.is_linux() {
-            return self.choose_linux(may_send_new);
+            return self.choose_linux(now, may_send_new);
         }
         if let Some(lost) = self.board.next_lost() {
             let fits = self.recovery.retransmit_now || u64::from(lost.payload()) <= self.allowance_bytes();

@@ -151,6 +151,11 @@ impl Stream {
         piece.map_or(0, |piece| piece.end - nxt)
     }
 
+    /// Nothing more will be added to the piece that contains `nxt`.
+    pub fn piece_is_closed(&self, nxt: u64) -> bool {
+        self.closed || self.pieces.iter().find(|piece| piece.end > nxt).is_none_or(|piece| piece.ends_record)
+    }
+
     /// True if a segment of `payload` bytes at `nxt` must wait.
     pub fn delays(&self, una: u64, nxt: u64, payload: u64, mss: u32) -> bool {
         let is_short_tail = payload < u64::from(mss) && nxt + payload == self.end;

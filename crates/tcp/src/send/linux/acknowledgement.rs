@@ -44,7 +44,7 @@ impl Sender {
         if advances {
             self.linux.timeouts = 0;
         }
-        self.linux.sends = Sends::LostFirst;
+        self.linux.sends = Sends::NewOnly;
         let window_changes = ack.ack >= before.una && self.update_window(ack);
         let mut delivered = Delivered::judged_by(self.credible(ack));
         let reports = self.take_blocks(ack, &mut delivered);

@@ -21,6 +21,7 @@
 //! | `sending` | what goes out next | RFC 6675 §4, RFC 5682 §3 |
 //! | `undo` | was it for nothing? | RFC 3522, RFC 3708, RFC 4015 |
 //! | `timers` | which timer is set, and what it does | RFC 6298, RFC 8985 §8 |
+//! | `deferral` | short bursts wait | as Linux has it |
 //! | `rate` | delivery rate, pacing | draft-cheng-iccrg-delivery-rate-estimation |
 //! | `usage` | is the window used? | RFC 7661, RFC 9438 §5.8 |
 //!
@@ -30,6 +31,7 @@
 //! Leaves out: forward RTO of SACK reneging (the RTO repairs it), local congestion, path-MTU probes.
 
 mod acknowledgement;
+mod deferral;
 mod min_rtt;
 mod probe;
 mod rack;
@@ -88,6 +90,8 @@ pub(crate) struct Linux {
     /// timeouts in a row
     pub timeouts: u32,
     pub(super) sends: Sends,
+    /// segments that the present send may still hold
+    pub(super) released: u32,
     pub pending: Pending,
     pub deadline: Time,
     pub(super) min_rtt: MinRtt,
@@ -112,6 +116,7 @@ impl Linux {
             forward_rto: false,
             timeouts: 0,
             sends: Sends::default(),
+            released: 0,
             pending: Pending::None,
             deadline: Time::NEVER,
             min_rtt: MinRtt::default(),
@@ -119,6 +124,11 @@ impl Linux {
             usage: WindowUsage::default(),
             dsacks: 0,
         }
+    }
+
+    /// A new event: whether to send is to be asked anew.
+    pub fn release_nothing(&mut self) {
+        self.released = 0;
     }
 
     /// The connection is open: what happened to the SYN is forgotten.

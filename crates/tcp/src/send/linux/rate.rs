@@ -117,7 +117,7 @@ impl Sender {
     }
 
     /// Twice the window in a round trip in slow start, 1.2 times in congestion avoidance.
-    fn window_rate(&self) -> Option<f64> {
+    pub(super) fn window_rate(&self) -> Option<f64> {
         let srtt = self.rtt.srtt()?.as_secs_f64();
         let cwnd = self.cwnd_segments();
         let factor = if cwnd < self.control.ssthresh() / 2.0 { 2.0 } else { 1.2 };
