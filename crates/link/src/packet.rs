@@ -1,7 +1,7 @@
 //! A packet: facts and body.
 
 use lasthop_observe::{FlowId, NodeId};
-use lasthop_units::Time;
+use lasthop_units::{Ecn, Time};
 
 /// What lower layers may know of a packet: what an access point may legally see of a header.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,8 @@ pub struct PacketMeta {
     pub up: bool,
     /// a TCP segment without data, SYN, FIN or RST
     pub pure_ack: bool,
+    /// the ECN field, which a queue may set to [`Ecn::Ce`] where it [may](Ecn::is_capable)
+    pub ecn: Ecn,
     /// when it entered the queue it waits in
     pub enqueued_at: Time,
 }

@@ -121,6 +121,7 @@ mod tests {
     use lasthop_engine::Scheduler;
     use lasthop_observe::{FlowId, NodeId};
     use lasthop_registry::Amount;
+    use lasthop_units::Ecn;
 
     fn packet(bytes: u32, body: u32) -> Packet<u32> {
         let meta = PacketMeta {
@@ -129,6 +130,7 @@ mod tests {
             station: NodeId(1),
             up: true,
             pure_ack: false,
+            ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
         };
         Packet { meta, body }

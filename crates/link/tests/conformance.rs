@@ -3,7 +3,7 @@
 use lasthop_engine::Stream;
 use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
 use lasthop_observe::{FlowId, NodeId};
-use lasthop_units::{Duration, Time};
+use lasthop_units::{Duration, Ecn, Time};
 
 fn packet(number: u64, random: &mut Stream) -> Packet<u64> {
     let pure_ack = random.chance(0.3);
@@ -13,6 +13,7 @@ fn packet(number: u64, random: &mut Stream) -> Packet<u64> {
         station: NodeId(1 + random.up_to(3)),
         up: false,
         pure_ack,
+        ecn: Ecn::NotEct,
         enqueued_at: Time::ZERO,
     };
     Packet { meta, body: number }

@@ -3,11 +3,13 @@
 use core::fmt;
 use core::ops::BitOr;
 
+use lasthop_units::Ecn;
+
 use crate::SeqNumber;
 
 /// The control bits. [RFC 9293 §3.1]
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// None set.
@@ -35,12 +37,15 @@ impl Flags {
     pub const fn intersects(self, other: Flags) -> bool {
         self.0 & other.0 != 0
     }
-    /// The bits as in the header, from FIN (1) to CWR (128).
-    pub const fn bits(self) -> u8 {
+    /// Accurate ECN, the bit that RFC 3540 called NS. [RFC 9768 §3.1]
+    pub const AE: Flags = Flags(0x100);
+
+    /// The bits as in the header, from FIN (1) to AE (256).
+    pub const fn bits(self) -> u16 {
         self.0
     }
     /// From the bits as in the header.
-    pub const fn from_bits(bits: u8) -> Flags {
+    pub const fn from_bits(bits: u16) -> Flags {
         Flags(bits)
     }
 }
@@ -55,13 +60,14 @@ impl BitOr for Flags {
 impl fmt::Debug for Flags {
     /// As tcpdump has them: `[S.]`, `[P.]`, `[FE]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LETTERS: [(Flags, char); 7] = [
+        const LETTERS: [(Flags, char); 8] = [
             (Flags::SYN, 'S'),
             (Flags::FIN, 'F'),
             (Flags::RST, 'R'),
             (Flags::PSH, 'P'),
             (Flags::ECE, 'E'),
             (Flags::CWR, 'W'),
+            (Flags::AE, 'A'),
             (Flags::ACK, '.'),
         ];
         let letters: String =
@@ -142,6 +148,8 @@ pub struct Segment {
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
+    /// The ECN field of the IP header that it travels under. [RFC 3168 §5]
+    pub ecn: Ecn,
     /// On a SYN: SACK permitted. [RFC 2018 §2]
     pub sack_permitted: bool,
     /// On a SYN: largest segment that the sender of this one takes, in bytes, options counted as data. [RFC 6691]

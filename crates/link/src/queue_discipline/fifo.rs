@@ -81,6 +81,7 @@ mod tests {
     use super::*;
     use crate::PacketMeta;
     use lasthop_observe::{FlowId, NodeId};
+    use lasthop_units::Ecn;
 
     fn packet(bytes: u32, name: char) -> Packet<char> {
         let meta = PacketMeta {
@@ -89,6 +90,7 @@ mod tests {
             station: NodeId(1),
             up: true,
             pure_ack: bytes == 40,
+            ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
         };
         Packet { meta, body: name }

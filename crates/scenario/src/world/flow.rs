@@ -3,7 +3,7 @@
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{Collector, FlowId, NodeId, Row, Transport};
 use lasthop_tcp::Segment;
-use lasthop_units::{Duration, Time};
+use lasthop_units::{Duration, Ecn, Time};
 
 use super::tcp_flow::TcpFlow;
 use super::udp_flow::{Datagram, UdpFlow};
@@ -67,6 +67,7 @@ impl Flow {
             station: spec.station,
             up: spec.up,
             pure_ack: false,
+            ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
         };
         let carrier = match spec.section.transport {
@@ -120,7 +121,12 @@ impl Flow {
         let side = if packet.meta.up == self.meta.up { Side::Receiver } else { Side::Sender };
         match (&mut self.carrier, &packet.body) {
             (Carrier::Tcp(tcp), Body::Tcp { segment, connection }) => {
-                tcp.arrive(now, side, segment, *connection, collector);
+                if packet.meta.ecn == segment.ecn {
+                    tcp.arrive(now, side, segment, *connection, collector);
+                } else {
+                    let marked = Segment { ecn: packet.meta.ecn, ..*segment };
+                    tcp.arrive(now, side, &marked, *connection, collector);
+                }
             }
             (Carrier::Udp(udp), Body::Udp(datagram)) => udp.arrive(now, datagram, collector),
             _ => unreachable!("a packet belongs to a flow of its transport"),
@@ -196,6 +202,6 @@ fn udp_packet(meta: PacketMeta, udp: &mut UdpFlow, now: Time, collector: &mut Co
 
 fn packet_of(meta: PacketMeta, side: Side, segment: Segment, connection: u32) -> Packet<Body> {
     let up = meta.up == (side == Side::Sender);
-    let meta = PacketMeta { bytes: segment.ip_bytes(), up, pure_ack: segment.is_pure_ack(), ..meta };
+    let meta = PacketMeta { bytes: segment.ip_bytes(), up, pure_ack: segment.is_pure_ack(), ecn: segment.ecn, ..meta };
     Packet { meta, body: Body::Tcp { segment, connection } }
 }

@@ -5,7 +5,7 @@ use lasthop_engine::Scheduler;
 use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
 use lasthop_observe::{DropReason, FlowId, NodeId, Outcome, Record};
 use lasthop_registry::Switch;
-use lasthop_units::{DataRate, Db, Dbm, Duration, Time};
+use lasthop_units::{DataRate, Db, Dbm, Duration, Ecn, Time};
 use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
@@ -132,6 +132,7 @@ impl World {
             station,
             up: node != NodeId(0),
             pure_ack: false,
+            ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
         };
         Packet { meta, body: node }
