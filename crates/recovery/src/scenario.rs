@@ -39,8 +39,9 @@ pub struct Scenario {
     pub ecn: bool,
     /// what a replay does not know: why it is skipped
     pub unknown: Vec<String>,
+    /// whether selective acknowledgements are on
+    pub sack: bool,
     control: String,
-    sack: bool,
     sysctl: Map<String, Value>,
 }
 

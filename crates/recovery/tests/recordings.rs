@@ -29,7 +29,19 @@ fn names() -> Vec<String> {
 }
 
 /// Recordings that the `linux` profile does not follow yet.
-const NOT_FOLLOWED: [&str; 15] = [
+const NOT_FOLLOWED: [&str; 27] = [
+    "k_cubic_burst4",
+    "k_cubic_loss1",
+    "k_cubic_tail2_notlp",
+    "k_cubic_timestamps_loss2",
+    "k_reno_avoidance",
+    "k_reno_backoff2",
+    "k_reno_burst4",
+    "k_reno_loss1",
+    "k_reno_newreno2",
+    "k_reno_reordering",
+    "k_reno_tail2",
+    "k_reno_zero_window",
     "s_cubic_loss1",
     "s_delack2",
     "s_dupthresh_reorder",
@@ -47,13 +59,18 @@ const NOT_FOLLOWED: [&str; 15] = [
     "s_zero_window",
 ];
 
+/// Recordings that ask for what is not there yet.
+const SKIPPED: [&str; 2] = ["k_cubic_ece", "k_reno_ece"];
+
 #[test]
 fn every_recording_is_followed_but_those_listed() {
-    assert_eq!(names().len(), 15);
+    assert_eq!(names().len(), 30);
     for name in names() {
         let report = replay(&trace(&name));
         let listed = NOT_FOLLOWED.contains(&name.as_str());
         assert_eq!(report.verdict == Verdict::Fail, listed, "{name}: {}", report.line());
+        let skipped = matches!(report.verdict, Verdict::Skip(_));
+        assert_eq!(skipped, SKIPPED.contains(&name.as_str()), "{name}: {}", report.line());
     }
 }
 
