@@ -4,6 +4,7 @@ use lasthop_tcp::{Endpoint, Segment, State};
 use lasthop_units::Time;
 
 use crate::errno::Errno;
+use crate::offload::Offload;
 use crate::send_buffer::SendBuffer;
 use crate::wire::Mapping;
 
@@ -13,6 +14,7 @@ pub(crate) struct Connection {
     pub endpoint: Endpoint,
     pub mapping: Mapping,
     pub send_buffer: SendBuffer,
+    pub offload: Offload,
     /// bytes that the application has read
     pub read: u64,
     /// what the next call is told
@@ -35,6 +37,7 @@ impl Connection {
             endpoint,
             mapping,
             send_buffer,
+            offload: Offload::default(),
             read: 0,
             error: None,
             write_shut: false,

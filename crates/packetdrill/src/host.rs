@@ -7,6 +7,7 @@ use lasthop_units::Time;
 
 use crate::connection::Connection;
 use crate::endpoint_config::{SocketConfig, config};
+use crate::offload::most_segments;
 use crate::poll::Epoll;
 use crate::script::Tcp;
 use crate::send_buffer::SendBuffer;
@@ -175,7 +176,10 @@ impl Host {
     /// Takes what the connections have to send; the one under test is listened to.
     pub fn settle(&mut self) {
         for (index, connection) in self.connections.iter_mut().enumerate() {
-            while let Some(segment) = connection.endpoint.poll_transmit(self.now) {
+            connection.offload.on_event();
+            while let Some(mut segment) = connection.endpoint.poll_transmit(self.now) {
+                let info = connection.endpoint.info(self.now);
+                connection.offload.pass(&mut segment, most_segments(&info, &self.settings), info.snd_mss);
                 if self.under_test == UnderTest::Connection(index) {
                     self.sent.push_back(Sent { at: self.now, segment });
                 }

@@ -151,6 +151,9 @@ impl Settings {
             return Err(format!("the setting {name} has no counterpart"));
         }
         let numbers = value.split_whitespace().map(str::parse).collect::<Result<Vec<i64>, _>>();
+        if name == "tcp_mtu_probing" && numbers.as_deref() != Ok(&[0]) {
+            return Err("probing for the path's MTU has no counterpart".into());
+        }
         match numbers {
             Ok(numbers) if !numbers.is_empty() => self.sysctls.insert(name, numbers),
             _ => return Err(format!("the setting {name}={value} is no number")),

@@ -136,6 +136,11 @@ impl Stream {
         self.delay = delay;
         self.more = false;
     }
+    /// What waits goes out all the same, pushed.
+    pub fn release(&mut self) {
+        self.released = true;
+        self.push();
+    }
     pub fn delay(&self) -> Delay {
         self.delay
     }

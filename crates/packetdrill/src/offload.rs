@@ -1,0 +1,68 @@
+//! Segmentation offload, as far as it shows: large sends carry PSH.
+//!
+//! Linux hands several segments down as one and lets the device cut them; one that holds more than a segment is
+//! pushed, and stays so when a part of it is sent again. How many it holds at most follows from the pacing rate, about
+//! a millisecond's worth, more on short paths. The endpoint sends single segments, so that this is put back here.
+
+use std::collections::BTreeSet;
+
+use lasthop_tcp::{Flags, Info, Segment};
+
+use crate::setup::Settings;
+
+/// What has been handed down of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Offload {
+    /// numbers after large sends
+    ends: BTreeSet<u32>,
+    /// the large send that is being filled
+    open: Option<Open>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    next: u32,
+    segments: u32,
+    size: u32,
+}
+
+impl Offload {
+    /// A new event: what goes out now is not joined to what went out before.
+    pub fn on_event(&mut self) {
+        self.open = None;
+    }
+
+    /// Passes a segment on; those that form one large send are told by `segments`, the most that it holds.
+    pub fn pass(&mut self, segment: &mut Segment, segments: u32, mss: u32) {
+        let end = segment.seq.plus(segment.payload).0;
+        if segment.payload == 0 {
+            return;
+        }
+        let goes_on =
+            self.open.filter(|open| open.next == segment.seq.0 && open.segments < segments && open.size == mss);
+        let count = goes_on.map_or(0, |open| open.segments) + 1;
+        if count > 1 {
+            if let Some(open) = goes_on {
+                self.ends.remove(&open.next);
+            }
+            self.ends.insert(end);
+        }
+        let ends_here = segment.flags.contains(Flags::PSH) || self.ends.contains(&end) && count == 1;
+        self.open = (!ends_here).then_some(Open { next: end, segments: count, size: segment.payload });
+        if self.ends.contains(&end) {
+            segment.flags = segment.flags | Flags::PSH;
+        }
+    }
+}
+
+/// The segments that a large send may hold.
+pub(crate) fn most_segments(info: &Info, settings: &Settings) -> u32 {
+    if !settings.segmentation_offload {
+        return 1;
+    }
+    let mss = u64::from(info.snd_mss.max(1));
+    let shift = info.min_rtt_us >> 9;
+    let near = if shift < 32 { 65_536 >> shift } else { 0 };
+    let bytes = (info.pacing_rate >> 10) + near;
+    (bytes.min(65_216) / mss).max(settings.sysctl("tcp_min_tso_segs").max(1) as u64) as u32
+}
