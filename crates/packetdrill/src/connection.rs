@@ -29,6 +29,8 @@ pub(crate) struct Connection {
     pub was_open: bool,
     /// the peer's FIN was reached in order
     pub peer_closed: bool,
+    /// how often there was news for the application: data, their end, an error, room to write
+    pub wakeups: u64,
 }
 
 impl Connection {
@@ -45,12 +47,14 @@ impl Connection {
             orphaned: false,
             was_open: false,
             peer_closed: false,
+            wakeups: 0,
         }
     }
 
     /// Hands a segment to the endpoint and notes what it means for the application.
     pub fn receive(&mut self, now: Time, segment: &Segment) {
         let before = self.endpoint.state();
+        let known = (self.readable(), self.peer_closed, self.error, self.was_open);
         self.endpoint.handle_segment(now, segment);
         let is_reset = segment.flags.contains(lasthop_tcp::Flags::RST);
         if is_reset && self.endpoint.is_closed() && before != State::Closed {
@@ -62,6 +66,17 @@ impl Connection {
             };
         }
         self.note_state();
+        if (self.readable(), self.peer_closed, self.error, self.was_open) != known {
+            self.wakeups += 1;
+        }
+    }
+
+    /// After what an acknowledgement lets out has gone out: the application is told of room, if it lacked it.
+    pub fn tell_of_room(&mut self) {
+        if self.send_buffer.was_full && self.send_buffer.is_writable(self.unsent()) {
+            self.send_buffer.was_full = false;
+            self.wakeups += 1;
+        }
     }
 
     /// Lets timers run out.

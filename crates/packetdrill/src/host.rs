@@ -153,6 +153,7 @@ impl Host {
         let segment = connection.mapping.to_segment(tcp, flags, guess_echo).map_err(Trouble::Mismatch)?;
         connection.receive(self.now, &segment);
         self.settle();
+        self.connections[index].tell_of_room();
         Ok(())
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Linux hands several segments down as one and lets the device cut them; one that holds more than a segment is
 //! pushed, and stays so when a part of it is sent again. How many it holds at most follows from the pacing rate, about
-//! a millisecond's worth, more on short paths. The endpoint sends single segments, so that this is put back here.
+//! a millisecond's worth, more on short paths. A device without offload changes nothing of it, as the cutting is then
+//! done in software. The endpoint sends single segments, so that this is put back here.
 
 use std::collections::BTreeSet;
 
@@ -57,12 +58,21 @@ impl Offload {
 
 /// The segments that a large send may hold.
 pub(crate) fn most_segments(info: &Info, settings: &Settings) -> u32 {
-    if !settings.segmentation_offload {
-        return 1;
-    }
     let mss = u64::from(info.snd_mss.max(1));
-    let shift = info.min_rtt_us >> 9;
+    let nearest_us = if info.min_rtt_us == 0 { info.rtt_us } else { info.min_rtt_us };
+    let shift = nearest_us >> 9;
     let near = if shift < 32 { 65_536 >> shift } else { 0 };
-    let bytes = (info.pacing_rate >> 10) + near;
+    let bytes = (pacing_rate(info, settings) >> 10) + near;
     (bytes.min(65_216) / mss).max(settings.sysctl("tcp_min_tso_segs").max(1) as u64) as u32
+}
+
+/// Bytes per second: the window over the round trip, and more of it in slow start, as Linux has it whether or not
+/// anything paces.
+fn pacing_rate(info: &Info, settings: &Settings) -> u64 {
+    if info.pacing_rate != 0 || info.rtt_us == 0 {
+        return info.pacing_rate;
+    }
+    let in_slow_start = info.snd_cwnd < info.snd_ssthresh / 2;
+    let ratio = settings.sysctl(if in_slow_start { "tcp_pacing_ss_ratio" } else { "tcp_pacing_ca_ratio" }) as u64;
+    u64::from(info.snd_mss) * u64::from(info.snd_cwnd.max(info.unacked)) * ratio * 10_000 / info.rtt_us
 }
