@@ -177,6 +177,7 @@ impl Endpoint {
         if self.timers.take_due(Timer::Retransmit, now) {
             self.on_retransmission_timeout(now);
         }
+        self.timers.take_due(Timer::Pacing, now);
         if self.timers.take_due(Timer::DelayedAck, now) {
             self.receiver.on_delayed_ack_timeout();
         }
@@ -195,8 +196,23 @@ impl Endpoint {
         if self.sender.board().is_empty() {
             return;
         }
-        self.counters.timeouts += 1;
-        if self.state.is_opening() { self.sender.on_syn_timeout() } else { self.sender.on_timeout(now) }
+        if self.state.is_opening() {
+            self.counters.timeouts += 1;
+            self.sender.on_syn_timeout();
+        } else if self.sender.is_linux() {
+            self.sender.on_timer(now, &mut self.counters);
+            self.follow_sender();
+        } else {
+            self.counters.timeouts += 1;
+            self.sender.on_timeout(now);
+        }
+    }
+
+    /// Takes over the timer of a sender that keeps account of it itself, and when pacing lets it go on.
+    pub(crate) fn follow_sender(&mut self) {
+        if let Some(deadline) = self.sender.deadline().filter(|_| !self.state.is_opening()) {
+            self.timers.set(Timer::Retransmit, deadline);
+        }
     }
 
     /// The state of the connection.
@@ -228,9 +244,9 @@ impl Endpoint {
     pub fn pipe_bytes(&self) -> u64 {
         self.sender.board().pipe_bytes()
     }
-    /// Congestion window in segments, as the controller has it: without NewReno's inflation in recovery.
+    /// Congestion window in segments: without NewReno's inflation in recovery, but as rate reduction has it.
     pub fn cwnd_segments(&self) -> f64 {
-        self.sender.control().cwnd()
+        self.sender.cwnd_segments()
     }
     /// Slow-start threshold in segments; infinite before the first loss.
     pub fn ssthresh_segments(&self) -> f64 {

@@ -4,8 +4,9 @@
 //! and the window that the recorded controller had after each. Events come from the file alone, never from the window
 //! under test (open loop). At a loss or a timeout the window is set to the recorded one first, so that one decision
 //! that went the other way does not spoil all that follows.
-//! Leaves out: the traces of BBR and of ns-2's FAST, which have formats of their own.
+//! Traces of BBR have a format of their own (`bbr`): there the whole state is compared, and nothing is set.
 
+mod bbr;
 mod subject;
 mod trace;
 
@@ -13,13 +14,15 @@ use lasthop_units::{Duration, Time};
 
 use crate::config::{Growth, GrowthMode};
 use crate::congestion_control::{
-    AckSample, Algorithm, CongestionCause, CongestionControl, CongestionEvent, Context, Moment,
+    AckSample, Algorithm, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment,
 };
-use trace::{Event, Row};
+use trace::{Event, Row, Rows};
 pub use trace::{Kernel, Trace};
 
 /// Payload of a segment in all traces, in bytes.
 const MSS: u32 = 1448;
+/// Where the generator begins that the traces were recorded with.
+const XORSHIFT_SEED: u32 = 2_463_534_242;
 
 /// How far a window may be from the recorded one: by so many segments or by so large a share, whichever is more.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,11 +50,13 @@ pub struct Difference {
     pub row: usize,
     /// name of its event
     pub event: String,
-    /// recorded cwnd and ssthresh in segments
-    pub want: (f64, f64),
-    /// cwnd and ssthresh of the controller under test
-    pub got: (f64, f64),
-    /// the larger of the two differences, in segments
+    /// name of the column
+    pub column: &'static str,
+    /// what was recorded
+    pub want: f64,
+    /// what the controller under test has
+    pub got: f64,
+    /// the difference
     pub error: f64,
 }
 
@@ -82,21 +87,35 @@ impl Report {
         }
     }
 
-    fn add(&mut self, row: &Row, got: (f64, f64), tolerance: Tolerance) {
-        let want = (row.cwnd, row.ssthresh.unwrap_or(got.1));
-        let errors = (distance(want.0, got.0), distance(want.1, got.1));
+    /// A row: what its columns are, recorded and now.
+    fn add(&mut self, row: usize, event: &str, columns: &[Column], tolerance: Tolerance) {
         self.rows += 1;
-        self.exact += usize::from(errors == (0.0, 0.0));
-        self.within += usize::from(tolerance.allows(errors.0, want.0) && tolerance.allows(errors.1, want.1));
-        let error = errors.0.max(errors.1);
-        if error == 0.0 {
+        self.exact += usize::from(columns.iter().all(|column| column.error() == 0.0));
+        self.within += usize::from(columns.iter().all(|column| tolerance.allows(column.error(), column.want)));
+        let Some(worst) = columns.iter().max_by(|a, b| a.error().total_cmp(&b.error())) else { return };
+        if worst.error() == 0.0 {
             return;
         }
-        let difference = Difference { row: row.index, event: row.name.clone(), want, got, error };
-        if self.worst.as_ref().is_none_or(|worst| error > worst.error) {
+        let Column { name, want, got } = *worst;
+        let difference = Difference { row, event: event.to_string(), column: name, want, got, error: worst.error() };
+        if self.worst.as_ref().is_none_or(|before| difference.error > before.error) {
             self.worst = Some(difference.clone());
         }
         self.first.get_or_insert(difference);
+    }
+}
+
+/// One number of a row.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    name: &'static str,
+    want: f64,
+    got: f64,
+}
+
+impl Column {
+    fn error(&self) -> f64 {
+        if self.want == self.got { 0.0 } else { (self.want - self.got).abs() }
     }
 }
 
@@ -111,10 +130,6 @@ pub enum Verdict {
     Off,
 }
 
-fn distance(a: f64, b: f64) -> f64 {
-    if a == b { 0.0 } else { (a - b).abs() }
-}
-
 /// Replays a trace against an algorithm.
 pub fn replay(trace: &Trace, algorithm: &Algorithm, tolerance: Tolerance) -> Report {
     let growth = match trace.kernel {
@@ -126,21 +141,35 @@ pub fn replay(trace: &Trace, algorithm: &Algorithm, tolerance: Tolerance) -> Rep
         initial_ssthresh: trace.initial_ssthresh,
         mss_bytes: MSS,
         growth,
+        draws: Draws::xorshift32(XORSHIFT_SEED),
     };
+    match (&trace.rows, algorithm) {
+        (Rows::Events(rows), _) => replay_events(rows, algorithm, &context, tolerance),
+        (Rows::Bbr(rows), Algorithm::Bbr(params)) => bbr::replay(rows, params, &context, tolerance),
+        (Rows::Bbr(_), _) => Report::default(),
+    }
+}
+
+fn replay_events(rows: &[Row], algorithm: &Algorithm, context: &Context, tolerance: Tolerance) -> Report {
     let mut driver = Driver {
-        control: algorithm.build(&context),
+        control: algorithm.build(context),
         una: 0,
         nxt: 0,
         next_to_send: 0,
         flight: 0,
         srtt_ns: None,
-        recorded_cwnd: trace.initial_window,
+        recorded_cwnd: context.initial_window,
     };
     let mut report = Report::default();
-    for row in &trace.rows {
+    for row in rows {
         driver.run(row);
         driver.recorded_cwnd = row.cwnd;
-        report.add(row, (driver.control.cwnd(), driver.control.ssthresh()), tolerance);
+        let (cwnd, ssthresh) = (driver.control.cwnd(), driver.control.ssthresh());
+        let columns = [
+            Column { name: "cwnd", want: row.cwnd, got: cwnd },
+            Column { name: "ssthresh", want: row.ssthresh.unwrap_or(ssthresh), got: ssthresh },
+        ];
+        report.add(row.index, &row.name, &columns, tolerance);
     }
     report
 }
@@ -276,6 +305,7 @@ impl Driver {
             repeated: false,
             snd_una: offset(self.una),
             snd_nxt: offset(self.nxt),
+            total_lost: 0,
         };
         if cause == CongestionCause::Timeout {
             self.control.on_timeout(&event);
@@ -285,7 +315,7 @@ impl Driver {
     }
 
     fn moment(&self, now: Time) -> Moment {
-        Moment { now, snd_una: offset(self.una), snd_nxt: offset(self.nxt) }
+        Moment { now, snd_una: offset(self.una), snd_nxt: offset(self.nxt), app_limited: false }
     }
 
     fn smooth(&mut self, rtt: Duration) {

@@ -2,7 +2,7 @@
 
 use super::{Kernel, Tolerance, Trace};
 use crate::congestion_control::{
-    Algorithm, Era, bic, compound, cubic, dctcp, fast, hstcp, htcp, hybla, illinois, newreno, scalable, vegas, veno,
+    Algorithm, Era, bbr, bic, cdg, compound, cubic, dctcp, fast, hstcp, htcp, hybla, illinois, newreno, scalable, vegas, veno,
     westwood, yeah,
 };
 
@@ -47,6 +47,8 @@ impl Trace {
             "vegas" => (Algorithm::Vegas(vegas::Params { era, ..Default::default() }), exact),
             "cubic" => (Algorithm::Cubic(cubic_of(era, false)), CUBIC),
             "cubic_hystart" => (Algorithm::Cubic(cubic_of(era, true)), CUBIC),
+            "cdg" => (Algorithm::Cdg(cdg::Params::default()), exact),
+            "bbr" => (Algorithm::Bbr(bbr::Params::default()), exact),
             _ => return None,
         })
     }
