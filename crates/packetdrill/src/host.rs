@@ -180,7 +180,9 @@ impl Host {
             connection.offload.on_event();
             while let Some(mut segment) = connection.endpoint.poll_transmit(self.now) {
                 let info = connection.endpoint.info(self.now);
-                connection.offload.pass(&mut segment, most_segments(&info, &self.settings), info.snd_mss);
+                if connection.offload.joins(&segment, most_segments(&info, &self.settings), info.snd_mss) {
+                    segment.flags = segment.flags | Flags::PSH;
+                }
                 if self.under_test == UnderTest::Connection(index) {
                     self.sent.push_back(Sent { at: self.now, segment });
                 }

@@ -1,22 +1,17 @@
 //! Segmentation offload, as far as it shows: large sends carry PSH.
 //!
 //! Linux hands several segments down as one and lets the device cut them; one that holds more than a segment is
-//! pushed, and stays so when a part of it is sent again. How many it holds at most follows from the pacing rate, about
-//! a millisecond's worth, more on short paths. A device without offload changes nothing of it, as the cutting is then
+//! pushed. How many it holds at most follows from the pacing rate, about
+//! a millisecond's worth, more on short paths, and at most half of the window. A device without offload changes nothing of it, as the cutting is then
 //! done in software. The endpoint sends single segments, so that this is put back here.
-
-use std::collections::BTreeSet;
 
 use lasthop_tcp::{Flags, Info, Segment};
 
 use crate::setup::Settings;
 
-/// What has been handed down of one connection.
+/// The large send that is being filled.
 #[derive(Debug, Default)]
 pub(crate) struct Offload {
-    /// numbers after large sends
-    ends: BTreeSet<u32>,
-    /// the large send that is being filled
     open: Option<Open>,
 }
 
@@ -24,7 +19,6 @@ pub(crate) struct Offload {
 struct Open {
     next: u32,
     segments: u32,
-    size: u32,
 }
 
 impl Offload {
@@ -33,26 +27,15 @@ impl Offload {
         self.open = None;
     }
 
-    /// Passes a segment on; those that form one large send are told by `segments`, the most that it holds.
-    pub fn pass(&mut self, segment: &mut Segment, segments: u32, mss: u32) {
-        let end = segment.seq.plus(segment.payload).0;
-        if segment.payload == 0 {
-            return;
-        }
-        let goes_on =
-            self.open.filter(|open| open.next == segment.seq.0 && open.segments < segments && open.size == mss);
+    /// Passes a segment on. Those that go on from one another form large sends of at most `segments` full ones; true
+    /// if this one belongs to a large send of several.
+    pub fn joins(&mut self, segment: &Segment, segments: u32, mss: u32) -> bool {
+        let goes_on = self.open.filter(|open| open.next == segment.seq.0 && open.segments < segments);
         let count = goes_on.map_or(0, |open| open.segments) + 1;
-        if count > 1 {
-            if let Some(open) = goes_on {
-                self.ends.remove(&open.next);
-            }
-            self.ends.insert(end);
-        }
-        let ends_here = segment.flags.contains(Flags::PSH) || self.ends.contains(&end) && count == 1;
-        self.open = (!ends_here).then_some(Open { next: end, segments: count, size: segment.payload });
-        if self.ends.contains(&end) {
-            segment.flags = segment.flags | Flags::PSH;
-        }
+        let ends_here = segment.payload < mss || segment.flags.contains(Flags::PSH);
+        let open = Open { next: segment.seq.plus(segment.payload).0, segments: count };
+        self.open = (!ends_here).then_some(open);
+        count > 1
     }
 }
 
@@ -63,7 +46,8 @@ pub(crate) fn most_segments(info: &Info, settings: &Settings) -> u32 {
     let shift = nearest_us >> 9;
     let near = if shift < 32 { 65_536 >> shift } else { 0 };
     let bytes = (pacing_rate(info, settings) >> 10) + near;
-    (bytes.min(65_216) / mss).max(settings.sysctl("tcp_min_tso_segs").max(1) as u64) as u32
+    let by_pace = (bytes.min(65_216) / mss).max(settings.sysctl("tcp_min_tso_segs").max(1) as u64) as u32;
+    by_pace.min((info.snd_cwnd / 2).max(1))
 }
 
 /// Bytes per second: the window over the round trip, and more of it in slow start, as Linux has it whether or not

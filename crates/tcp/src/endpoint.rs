@@ -92,6 +92,11 @@ impl Endpoint {
 
     /// What is written so far is to go out; nothing that would belong to it follows soon.
     pub fn push(&mut self) {
+        self.sender.release_pushed();
+    }
+
+    /// A short segment that waits, even a corked one, goes out.
+    pub fn release(&mut self) {
         self.sender.release();
     }
 
@@ -184,7 +189,7 @@ impl Endpoint {
         if self.timers.take_due(Timer::Persist, now) {
             self.probe.is_due = self.sender.needs_probe();
             if self.sender.is_held() {
-                self.sender.release();
+                self.sender.release_pushed();
             }
         }
         if self.timers.take_due(Timer::TimeWait, now) {

@@ -188,9 +188,13 @@ impl Sender {
     pub fn is_held(&self) -> bool {
         self.board.is_empty() && self.has_unsent() && self.window.end > self.board.nxt()
     }
-    /// It has waited long enough.
+    /// What waits goes out all the same.
     pub fn release(&mut self) {
         self.offered.release();
+    }
+    /// The same, and pushed.
+    pub fn release_pushed(&mut self) {
+        self.offered.release_pushed();
     }
 
     fn has_unsent(&self) -> bool {
