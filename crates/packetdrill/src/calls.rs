@@ -225,9 +225,18 @@ impl Host {
         if connection.endpoint.state().is_opening_now() {
             return if nonblocking { fails(Errno::Again) } else { Ok(Outcome::Waits) };
         }
-        let left = wanted - progress.written;
-        let taken = connection.write(now, left, write, progress.written > 0);
-        progress.written += taken;
+        if progress.written > 0 && !connection.send_buffer.is_writable(connection.unsent()) {
+            return Ok(Outcome::Waits);
+        }
+        // What fills a large send at the head of the queue goes out before the next is filled.
+        loop {
+            let taken = self.connections[index].write(now, wanted - progress.written, write);
+            progress.written += taken;
+            if taken == 0 || progress.written == wanted {
+                break;
+            }
+            self.settle();
+        }
         match progress.written {
             written if written == wanted => returns(written as i64),
             0 if nonblocking => fails(Errno::Again),
@@ -370,20 +379,19 @@ impl Host {
 }
 
 impl Connection {
-    /// Hands bytes to the endpoint as far as the send buffer takes them; what was taken.
-    pub fn write(&mut self, now: Time, bytes: u64, write: Write, goes_on: bool) -> u64 {
+    /// Hands bytes to the endpoint, one large send at most, if the send buffer takes them; what was taken.
+    pub fn write(&mut self, now: Time, bytes: u64, write: Write) -> u64 {
         let unsent = self.unsent();
-        if goes_on && !self.send_buffer.is_writable(unsent) {
-            return 0;
-        }
         let info = self.endpoint.info(now);
         self.grow_buffer(&info);
         let goal = self.large_send(&info);
         let taken = self.send_buffer.take(bytes, Fill { goal, unsent }, write.ends_record);
-        if taken > 0 {
-            let is_whole = taken == bytes;
-            let write = if is_whole { write } else { Write::default() };
+        if taken == bytes {
             self.endpoint.send(taken, write);
+        } else if taken > 0 {
+            self.endpoint.send(taken, Write { more: true, ends_record: false });
+        } else {
+            self.endpoint.push();
         }
         taken
     }

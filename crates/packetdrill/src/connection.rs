@@ -4,6 +4,7 @@ use lasthop_tcp::{Endpoint, Segment, State};
 use lasthop_units::Time;
 
 use crate::errno::Errno;
+use crate::offload::Offload;
 use crate::send_buffer::SendBuffer;
 use crate::wire::Mapping;
 
@@ -13,6 +14,7 @@ pub(crate) struct Connection {
     pub endpoint: Endpoint,
     pub mapping: Mapping,
     pub send_buffer: SendBuffer,
+    pub offload: Offload,
     /// bytes that the application has read
     pub read: u64,
     /// what the next call is told
@@ -27,6 +29,8 @@ pub(crate) struct Connection {
     pub was_open: bool,
     /// the peer's FIN was reached in order
     pub peer_closed: bool,
+    /// how often there was news for the application: data, their end, an error, room to write
+    pub wakeups: u64,
 }
 
 impl Connection {
@@ -35,6 +39,7 @@ impl Connection {
             endpoint,
             mapping,
             send_buffer,
+            offload: Offload::default(),
             read: 0,
             error: None,
             write_shut: false,
@@ -42,12 +47,14 @@ impl Connection {
             orphaned: false,
             was_open: false,
             peer_closed: false,
+            wakeups: 0,
         }
     }
 
     /// Hands a segment to the endpoint and notes what it means for the application.
     pub fn receive(&mut self, now: Time, segment: &Segment) {
         let before = self.endpoint.state();
+        let known = (self.readable(), self.peer_closed, self.error, self.was_open);
         self.endpoint.handle_segment(now, segment);
         let is_reset = segment.flags.contains(lasthop_tcp::Flags::RST);
         if is_reset && self.endpoint.is_closed() && before != State::Closed {
@@ -59,6 +66,17 @@ impl Connection {
             };
         }
         self.note_state();
+        if (self.readable(), self.peer_closed, self.error, self.was_open) != known {
+            self.wakeups += 1;
+        }
+    }
+
+    /// After what an acknowledgement lets out has gone out: the application is told of room, if it lacked it.
+    pub fn tell_of_room(&mut self) {
+        if self.send_buffer.was_full && self.send_buffer.is_writable(self.unsent()) {
+            self.send_buffer.was_full = false;
+            self.wakeups += 1;
+        }
     }
 
     /// Lets timers run out.

@@ -7,6 +7,7 @@ use lasthop_units::Time;
 
 use crate::connection::Connection;
 use crate::endpoint_config::{SocketConfig, config};
+use crate::offload::most_segments;
 use crate::poll::Epoll;
 use crate::script::Tcp;
 use crate::send_buffer::SendBuffer;
@@ -152,6 +153,7 @@ impl Host {
         let segment = connection.mapping.to_segment(tcp, flags, guess_echo).map_err(Trouble::Mismatch)?;
         connection.receive(self.now, &segment);
         self.settle();
+        self.connections[index].tell_of_room();
         Ok(())
     }
 
@@ -175,7 +177,12 @@ impl Host {
     /// Takes what the connections have to send; the one under test is listened to.
     pub fn settle(&mut self) {
         for (index, connection) in self.connections.iter_mut().enumerate() {
-            while let Some(segment) = connection.endpoint.poll_transmit(self.now) {
+            connection.offload.on_event();
+            while let Some(mut segment) = connection.endpoint.poll_transmit(self.now) {
+                let info = connection.endpoint.info(self.now);
+                if connection.offload.joins(&segment, most_segments(&info, &self.settings), info.snd_mss) {
+                    segment.flags = segment.flags | Flags::PSH;
+                }
                 if self.under_test == UnderTest::Connection(index) {
                     self.sent.push_back(Sent { at: self.now, segment });
                 }

@@ -23,6 +23,7 @@ mod expect;
 mod facts;
 mod host;
 mod lexer;
+mod offload;
 mod options;
 mod packet_syntax;
 mod parser;
@@ -40,6 +41,9 @@ pub use runner::{Code, Ending, Ran};
 /// Runs the text of a script. `extra` holds options beside its own, as `("tolerance_usecs", "10000")`, which win.
 pub fn run(text: &str, extra: &[(String, String)]) -> Ran {
     let ended = |ending: Ending| Ran { ending, code: Vec::new() };
+    if asks_for_ipv6(text) {
+        return ended(Ending::Skipped { line: 1, why: "IPv6 has no counterpart".into() });
+    }
     let mut script = match parser::parse(text) {
         Ok(script) => script,
         Err(error) => return ended(Ending::Failed { line: error.line, why: error.why }),
@@ -56,4 +60,9 @@ pub fn run(text: &str, extra: &[(String, String)]) -> Ran {
         return ended(Ending::Skipped { line: *line, why });
     }
     runner::run(&script, options, settings)
+}
+
+/// Scripts for IPv6 have a syntax of their own, so that this is known before they are read.
+fn asks_for_ipv6(text: &str) -> bool {
+    text.lines().any(|line| line.trim_start().starts_with("--ip_version=ipv6"))
 }

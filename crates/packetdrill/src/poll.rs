@@ -21,13 +21,13 @@ pub(crate) struct Epoll {
 #[derive(Clone, Copy, Debug)]
 struct Watch {
     events: i64,
-    /// edge-triggered: told, and nothing has happened since
-    told: i64,
+    /// edge-triggered: the wake-ups of which it has told
+    told: Option<u64>,
 }
 
 impl Epoll {
     pub fn watch(&mut self, file: i64, events: i64) {
-        self.watched.insert(file, Watch { events, told: 0 });
+        self.watched.insert(file, Watch { events, told: None });
     }
     pub fn forget(&mut self, file: i64) {
         self.watched.remove(&file);
@@ -47,6 +47,14 @@ impl Host {
         }
     }
 
+    /// How often the connection of a file has had news.
+    fn wakeups(&self, file: i64) -> u64 {
+        match self.files.get(&file) {
+            Some(File::Socket(Socket { role: Role::Connection(index), .. })) => self.connections[*index].wakeups,
+            _ => 0,
+        }
+    }
+
     /// What an epoll file has to tell: files, each with its events.
     pub fn epoll_events(&mut self, epoll: i64) -> Vec<(i64, i64)> {
         let Some(File::Epoll(found)) = self.files.get(&epoll) else { return Vec::new() };
@@ -54,14 +62,15 @@ impl Host {
         let mut events = Vec::new();
         for (file, watch) in watched {
             let ready = self.readiness(file) & (watch.events | ERR | HUP);
-            let is_news = watch.events & EDGE == 0 || ready & !watch.told != 0;
+            let wakeups = self.wakeups(file);
+            let is_news = watch.events & EDGE == 0 || watch.told != Some(wakeups);
             if ready != 0 && is_news {
                 events.push((file, ready));
             }
             if let Some(File::Epoll(found)) = self.files.get_mut(&epoll)
                 && let Some(watch) = found.watched.get_mut(&file)
             {
-                watch.told = ready;
+                watch.told = Some(wakeups);
             }
         }
         events

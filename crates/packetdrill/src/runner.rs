@@ -4,8 +4,6 @@
 //! sends is kept with its time. An outbound packet takes the next of these, or waits for it. Times are compared as
 //! packetdrill does: within the tolerance, or an eighth of the time since the event before, whichever is more.
 
-use std::collections::BTreeSet;
-
 use lasthop_tcp::Flags;
 use lasthop_units::{Duration, Time};
 
@@ -80,23 +78,14 @@ struct Runner<'a> {
     last_event_us: Option<i64>,
     last_was_inbound: bool,
     pending: Option<Pending<'a>>,
-    /// ends of super-segments, whose last segment is pushed
-    pushed: BTreeSet<u32>,
     code: Vec<Code>,
 }
 
 /// Runs a script that has been read.
 pub(crate) fn run(script: &Script, options: Options, settings: Settings) -> Ran {
     let host = Host::new(settings, options.mtu, START);
-    let mut runner = Runner {
-        host,
-        options,
-        last_event_us: None,
-        last_was_inbound: false,
-        pending: None,
-        pushed: BTreeSet::new(),
-        code: Vec::new(),
-    };
+    let mut runner =
+        Runner { host, options, last_event_us: None, last_was_inbound: false, pending: None, code: Vec::new() };
     let ending = runner.events(&script.events);
     Ran { ending, code: runner.code }
 }
@@ -342,11 +331,9 @@ impl<'a> Runner<'a> {
         mapping.learn_timestamp(expected, &sent.segment);
     }
 
-    /// Joins segments that go on from one another until there are as many bytes as the script states. What a device
-    /// cuts carries PSH on the last piece.
+    /// Joins segments that go on from one another until there are as many bytes as the script states.
     fn merge(&mut self, expected: &Tcp, first: Sent, limit: i64) -> Result<Sent, Stop> {
         let mut merged = first;
-        let mut pieces = 1;
         while merged.segment.payload < expected.payload && !self.options.strict_segments {
             let Some(next) = self.host.sent.front().copied() else {
                 match self.next_sent(limit)? {
@@ -365,7 +352,6 @@ impl<'a> Runner<'a> {
                 break;
             }
             self.host.sent.pop_front();
-            pieces += 1;
             let cwr = Flags::from_bits(a.flags.bits() & Flags::CWR.bits());
             merged = Sent {
                 at: merged.at,
@@ -376,13 +362,6 @@ impl<'a> Runner<'a> {
                     ..*b
                 },
             };
-        }
-        let end = merged.segment.seq.plus(merged.segment.payload).0;
-        if pieces > 1 && self.host.settings.segmentation_offload {
-            self.pushed.insert(end);
-        }
-        if merged.segment.payload > 0 && self.pushed.contains(&end) {
-            merged.segment.flags = merged.segment.flags | Flags::PSH;
         }
         Ok(merged)
     }

@@ -69,35 +69,25 @@ impl SendBuffer {
         free >= charged / 2 && self.notsent_lowat.is_none_or(|lowat| 2 * unsent < lowat)
     }
 
-    /// Takes up to `bytes`; what was taken.
+    /// Takes up to `bytes` into one buffer; what was taken.
     pub fn take(&mut self, bytes: u64, fill: Fill, ends_record: bool) -> u64 {
-        let mut taken = 0;
-        let mut unsent = fill.unsent;
-        while taken < bytes {
-            let sent = self.written - unsent;
-            // A buffer sent in part goes on as the part that is left.
-            let held = match self.buffers.back() {
-                Some(last) if !last.is_closed && last.end > sent => self.held_by_last(sent),
-                _ => fill.goal,
-            };
-            if held >= fill.goal {
-                if !self.has_room(unsent) {
-                    self.was_full = true;
-                    break;
-                }
-                self.buffers.push_back(Buffer { end: self.written, is_closed: false });
+        let sent = self.written - fill.unsent;
+        // A buffer sent in part goes on as the part that is left.
+        let goes_on = self.buffers.back().is_some_and(|last| !last.is_closed && last.end > sent);
+        let mut held = if goes_on { self.held_by_last(sent) } else { fill.goal };
+        if held >= fill.goal {
+            if !self.has_room(fill.unsent) {
+                self.was_full = true;
+                return 0;
             }
-            let room = fill.goal - if held >= fill.goal { 0 } else { held };
-            let part = room.min(bytes - taken);
-            self.written += part;
-            unsent += part;
-            taken += part;
-            if let Some(last) = self.buffers.back_mut() {
-                last.end = self.written;
-            }
+            self.buffers.push_back(Buffer { end: self.written, is_closed: false });
+            held = 0;
         }
-        if ends_record && let Some(last) = self.buffers.back_mut() {
-            last.is_closed = true;
+        let taken = (fill.goal - held).min(bytes);
+        self.written += taken;
+        if let Some(last) = self.buffers.back_mut() {
+            last.end = self.written;
+            last.is_closed = ends_record && taken == bytes;
         }
         taken
     }
@@ -132,7 +122,9 @@ mod tests {
         let mut buffer = SendBuffer::new(20_000);
         let fill = Fill { goal: 16_000, unsent: 0 };
         // the second buffer is taken at 17280 of 20000, and filled
-        assert_eq!(buffer.take(50_000, fill, false), 32_000);
+        assert_eq!(buffer.take(50_000, fill, false), 16_000);
+        assert_eq!(buffer.take(34_000, Fill { unsent: 16_000, ..fill }, false), 16_000);
+        assert_eq!(buffer.take(18_000, Fill { unsent: 32_000, ..fill }, false), 0);
         assert!(buffer.was_full && !buffer.is_writable(32_000));
         buffer.on_acked(16_000);
         assert!(buffer.has_room(16_000) && !buffer.is_writable(16_000));
@@ -144,7 +136,11 @@ mod tests {
     fn little_unsent_data_is_asked_for() {
         let mut buffer = SendBuffer::new(1_000_000);
         buffer.notsent_lowat = Some(4000);
-        assert_eq!(buffer.take(50_000, Fill { goal: 2000, unsent: 0 }, false), 4000);
+        let mut taken = 0;
+        for _ in 0..5 {
+            taken += buffer.take(50_000 - taken, Fill { goal: 2000, unsent: taken }, false);
+        }
+        assert_eq!(taken, 4000);
         assert!(!buffer.is_writable(2000) && buffer.is_writable(1999));
     }
 }

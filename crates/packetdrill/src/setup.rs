@@ -18,8 +18,6 @@ pub(crate) struct Settings {
     words: BTreeMap<String, String>,
     /// keys of `[tcp]`, in order
     pub own: Vec<(String, Value)>,
-    /// the device takes super-segments
-    pub segmentation_offload: bool,
     /// options of the route
     pub route: BTreeMap<String, i64>,
     /// the queueing discipline paces
@@ -85,7 +83,7 @@ impl Settings {
     pub fn new() -> Self {
         let sysctls = KERNEL_DEFAULTS.iter().map(|(name, value)| (name.to_string(), value.to_vec())).collect();
         let words = BTreeMap::from([("tcp_congestion_control".to_string(), "cubic".to_string())]);
-        Settings { sysctls, words, own: Vec::new(), segmentation_offload: true, route: BTreeMap::new(), fq: false }
+        Settings { sysctls, words, own: Vec::new(), route: BTreeMap::new(), fq: false }
     }
 
     /// The first number of a setting.
@@ -121,14 +119,10 @@ impl Settings {
             }
             "echo" => self.echo(arguments),
             "tc" => self.qdisc(arguments),
-            "ethtool" => {
-                let off = arguments.windows(2).any(|pair| (pair[0] == "tso" || pair[0] == "gso") && pair[1] == "off");
-                self.segmentation_offload &= !off;
-                Ok(())
-            }
             "ip" => self.ip(arguments),
             "lasthop" => arguments.iter().try_for_each(|word| self.own_key(word)),
-            "sleep" | "true" | "rm" | "dd" | "nstat" | ":" => Ok(()),
+            // What a device offloads does not show: segments are seen one by one in any case.
+            "ethtool" | "sleep" | "true" | "rm" | "dd" | "nstat" | ":" => Ok(()),
             _ if base.starts_with("sysctl_restore_") => Ok(()),
             _ => Err(format!("the command `{}` has no counterpart", words.join(" "))),
         }
@@ -151,6 +145,9 @@ impl Settings {
             return Err(format!("the setting {name} has no counterpart"));
         }
         let numbers = value.split_whitespace().map(str::parse).collect::<Result<Vec<i64>, _>>();
+        if name == "tcp_mtu_probing" && numbers.as_deref() != Ok(&[0]) {
+            return Err("probing for the path's MTU has no counterpart".into());
+        }
         match numbers {
             Ok(numbers) if !numbers.is_empty() => self.sysctls.insert(name, numbers),
             _ => return Err(format!("the setting {name}={value} is no number")),
@@ -320,7 +317,6 @@ mod tests {
         assert_eq!(settings.triple("tcp_wmem"), [4096, 50_000, 9]);
         assert_eq!(settings.triple("tcp_rmem"), [4096, 540_000, 15_728_640]);
         assert_eq!((settings.sysctl("tcp_ecn"), settings.sysctl("tcp_min_tso_segs")), (1, 4));
-        assert!(!settings.segmentation_offload);
     }
 
     #[test]

@@ -59,6 +59,10 @@ impl Host {
                 connection.send_buffer.limit = options.send_buffer.unwrap_or(connection.send_buffer.limit);
                 connection.send_buffer.is_locked = true;
             }
+            "TCP_NODELAY" if options.nodelay => {
+                connection.endpoint.set_delay(delay_of(options.nodelay, options.cork));
+                connection.endpoint.release();
+            }
             "TCP_NODELAY" | "TCP_CORK" => connection.endpoint.set_delay(delay_of(options.nodelay, options.cork)),
             "TCP_NOTSENT_LOWAT" => connection.send_buffer.notsent_lowat = lowat,
             "TCP_CONGESTION" | "TCP_MAXSEG" | "TCP_USER_TIMEOUT" => {

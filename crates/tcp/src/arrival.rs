@@ -94,8 +94,10 @@ impl Endpoint {
         }
         let option_bytes = if timestamps { self.config.timestamp_bytes() } else { 0 };
         // The default of RFC 9293 §3.7.1 is 536.
-        let peer_payload = u32::from(segment.mss.unwrap_or(536)).saturating_sub(option_bytes);
-        self.sender.negotiate(peer_payload, sack);
+        let offered = u32::from(segment.mss.unwrap_or(536));
+        // Without timestamps their bytes are payload.
+        let own = self.config.payload_bytes() + self.config.timestamp_bytes();
+        self.sender.negotiate(offered.min(own).saturating_sub(option_bytes), sack);
         self.sender.set_window(0, u64::from(segment.window));
     }
 

@@ -90,6 +90,16 @@ impl Endpoint {
         }
     }
 
+    /// What is written so far is to go out; nothing that would belong to it follows soon.
+    pub fn push(&mut self) {
+        self.sender.release_pushed();
+    }
+
+    /// A short segment that waits, even a corked one, goes out.
+    pub fn release(&mut self) {
+        self.sender.release();
+    }
+
     /// When a short segment waits for more; at first it does not.
     pub fn set_delay(&mut self, delay: Delay) {
         self.sender.set_delay(delay);
@@ -178,6 +188,9 @@ impl Endpoint {
         }
         if self.timers.take_due(Timer::Persist, now) {
             self.probe.is_due = self.sender.needs_probe();
+            if self.sender.is_held() {
+                self.sender.release_pushed();
+            }
         }
         if self.timers.take_due(Timer::TimeWait, now) {
             self.enter_closed();

@@ -82,7 +82,7 @@ impl Endpoint {
             Some(deadline) => self.timers.set(Timer::DelayedAck, deadline),
             None => self.timers.stop(Timer::DelayedAck),
         }
-        if self.state.may_send_data() && self.sender.needs_probe() {
+        if self.state.may_send_data() && (self.sender.needs_probe() || self.sender.is_held()) {
             if !self.timers.is_set(Timer::Persist) {
                 let wait =
                     self.sender.rtt().rto().saturating_mul(1 << self.probe.sent.min(16)).min(self.config.max_rto);

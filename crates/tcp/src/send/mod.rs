@@ -138,9 +138,9 @@ impl Sender {
         &*self.control
     }
 
-    /// What both sides' SYNs have settled: the peer's largest payload, and SACK.
-    pub fn negotiate(&mut self, peer_payload: u32, sack: bool) {
-        self.mss = self.mss.min(peer_payload.max(1));
+    /// What both sides' SYNs have settled: the largest payload that both take, and SACK.
+    pub fn negotiate(&mut self, payload: u32, sack: bool) {
+        self.mss = payload.max(1);
         self.sack = sack;
     }
 
@@ -182,6 +182,19 @@ impl Sender {
     /// Something is waiting that the peer's window holds back, and nothing is on its way to open it.
     pub fn needs_probe(&self) -> bool {
         self.board.is_empty() && self.has_unsent() && self.window.end <= self.board.nxt()
+    }
+
+    /// A short segment waits for more, and nothing is on its way that will let it go.
+    pub fn is_held(&self) -> bool {
+        self.board.is_empty() && self.has_unsent() && self.window.end > self.board.nxt()
+    }
+    /// What waits goes out all the same.
+    pub fn release(&mut self) {
+        self.offered.release();
+    }
+    /// The same, and pushed.
+    pub fn release_pushed(&mut self) {
+        self.offered.release_pushed();
     }
 
     fn has_unsent(&self) -> bool {

@@ -131,10 +131,19 @@ impl Stream {
     }
 
     pub fn set_delay(&mut self, delay: Delay) {
-        // Turning Nagle's algorithm off lets go what waits, even what is corked, once.
-        self.released |= (self.delay.nagle && !delay.nagle) || (self.delay.cork && !delay.cork && !delay.nagle);
+        self.released |= self.delay.cork && !delay.cork && !delay.nagle;
         self.delay = delay;
         self.more = false;
+    }
+    /// What waits goes out all the same.
+    pub fn release(&mut self) {
+        self.released = true;
+        self.more = false;
+    }
+    /// The same, and pushed.
+    pub fn release_pushed(&mut self) {
+        self.release();
+        self.push();
     }
     pub fn delay(&self) -> Delay {
         self.delay
