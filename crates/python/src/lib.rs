@@ -1,6 +1,8 @@
 //! `lasthop._core`: the engine as Python sees it. Converts, nothing else: text, numbers and JSON go in and out,
 //! and whatever takes long lets other Python threads run meanwhile.
 
+mod congestion_control;
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lasthop_scenario as engine;
@@ -226,5 +228,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(list_json, module)?)?;
     module.add_function(wrap_pyfunction!(show_json, module)?)?;
-    module.add_function(wrap_pyfunction!(theory_json, module)?)
+    module.add_function(wrap_pyfunction!(theory_json, module)?)?;
+    module.add_function(wrap_pyfunction!(congestion_control::replay_cc, module)?)
 }

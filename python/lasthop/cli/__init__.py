@@ -17,13 +17,12 @@ from typing import NoReturn
 from .. import ScenarioError, __version__
 from ._mistake import Mistake
 
-COMMANDS = ("run", "sweep", "plot", "compare", "theory", "list", "show", "schema", "doctor", "bench")
+COMMANDS = ("run", "sweep", "plot", "compare", "theory", "replay-cc", "list", "show", "schema", "doctor", "bench")
 NOT_YET = {
     "query": "questions to a store of sweeps",
     "reproduce": "the claims and figures of the papers as one command",
     "explain": "the account of where the airtime and the time of each flow went",
     "packetdrill": "packet timelines against the TCP endpoint",
-    "replay-cc": "replaying traces of congestion control",
     "replay-recovery": "replaying traces of loss recovery",
     "analyze": "reading packet captures",
     "emulate": "carrying real traffic through the simulated last hop",
@@ -83,7 +82,7 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"lasthop {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in COMMANDS:
-        module = import_module(f".{name}", __name__)
+        module = import_module(f".{name.replace('-', '_')}", __name__)
         command = commands.add_parser(name, help=module.SUMMARY, description=module.SUMMARY, allow_abbrev=False)
         module.add_arguments(command)
         command.set_defaults(execute=module.execute)

@@ -31,7 +31,7 @@ registry! {
         /// Reno's window: one segment per RTT up, one half down.
         newreno => Newreno: source "RFC 5681, RFC 6582", status "unit tests of its clauses; eras of Linux: vectors";
         /// A cubic function of the time since the last loss.
-        cubic => Cubic: source "RFC 9438; Ha, Rhee, Xu 2008", status "unit tests of its clauses; era linux: vectors; era linux-2.6: vectors but for 5 rows";
+        cubic => Cubic: source "RFC 9438; Ha, Rhee, Xu 2008", status "unit tests of its clauses; eras of Linux: vectors";
         /// Reno below 38 segments, bolder above.
         hstcp => Hstcp: source "RFC 3649", status "vectors";
         /// A fixed share per RTT up, an eighth down.
@@ -53,7 +53,7 @@ registry! {
         /// Reno plus a window that follows the queueing delay.
         compound => Compound: source "Tan et al. 2006", status "vectors";
         /// Keeps alpha segments in the queue, by an equation.
-        fast => Fast: source "Jin, Wei, Low 2004", status "paper; era ns-2 follows its traces in part";
+        fast => Fast: source "Jin, Wei, Low 2004", status "paper; era ns-2: vectors";
         /// Reno led by the congestion that delay shows.
         adaptive_reno => AdaptiveReno: source "Shimonishi, Hama, Murase 2006", status "unverified";
         /// Takes as much as the share of marked segments says.
@@ -130,9 +130,7 @@ impl Algorithm {
             // Bandwidth times RTT, which is nothing before the first sample.
             Algorithm::Westwood(_) => Promise { timeout_share: Some(0.0), ..rfc },
             // The first ten segments that arrive enlarge it in any case.
-            Algorithm::Bbr(_) => {
-                Promise { timeout_share: None, loss: LossAnswer::Models, unused_growth: 2.0, ..rfc }
-            }
+            Algorithm::Bbr(_) => Promise { timeout_share: None, loss: LossAnswer::Models, unused_growth: 2.0, ..rfc },
             _ => rfc,
         }
     }
