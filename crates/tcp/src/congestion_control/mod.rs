@@ -106,6 +106,8 @@ pub struct Promise {
     pub loss: LossAnswer,
     /// Factor by which a window may grow that is not used: 1 for all but those that bound it by what the path holds.
     pub unused_growth: f64,
+    /// Least ssthresh, in segments.
+    pub least_ssthresh: f64,
 }
 
 /// How a controller answers a loss.
@@ -125,10 +127,13 @@ impl Algorithm {
             timeout_share: Some(0.5),
             loss: LossAnswer::Reduces,
             unused_growth: 1.0,
+            least_ssthresh: MIN_SSTHRESH,
         };
         match self {
             // Bandwidth times RTT, which is nothing before the first sample.
             Algorithm::Westwood(_) => Promise { timeout_share: Some(0.0), ..rfc },
+            // HyStart ends slow start at any window, as in Linux.
+            Algorithm::Cdg(_) => Promise { least_ssthresh: 1.0, ..rfc },
             // The first ten segments that arrive enlarge it in any case.
             Algorithm::Bbr(_) => Promise { timeout_share: None, loss: LossAnswer::Models, unused_growth: 2.0, ..rfc },
             _ => rfc,
@@ -493,7 +498,7 @@ pub(crate) mod tests {
     }
 
     /// Events at random: RTTs from 1 µs to 35 minutes, ACKs that cover up to a thousand segments.
-    fn storm(control: &mut dyn CongestionControl, seed: u64) {
+    fn storm(control: &mut dyn CongestionControl, least_ssthresh: f64, seed: u64) {
         let mut state = seed;
         let mut draw = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -547,7 +552,7 @@ pub(crate) mod tests {
             }
             una += u64::from(segments) * 1000;
             assert!(control.cwnd() >= 1.0 && control.cwnd().is_finite(), "{control:?}");
-            assert!(control.ssthresh() >= MIN_SSTHRESH, "{control:?}");
+            assert!(control.ssthresh() >= least_ssthresh, "{control:?}");
             assert!(control.pacing_rate().is_none_or(|rate| rate.as_bps() > 0), "{control:?}");
         }
     }
@@ -557,7 +562,7 @@ pub(crate) mod tests {
         for algorithm in with_eras() {
             for seed in 0..30 {
                 let mut control = algorithm.build(&context(GrowthMode::PerByte));
-                storm(&mut *control, seed);
+                storm(&mut *control, algorithm.promise().least_ssthresh, seed);
             }
         }
     }

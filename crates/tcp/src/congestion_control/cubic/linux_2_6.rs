@@ -181,7 +181,6 @@ mod tests {
     use super::super::Era;
     use super::*;
     use crate::config::GrowthMode::PerAck;
-    use crate::congestion_control::CongestionControl;
     use lasthop_units::{Duration, Time};
 
     const RTT: Duration = Duration::from_millis(100);
