@@ -416,11 +416,6 @@ mod tests {
         assert!(skip.starts_with("tcp.ack: the ACK policy \"skip\" is not there yet"), "{skip}");
         let autotune = read(&[("receive_window", Value::text("autotune"))]).unwrap_err();
         assert!(autotune.contains("not there yet"), "{autotune}");
-        let bbr = read(&[("congestion_control", Value::text("bbr"))]).unwrap_err();
-        assert!(
-            bbr.starts_with("tcp.congestion_control: the congestion control \"bbr\" is not there yet; one of: newreno"),
-            "{bbr}"
-        );
     }
 
     #[test]
