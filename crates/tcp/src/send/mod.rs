@@ -416,7 +416,12 @@ impl Sender {
     }
 
     fn moment(&self, now: Time) -> Moment {
-        Moment { now, snd_una: self.board.una(), snd_nxt: self.board.nxt(), app_limited: self.linux.rate.is_app_limited() }
+        Moment {
+            now,
+            snd_una: self.board.una(),
+            snd_nxt: self.board.nxt(),
+            app_limited: self.linux.rate.is_app_limited(),
+        }
     }
 }
 
