@@ -134,6 +134,7 @@ fn ns2() -> Config {
         undo: false,
         pacing: Pacing::Off,
         tso_deferral: false,
+        min_burst: 1,
         receive_window: ReceiveWindow(Amount::Unlimited),
         // ns-2 counts windows in packets, without limit; options are free, so that scaling stands for that
         window_scaling: true,
@@ -229,6 +230,8 @@ fn linux() -> Config {
         undo: true,
         pacing: Pacing::Controller,
         tso_deferral: true,
+        // sysctl_tcp_min_tso_segs 2
+        min_burst: 2,
         receive_window: ReceiveWindow(Amount::Unlimited),
         window_scaling: true,
         timestamps: true,

@@ -225,7 +225,9 @@ impl Sender {
         if reduces && !self.control.owns_recovery() {
             self.step_reduction(segments as u32, lost, advances);
         }
-        let may_grow = delivered.segments > u32::from(delivered.syn);
+        // Where reordering is common, reports are progress enough.
+        let reordered = self.linux.reordering > self.config.duplicate_ack_threshold;
+        let may_grow = delivered.segments > u32::from(delivered.syn) || (reordered && segments > 0);
         let of_data = segments > u64::from(delivered.syn);
         if of_data || lost > 0 || self.control.owns_recovery() {
             let sample = self.ack_sample(ack, delivered, before, rate, segments as u32);

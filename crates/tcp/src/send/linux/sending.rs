@@ -38,7 +38,8 @@ impl Sender {
         }
         if !self.window_has_room() {
             self.note_usage(true);
-            return None;
+            // A FIN alone does not wait for the window.
+            return self.choose_new().filter(|new| matches!(new, Choice::New { payload: 0, .. }));
         }
         let new = self.choose_new()?;
         (!self.defers(now)).then_some(new)
