@@ -83,6 +83,8 @@ pub(crate) struct Sender {
     tail_probes: u64,
     /// new data is to carry CWR. [RFC 3168 §6.1.2]
     cwr_due: bool,
+    /// the application waits for room in the send buffer
+    buffer_is_full: bool,
 }
 
 impl Sender {
@@ -116,6 +118,7 @@ impl Sender {
             spurious: 0,
             tail_probes: 0,
             cwr_due: false,
+            buffer_is_full: false,
             config: config.clone(),
         }
     }

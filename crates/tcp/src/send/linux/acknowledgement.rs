@@ -57,6 +57,7 @@ impl Sender {
             self.board.acknowledge(ack.ack, &mut delivered);
             self.offered.on_acknowledged(ack.ack);
         }
+        self.note_rest(ack.now);
         let restarts = self.measure(ack, &delivered);
         self.settle(&delivered, &before);
         self.linux.rack.advance(&delivered);
