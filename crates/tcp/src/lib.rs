@@ -26,6 +26,7 @@ mod config;
 pub mod congestion_control;
 mod counters;
 mod device;
+mod ecn;
 mod endpoint;
 mod info;
 mod profile;
@@ -39,11 +40,14 @@ mod state;
 mod timer;
 mod transmit;
 
-pub use config::{AckLoss, AckPolicy, Config, DecreaseFrom, Growth, GrowthMode, ReceiveWindow, RtoFormula};
+pub use config::{
+    AckLoss, AckPolicy, ArrivalRules, Autotune, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode,
+    ReceiveWindow, RtoFormula, Segments, Skip,
+};
 pub use counters::Counters;
 pub use endpoint::Endpoint;
 pub use info::{CaState, Info, option_bit};
 pub use profile::Profile;
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 pub use sequence::SeqNumber;
-pub use state::State;
+pub use state::{Failure, State};

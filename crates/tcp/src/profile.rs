@@ -20,7 +20,9 @@
 use lasthop_registry::{Amount, ParamError, Parameter, Parameters, Shape, Switch, Value};
 use lasthop_units::{Bytes, Duration};
 
-use crate::config::{AckPolicy, Config, DecreaseFrom, Growth, GrowthMode, ReceiveWindow, RtoFormula};
+use crate::config::{
+    AckPolicy, ArrivalRules, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode, ReceiveWindow, RtoFormula,
+};
 use crate::congestion_control::{Algorithm, cubic, newreno};
 
 /// A named set of defaults.
@@ -30,20 +32,26 @@ pub enum Profile {
     Ns2,
     /// Linux 2.6.16 to 2.6.22, as TCP-Linux for ns-2 carries it.
     Linux26,
+    /// Linux 3.13, of early 2014.
+    Linux313,
     /// A current Linux kernel.
     Linux,
 }
 
 /// Words, in the order of the variants.
-const WORDS: [(&str, Profile); 3] = [("ns2", Profile::Ns2), ("linux-2.6", Profile::Linux26), ("linux", Profile::Linux)];
-/// Named by the interface, not there yet.
-const PLANNED: [&str; 1] = ["linux-3.13"];
+const WORDS: [(&str, Profile); 4] = [
+    ("ns2", Profile::Ns2),
+    ("linux-2.6", Profile::Linux26),
+    ("linux-3.13", Profile::Linux313),
+    ("linux", Profile::Linux),
+];
 
 impl Profile {
     /// All of them, each with what it is.
-    pub const ALL: [(Profile, &'static str); 3] = [
+    pub const ALL: [(Profile, &'static str); 4] = [
         (Profile::Ns2, "The NewReno agent of ns-2.35 with its plain sink."),
         (Profile::Linux26, "Linux 2.6.16 to 2.6.22, as TCP-Linux for ns-2 carries it."),
+        (Profile::Linux313, "Linux 3.13, of early 2014."),
         (Profile::Linux, "A current Linux kernel, without PRR, RACK, TLP, F-RTO and HyStart so far."),
     ];
 
@@ -53,11 +61,11 @@ impl Profile {
     }
 
     /// A choice of congestion control with what this stack gives for keys that the choice leaves out:
-    /// CUBIC under linux-2.6 is that of its time.
+    /// CUBIC under linux-2.6 and linux-3.13 is that of its time.
     pub fn with_own_defaults(self, choice: &Value) -> Value {
         let kind = choice.get("kind").unwrap_or(choice);
         let Algorithm::Cubic(own) = self.config().congestion_control else { return choice.clone() };
-        if self != Profile::Linux26 || *kind != Value::text("cubic") {
+        if !matches!(self, Profile::Linux26 | Profile::Linux313) || *kind != Value::text("cubic") {
             return choice.clone();
         }
         let given =
@@ -71,6 +79,7 @@ impl Profile {
         match self {
             Profile::Ns2 => ns2(),
             Profile::Linux26 => linux_2_6(),
+            Profile::Linux313 => linux_3_13(),
             Profile::Linux => linux(),
         }
     }
@@ -106,7 +115,7 @@ fn ns2() -> Config {
         duplicate_ack_threshold: 3,
         // newreno_changes1_ 1
         newreno_impatient: true,
-        receive_window: ReceiveWindow(Amount::Unlimited),
+        receive_window: ReceiveWindow::Fixed(Amount::Unlimited),
         // ns-2 counts windows in packets, without limit; options are free, so that scaling stands for that
         window_scaling: true,
         timestamps: true,
@@ -126,8 +135,20 @@ fn ns2() -> Config {
         // tcpTick_ 0.01
         rto_granularity: Duration::from_millis(10),
         // interval_ of the DelAck sink, should `ack = "delayed"` be chosen
+        delayed_ack: DelayedAck::Fixed,
         delayed_ack_timeout: Duration::from_millis(100),
+        delayed_ack_max: Duration::from_millis(100),
         quick_acks: 0,
+        // generateDSacks_ false
+        dsack: false,
+        // ecn_ 0
+        ecn: EcnUse::Off,
+        arrival_rules: ArrivalRules::Rfc9293,
+        answer_interval: Duration::ZERO,
+        retries: Switch::Off,
+        syn_retries: Switch::Off,
+        user_timeout: Switch::Off,
+        fin_timeout: Duration::from_secs(60),
         time_wait: Duration::from_secs(1),
     }
 }
@@ -148,6 +169,24 @@ fn linux_2_6() -> Config {
         // HZ 250, the default of the time
         rto_granularity: Duration::from_millis(4),
         timestamp_clock: Duration::from_millis(4),
+        // net.ipv4.tcp_ecn 0; no limit to answers; TCP_SYN_RETRIES 5
+        ecn: EcnUse::Off,
+        answer_interval: Duration::ZERO,
+        syn_retries: Switch::On(5),
+        ..linux()
+    }
+}
+
+/// Linux 3.13: CUBIC with HyStart, ten segments at the start, and an answer to each segment that does not fit.
+///
+/// Timestamps tick by the jiffy, 4 ms at 250 Hz. RACK, pacing, and limits to the rate of answers came later.
+fn linux_3_13() -> Config {
+    let cubic = cubic::Params { era: cubic::Era::Linux, hystart: true, ..cubic::Params::default() };
+    Config {
+        congestion_control: Algorithm::Cubic(cubic),
+        rto_granularity: Duration::from_millis(4),
+        timestamp_clock: Duration::from_millis(4),
+        answer_interval: Duration::ZERO,
         ..linux()
     }
 }
@@ -180,7 +219,7 @@ fn linux() -> Config {
         // net.ipv4.tcp_reordering 3
         duplicate_ack_threshold: 3,
         newreno_impatient: false,
-        receive_window: ReceiveWindow(Amount::Unlimited),
+        receive_window: ReceiveWindow::Fixed(Amount::Unlimited),
         window_scaling: true,
         timestamps: true,
         timestamp_clock: Duration::from_millis(1),
@@ -195,10 +234,25 @@ fn linux() -> Config {
         max_rto: Duration::from_secs(120),
         max_backoff: 65_536,
         rto_granularity: Duration::from_millis(1),
-        // TCP_DELACK_MIN
+        delayed_ack: DelayedAck::Adaptive,
+        // TCP_DELACK_MIN, TCP_DELACK_MAX
         delayed_ack_timeout: Duration::from_millis(40),
+        delayed_ack_max: Duration::from_millis(200),
         // TCP_MAX_QUICKACKS
         quick_acks: 16,
+        // net.ipv4.tcp_dsack 1
+        dsack: true,
+        // net.ipv4.tcp_ecn 2
+        ecn: EcnUse::Passive,
+        arrival_rules: ArrivalRules::Linux,
+        // net.ipv4.tcp_invalid_ratelimit 500
+        answer_interval: Duration::from_millis(500),
+        // net.ipv4.tcp_retries2 15, tcp_syn_retries 6
+        retries: Switch::On(15),
+        syn_retries: Switch::On(6),
+        user_timeout: Switch::Off,
+        // net.ipv4.tcp_fin_timeout 60
+        fin_timeout: Duration::from_secs(60),
         time_wait: Duration::from_secs(1),
     }
 }
@@ -217,12 +271,6 @@ impl Parameter for Profile {
         };
         if let Some((_, profile)) = WORDS.iter().find(|(name, _)| name == word) {
             return Ok(*profile);
-        }
-        if PLANNED.contains(&word.as_str()) {
-            return Err(ParamError::new(
-                path,
-                format!("the profile \"{word}\" is not there yet; one of: {}", names.join(", ")),
-            ));
         }
         let hint = lasthop_registry::suggestion(word, names);
         Err(ParamError::new(path, format!("unknown profile \"{word}\"; {hint}one of: {}", names.join(", "))))
@@ -258,15 +306,10 @@ mod tests {
     }
 
     #[test]
-    fn linux_3_13_is_not_there_yet() {
-        let error = Profile::parse(&Value::text("linux-3.13"), "tcp.profile").unwrap_err().to_string();
-        assert_eq!(error, "tcp.profile: the profile \"linux-3.13\" is not there yet; one of: ns2, linux-2.6, linux");
-    }
-
-    #[test]
     fn packets_have_1500_bytes_in_each() {
         assert_eq!(Profile::Ns2.config().payload_bytes(), 1460);
         assert_eq!(Profile::Linux26.config().payload_bytes(), 1448);
+        assert_eq!(Profile::Linux313.config().payload_bytes(), 1448);
         assert_eq!(Profile::Linux.config().payload_bytes(), 1448);
     }
 }

@@ -1,6 +1,7 @@
 //! The sending half: what may be sent now, and what acknowledgements change.
 
 mod acknowledgement;
+mod ecn;
 mod recovery;
 mod report;
 mod rto;
@@ -68,6 +69,7 @@ pub(crate) struct Sender {
     control: Box<dyn CongestionControl>,
     recovery: Recovery,
     usage: WindowUsage,
+    marks: ecn::Marks,
     offered: Offered,
     window: PeerWindow,
     /// payload of a full segment
@@ -98,6 +100,7 @@ impl Sender {
             control: config.congestion_control.build(&context),
             recovery: Recovery::default(),
             usage: WindowUsage::default(),
+            marks: ecn::Marks::default(),
             offered: Offered { end: 1, closed: false, fin_sent: false },
             window: PeerWindow::default(),
             mss: config.payload_bytes(),
@@ -148,6 +151,11 @@ impl Sender {
     /// Something is waiting that the peer's window holds back, and nothing is on its way to open it.
     pub fn needs_probe(&self) -> bool {
         self.board.is_empty() && self.has_unsent() && self.window.end <= self.board.nxt()
+    }
+
+    /// The largest window that the peer has offered, in bytes.
+    pub fn largest_peer_window(&self) -> u64 {
+        self.window.largest
     }
 
     fn has_unsent(&self) -> bool {
@@ -285,6 +293,7 @@ impl Sender {
     pub fn on_timeout(&mut self, now: Time) {
         let event = self.congestion_event(now, CongestionCause::Timeout);
         self.control.on_timeout(&event);
+        self.note_reduction();
         self.rtt.back_off();
         self.board.lose_all();
         self.recovery.on_timeout(self.board.nxt());
