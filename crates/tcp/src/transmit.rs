@@ -7,7 +7,7 @@ use lasthop_units::Time;
 use crate::ecn::{Feedback, Wish, syn_ack_flags};
 use crate::endpoint::Endpoint;
 use crate::receive::{EarlierAck, Owed};
-use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
+use crate::segment::{Flags, Segment, Timestamps};
 use crate::send::{Content, Sent};
 use crate::state::State;
 use crate::timer::Timer;
@@ -118,7 +118,9 @@ impl Endpoint {
         }
         self.receiver.on_data_sent(now);
         let (ecn, answer) = self.sender.mark_data(!sent.retransmitted);
-        Segment { ecn, ..self.segment(now, seq, flags | answer, payload) }
+        let mut segment = self.segment(now, seq, flags | answer, payload);
+        segment.ecn = ecn;
+        segment
     }
 
     /// A SYN that is sent again asks for no ECN, should that be what hinders it. [RFC 3168 §6.1.1.1]
@@ -140,6 +142,7 @@ impl Endpoint {
     }
 
     /// An ACK of what came before marks began or ended. [RFC 8257 §3.2]
+    #[cold]
     fn earlier_ack(&mut self, now: Time, earlier: EarlierAck) -> Segment {
         let mut segment = Segment {
             seq: self.sender.numbering().number(self.sender.board().nxt()),
@@ -214,15 +217,10 @@ impl Endpoint {
         if self.agreed.timestamps {
             segment.timestamps = Some(self.timestamps(now));
         }
-        segment.sack = self.reports(segment);
-    }
-
-    /// SACK blocks go on pure ACKs only, which out-of-order and duplicate data always cause, so that data stays full-sized.
-    fn reports(&mut self, segment: &Segment) -> SackBlocks {
-        if !self.agreed.sack || !self.receiver.has_reports() || !segment.is_pure_ack() {
-            return SackBlocks::NONE;
+        if self.agreed.sack && self.receiver.has_reports() && segment.is_pure_ack() {
+            // On pure ACKs only, which out-of-order and duplicate data always cause, so that data stays full-sized.
+            segment.sack = self.receiver.reports(if segment.timestamps.is_some() { 3 } else { 4 });
         }
-        self.receiver.reports(if segment.timestamps.is_some() { 3 } else { 4 })
     }
 
     fn timestamps(&self, now: Time) -> Timestamps {

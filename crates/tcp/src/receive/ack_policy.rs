@@ -89,6 +89,15 @@ impl AckSchedule {
     pub fn withheld_until(&self) -> Option<Time> {
         self.withheld_until
     }
+    /// There is nothing to decide.
+    pub fn acknowledges_each(&self) -> bool {
+        matches!(self.policy, Policy::EverySegment)
+    }
+    /// Where there is nothing to decide: data came in order.
+    pub fn on_each(&mut self) {
+        self.soon = true;
+        self.pending_segments += 1;
+    }
     /// Data is not acknowledged yet.
     pub fn is_pending(&self) -> bool {
         self.pending_segments > 0
@@ -172,7 +181,7 @@ impl AckSchedule {
                 *in_order += 1;
                 let steady = *in_order > skip.start_after.0;
                 let ends_burst = arrival.push || arrival.length < self.largest;
-                let fills_window = arrival.window < u64::from(self.largest) * (u64::from(skip.skip) + 1);
+                let fills_window = arrival.room < u64::from(self.largest) * (u64::from(skip.skip) + 1);
                 !steady || self.pending_segments > skip.skip || ends_burst || fills_window
             }
         }
@@ -230,7 +239,7 @@ mod tests {
 
     fn data(now: Time, length: u32) -> Arrival {
         let pace = Pace { rto: Duration::from_millis(300), srtt: Some(Duration::from_millis(100)) };
-        Arrival { now, length, push: false, window: 1 << 20, edge_moves: true, all_read: true, pace }
+        Arrival { now, length, push: false, window: 1 << 20, room: 1 << 20, edge_moves: true, all_read: true, pace }
     }
 
     #[test]

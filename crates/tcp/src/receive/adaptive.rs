@@ -38,8 +38,10 @@ pub(crate) struct Arrival {
     pub now: Time,
     pub length: u32,
     pub push: bool,
-    /// window offered last, in bytes
+    /// window offered by the last ACK, in bytes
     pub window: u64,
+    /// what is left of it
+    pub room: u64,
     /// the window can be offered as large as before, so that its edge moves on
     pub edge_moves: bool,
     /// nothing is left unread

@@ -231,7 +231,7 @@ impl Receiver {
     /// Nothing of it is new, or fits; `end` with its FIN.
     pub fn refuse_text(&mut self, start: u64, end: u64) {
         self.note_duplicate(start, end.min(self.nxt()));
-        self.schedule.on_nothing_new(self.window.offered(self.nxt()));
+        self.schedule.on_nothing_new(self.window_of_last_ack());
     }
 
     fn note_duplicate(&mut self, start: u64, end: u64) {
@@ -268,7 +268,9 @@ impl Receiver {
         if had_gap || finished {
             self.schedule.on_gap_or_end();
         }
-        if text.length > 0 && !had_gap {
+        if self.schedule.acknowledges_each() {
+            self.schedule.on_each();
+        } else if text.length > 0 && !had_gap {
             let arrival = self.arrival(now, text);
             self.schedule.on_in_order(&arrival);
         }
@@ -300,15 +302,20 @@ impl Receiver {
         }
     }
 
+    /// RCV.WND as the last ACK had it.
+    fn window_of_last_ack(&self) -> u64 {
+        self.window.end(self.last_ack_sent) - self.last_ack_sent
+    }
+
     fn arrival(&self, now: Time, text: &Text) -> Arrival {
-        let nxt = self.nxt();
-        let window = self.window.offered(nxt);
+        let window = self.window_of_last_ack();
         Arrival {
             now,
             length: text.length,
             push: text.flags.contains(Flags::PSH),
             window,
-            edge_moves: self.window.moves_on(self.unread_bytes(), self.window.end(nxt) - self.last_ack_sent),
+            room: self.window.offered(self.nxt()),
+            edge_moves: self.window.moves_on(self.unread_bytes(), window),
             all_read: self.application == Application::Reads,
             pace: text.pace,
         }
@@ -318,7 +325,7 @@ impl Receiver {
         let nxt = self.nxt();
         match self.echo.on_data(text.ecn, text.flags) {
             Reaction::Nothing => {}
-            Reaction::Tell => self.schedule.on_mark(self.window.offered(nxt)),
+            Reaction::Tell => self.schedule.on_mark(self.window_of_last_ack()),
             Reaction::TellApart(flags) => {
                 if self.schedule.is_pending() && self.earlier.is_none() {
                     self.earlier = Some(EarlierAck { nxt, flags });
