@@ -121,7 +121,9 @@ impl Endpoint {
     /// The steps for synchronised states. [RFC 9293 §3.10.7.4]
     fn arrives(&mut self, now: Time, segment: &Segment) {
         let near = self.receiver.nxt();
-        let Some(start) = self.receiver.numbering().offset(segment.seq, near) else { return };
+        let Some(start) = self.receiver.numbering().offset(segment.seq, near) else {
+            return self.precedes_all(now, segment);
+        };
         let goes_on = self.check_timestamp(segment, start)
             && self.check_sequence(now, segment, start)
             && self.check_reset(now, segment, start)
@@ -129,6 +131,13 @@ impl Endpoint {
             && self.check_acknowledgement(now, segment, start);
         if goes_on {
             self.take_text_and_fin(now, segment, start);
+        }
+    }
+
+    /// It lies before the peer's SYN, and so outside of any window.
+    fn precedes_all(&mut self, now: Time, segment: &Segment) {
+        if !segment.flags.contains(Flags::RST) {
+            self.challenge(now);
         }
     }
 
@@ -354,6 +363,9 @@ impl Endpoint {
             return;
         }
         if !self.state.may_receive_data() {
+            if self.state == State::TimeWait && fin {
+                self.enter_time_wait(now);
+            }
             return self.receiver.owe_ack();
         }
         if self.is_for_nobody(segment, start) {

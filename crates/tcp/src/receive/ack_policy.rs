@@ -192,7 +192,7 @@ impl AckSchedule {
         match (&self.policy, self.withheld_until) {
             (Policy::Adaptive(adaptive), before) => {
                 let mine = adaptive.deadline(now, pace);
-                self.soon = before.is_some_and(|before| adaptive.is_near(now, before, mine));
+                self.soon |= before.is_some_and(|before| adaptive.is_near(now, before, mine));
                 self.withheld_until = Some(before.map_or(mine, |before| before.min(mine)));
             }
             (_, None) => self.withheld_until = Some(now + self.timeout),

@@ -63,6 +63,8 @@ pub(crate) struct Adaptive {
     last_data: Time,
     /// payload that the peer's full segments are thought to have
     full: u32,
+    /// payload that they may have at most
+    largest: u32,
     /// payload of the last segment, if it was not full
     last_small: u32,
     pushed: bool,
@@ -79,6 +81,7 @@ impl Adaptive {
             in_conversation: false,
             last_data: Time::ZERO,
             full: config.payload_bytes().clamp(MIN_FULL_UNPUSHED, MIN_FULL),
+            largest: config.payload_bytes(),
             last_small: 0,
             pushed: false,
         }
@@ -131,7 +134,7 @@ impl Adaptive {
         let before = core::mem::take(&mut self.last_small);
         let length = arrival.length;
         if length >= self.full {
-            self.full = length;
+            self.full = length.min(self.largest);
             self.pushed |= arrival.push;
             return;
         }

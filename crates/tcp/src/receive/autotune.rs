@@ -155,7 +155,9 @@ mod tests {
         tuning.rtt.on_echo(Duration::from_millis(100));
         tuning.on_read(at(100), 1 << 30);
         assert_eq!(tuning.buffer, 6_291_456);
-        (0..5000).for_each(|_| drop(tuning.on_data(at(101), MSS, None, 0, 1)));
+        (0..5000).for_each(|_| {
+            tuning.on_data(at(101), MSS, None, 0, 1);
+        });
         assert_eq!(tuning.threshold(), 3_145_728);
     }
 
