@@ -20,7 +20,7 @@ params! {
         pub congestion_control: Algorithm = Algorithm::Newreno(newreno::Params::default()),
         /// Reaction to lost ACKs: "off".
         pub ack_loss: Switch<AckLoss> = Switch::Off,
-        /// When data is acknowledged: "every_segment"; "delayed", see `delayed_ack` [RFC 1122 §4.2.3.2]; or { kind = "skip", skip = k, start_after = "10 segments" }: one ACK for k + 1 segments in order, or after `delayed_ack_timeout` [Gopal, Raychaudhuri 2005].
+        /// When data is acknowledged: "every_segment"; "delayed", see `delayed_ack` [RFC 1122 §4.2.3.2]; or { kind = "skip", skip = k, start_after = "10 segments" }: one ACK for k + 1 segments in order, or after `delayed_ack_timeout` [gopal2005].
         pub ack: AckPolicy = AckPolicy::Delayed,
         /// Size of a full IP packet; the payload is 40 B less, and 12 B less again with timestamps.
         pub packet_size: Bytes = Bytes(1500),

@@ -157,7 +157,8 @@ fn ns2() -> Config {
 ///
 /// The initial window is 3: `tcp_init_cwnd` takes 2 for an MSS above 1460, 3 above 1095, else 4, the
 /// steps of RFC 3390. Growth counts ACKs, as CUBIC and slow start did then (with `tcp_abc` 0).
-/// Not there: rate halving in recovery, undo by DSACK or timestamps, D-SACK, F-RTO (off by default then).
+/// Not there: rate halving in recovery, undo by DSACK or timestamps, F-RTO (off by default then). Segments that do not
+/// fit are answered as by a current kernel, with challenge ACKs, but for the limit to their rate.
 fn linux_2_6() -> Config {
     let cubic = cubic::Params { era: cubic::Era::Linux26, beta: 819.0 / 1024.0, ..cubic::Params::default() };
     Config {
@@ -193,8 +194,8 @@ fn linux_3_13() -> Config {
 
 /// A current Linux kernel, 6.x.
 ///
-/// Not there yet: PRR, RACK, TLP, F-RTO, undo by DSACK or timestamps, HyStart, pacing, receive-window
-/// autotuning, adaptive delayed-ACK time (40 to 200 ms). Recovery is that of RFC 6675 instead.
+/// Not there yet: PRR, RACK, TLP, F-RTO, undo by DSACK or timestamps, HyStart, pacing. Recovery is that of RFC 6675
+/// instead.
 fn linux() -> Config {
     Config {
         congestion_control: Algorithm::Cubic(cubic::Params::default()),

@@ -13,11 +13,11 @@ pub enum AckPolicy {
     EverySegment,
     /// Every second full segment, or after a time.
     Delayed,
-    /// Every `skip + 1` segments, or after a time. [Gopal, Raychaudhuri 2005]
+    /// Every `skip + 1` segments, or after a time. [gopal2005]
     Skip(Skip),
 }
 
-/// ACK skipping. [Gopal, Raychaudhuri 2005]
+/// ACK skipping. [gopal2005]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skip {
     /// ACKs left out between two that are sent.
@@ -61,7 +61,7 @@ fn table_of<P: Parameters>(kind: &str, help: &str) -> Shape {
 impl Parameter for AckPolicy {
     fn shape() -> Shape {
         let words = POLICIES.iter().map(|word| word.to_string()).collect();
-        let skip = table_of::<SkipTable>("skip", "One ACK for skip + 1 segments. [Gopal, Raychaudhuri 2005]");
+        let skip = table_of::<SkipTable>("skip", "One ACK for skip + 1 segments. [gopal2005]");
         Shape::AnyOf(vec![Shape::Words(words), skip])
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {

@@ -5,7 +5,7 @@
 //! - every segment;
 //! - delayed, fixed: once more than one full segment is unacknowledged, or after a time [RFC 1122 §4.2.3.2];
 //! - delayed, adaptive: as Linux, see `adaptive.rs`;
-//! - skipping: one ACK for `skip + 1` segments [Gopal, Raychaudhuri 2005]. Their receiver has no timer that we know of;
+//! - skipping: one ACK for `skip + 1` segments [gopal2005]. Their receiver has no timer that we know of;
 //!   here one bounds the wait, so that a sender with less than that in flight goes on. Nor is an ACK left out for a
 //!   segment that is pushed or not full, which ends a burst, or where the window offered is nearly used up.
 //!
