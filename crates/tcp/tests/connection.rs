@@ -258,7 +258,8 @@ fn a_window_in_packets_limits_the_flight() {
 
 #[test]
 fn delayed_acks_come_for_every_second_segment_or_after_a_time() {
-    let mut world = World::new(&linux(), &Config { quick_acks: 0, ..linux() }, [1, 2]);
+    let plain = Config { quick_acks: 0, delayed_ack: lasthop_tcp::DelayedAck::Fixed, ..linux() };
+    let mut world = World::new(&linux(), &plain, [1, 2]);
     world.open(5 * 1448);
     world.run_for(Duration::from_secs(1));
     // SYN+ACK, then for 2, 2 and, 40 ms later, 1

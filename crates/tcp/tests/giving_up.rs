@@ -50,7 +50,8 @@ fn an_ack_renews_patience() {
 
 #[test]
 fn the_user_timeout_ends_it_to_the_millisecond() {
-    let mut hand = unanswered(&Config { user_timeout: Switch::On(ms(3000)), ..linux() });
+    let user_timeout = Switch::On(ms(3000));
+    let mut hand = unanswered(&Config { user_timeout, tail_loss_probe: false, ..linux() });
     let first = hand.end.poll_timeout().since(hand.now);
     hand.wait(first + ms(2999));
     assert!(hand.end.is_established());

@@ -119,7 +119,7 @@ fn transfer(receive_window: ReceiveWindow, timestamps: bool, reads: bool) -> (u6
     if !reads {
         world.server.pause_reading();
     }
-    world.open(1 << 40);
+    world.open(1 << 28);
     world.run_for(Duration::from_secs(10));
     let scale = world.log.iter().find(|s| s.from == End::Server).unwrap().segment.window_scale.unwrap();
     let offers = world.log.iter().skip(2).filter(|s| s.from == End::Server);

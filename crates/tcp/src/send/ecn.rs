@@ -80,8 +80,8 @@ impl Sender {
         (self.marks.codepoint, if owes { Flags::CWR } else { Flags::NONE })
     }
 
-    /// The window shrinks, whatever for.
-    pub(super) fn note_reduction(&mut self) {
+    /// The window shrinks, whatever for: the peer is to be told. [RFC 3168 §6.1.2]
+    pub(super) fn queue_cwr(&mut self) {
         self.marks.owes_cwr = self.marks.feedback == Feedback::Classic;
         self.marks.answered_below = self.board.nxt();
     }
@@ -99,7 +99,7 @@ impl Sender {
         }
         let event = self.congestion_event(now, CongestionCause::Ecn);
         self.control.on_congestion(&event);
-        self.note_reduction();
+        self.queue_cwr();
     }
 }
 
