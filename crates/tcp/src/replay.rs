@@ -2,24 +2,28 @@
 //!
 //! A trace is a comment with the scenario, a header and rows: events with their times, ACK counts and RTT samples,
 //! and the window that the recorded controller had after each. Events come from the file alone, never from the window
-//! under test (open loop). At a loss or a timeout the window is set to the recorded one first, so that one decision
-//! that went the other way does not spoil all that follows.
-//! Leaves out: the traces of BBR and of ns-2's FAST, which have formats of their own.
+//! under test (open loop), and its window is never set to a recorded one.
+//! Traces of BBR have a format of their own (`bbr`): there the whole state is compared.
 
+mod bbr;
 mod subject;
 mod trace;
+
+use core::fmt;
 
 use lasthop_units::{Duration, Time};
 
 use crate::config::{Growth, GrowthMode};
 use crate::congestion_control::{
-    AckSample, Algorithm, CongestionCause, CongestionControl, CongestionEvent, Context, Moment,
+    AckSample, Algorithm, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment,
 };
-use trace::{Event, Row};
+use trace::{Event, Row, Rows};
 pub use trace::{Kernel, Trace};
 
 /// Payload of a segment in all traces, in bytes.
 const MSS: u32 = 1448;
+/// Where the generator begins that the traces were recorded with.
+const XORSHIFT_SEED: u32 = 2_463_534_242;
 
 /// How far a window may be from the recorded one: by so many segments or by so large a share, whichever is more.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,11 +51,13 @@ pub struct Difference {
     pub row: usize,
     /// name of its event
     pub event: String,
-    /// recorded cwnd and ssthresh in segments
-    pub want: (f64, f64),
-    /// cwnd and ssthresh of the controller under test
-    pub got: (f64, f64),
-    /// the larger of the two differences, in segments
+    /// name of the column
+    pub column: &'static str,
+    /// what was recorded
+    pub want: f64,
+    /// what the controller under test has
+    pub got: f64,
+    /// the difference
     pub error: f64,
 }
 
@@ -82,21 +88,72 @@ impl Report {
         }
     }
 
-    fn add(&mut self, row: &Row, got: (f64, f64), tolerance: Tolerance) {
-        let want = (row.cwnd, row.ssthresh.unwrap_or(got.1));
-        let errors = (distance(want.0, got.0), distance(want.1, got.1));
+    /// A row: what its columns are, recorded and now.
+    fn add(&mut self, row: usize, event: &str, columns: &[Column], tolerance: Tolerance) {
         self.rows += 1;
-        self.exact += usize::from(errors == (0.0, 0.0));
-        self.within += usize::from(tolerance.allows(errors.0, want.0) && tolerance.allows(errors.1, want.1));
-        let error = errors.0.max(errors.1);
-        if error == 0.0 {
+        self.exact += usize::from(columns.iter().all(|column| column.error() == 0.0));
+        self.within += usize::from(columns.iter().all(|column| tolerance.allows(column.error(), column.want)));
+        let Some(worst) = columns.iter().max_by(|a, b| a.error().total_cmp(&b.error())) else { return };
+        if worst.error() == 0.0 {
             return;
         }
-        let difference = Difference { row: row.index, event: row.name.clone(), want, got, error };
-        if self.worst.as_ref().is_none_or(|worst| error > worst.error) {
+        let Column { name, want, got } = *worst;
+        let difference = Difference { row, event: event.to_string(), column: name, want, got, error: worst.error() };
+        if self.worst.as_ref().is_none_or(|before| difference.error > before.error) {
             self.worst = Some(difference.clone());
         }
         self.first.get_or_insert(difference);
+    }
+}
+
+/// One number of a row.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    name: &'static str,
+    want: f64,
+    got: f64,
+}
+
+impl Column {
+    fn error(&self) -> f64 {
+        if self.want == self.got { 0.0 } else { (self.want - self.got).abs() }
+    }
+}
+
+/// A file's line: rows, the worst difference, the verdict; and the verdict itself, `None` where it is of a controller that
+/// is not there.
+///
+/// # Errors
+/// A sentence, if the text is no trace.
+pub fn judge(text: &str) -> Result<(String, Option<Verdict>), String> {
+    let trace = Trace::parse(text)?;
+    let title = format!("{} of {}", trace.name, trace.kernel.name());
+    let Some((algorithm, tolerance)) = trace.subject() else {
+        return Ok((format!("{title}: skipped, there is no such controller here"), None));
+    };
+    let report = replay(&trace, &algorithm, tolerance);
+    Ok((format!("{title}: {report} (tolerance {tolerance})"), Some(report.verdict())))
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Report { rows, exact, within, worst, .. } = self;
+        write!(f, "{rows} rows, {exact} exact")?;
+        if let Some(Difference { row, event, column, want, got, error }) = worst {
+            write!(f, ", worst error {error} (row {row} {event}: {column} {got} for {want})")?;
+        }
+        match self.verdict() {
+            Verdict::Exact => write!(f, ": exact"),
+            Verdict::Within => write!(f, ": within tolerance"),
+            Verdict::Off => write!(f, ": {} rows OUT OF TOLERANCE", rows - within),
+        }
+    }
+}
+
+impl fmt::Display for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}", self.segments)?;
+        if self.share > 0.0 { write!(f, " or {} %", 100.0 * self.share) } else { Ok(()) }
     }
 }
 
@@ -111,10 +168,6 @@ pub enum Verdict {
     Off,
 }
 
-fn distance(a: f64, b: f64) -> f64 {
-    if a == b { 0.0 } else { (a - b).abs() }
-}
-
 /// Replays a trace against an algorithm.
 pub fn replay(trace: &Trace, algorithm: &Algorithm, tolerance: Tolerance) -> Report {
     let growth = match trace.kernel {
@@ -126,21 +179,43 @@ pub fn replay(trace: &Trace, algorithm: &Algorithm, tolerance: Tolerance) -> Rep
         initial_ssthresh: trace.initial_ssthresh,
         mss_bytes: MSS,
         growth,
+        draws: Draws::xorshift32(XORSHIFT_SEED),
     };
+    match (&trace.rows, algorithm) {
+        (Rows::Events(rows), _) => {
+            let restarts = trace.kernel == Kernel::Ns2Fast;
+            replay_events(rows, restarts, algorithm, &context, tolerance)
+        }
+        (Rows::Bbr(rows), Algorithm::Bbr(params)) => bbr::replay(rows, params, &context, tolerance),
+        (Rows::Bbr(_), _) => Report::default(),
+    }
+}
+
+fn replay_events(
+    rows: &[Row],
+    restarts: bool,
+    algorithm: &Algorithm,
+    context: &Context,
+    tolerance: Tolerance,
+) -> Report {
     let mut driver = Driver {
-        control: algorithm.build(&context),
+        control: algorithm.build(context),
         una: 0,
         nxt: 0,
         next_to_send: 0,
         flight: 0,
         srtt_ns: None,
-        recorded_cwnd: trace.initial_window,
+        restarts,
     };
     let mut report = Report::default();
-    for row in &trace.rows {
+    for row in rows {
         driver.run(row);
-        driver.recorded_cwnd = row.cwnd;
-        report.add(row, (driver.control.cwnd(), driver.control.ssthresh()), tolerance);
+        let (cwnd, ssthresh) = (driver.control.cwnd(), driver.control.ssthresh());
+        let columns = [
+            Column { name: "cwnd", want: row.cwnd, got: cwnd },
+            Column { name: "ssthresh", want: row.ssthresh.unwrap_or(ssthresh), got: ssthresh },
+        ];
+        report.add(row.index, &row.name, &columns, tolerance);
     }
     report
 }
@@ -154,7 +229,8 @@ struct Driver {
     next_to_send: u64,
     flight: u64,
     srtt_ns: Option<u64>,
-    recorded_cwnd: f64,
+    /// A loss row is a whole recovery: the traces of FAST.
+    restarts: bool,
 }
 
 /// Offset of a packet's first byte.
@@ -172,8 +248,13 @@ impl Driver {
             Event::Ack | Event::AckOpen | Event::AckCwr | Event::AckExit | Event::AckExitCwr => self.acks(row),
             Event::Sack => self.reports(row),
             Event::Loss => {
-                self.control.set_window(self.recorded_cwnd);
                 self.congestion(row.time, CongestionCause::Loss);
+                if self.restarts {
+                    // All that was in flight is acknowledged, and a new window goes out.
+                    (self.una, self.nxt) = (row.una, row.nxt);
+                    self.flight = self.nxt - self.una;
+                    self.next_to_send = self.nxt;
+                }
             }
             Event::Exit => {
                 self.una = row.una;
@@ -183,7 +264,6 @@ impl Driver {
                 self.next_to_send = self.nxt;
             }
             Event::Rto => {
-                self.control.set_window(self.recorded_cwnd);
                 self.congestion(row.time, CongestionCause::Timeout);
                 self.flight = 1;
                 self.next_to_send = self.una + 1;
@@ -276,6 +356,7 @@ impl Driver {
             repeated: false,
             snd_una: offset(self.una),
             snd_nxt: offset(self.nxt),
+            total_lost: 0,
         };
         if cause == CongestionCause::Timeout {
             self.control.on_timeout(&event);
@@ -285,7 +366,7 @@ impl Driver {
     }
 
     fn moment(&self, now: Time) -> Moment {
-        Moment { now, snd_una: offset(self.una), snd_nxt: offset(self.nxt) }
+        Moment { now, snd_una: offset(self.una), snd_nxt: offset(self.nxt), app_limited: false }
     }
 
     fn smooth(&mut self, rtt: Duration) {

@@ -186,7 +186,7 @@ impl Window {
         self.srtt8 = if self.srtt8 == 0 { sample << 3 } else { (self.srtt8 - (self.srtt8 >> 3) + sample).max(1) };
     }
 
-    fn reduce_to(&mut self, ssthresh: u32) {
+    pub fn reduce_to(&mut self, ssthresh: u32) {
         self.ssthresh = ssthresh;
         self.count = 0;
         self.uncounted = 0;
@@ -234,7 +234,7 @@ impl<L: Law + 'static> Framed<L> {
     /// A controller for one connection.
     pub fn boxed(law: L, context: &Context, era: Era) -> Box<dyn CongestionControl> {
         let mut framed = Framed { window: Window::new(context, era), phase: Phase::Open, law };
-        framed.law.begin(&mut framed.window, &Moment { now: Time::ZERO, snd_una: 0, snd_nxt: 0 });
+        framed.law.begin(&mut framed.window, &Moment { now: Time::ZERO, snd_una: 0, snd_nxt: 0, app_limited: false });
         Box::new(framed)
     }
 
@@ -245,8 +245,12 @@ impl<L: Law + 'static> Framed<L> {
     }
 }
 
+fn moment_of(ack: &AckSample) -> Moment {
+    Moment { now: ack.now, snd_una: ack.snd_una, snd_nxt: ack.snd_nxt, app_limited: ack.app_limited }
+}
+
 fn moment(event: &CongestionEvent) -> Moment {
-    Moment { now: event.now, snd_una: event.snd_una, snd_nxt: event.snd_nxt }
+    Moment { now: event.now, snd_una: event.snd_una, snd_nxt: event.snd_nxt, app_limited: false }
 }
 
 impl<L: Law + 'static> CongestionControl for Framed<L> {
@@ -265,7 +269,7 @@ impl<L: Law + 'static> CongestionControl for Framed<L> {
         self.window.hear(ack);
         self.law.observe(&mut self.window, self.phase, ack);
         if ack.ends_timeout {
-            self.enter(Phase::Open, &Moment { now: ack.now, snd_una: ack.snd_una, snd_nxt: ack.snd_nxt });
+            self.enter(Phase::Open, &moment_of(ack));
         }
         if !ack.in_recovery && !ack.app_limited && ack.acked_segments > 0 {
             self.law.grow(&mut self.window, ack);

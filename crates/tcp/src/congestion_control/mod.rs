@@ -18,9 +18,11 @@ use lasthop_units::{DataRate, Duration, Time};
 
 use crate::config::{Growth, GrowthMode};
 
+mod draws;
 mod linux;
 mod round;
 
+pub use draws::Draws;
 pub use linux::Era;
 
 registry! {
@@ -29,7 +31,7 @@ registry! {
         /// Reno's window: one segment per RTT up, one half down.
         newreno => Newreno: source "RFC 5681, RFC 6582", status "unit tests of its clauses; eras of Linux: vectors";
         /// A cubic function of the time since the last loss.
-        cubic => Cubic: source "RFC 9438; Ha, Rhee, Xu 2008", status "unit tests of its clauses; era linux: vectors; era linux-2.6: vectors but for 5 rows";
+        cubic => Cubic: source "RFC 9438; Ha, Rhee, Xu 2008", status "unit tests of its clauses; eras of Linux: vectors";
         /// Reno below 38 segments, bolder above.
         hstcp => Hstcp: source "RFC 3649", status "vectors";
         /// A fixed share per RTT up, an eighth down.
@@ -51,15 +53,19 @@ registry! {
         /// Reno plus a window that follows the queueing delay.
         compound => Compound: source "Tan et al. 2006", status "vectors";
         /// Keeps alpha segments in the queue, by an equation.
-        fast => Fast: source "Jin, Wei, Low 2004", status "paper; era ns-2 follows its traces in part";
+        fast => Fast: source "Jin, Wei, Low 2004", status "paper; era ns-2: vectors";
         /// Reno led by the congestion that delay shows.
         adaptive_reno => AdaptiveReno: source "Shimonishi, Hama, Murase 2006", status "unverified";
         /// Takes as much as the share of marked segments says.
         dctcp => Dctcp: source "RFC 8257", status "vectors; endpoints have no ECN yet";
         /// Keeps two to four segments in the queue.
         vegas => Vegas: source "Brakmo, Peterson 1995", status "vectors";
+        /// Backs off by chance when the delay grows.
+        cdg => Cdg: source "Hayes, Armitage 2011", status "vectors";
+        /// Paces at the rate that the path delivers, keeps its queue short.
+        bbr => Bbr: source "Cardwell et al. 2017; Linux 6.x", status "vectors";
     }
-    planned: ledbat, cdg, bbr, bbr3, prague
+    planned: ledbat, bbr3, prague
 }
 
 impl Algorithm {
@@ -82,6 +88,8 @@ impl Algorithm {
             Algorithm::AdaptiveReno(params) => params.build(context),
             Algorithm::Dctcp(params) => params.build(context),
             Algorithm::Vegas(params) => params.build(context),
+            Algorithm::Bbr(params) => params.build(context),
+            Algorithm::Cdg(params) => params.build(context),
         }
     }
 }
@@ -91,17 +99,43 @@ impl Algorithm {
 pub struct Promise {
     /// Window after a timeout, in segments.
     pub timeout_window: f64,
-    /// Least share of the window that ssthresh keeps at a timeout, before anything is known of the path.
-    pub timeout_share: f64,
+    /// Least share of the window that ssthresh keeps at a timeout, before anything is known of the path; `None` where a
+    /// timeout sets no ssthresh.
+    pub timeout_share: Option<f64>,
+    /// How it answers a loss.
+    pub loss: LossAnswer,
+    /// Factor by which a window may grow that is not used: 1 for all but those that bound it by what the path holds.
+    pub unused_growth: f64,
+    /// Least ssthresh, in segments.
+    pub least_ssthresh: f64,
+}
+
+/// How a controller answers a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossAnswer {
+    /// Its window is ssthresh at once, smaller than before.
+    Reduces,
+    /// By its model of the path: one loss does not change the window for good.
+    Models,
 }
 
 impl Algorithm {
     /// What the conformance tests hold it to: RFC 5681 §3.1, unless its source says otherwise.
     pub fn promise(&self) -> Promise {
-        let rfc = Promise { timeout_window: LOSS_WINDOW, timeout_share: 0.5 };
+        let rfc = Promise {
+            timeout_window: LOSS_WINDOW,
+            timeout_share: Some(0.5),
+            loss: LossAnswer::Reduces,
+            unused_growth: 1.0,
+            least_ssthresh: MIN_SSTHRESH,
+        };
         match self {
             // Bandwidth times RTT, which is nothing before the first sample.
-            Algorithm::Westwood(_) => Promise { timeout_share: 0.0, ..rfc },
+            Algorithm::Westwood(_) => Promise { timeout_share: Some(0.0), ..rfc },
+            // HyStart ends slow start at any window, as in Linux.
+            Algorithm::Cdg(_) => Promise { least_ssthresh: 1.0, ..rfc },
+            // The first ten segments that arrive enlarge it in any case.
+            Algorithm::Bbr(_) => Promise { timeout_share: None, loss: LossAnswer::Models, unused_growth: 2.0, ..rfc },
             _ => rfc,
         }
     }
@@ -118,6 +152,8 @@ pub struct Context {
     pub mss_bytes: u32,
     /// How windows grow; the credits of [`AckSample`] follow it already.
     pub growth: Growth,
+    /// Random draws.
+    pub draws: Draws,
 }
 
 impl Context {
@@ -224,6 +260,8 @@ pub struct Moment {
     pub snd_una: u64,
     /// Offset after the newest byte sent.
     pub snd_nxt: u64,
+    /// The application has left the window unused: there was nothing more to send.
+    pub app_limited: bool,
 }
 
 /// What made a window shrink.
@@ -254,6 +292,8 @@ pub struct CongestionEvent {
     pub snd_una: u64,
     /// Offset after the newest byte sent.
     pub snd_nxt: u64,
+    /// Segments found lost since the connection began, those of this event included.
+    pub total_lost: u64,
 }
 
 /// A congestion controller.
@@ -285,6 +325,11 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// True if this controller sets its window during recovery itself, so that proportional rate reduction stands
     /// aside. [draft-ietf-ccwg-bbr §5.6.4]
     fn owns_recovery(&self) -> bool {
+        false
+    }
+    /// True while this controller holds the window down to measure: what is sent now says nothing of the path's rate,
+    /// and counts as application-limited.
+    fn holds_back(&self) -> bool {
         false
     }
     /// Congestion window in segments.
@@ -322,7 +367,13 @@ pub(crate) mod tests {
     use super::*;
 
     pub fn context(growth: GrowthMode) -> Context {
-        Context { initial_window: 10.0, initial_ssthresh: f64::INFINITY, mss_bytes: 1000, growth: Growth::both(growth) }
+        Context {
+            initial_window: 10.0,
+            initial_ssthresh: f64::INFINITY,
+            mss_bytes: 1000,
+            growth: Growth::both(growth),
+            draws: Draws::seeded(1),
+        }
     }
 
     /// An ACK of `segments` segments at `now`, in a round trip of `rtt`.
@@ -343,9 +394,24 @@ pub(crate) mod tests {
         }
     }
 
+    /// The same with a rate sample: `delivered` segments so far, one in an RTT.
+    fn rated(sample: AckSample, delivered: u64, is_app_limited: bool) -> AckSample {
+        let rate = RateSample {
+            delivered: sample.delivered_segments,
+            delivered_ce: sample.ce_segments,
+            lost: sample.lost_segments,
+            interval: sample.rtt_sample.unwrap_or(RTT),
+            prior_delivered: delivered - u64::from(sample.delivered_segments),
+            flight_at_send: 1,
+            is_app_limited,
+            is_ack_delayed: false,
+        };
+        AckSample { rate: Some(rate), total_delivered: delivered, ..sample }
+    }
+
     pub fn loss(now: Time, window: f64) -> CongestionEvent {
         let cause = CongestionCause::Loss;
-        CongestionEvent { now, cause, window, flight_bytes: 0, repeated: false, snd_una: 0, snd_nxt: 0 }
+        CongestionEvent { now, cause, window, flight_bytes: 0, repeated: false, snd_una: 0, snd_nxt: 0, total_lost: 0 }
     }
 
     const RTT: Duration = Duration::from_millis(50);
@@ -368,11 +434,13 @@ pub(crate) mod tests {
     fn every_controller_shrinks_on_loss_and_never_below_its_floor() {
         for algorithm in Algorithm::all() {
             let mut control = algorithm.build(&context(GrowthMode::PerByte));
+            let reduces = algorithm.promise().loss == LossAnswer::Reduces;
+            assert_ne!(reduces, control.owns_recovery(), "{algorithm:?}");
             for i in 0..20 {
                 let before = control.cwnd();
                 control.on_congestion(&loss(at(i * 100), before));
                 assert!(control.cwnd() <= before && control.cwnd() >= MIN_SSTHRESH, "{algorithm:?} {}", control.cwnd());
-                assert_eq!(control.cwnd(), control.ssthresh());
+                assert!(!reduces || control.cwnd() == control.ssthresh(), "{algorithm:?}");
             }
         }
     }
@@ -385,9 +453,14 @@ pub(crate) mod tests {
             control.on_timeout(&timeout);
             let ssthresh = control.ssthresh();
             let promise = algorithm.promise();
-            let least = (10.0 * promise.timeout_share).max(MIN_SSTHRESH);
             assert_eq!(control.cwnd(), promise.timeout_window, "{algorithm:?}");
-            assert!((least..10.0).contains(&ssthresh), "{algorithm:?} {ssthresh}");
+            match promise.timeout_share {
+                Some(share) => {
+                    let least = (10.0 * share).max(MIN_SSTHRESH);
+                    assert!((least..10.0).contains(&ssthresh), "{algorithm:?} {ssthresh}");
+                }
+                None => assert_eq!(ssthresh, f64::INFINITY, "{algorithm:?}"),
+            }
             control.on_timeout(&CongestionEvent { now: at(3000), window: 1.0, repeated: true, ..timeout });
             assert_eq!((control.cwnd(), control.ssthresh()), (promise.timeout_window, ssthresh), "{algorithm:?}");
         }
@@ -397,12 +470,16 @@ pub(crate) mod tests {
     fn no_controller_grows_while_the_window_is_not_used_or_in_recovery() {
         for algorithm in Algorithm::all() {
             let mut control = algorithm.build(&context(GrowthMode::PerByte));
+            let Promise { unused_growth, loss, .. } = algorithm.promise();
             for i in 0..200 {
-                let sample = ack(at(50 * i), 1, RTT, GrowthMode::PerByte);
+                let sample = rated(ack(at(50 * i), 1, RTT, GrowthMode::PerByte), i + 1, true);
                 control.on_ack(&AckSample { app_limited: true, ..sample });
-                control.on_ack(&AckSample { in_recovery: true, ..sample });
+                if loss == LossAnswer::Reduces {
+                    control.on_ack(&AckSample { in_recovery: true, ..sample });
+                }
             }
-            assert_eq!(control.cwnd(), 10.0, "{algorithm:?}");
+            assert!(control.cwnd() <= 10.0 * unused_growth, "{algorithm:?} {}", control.cwnd());
+            assert!(unused_growth > 1.0 || control.cwnd() == 10.0, "{algorithm:?} {}", control.cwnd());
         }
     }
 
@@ -421,24 +498,46 @@ pub(crate) mod tests {
     }
 
     /// Events at random: RTTs from 1 µs to 35 minutes, ACKs that cover up to a thousand segments.
-    fn storm(control: &mut dyn CongestionControl, seed: u64) {
+    fn storm(control: &mut dyn CongestionControl, least_ssthresh: f64, seed: u64) {
         let mut state = seed;
         let mut draw = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
         let (mut now, mut una) = (Time::from_nanos(1), 1u64);
-        control.on_established(&Moment { now, snd_una: una, snd_nxt: una }, None);
+        control.on_established(&Moment { now, snd_una: una, snd_nxt: una, app_limited: false }, None);
+        let (mut delivered, mut lost) = (0, 0);
         for _ in 0..3000 {
             let (pause, long, many) = (4 + draw(24), draw(31), draw(10));
             now += Duration::from_micros(draw(1 << pause));
             let rtt = Duration::from_micros(1 + draw(1 << long));
             let nxt = una + 1000 * (1 + draw(5000));
-            let at = Moment { now, snd_una: una, snd_nxt: nxt };
+            let at = Moment { now, snd_una: una, snd_nxt: nxt, app_limited: draw(2) == 0 };
             let event = CongestionEvent { snd_una: una, snd_nxt: nxt, ..loss(now, control.cwnd()) };
             let segments = (1 + draw(1 << many)) as u32;
             let sample = ack(now, segments, rtt, GrowthMode::PerByte);
-            let sample = AckSample { snd_una: una, snd_nxt: nxt, ..sample };
+            delivered += u64::from(segments);
+            let newly_lost = if draw(20) == 0 { draw(30) as u32 } else { 0 };
+            lost += u64::from(newly_lost);
+            let sample = if draw(8) == 0 {
+                AckSample { total_delivered: delivered, ..sample }
+            } else {
+                rated(sample, delivered, draw(5) == 0)
+            };
+            let sample = AckSample {
+                snd_una: una,
+                snd_nxt: nxt,
+                lost_segments: newly_lost,
+                total_lost: lost,
+                ce_segments: draw(u64::from(segments) + 1) as u32,
+                ece: draw(9) == 0,
+                flight_segments: draw(2000) as u32,
+                prior_flight_segments: draw(2000) as u32,
+                next_departure: now + Duration::from_micros(draw(5000)),
+                ..sample
+            };
+            let prior = Prior { cwnd: 1.0 + draw(500) as f64, ssthresh: 2.0 + draw(500) as f64 };
+            let event = CongestionEvent { total_lost: lost, ..event };
             match draw(60) {
                 0 => control.on_congestion(&event),
                 1 => control.on_recovery_exit(&at),
@@ -447,11 +546,14 @@ pub(crate) mod tests {
                 4 => control.on_ack(&AckSample { in_recovery: true, acked_segments: 0, ..sample }),
                 5 => control.on_ack(&AckSample { ends_timeout: true, rtt_sample: None, ..sample }),
                 6 => control.on_idle(10.0),
+                7 => control.on_spurious(&at, &prior),
+                8 => control.on_congestion(&CongestionEvent { cause: CongestionCause::Ecn, ..event }),
                 _ => control.on_ack(&sample),
             }
             una += u64::from(segments) * 1000;
             assert!(control.cwnd() >= 1.0 && control.cwnd().is_finite(), "{control:?}");
-            assert!(control.ssthresh() >= MIN_SSTHRESH, "{control:?}");
+            assert!(control.ssthresh() >= least_ssthresh, "{control:?}");
+            assert!(control.pacing_rate().is_none_or(|rate| rate.as_bps() > 0), "{control:?}");
         }
     }
 
@@ -460,7 +562,7 @@ pub(crate) mod tests {
         for algorithm in with_eras() {
             for seed in 0..30 {
                 let mut control = algorithm.build(&context(GrowthMode::PerByte));
-                storm(&mut *control, seed);
+                storm(&mut *control, algorithm.promise().least_ssthresh, seed);
             }
         }
     }

@@ -13,6 +13,17 @@ pub enum Kernel {
     Ns2Fast,
 }
 
+impl Kernel {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kernel::Linux => "Linux 6.12",
+            Kernel::Linux26 => "Linux 2.6.22",
+            Kernel::Ns2Fast => "ns-2 FAST",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Init,
@@ -64,7 +75,18 @@ pub struct Trace {
     pub initial_window: f64,
     /// in segments; infinite where there is none
     pub initial_ssthresh: f64,
-    pub(super) rows: Vec<Row>,
+    /// words `key=value` of the first line
+    options: Vec<(String, String)>,
+    pub(super) rows: Rows,
+}
+
+/// What follows the header.
+#[derive(Clone, Debug)]
+pub(super) enum Rows {
+    /// Rows of several ACKs each.
+    Events(Vec<Row>),
+    /// BBR's.
+    Bbr(Vec<super::bbr::Row>),
 }
 
 /// How "no threshold" is written.
@@ -78,84 +100,135 @@ impl Trace {
     pub fn parse(text: &str) -> Result<Trace, String> {
         let mut lines = text.lines();
         let comment = lines.next().ok_or("an empty file is no trace")?;
-        let columns: Vec<&str> = lines.next().ok_or("line 2: no header")?.split(',').collect();
+        if !comment.starts_with('#') || !comment.contains("scenario:") {
+            return Err("line 1: no comment with \"scenario:\", so this is no trace of a controller".to_string());
+        }
+        let columns = Columns { names: lines.next().ok_or("line 2: no header")?.split(',').collect() };
+        let (kernel, is_bbr) = columns.kind()?;
         let value_of = |key: &str| comment.split_whitespace().find_map(|word| word.strip_prefix(key));
         let name = value_of("cc=").or(comment.split_whitespace().nth(1)).unwrap_or_default().to_string();
-        let number = |key, default| value_of(key).and_then(|text| text.parse().ok()).unwrap_or(default);
-        let kernel = if columns.contains(&"srtt8_us") {
-            Kernel::Linux
-        } else if columns.contains(&"srtt8_ms") {
-            Kernel::Linux26
-        } else if columns.contains(&"last_old_cwnd") {
-            Kernel::Ns2Fast
-        } else {
-            return Err("line 2: neither srtt8_us nor srtt8_ms among the columns".to_string());
+        let number = |key: &str, default: f64| match value_of(key) {
+            None => Ok(default),
+            Some(text) => text.parse().map_err(|_| format!("line 1: {key}{text} is no number")),
         };
-        let mut trace = Trace {
+        let fields = lines.enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let fields = fields.map(|(line, text)| (line + 3, text.trim_end().split(',').collect::<Vec<_>>()));
+        let rows = if is_bbr {
+            Rows::Bbr(each_row(fields, |fields| super::bbr::Row::read(&columns, fields))?)
+        } else {
+            let mut rows = each_row(fields, |fields| columns.row(fields, kernel))?;
+            finish(&mut rows);
+            Rows::Events(rows)
+        };
+        Ok(Trace {
             name,
             kernel,
-            initial_window: number("cwnd0=", if kernel == Kernel::Ns2Fast { 2.0 } else { 10.0 }),
-            initial_ssthresh: number("ss0=", f64::INFINITY),
-            rows: Vec::new(),
-        };
-        let reader = Columns { names: &columns, kernel };
-        for (line, text) in lines.enumerate() {
-            let row = reader.row(text).map_err(|what| format!("line {}: {what}", line + 3))?;
-            trace.rows.push(row);
-        }
-        trace.finish();
-        Ok(trace)
+            initial_window: number("cwnd0=", if kernel == Kernel::Ns2Fast { 2.0 } else { 10.0 })?,
+            initial_ssthresh: number("ss0=", f64::INFINITY)?,
+            options: comment.split_whitespace().filter_map(|word| word.split_once('=')).map(owned).collect(),
+            rows,
+        })
     }
 
-    /// The handshake measured what the first ACK does. An ACK is in CWR if the row before left it so.
-    fn finish(&mut self) {
-        let handshake = self.rows.iter().find_map(|row| row.rtt);
-        if let Some(first) = self.rows.first_mut() {
-            first.rtt = handshake;
-        }
-        let states: Vec<bool> = self.rows.iter().map(|row| row.in_cwr).collect();
-        for (row, before) in self.rows.iter_mut().skip(1).zip(states) {
-            row.in_cwr = before;
-        }
+    /// A number of the scenario.
+    pub(super) fn option(&self, key: &str) -> Option<f64> {
+        self.options.iter().find(|(name, _)| name == key)?.1.parse().ok()
     }
 }
 
-struct Columns<'a> {
-    names: &'a [&'a str],
-    kernel: Kernel,
+fn owned((key, value): (&str, &str)) -> (String, String) {
+    (key.to_string(), value.to_string())
+}
+
+fn each_row<'a, R>(
+    lines: impl Iterator<Item = (usize, Vec<&'a str>)>,
+    read: impl Fn(&[&str]) -> Result<R, String>,
+) -> Result<Vec<R>, String> {
+    let rows: Vec<R> = lines
+        .map(|(line, fields)| read(&fields).map_err(|what| format!("line {line}: {what}")))
+        .collect::<Result<_, String>>()?;
+    if rows.is_empty() { Err("no rows after the header".to_string()) } else { Ok(rows) }
+}
+
+/// The handshake measured what the first ACK does. An ACK is in CWR if the row before left it so.
+fn finish(rows: &mut [Row]) {
+    let handshake = rows.iter().find_map(|row| row.rtt);
+    if let Some(first) = rows.first_mut() {
+        first.rtt = handshake;
+    }
+    let states: Vec<bool> = rows.iter().map(|row| row.in_cwr).collect();
+    for (row, before) in rows.iter_mut().skip(1).zip(states) {
+        row.in_cwr = before;
+    }
+}
+
+/// The header.
+pub(super) struct Columns<'a> {
+    names: Vec<&'a str>,
 }
 
 impl Columns<'_> {
-    fn row(&self, line: &str) -> Result<Row, String> {
-        let fields: Vec<&str> = line.split(',').collect();
-        let text = |name: &str| {
-            let at = self.names.iter().position(|column| *column == name)?;
-            fields.get(at).copied()
-        };
-        let whole = |name: &str| -> Result<i64, String> {
-            let field = text(name).unwrap_or("0");
-            field.parse().map_err(|_| format!("{name} = \"{field}\" is no whole number"))
-        };
-        let real = |name: &str| text(name).and_then(|field| field.parse::<f64>().ok());
-        let name = text("ev").ok_or("no event")?.to_string();
+    pub fn has(&self, name: &str) -> bool {
+        self.names.contains(&name)
+    }
+
+    /// What the columns tell of their source, and whether it is BBR's format.
+    fn kind(&self) -> Result<(Kernel, bool), String> {
+        let kinds = [
+            ("bw24", Kernel::Linux),
+            ("srtt8_us", Kernel::Linux),
+            ("srtt8_ms", Kernel::Linux26),
+            ("last_old_cwnd", Kernel::Ns2Fast),
+        ];
+        let found = kinds.into_iter().find(|(column, _)| self.has(column));
+        let (column, kernel) = found.ok_or("line 2: none of srtt8_us, srtt8_ms, last_old_cwnd among the columns")?;
+        Ok((kernel, column == "bw24"))
+    }
+
+    pub fn text<'f>(&self, fields: &[&'f str], name: &str) -> Result<&'f str, String> {
+        let at = self.names.iter().position(|column| *column == name).ok_or(format!("no column {name}"))?;
+        fields.get(at).copied().ok_or(format!("no {name}: {} fields, {} columns", fields.len(), self.names.len()))
+    }
+
+    pub fn whole(&self, fields: &[&str], name: &str) -> Result<i64, String> {
+        let field = self.text(fields, name)?;
+        field.parse().map_err(|_| format!("{name} = \"{field}\" is no whole number"))
+    }
+
+    /// A whole number from 0 on.
+    pub fn count(&self, fields: &[&str], name: &str) -> Result<u64, String> {
+        let number = self.whole(fields, name)?;
+        u64::try_from(number).map_err(|_| format!("{name} = {number} is below 0"))
+    }
+
+    fn real(&self, fields: &[&str], name: &str) -> Result<f64, String> {
+        let field = self.text(fields, name)?;
+        field.parse().map_err(|_| format!("{name} = \"{field}\" is no number"))
+    }
+
+    fn row(&self, fields: &[&str], kernel: Kernel) -> Result<Row, String> {
+        let whole = |name: &str| self.whole(fields, name);
+        let count = |name: &str| self.count(fields, name);
+        let name = self.text(fields, "ev")?.to_string();
+        let ssthresh = if self.has("ssthresh") { Some(self.real(fields, "ssthresh")?) } else { None };
         Ok(Row {
-            index: whole("i")? as usize,
+            index: count("i")? as usize,
             event: event(&name)?,
             name,
-            time: Time::from_nanos(whole("t_us")? as u64 * 1000),
-            n: whole("n")? as u64,
-            k: whole("k")? as u64,
-            spacing: Duration::from_micros(whole("dt_us")? as u64),
+            time: Time::from_nanos(count("t_us")? * 1000),
+            n: count("n")?,
+            k: count("k")?,
+            spacing: Duration::from_micros(count("dt_us")?),
             rtt: u64::try_from(whole("rtt_us")?).ok().map(Duration::from_micros),
-            ce: whole("ce")? as u32,
-            flight_before: whole("flight0")? as u64,
-            una: whole("una")? as u64,
-            nxt: whole("nxt")? as u64,
-            in_cwr: text("state") == Some("CWR"),
-            cwnd: real("cwnd").ok_or("no cwnd")?,
-            ssthresh: real("ssthresh").map(|ssthresh| if ssthresh < NO_SSTHRESH { ssthresh } else { f64::INFINITY }),
-            empties_pipe: text("txstart") == Some("1"),
-            counts_acks: self.kernel == Kernel::Linux26,
+            ce: if self.has("ce") { count("ce")? as u32 } else { 0 },
+            flight_before: count("flight0")?,
+            una: count("una")?,
+            nxt: count("nxt")?,
+            in_cwr: self.has("state") && self.text(fields, "state")? == "CWR",
+            cwnd: self.real(fields, "cwnd")?,
+            ssthresh: ssthresh.map(|ssthresh| if ssthresh < NO_SSTHRESH { ssthresh } else { f64::INFINITY }),
+            empties_pipe: self.has("txstart") && self.text(fields, "txstart")? == "1",
+            counts_acks: kernel == Kernel::Linux26,
         })
     }
 }

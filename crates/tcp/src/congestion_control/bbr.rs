@@ -1,0 +1,616 @@
+//! BBR: paces at the largest recent delivery rate, and keeps about twice what the path holds in flight.
+//!
+//! Source: Cardwell et al. 2017; draft-cardwell-iccrg-bbr-congestion-control-00; the whole arithmetic of Linux 6.x, held
+//! against recorded traces (`docs/vectors.md`). Holds: Startup, Drain, ProbeBW, ProbeRTT, the filters of bandwidth (ten
+//! round trips) and of least RTT, packet conservation and the way back to the window of before, a rate for policed paths
+//! (`long_term`), and more in flight where ACKs come in bunches (`aggregation`).
+//!
+//! ```text
+//! Startup ── three round trips without a quarter more ──► Drain ── in flight ≤ path ──► ProbeBW ◄─┐
+//!    ▲                                                                                     │      │ 200 ms
+//!    └─────────── pipe not full yet ◄── ProbeRTT ◄── least RTT is older than 10 s ─────────┘──────┘ with four
+//! ```
+//! Rates are segments per µs times 2^24, gains are in 1/256. It answers no single loss: the window during recovery is its
+//! own. Leaves out: the limit of 2^20 on counts that the kernel's fields of few bits bring.
+
+mod aggregation;
+mod bandwidth;
+mod long_term;
+mod view;
+
+use lasthop_registry::{ParamError, params};
+use lasthop_units::{DataRate, Duration, Time};
+
+use super::linux::{jiffies, rtt_us};
+use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment, Prior};
+use aggregation::Aggregation;
+use bandwidth::WindowedMax;
+use long_term::LongTerm;
+
+params! {
+    /// Parameters of BBR.
+    pub struct Params {
+        /// A least RTT older than this is measured anew. [Cardwell et al. 2017]
+        pub min_rtt_window: Duration = Duration::from_secs(10),
+        /// How long four segments are in flight to measure it. [Cardwell et al. 2017]
+        pub probe_rtt_duration: Duration = Duration::from_millis(200),
+        /// Room in the window for ACKs that come in bunches, as over 802.11.
+        pub ack_aggregation: bool = true,
+        /// Notice a policed path and keep to its rate.
+        pub long_term: bool = true,
+        /// Data for one hand-over to the link is the pacing rate times 2^-pacing_shift s: 10 is about 1 ms.
+        pub pacing_shift: u32 = 10,
+    }
+    check |params, path| {
+        if params.min_rtt_window == Duration::ZERO {
+            return Err(ParamError::new(format!("{path}.min_rtt_window"), "must be above 0"));
+        }
+        if params.pacing_shift > 30 {
+            return Err(ParamError::new(format!("{path}.pacing_shift"), "must be 30 or less"));
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    /// A controller for one connection.
+    pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
+        Box::new(Bbr::new(self, context))
+    }
+}
+
+/// 1 as a rate: segments per µs.
+const RATE_SHIFT: u32 = 24;
+const RATE_UNIT: u64 = 1 << RATE_SHIFT;
+/// 1 as a gain.
+const GAIN_SHIFT: u32 = 8;
+const GAIN_UNIT: u32 = 1 << GAIN_SHIFT;
+/// 2/ln 2, the least that doubles the rate in every round trip.
+const HIGH_GAIN: u32 = GAIN_UNIT * 2885 / 1000 + 1;
+const DRAIN_GAIN: u32 = GAIN_UNIT * 1000 / 2885;
+const STEADY_CWND_GAIN: u32 = 2 * GAIN_UNIT;
+/// Pacing gains of ProbeBW, a least RTT each: 5/4, 3/4, six times 1.
+const CYCLE: [u32; 8] = [320, 192, 256, 256, 256, 256, 256, 256];
+/// The phase in which ProbeBW begins is drawn from so many.
+const CYCLE_STARTS: u32 = 7;
+/// Pacing stays one hundredth below the estimate.
+const PACING_PER_MILLION: u64 = 990_000;
+/// Least window, and the window of ProbeRTT, in segments.
+const LEAST_WINDOW: u32 = 4;
+/// Segments that may be in flight before anything is known.
+const FIRST_WINDOW: u32 = 10;
+/// The pipe is full after so many round trips without a rate 5/4 times as high.
+const FULL_ROUNDS: u32 = 3;
+/// RTT assumed before the first sample, in µs.
+const NOMINAL_RTT_US: u64 = 1000;
+/// Below so many bytes/s segments are handed over singly.
+const SINGLE_SEGMENT_RATE: u64 = 150_000;
+/// Bytes of the largest hand-over, headers off, and its segments.
+const LARGEST_HANDOVER: u64 = 65_215;
+const MOST_SEGMENTS: u64 = 127;
+
+/// What it is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// What the sender is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Recovery,
+    AfterTimeout,
+}
+
+/// Round trips: one ends when a segment is delivered that was sent after the last end.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rounds {
+    count: u32,
+    /// segments delivered at the end of this one
+    next_delivered: u64,
+    /// this ACK begins one
+    begins: bool,
+}
+
+/// The least RTT of the last ten seconds.
+#[derive(Clone, Copy, Debug)]
+struct MinRtt {
+    us: u32,
+    /// in ms
+    at: u64,
+}
+
+/// When ProbeRTT may end: a time in ms, and whether a round trip is over by then.
+#[derive(Clone, Copy, Debug)]
+struct ProbeRttEnd {
+    after: u64,
+    round_done: bool,
+}
+
+/// Is the pipe full: the rate to exceed, and round trips that did not.
+#[derive(Clone, Copy, Debug, Default)]
+struct FullPipe {
+    rate: u32,
+    rounds: u32,
+    reached: bool,
+}
+
+/// The window in and after recovery.
+#[derive(Clone, Copy, Debug)]
+struct Recovering {
+    phase: Phase,
+    /// at the last ACK
+    prior_phase: Phase,
+    conserves: bool,
+    /// the window to go back to
+    prior_cwnd: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Bbr {
+    params: Params,
+    mss: u64,
+    draws: Draws,
+    /// in segments
+    cwnd: u32,
+    /// in segments, set when Startup ends; nothing is decided by it
+    ssthresh: f64,
+    mode: Mode,
+    pacing_gain: u32,
+    cwnd_gain: u32,
+    /// in bytes/s
+    pacing: u64,
+    has_rtt: bool,
+    max_rate: WindowedMax,
+    long_term: LongTerm,
+    rounds: Rounds,
+    min_rtt: MinRtt,
+    probe_rtt_end: Option<ProbeRttEnd>,
+    cycle_index: usize,
+    /// in µs
+    cycle_start: u64,
+    full: FullPipe,
+    recovering: Recovering,
+    aggregation: Aggregation,
+    restarts_from_idle: bool,
+    /// when something was delivered last, in µs
+    delivered_at: u64,
+    total_delivered: u64,
+}
+
+fn micros(now: Time) -> u64 {
+    now.as_nanos() / 1000
+}
+
+/// Segments in `us` at `rate`.
+fn carried(rate: u32, us: u64) -> u64 {
+    (u128::from(rate) * u128::from(us) >> RATE_SHIFT) as u64
+}
+
+impl Bbr {
+    pub(crate) fn new(params: &Params, context: &Context) -> Bbr {
+        let mut bbr = Bbr {
+            params: params.clone(),
+            mss: u64::from(context.mss_bytes),
+            draws: context.draws,
+            cwnd: context.initial_window as u32,
+            ssthresh: context.initial_ssthresh,
+            mode: Mode::Startup,
+            pacing_gain: 0,
+            cwnd_gain: 0,
+            pacing: 0,
+            has_rtt: false,
+            max_rate: WindowedMax::default(),
+            long_term: LongTerm::default(),
+            rounds: Rounds::default(),
+            min_rtt: MinRtt { us: u32::MAX, at: 0 },
+            probe_rtt_end: None,
+            cycle_index: 0,
+            cycle_start: 0,
+            full: FullPipe::default(),
+            recovering: Recovering { phase: Phase::Open, prior_phase: Phase::Open, conserves: false, prior_cwnd: 0 },
+            aggregation: Aggregation::default(),
+            restarts_from_idle: false,
+            delivered_at: 0,
+            total_delivered: 0,
+        };
+        bbr.pace_from_rtt(None);
+        bbr
+    }
+
+    // What the path is like.
+
+    /// The largest recent delivery rate.
+    fn max_rate(&self) -> u32 {
+        self.max_rate.get()
+    }
+
+    /// The rate to work with: the one of a policed path where there is one.
+    fn rate(&self) -> u32 {
+        self.long_term.in_use().unwrap_or(self.max_rate())
+    }
+
+    fn bytes_per_s(&self, rate: u32, gain: u32) -> u64 {
+        let scaled = u128::from(rate) * u128::from(self.mss) * u128::from(gain);
+        ((scaled >> GAIN_SHIFT) * u128::from(PACING_PER_MILLION) >> RATE_SHIFT) as u64
+    }
+
+    /// Segments that the path holds, times a gain, rounded up.
+    fn path_holds(&self, rate: u32, gain: u32) -> u32 {
+        if self.min_rtt.us == u32::MAX {
+            return FIRST_WINDOW;
+        }
+        let held = u128::from(rate) * u128::from(self.min_rtt.us) * u128::from(gain);
+        (held >> GAIN_SHIFT).div_ceil(u128::from(RATE_UNIT)).min(u128::from(u32::MAX / 4)) as u32
+    }
+
+    /// Segments handed over to the link at once.
+    fn handover(&self) -> u32 {
+        let bytes = (self.pacing >> self.params.pacing_shift).min(LARGEST_HANDOVER);
+        let least = if self.pacing < SINGLE_SEGMENT_RATE { 1 } else { 2 };
+        (bytes / self.mss.max(1)).max(least).min(MOST_SEGMENTS) as u32
+    }
+
+    /// Room for hand-overs on the way, for delayed ACKs, and for the probe of a short path.
+    fn with_room(&self, segments: u32) -> u32 {
+        let even = (segments + 3 * self.handover() + 1) & !1;
+        let probes = self.mode == Mode::ProbeBw && self.cycle_index == 0;
+        if probes { even + 2 } else { even }
+    }
+
+    fn target(&self, rate: u32, gain: u32) -> u32 {
+        self.with_room(self.path_holds(rate, gain))
+    }
+
+    /// Of `flight` segments those that are in the network when the next one may leave.
+    fn in_network_at_departure(&self, flight: u32, ack: &AckSample) -> u32 {
+        let wait_us = ack.next_departure.max(ack.now).since(ack.now).as_nanos() / 1000;
+        let joins = if self.pacing_gain > GAIN_UNIT { self.handover() } else { 0 };
+        u64::from(flight + joins).saturating_sub(carried(self.rate(), wait_us)) as u32
+    }
+
+    // The model.
+
+    fn update_model(&mut self, ack: &AckSample) {
+        if ack.delivered_segments > 0 {
+            self.delivered_at = micros(ack.now);
+            self.total_delivered = ack.total_delivered;
+        }
+        self.update_rate(ack);
+        if self.params.ack_aggregation && ack.rate.is_some() {
+            let (rate, cwnd) = (self.rate(), self.cwnd);
+            self.aggregation.on_ack(ack.delivered_segments, self.delivered_at, rate, cwnd, self.rounds.begins);
+        }
+        if self.mode == Mode::ProbeBw && self.phase_is_over(ack) {
+            self.next_phase();
+        }
+        self.look_for_full_pipe(ack);
+        self.look_for_drained_pipe(ack);
+        self.update_min_rtt(ack);
+        self.set_gains();
+    }
+
+    fn update_rate(&mut self, ack: &AckSample) {
+        self.rounds.begins = false;
+        let Some(sample) = ack.rate.filter(|sample| sample.interval >= Duration::from_micros(1)) else { return };
+        if sample.prior_delivered >= self.rounds.next_delivered {
+            self.rounds.next_delivered = ack.total_delivered;
+            self.rounds.count += 1;
+            self.rounds.begins = true;
+            self.recovering.conserves = false;
+        }
+        self.sample_long_term(ack.lost_segments, ack.total_lost, sample.is_app_limited);
+        let rate = (u64::from(sample.delivered) << RATE_SHIFT) / (sample.interval.as_nanos() / 1000);
+        let rate = rate.min(u64::from(u32::MAX)) as u32;
+        if !sample.is_app_limited || rate >= self.max_rate() {
+            self.max_rate.update(self.rounds.count, rate);
+        }
+    }
+
+    fn sample_long_term(&mut self, lost: u32, total_lost: u64, is_app_limited: bool) {
+        if !self.params.long_term {
+            return;
+        }
+        if self.long_term.in_use().is_some() {
+            let round = self.mode == Mode::ProbeBw && self.rounds.begins;
+            if round && self.long_term.has_served() {
+                self.long_term = LongTerm::default();
+                self.begin_probing();
+            }
+            return;
+        }
+        let here = long_term::Here { at_us: self.delivered_at, delivered: self.total_delivered, lost: total_lost };
+        let tells_alike = |a: u32, b: u32| {
+            let apart = a.abs_diff(b);
+            u64::from(apart) << GAIN_SHIFT <= u64::from(long_term::ALIKE) * u64::from(b)
+                || self.bytes_per_s(apart, GAIN_UNIT) <= long_term::ALIKE_BYTES_PER_S
+        };
+        let mut long_term = self.long_term;
+        if long_term.sample(&here, lost, is_app_limited, self.rounds.begins, tells_alike) {
+            self.pacing_gain = GAIN_UNIT;
+        }
+        self.long_term = long_term;
+    }
+
+    /// A phase of ProbeBW lasts a least RTT; longer until a probe fills the path, shorter once a queue is gone.
+    fn phase_is_over(&self, ack: &AckSample) -> bool {
+        let lasted = self.delivered_at.saturating_sub(self.cycle_start) > u64::from(self.min_rtt.us);
+        if self.pacing_gain == GAIN_UNIT {
+            return lasted;
+        }
+        let in_network = self.in_network_at_departure(ack.prior_flight_segments, ack);
+        if self.pacing_gain > GAIN_UNIT {
+            let fills = || in_network >= self.target(self.max_rate(), self.pacing_gain);
+            return lasted && (ack.lost_segments > 0 || fills());
+        }
+        lasted || in_network <= self.target(self.max_rate(), GAIN_UNIT)
+    }
+
+    fn next_phase(&mut self) {
+        self.cycle_index = (self.cycle_index + 1) % CYCLE.len();
+        self.cycle_start = self.delivered_at;
+    }
+
+    fn begin_probing(&mut self) {
+        self.mode = Mode::ProbeBw;
+        self.cycle_index = CYCLE.len() - 1 - self.draws.below(CYCLE_STARTS) as usize;
+        self.next_phase();
+    }
+
+    fn look_for_full_pipe(&mut self, ack: &AckSample) {
+        let tells = self.rounds.begins && ack.rate.is_some_and(|sample| !sample.is_app_limited);
+        if self.full.reached || !tells {
+            return;
+        }
+        if u64::from(self.max_rate()) >= u64::from(self.full.rate) * 5 / 4 {
+            self.full.rate = self.max_rate();
+            self.full.rounds = 0;
+            return;
+        }
+        self.full.rounds += 1;
+        self.full.reached = self.full.rounds >= FULL_ROUNDS;
+    }
+
+    fn look_for_drained_pipe(&mut self, ack: &AckSample) {
+        if self.mode == Mode::Startup && self.full.reached {
+            self.mode = Mode::Drain;
+            self.ssthresh = f64::from(self.target(self.max_rate(), GAIN_UNIT));
+        }
+        let in_network = || self.in_network_at_departure(ack.flight_segments, ack);
+        if self.mode == Mode::Drain && in_network() <= self.target(self.max_rate(), GAIN_UNIT) {
+            self.begin_probing();
+        }
+    }
+
+    fn update_min_rtt(&mut self, ack: &AckSample) {
+        let now = jiffies(ack.now);
+        let is_old = now > self.min_rtt.at + self.params.min_rtt_window.as_nanos() / 1_000_000;
+        let is_delayed = ack.rate.is_some_and(|sample| sample.is_ack_delayed);
+        if let Some(rtt) = rtt_us(ack)
+            && (rtt < self.min_rtt.us || (is_old && !is_delayed))
+        {
+            self.min_rtt = MinRtt { us: rtt, at: now };
+        }
+        if is_old && !self.restarts_from_idle && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.save_cwnd();
+            self.probe_rtt_end = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.probe_rtt(ack, now);
+        }
+        if ack.delivered_segments > 0 {
+            self.restarts_from_idle = false;
+        }
+    }
+
+    fn probe_rtt(&mut self, ack: &AckSample, now: u64) {
+        match &mut self.probe_rtt_end {
+            None if ack.flight_segments <= LEAST_WINDOW => {
+                let after = now + self.params.probe_rtt_duration.as_nanos() / 1_000_000;
+                self.probe_rtt_end = Some(ProbeRttEnd { after, round_done: false });
+                self.rounds.next_delivered = ack.total_delivered;
+            }
+            None => {}
+            Some(end) => {
+                end.round_done |= self.rounds.begins;
+                if end.round_done {
+                    self.leave_probe_rtt(now);
+                }
+            }
+        }
+    }
+
+    fn leave_probe_rtt(&mut self, now: u64) {
+        if self.probe_rtt_end.is_none_or(|end| now <= end.after) {
+            return;
+        }
+        self.min_rtt.at = now;
+        self.cwnd = self.cwnd.max(self.recovering.prior_cwnd);
+        if self.full.reached { self.begin_probing() } else { self.mode = Mode::Startup }
+    }
+
+    fn set_gains(&mut self) {
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBw if self.long_term.in_use().is_some() => (GAIN_UNIT, STEADY_CWND_GAIN),
+            Mode::ProbeBw => (CYCLE[self.cycle_index], STEADY_CWND_GAIN),
+            Mode::ProbeRtt => (GAIN_UNIT, GAIN_UNIT),
+        };
+    }
+
+    // What follows from it.
+
+    fn pace_from_rtt(&mut self, srtt: Option<Duration>) {
+        let rtt_us = srtt.map_or(NOMINAL_RTT_US, |srtt| (srtt.as_nanos() / 1000).max(1));
+        self.has_rtt |= srtt.is_some();
+        let rate = (u64::from(self.cwnd) << RATE_SHIFT) / rtt_us;
+        self.pacing = self.bytes_per_s(rate.min(u64::from(u32::MAX)) as u32, HIGH_GAIN);
+    }
+
+    /// Until the pipe is full, pacing never slows down.
+    fn pace(&mut self, gain: u32, srtt: Option<Duration>) {
+        if !self.has_rtt && srtt.is_some() {
+            self.pace_from_rtt(srtt);
+        }
+        let rate = self.bytes_per_s(self.rate(), gain);
+        if self.full.reached || rate > self.pacing {
+            self.pacing = rate;
+        }
+    }
+
+    /// Notes a window that was good.
+    fn save_cwnd(&mut self) {
+        let is_good = self.recovering.prior_phase == Phase::Open && self.mode != Mode::ProbeRtt;
+        let least = if is_good { 0 } else { self.recovering.prior_cwnd };
+        self.recovering.prior_cwnd = self.cwnd.max(least);
+    }
+
+    fn set_cwnd(&mut self, ack: &AckSample) {
+        if ack.delivered_segments > 0 {
+            self.cwnd = self.next_cwnd(ack);
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.cwnd = self.cwnd.min(LEAST_WINDOW);
+        }
+    }
+
+    fn next_cwnd(&mut self, ack: &AckSample) -> u32 {
+        let acked = ack.delivered_segments;
+        let cwnd = self.recover_or_restore(ack);
+        if self.recovering.conserves {
+            return cwnd.max(ack.flight_segments + acked);
+        }
+        let (rate, gain) = (self.rate(), self.cwnd_gain);
+        let extra = if self.full.reached { self.aggregation.extra(rate) } else { 0 };
+        let target = self.with_room(self.path_holds(rate, gain) + extra);
+        let cwnd = if self.full.reached {
+            (cwnd + acked).min(target)
+        } else if cwnd < target || ack.total_delivered < u64::from(FIRST_WINDOW) {
+            cwnd + acked
+        } else {
+            cwnd
+        };
+        cwnd.max(LEAST_WINDOW)
+    }
+
+    /// The first round trip of a recovery sends what it is told was delivered; its end brings the window back.
+    fn recover_or_restore(&mut self, ack: &AckSample) -> u32 {
+        let Recovering { phase, prior_phase, prior_cwnd, .. } = self.recovering;
+        let mut cwnd = self.cwnd;
+        if ack.lost_segments > 0 {
+            cwnd = cwnd.saturating_sub(ack.lost_segments).max(1);
+        }
+        if phase == Phase::Recovery && prior_phase != Phase::Recovery {
+            self.recovering.conserves = true;
+            self.rounds.next_delivered = ack.total_delivered;
+            cwnd = ack.flight_segments + ack.delivered_segments;
+        } else if phase == Phase::Open && prior_phase != Phase::Open {
+            self.recovering.conserves = false;
+            cwnd = cwnd.max(prior_cwnd);
+        }
+        self.recovering.prior_phase = phase;
+        cwnd
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn on_established(&mut self, at: &Moment, rtt: Option<Duration>) {
+        let us = rtt.map_or(u32::MAX, |rtt| (rtt.as_nanos() / 1000).min(u64::from(u32::MAX - 1)) as u32);
+        self.min_rtt = MinRtt { us, at: jiffies(at.now) };
+        self.aggregation.begin(micros(at.now));
+        self.pace_from_rtt(rtt);
+    }
+
+    /// After a pause of the application the rate of before is enough.
+    fn on_transmit_start(&mut self, at: &Moment) {
+        if !at.app_limited {
+            return;
+        }
+        self.restarts_from_idle = true;
+        self.aggregation.begin(micros(at.now));
+        match self.mode {
+            Mode::ProbeBw => self.pace(GAIN_UNIT, None),
+            Mode::ProbeRtt => self.leave_probe_rtt(jiffies(at.now)),
+            Mode::Startup | Mode::Drain => {}
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        if ack.ends_timeout {
+            self.recovering.phase = Phase::Open;
+        }
+        self.update_model(ack);
+        self.pace(self.pacing_gain, ack.srtt);
+        self.set_cwnd(ack);
+    }
+
+    /// Marks are not answered.
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.save_cwnd();
+        if event.cause == CongestionCause::Ecn {
+            return;
+        }
+        self.recovering.phase = Phase::Recovery;
+    }
+
+    /// The end of a timeout counts as the end of a round trip.
+    fn on_timeout(&mut self, event: &CongestionEvent) {
+        self.save_cwnd();
+        self.cwnd = 1;
+        self.recovering.phase = Phase::AfterTimeout;
+        self.recovering.prior_phase = Phase::AfterTimeout;
+        self.full.rate = 0;
+        self.rounds.begins = true;
+        self.sample_long_term(1, event.total_lost, false);
+    }
+
+    fn on_recovery_exit(&mut self, _: &Moment) {
+        self.recovering.phase = Phase::Open;
+    }
+
+    /// The window comes back with the next ACK, as after any recovery.
+    fn on_spurious(&mut self, _: &Moment, _: &Prior) {
+        self.full.rate = 0;
+        self.full.rounds = 0;
+        self.long_term = LongTerm::default();
+        self.recovering.phase = Phase::Open;
+    }
+
+    fn set_window(&mut self, segments: f64) {
+        self.cwnd = segments as u32;
+    }
+
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.ssthresh = segments;
+    }
+
+    fn owns_recovery(&self) -> bool {
+        true
+    }
+
+    fn holds_back(&self) -> bool {
+        self.mode == Mode::ProbeRtt
+    }
+
+    fn cwnd(&self) -> f64 {
+        f64::from(self.cwnd)
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn pacing_rate(&self) -> Option<DataRate> {
+        Some(DataRate::from_bps(self.pacing.max(1).saturating_mul(8)))
+    }
+
+    fn rtt(&self) -> Option<Duration> {
+        (self.min_rtt.us < u32::MAX).then(|| Duration::from_micros(u64::from(self.min_rtt.us)))
+    }
+}

@@ -1,0 +1,69 @@
+//! How many more segments are acknowledged at once than the rate would have it.
+//!
+//! Source: Linux 6.x; draft-cardwell-iccrg-bbr-congestion-control-02 §4.5.4. Since an epoch began, more was acknowledged
+//! than the rate times its length: the excess, its largest over five to ten round trips, is room in the window that
+//! bridges the silence between bunches of ACKs.
+
+use super::carried;
+
+/// Round trips that each of the two halves of the filter covers.
+const HALF_ROUNDS: u32 = 5;
+/// At most what the rate brings in so long, in µs.
+const MOST_US: u64 = 100_000;
+/// Segments after which an epoch ends in any case.
+const LONGEST_EPOCH: u32 = 1 << 20;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Aggregation {
+    /// in µs
+    epoch_start: u64,
+    epoch_acked: u32,
+    halves: [u32; 2],
+    current: usize,
+    rounds: u32,
+}
+
+impl Aggregation {
+    /// A new epoch.
+    pub fn begin(&mut self, at_us: u64) {
+        self.epoch_start = at_us;
+        self.epoch_acked = 0;
+    }
+
+    pub fn on_ack(&mut self, acked: u32, at_us: u64, rate: u32, cwnd: u32, round_begins: bool) {
+        if acked == 0 {
+            return;
+        }
+        if round_begins {
+            self.turn();
+        }
+        let mut expected = carried(rate, at_us.saturating_sub(self.epoch_start));
+        if u64::from(self.epoch_acked) <= expected || self.epoch_acked + acked >= LONGEST_EPOCH {
+            self.begin(at_us);
+            expected = 0;
+        }
+        self.epoch_acked = (self.epoch_acked + acked).min(LONGEST_EPOCH - 1);
+        let extra = u64::from(self.epoch_acked).saturating_sub(expected) as u32;
+        let largest = &mut self.halves[self.current];
+        *largest = (*largest).max(extra.min(cwnd).min(u32::from(u16::MAX)));
+    }
+
+    fn turn(&mut self) {
+        self.rounds += 1;
+        if self.rounds >= HALF_ROUNDS {
+            self.rounds = 0;
+            self.current = 1 - self.current;
+            self.halves[self.current] = 0;
+        }
+    }
+
+    /// The largest excess of the last round trips.
+    pub fn largest(&self) -> u32 {
+        self.halves[0].max(self.halves[1])
+    }
+
+    /// Room for it.
+    pub fn extra(&self, rate: u32) -> u32 {
+        self.largest().min(carried(rate, MOST_US) as u32)
+    }
+}
