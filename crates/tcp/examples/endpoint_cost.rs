@@ -1,5 +1,5 @@
 //! What an endpoint costs: time for a data segment received with its ACK made, and for an ACK received with
-//! the next segment sent. `cargo run --release -p lasthop-tcp --example endpoint_cost`
+//! the next segment sent. `cargo run --release -p lasthop-tcp --example endpoint_cost [PART OF A NAME]`
 #![allow(clippy::disallowed_methods)]
 
 use std::collections::VecDeque;
@@ -11,6 +11,9 @@ use lasthop_units::{Duration, Time};
 
 /// The segments in flight, and what to do to the n-th.
 fn measure(name: &str, config: &Config, window: u64, loss: f64) {
+    if std::env::args().nth(1).is_some_and(|only| !name.contains(&only)) {
+        return;
+    }
     let config = Config { receive_window: ReceiveWindow::Fixed(Amount::Packets(window)), ..config.clone() };
     let mut client = Endpoint::new(&config, 1);
     let mut server = Endpoint::new(&config, 2);

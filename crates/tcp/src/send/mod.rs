@@ -128,6 +128,11 @@ impl Sender {
         self.config.recovery == RecoveryMachine::Linux
     }
 
+    /// Something has been sent twice since the start.
+    pub fn has_resent(&self) -> bool {
+        self.retransmissions > 0
+    }
+
     pub fn numbering(&self) -> Numbering {
         self.numbering
     }
@@ -326,6 +331,7 @@ impl Sender {
         if self.board.is_empty() {
             self.restart_if_idle(now);
             self.control.on_transmit_start(&self.moment(now));
+            self.settle_window();
         }
         self.burst = self.burst.saturating_sub(1);
         self.offered.fin_sent |= fin;
@@ -397,6 +403,7 @@ impl Sender {
         self.recovery = Recovery::default();
         self.linux.restart();
         self.control.on_established(&self.moment(now), self.rtt.srtt());
+        self.settle_window();
     }
 
     /// The SYN goes out again.
