@@ -408,6 +408,7 @@ impl Endpoint {
             length: segment.payload,
             flags: segment.flags,
             ecn: segment.ecn,
+            fin_may_wait: self.state == State::Established,
             rtt: if wants_rtt { self.echoed_rtt(now, segment) } else { None },
             pace: self.pace(),
         }

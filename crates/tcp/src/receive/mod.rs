@@ -42,6 +42,8 @@ pub(crate) struct Text {
     pub length: u32,
     pub flags: Flags,
     pub ecn: Ecn,
+    /// its FIN leaves the own direction open, so that the application may yet answer
+    pub fin_may_wait: bool,
     /// by the timestamp that it echoes, if that is asked for
     pub rtt: Option<Duration>,
     pub pace: Pace,
@@ -175,12 +177,14 @@ impl Receiver {
     }
 
     /// Acceptability of a segment. [RFC 9293 §3.10.7.4, first step] Linux takes all that reaches into what lies between
-    /// the last ACK and the end of the window, so that an ACK that data overtook counts (`tcp_sequence`).
+    /// the last ACK and the end of the window, so that an ACK that data overtook counts; what ends beyond the window, in
+    /// whole if nothing is unread and else not at all (`tcp_sequence`).
     pub fn is_acceptable(&self, start: u64, length: u32) -> bool {
         let nxt = self.nxt();
         let end = self.window.end(nxt);
         if self.rules == ArrivalRules::Linux {
-            return start + u64::from(length) >= self.last_ack_sent && start <= end;
+            let fits = start + u64::from(length) <= end || self.unread_bytes() == 0;
+            return start + u64::from(length) >= self.last_ack_sent && start <= end && fits;
         }
         if length == 0 {
             return if end == nxt { start == nxt } else { nxt <= start && start < end };
@@ -210,8 +214,12 @@ impl Receiver {
     /// Takes in the text and FIN of an acceptable segment. [RFC 9293 §3.10.7.4, seventh and eighth step]
     pub fn take(&mut self, now: Time, text: &Text, counters: &mut Counters) {
         counters.segments_received += u64::from(text.length > 0);
-        let (nxt, window_end) = (self.nxt(), self.window.end(self.nxt()));
+        let nxt = self.nxt();
         let end = text.end();
+        let window_end = match self.rules {
+            ArrivalRules::Linux if text.start < self.window.end(nxt) => self.window.end(nxt).max(end + 1),
+            _ => self.window.end(nxt),
+        };
         if text.has_fin() && self.fin_at.is_none() && end < window_end.max(nxt + 1) {
             self.fin_at = Some(end);
         }
@@ -265,6 +273,14 @@ impl Receiver {
             *unread += self.reassembly.next() - before - u64::from(finished);
         }
         self.follow(now, text);
+        if finished && self.rules == ArrivalRules::Linux {
+            // What came beyond the FIN, and what came twice, is forgotten (`tcp_fin`).
+            self.duplicate = None;
+        }
+        if finished && !had_gap && text.fin_may_wait {
+            self.schedule.on_end(now, text.length, &text.pace);
+            return;
+        }
         if had_gap || finished {
             self.schedule.on_gap_or_end();
         }
