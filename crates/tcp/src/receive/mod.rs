@@ -100,7 +100,10 @@ impl Receiver {
             window: Window::new(config),
             tuning: match &config.receive_window {
                 ReceiveWindow::Fixed(_) => None,
-                ReceiveWindow::Autotune(autotune) => Some(Box::new(Tuning::new(autotune, config.payload_bytes()))),
+                // A SYN counts with all that a segment can carry.
+                ReceiveWindow::Autotune(autotune) => {
+                    Some(Box::new(Tuning::new(autotune, config.payload_bytes() + config.timestamp_bytes())))
+                }
             },
             echo: EcnEcho::Off,
             earlier: None,
@@ -121,6 +124,14 @@ impl Receiver {
         self.window.begin(1);
         self.last_ack_sent = 1;
         self.recent_timestamp = timestamp.unwrap_or(0);
+    }
+
+    /// The peer's SYN came first: the window begins with whole segments of `mss` bytes.
+    pub fn begin_window(&mut self, config: &Config, mss: u32) {
+        if let ReceiveWindow::Autotune(autotune) = &config.receive_window {
+            self.tuning = Some(Box::new(Tuning::new(autotune, mss)));
+            self.resize();
+        }
     }
 
     /// The peer does not scale windows, so neither does this side. [RFC 7323 §2.2]
