@@ -39,7 +39,9 @@ mod state;
 mod timer;
 mod transmit;
 
-pub use config::{AckLoss, AckPolicy, Config, DecreaseFrom, Growth, GrowthMode, ReceiveWindow, RtoFormula};
+pub use config::{
+    AckLoss, AckPolicy, Config, DecreaseFrom, Growth, GrowthMode, ReceiveWindow, RtoFormula, WindowReduction,
+};
 pub use counters::Counters;
 pub use endpoint::Endpoint;
 pub use info::{CaState, Info, option_bit};
