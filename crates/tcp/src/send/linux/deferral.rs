@@ -18,12 +18,12 @@ const LARGEST_SEND: u64 = 65_535;
 impl Sender {
     /// New data that could be sent is held back for the next ACK. What is let go goes in whole, up to the send goal.
     pub(super) fn defers(&mut self, now: Time) -> bool {
-        if self.linux.released > 0 || !self.config.tso_deferral {
+        if self.linux.released > 0 {
             return false;
         }
-        let defers = self.send_would_be_short(now);
+        let defers = self.config.tso_deferral && self.send_would_be_short(now);
         if !defers {
-            let room = self.cwnd_segments() as u64 - u64::from(self.flight_segments());
+            let room = (self.cwnd_segments() as u64).saturating_sub(u64::from(self.flight_segments()));
             self.linux.released = room.min(self.send_goal()) as u32;
         }
         defers
@@ -35,7 +35,7 @@ impl Sender {
         if piece <= u64::from(self.mss) || !self.ack_is_near(now) {
             return false;
         }
-        if matches!(self.linux.state, CaState::Recovery | CaState::Loss) || now.since(self.last_sent) > SOON {
+        if matches!(self.linux.state, CaState::Recovery | CaState::Loss) || now.since(self.last_sent) >= SOON {
             return false;
         }
         let mss = u64::from(self.mss);
@@ -55,10 +55,13 @@ impl Sender {
         defers
     }
 
-    /// Segments of a send of the size that fits the rate: a millisecond's worth, at least two.
+    /// Segments of a send of the size that fits the rate: a millisecond's worth, more where the RTT is short.
     fn send_goal(&self) -> u64 {
-        let rate = self.window_rate().unwrap_or(0.0);
-        ((rate / 1024.0) as u64 / u64::from(self.mss)).max(2)
+        let rate = self.pacing_rate().or_else(|| self.window_rate()).unwrap_or(0.0);
+        let halvings = self.linux.min_rtt().map_or(64, |rtt| rtt.as_nanos() / 512_000);
+        let for_short_rtt = LARGEST_SEND.checked_shr(halvings.min(64) as u32).unwrap_or(0);
+        let bytes = ((rate / 1024.0) as u64 + for_short_rtt).min(LARGEST_SEND);
+        (bytes / u64::from(self.mss)).max(u64::from(self.config.min_burst))
     }
 
     /// The oldest segment's ACK is due.

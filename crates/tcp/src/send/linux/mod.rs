@@ -21,6 +21,7 @@
 //! | `sending` | what goes out next | RFC 6675 §4, RFC 5682 §3 |
 //! | `undo` | was it for nothing? | RFC 3522, RFC 3708, RFC 4015 |
 //! | `timers` | which timer is set, and what it does | RFC 6298, RFC 8985 §8 |
+//! | `chronograph` | what held data back, and how long | as Linux has it |
 //! | `deferral` | short bursts wait | as Linux has it |
 //! | `rate` | delivery rate, pacing | draft-cheng-iccrg-delivery-rate-estimation |
 //! | `usage` | is the window used? | RFC 7661, RFC 9438 §5.8 |
@@ -31,6 +32,7 @@
 //! Leaves out: forward RTO of SACK reneging (the RTO repairs it), local congestion, path-MTU probes.
 
 mod acknowledgement;
+mod chronograph;
 mod deferral;
 mod min_rtt;
 mod probe;
@@ -45,6 +47,8 @@ mod usage;
 
 use lasthop_units::{Duration, Time};
 
+use self::chronograph::Chronograph;
+pub(crate) use self::chronograph::Phase as HeldBy;
 use self::min_rtt::MinRtt;
 use self::probe::TailProbe;
 use self::rack::Rack;
@@ -99,6 +103,7 @@ pub(crate) struct Linux {
     pub(super) usage: WindowUsage,
     /// duplicates that the peer reported. [RFC 2883]
     pub dsacks: u32,
+    pub chronograph: Chronograph,
 }
 
 impl Linux {
@@ -123,6 +128,7 @@ impl Linux {
             rate: DeliveryRate::default(),
             usage: WindowUsage::default(),
             dsacks: 0,
+            chronograph: Chronograph::default(),
         }
     }
 

@@ -125,8 +125,11 @@ impl Sender {
         (srtt > 0.0).then(|| factor * window / srtt)
     }
 
-    /// When pacing lets the next segment out, if it is to wait.
+    /// When pacing lets the next segment out, if it is to wait; what goes out as one send does not wait within.
     pub fn paced_until(&self, now: Time) -> Option<Time> {
+        if self.linux.released > 0 {
+            return None;
+        }
         let next = self.linux.rate.next_departure;
         (next > now).then_some(next)
     }
