@@ -20,10 +20,12 @@ use crate::config::{Growth, GrowthMode};
 
 mod draws;
 mod linux;
+mod long_run;
 mod round;
 
 pub use draws::Draws;
 pub use linux::Era;
+pub use long_run::{Convergence, LongRun};
 
 registry! {
     /// Congestion control algorithms.
