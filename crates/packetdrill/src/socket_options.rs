@@ -61,7 +61,7 @@ impl Host {
             }
             "TCP_NODELAY" if options.nodelay => {
                 connection.endpoint.set_delay(delay_of(options.nodelay, options.cork));
-                connection.endpoint.release();
+                connection.endpoint.send_short();
             }
             "TCP_NODELAY" | "TCP_CORK" => connection.endpoint.set_delay(delay_of(options.nodelay, options.cork)),
             "TCP_NOTSENT_LOWAT" => connection.send_buffer.notsent_lowat = lowat,

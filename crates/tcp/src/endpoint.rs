@@ -92,12 +92,12 @@ impl Endpoint {
 
     /// What is written so far is to go out; nothing that would belong to it follows soon.
     pub fn push(&mut self) {
-        self.sender.release_pushed();
+        self.sender.push_short();
     }
 
     /// A short segment that waits, even a corked one, goes out.
-    pub fn release(&mut self) {
-        self.sender.release();
+    pub fn send_short(&mut self) {
+        self.sender.send_short();
     }
 
     /// When a short segment waits for more; at first it does not.
@@ -189,7 +189,7 @@ impl Endpoint {
         if self.timers.take_due(Timer::Persist, now) {
             self.probe.is_due = self.sender.needs_probe();
             if self.sender.is_held() {
-                self.sender.release_pushed();
+                self.sender.push_short();
             }
         }
         if self.timers.take_due(Timer::TimeWait, now) {

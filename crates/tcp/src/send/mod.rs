@@ -189,12 +189,12 @@ impl Sender {
         self.board.is_empty() && self.has_unsent() && self.window.end > self.board.nxt()
     }
     /// What waits goes out all the same.
-    pub fn release(&mut self) {
-        self.offered.release();
+    pub fn send_short(&mut self) {
+        self.offered.send_short();
     }
     /// The same, and pushed.
-    pub fn release_pushed(&mut self) {
-        self.offered.release_pushed();
+    pub fn push_short(&mut self) {
+        self.offered.push_short();
     }
 
     fn has_unsent(&self) -> bool {

@@ -136,13 +136,13 @@ impl Stream {
         self.more = false;
     }
     /// What waits goes out all the same.
-    pub fn release(&mut self) {
+    pub fn send_short(&mut self) {
         self.released = true;
         self.more = false;
     }
     /// The same, and pushed.
-    pub fn release_pushed(&mut self) {
-        self.release();
+    pub fn push_short(&mut self) {
+        self.send_short();
         self.push();
     }
     pub fn delay(&self) -> Delay {
