@@ -37,7 +37,14 @@ pub(crate) fn config(settings: &Settings, socket: &SocketConfig) -> Result<Confi
     if !own_keys.contains(&"profile") {
         let name = socket.congestion_control.as_deref().unwrap_or(settings.congestion_control());
         let name = if name == "reno" { "newreno" } else { name };
-        builder.set("congestion_control", Value::text(name))?;
+        builder.set("congestion_control", Profile::Linux.with_own_defaults(&Value::text(name)))?;
+    }
+    builder.set("tail_loss_probe", Value::Bool(matches!(settings.sysctl("tcp_early_retrans"), 3 | 4)))?;
+    builder.set("forward_rto", Value::Bool(on("tcp_frto")))?;
+    builder.set("tso_deferral", Value::Bool(on("tcp_tso_win_divisor")))?;
+    builder.set("min_burst", Value::Integer(settings.sysctl("tcp_min_tso_segs")))?;
+    if settings.fq {
+        builder.set("pacing", Value::text("on"))?;
     }
     builder.set("packet_size", Value::text(format!("{} B", packet_size(settings, socket))))?;
     builder.set("receive_window", Value::text(format!("{} B", settings.triple("tcp_rmem")[2])))?;

@@ -1,6 +1,7 @@
 //! `lasthop._core`: the engine as Python sees it. Converts, nothing else: text, numbers and JSON go in and out,
 //! and whatever takes long lets other Python threads run meanwhile.
 
+mod congestion_control;
 mod packetdrill;
 mod recovery;
 
@@ -230,6 +231,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(list_json, module)?)?;
     module.add_function(wrap_pyfunction!(show_json, module)?)?;
     module.add_function(wrap_pyfunction!(theory_json, module)?)?;
+    module.add_function(wrap_pyfunction!(congestion_control::replay_cc, module)?)?;
     module.add_function(wrap_pyfunction!(packetdrill::packetdrill, module)?)?;
     module.add_function(wrap_pyfunction!(recovery::replay_recovery, module)?)
 }

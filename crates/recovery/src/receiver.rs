@@ -47,12 +47,12 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub fn new(scenario: &Scenario, reports: bool) -> Receiver {
+    pub fn new(scenario: &Scenario) -> Receiver {
         Receiver {
             cumulative: 0,
             runs: Vec::new(),
             most_blocks: if scenario.timestamps { 3 } else { 4 },
-            reports,
+            reports: scenario.sack,
             every: scenario.delack,
             withheld: 0,
             deadline: Time::NEVER,

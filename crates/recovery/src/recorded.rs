@@ -42,12 +42,17 @@ fn answers(trace: &Trace) -> Vec<(Time, Ack)> {
     for row in &trace.rows {
         let Happening::Out(out) = &row.happening else { continue };
         if let Fate::Arrives(time) = path.carry(at(row.t_ms), out.segment, out.transmission) {
-            let arrival = Arrival { segment: out.segment, timestamp: None, marked: false, window_reduced: false };
+            let arrival = Arrival {
+                segment: out.segment,
+                timestamp: None,
+                marked: scenario.mark.contains(&(out.segment, out.transmission)),
+                window_reduced: out.flags.iter().any(|flag| flag == "cwr"),
+            };
             events.push((time, Event::Arrival(arrival)));
         }
     }
     events.sort_by_key(|(time, _)| *time);
-    let mut receiver = Receiver::new(scenario, scenario.config().unwrap().sack);
+    let mut receiver = Receiver::new(scenario);
     let mut answers = Vec::new();
     let mut note = |time: Time, answer: Answer| answers.push((time + scenario.rtt / 2, answer.ack));
     for (time, event) in events {

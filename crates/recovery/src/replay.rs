@@ -112,7 +112,7 @@ impl<'a> World<'a> {
             endpoint: Endpoint::new(config, ISS),
             alarm: (Time::ZERO, Time::NEVER),
             path: Path::new(scenario),
-            receiver: Receiver::new(scenario, config.sack),
+            receiver: Receiver::new(scenario),
             events: BinaryHeap::new(),
             order: 0,
             sent: vec![0; scenario.segments as usize],

@@ -1,7 +1,7 @@
 //! The scenario of a recording, and the endpoint that it asks for.
 
 use lasthop_registry::Switch;
-use lasthop_tcp::congestion_control::{Algorithm, cubic, newreno};
+use lasthop_tcp::congestion_control::{Algorithm, newreno};
 use lasthop_tcp::{Config, Profile};
 use lasthop_units::{Bytes, Duration};
 use serde_json::{Map, Value};
@@ -39,8 +39,9 @@ pub struct Scenario {
     pub ecn: bool,
     /// what a replay does not know: why it is skipped
     pub unknown: Vec<String>,
+    /// whether selective acknowledgements are on
+    pub sack: bool,
     control: String,
-    sack: bool,
     sysctl: Map<String, Value>,
 }
 
@@ -120,6 +121,8 @@ impl Scenario {
             sack: self.sack,
             timestamps: self.timestamps,
             slow_start_after_idle: false,
+            // the host rounds waits to its ticks
+            timer_tick: Duration::from_micros(1),
             ..Profile::Linux.config()
         };
         for (name, value) in &self.sysctl {
@@ -131,7 +134,7 @@ impl Scenario {
     fn algorithm(&self) -> Result<Algorithm, String> {
         Ok(match self.control.as_str() {
             "reno" => Algorithm::Newreno(newreno::Params { era: newreno::Era::Linux, ..Default::default() }),
-            "cubic" => Algorithm::Cubic(cubic::Params::default()),
+            "cubic" => Profile::Linux.config().congestion_control,
             other => return Err(format!("the congestion control \"{other}\" is not known")),
         })
     }
@@ -142,7 +145,8 @@ fn set(config: &mut Config, name: &str, value: &Value) -> Result<(), String> {
     match (name.strip_prefix("net.ipv4.").unwrap_or(name), value.as_u64()) {
         ("tcp_reordering", Some(segments)) => config.duplicate_ack_threshold = segments as u32,
         ("tcp_slow_start_after_idle", Some(on)) => config.slow_start_after_idle = on != 0,
-        ("tcp_early_retrans", Some(0)) => {}
+        ("tcp_early_retrans", Some(mode)) => config.tail_loss_probe = mode == 3 || mode == 4,
+        ("tcp_frto", Some(mode)) => config.forward_rto = mode != 0,
         ("tcp_window_scaling", Some(on)) => config.window_scaling = on != 0,
         ("tcp_init_ssthresh", Some(segments)) => config.initial_ssthresh = Switch::On(segments as u32),
         _ => return Err(format!("the setting {name} = {value} is not known")),

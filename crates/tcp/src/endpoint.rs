@@ -220,6 +220,11 @@ impl Endpoint {
         }
     }
 
+    /// The application waits for room in its send buffer, or no longer does; only [`Info`](crate::Info) shows it.
+    pub fn set_send_buffer_full(&mut self, now: Time, full: bool) {
+        self.sender.set_buffer_full(now, full);
+    }
+
     /// The state of the connection.
     pub fn state(&self) -> State {
         self.state

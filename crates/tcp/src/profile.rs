@@ -133,6 +133,8 @@ fn ns2() -> Config {
         forward_rto: false,
         undo: false,
         pacing: Pacing::Off,
+        tso_deferral: false,
+        min_burst: 1,
         receive_window: ReceiveWindow(Amount::Unlimited),
         // ns-2 counts windows in packets, without limit; options are free, so that scaling stands for that
         window_scaling: true,
@@ -184,6 +186,7 @@ fn linux_2_6() -> Config {
         forward_rto: false,
         undo: true,
         pacing: Pacing::Off,
+        tso_deferral: false,
         ..linux()
     }
 }
@@ -226,6 +229,9 @@ fn linux() -> Config {
         forward_rto: true,
         undo: true,
         pacing: Pacing::Controller,
+        tso_deferral: true,
+        // sysctl_tcp_min_tso_segs 2
+        min_burst: 2,
         receive_window: ReceiveWindow(Amount::Unlimited),
         window_scaling: true,
         timestamps: true,

@@ -2,13 +2,14 @@
 //!
 //! A trace is a comment with the scenario, a header and rows: events with their times, ACK counts and RTT samples,
 //! and the window that the recorded controller had after each. Events come from the file alone, never from the window
-//! under test (open loop). At a loss or a timeout the window is set to the recorded one first, so that one decision
-//! that went the other way does not spoil all that follows.
-//! Traces of BBR have a format of their own (`bbr`): there the whole state is compared, and nothing is set.
+//! under test (open loop), and its window is never set to a recorded one.
+//! Traces of BBR have a format of their own (`bbr`): there the whole state is compared.
 
 mod bbr;
 mod subject;
 mod trace;
+
+use core::fmt;
 
 use lasthop_units::{Duration, Time};
 
@@ -119,6 +120,43 @@ impl Column {
     }
 }
 
+/// A file's line: rows, the worst difference, the verdict; and the verdict itself, `None` where it is of a controller that
+/// is not there.
+///
+/// # Errors
+/// A sentence, if the text is no trace.
+pub fn judge(text: &str) -> Result<(String, Option<Verdict>), String> {
+    let trace = Trace::parse(text)?;
+    let title = format!("{} of {}", trace.name, trace.kernel.name());
+    let Some((algorithm, tolerance)) = trace.subject() else {
+        return Ok((format!("{title}: skipped, there is no such controller here"), None));
+    };
+    let report = replay(&trace, &algorithm, tolerance);
+    Ok((format!("{title}: {report} (tolerance {tolerance})"), Some(report.verdict())))
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Report { rows, exact, within, worst, .. } = self;
+        write!(f, "{rows} rows, {exact} exact")?;
+        if let Some(Difference { row, event, column, want, got, error }) = worst {
+            write!(f, ", worst error {error} (row {row} {event}: {column} {got} for {want})")?;
+        }
+        match self.verdict() {
+            Verdict::Exact => write!(f, ": exact"),
+            Verdict::Within => write!(f, ": within tolerance"),
+            Verdict::Off => write!(f, ": {} rows OUT OF TOLERANCE", rows - within),
+        }
+    }
+}
+
+impl fmt::Display for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}", self.segments)?;
+        if self.share > 0.0 { write!(f, " or {} %", 100.0 * self.share) } else { Ok(()) }
+    }
+}
+
 /// How good an agreement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -144,13 +182,22 @@ pub fn replay(trace: &Trace, algorithm: &Algorithm, tolerance: Tolerance) -> Rep
         draws: Draws::xorshift32(XORSHIFT_SEED),
     };
     match (&trace.rows, algorithm) {
-        (Rows::Events(rows), _) => replay_events(rows, algorithm, &context, tolerance),
+        (Rows::Events(rows), _) => {
+            let restarts = trace.kernel == Kernel::Ns2Fast;
+            replay_events(rows, restarts, algorithm, &context, tolerance)
+        }
         (Rows::Bbr(rows), Algorithm::Bbr(params)) => bbr::replay(rows, params, &context, tolerance),
         (Rows::Bbr(_), _) => Report::default(),
     }
 }
 
-fn replay_events(rows: &[Row], algorithm: &Algorithm, context: &Context, tolerance: Tolerance) -> Report {
+fn replay_events(
+    rows: &[Row],
+    restarts: bool,
+    algorithm: &Algorithm,
+    context: &Context,
+    tolerance: Tolerance,
+) -> Report {
     let mut driver = Driver {
         control: algorithm.build(context),
         una: 0,
@@ -158,12 +205,11 @@ fn replay_events(rows: &[Row], algorithm: &Algorithm, context: &Context, toleran
         next_to_send: 0,
         flight: 0,
         srtt_ns: None,
-        recorded_cwnd: context.initial_window,
+        restarts,
     };
     let mut report = Report::default();
     for row in rows {
         driver.run(row);
-        driver.recorded_cwnd = row.cwnd;
         let (cwnd, ssthresh) = (driver.control.cwnd(), driver.control.ssthresh());
         let columns = [
             Column { name: "cwnd", want: row.cwnd, got: cwnd },
@@ -183,7 +229,8 @@ struct Driver {
     next_to_send: u64,
     flight: u64,
     srtt_ns: Option<u64>,
-    recorded_cwnd: f64,
+    /// A loss row is a whole recovery: the traces of FAST.
+    restarts: bool,
 }
 
 /// Offset of a packet's first byte.
@@ -201,8 +248,13 @@ impl Driver {
             Event::Ack | Event::AckOpen | Event::AckCwr | Event::AckExit | Event::AckExitCwr => self.acks(row),
             Event::Sack => self.reports(row),
             Event::Loss => {
-                self.control.set_window(self.recorded_cwnd);
                 self.congestion(row.time, CongestionCause::Loss);
+                if self.restarts {
+                    // All that was in flight is acknowledged, and a new window goes out.
+                    (self.una, self.nxt) = (row.una, row.nxt);
+                    self.flight = self.nxt - self.una;
+                    self.next_to_send = self.nxt;
+                }
             }
             Event::Exit => {
                 self.una = row.una;
@@ -212,7 +264,6 @@ impl Driver {
                 self.next_to_send = self.nxt;
             }
             Event::Rto => {
-                self.control.set_window(self.recorded_cwnd);
                 self.congestion(row.time, CongestionCause::Timeout);
                 self.flight = 1;
                 self.next_to_send = self.una + 1;

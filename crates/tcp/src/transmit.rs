@@ -67,7 +67,7 @@ impl Endpoint {
         }
         if let Some(until) = self.sender.paced_until(now) {
             self.timers.set(Timer::Pacing, until);
-        } else if let Some(choice) = self.sender.choose(self.state.may_send_data()) {
+        } else if let Some(choice) = self.sender.choose(now, self.state.may_send_data()) {
             return Some(Next::Data(choice));
         }
         if owed == Owed::Soon {

@@ -19,14 +19,13 @@ from ._mistake import Mistake
 
 COMMANDS = (
     *("run", "sweep", "plot", "compare", "theory"),
-    *("packetdrill", "replay-recovery"),
+    *("packetdrill", "replay-cc", "replay-recovery"),
     *("list", "show", "schema", "doctor", "bench"),
 )
 NOT_YET = {
     "query": "questions to a store of sweeps",
     "reproduce": "the claims and figures of the papers as one command",
     "explain": "the account of where the airtime and the time of each flow went",
-    "replay-cc": "replaying traces of congestion control",
     "analyze": "reading packet captures",
     "emulate": "carrying real traffic through the simulated last hop",
     "kernel": "programs for the Linux kernel",

@@ -8,6 +8,7 @@
 //! from the RFC, as `era = "linux"` has it (see `linux`), HyStart included: at least 5 % per round trip before the first loss and after a timeout,
 //! a Reno region that stays at alpha, and an integer count of ACKs per segment, which slows small windows.
 
+mod arithmetic;
 mod linux;
 mod linux_2_6;
 
@@ -65,7 +66,7 @@ impl Params {
         match self.era {
             Era::Rfc9438 => Box::new(Cubic::new(self, context)),
             Era::Linux => Framed::boxed(linux::Cubic::new(self), context, super::Era::Linux),
-            Era::Linux26 => Box::new(linux_2_6::Cubic::new(self, context)),
+            Era::Linux26 => Framed::boxed(linux_2_6::Cubic::new(self), context, super::Era::Linux26),
         }
     }
 }

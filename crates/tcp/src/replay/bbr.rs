@@ -33,8 +33,20 @@ pub(super) struct Row {
 
 /// The columns that are compared.
 const RECORDED: [&str; 14] = [
-    "cwnd", "pacing_Bps", "ssthresh", "mode", "cycle_idx", "pacing_gain", "cwnd_gain", "bw24", "min_rtt_us", "rtt_cnt",
-    "round_start", "full_bw", "lt_use", "extra_acked",
+    "cwnd",
+    "pacing_Bps",
+    "ssthresh",
+    "mode",
+    "cycle_idx",
+    "pacing_gain",
+    "cwnd_gain",
+    "bw24",
+    "min_rtt_us",
+    "rtt_cnt",
+    "round_start",
+    "full_bw",
+    "lt_use",
+    "extra_acked",
 ];
 
 impl Row {

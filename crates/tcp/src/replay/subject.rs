@@ -2,16 +2,12 @@
 
 use super::{Kernel, Tolerance, Trace};
 use crate::congestion_control::{
-    Algorithm, Era, bbr, bic, cdg, compound, cubic, dctcp, fast, hstcp, htcp, hybla, illinois, newreno, scalable, vegas, veno,
-    westwood, yeah,
+    Algorithm, Era, bbr, bic, cdg, compound, cubic, dctcp, fast, hstcp, htcp, hybla, illinois, newreno, scalable,
+    vegas, veno, westwood, yeah,
 };
 
-/// K by a real cube root, where the kernels use an approximation; the older era has a real clock too, where its
-/// kernel's ticks by milliseconds.
-const CUBIC: Tolerance = Tolerance { segments: 1.0, share: 0.005 };
-
-/// The module's own rounding of steps is not known.
-const FAST: Tolerance = Tolerance { segments: 2.0, share: 0.03 };
+/// Its traces have six digits after the point.
+const FAST: Tolerance = Tolerance { segments: 1e-6, share: 0.0 };
 
 fn cubic_of(era: Era, hystart: bool) -> cubic::Params {
     let (era, beta) = match era {
@@ -29,7 +25,12 @@ impl Trace {
         Some(match self.name.as_str() {
             "highspeed" => (Algorithm::Hstcp(hstcp::Params { era }), exact),
             "scalable" => (Algorithm::Scalable(scalable::Params { era }), exact),
-            "fast" => (Algorithm::Fast(fast::Params { era: fast::Era::Ns2, ..Default::default() }), FAST),
+            "fast" => {
+                let default = fast::Params { era: fast::Era::Ns2, ..Default::default() };
+                let (alpha, gamma) = (self.option("alpha"), self.option("gamma"));
+                let (alpha, gamma) = (alpha.unwrap_or(default.alpha), gamma.unwrap_or(default.gamma));
+                (Algorithm::Fast(fast::Params { alpha, gamma, ..default }), FAST)
+            }
             "dctcp" => (Algorithm::Dctcp(dctcp::Params::default()), exact),
             "compound" => (Algorithm::Compound(compound::Params::default()), exact),
             "compound_g2" => (Algorithm::Compound(compound::Params { gamma: 2 }), exact),
@@ -45,8 +46,8 @@ impl Trace {
             "yeah" => (Algorithm::Yeah(yeah::Params { era, ..Default::default() }), exact),
             "hybla" => (Algorithm::Hybla(hybla::Params { era, ..Default::default() }), exact),
             "vegas" => (Algorithm::Vegas(vegas::Params { era, ..Default::default() }), exact),
-            "cubic" => (Algorithm::Cubic(cubic_of(era, false)), CUBIC),
-            "cubic_hystart" => (Algorithm::Cubic(cubic_of(era, true)), CUBIC),
+            "cubic" => (Algorithm::Cubic(cubic_of(era, false)), exact),
+            "cubic_hystart" => (Algorithm::Cubic(cubic_of(era, true)), exact),
             "cdg" => (Algorithm::Cdg(cdg::Params::default()), exact),
             "bbr" => (Algorithm::Bbr(bbr::Params::default()), exact),
             _ => return None,

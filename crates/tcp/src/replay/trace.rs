@@ -13,6 +13,17 @@ pub enum Kernel {
     Ns2Fast,
 }
 
+impl Kernel {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kernel::Linux => "Linux 6.12",
+            Kernel::Linux26 => "Linux 2.6.22",
+            Kernel::Ns2Fast => "ns-2 FAST",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Init,

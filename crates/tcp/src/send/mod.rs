@@ -83,6 +83,8 @@ pub(crate) struct Sender {
     tail_probes: u64,
     /// new data is to carry CWR. [RFC 3168 §6.1.2]
     cwr_due: bool,
+    /// the application waits for room in the send buffer
+    buffer_is_full: bool,
 }
 
 impl Sender {
@@ -116,6 +118,7 @@ impl Sender {
             spurious: 0,
             tail_probes: 0,
             cwr_due: false,
+            buffer_is_full: false,
             config: config.clone(),
         }
     }
@@ -142,6 +145,7 @@ impl Sender {
     pub fn negotiate(&mut self, payload: u32, sack: bool) {
         self.mss = payload.max(1);
         self.sack = sack;
+        self.offered.join_pieces();
     }
 
     pub fn write(&mut self, bytes: u64, write: Write) {
@@ -205,6 +209,7 @@ impl Sender {
     pub fn renew_burst(&mut self) {
         self.offered.on_event();
         self.burst = burst_of(&self.config);
+        self.linux.release_nothing();
     }
 
     /// The congestion window in bytes.
@@ -228,9 +233,9 @@ impl Sender {
     }
 
     /// What to send now, if anything.
-    pub fn choose(&mut self, may_send_new: bool) -> Option<Choice> {
+    pub fn choose(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
         if self.is_linux() {
-            return self.choose_linux(may_send_new);
+            return self.choose_linux(now, may_send_new);
         }
         if let Some(lost) = self.board.next_lost() {
             let fits = self.recovery.retransmit_now || u64::from(lost.payload()) <= self.allowance_bytes();
@@ -414,7 +419,12 @@ impl Sender {
     }
 
     fn moment(&self, now: Time) -> Moment {
-        Moment { now, snd_una: self.board.una(), snd_nxt: self.board.nxt(), app_limited: self.linux.rate.is_app_limited() }
+        Moment {
+            now,
+            snd_una: self.board.una(),
+            snd_nxt: self.board.nxt(),
+            app_limited: self.linux.rate.is_app_limited(),
+        }
     }
 }
 

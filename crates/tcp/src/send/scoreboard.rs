@@ -149,12 +149,9 @@ impl Scoreboard {
     pub fn head_is_lost(&self) -> bool {
         self.head().is_some_and(|head| head.lost)
     }
-    /// Where the highest reported segment starts; SND.UNA if none is.
+    /// Where the highest reported segment ends; SND.UNA if none is.
     pub fn highest_report(&self) -> u64 {
-        match self.reports.last() {
-            Some(last) if self.reported.segments > 0 => self.segments[self.place_of(last.end - 1)].start,
-            _ => self.una,
-        }
+        self.reports.last().filter(|_| self.reported.segments > 0).map_or(self.una, |last| last.end)
     }
     fn end_index(&self) -> u64 {
         self.base + self.segments.len() as u64
@@ -289,9 +286,7 @@ impl Scoreboard {
         self.segments[place].resent = false;
         self.lost.add(&segment);
         self.total_lost += 1;
-        let index = self.base + place as u64;
-        self.lost_from = self.lost_from.min(index);
-        self.order.unlink(&mut self.segments, self.base, index);
+        self.lost_from = self.lost_from.min(self.base + place as u64);
     }
 
     /// Loss by count: moves the mark up while `threshold` segments are reported above it. [RFC 6675 §4, IsLost]
@@ -344,8 +339,12 @@ impl Scoreboard {
                 break;
             }
             next = self.order.after(&self.segments, self.base, place);
+            if segment.lost && !segment.resent {
+                continue;
+            }
             if is_late(segment.sent_at) {
                 self.lose(place);
+                self.order.unlink(&mut self.segments, self.base, self.base + place as u64);
             } else {
                 youngest = youngest.max(Some(segment.sent_at));
             }
@@ -385,13 +384,12 @@ impl Scoreboard {
         self.order.rebuild(&mut self.segments, self.base);
     }
 
-    /// Nothing is lost after all.
+    /// Nothing is lost after all. What was found lost by time is not looked for again: only a timeout finds it then.
     pub fn unlose_all(&mut self) {
         self.lost = Sum::default();
         for segment in &mut self.segments {
             segment.lost = false;
         }
-        self.order.rebuild(&mut self.segments, self.base);
     }
 
     /// The oldest lost segment that is not in flight again. [RFC 6675 §4, NextSeg (1)]

@@ -130,6 +130,18 @@ impl Stream {
         self.end = FOREVER;
     }
 
+    /// The size of segments is known only now: what was written before is one piece, but for ends of records.
+    pub fn join_pieces(&mut self) {
+        let mut joined: VecDeque<Piece> = VecDeque::new();
+        for piece in self.pieces.drain(..) {
+            match joined.back_mut() {
+                Some(last) if !last.ends_record => *last = Piece { start: last.start, ..piece },
+                _ => joined.push_back(piece),
+            }
+        }
+        self.pieces = joined;
+    }
+
     pub fn set_delay(&mut self, delay: Delay) {
         self.released |= self.delay.cork && !delay.cork && !delay.nagle;
         self.delay = delay;
@@ -158,6 +170,11 @@ impl Stream {
     pub fn unsent_in_piece(&self, nxt: u64) -> u64 {
         let piece = self.pieces.iter().find(|piece| piece.end > nxt);
         piece.map_or(0, |piece| piece.end - nxt)
+    }
+
+    /// Nothing more will be added to the piece that contains `nxt`.
+    pub fn piece_is_closed(&self, nxt: u64) -> bool {
+        self.closed || self.pieces.iter().find(|piece| piece.end > nxt).is_none_or(|piece| piece.ends_record)
     }
 
     /// True if a segment of `payload` bytes at `nxt` must wait.

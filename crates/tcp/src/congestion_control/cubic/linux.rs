@@ -11,9 +11,8 @@ use lasthop_units::Time;
 use super::super::linux::{Law, MIN_WINDOW, Phase, Window, jiffies, rtt_us, ticks_of};
 use super::super::{AckSample, CongestionEvent, Moment};
 use super::Params;
+use super::arithmetic::Arithmetic;
 
-/// The clock of the cubic function: 1024 ticks per second.
-const TICKS_PER_S: u64 = 1024;
 /// Segments of growth per segment acknowledged, before the first loss: at least one for 20.
 const BEFORE_FIRST_LOSS: u32 = 20;
 /// At most one segment for two.
@@ -26,6 +25,7 @@ const DISCARD: u64 = 1000;
 #[derive(Debug)]
 pub(in super::super) struct Cubic {
     params: Params,
+    arithmetic: Arithmetic,
     memory: Memory,
     /// when data was sent last, in ms
     last_sent: u64,
@@ -58,7 +58,7 @@ struct Epoch {
 
 impl Cubic {
     pub fn new(params: &Params) -> Self {
-        Cubic { params: params.clone(), memory: Memory::default(), last_sent: 0 }
+        Cubic { params: params.clone(), arithmetic: Arithmetic::new(params), memory: Memory::default(), last_sent: 0 }
     }
 
     fn update(&mut self, cwnd: u32, acked: u32, now: u64) {
@@ -84,39 +84,27 @@ impl Cubic {
     /// K = cbrt((W_max - cwnd) / C). [RFC 9438 §4.2 (2)]
     fn begin_epoch(&self, cwnd: u32, acked: u32, now: u64) -> Epoch {
         let below = self.memory.last_max.saturating_sub(cwnd);
-        let k_s = libm::cbrt(f64::from(below) / self.params.c);
-        let origin = self.memory.last_max.max(cwnd);
-        Epoch { start: now, k: (k_s * TICKS_PER_S as f64) as u64, origin, reno: cwnd, reno_acked: acked }
+        let k = if below == 0 { 0 } else { self.arithmetic.k(below) };
+        Epoch { start: now, k, origin: self.memory.last_max.max(cwnd), reno: cwnd, reno_acked: acked }
     }
 
     /// Segments acknowledged per segment of growth, to be at W(t + least RTT) one round trip from now.
     fn cubic(&self, epoch: &Epoch, cwnd: u32, now: u64) -> u32 {
         let ms = now - epoch.start + u64::from(ticks_of(self.memory.delay_min.unwrap_or(0)));
-        let t = ms * TICKS_PER_S / 1000;
-        let offset_s = t.abs_diff(epoch.k) as f64 / TICKS_PER_S as f64;
-        let distance = (self.params.c * offset_s * offset_s * offset_s) as u32;
-        let target =
-            if t < epoch.k { epoch.origin.saturating_sub(distance) } else { epoch.origin.saturating_add(distance) };
+        let target = self.arithmetic.target(epoch.origin, epoch.k, Arithmetic::ticks(ms));
         let per = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
         if self.memory.last_max == 0 { per.min(BEFORE_FIRST_LOSS) } else { per }
     }
 
     /// Reno with the same decrease: one segment for each (1 + beta) / (3 (1 - beta)) windows, in eighths.
     fn reno(&self, epoch: &mut Epoch, cwnd: u32) -> u32 {
-        let beta = self.params.beta;
-        let eighths = (8.0 * (1.0 + beta) / (3.0 * (1.0 - beta))) as u32;
-        let per_segment = ((cwnd * eighths) >> 3).max(1);
+        let per_segment = self.arithmetic.reno_per_segment(cwnd);
         while epoch.reno_acked > per_segment {
             epoch.reno_acked -= per_segment;
             epoch.reno += 1;
         }
         if epoch.reno > cwnd { cwnd / (epoch.reno - cwnd) } else { u32::MAX }
     }
-}
-
-/// A fraction of whole segments.
-fn share(window: u32, factor: f64) -> u32 {
-    (f64::from(window) * factor) as u32
 }
 
 impl Law for Cubic {
@@ -161,8 +149,8 @@ impl Law for Cubic {
     fn ssthresh(&mut self, _: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
         let gives_way = self.params.fast_convergence && lost_at < self.memory.last_max;
         self.memory.epoch = None;
-        self.memory.last_max = if gives_way { share(lost_at, (1.0 + self.params.beta) / 2.0) } else { lost_at };
-        share(lost_at, self.params.beta).max(MIN_WINDOW)
+        self.memory.last_max = if gives_way { self.arithmetic.given_way(lost_at) } else { lost_at };
+        self.arithmetic.reduced(lost_at).max(MIN_WINDOW)
     }
 
     fn enter(&mut self, _: &mut Window, _: Phase, to: Phase, at: &Moment) {

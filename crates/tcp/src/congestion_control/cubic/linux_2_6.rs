@@ -1,210 +1,177 @@
 //! CUBIC as Linux 2.6.16 to 2.6.22 computed it: windows of whole segments, a clock of 1 ms, ACKs counted.
 //!
-//! Source: Ha, Rhee, Xu 2008 and `net/ipv4/tcp_cubic.c` of 2.6.22 as TCP-Linux for ns-2 carries it.
+//! Source: Ha, Rhee, Xu 2008 and the behaviour of 2.6.22 as TCP-Linux for ns-2 carries it.
 //! What differs from RFC 9438: above the origin at most 16 segments per 100 ms; before the first loss one
 //! segment for each 50 ACKs; the increase is computed anew at most once per window change or 31 ms;
 //! the estimator of delayed ACKs makes one ACK per segment count as 31/16; a timeout forgets W_max.
 
-use lasthop_units::{Duration, Time};
-
-use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, Params, w_max_after};
+use super::super::linux::{Law, MIN_WINDOW, Phase, Window, jiffies};
+use super::super::{AckSample, CongestionEvent, Moment};
+use super::Params;
+use super::arithmetic::Arithmetic;
 
 /// Segments per 100 ms that the window may grow above the origin.
-const MAX_INCREMENT: f64 = 16.0;
+const MAX_INCREMENT: u32 = 16;
 /// ACKs per segment of growth before the first loss.
-const ACKS_BEFORE_FIRST_LOSS: f64 = 50.0;
-/// How long an increase is kept while the window stays.
-const KEEP: Duration = Duration::from_millis(31);
-/// RTT samples do not count for so long after an epoch begins.
-const DISCARD: Duration = Duration::from_secs(1);
+const ACKS_BEFORE_FIRST_LOSS: u32 = 50;
+/// How long an increase is kept while the window stays, in ms.
+const KEEP: u64 = 31;
+/// RTT samples do not count for so long after an epoch begins, in ms.
+const DISCARD: u64 = 1000;
 /// The estimator's unit: 16 is one segment per ACK.
-const RATIO_UNIT: u32 = 16;
+const RATIO_SHIFT: u32 = 4;
 
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    start: Time,
-    k_s: f64,
-    origin: f64,
+    /// in ms
+    start: u64,
+    /// in ticks of the cubic function
+    k: u64,
+    origin: u32,
     /// Reno's window, and the ACKs counted towards its next segment.
-    reno: f64,
-    reno_acks: f64,
+    reno: u32,
+    reno_acks: u32,
+}
+
+/// What a timeout wipes out.
+#[derive(Clone, Copy, Debug, Default)]
+struct Memory {
+    w_max: u32,
+    lost_before: bool,
+    epoch: Option<Epoch>,
+    /// ACKs for one segment, and the window and time for which that holds
+    acks_per_segment: u32,
+    at: Option<(u32, u64)>,
+    /// Segments per ACK less two, in units of 1/16, rounded up as the kernel's shifts do.
+    more_per_ack: i64,
+    /// in eighths of a ms
+    delay_min: Option<u32>,
 }
 
 #[derive(Debug)]
 pub(super) struct Cubic {
     params: Params,
-    /// in segments, whole
-    cwnd: f64,
-    /// in segments
-    ssthresh: f64,
-    /// in segments; 0 before the first loss and after a timeout
-    w_max: f64,
-    lost_before: bool,
-    epoch: Option<Epoch>,
-    /// ACKs for one segment, and when and at which window that was computed.
-    acks_per_segment: f64,
-    computed: Option<(Time, f64)>,
-    acks: f64,
-    /// Segments per ACK, in units of 1/16, rounded up as the kernel's shifts do.
-    segments_per_ack: u32,
-    delay_min: Option<Duration>,
+    arithmetic: Arithmetic,
+    memory: Memory,
 }
 
 impl Cubic {
-    pub fn new(params: &Params, context: &Context) -> Self {
-        Cubic {
-            params: params.clone(),
-            cwnd: context.initial_window,
-            ssthresh: context.initial_ssthresh,
-            w_max: 0.0,
-            lost_before: false,
-            epoch: None,
-            acks_per_segment: 0.0,
-            computed: None,
-            acks: 0.0,
-            segments_per_ack: 2 * RATIO_UNIT,
-            delay_min: None,
-        }
+    pub fn new(params: &Params) -> Self {
+        Cubic { params: params.clone(), arithmetic: Arithmetic::new(params), memory: Memory::default() }
     }
 
-    fn forget(&mut self) {
-        self.w_max = 0.0;
-        self.lost_before = false;
-        self.epoch = None;
-        self.computed = None;
-        self.delay_min = None;
+    /// in 1/16
+    fn segments_per_ack(&self) -> i64 {
+        (2 << RATIO_SHIFT) + self.memory.more_per_ack
     }
 
-    fn observe(&mut self, ack: &AckSample) {
-        // ratio += segments - ratio/16, the division rounding down: one segment per ACK settles at 31/16.
-        if ack.acked_segments > 0 {
-            self.segments_per_ack = self.segments_per_ack + ack.acked_segments - self.segments_per_ack / RATIO_UNIT;
+    /// The time since a segment was sent, by its timestamp.
+    fn measure_delay(&mut self, ack: &AckSample, now: u64) {
+        let Some(rtt) = ack.rtt_sample else { return };
+        if self.memory.epoch.is_some_and(|epoch| now - epoch.start < DISCARD) {
+            return;
         }
-        let settled = self.epoch.is_none_or(|epoch| ack.now.since(epoch.start) >= DISCARD);
-        if let (true, Some(rtt)) = (settled, ack.rtt_sample) {
-            let rtt = Duration::from_millis((rtt.as_nanos() / 1_000_000).max(1));
-            self.delay_min = Some(self.delay_min.map_or(rtt, |least| least.min(rtt)));
+        let sent = ack.now.as_nanos().saturating_sub(rtt.as_nanos()) / 1_000_000;
+        if sent == 0 {
+            return;
         }
+        let delay = ((now - sent) << 3).max(1) as u32;
+        self.memory.delay_min = Some(self.memory.delay_min.map_or(delay, |least| least.min(delay)));
     }
 
-    fn begin_epoch(&self, now: Time) -> Epoch {
-        let below = (self.w_max - self.cwnd).max(0.0);
-        let origin = self.w_max.max(self.cwnd);
-        Epoch { start: now, k_s: libm::cbrt(below / self.params.c), origin, reno: self.cwnd, reno_acks: 0.0 }
+    fn begin_epoch(&self, cwnd: u32, now: u64) -> Epoch {
+        let below = self.memory.w_max.saturating_sub(cwnd);
+        let k = if below == 0 { 0 } else { self.arithmetic.k(below) };
+        Epoch { start: now, k, origin: self.memory.w_max.max(cwnd), reno: cwnd, reno_acks: 1 }
     }
 
     /// How many ACKs one more segment takes.
-    fn update(&mut self, now: Time) {
-        if let Some(epoch) = &mut self.epoch {
-            epoch.reno_acks += 1.0;
+    fn update(&mut self, cwnd: u32, now: u64) {
+        if let Some(epoch) = &mut self.memory.epoch {
+            epoch.reno_acks += 1;
         }
-        if self.computed.is_some_and(|(when, cwnd)| cwnd == self.cwnd && now.since(when) <= KEEP) {
+        if self.memory.at.is_some_and(|(window, when)| window == cwnd && now - when <= KEEP) {
             return;
         }
-        self.computed = Some((now, self.cwnd));
-        let mut epoch = self.epoch.unwrap_or_else(|| Epoch { reno_acks: 1.0, ..self.begin_epoch(now) });
-        let mut acks = self.cubic_acks(&epoch, now);
-        if !self.lost_before {
+        self.memory.at = Some((cwnd, now));
+        let mut epoch = self.memory.epoch.unwrap_or_else(|| self.begin_epoch(cwnd, now));
+        let mut acks = self.cubic_acks(&epoch, cwnd, now);
+        if !self.memory.lost_before {
             acks = ACKS_BEFORE_FIRST_LOSS;
         }
         if self.params.reno_friendly {
-            acks = acks.min(self.reno_acks(&mut epoch));
+            acks = acks.min(self.reno_acks(&mut epoch, cwnd));
         }
-        self.epoch = Some(epoch);
-        let ratio = f64::from(self.segments_per_ack) / f64::from(RATIO_UNIT);
-        self.acks_per_segment = (acks / ratio).floor().max(1.0);
+        self.memory.epoch = Some(epoch);
+        let acks = (i64::from(acks) << RATIO_SHIFT) / self.segments_per_ack().max(1);
+        self.memory.acks_per_segment = acks.clamp(1, i64::from(u32::MAX)) as u32;
     }
 
     /// The cubic function: window / (target - window), limited above the origin.
-    fn cubic_acks(&self, epoch: &Epoch, now: Time) -> f64 {
-        let delay_s = self.delay_min.map_or(0.0, Duration::as_secs_f64);
-        let t_s = now.since(epoch.start).as_secs_f64() + delay_s;
-        let offset = t_s - epoch.k_s;
-        // The kernel cuts the distance from the origin to whole segments, on either side of it.
-        let target = epoch.origin + (self.params.c * offset * offset * offset).trunc();
-        let acks = if target > self.cwnd { self.cwnd / (target - self.cwnd) } else { 100.0 * self.cwnd };
-        if t_s < epoch.k_s || delay_s == 0.0 {
+    fn cubic_acks(&self, epoch: &Epoch, cwnd: u32, now: u64) -> u32 {
+        let delay_min = self.memory.delay_min.unwrap_or(0);
+        let t = Arithmetic::ticks(now + u64::from(delay_min >> 3) - epoch.start);
+        let target = self.arithmetic.target(epoch.origin, epoch.k, t);
+        let acks = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
+        if t < epoch.k || delay_min == 0 {
             return acks;
         }
         // 16 segments per 100 ms are 16 delay/0.1 per round trip of cwnd ACKs.
-        acks.max(self.cwnd * 0.1 / (MAX_INCREMENT * delay_s))
+        let least = u64::from(cwnd) * 1000 * 8 / (10 * u64::from(MAX_INCREMENT) * u64::from(delay_min));
+        acks.max(least.min(u64::from(u32::MAX)) as u32)
     }
 
-    /// Reno with the same decrease: one segment for each (1 + beta) / (3 (1 - beta)) windows of ACKs.
-    fn reno_acks(&self, epoch: &mut Epoch) -> f64 {
-        let per_segment = (self.cwnd * (1.0 + self.params.beta) / (3.0 * (1.0 - self.params.beta))).floor().max(1.0);
+    /// Reno with the same decrease: one segment for each (1 + beta) / (3 (1 - beta)) windows of ACKs, in eighths.
+    fn reno_acks(&self, epoch: &mut Epoch, cwnd: u32) -> u32 {
+        let per_segment = self.arithmetic.reno_per_segment(cwnd);
         while epoch.reno_acks > per_segment {
             epoch.reno_acks -= per_segment;
-            epoch.reno += 1.0;
+            epoch.reno += 1;
         }
-        if epoch.reno > self.cwnd { self.cwnd / (epoch.reno - self.cwnd) } else { f64::INFINITY }
+        if epoch.reno > cwnd { cwnd / (epoch.reno - cwnd) } else { u32::MAX }
     }
 }
 
-impl CongestionControl for Cubic {
-    fn on_ack(&mut self, ack: &AckSample) {
-        if ack.in_recovery {
+impl Law for Cubic {
+    fn begin(&mut self, _: &mut Window, _: &Moment) {
+        self.memory = Memory::default();
+    }
+
+    /// ratio += segments - ratio/16, the division rounding down: one segment per ACK settles at 31/16.
+    fn observe(&mut self, _: &mut Window, phase: Phase, ack: &AckSample) {
+        if phase == Phase::Open && ack.acked_segments > 0 {
+            self.memory.more_per_ack += i64::from(ack.acked_segments) - (self.segments_per_ack() >> RATIO_SHIFT);
+        }
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &AckSample) {
+        let now = jiffies(ack.now);
+        self.measure_delay(ack, now);
+        if window.in_slow_start() {
+            window.slow_start(ack);
             return;
         }
-        self.observe(ack);
-        if ack.app_limited || ack.acked_segments == 0 {
-            return;
+        self.update(window.cwnd, now);
+        window.count_or_add(window.count >= self.memory.acks_per_segment, 1);
+    }
+
+    fn ssthresh(&mut self, _: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
+        let gives_way = self.params.fast_convergence && lost_at < self.memory.w_max;
+        self.memory.epoch = None;
+        self.memory.w_max = if gives_way { self.arithmetic.given_way(lost_at) } else { lost_at };
+        self.memory.lost_before = true;
+        self.arithmetic.reduced(lost_at).max(MIN_WINDOW)
+    }
+
+    fn enter(&mut self, _: &mut Window, _: Phase, to: Phase, _: &Moment) {
+        if to == Phase::AfterTimeout {
+            self.memory = Memory::default();
         }
-        if self.cwnd <= self.ssthresh {
-            self.cwnd += ack.slow_start_credit.floor();
-            return;
-        }
-        self.update(ack.now);
-        if self.acks >= self.acks_per_segment {
-            self.cwnd += 1.0;
-            self.acks = 0.0;
-        } else {
-            self.acks += 1.0;
-        }
     }
 
-    fn on_congestion(&mut self, event: &CongestionEvent) {
-        let window = event.window.floor();
-        self.w_max = w_max_after(window, self.w_max, &self.params).floor();
-        self.lost_before = true;
-        self.epoch = None;
-        self.ssthresh = (window * self.params.beta).floor().max(MIN_SSTHRESH);
-        self.cwnd = self.ssthresh;
-        self.acks = 0.0;
-    }
-
-    fn on_timeout(&mut self, event: &CongestionEvent) {
-        if !event.repeated {
-            self.ssthresh = (event.window * self.params.beta).floor().max(MIN_SSTHRESH);
-        }
-        self.forget();
-        self.cwnd = LOSS_WINDOW;
-        self.acks = 0.0;
-    }
-
-    fn on_idle(&mut self, restart_window: f64) {
-        self.cwnd = self.cwnd.min(restart_window);
-    }
-
-    fn set_window(&mut self, segments: f64) {
-        self.cwnd = segments.floor();
-    }
-
-    fn set_ssthresh(&mut self, segments: f64) {
-        self.ssthresh = segments;
-    }
-
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.ssthresh
-    }
-
-    fn rtt(&self) -> Option<Duration> {
-        self.delay_min
+    fn rtt_us(&self) -> Option<u32> {
+        self.memory.delay_min.map(|eighths| eighths.saturating_mul(125))
     }
 }
 
@@ -214,17 +181,17 @@ mod tests {
     use super::super::Era;
     use super::*;
     use crate::config::GrowthMode::PerAck;
+    use lasthop_units::{Duration, Time};
 
     const RTT: Duration = Duration::from_millis(100);
 
-    fn cubic() -> Cubic {
-        let params = Params { era: Era::Linux26, beta: 819.0 / 1024.0, ..Params::default() };
-        Cubic::new(&params, &context(PerAck))
+    fn params() -> Params {
+        Params { era: Era::Linux26, beta: 819.0 / 1024.0, ..Params::default() }
     }
 
     #[test]
     fn a_loss_leaves_four_fifths() {
-        let mut cubic = cubic();
+        let mut cubic = params().build(&context(PerAck));
         cubic.on_congestion(&loss(Time::ZERO, 100.0));
         // floor(100 * 819 / 1024) = floor(79.98)
         assert_eq!((cubic.cwnd(), cubic.ssthresh()), (79.0, 79.0));
@@ -232,16 +199,18 @@ mod tests {
 
     #[test]
     fn one_ack_per_segment_counts_as_31_sixteenths() {
-        let mut cubic = cubic();
-        (0..100).for_each(|i| cubic.on_ack(&ack(Time::from_nanos(i), 1, RTT, PerAck)));
-        assert_eq!(cubic.segments_per_ack, 31);
+        let mut cubic = Cubic::new(&params());
+        let mut window = Window::new(&context(PerAck), super::super::super::linux::Era::Linux26);
+        (0..100).for_each(|i| cubic.observe(&mut window, Phase::Open, &ack(Time::from_nanos(i), 1, RTT, PerAck)));
+        assert_eq!(cubic.segments_per_ack(), 31);
     }
 
     #[test]
     fn above_the_origin_growth_is_limited_to_16_segments_per_100_ms() {
-        let mut cubic = cubic();
-        cubic.on_congestion(&loss(Time::ZERO, 1000.0));
-        let mut now = Time::ZERO;
+        let mut cubic = params().build(&context(PerAck));
+        let mut now = Time::ZERO + Duration::from_secs(1);
+        cubic.on_congestion(&loss(now, 1000.0));
+        cubic.on_recovery_exit(&Moment { now, snd_una: 0, snd_nxt: 0, app_limited: false });
         // K = cbrt(201 / 0.4) = 8 s; 30 s later the function asks for far more
         for _ in 0..400 {
             for _ in 0..cubic.cwnd() as u32 {

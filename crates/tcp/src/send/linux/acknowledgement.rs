@@ -44,7 +44,7 @@ impl Sender {
         if advances {
             self.linux.timeouts = 0;
         }
-        self.linux.sends = Sends::LostFirst;
+        self.linux.sends = Sends::NewOnly;
         let window_changes = ack.ack >= before.una && self.update_window(ack);
         let mut delivered = Delivered::judged_by(self.credible(ack));
         let reports = self.take_blocks(ack, &mut delivered);
@@ -57,6 +57,7 @@ impl Sender {
             self.board.acknowledge(ack.ack, &mut delivered);
             self.offered.on_acknowledged(ack.ack);
         }
+        self.note_rest(ack.now);
         let restarts = self.measure(ack, &delivered);
         self.settle(&delivered, &before);
         self.linux.rack.advance(&delivered);
@@ -225,7 +226,9 @@ impl Sender {
         if reduces && !self.control.owns_recovery() {
             self.step_reduction(segments as u32, lost, advances);
         }
-        let may_grow = delivered.segments > u32::from(delivered.syn);
+        // Where reordering is common, reports are progress enough.
+        let reordered = self.linux.reordering > self.config.duplicate_ack_threshold;
+        let may_grow = delivered.segments > u32::from(delivered.syn) || (reordered && segments > 0);
         let of_data = segments > u64::from(delivered.syn);
         if of_data || lost > 0 || self.control.owns_recovery() {
             let sample = self.ack_sample(ack, delivered, before, rate, segments as u32);

@@ -21,6 +21,8 @@
 //! | `sending` | what goes out next | RFC 6675 §4, RFC 5682 §3 |
 //! | `undo` | was it for nothing? | RFC 3522, RFC 3708, RFC 4015 |
 //! | `timers` | which timer is set, and what it does | RFC 6298, RFC 8985 §8 |
+//! | `chronograph` | what held data back, and how long | as Linux has it |
+//! | `deferral` | short bursts wait | as Linux has it |
 //! | `rate` | delivery rate, pacing | draft-cheng-iccrg-delivery-rate-estimation |
 //! | `usage` | is the window used? | RFC 7661, RFC 9438 §5.8 |
 //!
@@ -30,6 +32,8 @@
 //! Leaves out: forward RTO of SACK reneging (the RTO repairs it), local congestion, path-MTU probes.
 
 mod acknowledgement;
+mod chronograph;
+mod deferral;
 mod min_rtt;
 mod probe;
 mod rack;
@@ -43,6 +47,8 @@ mod usage;
 
 use lasthop_units::{Duration, Time};
 
+pub(crate) use self::chronograph::Phase as HeldBy;
+use self::chronograph::Chronograph;
 use self::min_rtt::MinRtt;
 use self::probe::TailProbe;
 use self::rack::Rack;
@@ -88,6 +94,8 @@ pub(crate) struct Linux {
     /// timeouts in a row
     pub timeouts: u32,
     pub(super) sends: Sends,
+    /// segments that the present send may still hold
+    pub(super) released: u32,
     pub pending: Pending,
     pub deadline: Time,
     pub(super) min_rtt: MinRtt,
@@ -95,6 +103,7 @@ pub(crate) struct Linux {
     pub(super) usage: WindowUsage,
     /// duplicates that the peer reported. [RFC 2883]
     pub dsacks: u32,
+    pub chronograph: Chronograph,
 }
 
 impl Linux {
@@ -112,13 +121,20 @@ impl Linux {
             forward_rto: false,
             timeouts: 0,
             sends: Sends::default(),
+            released: 0,
             pending: Pending::None,
             deadline: Time::NEVER,
             min_rtt: MinRtt::default(),
             rate: DeliveryRate::default(),
             usage: WindowUsage::default(),
             dsacks: 0,
+            chronograph: Chronograph::default(),
         }
+    }
+
+    /// A new event: whether to send is to be asked anew.
+    pub fn release_nothing(&mut self) {
+        self.released = 0;
     }
 
     /// The connection is open: what happened to the SYN is forgotten.

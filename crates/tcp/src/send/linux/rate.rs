@@ -117,7 +117,7 @@ impl Sender {
     }
 
     /// Twice the window in a round trip in slow start, 1.2 times in congestion avoidance.
-    fn window_rate(&self) -> Option<f64> {
+    pub(super) fn window_rate(&self) -> Option<f64> {
         let srtt = self.rtt.srtt()?.as_secs_f64();
         let cwnd = self.cwnd_segments();
         let factor = if cwnd < self.control.ssthresh() / 2.0 { 2.0 } else { 1.2 };
@@ -125,8 +125,11 @@ impl Sender {
         (srtt > 0.0).then(|| factor * window / srtt)
     }
 
-    /// When pacing lets the next segment out, if it is to wait.
+    /// When pacing lets the next segment out, if it is to wait; what goes out as one send does not wait within.
     pub fn paced_until(&self, now: Time) -> Option<Time> {
+        if self.linux.released > 0 {
+            return None;
+        }
         let next = self.linux.rate.next_departure;
         (next > now).then_some(next)
     }

@@ -8,12 +8,15 @@ use super::{Pending, Sends};
 
 impl Sender {
     /// The next segment: a probe, what is lost, new data.
-    pub(in crate::send) fn choose_linux(&mut self, may_send_new: bool) -> Option<Choice> {
+    pub(in crate::send) fn choose_linux(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
+        if self.has_unsent() || !self.board.is_empty() {
+            self.note_hold(now);
+        }
         if self.linux.probe.due {
             return Some(self.choose_probe(may_send_new));
         }
         if self.linux.sends == Sends::NewFirst {
-            if let Some(new) = self.choose_new_if_room(may_send_new) {
+            if let Some(new) = self.choose_new_if_room(now, may_send_new) {
                 return Some(new);
             }
             if self.board.nxt() > self.linux.high {
@@ -29,18 +32,20 @@ impl Sender {
         {
             return Some(Choice::Again);
         }
-        self.choose_new_if_room(may_send_new)
+        self.choose_new_if_room(now, may_send_new)
     }
 
-    fn choose_new_if_room(&mut self, may_send_new: bool) -> Option<Choice> {
+    fn choose_new_if_room(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
         if !may_send_new || !self.has_unsent() {
             return None;
         }
         if !self.window_has_room() {
             self.note_usage(true);
-            return None;
+            // A FIN alone does not wait for the window.
+            return self.choose_new().filter(|new| matches!(new, Choice::New { payload: 0, .. }));
         }
-        self.choose_new()
+        let new = self.choose_new()?;
+        (!self.defers(now)).then_some(new)
     }
 
     /// New data for a probe, if the peer's window has room for it. [RFC 8985 §7.3]
@@ -48,7 +53,7 @@ impl Sender {
         self.choose_new()
     }
 
-    fn note_usage(&mut self, limited: bool) {
+    pub(super) fn note_usage(&mut self, limited: bool) {
         let (una, nxt, out) = (self.board.una(), self.board.nxt(), self.board.count());
         self.linux.usage.note(una, nxt, out, limited);
     }
@@ -69,6 +74,7 @@ impl Sender {
     }
 
     fn after_new(&mut self, now: Time) {
+        self.linux.released = self.linux.released.saturating_sub(1);
         let was_empty = self.board.count() == 1;
         if was_empty || self.linux.pending == Pending::Probe {
             self.rearm_timer(now);

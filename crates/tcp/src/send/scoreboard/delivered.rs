@@ -98,7 +98,7 @@ impl Delivered {
         }
     }
 
-    /// A segment is newly reported; `highest` starts the highest one reported so far.
+    /// A segment is newly reported; `highest` ends the highest one reported so far.
     pub(super) fn report(&mut self, segment: &Sent, highest: u64) {
         if !segment.retransmitted {
             stretch(&mut self.reported_once, segment.sent_at);

@@ -1,7 +1,7 @@
 //! The order in which segments were sent last: a list through the segments themselves.
 //!
-//! Source: RFC 8985 §6.2; the list is how Linux keeps the search short. It holds what is neither reported nor lost
-//! without a retransmission on its way. Indices are kept as their low 32 bits, which are enough: no window has 2^32
+//! Source: RFC 8985 §6.2; the list is how Linux keeps the search short. It holds what is neither reported nor
+//! found lost by time; what is sent again comes in again, at the end. Indices are kept as their low 32 bits, which are enough: no window has 2^32
 //! segments.
 
 use std::collections::VecDeque;

@@ -1,0 +1,17 @@
+//! Traces of congestion control.
+
+use lasthop_tcp::replay::{Verdict, judge};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// Replays the trace in `text`: `(line, verdict)`, with "pass", "fail" or "skip".
+#[pyfunction]
+pub fn replay_cc(py: Python<'_>, text: &str) -> PyResult<(String, &'static str)> {
+    let (line, verdict) = py.detach(|| judge(text)).map_err(PyValueError::new_err)?;
+    let verdict = match verdict {
+        Some(Verdict::Exact | Verdict::Within) => "pass",
+        Some(Verdict::Off) => "fail",
+        None => "skip",
+    };
+    Ok((line, verdict))
+}

@@ -1,0 +1,88 @@
+"""`lasthop replay-cc` on the traces of the repository, on traces that were tampered with, and on other files."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+TRACES = Path(__file__).parents[1] / "data" / "vectors" / "cc"
+FOLLOWED = [
+    "linux612/reno.s1_const40",
+    "linux612/bbr.s3_loss",
+    "linux612/cdg.s3_queue20",
+    "linux612/cubic_hystart.s2_sin60",
+    "linux2622/cubic.s3_queue20",
+    "ns2fast/fast.s2_queue80_k2_loss",
+]
+
+
+def lines_of(name: str) -> list[str]:
+    return gzip.decompress((TRACES / f"{name}.csv.gz").read_bytes()).decode().splitlines()
+
+
+def changed(lines: list[str], row: int, column: str, by: float) -> str:
+    """The trace with one number changed."""
+    fields = lines[row].split(",")
+    at = lines[1].split(",").index(column)
+    fields[at] = str(type(by)(fields[at]) + by)
+    return "\n".join([*lines[:row], ",".join(fields), *lines[row + 1 :]]) + "\n"
+
+
+def test_the_traces_of_the_repository_are_followed(command):
+    files = [TRACES / f"{name}.csv.gz" for name in FOLLOWED]
+    done = command("replay-cc", *files)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) == len(files)
+    assert all(str(file) in line for file, line in zip(files, done.stdout.splitlines(), strict=True))
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_one_changed_number_is_found(command, tmp_path, name):
+    lines = lines_of(name)
+    by = 40.0 if "fast" in name else 1
+    if "fast" not in name:
+        (tmp_path / "threshold.csv").write_text(changed(lines, 300, "ssthresh", 3))
+        assert command("replay-cc", tmp_path / "threshold.csv").returncode == 1
+    (tmp_path / "window.csv").write_text(changed(lines, 300, "cwnd", by))
+    done = command("replay-cc", tmp_path / "window.csv")
+    assert done.returncode == 1
+    assert "OUT OF TOLERANCE" in done.stdout
+
+
+def test_a_trace_of_an_unknown_controller_is_skipped(command, tmp_path):
+    lines = lines_of("linux612/reno.s1_const40")
+    lines[0] = lines[0].replace("cc=reno", "cc=lp")
+    (tmp_path / "lp.csv").write_text("\n".join(lines))
+    done = command("replay-cc", tmp_path / "lp.csv")
+    assert (done.returncode, "skipped" in done.stdout) == (77, True)
+    # A failure counts more than what was skipped.
+    (tmp_path / "off.csv").write_text(changed(lines_of("linux612/reno.s1_const40"), 300, "cwnd", 1))
+    assert command("replay-cc", tmp_path / "lp.csv", tmp_path / "off.csv").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "empty"),
+        ("name = 'scenario'\n", "line 1"),
+        ("# cc=reno scenario: rtt=const\na,b\n1,2\n", "line 2"),
+        ("# cc=reno scenario: rtt=const\n", "line 2"),
+    ],
+)
+def test_what_is_no_trace_is_refused_with_one_line(command, tmp_path, text, why):
+    (tmp_path / "other.csv").write_text(text)
+    done = command("replay-cc", tmp_path / "other.csv")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert why in done.stderr
+
+
+def test_a_number_that_is_none_names_its_line(command, tmp_path):
+    lines = lines_of("linux612/reno.s1_const40")
+    lines[10] = lines[10].replace(",ack,", ",ack,x")
+    (tmp_path / "broken.csv").write_text("\n".join(lines))
+    done = command("replay-cc", tmp_path / "broken.csv")
+    assert done.returncode == 2
+    assert "line 11" in done.stderr
