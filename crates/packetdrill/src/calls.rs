@@ -237,6 +237,7 @@ impl Host {
             }
             self.settle();
         }
+        self.connections[index].tell_endpoint_of_room(now);
         match progress.written {
             written if written == wanted => returns(written as i64),
             0 if nonblocking => fails(Errno::Again),

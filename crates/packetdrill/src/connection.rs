@@ -79,6 +79,11 @@ impl Connection {
         }
     }
 
+    /// The endpoint keeps account of how long the send buffer held data back.
+    pub fn tell_endpoint_of_room(&mut self, now: Time) {
+        self.endpoint.set_send_buffer_full(now, self.send_buffer.was_full);
+    }
+
     /// Lets timers run out.
     pub fn on_time(&mut self, now: Time) {
         let before = self.endpoint.state();

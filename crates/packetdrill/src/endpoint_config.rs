@@ -28,8 +28,6 @@ pub(crate) fn config(settings: &Settings, socket: &SocketConfig) -> Result<Confi
     builder.set("sack", Value::Bool(on("tcp_sack")))?;
     builder.set("window_scaling", Value::Bool(on("tcp_window_scaling")))?;
     builder.set("slow_start_after_idle", Value::Bool(on("tcp_slow_start_after_idle")))?;
-    builder.set("tail_loss_probe", Value::Bool(on("tcp_early_retrans")))?;
-    builder.set("forward_rto", Value::Bool(on("tcp_frto")))?;
     if !on("tcp_recovery") {
         builder.set("loss_detection", Value::text("rfc6675"))?;
     }
@@ -41,7 +39,8 @@ pub(crate) fn config(settings: &Settings, socket: &SocketConfig) -> Result<Confi
     }
     builder.set("tail_loss_probe", Value::Bool(matches!(settings.sysctl("tcp_early_retrans"), 3 | 4)))?;
     builder.set("forward_rto", Value::Bool(on("tcp_frto")))?;
-    builder.set("tso_deferral", Value::Bool(on("tcp_tso_win_divisor")))?;
+    // A hundredth of the window is always there.
+    builder.set("tso_deferral", Value::Bool(settings.sysctl("tcp_tso_win_divisor") < 100))?;
     builder.set("min_burst", Value::Integer(settings.sysctl("tcp_min_tso_segs")))?;
     if settings.fq {
         builder.set("pacing", Value::text("on"))?;

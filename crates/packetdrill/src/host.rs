@@ -154,6 +154,7 @@ impl Host {
         connection.receive(self.now, &segment);
         self.settle();
         self.connections[index].tell_of_room();
+        self.connections[index].tell_endpoint_of_room(self.now);
         Ok(())
     }
 
