@@ -11,7 +11,7 @@ use lasthop_units::{Duration, Time};
 
 /// The segments in flight, and what to do to the n-th.
 fn measure(name: &str, config: &Config, window: u64, loss: f64) {
-    let config = Config { receive_window: ReceiveWindow(Amount::Packets(window)), ..config.clone() };
+    let config = Config { receive_window: ReceiveWindow::Fixed(Amount::Packets(window)), ..config.clone() };
     let mut client = Endpoint::new(&config, 1);
     let mut server = Endpoint::new(&config, 2);
     let mut now = Time::ZERO;

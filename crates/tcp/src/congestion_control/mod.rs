@@ -57,7 +57,7 @@ registry! {
         /// Reno led by the congestion that delay shows.
         adaptive_reno => AdaptiveReno: source "Shimonishi, Hama, Murase 2006", status "unverified";
         /// Takes as much as the share of marked segments says.
-        dctcp => Dctcp: source "RFC 8257", status "vectors; endpoints have no ECN yet";
+        dctcp => Dctcp: source "RFC 8257", status "vectors";
         /// Keeps two to four segments in the queue.
         vegas => Vegas: source "Brakmo, Peterson 1995", status "vectors";
         /// Backs off by chance when the delay grows.

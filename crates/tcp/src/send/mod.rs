@@ -1,6 +1,7 @@
 //! The sending half: what may be sent now, and what acknowledgements change.
 
 mod acknowledgement;
+mod ecn;
 mod linux;
 mod recovery;
 mod report;
@@ -64,6 +65,7 @@ pub(crate) struct Sender {
     /// loss recovery by the letter of the RFCs
     recovery: Recovery,
     usage: WindowUsage,
+    marks: ecn::Marks,
     /// loss recovery as Linux has it; one of the two is at work
     linux: Linux,
     offered: Stream,
@@ -81,8 +83,6 @@ pub(crate) struct Sender {
     spurious: u64,
     /// tail loss probes since the start
     tail_probes: u64,
-    /// new data is to carry CWR. [RFC 3168 §6.1.2]
-    cwr_due: bool,
     /// the application waits for room in the send buffer
     buffer_is_full: bool,
 }
@@ -107,6 +107,7 @@ impl Sender {
             control: config.congestion_control.build(&context),
             recovery: Recovery::default(),
             usage: WindowUsage::default(),
+            marks: ecn::Marks::default(),
             linux: Linux::new(config),
             offered: Stream::new(),
             window: PeerWindow::default(),
@@ -117,7 +118,6 @@ impl Sender {
             retransmissions: 0,
             spurious: 0,
             tail_probes: 0,
-            cwr_due: false,
             buffer_is_full: false,
             config: config.clone(),
         }
@@ -186,6 +186,11 @@ impl Sender {
     /// Something is waiting that the peer's window holds back, and nothing is on its way to open it.
     pub fn needs_probe(&self) -> bool {
         self.board.is_empty() && self.has_unsent() && self.window.end <= self.board.nxt()
+    }
+
+    /// The timer stands for the retransmission of data, not for a probe or for reordering.
+    pub fn is_retransmission_due(&self) -> bool {
+        !self.is_linux() || self.linux.pending == linux::Pending::Retransmit
     }
 
     /// A short segment waits for more, and nothing is on its way that will let it go.
@@ -372,6 +377,7 @@ impl Sender {
     pub fn on_timeout(&mut self, now: Time) {
         let event = self.congestion_event(now, CongestionCause::Timeout);
         self.control.on_timeout(&event);
+        self.queue_cwr();
         self.rtt.back_off();
         self.board.lose_after_timeout(|_| true);
         self.recovery.on_timeout(self.board.nxt());
@@ -397,11 +403,6 @@ impl Sender {
     pub fn resend_syn(&mut self) {
         self.board.lose_after_timeout(|_| true);
         self.recovery.retransmit_now = true;
-    }
-
-    /// The window was reduced: the peer is to be told. [RFC 3168 §6.1.2]
-    fn queue_cwr(&mut self) {
-        self.cwr_due = true;
     }
 
     fn congestion_event(&self, now: Time, cause: CongestionCause) -> CongestionEvent {
