@@ -49,6 +49,7 @@ const KERNEL_DEFAULTS: &[(&str, &[i64])] = &[
     ("tcp_syn_retries", &[6]),
     ("tcp_synack_retries", &[5]),
     ("tcp_retries2", &[15]),
+    ("tcp_invalid_ratelimit", &[500]),
 ];
 
 /// What the `defaults.sh` beside the public scripts sets.
@@ -70,9 +71,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "tcp_ecn_option",
     "tcp_no_metrics_save",
     "tcp_autocorking",
-    "tcp_invalid_ratelimit",
     "tcp_challenge_ack_limit",
-    "tcp_fin_timeout",
     "tcp_tw_reuse",
     "ip_local_port_range",
     "tcp_abort_on_overflow",

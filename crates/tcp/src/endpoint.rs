@@ -200,6 +200,11 @@ impl Endpoint {
         }
     }
 
+    /// How long what is sent may go without an acknowledgement; `None`: as long as the retries last. [RFC 5482]
+    pub fn set_user_timeout(&mut self, limit: Option<Duration>) {
+        self.config.user_timeout = limit.map_or(Switch::Off, Switch::On);
+    }
+
     /// The application reads no more: what comes after the own FIN is answered by a reset.
     pub fn shutdown_reading(&mut self) {
         self.reading_is_over = true;
