@@ -171,8 +171,11 @@ impl Settings {
             self.fq = true;
             return Ok(());
         }
+        if let Some(place) = arguments.iter().position(|word| word == "limit") {
+            return Err(format!("a local queue of {} packets has no counterpart", arguments[place + 1..].join(" ")));
+        }
         let plain =
-            ["pfifo", "pfifo_fast", "noqueue", "del"].iter().any(|kind| arguments.iter().any(|word| word == kind));
+            ["pfifo", "pfifo_fast", "noqueue", "del", "delete"].iter().any(|kind| arguments.iter().any(|word| word == kind));
         if plain { Ok(()) } else { Err(format!("`tc {}` has no counterpart", arguments.join(" "))) }
     }
 

@@ -270,9 +270,10 @@ impl Sender {
             return None;
         }
         let idle = self.board.is_empty();
-        let too_small = payload < wanted && payload < self.window.largest / 2;
+        // What the peer's window cuts short waits for it to open, or for the persist timer. [RFC 9293 §3.8.6.2.1]
+        let too_small = payload < wanted && payload < self.window.largest / 2 && !self.offered.is_let_go();
         let fits = payload <= self.allowance_bytes() && self.burst > 0;
-        (idle || (fits && !too_small)).then_some(Choice::New { payload: payload as u32, fin })
+        (!too_small && (idle || fits)).then_some(Choice::New { payload: payload as u32, fin })
     }
 
     /// With nothing lost and nothing new to send: holes, then the newest once. [RFC 6675 §4, NextSeg (3), (4)]

@@ -152,6 +152,10 @@ impl Stream {
         self.released = true;
         self.more = false;
     }
+    /// Nothing that waits is to wait on.
+    pub fn is_let_go(&self) -> bool {
+        self.released
+    }
     /// The same, and pushed.
     pub fn push_short(&mut self) {
         self.send_short();
