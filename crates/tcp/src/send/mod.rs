@@ -203,12 +203,12 @@ impl Sender {
         self.board.is_empty() && self.has_unsent() && self.window.end > self.board.nxt()
     }
     /// What waits goes out all the same.
-    pub fn release(&mut self) {
-        self.offered.release();
+    pub fn send_short(&mut self) {
+        self.offered.send_short();
     }
     /// The same, and pushed.
-    pub fn release_pushed(&mut self) {
-        self.offered.release_pushed();
+    pub fn push_short(&mut self) {
+        self.offered.push_short();
     }
 
     fn has_unsent(&self) -> bool {
@@ -275,9 +275,10 @@ impl Sender {
             return None;
         }
         let idle = self.board.is_empty();
-        let too_small = payload < wanted && payload < self.window.largest / 2;
+        // What the peer's window cuts short waits for it to open, or for the persist timer. [RFC 9293 §3.8.6.2.1]
+        let too_small = payload < wanted && payload < self.window.largest / 2 && !self.offered.is_let_go();
         let fits = payload <= self.allowance_bytes() && self.burst > 0;
-        (idle || (fits && !too_small)).then_some(Choice::New { payload: payload as u32, fin })
+        (!too_small && (idle || fits)).then_some(Choice::New { payload: payload as u32, fin })
     }
 
     /// With nothing lost and nothing new to send: holes, then the newest once. [RFC 6675 §4, NextSeg (3), (4)]
