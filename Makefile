@@ -17,7 +17,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: build demo test unit lint bench validation wheel clean rust
+.PHONY: build demo test unit lint bench validation kernel wheel clean rust
 .DEFAULT_GOAL := build
 
 build: $(EXTENSION)
@@ -44,6 +44,10 @@ bench: build
 # Measures every comparison with ns-2 and ns-3 anew and writes docs/peers.md.
 validation: build
 	@$(BIN)/python tests/validation/report.py
+
+# Records what this machine's kernel does on scripted paths and writes docs/kernel.md; needs root and /dev/net/tun.
+kernel: build
+	@$(BIN)/python tests/kernel/report.py
 
 # Builds the wheel, then tests it where nothing else is installed and no source is on the path.
 wheel: rust $(VENV)/.ready

@@ -2,6 +2,8 @@
 //! and whatever takes long lets other Python threads run meanwhile.
 
 mod congestion_control;
+mod packetdrill;
+mod recovery;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -229,5 +231,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(list_json, module)?)?;
     module.add_function(wrap_pyfunction!(show_json, module)?)?;
     module.add_function(wrap_pyfunction!(theory_json, module)?)?;
-    module.add_function(wrap_pyfunction!(congestion_control::replay_cc, module)?)
+    module.add_function(wrap_pyfunction!(congestion_control::replay_cc, module)?)?;
+    module.add_function(wrap_pyfunction!(packetdrill::packetdrill, module)?)?;
+    module.add_function(wrap_pyfunction!(recovery::replay_recovery, module)?)
 }

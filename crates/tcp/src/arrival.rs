@@ -94,8 +94,10 @@ impl Endpoint {
         }
         let option_bytes = if timestamps { self.config.timestamp_bytes() } else { 0 };
         // The default of RFC 9293 §3.7.1 is 536.
-        let peer_payload = u32::from(segment.mss.unwrap_or(536)).saturating_sub(option_bytes);
-        self.sender.negotiate(peer_payload, sack);
+        let offered = u32::from(segment.mss.unwrap_or(536));
+        // Without timestamps their bytes are payload.
+        let own = self.config.payload_bytes() + self.config.timestamp_bytes();
+        self.sender.negotiate(offered.min(own).saturating_sub(option_bytes), sack);
         self.sender.set_window(0, u64::from(segment.window));
     }
 
@@ -204,7 +206,8 @@ impl Endpoint {
             }
             self.state = State::Established;
         }
-        if ack >= board.una() {
+        // Old acknowledgements may still report something.
+        if ack >= board.una() || (self.sender.is_linux() && !segment.sack.is_empty()) {
             self.take_acknowledgement(now, segment, start, ack);
         }
         self.state != State::Closed
@@ -225,8 +228,10 @@ impl Endpoint {
             is_pure: segment.is_pure_ack(),
             ece: segment.flags.contains(Flags::ECE),
             echo_rtt: self.echoed_rtt(now, segment),
+            echo_ends: self.echo_ends(now, segment),
         };
         let outcome = self.sender.on_ack(&acknowledgement, &mut self.counters);
+        self.follow_sender();
         match outcome.timer {
             TimerChange::Keep => {}
             TimerChange::Stop => self.timers.stop(Timer::Retransmit),
@@ -245,6 +250,15 @@ impl Endpoint {
         let timestamps = segment.timestamps.filter(|_| self.agreed.timestamps)?;
         let ticks = self.timestamp_clock(now).wrapping_sub(timestamps.echo);
         ((ticks as i32) >= 0).then(|| self.config.timestamp_clock * u64::from(ticks.max(1)))
+    }
+
+    /// Until when segments bore the timestamp echoed; `NEVER` without timestamps.
+    fn echo_ends(&self, now: Time, segment: &Segment) -> Time {
+        let Some(timestamps) = segment.timestamps.filter(|_| self.agreed.timestamps) else { return Time::NEVER };
+        let tick = self.config.timestamp_clock;
+        let ticks = u64::from(self.timestamp_clock(now).wrapping_sub(timestamps.echo));
+        let end_of_now = Time::ZERO + tick * (now.since(Time::ZERO).div_floor(tick) + 1);
+        Time::from_nanos(end_of_now.as_nanos().saturating_sub((tick * ticks).as_nanos()))
     }
 
     fn on_fin_acked(&mut self, now: Time) {

@@ -43,6 +43,22 @@ params! {
         pub limited_transmit: bool = true,
         /// Duplicate ACKs, or segments reported above a hole, that mean loss. [RFC 5681 §3.2, RFC 6675 §2]
         pub duplicate_ack_threshold: u32 = 3,
+        /// The machinery of loss recovery: rfc: NewReno [RFC 6582], or with SACK RFC 6675, by the letter; linux: the states of Linux, with the switches below.
+        pub recovery: RecoveryMachine = RecoveryMachine::Linux,
+        /// What makes a segment lost, with SACK and recovery linux: rack: it was sent well before something that has arrived [RFC 8985 §6]; rfc6675: so many segments are reported above it; fack: so many segments lie between it and the highest reported.
+        pub loss_detection: LossDetection = LossDetection::Rack,
+        /// How the window falls in recovery, with recovery linux: prr: in proportion to what arrives [RFC 6937]; rate_halving: by one for every second ACK; at_once.
+        pub window_reduction: WindowReduction = WindowReduction::Prr,
+        /// After two round trips of silence, probe for a loss at the tail; needs SACK and recovery linux. [RFC 8985 §7]
+        pub tail_loss_probe: bool = true,
+        /// After a timeout, find out whether it was for nothing before sending all again; needs recovery linux. [RFC 5682]
+        pub forward_rto: bool = true,
+        /// Take a reduction back when DSACKs or timestamps show that it was for nothing; needs recovery linux. [RFC 3522, RFC 3708, RFC 4015]
+        pub undo: bool = true,
+        /// When segments leave, with recovery linux: controller: at the rate that the congestion control asks for, if it asks for one; on: also at a rate that follows from the window, as under Linux' fq; off: as the window allows.
+        pub pacing: Pacing = Pacing::Controller,
+        /// New data waits for the next ACK while it would be a short burst and the ACK is near, as Linux does for segmentation offload; needs recovery linux.
+        pub tso_deferral: bool = true,
         /// NewReno: only the first partial ACK restarts the retransmission timer. [RFC 6582 §4]
         pub newreno_impatient: bool = false,
         /// Largest window offered: "unlimited", packets of the own segment size, or bytes.
@@ -69,6 +85,8 @@ params! {
         pub max_backoff: u32 = 65_536,
         /// Clock tick to which RTT samples for the RTO are rounded. [RFC 6298 §2, G]
         pub rto_granularity: Duration = Duration::from_millis(1),
+        /// Tick to which timers of the sender are rounded up; with recovery linux.
+        pub timer_tick: Duration = Duration::from_millis(1),
         /// Longest time for which an ACK is withheld. [RFC 1122 §4.2.3.2]
         pub delayed_ack_timeout: Duration = Duration::from_millis(40),
         /// Segments at the start that are acknowledged at once although ACKs are delayed.
@@ -171,6 +189,52 @@ words! {
         FlightSize = "flight_size",
         /// The congestion window, or the peer's window where that is smaller.
         Cwnd = "cwnd",
+    }
+}
+
+words! {
+    /// The machinery of loss recovery.
+    pub enum RecoveryMachine {
+        /// By the letter of RFC 6582 and RFC 6675.
+        Rfc = "rfc",
+        /// As Linux has it.
+        Linux = "linux",
+    }
+}
+
+words! {
+    /// What makes a segment lost.
+    pub enum LossDetection {
+        /// By time. [RFC 8985]
+        Rack = "rack",
+        /// By the number of segments reported above it. [RFC 6675 §4]
+        Count = "rfc6675",
+        /// By the distance to the highest segment reported.
+        Fack = "fack",
+    }
+}
+
+words! {
+    /// How the window falls in recovery.
+    pub enum WindowReduction {
+        /// Proportional rate reduction. [RFC 6937]
+        Prr = "prr",
+        /// By one for every second ACK.
+        RateHalving = "rate_halving",
+        /// To ssthresh at once.
+        AtOnce = "at_once",
+    }
+}
+
+words! {
+    /// What decides when segments leave.
+    pub enum Pacing {
+        /// The congestion control, if it asks for a rate.
+        Controller = "controller",
+        /// Always a rate.
+        On = "on",
+        /// The window alone.
+        Off = "off",
     }
 }
 

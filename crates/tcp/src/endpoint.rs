@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::receive::Receiver;
 use crate::segment::Segment;
-use crate::send::Sender;
+use crate::send::{Delay, Sender, Write};
 use crate::sequence::SeqNumber;
 use crate::state::State;
 use crate::timer::{Timer, Timers};
@@ -79,10 +79,42 @@ impl Endpoint {
 
     /// The application offers so many more bytes. After [`close`](Self::close) they are not taken.
     pub fn write(&mut self, bytes: u64) {
+        self.send(bytes, Write::default());
+    }
+
+    /// The same, with what the application says of these bytes.
+    pub fn send(&mut self, bytes: u64, write: Write) {
         if !self.sender.is_closed() {
-            self.sender.write(bytes);
             self.sender.renew_burst();
+            self.sender.write(bytes, write);
         }
+    }
+
+    /// What is written so far is to go out; nothing that would belong to it follows soon.
+    pub fn push(&mut self) {
+        self.sender.release_pushed();
+    }
+
+    /// A short segment that waits, even a corked one, goes out.
+    pub fn release(&mut self) {
+        self.sender.release();
+    }
+
+    /// When a short segment waits for more; at first it does not.
+    pub fn set_delay(&mut self, delay: Delay) {
+        self.sender.set_delay(delay);
+    }
+    /// When a short segment waits for more.
+    pub fn delay(&self) -> Delay {
+        self.sender.delay()
+    }
+    /// The largest window that the peer has offered, in bytes.
+    pub fn largest_peer_window(&self) -> u64 {
+        self.sender.largest_peer_window()
+    }
+    /// Bytes written and not yet sent.
+    pub fn unsent_bytes(&self) -> u64 {
+        self.sender.unsent_bytes()
     }
 
     /// The application always has more to send.
@@ -150,11 +182,15 @@ impl Endpoint {
         if self.timers.take_due(Timer::Retransmit, now) {
             self.on_retransmission_timeout(now);
         }
+        self.timers.take_due(Timer::Pacing, now);
         if self.timers.take_due(Timer::DelayedAck, now) {
             self.receiver.on_delayed_ack_timeout();
         }
         if self.timers.take_due(Timer::Persist, now) {
             self.probe.is_due = self.sender.needs_probe();
+            if self.sender.is_held() {
+                self.sender.release_pushed();
+            }
         }
         if self.timers.take_due(Timer::TimeWait, now) {
             self.enter_closed();
@@ -165,8 +201,23 @@ impl Endpoint {
         if self.sender.board().is_empty() {
             return;
         }
-        self.counters.timeouts += 1;
-        if self.state.is_opening() { self.sender.on_syn_timeout() } else { self.sender.on_timeout(now) }
+        if self.state.is_opening() {
+            self.counters.timeouts += 1;
+            self.sender.on_syn_timeout();
+        } else if self.sender.is_linux() {
+            self.sender.on_timer(now, &mut self.counters);
+            self.follow_sender();
+        } else {
+            self.counters.timeouts += 1;
+            self.sender.on_timeout(now);
+        }
+    }
+
+    /// Takes over the timer of a sender that keeps account of it itself, and when pacing lets it go on.
+    pub(crate) fn follow_sender(&mut self) {
+        if let Some(deadline) = self.sender.deadline().filter(|_| !self.state.is_opening()) {
+            self.timers.set(Timer::Retransmit, deadline);
+        }
     }
 
     /// The state of the connection.
@@ -198,9 +249,9 @@ impl Endpoint {
     pub fn pipe_bytes(&self) -> u64 {
         self.sender.board().pipe_bytes()
     }
-    /// Congestion window in segments, as the controller has it: without NewReno's inflation in recovery.
+    /// Congestion window in segments: without NewReno's inflation in recovery, but as rate reduction has it.
     pub fn cwnd_segments(&self) -> f64 {
-        self.sender.control().cwnd()
+        self.sender.cwnd_segments()
     }
     /// Slow-start threshold in segments; infinite before the first loss.
     pub fn ssthresh_segments(&self) -> f64 {

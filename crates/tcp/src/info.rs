@@ -95,7 +95,7 @@ pub struct Info {
     pub snd_ssthresh: u32,
     /// Congestion window.
     pub snd_cwnd: u32,
-    /// MSS that the own SYN offers, less timestamps, in bytes.
+    /// MSS that the own SYN offers, in bytes.
     pub advmss: u32,
     /// Degree of reordering, in segments.
     pub reordering: u32,
@@ -181,7 +181,7 @@ impl Endpoint {
         info.data_segs_in = self.counters.segments_received as u32;
         info.rcv_ooopack = self.counters.segments_out_of_order as u32;
         info.pmtu = self.config.packet_size.0 as u32;
-        info.advmss = self.config.payload_bytes();
+        info.advmss = self.config.payload_bytes() + self.config.timestamp_bytes();
         self.sender.report(now, &mut info);
         self.receiver.report(now, &mut info);
         info

@@ -20,7 +20,10 @@
 use lasthop_registry::{Amount, ParamError, Parameter, Parameters, Shape, Switch, Value};
 use lasthop_units::{Bytes, Duration};
 
-use crate::config::{AckPolicy, Config, DecreaseFrom, Growth, GrowthMode, ReceiveWindow, RtoFormula};
+use crate::config::{
+    AckPolicy, Config, DecreaseFrom, Growth, GrowthMode, LossDetection, Pacing, ReceiveWindow, RecoveryMachine,
+    RtoFormula, WindowReduction,
+};
 use crate::congestion_control::{Algorithm, cubic, newreno};
 
 /// A named set of defaults.
@@ -44,7 +47,7 @@ impl Profile {
     pub const ALL: [(Profile, &'static str); 3] = [
         (Profile::Ns2, "The NewReno agent of ns-2.35 with its plain sink."),
         (Profile::Linux26, "Linux 2.6.16 to 2.6.22, as TCP-Linux for ns-2 carries it."),
-        (Profile::Linux, "A current Linux kernel, without PRR, RACK, TLP, F-RTO and HyStart so far."),
+        (Profile::Linux, "A current Linux kernel."),
     ];
 
     /// The word in scenario files.
@@ -52,18 +55,35 @@ impl Profile {
         WORDS[self as usize].0
     }
 
-    /// A choice of congestion control with what this stack gives for keys that the choice leaves out:
-    /// CUBIC under linux-2.6 is that of its time.
+    /// A choice of congestion control with what this stack gives for keys that the choice leaves out: the code of
+    /// its time, where a controller has eras.
     pub fn with_own_defaults(self, choice: &Value) -> Value {
         let kind = choice.get("kind").unwrap_or(choice);
-        let Algorithm::Cubic(own) = self.config().congestion_control else { return choice.clone() };
-        if self != Profile::Linux26 || *kind != Value::text("cubic") {
-            return choice.clone();
-        }
         let given =
             if let Value::Table(entries) = choice { entries.clone() } else { vec![("kind".into(), kind.clone())] };
-        let own = own.values().into_iter().filter(|(key, _)| choice.get(key).is_none());
-        Value::Table(given.into_iter().chain(own).collect())
+        let own = if *kind == Value::text("cubic") { self.own_cubic() } else { self.own_era(kind) };
+        let own: Vec<_> = own.into_iter().filter(|(key, _)| choice.get(key).is_none()).collect();
+        if own.is_empty() { choice.clone() } else { Value::Table(given.into_iter().chain(own).collect()) }
+    }
+
+    fn own_cubic(self) -> Vec<(String, Value)> {
+        match self.config().congestion_control {
+            Algorithm::Cubic(own) => own.values(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The era, if the controller has this one.
+    fn own_era(self, kind: &Value) -> Vec<(String, Value)> {
+        let era = match self {
+            Profile::Ns2 => return Vec::new(),
+            Profile::Linux26 => "linux-2.6",
+            Profile::Linux => "linux",
+        };
+        let own = vec![("era".to_string(), Value::text(era))];
+        let mut table = vec![("kind".to_string(), kind.clone())];
+        table.extend(own.clone());
+        if Algorithm::parse(&Value::Table(table), "").is_ok() { own } else { Vec::new() }
     }
 
     /// Its value for every key of `[tcp]`.
@@ -106,6 +126,14 @@ fn ns2() -> Config {
         duplicate_ack_threshold: 3,
         // newreno_changes1_ 1
         newreno_impatient: true,
+        recovery: RecoveryMachine::Rfc,
+        loss_detection: LossDetection::Count,
+        window_reduction: WindowReduction::AtOnce,
+        tail_loss_probe: false,
+        forward_rto: false,
+        undo: false,
+        pacing: Pacing::Off,
+        tso_deferral: false,
         receive_window: ReceiveWindow(Amount::Unlimited),
         // ns-2 counts windows in packets, without limit; options are free, so that scaling stands for that
         window_scaling: true,
@@ -125,6 +153,7 @@ fn ns2() -> Config {
         max_backoff: 64,
         // tcpTick_ 0.01
         rto_granularity: Duration::from_millis(10),
+        timer_tick: Duration::from_millis(10),
         // interval_ of the DelAck sink, should `ack = "delayed"` be chosen
         delayed_ack_timeout: Duration::from_millis(100),
         quick_acks: 0,
@@ -136,7 +165,7 @@ fn ns2() -> Config {
 ///
 /// The initial window is 3: `tcp_init_cwnd` takes 2 for an MSS above 1460, 3 above 1095, else 4, the
 /// steps of RFC 3390. Growth counts ACKs, as CUBIC and slow start did then (with `tcp_abc` 0).
-/// Not there: rate halving in recovery, undo by DSACK or timestamps, D-SACK, F-RTO (off by default then).
+/// F-RTO was off by default then.
 fn linux_2_6() -> Config {
     let cubic = cubic::Params { era: cubic::Era::Linux26, beta: 819.0 / 1024.0, ..cubic::Params::default() };
     Config {
@@ -147,18 +176,30 @@ fn linux_2_6() -> Config {
         initial_rto: Duration::from_secs(3),
         // HZ 250, the default of the time
         rto_granularity: Duration::from_millis(4),
+        timer_tick: Duration::from_millis(4),
         timestamp_clock: Duration::from_millis(4),
+        // tcp_fack 1, tcp_cwnd_down, tcp_frto 0; undo by DSACK and timestamps is as old as 2.4
+        loss_detection: LossDetection::Fack,
+        window_reduction: WindowReduction::RateHalving,
+        tail_loss_probe: false,
+        forward_rto: false,
+        undo: true,
+        pacing: Pacing::Off,
+        tso_deferral: false,
         ..linux()
     }
 }
 
+/// CUBIC as a current kernel has it.
+fn linux_cubic() -> cubic::Params {
+    cubic::Params { era: cubic::Era::Linux, hystart: true, ..cubic::Params::default() }
+}
+
 /// A current Linux kernel, 6.x.
 ///
-/// Not there yet: PRR, RACK, TLP, F-RTO, undo by DSACK or timestamps, HyStart, pacing, receive-window
-/// autotuning, adaptive delayed-ACK time (40 to 200 ms). Recovery is that of RFC 6675 instead.
 fn linux() -> Config {
     Config {
-        congestion_control: Algorithm::Cubic(cubic::Params::default()),
+        congestion_control: Algorithm::Cubic(linux_cubic()),
         ack_loss: Switch::Off,
         ack: AckPolicy::Delayed,
         packet_size: Bytes(1500),
@@ -180,6 +221,14 @@ fn linux() -> Config {
         // net.ipv4.tcp_reordering 3
         duplicate_ack_threshold: 3,
         newreno_impatient: false,
+        recovery: RecoveryMachine::Linux,
+        loss_detection: LossDetection::Rack,
+        window_reduction: WindowReduction::Prr,
+        tail_loss_probe: true,
+        forward_rto: true,
+        undo: true,
+        pacing: Pacing::Controller,
+        tso_deferral: true,
         receive_window: ReceiveWindow(Amount::Unlimited),
         window_scaling: true,
         timestamps: true,
@@ -194,7 +243,9 @@ fn linux() -> Config {
         // TCP_RTO_MAX
         max_rto: Duration::from_secs(120),
         max_backoff: 65_536,
-        rto_granularity: Duration::from_millis(1),
+        // RTTs are kept in microseconds; timers count jiffies, here at 1000 Hz
+        rto_granularity: Duration::from_micros(1),
+        timer_tick: Duration::from_millis(1),
         // TCP_DELACK_MIN
         delayed_ack_timeout: Duration::from_millis(40),
         // TCP_MAX_QUICKACKS
@@ -251,7 +302,7 @@ mod tests {
         let read =
             |profile: Profile, choice: &Value| Algorithm::parse(&profile.with_own_defaults(choice), "cc").unwrap();
         assert_eq!(read(Profile::Linux26, &word), Profile::Linux26.config().congestion_control);
-        assert_eq!(read(Profile::Linux, &word), Algorithm::Cubic(cubic::Params::default()));
+        assert_eq!(read(Profile::Linux, &word), Algorithm::Cubic(linux_cubic()));
         let beta = Value::Table(vec![("kind".into(), word), ("beta".into(), Value::Float(0.5))]);
         let Algorithm::Cubic(params) = read(Profile::Linux26, &beta) else { panic!("cubic was chosen") };
         assert_eq!((params.beta, params.era), (0.5, cubic::Era::Linux26));

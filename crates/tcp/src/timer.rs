@@ -13,15 +13,17 @@ pub(crate) enum Timer {
     Persist,
     /// End of TIME-WAIT. [RFC 9293 §3.6.1]
     TimeWait,
+    /// When pacing lets the next segment out.
+    Pacing,
 }
 
 /// One deadline for each [`Timer`]; [`Time::NEVER`] where it is not set.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Timers([Time; 4]);
+pub(crate) struct Timers([Time; 5]);
 
 impl Timers {
     pub fn new() -> Self {
-        Timers([Time::NEVER; 4])
+        Timers([Time::NEVER; 5])
     }
     pub fn set(&mut self, timer: Timer, deadline: Time) {
         self.0[timer as usize] = deadline;
@@ -30,15 +32,15 @@ impl Timers {
         self.0[timer as usize] = Time::NEVER;
     }
     pub fn stop_all(&mut self) {
-        self.0 = [Time::NEVER; 4];
+        self.0 = [Time::NEVER; 5];
     }
     pub fn is_set(&self, timer: Timer) -> bool {
         !self.0[timer as usize].is_never()
     }
     /// The earliest deadline.
     pub fn earliest(&self) -> Time {
-        let [a, b, c, d] = self.0;
-        a.min(b).min(c.min(d))
+        let [a, b, c, d, e] = self.0;
+        a.min(b).min(c.min(d)).min(e)
     }
     /// Stops the timer and says true if it is due at `now`.
     pub fn take_due(&mut self, timer: Timer, now: Time) -> bool {

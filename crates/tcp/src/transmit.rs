@@ -24,7 +24,8 @@ enum Next {
 impl Endpoint {
     /// The next segment to send at `now`, if there is one.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        let Some(next) = self.choose() else {
+        let Some(next) = self.choose(now) else {
+            self.sender.on_nothing_to_send();
             self.set_idle_timers(now);
             return None;
         };
@@ -47,11 +48,11 @@ impl Endpoint {
     }
 
     /// True if [`poll_transmit`](Self::poll_transmit) has a segment.
-    pub fn wants_transmit(&mut self) -> bool {
-        self.choose().is_some()
+    pub fn wants_transmit(&mut self, now: Time) -> bool {
+        self.choose(now).is_some()
     }
 
-    fn choose(&mut self) -> Option<Next> {
+    fn choose(&mut self, now: Time) -> Option<Next> {
         if let Some(answer) = self.answer {
             return Some(Next::Answer(answer));
         }
@@ -64,7 +65,9 @@ impl Endpoint {
         if owed == Owed::Pure {
             return Some(Next::PureAck);
         }
-        if let Some(choice) = self.sender.choose(self.state.may_send_data()) {
+        if let Some(until) = self.sender.paced_until(now) {
+            self.timers.set(Timer::Pacing, until);
+        } else if let Some(choice) = self.sender.choose(now, self.state.may_send_data()) {
             return Some(Next::Data(choice));
         }
         if owed == Owed::Soon {
@@ -79,7 +82,7 @@ impl Endpoint {
             Some(deadline) => self.timers.set(Timer::DelayedAck, deadline),
             None => self.timers.stop(Timer::DelayedAck),
         }
-        if self.state.may_send_data() && self.sender.needs_probe() {
+        if self.state.may_send_data() && (self.sender.needs_probe() || self.sender.is_held()) {
             if !self.timers.is_set(Timer::Persist) {
                 let wait =
                     self.sender.rtt().rto().saturating_mul(1 << self.probe.sent.min(16)).min(self.config.max_rto);
@@ -94,8 +97,12 @@ impl Endpoint {
     /// Counts a segment of the scoreboard, starts its timer and writes its header.
     fn data_segment(&mut self, now: Time, sent: Sent) -> Segment {
         // [RFC 6298 §5.1]
-        if !self.timers.is_set(Timer::Retransmit) || self.sender.restarts_timer(&sent) {
-            self.timers.set(Timer::Retransmit, now + self.sender.rtt().rto());
+        if self.state.is_opening() || !self.sender.is_linux() {
+            if !self.timers.is_set(Timer::Retransmit) || self.sender.restarts_timer(&sent) {
+                self.timers.set(Timer::Retransmit, now + self.sender.rtt().rto());
+            }
+        } else {
+            self.follow_sender();
         }
         let payload = sent.payload();
         self.counters.segments_sent += u64::from(payload > 0);
@@ -103,12 +110,13 @@ impl Endpoint {
         let ack = if self.state == State::SynSent { Flags::NONE } else { Flags::ACK };
         let flags = match sent.content {
             Content::Syn => Flags::SYN | ack,
+            Content::Data if self.sender.is_pushed(&sent) => Flags::PSH | ack,
             Content::Data => ack,
             Content::Fin => {
                 if self.state.may_send_data() {
                     self.state = self.state.after_own_fin();
                 }
-                Flags::FIN | ack
+                if self.sender.is_pushed(&sent) { Flags::FIN | Flags::PSH | ack } else { Flags::FIN | ack }
             }
         };
         let seq = sent.start;

@@ -1,7 +1,7 @@
 """The command `lasthop`: one file for each command, which holds its arguments and what it does.
 
 Each command's module has `SUMMARY`, `add_arguments(parser)` and `execute(arguments) -> exit status`.
-Exit status: 0 done, 1 a run failed, 2 wrong usage or input (one message), 130 interrupted.
+Exit status: 0 done, 1 a run failed, 77 a script was skipped, 2 wrong usage or input (one message), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from typing import NoReturn
 from .. import ScenarioError, __version__
 from ._mistake import Mistake
 
-COMMANDS = ("run", "sweep", "plot", "compare", "theory", "replay-cc", "list", "show", "schema", "doctor", "bench")
+COMMANDS = (
+    *("run", "sweep", "plot", "compare", "theory"),
+    *("packetdrill", "replay-cc", "replay-recovery"),
+    *("list", "show", "schema", "doctor", "bench"),
+)
 NOT_YET = {
     "query": "questions to a store of sweeps",
     "reproduce": "the claims and figures of the papers as one command",
     "explain": "the account of where the airtime and the time of each flow went",
-    "packetdrill": "packet timelines against the TCP endpoint",
-    "replay-recovery": "replaying traces of loss recovery",
     "analyze": "reading packet captures",
     "emulate": "carrying real traffic through the simulated last hop",
     "kernel": "programs for the Linux kernel",

@@ -25,6 +25,8 @@ pub(crate) struct Acknowledgement<'a> {
     pub ece: bool,
     /// now less the timestamp echoed
     pub echo_rtt: Option<Duration>,
+    /// what was sent from then on has a timestamp later than the one echoed; `NEVER` without timestamps
+    pub echo_ends: Time,
 }
 
 /// What becomes of the retransmission timer.
@@ -46,10 +48,16 @@ pub(crate) struct Outcome {
 impl Sender {
     /// Takes in an acknowledgement. [RFC 9293 §3.10.7.4, fifth step; RFC 5681 §3; RFC 6582 §3.2; RFC 6675 §5]
     pub fn on_ack(&mut self, ack: &Acknowledgement, counters: &mut Counters) -> Outcome {
+        if self.is_linux() { self.on_ack_linux(ack, counters) } else { self.on_ack_standard(ack, counters) }
+    }
+
+    fn on_ack_standard(&mut self, ack: &Acknowledgement, counters: &mut Counters) -> Outcome {
         let prior_flight_bytes = self.board.pipe_bytes();
         let advances = ack.ack > self.board.una();
-        let mut delivered = if advances { self.board.acknowledge(ack.ack) } else { Delivered::default() };
+        let mut delivered = Delivered::default();
         if advances {
+            self.board.acknowledge(ack.ack, &mut delivered);
+            self.offered.on_acknowledged(ack.ack);
             self.sample_rtt(ack, &delivered);
         }
         let reports_more = self.take_reports(ack, &mut delivered);
@@ -85,11 +93,12 @@ impl Sender {
                 self.board.report(Range { start, end }, delivered);
             }
         }
+        self.board.detect_by_count(self.config.duplicate_ack_threshold);
         delivered.new_bytes > before
     }
 
     /// SND.WND, SND.WL1 and SND.WL2. True if the window's size changes. [RFC 9293 §3.10.7.4]
-    fn update_window(&mut self, ack: &Acknowledgement) -> bool {
+    pub(super) fn update_window(&mut self, ack: &Acknowledgement) -> bool {
         let window = &mut self.window;
         let is_newer = window.set_by < ack.seq || (window.set_by == ack.seq && window.set_at <= ack.ack);
         if !is_newer {

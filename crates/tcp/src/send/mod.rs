@@ -1,38 +1,31 @@
 //! The sending half: what may be sent now, and what acknowledgements change.
 
 mod acknowledgement;
+mod linux;
 mod recovery;
 mod report;
 mod rto;
 mod scoreboard;
+mod stream;
 mod usage;
 
 use lasthop_registry::Switch;
 use lasthop_units::Time;
 
 use crate::SeqNumber;
-use crate::config::{Config, DecreaseFrom};
+use crate::config::{Config, DecreaseFrom, LossDetection, RecoveryMachine};
 use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment};
 use crate::sequence::Numbering;
 
 pub(crate) use acknowledgement::{Acknowledgement, TimerChange};
+use linux::Linux;
 use recovery::{Phase, Recovery};
 use rto::RttEstimator;
 pub(crate) use scoreboard::{Content, Sent};
-use scoreboard::{Delivered, Scoreboard};
+use scoreboard::{Delivered, Scoreboard, Stamp};
+use stream::Stream;
+pub use stream::{Delay, Write};
 use usage::WindowUsage;
-
-/// More than any run sends.
-const FOREVER: u64 = 1 << 62;
-
-/// What the application has asked for.
-#[derive(Clone, Copy, Debug)]
-struct Offered {
-    /// offset after the last byte written
-    end: u64,
-    closed: bool,
-    fin_sent: bool,
-}
 
 /// The peer's window. [RFC 9293 §3.8.6]
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,6 +47,8 @@ pub(crate) enum Choice {
     Again,
     /// the newest outstanding segment, once for each recovery
     NewestAgain,
+    /// the newest outstanding segment, as a tail loss probe
+    Probe,
     /// new data, and a FIN after it
     New { payload: u32, fin: bool },
 }
@@ -66,9 +61,12 @@ pub(crate) struct Sender {
     board: Scoreboard,
     rtt: RttEstimator,
     control: Box<dyn CongestionControl>,
+    /// loss recovery by the letter of the RFCs
     recovery: Recovery,
     usage: WindowUsage,
-    offered: Offered,
+    /// loss recovery as Linux has it; one of the two is at work
+    linux: Linux,
+    offered: Stream,
     window: PeerWindow,
     /// payload of a full segment
     mss: u32,
@@ -77,6 +75,14 @@ pub(crate) struct Sender {
     /// segments that the current event may still release
     burst: u32,
     last_sent: Time,
+    /// retransmissions since the start
+    retransmissions: u64,
+    /// reductions taken back since the start
+    spurious: u64,
+    /// tail loss probes since the start
+    tail_probes: u64,
+    /// new data is to carry CWR. [RFC 3168 §6.1.2]
+    cwr_due: bool,
 }
 
 impl Sender {
@@ -94,19 +100,29 @@ impl Sender {
         };
         Sender {
             numbering: Numbering(iss),
-            board: Scoreboard::new(config.duplicate_ack_threshold),
+            board: Scoreboard::new(config.loss_detection == LossDetection::Rack),
             rtt: RttEstimator::new(config),
             control: config.congestion_control.build(&context),
             recovery: Recovery::default(),
             usage: WindowUsage::default(),
-            offered: Offered { end: 1, closed: false, fin_sent: false },
+            linux: Linux::new(config),
+            offered: Stream::new(),
             window: PeerWindow::default(),
             mss: config.payload_bytes(),
             sack: false,
             burst: burst_of(config),
             last_sent: Time::NEVER,
+            retransmissions: 0,
+            spurious: 0,
+            tail_probes: 0,
+            cwr_due: false,
             config: config.clone(),
         }
+    }
+
+    /// Recovery as Linux has it.
+    pub fn is_linux(&self) -> bool {
+        self.config.recovery == RecoveryMachine::Linux
     }
 
     pub fn numbering(&self) -> Numbering {
@@ -122,17 +138,34 @@ impl Sender {
         &*self.control
     }
 
-    /// What both sides' SYNs have settled: the peer's largest payload, and SACK.
-    pub fn negotiate(&mut self, peer_payload: u32, sack: bool) {
-        self.mss = self.mss.min(peer_payload.max(1));
+    /// What both sides' SYNs have settled: the largest payload that both take, and SACK.
+    pub fn negotiate(&mut self, payload: u32, sack: bool) {
+        self.mss = payload.max(1);
         self.sack = sack;
     }
 
-    pub fn write(&mut self, bytes: u64) {
-        self.offered.end = self.offered.end.saturating_add(bytes).min(FOREVER);
+    pub fn write(&mut self, bytes: u64, write: Write) {
+        self.offered.write(bytes, write, self.board.nxt(), self.mss, self.window.largest);
     }
     pub fn write_forever(&mut self) {
-        self.offered.end = FOREVER;
+        self.offered.write_forever();
+    }
+    pub fn set_delay(&mut self, delay: Delay) {
+        self.offered.set_delay(delay);
+    }
+    pub fn delay(&self) -> Delay {
+        self.offered.delay()
+    }
+    pub fn largest_peer_window(&self) -> u64 {
+        self.window.largest
+    }
+    /// Bytes written and not yet sent.
+    pub fn unsent_bytes(&self) -> u64 {
+        self.offered.end - self.board.nxt().clamp(1, self.offered.end)
+    }
+    /// True if this segment is to carry PSH.
+    pub fn is_pushed(&self, sent: &Sent) -> bool {
+        sent.payload() > 0 && self.offered.is_pushed(sent.start + u64::from(sent.payload()))
     }
     pub fn close(&mut self) {
         self.offered.closed = true;
@@ -151,13 +184,28 @@ impl Sender {
         self.board.is_empty() && self.has_unsent() && self.window.end <= self.board.nxt()
     }
 
+    /// A short segment waits for more, and nothing is on its way that will let it go.
+    pub fn is_held(&self) -> bool {
+        self.board.is_empty() && self.has_unsent() && self.window.end > self.board.nxt()
+    }
+    /// What waits goes out all the same.
+    pub fn release(&mut self) {
+        self.offered.release();
+    }
+    /// The same, and pushed.
+    pub fn release_pushed(&mut self) {
+        self.offered.release_pushed();
+    }
+
     fn has_unsent(&self) -> bool {
         self.offered.end > self.board.nxt() || (self.offered.closed && !self.offered.fin_sent)
     }
 
     /// A new event may release a new burst.
     pub fn renew_burst(&mut self) {
+        self.offered.on_event();
         self.burst = burst_of(&self.config);
+        self.linux.release_nothing();
     }
 
     /// The congestion window in bytes.
@@ -167,6 +215,9 @@ impl Sender {
 
     /// Payload that the congestion window lets out now.
     fn allowance_bytes(&self) -> u64 {
+        if self.is_linux() {
+            return if self.window_has_room() || self.linux.probe.due { u64::MAX } else { 0 };
+        }
         let cwnd = self.cwnd_bytes();
         let counts_pipe = self.sack || self.recovery.phase == Phase::AfterTimeout;
         if counts_pipe && (self.config.limited_transmit || self.recovery.phase != Phase::Open) {
@@ -178,7 +229,10 @@ impl Sender {
     }
 
     /// What to send now, if anything.
-    pub fn choose(&mut self, may_send_new: bool) -> Option<Choice> {
+    pub fn choose(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
+        if self.is_linux() {
+            return self.choose_linux(now, may_send_new);
+        }
         if let Some(lost) = self.board.next_lost() {
             let fits = self.recovery.retransmit_now || u64::from(lost.payload()) <= self.allowance_bytes();
             return fits.then_some(Choice::Again);
@@ -197,11 +251,14 @@ impl Sender {
         let nxt = self.board.nxt();
         let unsent = self.offered.end - nxt.min(self.offered.end);
         let room = self.window.end.saturating_sub(nxt);
-        let wanted = unsent.min(u64::from(self.mss));
+        let wanted = self.offered.unsent_in_piece(nxt).min(u64::from(self.mss));
         let payload = wanted.min(room);
         let fin = self.offered.closed && !self.offered.fin_sent && payload == unsent && room > payload;
         if payload == 0 {
             return fin.then_some(Choice::New { payload: 0, fin });
+        }
+        if !fin && self.offered.delays(self.board.una(), nxt, payload, self.mss) {
+            return None;
         }
         let idle = self.board.is_empty();
         let too_small = payload < wanted && payload < self.window.largest / 2;
@@ -227,31 +284,48 @@ impl Sender {
 
     /// Carries out a choice.
     pub fn send(&mut self, now: Time, choice: Choice) -> Sent {
+        let stamp = if self.is_linux() { self.stamp(now) } else { Stamp::default() };
         let sent = match choice {
-            Choice::Again => self.board.resend(now),
+            Choice::Again => self.send_again(now, stamp),
             Choice::NewestAgain => {
                 self.recovery.rescued = true;
-                self.board.resend_newest(now)
+                self.board.resend_newest(now, stamp)
             }
-            Choice::New { payload, fin } => self.send_new(now, payload, fin),
+            Choice::Probe => self.board.probe_newest(now, stamp),
+            Choice::New { payload, fin } => self.send_new(now, payload, fin, stamp),
         };
-        if choice == Choice::Again {
-            self.recovery.retransmit_now = false;
-        }
-        self.usage.on_send(self.flight_bytes());
+        self.retransmissions += u64::from(sent.retransmitted);
         self.last_sent = now;
+        if self.is_linux() {
+            self.after_send(now, choice, &sent);
+        } else {
+            self.usage.on_send(self.flight_bytes());
+        }
         sent
     }
 
-    fn send_new(&mut self, now: Time, payload: u32, fin: bool) -> Sent {
+    fn send_again(&mut self, now: Time, stamp: Stamp) -> Sent {
+        self.recovery.retransmit_now = false;
+        let segment = match self.board.next_lost() {
+            Some(lost) => lost,
+            None => self.board.next_hole().expect("chosen only where there is one"),
+        };
+        self.board.resend(now, &segment, stamp)
+    }
+
+    fn send_new(&mut self, now: Time, payload: u32, fin: bool, stamp: Stamp) -> Sent {
         if self.board.is_empty() {
             self.restart_if_idle(now);
             self.control.on_transmit_start(&self.moment(now));
         }
         self.burst = self.burst.saturating_sub(1);
         self.offered.fin_sent |= fin;
+        if payload > 0 {
+            let nxt = self.board.nxt();
+            self.offered.on_sent(nxt, nxt + u64::from(payload), self.mss);
+        }
         let content = if fin { Content::Fin } else { Content::Data };
-        self.board.push(now, payload + u32::from(fin), content)
+        self.board.push(now, payload + u32::from(fin), content, stamp)
     }
 
     /// The oldest segment sent again has the whole timeout before it, unless a long recovery is to end.
@@ -267,13 +341,16 @@ impl Sender {
     /// Sends the SYN for the first time.
     pub fn send_syn(&mut self, now: Time) -> Sent {
         debug_assert_eq!(self.board.nxt(), 0);
-        self.board.push(now, 1, Content::Syn)
+        let stamp = self.stamp(now);
+        self.board.push(now, 1, Content::Syn, stamp)
     }
 
     /// After a pause of more than an RTO the window is no longer known to be right. [RFC 5681 §4.1]
     fn restart_if_idle(&mut self, now: Time) {
-        if self.config.slow_start_after_idle && now.since(self.last_sent) > self.rtt.rto() {
-            self.control.on_idle(f64::from(self.config.initial_window));
+        let pause = now.since(self.last_sent);
+        if self.config.slow_start_after_idle && pause > self.rtt.rto() {
+            let least = f64::from(self.config.initial_window);
+            self.control.on_idle(if self.is_linux() { self.window_after_pause(pause, least) } else { least });
         }
     }
 
@@ -282,12 +359,17 @@ impl Sender {
         if self.sack { self.board.pipe_bytes() } else { self.board.outstanding_bytes() }
     }
 
+    /// When the timer expires of which the sender keeps account itself; `None` where the endpoint does.
+    pub fn deadline(&self) -> Option<Time> {
+        self.is_linux().then_some(self.linux.deadline)
+    }
+
     /// The retransmission timer expired. [RFC 6298 §5.4-5.6, RFC 5681 §3.1, RFC 6582 §3.2 (4)]
     pub fn on_timeout(&mut self, now: Time) {
         let event = self.congestion_event(now, CongestionCause::Timeout);
         self.control.on_timeout(&event);
         self.rtt.back_off();
-        self.board.lose_all();
+        self.board.lose_after_timeout(|_| true);
         self.recovery.on_timeout(self.board.nxt());
     }
 
@@ -303,13 +385,19 @@ impl Sender {
             self.rtt.on_syn_lost();
         }
         self.recovery = Recovery::default();
+        self.linux.restart();
         self.control.on_established(&self.moment(now), self.rtt.srtt());
     }
 
     /// The SYN goes out again.
     pub fn resend_syn(&mut self) {
-        self.board.lose_all();
+        self.board.lose_after_timeout(|_| true);
         self.recovery.retransmit_now = true;
+    }
+
+    /// The window was reduced: the peer is to be told. [RFC 3168 §6.1.2]
+    fn queue_cwr(&mut self) {
+        self.cwr_due = true;
     }
 
     fn congestion_event(&self, now: Time, cause: CongestionCause) -> CongestionEvent {
@@ -327,7 +415,7 @@ impl Sender {
     }
 
     fn moment(&self, now: Time) -> Moment {
-        Moment { now, snd_una: self.board.una(), snd_nxt: self.board.nxt(), app_limited: false }
+        Moment { now, snd_una: self.board.una(), snd_nxt: self.board.nxt(), app_limited: self.linux.rate.is_app_limited() }
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) struct RttEstimator {
     min_rto: Duration,
     max_rto: Duration,
     granularity: Duration,
+    timer_tick: Duration,
     max_backoff: u32,
     /// Smoothed RTT as sampled, for observers and controllers.
     srtt: Option<Duration>,
@@ -44,6 +45,7 @@ impl RttEstimator {
             min_rto: config.min_rto,
             max_rto: config.max_rto,
             granularity: config.rto_granularity,
+            timer_tick: config.timer_tick,
             max_backoff: config.max_backoff,
             srtt: None,
             latest: None,
@@ -164,7 +166,13 @@ impl RttEstimator {
             RtoFormula::Rfc6298 => self.timer_srtt + self.variation.max(self.granularity.as_nanos()),
             RtoFormula::Linux => self.timer_srtt + self.variation.max(self.min_rto.as_nanos()),
         };
-        Duration::from_nanos(rto).max(self.min_rto).min(self.max_rto)
+        let rto = Duration::from_nanos(rto).max(self.min_rto).min(self.max_rto);
+        if self.formula == RtoFormula::Linux { self.in_timer_ticks(rto) } else { rto }
+    }
+
+    /// Rounded up to the tick of the timers.
+    pub fn in_timer_ticks(&self, wait: Duration) -> Duration {
+        self.timer_tick * wait.div_ceil(self.timer_tick)
     }
 }
 

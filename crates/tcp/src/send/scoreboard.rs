@@ -1,16 +1,16 @@
 //! What has been sent and not acknowledged, segment by segment.
 //!
-//! Source: RFC 6675, with the count of segments for its test of loss (`IsLost`: `duplicate_ack_threshold`
-//! segments reported above), where the RFC takes either that many separate runs or that many full
-//! segments' bytes; the two differ only for segments below the full size.
-//!
 //! ```text
-//!   una                  lost_below                                        nxt
-//!    │ S  x  x  R  x  S  S │  .   .   S   .   S   S  .  .  .  .  .  .  .  . │
-//!    S reported by SACK   x lost: not reported, below lost_below   R retransmitted
+//!   una                                                                    nxt
+//!    │ S  x  R  x  R  S  S  .  .   .   S   .   S   S  .  .  .  .  .  .  .  . │
+//!    S reported by SACK   x lost   R lost, and sent again   . in flight
 //! ```
-//! All that lies below `lost_below` and is not reported is lost, and `lost_below` only moves up, so that each
-//! segment is looked at a fixed number of times, however long the window. `pipe` [RFC 6675 §4] is a sum that is kept.
+//! Two rules say what is lost. By count [RFC 6675 §4, `IsLost`]: `threshold` segments are reported above, where the
+//! RFC takes either that many separate runs or that many full segments' bytes; the two differ only for segments
+//! below the full size. By time [RFC 8985 §6.2]: something sent later has arrived ([`time_order`]).
+//!
+//! The sums of bytes and of segments are kept, so that no acknowledgement scans the window: the mark of the first
+//! rule only moves up, the second walks a list in the order of sending that ends at the first segment too young.
 //!
 //! A timeout loses all that is not reported. Reports are kept over a timeout, as Linux does, unless the
 //! receiver has plainly dropped what it reported [RFC 2018 §8].
@@ -21,67 +21,30 @@ use lasthop_units::Time;
 
 use crate::ranges::{Range, RangeSet};
 
-/// What one segment carries beside payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
-    Data,
-    Syn,
-    /// payload, perhaps none, and a FIN
-    Fin,
-}
+mod delivered;
+mod sent;
+mod time_order;
 
-/// One segment, as it was sent first.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
-    pub start: u64,
-    pub sent_at: Time,
-    /// sequence numbers taken
-    pub length: u32,
-    pub content: Content,
-    reported: bool,
-    /// sent more than once
-    pub retransmitted: bool,
-    /// the retransmission is in flight
-    resent: bool,
-}
+pub(crate) use delivered::{Credible, Delivered};
+pub(crate) use sent::{Content, Sent, Stamp};
+pub(crate) use time_order::Latest;
+use time_order::TimeOrder;
 
-impl Sent {
-    pub fn end(&self) -> u64 {
-        self.start + u64::from(self.length)
-    }
-    pub fn payload(&self) -> u32 {
-        self.length - u32::from(self.content != Content::Data)
-    }
-}
-
-/// What an acknowledgement took off the scoreboard, or a report added to it.
+/// A sum in segments and in payload bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Delivered {
-    /// segments, in whole
-    pub segments: u32,
-    /// payload bytes
-    pub bytes: u64,
-    /// payload bytes that no report had covered
-    pub new_bytes: u64,
-    /// something that was sent more than once is among what is new
-    pub retransmitted: bool,
-    /// when the oldest and the newest were sent that are new and were sent only once
-    pub oldest_sent: Option<Time>,
-    pub newest_sent: Option<Time>,
-    /// a SYN or a FIN is among it
-    pub syn: bool,
-    pub fin: bool,
+struct Sum {
+    segments: u32,
+    bytes: u64,
 }
 
-impl Delivered {
-    fn add_new(&mut self, segment: &Sent) {
-        self.new_bytes += u64::from(segment.payload());
-        if segment.retransmitted {
-            self.retransmitted = true;
-            return;
-        }
-        self.oldest_sent = self.oldest_sent.or(Some(segment.sent_at));
-        self.newest_sent = self.newest_sent.max(Some(segment.sent_at));
+impl Sum {
+    fn add(&mut self, segment: &Sent) {
+        self.segments += 1;
+        self.bytes += u64::from(segment.payload());
+    }
+    fn remove(&mut self, segment: &Sent) {
+        self.segments -= 1;
+        self.bytes -= u64::from(segment.payload());
     }
 }
 
@@ -93,36 +56,44 @@ pub(crate) struct Scoreboard {
     base: u64,
     una: u64,
     nxt: u64,
-    threshold: u32,
     /// what SACK has reported, to skip what is known
     reports: RangeSet,
+    /// all below is lost by the first rule
     lost_below: u64,
     /// reported segments from `lost_below` on
     reported_above: u32,
     /// all below this one are reported or resent
     resend_from: u64,
+    /// nothing below this one is lost and not resent
+    lost_from: u64,
     outstanding_bytes: u64,
-    reported_bytes: u64,
-    lost_bytes: u64,
-    resent_bytes: u64,
+    reported: Sum,
+    lost: Sum,
+    resent: Sum,
+    /// segments found lost since the start, each time counted
+    total_lost: u64,
+    order: TimeOrder,
 }
 
 impl Scoreboard {
-    pub fn new(threshold: u32) -> Self {
+    /// Loss can always be found by count; by time if the order of sending is kept.
+    pub fn new(by_time: bool) -> Self {
         Scoreboard {
             segments: VecDeque::new(),
             base: 0,
             una: 0,
             nxt: 0,
-            threshold,
             reports: RangeSet::default(),
             lost_below: 0,
             reported_above: 0,
             resend_from: 0,
+            lost_from: 0,
             outstanding_bytes: 0,
-            reported_bytes: 0,
-            lost_bytes: 0,
-            resent_bytes: 0,
+            reported: Sum::default(),
+            lost: Sum::default(),
+            resent: Sum::default(),
+            total_lost: 0,
+            order: TimeOrder::new(by_time),
         }
     }
 
@@ -142,80 +113,108 @@ impl Scoreboard {
     pub fn count(&self) -> u32 {
         self.segments.len() as u32
     }
+    /// Of these, reported by SACK.
+    pub fn reported_segments(&self) -> u32 {
+        self.reported.segments
+    }
+    /// Of these, lost.
+    pub fn lost_segments(&self) -> u32 {
+        self.lost.segments
+    }
+    /// Retransmissions in flight.
+    pub fn resent_segments(&self) -> u32 {
+        self.resent.segments
+    }
+    /// Segments found lost since the start; one that is lost again counts again.
+    pub fn total_lost(&self) -> u64 {
+        self.total_lost
+    }
     /// Payload bytes sent and not acknowledged: FlightSize. [RFC 5681 §2]
     pub fn outstanding_bytes(&self) -> u64 {
         self.outstanding_bytes
     }
     /// Payload bytes thought to be in the network. [RFC 6675 §4]
     pub fn pipe_bytes(&self) -> u64 {
-        self.outstanding_bytes - self.reported_bytes - self.lost_bytes + self.resent_bytes
+        self.outstanding_bytes - self.reported.bytes - self.lost.bytes + self.resent.bytes
     }
-    /// The oldest segment is lost, as far as reports tell.
+    /// Segments thought to be in the network.
+    pub fn pipe_segments(&self) -> u32 {
+        self.count() - self.reported.segments - self.lost.segments + self.resent.segments
+    }
+    /// The oldest segment.
+    pub fn head(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+    /// The oldest segment is lost.
     pub fn head_is_lost(&self) -> bool {
-        self.lost_below > self.base
+        self.head().is_some_and(|head| head.lost)
+    }
+    /// Where the highest reported segment ends; SND.UNA if none is.
+    pub fn highest_report(&self) -> u64 {
+        self.reports.last().filter(|_| self.reported.segments > 0).map_or(self.una, |last| last.end)
     }
     fn end_index(&self) -> u64 {
         self.base + self.segments.len() as u64
     }
 
     /// Adds a segment sent for the first time.
-    pub fn push(&mut self, now: Time, length: u32, content: Content) -> Sent {
-        let sent = Sent {
-            start: self.nxt,
-            sent_at: now,
-            length,
-            content,
-            reported: false,
-            retransmitted: false,
-            resent: false,
-        };
+    pub fn push(&mut self, now: Time, length: u32, content: Content, stamp: Stamp) -> Sent {
+        let sent = Sent::new(self.nxt, now, length, content, stamp);
         self.nxt = sent.end();
         self.outstanding_bytes += u64::from(sent.payload());
         self.segments.push_back(sent);
+        let index = self.end_index() - 1;
+        self.order.link(&mut self.segments, self.base, index);
         sent
     }
 
     /// Takes off all below `ack`, which lies between SND.UNA and SND.NXT.
-    pub fn acknowledge(&mut self, ack: u64) -> Delivered {
+    pub fn acknowledge(&mut self, ack: u64, delivered: &mut Delivered) {
         assert!(self.una <= ack && ack <= self.nxt, "an acknowledgement of {ack} outside {}..={}", self.una, self.nxt);
-        let mut delivered = Delivered::default();
         while let Some(head) = self.segments.front().copied().filter(|head| head.end() <= ack) {
-            self.forget_head(&head, head.payload(), &mut delivered);
-            delivered.segments += 1;
-            delivered.syn |= head.content == Content::Syn;
-            delivered.fin |= head.content == Content::Fin;
+            self.order.unlink(&mut self.segments, self.base, self.base);
+            delivered.acknowledge(&head);
+            self.outstanding_bytes -= u64::from(head.payload());
+            self.forget(&head);
             self.segments.pop_front();
             self.on_head_gone(head.reported);
         }
         if let Some(head) = self.segments.front().copied().filter(|head| head.start < ack) {
-            let part = (ack - head.start) as u32;
-            self.forget_head(&head, part, &mut delivered);
-            let head = &mut self.segments[0];
-            head.start = ack;
-            head.length -= part;
+            self.acknowledge_part(&head, ack, delivered);
         }
         self.una = ack;
         if !self.reports.is_empty() {
             self.reports.remove_below(ack);
         }
-        delivered
     }
 
-    /// Takes `payload` bytes of the head out of the sums.
-    fn forget_head(&mut self, head: &Sent, payload: u32, delivered: &mut Delivered) {
-        let bytes = u64::from(payload);
-        self.outstanding_bytes -= bytes;
-        delivered.bytes += bytes;
-        if head.reported {
-            self.reported_bytes -= bytes;
-            return;
+    /// A part of the head: bytes, but not yet a segment.
+    fn acknowledge_part(&mut self, head: &Sent, ack: u64, delivered: &mut Delivered) {
+        self.forget(head);
+        let part = (ack - head.start) as u32;
+        delivered.acknowledge_part(head, part);
+        self.outstanding_bytes -= u64::from(part);
+        let rest = Sent { start: ack, length: head.length - part, ..*head };
+        self.segments[0] = rest;
+        for (holds, sum) in
+            [(rest.reported, &mut self.reported), (rest.lost, &mut self.lost), (rest.resent, &mut self.resent)]
+        {
+            if holds {
+                sum.add(&rest);
+            }
         }
-        delivered.add_new(&Sent { length: payload, content: Content::Data, ..*head });
-        if self.base < self.lost_below {
-            self.lost_bytes -= bytes;
+    }
+
+    /// Takes a segment out of the sums.
+    fn forget(&mut self, segment: &Sent) {
+        if segment.reported {
+            self.reported.remove(segment);
         }
-        if head.resent {
-            self.resent_bytes -= bytes;
+        if segment.lost {
+            self.lost.remove(segment);
+        }
+        if segment.resent {
+            self.resent.remove(segment);
         }
     }
 
@@ -227,6 +226,7 @@ impl Scoreboard {
         }
         self.base += 1;
         self.resend_from = self.resend_from.max(self.base);
+        self.lost_from = self.lost_from.max(self.base);
     }
 
     /// Takes in one SACK block; what it newly reports is added to `delivered`.
@@ -235,6 +235,7 @@ impl Scoreboard {
         if block.start >= block.end {
             return;
         }
+        let highest = self.highest_report();
         let mut span: Option<Range> = None;
         let merged =
             self.reports.insert(block, |gap| span = Some(Range { start: span.map_or(gap.start, |s| s.start), ..gap }));
@@ -242,11 +243,11 @@ impl Scoreboard {
         let mut place = self.place_of(span.start);
         while let Some(segment) = self.segments.get(place).copied().filter(|segment| segment.start < span.end) {
             if !segment.reported && merged.start <= segment.start && segment.end() <= merged.end {
-                self.mark_reported(place, delivered);
+                delivered.report(&segment, highest);
+                self.mark_reported(place);
             }
             place += 1;
         }
-        self.advance_lost_below();
     }
 
     /// Place in `segments` of the one that contains `offset`.
@@ -259,98 +260,168 @@ impl Scoreboard {
         }
     }
 
-    fn mark_reported(&mut self, place: usize, delivered: &mut Delivered) {
+    fn mark_reported(&mut self, place: usize) {
         let index = self.base + place as u64;
+        self.order.unlink(&mut self.segments, self.base, index);
+        let before = self.segments[place];
+        self.forget(&before);
         let segment = &mut self.segments[place];
-        let bytes = u64::from(segment.payload());
-        delivered.add_new(segment);
         segment.reported = true;
-        self.reported_bytes += bytes;
-        if segment.resent {
-            segment.resent = false;
-            self.resent_bytes -= bytes;
-        }
-        if index < self.lost_below {
-            self.lost_bytes -= bytes;
-        } else {
-            self.reported_above += 1;
-        }
+        segment.lost = false;
+        segment.resent = false;
+        let now = *segment;
+        self.reported.add(&now);
+        self.reported_above += u32::from(index >= self.lost_below);
     }
 
-    /// IsLost [RFC 6675 §4]: moves the mark up while enough is reported above it.
-    fn advance_lost_below(&mut self) {
-        while self.reported_above >= self.threshold {
-            let segment = self.segments[(self.lost_below - self.base) as usize];
-            if !segment.reported {
-                self.lost_bytes += u64::from(segment.payload());
-            } else if self.reported_above > self.threshold {
-                self.reported_above -= 1;
-            } else {
+    /// The segment at `place` is lost, or its retransmission is.
+    fn lose(&mut self, place: usize) {
+        let segment = self.segments[place];
+        let is_news = !segment.reported && (!segment.lost || segment.resent);
+        if !is_news {
+            return;
+        }
+        self.forget(&segment);
+        self.segments[place].lost = true;
+        self.segments[place].resent = false;
+        self.lost.add(&segment);
+        self.total_lost += 1;
+        self.lost_from = self.lost_from.min(self.base + place as u64);
+    }
+
+    /// Loss by count: moves the mark up while `threshold` segments are reported above it. [RFC 6675 §4, IsLost]
+    pub fn detect_by_count(&mut self, threshold: u32) {
+        while self.reported_above >= threshold {
+            let place = (self.lost_below - self.base) as usize;
+            let segment = self.segments[place];
+            if segment.reported && self.reported_above == threshold {
                 return;
             }
-            self.lost_below += 1;
+            self.raise_lost_below(place);
         }
     }
 
-    /// The oldest segment is lost, whatever the reports say.
-    pub fn lose_head(&mut self) {
-        if let (Some(head), true) = (self.segments.front().copied(), self.base == self.lost_below) {
-            if head.reported {
-                self.reported_above -= 1;
-            } else {
-                self.lost_bytes += u64::from(head.payload());
+    /// Loss by distance: what lies `threshold` segments or more below the highest one reported is lost, as forward
+    /// acknowledgements have it. [Mathis, Mahdavi 1996]
+    pub fn detect_by_distance(&mut self, threshold: u32) {
+        if self.reported.segments == 0 {
+            return;
+        }
+        let Some(highest) = self.reports.last() else { return };
+        let first_safe = self.base + (self.place_of(highest.end - 1) as u64 + 1).saturating_sub(u64::from(threshold));
+        while self.lost_below < first_safe {
+            self.raise_lost_below((self.lost_below - self.base) as usize);
+        }
+    }
+
+    fn raise_lost_below(&mut self, place: usize) {
+        let segment = self.segments[place];
+        self.reported_above -= u32::from(segment.reported);
+        if !segment.lost {
+            self.lose(place);
+            // It was sent again as a hole, before it was known for lost.
+            if segment.resent {
+                self.segments[place].resent = true;
+                self.resent.add(&segment);
             }
-            self.lost_below += 1;
+        }
+        self.lost_below += 1;
+    }
+
+    /// Loss by time: all that was sent so long before `latest` that `is_late` says so of its time of sending.
+    /// Returns the time of sending of the youngest that was sent before `latest` and is not late yet.
+    pub fn detect_by_time(&mut self, latest: &Latest, is_late: impl Fn(Time) -> bool) -> Option<Time> {
+        let mut youngest = None;
+        let mut next = self.order.first(self.base);
+        while let Some(place) = next {
+            let segment = self.segments[place];
+            if !latest.is_after(segment.sent_at, segment.end()) {
+                break;
+            }
+            next = self.order.after(&self.segments, self.base, place);
+            if segment.lost && !segment.resent {
+                continue;
+            }
+            if is_late(segment.sent_at) {
+                self.lose(place);
+                self.order.unlink(&mut self.segments, self.base, self.base + place as u64);
+            } else {
+                youngest = youngest.max(Some(segment.sent_at));
+            }
+        }
+        youngest
+    }
+
+    /// The oldest segment is lost, whatever the reports say, if it was not before.
+    pub fn lose_head(&mut self) {
+        if self.head().is_some_and(|head| !head.lost) {
+            self.lose(0);
         }
     }
 
-    /// After a timeout all that is not reported is lost, retransmissions included.
-    pub fn lose_all(&mut self) {
-        let receiver_reneged = self.segments.front().is_some_and(|head| head.reported);
-        if receiver_reneged {
-            self.reports.clear();
-            self.reported_bytes = 0;
+    /// After a timeout: the oldest is lost, its retransmission included, and so is all that is not reported and of
+    /// which `is_late` says so. A receiver whose report of the oldest was void has its reports forgotten.
+    pub fn lose_after_timeout(&mut self, is_late: impl Fn(&Sent) -> bool) {
+        if self.head().is_some_and(|head| head.reported) {
+            self.forget_reports();
         }
-        for segment in &mut self.segments {
-            segment.resent = false;
-            segment.reported &= !receiver_reneged;
+        for place in 0..self.segments.len() {
+            if place == 0 || is_late(&self.segments[place]) {
+                self.lose(place);
+            }
         }
-        self.lost_bytes = self.outstanding_bytes - self.reported_bytes;
-        self.resent_bytes = 0;
         self.lost_below = self.end_index();
         self.reported_above = 0;
         self.resend_from = self.base;
     }
 
-    /// Moves `resend_from` over what needs no retransmission; the segment there, if there is one.
-    fn candidate(&mut self) -> Option<Sent> {
-        loop {
-            let segment = *self.segments.get((self.resend_from - self.base) as usize)?;
-            if !segment.reported && !segment.resent {
-                return Some(segment);
-            }
-            self.resend_from += 1;
+    fn forget_reports(&mut self) {
+        self.reports.clear();
+        self.reported = Sum::default();
+        for segment in &mut self.segments {
+            segment.reported = false;
+        }
+        self.order.rebuild(&mut self.segments, self.base);
+    }
+
+    /// Nothing is lost after all. What was found lost by time is not looked for again: only a timeout finds it then.
+    pub fn unlose_all(&mut self) {
+        self.lost = Sum::default();
+        for segment in &mut self.segments {
+            segment.lost = false;
         }
     }
 
     /// The oldest lost segment that is not in flight again. [RFC 6675 §4, NextSeg (1)]
     pub fn next_lost(&mut self) -> Option<Sent> {
-        let below = self.lost_below;
-        if self.resend_from >= below {
+        if self.lost.segments == 0 {
             return None;
         }
-        self.candidate().filter(|_| self.resend_from < below)
+        loop {
+            let segment = *self.segments.get((self.lost_from - self.base) as usize)?;
+            if segment.lost && !segment.resent {
+                return Some(segment);
+            }
+            self.lost_from += 1;
+        }
     }
 
     /// The oldest hole below what is reported that is not in flight again. [RFC 6675 §4, NextSeg (3)]
     pub fn next_hole(&mut self) -> Option<Sent> {
         let highest = self.reports.last()?.end;
-        self.candidate().filter(|segment| segment.start < highest)
+        loop {
+            let segment = *self.segments.get((self.resend_from - self.base) as usize)?;
+            if !segment.reported && !segment.resent {
+                return (segment.start < highest).then_some(segment);
+            }
+            self.resend_from += 1;
+        }
     }
 
-    /// Notes that the segment which `next_lost` or `next_hole` gave is sent again.
-    pub fn resend(&mut self, now: Time) -> Sent {
-        self.resend_at((self.resend_from - self.base) as usize, now)
+    /// Notes that `segment`, which `next_lost` or `next_hole` gave, is sent again.
+    pub fn resend(&mut self, now: Time, segment: &Sent, stamp: Stamp) -> Sent {
+        let place = self.place_of(segment.start);
+        self.resend_at(place, now, stamp)
     }
 
     /// Place of the newest segment that is not reported, if it is not in flight again. [RFC 6675 §4, NextSeg (4)]
@@ -360,18 +431,38 @@ impl Scoreboard {
     }
 
     /// Sends that one again.
-    pub fn resend_newest(&mut self, now: Time) -> Sent {
+    pub fn resend_newest(&mut self, now: Time, stamp: Stamp) -> Sent {
         let place = self.newest_hole().expect("chosen only where there is one");
-        self.resend_at(place, now)
+        self.resend_at(place, now, stamp)
     }
 
-    fn resend_at(&mut self, place: usize, now: Time) -> Sent {
+    fn resend_at(&mut self, place: usize, now: Time, stamp: Stamp) -> Sent {
         let segment = &mut self.segments[place];
-        segment.resent = true;
+        let was_resent = core::mem::replace(&mut segment.resent, true);
+        let sent = self.touch(place, now, stamp);
+        if !was_resent {
+            self.resent.add(&sent);
+        }
+        sent
+    }
+
+    /// Sends the newest segment again as a probe, which does not count as a retransmission in flight. [RFC 8985 §7.3]
+    pub fn probe_newest(&mut self, now: Time, stamp: Stamp) -> Sent {
+        self.touch(self.segments.len() - 1, now, stamp)
+    }
+
+    /// The segment at `place` goes out again.
+    fn touch(&mut self, place: usize, now: Time, stamp: Stamp) -> Sent {
+        let index = self.base + place as u64;
+        let segment = &mut self.segments[place];
         segment.retransmitted = true;
         segment.sent_at = now;
-        self.resent_bytes += u64::from(segment.payload());
-        *segment
+        segment.stamp = stamp;
+        if !segment.reported {
+            self.order.unlink(&mut self.segments, self.base, index);
+            self.order.link(&mut self.segments, self.base, index);
+        }
+        self.segments[place]
     }
 
     /// True if `segment` is the oldest outstanding.

@@ -114,9 +114,9 @@ impl World {
 
     /// Polls an endpoint until it has nothing to send.
     pub fn transmit(&mut self, from: End) {
-        let now = self.now;
         loop {
-            let wants = self.endpoint(from).wants_transmit();
+            let now = self.now;
+            let wants = self.endpoint(from).wants_transmit(now);
             let Some(segment) = self.endpoint(from).poll_transmit(now) else {
                 assert!(!wants, "it wanted to send, and then did not");
                 break;

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 const MSS: u32 = 100;
 
 fn board(segments: u64) -> Scoreboard {
-    let mut board = Scoreboard::new(3);
+    let mut board = Scoreboard::new(false);
     for i in 0..segments {
-        board.push(Time::from_nanos(i), MSS, Content::Data);
+        board.push(Time::from_nanos(i), MSS, Content::Data, Stamp::default());
     }
     board
 }
@@ -16,6 +16,7 @@ fn board(segments: u64) -> Scoreboard {
 fn report(board: &mut Scoreboard, from: u64, to: u64) -> Delivered {
     let mut delivered = Delivered::default();
     board.report(Range { start: from * 100, end: to * 100 }, &mut delivered);
+    board.detect_by_count(3);
     delivered
 }
 
@@ -30,7 +31,7 @@ fn three_reports_above_make_a_segment_lost() {
     // 10 sent, 3 reported, 1 lost
     assert_eq!(board.pipe_bytes(), 600);
     assert_eq!(board.next_lost().map(|s| s.start), Some(0));
-    board.resend(Time::ZERO);
+    resend(&mut board, 0);
     assert_eq!(board.pipe_bytes(), 700);
     assert!(board.next_lost().is_none(), "a retransmission is not lost by reports");
 }
@@ -40,14 +41,13 @@ fn holes_above_the_mark_are_resent_only_as_holes() {
     let mut board = board(10);
     report(&mut board, 1, 4);
     report(&mut board, 6, 7);
-    board.next_lost();
-    board.resend(Time::ZERO);
+    resend(&mut board, 0);
     // Segments 4 and 5 have one report above: not lost, but holes
     assert!(board.next_lost().is_none());
     assert_eq!(board.next_hole().map(|s| s.start), Some(400));
-    board.resend(Time::ZERO);
+    resend(&mut board, 0);
     assert_eq!(board.next_hole().map(|s| s.start), Some(500));
-    board.resend(Time::ZERO);
+    resend(&mut board, 0);
     assert!(board.next_hole().is_none());
 }
 
@@ -55,12 +55,12 @@ fn holes_above_the_mark_are_resent_only_as_holes() {
 fn after_a_timeout_only_reports_are_spared() {
     let mut board = board(5);
     report(&mut board, 2, 3);
-    board.lose_all();
+    board.lose_after_timeout(|_| true);
     assert_eq!(board.pipe_bytes(), 0);
     let mut again = Vec::new();
     while let Some(segment) = board.next_lost() {
         again.push(segment.start);
-        board.resend(Time::ZERO);
+        resend(&mut board, 0);
     }
     assert_eq!(again, [0, 100, 300, 400]);
     assert_eq!(board.pipe_bytes(), 400);
@@ -70,14 +70,15 @@ fn after_a_timeout_only_reports_are_spared() {
 fn a_receiver_that_dropped_its_reports_gets_everything_again() {
     let mut board = board(3);
     report(&mut board, 0, 1);
-    board.lose_all();
+    board.lose_after_timeout(|_| true);
     assert_eq!(board.next_lost().map(|s| s.start), Some(0));
 }
 
 #[test]
 fn a_part_of_a_segment_can_be_acknowledged() {
     let mut board = board(2);
-    let delivered = board.acknowledge(150);
+    let mut delivered = Delivered::default();
+    board.acknowledge(150, &mut delivered);
     assert_eq!((delivered.segments, delivered.bytes), (1, 150));
     assert_eq!(board.outstanding_bytes(), 50);
     board.lose_head();
@@ -89,12 +90,18 @@ fn a_part_of_a_segment_can_be_acknowledged() {
 fn samples_come_from_what_was_sent_once() {
     let mut board = board(4);
     board.lose_head();
-    board.next_lost();
-    board.resend(Time::from_nanos(99));
-    let delivered = board.acknowledge(300);
+    resend(&mut board, 99);
+    let mut delivered = Delivered::default();
+    board.acknowledge(300, &mut delivered);
     assert!(delivered.retransmitted);
     assert_eq!(delivered.oldest_sent, Some(Time::from_nanos(1)));
     assert_eq!(delivered.newest_sent, Some(Time::from_nanos(2)));
+}
+
+/// Sends what is next again.
+fn resend(board: &mut Scoreboard, at: u64) {
+    let segment = board.next_lost().or_else(|| board.next_hole()).expect("something to send again");
+    board.resend(Time::from_nanos(at), &segment, Stamp::default());
 }
 
 /// What the scoreboard knows, computed afresh each time.
@@ -135,7 +142,7 @@ proptest! {
             let sent = twin.reported.len() as u64;
             match what {
                 0 if sent < 60 => {
-                    board.push(Time::ZERO, MSS, Content::Data);
+                    board.push(Time::ZERO, MSS, Content::Data, Stamp::default());
                     twin.reported.push(false);
                     twin.resent.push(false);
                 }
@@ -143,14 +150,14 @@ proptest! {
                     // The receiver acknowledges up to its next hole.
                     let ack = (twin.una + from / 4).min(sent);
                     let ack = (ack..sent).find(|&i| !twin.reported[i as usize]).unwrap_or(sent);
-                    board.acknowledge(ack * 100);
+                    board.acknowledge(ack * 100, &mut Delivered::default());
                     twin.una = ack;
                     twin.timed_out_below = twin.timed_out_below.max(ack);
                 }
                 2 if length == 1 => {
                     let head_reported = twin.reported.get(twin.una as usize).copied().unwrap_or(false);
                     prop_assume!(!head_reported);
-                    board.lose_all();
+                    board.lose_after_timeout(|_| true);
                     twin.timed_out_below = sent;
                     twin.resent.fill(false);
                 }
@@ -158,7 +165,7 @@ proptest! {
                     let expected = twin.next_lost();
                     prop_assert_eq!(board.next_lost().map(|s| s.start / 100), expected);
                     if let Some(i) = expected {
-                        board.resend(Time::ZERO);
+                        resend(&mut board, 0);
                         twin.resent[i as usize] = true;
                     }
                 }

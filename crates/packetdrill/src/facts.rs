@@ -1,0 +1,113 @@
+//! What the code of a script may ask about: the fields of `tcp_info` by their names, in their units.
+
+use lasthop_tcp::{Info, State};
+
+/// The number of a state in Linux.
+fn state_number(state: State) -> i64 {
+    match state {
+        State::Established => 1,
+        State::SynSent => 2,
+        State::SynReceived => 3,
+        State::FinWait1 => 4,
+        State::FinWait2 => 5,
+        State::TimeWait => 6,
+        State::Closed => 7,
+        State::CloseWait => 8,
+        State::LastAck => 9,
+        State::Listen => 10,
+        State::Closing => 11,
+    }
+}
+
+/// Constants that scripts compare with.
+pub(crate) const CONSTANTS: &[(&str, i64)] = &[
+    ("TCP_ESTABLISHED", 1),
+    ("TCP_SYN_SENT", 2),
+    ("TCP_SYN_RECV", 3),
+    ("TCP_FIN_WAIT1", 4),
+    ("TCP_FIN_WAIT2", 5),
+    ("TCP_TIME_WAIT", 6),
+    ("TCP_CLOSE", 7),
+    ("TCP_CLOSE_WAIT", 8),
+    ("TCP_LAST_ACK", 9),
+    ("TCP_LISTEN", 10),
+    ("TCP_CLOSING", 11),
+    ("TCP_CA_Open", 0),
+    ("TCP_CA_Disorder", 1),
+    ("TCP_CA_CWR", 2),
+    ("TCP_CA_Recovery", 3),
+    ("TCP_CA_Loss", 4),
+    ("TCPI_OPT_TIMESTAMPS", 1),
+    ("TCPI_OPT_SACK", 2),
+    ("TCPI_OPT_WSCALE", 4),
+    ("TCPI_OPT_ECN", 8),
+    ("TCPI_OPT_ECN_SEEN", 16),
+    ("TCPI_OPT_SYN_DATA", 32),
+];
+
+/// The fields of `tcp_info`.
+pub(crate) fn facts(info: &Info) -> Vec<(&'static str, i64)> {
+    let n = |value: u32| i64::from(value);
+    let big = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    vec![
+        ("tcpi_state", state_number(info.state)),
+        ("tcpi_ca_state", info.ca_state as i64),
+        ("tcpi_retransmits", n(info.retransmits)),
+        ("tcpi_probes", n(info.probes)),
+        ("tcpi_backoff", n(info.backoff)),
+        ("tcpi_options", i64::from(info.options)),
+        ("tcpi_snd_wscale", i64::from(info.snd_wscale)),
+        ("tcpi_rcv_wscale", i64::from(info.rcv_wscale)),
+        ("tcpi_delivery_rate_app_limited", i64::from(info.delivery_rate_app_limited)),
+        ("tcpi_rto", big(info.rto_us)),
+        ("tcpi_ato", big(info.ato_us)),
+        ("tcpi_snd_mss", n(info.snd_mss)),
+        ("tcpi_rcv_mss", n(info.rcv_mss)),
+        ("tcpi_unacked", n(info.unacked)),
+        ("tcpi_sacked", n(info.sacked)),
+        ("tcpi_lost", n(info.lost)),
+        ("tcpi_retrans", n(info.retrans)),
+        ("tcpi_fackets", n(info.fackets)),
+        ("tcpi_last_data_sent", big(info.last_data_sent_us / 1000)),
+        ("tcpi_last_ack_sent", 0),
+        ("tcpi_last_data_recv", big(info.last_data_recv_us / 1000)),
+        ("tcpi_last_ack_recv", big(info.last_ack_recv_us / 1000)),
+        ("tcpi_pmtu", n(info.pmtu)),
+        ("tcpi_rcv_ssthresh", n(info.rcv_ssthresh)),
+        ("tcpi_rtt", big(info.rtt_us)),
+        ("tcpi_rttvar", big(info.rttvar_us)),
+        ("tcpi_snd_ssthresh", n(info.snd_ssthresh)),
+        ("tcpi_snd_cwnd", n(info.snd_cwnd)),
+        ("tcpi_advmss", n(info.advmss)),
+        ("tcpi_reordering", n(info.reordering)),
+        ("tcpi_total_retrans", n(info.total_retrans)),
+        ("tcpi_pacing_rate", big(info.pacing_rate)),
+        ("tcpi_max_pacing_rate", big(info.max_pacing_rate)),
+        ("tcpi_rcv_rtt", big(info.rcv_rtt_us)),
+        ("tcpi_rcv_space", n(info.rcv_space)),
+        ("tcpi_bytes_acked", big(info.bytes_acked)),
+        ("tcpi_bytes_received", big(info.bytes_received)),
+        ("tcpi_segs_out", n(info.segs_out)),
+        ("tcpi_segs_in", n(info.segs_in)),
+        ("tcpi_notsent_bytes", n(info.notsent_bytes)),
+        ("tcpi_min_rtt", big(info.min_rtt_us)),
+        ("tcpi_data_segs_in", n(info.data_segs_in)),
+        ("tcpi_data_segs_out", n(info.data_segs_out)),
+        ("tcpi_delivery_rate", big(info.delivery_rate)),
+        ("tcpi_busy_time", big(info.busy_us)),
+        ("tcpi_rwnd_limited", big(info.rwnd_limited_us)),
+        ("tcpi_sndbuf_limited", big(info.sndbuf_limited_us)),
+        ("tcpi_delivered", n(info.delivered)),
+        ("tcpi_delivered_ce", n(info.delivered_ce)),
+        ("tcpi_bytes_sent", big(info.bytes_sent)),
+        ("tcpi_bytes_retrans", big(info.bytes_retrans)),
+        ("tcpi_dsack_dups", n(info.dsack_dups)),
+        ("tcpi_reord_seen", n(info.reord_seen)),
+        ("tcpi_rcv_ooopack", n(info.rcv_ooopack)),
+        ("tcpi_snd_wnd", n(info.snd_wnd)),
+        ("tcpi_rcv_wnd", n(info.rcv_wnd)),
+        ("tcpi_total_rto", n(info.total_rto)),
+        ("tcpi_total_rto_recoveries", n(info.total_rto_recoveries)),
+        ("tcpi_total_rto_time", big(info.total_rto_time_us / 1000)),
+    ]
+}

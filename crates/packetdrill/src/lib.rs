@@ -1,0 +1,68 @@
+//! Packetdrill scripts against the TCP endpoint of this project, under a virtual clock.
+//!
+//! A script states when a peer's packets arrive, which system calls the application makes, and which packets the stack
+//! under test is to send. The language is that of google/packetdrill; `docs/packetdrill.md` says what of it is known.
+//!
+//! ```text
+//!   text ─► lexer ─► parser ─► Script ─► Runner: clock, packets expected
+//!                                           │
+//!                   Host: files, calls, send buffers, connections
+//!                                           │
+//!                                 lasthop_tcp::Endpoint
+//! ```
+//!
+//! Leaves out: IPv6, UDP, ICMP, TCP Fast Open, accurate ECN, MD5, urgent data, control messages. A script that needs
+//! one of them is skipped, with its reason. Code between `%{` and `}%` is handed back with its variables, for Python to
+//! evaluate.
+
+mod calls;
+mod connection;
+mod endpoint_config;
+mod errno;
+mod expect;
+mod facts;
+mod host;
+mod lexer;
+mod offload;
+mod options;
+mod packet_syntax;
+mod parser;
+mod poll;
+mod runner;
+mod script;
+mod send_buffer;
+mod setup;
+mod socket_options;
+mod symbols;
+mod wire;
+
+pub use runner::{Code, Ending, Ran};
+
+/// Runs the text of a script. `extra` holds options beside its own, as `("tolerance_usecs", "10000")`, which win.
+pub fn run(text: &str, extra: &[(String, String)]) -> Ran {
+    let ended = |ending: Ending| Ran { ending, code: Vec::new() };
+    if asks_for_ipv6(text) {
+        return ended(Ending::Skipped { line: 1, why: "IPv6 has no counterpart".into() });
+    }
+    let mut script = match parser::parse(text) {
+        Ok(script) => script,
+        Err(error) => return ended(Ending::Failed { line: error.line, why: error.why }),
+    };
+    script.options.extend_from_slice(extra);
+    let options = match options::Options::of(&mut script) {
+        Ok(options) => options,
+        Err(why) => return ended(Ending::Skipped { line: 1, why }),
+    };
+    let mut settings = setup::Settings::new();
+    if let Some((line, lines)) = &script.set_up
+        && let Err(why) = settings.run(lines)
+    {
+        return ended(Ending::Skipped { line: *line, why });
+    }
+    runner::run(&script, options, settings)
+}
+
+/// Scripts for IPv6 have a syntax of their own, so that this is known before they are read.
+fn asks_for_ipv6(text: &str) -> bool {
+    text.lines().any(|line| line.trim_start().starts_with("--ip_version=ipv6"))
+}

@@ -1,0 +1,104 @@
+//! The `--name=value` lines at the top of a script, or on the command line.
+
+use std::collections::BTreeMap;
+
+use crate::lexer::{Kind, tokens};
+use crate::script::{Action, Expr, Script};
+
+/// What scripts may set for themselves.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub tolerance_us: i64,
+    /// of the time since the event before, in per cent
+    pub tolerance_percent: f64,
+    pub mtu: u32,
+    /// a TSecr may echo a TSval that was not seen
+    pub guess_echo: bool,
+    /// length of a tick of TSvals; 0: they are not compared
+    pub timestamp_tick_us: i64,
+    /// a super-segment is sent as one
+    pub strict_segments: bool,
+}
+
+impl Options {
+    /// Reads the options of a script and puts in what it defines.
+    ///
+    /// # Errors
+    /// The reason to skip the script.
+    pub fn of(script: &mut Script) -> Result<Options, String> {
+        let mut options = Options {
+            tolerance_us: 4000,
+            tolerance_percent: 12.5,
+            mtu: 1500,
+            guess_echo: false,
+            timestamp_tick_us: 0,
+            strict_segments: false,
+        };
+        let mut defined = BTreeMap::new();
+        for (name, value) in &script.options {
+            let number = || value.parse::<f64>().map_err(|_| format!("--{name}={value} is no number"));
+            match name.as_str() {
+                "tolerance_usecs" => options.tolerance_us = number()? as i64,
+                "tolerance_percent" => options.tolerance_percent = number()?,
+                "mtu" => options.mtu = number()? as u32,
+                "tcp_ts_ecr_scaled" => options.guess_echo = true,
+                "tcp_ts_tick_usecs" => options.timestamp_tick_us = number()? as i64,
+                "strict_segments" => options.strict_segments = true,
+                "define" => {
+                    let (symbol, text) = value.split_once('=').ok_or(format!("--define={value} defines nothing"))?;
+                    defined.insert(symbol.to_string(), expression(text));
+                }
+                // The size into which an inbound super-segment is cut for the kernel; here it is not cut.
+                "mss" => {}
+                "ip_version" if value == "ipv4" => {}
+                "ip_version" => return Err(format!("--ip_version={value} has no counterpart")),
+                "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" if value.contains(':') => {
+                    return Err("addresses of IPv6 have no counterpart".into());
+                }
+                "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port" | "connect_port" | "speed"
+                | "verbose" | "debug" | "send_omit_free" => {}
+                _ => return Err(format!("the option --{name} has no counterpart")),
+            }
+        }
+        script.define(&defined);
+        Ok(options)
+    }
+}
+
+/// What a symbol stands for.
+fn expression(text: &str) -> Expr {
+    match tokens(text).ok().as_deref() {
+        Some([token]) => match &token.kind {
+            Kind::Int(value) | Kind::Hex(value) => Expr::Int(*value),
+            Kind::Text(inner) => Expr::Text(inner.clone()),
+            _ => Expr::Word(text.into()),
+        },
+        _ => Expr::Text(text.into()),
+    }
+}
+
+impl Script {
+    /// Puts the value of each defined symbol in its place.
+    fn define(&mut self, defined: &BTreeMap<String, Expr>) {
+        for event in &mut self.events {
+            if let Action::Call(call) = &mut event.action {
+                call.arguments.iter_mut().chain([&mut call.result]).for_each(|argument| replace(argument, defined));
+            }
+        }
+    }
+}
+
+fn replace(expression: &mut Expr, defined: &BTreeMap<String, Expr>) {
+    match expression {
+        Expr::Word(word) => {
+            if let Some(value) = defined.get(word) {
+                *expression = value.clone();
+            }
+        }
+        Expr::Or(items) | Expr::List(items) | Expr::Function(_, items) => {
+            items.iter_mut().for_each(|item| replace(item, defined));
+        }
+        Expr::Fields(fields) => fields.iter_mut().for_each(|(_, value)| replace(value, defined)),
+        Expr::Ellipsis | Expr::Int(_) | Expr::Text(_) => {}
+    }
+}

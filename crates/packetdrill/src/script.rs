@@ -1,0 +1,133 @@
+//! What a script says, line by line: the tree that the parser makes.
+
+/// A whole script.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Script {
+    /// `--name=value` lines at the top.
+    pub options: Vec<(String, String)>,
+    /// The shell lines before the first event.
+    pub set_up: Option<(usize, String)>,
+    pub events: Vec<Event>,
+}
+
+/// One line with a time.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    /// of the file, from 1
+    pub line: usize,
+    pub when: When,
+    pub action: Action,
+}
+
+/// When an event is to happen; microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum When {
+    At(i64),
+    /// after the event before it
+    After(i64),
+    Between(i64, i64),
+    /// after the event before it
+    BetweenAfter(i64, i64),
+    AnyTime,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// a packet of the peer
+    Inbound(Packet),
+    /// a packet that the endpoint is to send
+    Outbound(Packet),
+    Call(Call),
+    Shell(String),
+    Code(String),
+}
+
+/// A packet; `Foreign` ones the simulator has no notion of.
+#[derive(Clone, Debug)]
+pub(crate) enum Packet {
+    Tcp(Tcp),
+    Icmp(Icmp),
+    Foreign(String),
+}
+
+/// The IP header's ECN field as a script asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EcnMark {
+    Exactly(u8),
+    /// ECT(0) or ECT(1)
+    EitherEct,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Tcp {
+    pub ecn: Option<EcnMark>,
+    pub ports: Option<(u16, u16)>,
+    /// letters in the order of the script, a dot for ACK
+    pub flags: String,
+    pub seq: u32,
+    pub payload: u32,
+    pub ack: u32,
+    pub window: Option<u16>,
+    pub urgent: u16,
+    /// `None`: any
+    pub options: Option<Vec<TcpOption>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TcpOption {
+    Nop,
+    Eol,
+    Mss(u16),
+    WindowScale(u8),
+    SackPermitted,
+    Sack(Vec<(u32, u32)>),
+    Timestamps {
+        value: u32,
+        echo: u32,
+    },
+    /// one that the simulator has no notion of
+    Foreign(String),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Icmp {
+    pub kind: String,
+    pub code: Option<String>,
+    pub mtu: Option<u32>,
+    /// the sequence number that the message quotes
+    pub quoted: Option<u32>,
+}
+
+/// A system call with what it is to return.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub name: String,
+    pub arguments: Vec<Expr>,
+    /// microseconds: when a call that waits is to return
+    pub end: Option<i64>,
+    pub result: Expr,
+    pub error: Option<String>,
+}
+
+/// An expression in the arguments of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Expr {
+    Ellipsis,
+    Int(i64),
+    Word(String),
+    Text(String),
+    Or(Vec<Expr>),
+    List(Vec<Expr>),
+    /// `{a=1, b=2}`, or `{…, 40}` with empty names
+    Fields(Vec<(String, Expr)>),
+    /// `htons(8080)`
+    Function(String, Vec<Expr>),
+}
+
+impl Expr {
+    /// The value of a field of `{…}`.
+    pub fn field(&self, name: &str) -> Option<&Expr> {
+        let Expr::Fields(fields) = self else { return None };
+        fields.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+}

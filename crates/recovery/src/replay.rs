@@ -1,0 +1,481 @@
+//! The closed loop: an endpoint, the path and the receiver, and the rows that they make.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use lasthop_tcp::{Config, Endpoint, Flags, SackBlock, SackBlocks, Segment, SeqNumber, Timestamps};
+use lasthop_units::{Duration, Time};
+
+use crate::host::Host;
+use crate::path::{Fate, Path};
+use crate::receiver::{Answer, Arrival, Receiver};
+use crate::report::{Difference, Report, Verdict};
+use crate::row::{Cause, Happening, Info, Out, Row};
+use crate::trace::Trace;
+
+/// Where the recording's t = 0 lies.
+const START: Time = Time::from_nanos(10_000_000_000);
+/// Initial sequence numbers of the sender and of the receiver.
+const ISS: u32 = 1000;
+const PEER_ISS: u32 = 500_000;
+/// Shift of the receiver's window field.
+const SCALE: u8 = 8;
+/// Beyond this many rows the endpoint runs away.
+const MOST_ROWS: usize = 100_000;
+
+/// Runs the scenario of a recording and compares.
+pub fn replay(trace: &Trace) -> Report {
+    let config = match trace.scenario.config() {
+        Ok(config) => config,
+        Err(why) => return skipped(trace, why),
+    };
+    let mut world = World::new(trace, &config);
+    world.run();
+    world.report()
+}
+
+fn skipped(trace: &Trace, why: String) -> Report {
+    Report {
+        recorded: trace.rows.clone(),
+        replayed: Vec::new(),
+        same: 0,
+        order: None,
+        state: None,
+        verdict: Verdict::Skip(why),
+    }
+}
+
+/// What is under way.
+#[derive(Debug)]
+enum Event {
+    Arrival(Arrival),
+    Answer(Answer),
+    Window(u64),
+}
+
+struct World<'a> {
+    trace: &'a Trace,
+    host: Host,
+    now: Time,
+    endpoint: Endpoint,
+    /// when the endpoint last changed its mind about when to wake up, and what it said
+    alarm: (Time, Time),
+    path: Path,
+    receiver: Receiver,
+    events: BinaryHeap<Reverse<Keyed>>,
+    order: u64,
+    /// how often each segment was sent
+    sent: Vec<u64>,
+    rows: Vec<Row>,
+    out_of_order: Option<Difference>,
+    out_of_state: Option<Difference>,
+}
+
+#[derive(Debug)]
+struct Keyed {
+    at: Time,
+    order: u64,
+    event: Event,
+}
+impl PartialEq for Keyed {
+    fn eq(&self, other: &Self) -> bool {
+        self.order == other.order
+    }
+}
+impl Eq for Keyed {}
+impl PartialOrd for Keyed {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Keyed {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
+
+fn at_ms(t_ms: f64) -> Time {
+    START + Duration::from_nanos((t_ms.max(0.0) * 1e6).round() as u64)
+}
+
+fn as_ms(time: Time) -> f64 {
+    (time.as_nanos() as f64 - START.as_nanos() as f64) / 1e6
+}
+
+impl<'a> World<'a> {
+    fn new(trace: &'a Trace, config: &Config) -> World<'a> {
+        let scenario = &trace.scenario;
+        let mut world = World {
+            trace,
+            host: Host::new(trace.hz),
+            now: START,
+            endpoint: Endpoint::new(config, ISS),
+            alarm: (Time::ZERO, Time::NEVER),
+            path: Path::new(scenario),
+            receiver: Receiver::new(scenario),
+            events: BinaryHeap::new(),
+            order: 0,
+            sent: vec![0; scenario.segments as usize],
+            rows: Vec::new(),
+            out_of_order: None,
+            out_of_state: None,
+        };
+        for (t_ms, window) in &scenario.window_script {
+            world.schedule(at_ms(*t_ms), Event::Window(*window));
+        }
+        world
+    }
+
+    /// The handshake, with the RTT that the recording's first row has; then the application writes all.
+    fn open(&mut self) {
+        let rtt = self.trace.rows.iter().find_map(|row| match &row.happening {
+            Happening::Info(info) => Some(Duration::from_nanos((info.srtt_ms * 1e6) as u64)),
+            _ => None,
+        });
+        let before = Time::from_nanos(START.as_nanos() - rtt.unwrap_or(self.trace.scenario.rtt).as_nanos());
+        self.endpoint.connect(before);
+        let syn = self.endpoint.poll_transmit(before).expect("a SYN after connect");
+        let scenario = &self.trace.scenario;
+        let room_for_timestamps = if scenario.timestamps { 12 } else { 0 };
+        let syn_ack = Segment {
+            seq: SeqNumber(PEER_ISS),
+            ack: syn.seq.plus(1),
+            flags: Flags::SYN | Flags::ACK,
+            window: scenario.window.min(u64::from(u16::MAX)) as u16,
+            mss: Some((scenario.mss + room_for_timestamps) as u16),
+            sack_permitted: syn.sack_permitted,
+            window_scale: syn.window_scale.map(|_| SCALE),
+            timestamps: syn.timestamps.map(|t| Timestamps { value: 1, echo: t.value }),
+            ..Segment::default()
+        };
+        self.endpoint.handle_segment(START, &syn_ack);
+        while self.endpoint.poll_transmit(START).is_some() {}
+        self.endpoint.write(scenario.segments * scenario.mss);
+        self.transmit(Cause::Write);
+        self.ask(Cause::Write);
+    }
+
+    fn run(&mut self) {
+        self.open();
+        let end = self.end();
+        while self.rows.len() < MOST_ROWS && !self.is_done() {
+            let alarm = self.wake_up();
+            let next = self.events.peek().map_or(Time::NEVER, |Reverse(keyed)| self.expected(keyed));
+            let withheld = self.receiver.deadline();
+            let now = alarm.min(next).min(withheld);
+            if now > end {
+                break;
+            }
+            self.now = self.now.max(now);
+            if withheld == now {
+                let answer = self.receiver.answer_now();
+                self.send_back(answer);
+            } else if next == now {
+                let Some(Reverse(keyed)) = self.events.pop() else { break };
+                self.take(keyed.event);
+            } else {
+                self.endpoint.handle_timeout(self.now.max(self.alarm.1));
+                if self.transmit(Cause::Timer) {
+                    self.ask(Cause::Timer);
+                }
+            }
+        }
+        self.compare_ends();
+    }
+
+    fn is_done(&self) -> bool {
+        let scenario = &self.trace.scenario;
+        self.endpoint.acked_bytes() >= scenario.segments * scenario.mss && self.events.is_empty()
+    }
+
+    /// When the recording ended; where it went on until all was acknowledged, a second later.
+    fn end(&self) -> Time {
+        let last = self.trace.rows.last().map_or(0.0, |row| row.t_ms);
+        match self.trace.scenario.stop_ms {
+            Some(stop) => at_ms(stop),
+            None => at_ms(last + 1000.0),
+        }
+    }
+
+    // What the host made late.
+
+    /// The next row recorded, as long as all before it are the same.
+    fn next_recorded(&self) -> Option<&'a Row> {
+        if self.out_of_order.is_some() { None } else { self.trace.rows.get(self.rows.len()) }
+    }
+
+    /// When the endpoint's timer runs on the host of the recording.
+    fn wake_up(&self) -> Time {
+        let (set_at, ideal) = self.alarm;
+        if ideal.is_never() {
+            return ideal;
+        }
+        let latest = ideal + self.host.lateness(ideal.since(set_at.min(ideal)));
+        let Some(row) = self.next_recorded() else { return ideal };
+        let recorded = at_ms(row.t_ms);
+        match &row.happening {
+            Happening::Out(Out { cause: Cause::Timer, .. }) if ideal <= recorded && recorded <= latest => recorded,
+            // An ACK came before the timer could run.
+            Happening::Ack(_) if recorded <= latest => ideal.max(recorded + Duration::from_nanos(1)),
+            _ => ideal,
+        }
+    }
+
+    /// When an event happens on the host of the recording: an ACK, when it was recorded.
+    fn expected(&self, keyed: &Keyed) -> Time {
+        let (Event::Answer(_), Some(row)) = (&keyed.event, self.next_recorded()) else { return keyed.at };
+        let recorded = at_ms(row.t_ms);
+        let in_time = keyed.at <= recorded + self.host.early() && recorded <= keyed.at + self.host.jitter();
+        match &row.happening {
+            Happening::Ack(_) if in_time => recorded,
+            _ => keyed.at,
+        }
+    }
+
+    // What happens.
+
+    fn schedule(&mut self, at: Time, event: Event) {
+        self.order += 1;
+        self.events.push(Reverse(Keyed { at, order: self.order, event }));
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Arrival(arrival) => {
+                if let Some(answer) = self.receiver.receive(self.now, arrival) {
+                    self.send_back(answer);
+                }
+            }
+            Event::Window(window) => {
+                let answer = self.receiver.change_window(window);
+                self.send_back(answer);
+            }
+            Event::Answer(answer) => {
+                let cause = Cause::Ack(answer.ack.number);
+                let segment = self.segment_of(&answer);
+                self.note(Happening::Ack(answer.ack));
+                self.endpoint.handle_segment(self.now, &segment);
+                self.transmit(cause);
+                self.ask(cause);
+            }
+        }
+    }
+
+    fn send_back(&mut self, answer: Answer) {
+        if !self.trace.lost_acks.contains(&answer.ack.number) {
+            self.schedule(self.now + self.trace.scenario.rtt / 2, Event::Answer(answer));
+        }
+    }
+
+    /// The segment in which an ACK travels.
+    fn segment_of(&self, answer: &Answer) -> Segment {
+        let mss = self.trace.scenario.mss;
+        let number = |segment: u64| SeqNumber(ISS + 1).plus((segment * mss) as u32);
+        let mut sack = SackBlocks::NONE;
+        for (left, right) in &answer.ack.blocks {
+            sack.push(SackBlock { left: number(*left), right: number(*right) });
+        }
+        let has_echo = answer.ack.flags.iter().any(|flag| flag == "ece");
+        let value = ((self.now.as_nanos() - START.as_nanos()) / 1_000_000) as u32 + 2;
+        Segment {
+            seq: SeqNumber(PEER_ISS + 1),
+            ack: number(answer.ack.cumulative),
+            flags: if has_echo { Flags::ACK | Flags::ECE } else { Flags::ACK },
+            window: (answer.window >> SCALE).min(u64::from(u16::MAX)) as u16,
+            timestamps: answer.echo.map(|echo| Timestamps { value, echo }),
+            sack,
+            ..Segment::default()
+        }
+    }
+
+    /// Sends what the endpoint has; true if there was anything.
+    fn transmit(&mut self, cause: Cause) -> bool {
+        let mut any = false;
+        while let Some(segment) = self.endpoint.poll_transmit(self.now) {
+            if segment.payload > 0 {
+                self.send(&segment, cause);
+                any = true;
+            }
+        }
+        let alarm = self.endpoint.poll_timeout();
+        if alarm != self.alarm.1 {
+            self.alarm = (self.now, alarm);
+        }
+        any
+    }
+
+    fn send(&mut self, data: &Segment, cause: Cause) {
+        let mss = self.trace.scenario.mss;
+        let segment = (data.seq.distance_from(SeqNumber(ISS + 1)) as u64) / mss;
+        let Some(count) = self.sent.get_mut(segment as usize) else { return };
+        *count += 1;
+        let transmission = *count;
+        let mut flags = Vec::new();
+        let fate = self.path.carry(self.now, segment, transmission);
+        if fate == Fate::Dropped {
+            flags.push("dropped".to_string());
+        }
+        if data.flags.contains(Flags::CWR) {
+            flags.push("cwr".to_string());
+        }
+        if u64::from(data.payload) != mss {
+            flags.push(format!("len{}", data.payload));
+        }
+        if let Fate::Arrives(at) = fate {
+            let arrival = Arrival {
+                segment,
+                timestamp: data.timestamps.map(|t| t.value),
+                marked: self.trace.scenario.mark.contains(&(segment, transmission)),
+                window_reduced: data.flags.contains(Flags::CWR),
+            };
+            self.schedule(at, Event::Arrival(arrival));
+        }
+        self.note(Happening::Out(Out { segment, transmission, cause, flags }));
+    }
+
+    /// Asks the endpoint how it is.
+    fn ask(&mut self, after: Cause) {
+        let info = self.endpoint.info(self.now);
+        self.note(Happening::Info(Info {
+            after,
+            ca_state: format!("{:?}", info.ca_state),
+            cwnd: u64::from(info.snd_cwnd),
+            ssthresh: u64::from(info.snd_ssthresh),
+            unacked: u64::from(info.unacked),
+            sacked: u64::from(info.sacked),
+            lost: u64::from(info.lost),
+            retrans: u64::from(info.retrans),
+            rto_ms: info.rto_us as f64 / 1000.0,
+            srtt_ms: info.rtt_us as f64 / 1000.0,
+            backoff: u64::from(info.backoff),
+            reordering: u64::from(info.reordering),
+        }));
+    }
+
+    // The comparison.
+
+    /// A row more, held against the one recorded.
+    fn note(&mut self, happening: Happening) {
+        let row = Row { t_ms: as_ms(self.now), happening };
+        if self.out_of_order.is_none() {
+            let recorded = self.trace.rows.get(self.rows.len());
+            let found = match recorded {
+                None => Some(Found::Order("the number of rows".to_string())),
+                Some(recorded) => self.compare(recorded, &row),
+            };
+            let difference = |what: String| Difference {
+                row: self.rows.len() + 1,
+                what,
+                recorded: recorded.cloned(),
+                replayed: Some(row.clone()),
+            };
+            match found {
+                None => {}
+                Some(Found::Order(what)) => self.out_of_order = Some(difference(what)),
+                Some(Found::State(what)) => {
+                    let difference = difference(what);
+                    self.out_of_state.get_or_insert(difference);
+                }
+            }
+        }
+        self.rows.push(row);
+    }
+
+    fn compare(&self, recorded: &Row, row: &Row) -> Option<Found> {
+        let late = recorded.t_ms - row.t_ms;
+        let early = self.host.early().as_secs_f64() * 1e3;
+        let jitter = self.host.jitter().as_secs_f64() * 1e3;
+        match (&recorded.happening, &row.happening) {
+            (Happening::Out(a), Happening::Out(b)) if a != b => Some(Found::Order("what is sent".to_string())),
+            (Happening::Ack(a), Happening::Ack(b)) if a != b => Some(Found::Order("what is acknowledged".to_string())),
+            (Happening::Info(a), Happening::Info(b)) if a.after != b.after => {
+                Some(Found::Order("what happens".to_string()))
+            }
+            (Happening::Out(_), Happening::Out(_))
+            | (Happening::Ack(_), Happening::Ack(_))
+            | (Happening::Info(_), Happening::Info(_))
+                if late < -early || late > jitter =>
+            {
+                Some(Found::Order("its time".to_string()))
+            }
+            (Happening::Info(a), Happening::Info(b)) => compare_info(a, b, self.host.tick()).map(Found::State),
+            (Happening::Out(_), Happening::Out(_)) | (Happening::Ack(_), Happening::Ack(_)) => None,
+            _ => Some(Found::Order("what happens".to_string())),
+        }
+    }
+
+    /// Rows of the recording that the replay never came to.
+    fn compare_ends(&mut self) {
+        let (here, there) = (self.rows.len(), self.trace.rows.len());
+        if self.out_of_order.is_none() && here < there {
+            self.out_of_order = Some(Difference {
+                row: here + 1,
+                what: "the number of rows".to_string(),
+                recorded: self.trace.rows.get(here).cloned(),
+                replayed: None,
+            });
+        }
+    }
+
+    fn report(self) -> Report {
+        let (same, of) = self.trace.identical_runs;
+        let first = |d: &Option<Difference>| d.as_ref().map_or(usize::MAX, |d| d.row - 1);
+        let same_rows = first(&self.out_of_order).min(first(&self.out_of_state)).min(self.rows.len());
+        let verdict = match (&self.out_of_order, &self.out_of_state) {
+            (None, None) => Verdict::Pass,
+            _ if same < of => Verdict::Skip(format!("the kernel's own runs were alike in {same} of {of} only")),
+            _ => Verdict::Fail,
+        };
+        Report {
+            recorded: self.trace.rows.clone(),
+            replayed: self.rows,
+            same: same_rows,
+            order: self.out_of_order,
+            state: self.out_of_state,
+            verdict,
+        }
+    }
+}
+
+/// A difference: in what was sent and when, or in what the sender says of itself.
+enum Found {
+    Order(String),
+    State(String),
+}
+
+/// The recording's clock sees a segment leave up to 0.2 ms after the ACK that released it, and samples of the RTT are
+/// shorter by that; timestamps count whole milliseconds.
+const SRTT_TOLERANCE_MS: f64 = 0.5;
+
+/// The first field that differs.
+fn compare_info(a: &Info, b: &Info, tick: Duration) -> Option<String> {
+    let fields = [
+        ("cwnd", a.cwnd, b.cwnd),
+        ("ssthresh", a.ssthresh, b.ssthresh),
+        ("unacked", a.unacked, b.unacked),
+        ("sacked", a.sacked, b.sacked),
+        ("lost", a.lost, b.lost),
+        ("retrans", a.retrans, b.retrans),
+        ("backoff", a.backoff, b.backoff),
+        ("reordering", a.reordering, b.reordering),
+    ];
+    if a.ca_state != b.ca_state {
+        return Some("ca_state".to_string());
+    }
+    if let Some((name, ..)) = fields.iter().find(|(_, a, b)| a != b) {
+        return Some((*name).to_string());
+    }
+    if (a.srtt_ms - b.srtt_ms).abs() > SRTT_TOLERANCE_MS {
+        return Some("srtt".to_string());
+    }
+    (!is_rto(a.rto_ms, b, tick)).then(|| "rto".to_string())
+}
+
+/// A kernel's RTO is a whole number of ticks, rounded up, before it is doubled.
+fn is_rto(recorded_ms: f64, here: &Info, tick: Duration) -> bool {
+    let doubled = (1u64 << here.backoff.min(32)) as f64;
+    let tick_ms = tick.as_secs_f64() * 1e3;
+    let rounded = |rto_ms: f64| (rto_ms / doubled / tick_ms).ceil() * tick_ms * doubled;
+    let (low, high) = (here.rto_ms - SRTT_TOLERANCE_MS * doubled, here.rto_ms + SRTT_TOLERANCE_MS * doubled);
+    (rounded(low)..=rounded(high)).contains(&recorded_ms)
+}

@@ -1,0 +1,69 @@
+//! A burst that would be too short waits for the next ACK, so that large sends are cut once.
+//!
+//! Source: what Linux does for segmentation offload (`tcp_tso_should_defer`, as of 6.18), whether or not a device has
+//! it: in congestion avoidance segments leave in pairs, and a second duplicate ACK may send nothing.
+
+use lasthop_units::{Duration, Time};
+
+use super::super::Sender;
+use crate::info::CaState;
+
+/// A share of the window that is worth sending at once (`tcp_tso_win_divisor`).
+const WORTH_SENDING: u64 = 3;
+/// Waiting for an ACK further away than this is not worth it, nor after a pause of this length.
+const SOON: Duration = Duration::from_millis(1);
+/// The largest send handed down at once, in bytes.
+const LARGEST_SEND: u64 = 65_535;
+
+impl Sender {
+    /// New data that could be sent is held back for the next ACK. What is let go goes in whole, up to the send goal.
+    pub(super) fn defers(&mut self, now: Time) -> bool {
+        if self.linux.released > 0 || !self.config.tso_deferral {
+            return false;
+        }
+        let defers = self.send_would_be_short(now);
+        if !defers {
+            let room = self.cwnd_segments() as u64 - u64::from(self.flight_segments());
+            self.linux.released = room.min(self.send_goal()) as u32;
+        }
+        defers
+    }
+
+    fn send_would_be_short(&mut self, now: Time) -> bool {
+        let nxt = self.board.nxt();
+        let piece = self.offered.unsent_in_piece(nxt).min(LARGEST_SEND);
+        if piece <= u64::from(self.mss) || !self.ack_is_near(now) {
+            return false;
+        }
+        if matches!(self.linux.state, CaState::Recovery | CaState::Loss) || now.since(self.last_sent) > SOON {
+            return false;
+        }
+        let mss = u64::from(self.mss);
+        let cwnd = self.cwnd_segments() as u64;
+        let by_cwnd = (cwnd - u64::from(self.flight_segments()).min(cwnd)) * mss;
+        let by_peer = self.window.end.saturating_sub(nxt);
+        let room = by_cwnd.min(by_peer);
+        let peer_window = self.window.end.saturating_sub(self.window.set_at);
+        let is_enough = room >= self.send_goal() * mss
+            || (nxt + piece < self.offered.end && room >= piece)
+            || room >= peer_window.min(cwnd * mss) / WORTH_SENDING;
+        let waits_for_window = room <= piece;
+        let defers = !is_enough && (waits_for_window || !self.offered.piece_is_closed(nxt));
+        if defers && by_cwnd < by_peer && waits_for_window {
+            self.note_usage(true);
+        }
+        defers
+    }
+
+    /// Segments of a send of the size that fits the rate: a millisecond's worth, at least two.
+    fn send_goal(&self) -> u64 {
+        let rate = self.window_rate().unwrap_or(0.0);
+        ((rate / 1024.0) as u64 / u64::from(self.mss)).max(2)
+    }
+
+    /// The oldest segment's ACK is due.
+    fn ack_is_near(&self, now: Time) -> bool {
+        let (Some(head), Some(srtt)) = (self.board.head(), self.rtt.srtt()) else { return false };
+        (head.sent_at + srtt).since(now) <= SOON.min(srtt / 2)
+    }
+}

@@ -1,0 +1,188 @@
+//! Loss recovery as Linux has it: one state machine for SACK and for duplicate ACKs, in which every refinement is a
+//! switch.
+//!
+//! ```text
+//!            SACK, duplicate ACK          something is lost
+//!     Open ─────────────► Disorder ─────────────────────────► Recovery
+//!      │ ▲ ▲                                                   │  ▲ │
+//!      │ │ └── all ACKed, or the loss was none (undo) ─────────┘  │ │ timeout
+//!  ECN │ │     Loss ◄─────────────────────────────────────────────┼─┘
+//!      ▼ │      └── a retransmission is lost ──────────────────────┘
+//!     CWR (a window ends)
+//! ```
+//!
+//! | file | what | source |
+//! |---|---|---|
+//! | `acknowledgement` | the order in which an ACK is taken in | RFC 5681, RFC 6675 §5 |
+//! | `states` | the figure above; F-RTO in Loss | RFC 5682 §3 |
+//! | `reduction` | how the window falls | RFC 6937 and draft-ietf-tcpm-prr-rfc6937bis §6; rate halving |
+//! | `rack` | loss by time | RFC 8985 §6 |
+//! | `probe` | tail loss probe | RFC 8985 §7 |
+//! | `sending` | what goes out next | RFC 6675 §4, RFC 5682 §3 |
+//! | `undo` | was it for nothing? | RFC 3522, RFC 3708, RFC 4015 |
+//! | `timers` | which timer is set, and what it does | RFC 6298, RFC 8985 §8 |
+//! | `deferral` | short bursts wait | as Linux has it |
+//! | `rate` | delivery rate, pacing | draft-cheng-iccrg-delivery-rate-estimation |
+//! | `usage` | is the window used? | RFC 7661, RFC 9438 §5.8 |
+//!
+//! Held against traces of a 6.18 kernel (`lasthop replay-recovery`) and against packet scripts
+//! (`lasthop packetdrill`).
+//!
+//! Leaves out: forward RTO of SACK reneging (the RTO repairs it), local congestion, path-MTU probes.
+
+mod acknowledgement;
+mod deferral;
+mod min_rtt;
+mod probe;
+mod rack;
+mod rate;
+mod reduction;
+mod sending;
+mod states;
+mod timers;
+mod undo;
+mod usage;
+
+use lasthop_units::{Duration, Time};
+
+use self::min_rtt::MinRtt;
+use self::probe::TailProbe;
+use self::rack::Rack;
+use self::rate::DeliveryRate;
+use self::reduction::Reduction;
+pub(crate) use self::timers::Pending;
+use self::undo::Undo;
+use self::usage::WindowUsage;
+use super::Sender;
+use crate::config::Config;
+use crate::congestion_control::{Moment, Prior};
+use crate::info::CaState;
+
+/// What may be sent on this event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Sends {
+    /// What is lost, then new data.
+    #[default]
+    LostFirst,
+    /// New data, and what is lost only if there is no new data. [RFC 5682 §3.1 step 2b]
+    NewFirst,
+    /// New data only.
+    NewOnly,
+}
+
+/// The state of recovery.
+#[derive(Clone, Debug)]
+pub(crate) struct Linux {
+    pub state: CaState,
+    /// SND.NXT when the state was entered: its acknowledgement ends it
+    pub(super) high: u64,
+    /// without SACK: segments that have arrived out of order, as duplicate ACKs tell
+    pub(super) duplicates: u32,
+    /// degree of reordering, in segments
+    pub reordering: u32,
+    pub reordering_seen: u32,
+    pub(super) reduction: Reduction,
+    pub(super) undo: Undo,
+    pub(super) rack: Rack,
+    pub(super) probe: TailProbe,
+    /// after a timeout: not yet known whether it was for nothing. [RFC 5682]
+    pub(super) forward_rto: bool,
+    /// timeouts in a row
+    pub timeouts: u32,
+    pub(super) sends: Sends,
+    /// segments that the present send may still hold
+    pub(super) released: u32,
+    pub pending: Pending,
+    pub deadline: Time,
+    pub(super) min_rtt: MinRtt,
+    pub rate: DeliveryRate,
+    pub(super) usage: WindowUsage,
+    /// duplicates that the peer reported. [RFC 2883]
+    pub dsacks: u32,
+}
+
+impl Linux {
+    pub fn new(config: &Config) -> Linux {
+        Linux {
+            state: CaState::Open,
+            high: 0,
+            duplicates: 0,
+            reordering: config.duplicate_ack_threshold,
+            reordering_seen: 0,
+            reduction: Reduction::default(),
+            undo: Undo::default(),
+            rack: Rack::default(),
+            probe: TailProbe::default(),
+            forward_rto: false,
+            timeouts: 0,
+            sends: Sends::default(),
+            released: 0,
+            pending: Pending::None,
+            deadline: Time::NEVER,
+            min_rtt: MinRtt::default(),
+            rate: DeliveryRate::default(),
+            usage: WindowUsage::default(),
+            dsacks: 0,
+        }
+    }
+
+    /// A new event: whether to send is to be asked anew.
+    pub fn release_nothing(&mut self) {
+        self.released = 0;
+    }
+
+    /// The connection is open: what happened to the SYN is forgotten.
+    pub fn restart(&mut self) {
+        self.state = CaState::Open;
+        self.undo = Undo::default();
+        self.timeouts = 0;
+        self.pending = Pending::None;
+        self.deadline = Time::NEVER;
+    }
+
+    /// The window is being reduced, step by step.
+    pub fn reduces(&self) -> bool {
+        matches!(self.state, CaState::Cwr | CaState::Recovery)
+    }
+    /// Least RTT of late. [RFC 8985 §6.1]
+    pub fn min_rtt(&self) -> Option<Duration> {
+        self.min_rtt.get()
+    }
+}
+
+impl Sender {
+    /// Segments in flight, duplicates counted as arrived.
+    pub fn flight_segments(&self) -> u32 {
+        self.board.pipe_segments().saturating_sub(self.linux.duplicates)
+    }
+
+    /// Segments that have arrived above SND.UNA.
+    pub fn sacked_segments(&self) -> u32 {
+        self.board.reported_segments() + self.linux.duplicates
+    }
+
+    /// The congestion window in segments, as it stands during recovery too.
+    pub fn cwnd_segments(&self) -> f64 {
+        let stepwise = self.is_linux() && self.linux.reduces() && !self.control.owns_recovery();
+        if stepwise { f64::from(self.linux.reduction.cwnd) } else { self.control.cwnd() }
+    }
+
+    /// The window has room for one more segment.
+    pub(super) fn window_has_room(&self) -> bool {
+        self.flight_segments() < self.cwnd_segments() as u32
+    }
+
+    /// ssthresh to remember: what a connection that is not reducing has reached counts too.
+    fn ssthresh_reached(&self) -> f64 {
+        let ssthresh = self.control.ssthresh();
+        if self.linux.reduces() { ssthresh } else { ssthresh.max((0.75 * self.cwnd_segments()).floor()) }
+    }
+
+    fn prior(&self) -> Prior {
+        Prior { cwnd: self.cwnd_segments(), ssthresh: self.ssthresh_reached() }
+    }
+
+    fn at(&self, now: Time) -> Moment {
+        self.moment(now)
+    }
+}

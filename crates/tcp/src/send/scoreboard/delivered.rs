@@ -1,0 +1,139 @@
+//! What one acknowledgement says of the segments sent.
+
+use lasthop_units::{Duration, Time};
+
+use super::sent::{Content, Sent, Stamp};
+use super::time_order::Latest;
+
+/// Of what was sent twice, which copy arrived? What tells. [RFC 8985 §6.2 step 2]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Credible {
+    pub now: Time,
+    pub min_rtt: Duration,
+    /// the timestamp echoed is older than what was sent from then on; `NEVER` without timestamps
+    pub echo_ends: Time,
+}
+
+impl Credible {
+    /// The arrival of this segment can be that of the copy sent last.
+    fn holds(&self, segment: &Sent) -> bool {
+        !segment.retransmitted || (self.now.since(segment.sent_at) >= self.min_rtt && segment.sent_at < self.echo_ends)
+    }
+}
+
+/// Times of sending of the first and the last of some segments, in the order in which they were looked at.
+pub(crate) type Span = Option<(Time, Time)>;
+
+fn stretch(span: &mut Span, sent_at: Time) {
+    *span = Some((span.map_or(sent_at, |(first, _)| first), sent_at));
+}
+
+/// What an acknowledgement took off the scoreboard, and what it newly reported there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delivered {
+    credible: Credible,
+    /// segments acknowledged in order, in whole
+    pub segments: u32,
+    /// payload bytes acknowledged in order
+    pub bytes: u64,
+    /// segments delivered for the first time, in order or not
+    pub new_segments: u32,
+    /// payload bytes delivered for the first time
+    pub new_bytes: u64,
+    /// something that was sent more than once is among what is new
+    pub retransmitted: bool,
+    /// something that was sent more than once is acknowledged in order
+    pub acked_retransmitted: bool,
+    /// when the oldest and the newest were sent that are new and were sent only once
+    pub oldest_sent: Option<Time>,
+    pub newest_sent: Option<Time>,
+    /// sent once, not reported before, acknowledged in order
+    pub acked_once: Span,
+    /// sent once and newly reported
+    pub reported_once: Span,
+    /// start of the lowest segment of `acked_once`
+    pub lowest_acked: Option<u64>,
+    /// start of the lowest segment of `reported_once` that came after higher ones
+    pub late_report: Option<u64>,
+    /// end of the lowest segment sent once that is new
+    pub original_end: Option<u64>,
+    /// the segment sent last whose arrival can be trusted, and the RTT of the last one looked at
+    pub latest: Option<(Latest, Duration)>,
+    /// of the segment sent last: when, its end, what was known then, and whether it was sent twice
+    pub rated: Option<(Latest, Stamp, bool)>,
+    /// a SYN or a FIN is among it
+    pub syn: bool,
+    pub fin: bool,
+}
+
+impl Delivered {
+    pub fn judged_by(credible: Credible) -> Delivered {
+        Delivered { credible, ..Delivered::default() }
+    }
+
+    /// The head is acknowledged in whole.
+    pub(super) fn acknowledge(&mut self, head: &Sent) {
+        self.segments += 1;
+        self.bytes += u64::from(head.payload());
+        self.acked_retransmitted |= head.retransmitted;
+        self.syn |= head.content == Content::Syn;
+        self.fin |= head.content == Content::Fin;
+        if head.reported {
+            return;
+        }
+        if !head.retransmitted {
+            stretch(&mut self.acked_once, head.sent_at);
+            self.lowest_acked = self.lowest_acked.or(Some(head.start));
+        }
+        self.add_new(head);
+    }
+
+    /// So many bytes of the head are acknowledged.
+    pub(super) fn acknowledge_part(&mut self, head: &Sent, part: u32) {
+        self.bytes += u64::from(part);
+        self.acked_retransmitted |= head.retransmitted;
+        if !head.reported {
+            self.new_bytes += u64::from(part);
+            self.note_time(head);
+        }
+    }
+
+    /// A segment is newly reported; `highest` ends the highest one reported so far.
+    pub(super) fn report(&mut self, segment: &Sent, highest: u64) {
+        if !segment.retransmitted {
+            stretch(&mut self.reported_once, segment.sent_at);
+            if segment.start < highest {
+                self.late_report = Some(self.late_report.map_or(segment.start, |late| late.min(segment.start)));
+            }
+        }
+        self.add_new(segment);
+    }
+
+    fn add_new(&mut self, segment: &Sent) {
+        self.new_segments += 1;
+        self.new_bytes += u64::from(segment.payload());
+        self.note_time(segment);
+        if !segment.retransmitted {
+            self.original_end = Some(self.original_end.map_or(segment.end(), |end| end.min(segment.end())));
+        }
+        let own = Latest { sent_at: segment.sent_at, end: segment.end() };
+        if self.rated.is_none_or(|(newest, ..)| own.is_after(newest.sent_at, newest.end)) {
+            self.rated = Some((own, segment.stamp, segment.retransmitted));
+        }
+        if self.credible.holds(segment) {
+            let rtt = self.credible.now.since(segment.sent_at);
+            let latest = self.latest.map_or(own, |(l, _)| if own.is_after(l.sent_at, l.end) { own } else { l });
+            self.latest = Some((latest, rtt));
+        }
+    }
+
+    /// Times of sending count for RTT samples if there was only one. [RFC 6298 §3]
+    fn note_time(&mut self, segment: &Sent) {
+        if segment.retransmitted {
+            self.retransmitted = true;
+            return;
+        }
+        self.oldest_sent = self.oldest_sent.or(Some(segment.sent_at));
+        self.newest_sent = self.newest_sent.max(Some(segment.sent_at));
+    }
+}

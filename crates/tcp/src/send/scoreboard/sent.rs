@@ -1,0 +1,78 @@
+//! A segment that has been sent.
+
+use lasthop_units::Time;
+
+/// What one segment carries beside payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Data,
+    Syn,
+    /// payload, perhaps none, and a FIN
+    Fin,
+}
+
+/// How far delivery had come when a segment was sent. [draft-cheng-iccrg-delivery-rate-estimation §3.2]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stamp {
+    /// segments delivered, and found lost, since the start
+    pub delivered: u64,
+    pub lost: u64,
+    /// when the last of these was delivered
+    pub delivered_at: Time,
+    /// when the first of this flight was sent
+    pub first_sent_at: Time,
+    /// segments in flight, this one included
+    pub flight: u32,
+    pub delivered_ce: u32,
+    pub is_app_limited: bool,
+}
+
+/// One segment, as it was sent last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub start: u64,
+    pub sent_at: Time,
+    pub stamp: Stamp,
+    /// sequence numbers taken
+    pub length: u32,
+    /// neighbours in the order of sending, as the low half of their index; its own where there is none
+    pub(super) earlier: u32,
+    pub(super) later: u32,
+    pub content: Content,
+    /// SACK has reported it
+    pub reported: bool,
+    /// thought lost, its retransmissions apart
+    pub lost: bool,
+    /// the retransmission is in flight
+    pub resent: bool,
+    /// sent more than once
+    pub retransmitted: bool,
+    /// in the list by time
+    pub(super) linked: bool,
+}
+
+impl Sent {
+    pub(super) fn new(start: u64, sent_at: Time, length: u32, content: Content, stamp: Stamp) -> Sent {
+        Sent {
+            start,
+            sent_at,
+            stamp,
+            length,
+            earlier: 0,
+            later: 0,
+            content,
+            reported: false,
+            lost: false,
+            resent: false,
+            retransmitted: false,
+            linked: false,
+        }
+    }
+
+    pub fn end(&self) -> u64 {
+        self.start + u64::from(self.length)
+    }
+    pub fn payload(&self) -> u32 {
+        self.length - u32::from(self.content != Content::Data)
+    }
+}

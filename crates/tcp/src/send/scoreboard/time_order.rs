@@ -1,0 +1,115 @@
+//! The order in which segments were sent last: a list through the segments themselves.
+//!
+//! Source: RFC 8985 §6.2; the list is how Linux keeps the search short. It holds what is neither reported nor
+//! found lost by time; what is sent again comes in again, at the end. Indices are kept as their low 32 bits, which are enough: no window has 2^32
+//! segments.
+
+use std::collections::VecDeque;
+
+use lasthop_units::Time;
+
+use super::sent::Sent;
+
+/// The segment sent last of those that have arrived. [RFC 8985 §6.1, RACK.segment]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Latest {
+    pub sent_at: Time,
+    pub end: u64,
+}
+
+impl Latest {
+    /// True if it was sent after one sent at `sent_at` that ends at `end`. [RFC 8985 §6.2, RACK_sent_after]
+    pub fn is_after(&self, sent_at: Time, end: u64) -> bool {
+        (self.sent_at, self.end) > (sent_at, end)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimeOrder {
+    is_kept: bool,
+    /// first and last, by the low half of their index
+    ends: Option<(u32, u32)>,
+}
+
+fn place(index: u32, base: u64) -> usize {
+    index.wrapping_sub(base as u32) as usize
+}
+
+impl TimeOrder {
+    pub fn new(is_kept: bool) -> Self {
+        TimeOrder { is_kept, ends: None }
+    }
+
+    /// Place of the one sent first.
+    pub fn first(&self, base: u64) -> Option<usize> {
+        self.ends.map(|(first, _)| place(first, base))
+    }
+
+    /// Place of the one sent next.
+    pub fn after(&self, segments: &VecDeque<Sent>, base: u64, at: usize) -> Option<usize> {
+        let next = place(segments[at].later, base);
+        (next != at).then_some(next)
+    }
+
+    /// Appends the segment with this index.
+    pub fn link(&mut self, segments: &mut VecDeque<Sent>, base: u64, index: u64) {
+        if !self.is_kept {
+            return;
+        }
+        let own = index as u32;
+        let earlier = self.ends.map_or(own, |(_, last)| last);
+        if let Some((_, last)) = self.ends {
+            segments[place(last, base)].later = own;
+        }
+        let segment = &mut segments[place(own, base)];
+        (segment.earlier, segment.later, segment.linked) = (earlier, own, true);
+        self.ends = Some((self.ends.map_or(own, |(first, _)| first), own));
+    }
+
+    /// Takes the segment with this index out, if it is in.
+    pub fn unlink(&mut self, segments: &mut VecDeque<Sent>, base: u64, index: u64) {
+        let own = index as u32;
+        let segment = &mut segments[place(own, base)];
+        if !segment.linked {
+            return;
+        }
+        segment.linked = false;
+        let (earlier, later) = (segment.earlier, segment.later);
+        let (mut first, mut last) = self.ends.expect("a list with a segment in it has ends");
+        match (earlier == own, later == own) {
+            (true, true) => return self.ends = None,
+            (true, false) => {
+                first = later;
+                segments[place(later, base)].earlier = later;
+            }
+            (false, true) => {
+                last = earlier;
+                segments[place(earlier, base)].later = earlier;
+            }
+            (false, false) => {
+                segments[place(earlier, base)].later = later;
+                segments[place(later, base)].earlier = earlier;
+            }
+        }
+        self.ends = Some((first, last));
+    }
+
+    /// Makes the list anew from what the segments say.
+    pub fn rebuild(&mut self, segments: &mut VecDeque<Sent>, base: u64) {
+        if !self.is_kept {
+            return;
+        }
+        self.ends = None;
+        let mut order: Vec<(Time, u64)> = Vec::new();
+        for (index, segment) in (base..).zip(segments.iter_mut()) {
+            segment.linked = false;
+            if !segment.reported && (!segment.lost || segment.resent) {
+                order.push((segment.sent_at, index));
+            }
+        }
+        order.sort_unstable();
+        for (_, index) in order {
+            self.link(segments, base, index);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+"""`lasthop replay-recovery`: recordings of loss recovery, replayed in closed loop against the TCP endpoint."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import sys
+from pathlib import Path
+
+from .. import _core
+from ._mistake import Mistake
+
+SUMMARY = "what a kernel's sender did under scripted loss, against the `linux` profile on the same path"
+SKIPPED = 77
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `lasthop replay-recovery` accepts."""
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a recording as JSON, gzipped or not")
+    parser.add_argument("--verbose", action="store_true", help="show both lists of events side by side")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """One line a file; 1 if one fails, 77 if none fails but one is skipped."""
+    verdicts = []
+    for file in arguments.files:
+        try:
+            name, line, verdict, side_by_side = _core.replay_recovery(_read(Path(file)))
+        except (ValueError, gzip.BadGzipFile, EOFError) as error:
+            raise Mistake(f"{file}: {error}") from None
+        if arguments.verbose:
+            sys.stdout.write(f"{name}: row, recorded, here\n{side_by_side}")
+        sys.stdout.write(f"{file}: {line}\n")
+        verdicts.append(verdict)
+    if "fail" in verdicts:
+        return 1
+    return SKIPPED if "skip" in verdicts else 0
+
+
+def _read(path: Path) -> str:
+    data = path.read_bytes()
+    return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
