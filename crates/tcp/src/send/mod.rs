@@ -1,5 +1,6 @@
 //! The sending half: what may be sent now, and what acknowledgements change.
 
+mod ack_loss;
 mod acknowledgement;
 mod linux;
 mod recovery;
@@ -17,6 +18,7 @@ use crate::config::{Config, DecreaseFrom, LossDetection, RecoveryMachine};
 use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment};
 use crate::sequence::Numbering;
 
+pub use ack_loss::{AckLoss, AckLossMode, CountOver, Pending};
 pub(crate) use acknowledgement::{Acknowledgement, TimerChange};
 use linux::Linux;
 use recovery::{Phase, Recovery};
@@ -83,6 +85,8 @@ pub(crate) struct Sender {
     tail_probes: u64,
     /// new data is to carry CWR. [RFC 3168 §6.1.2]
     cwr_due: bool,
+    /// counts missing ACKs
+    ack_watch: Option<ack_loss::AckWatch>,
 }
 
 impl Sender {
@@ -116,6 +120,7 @@ impl Sender {
             spurious: 0,
             tail_probes: 0,
             cwr_due: false,
+            ack_watch: config.ack_loss.as_option().map(ack_loss::AckWatch::new),
             config: config.clone(),
         }
     }
@@ -415,7 +420,12 @@ impl Sender {
     }
 
     fn moment(&self, now: Time) -> Moment {
-        Moment { now, snd_una: self.board.una(), snd_nxt: self.board.nxt(), app_limited: self.linux.rate.is_app_limited() }
+        Moment {
+            now,
+            snd_una: self.board.una(),
+            snd_nxt: self.board.nxt(),
+            app_limited: self.linux.rate.is_app_limited(),
+        }
     }
 }
 
