@@ -212,12 +212,7 @@ impl Bbr {
             cycle_index: 0,
             cycle_start: 0,
             full: FullPipe::default(),
-            recovering: Recovering {
-                phase: Phase::Open,
-                prior_phase: Phase::Open,
-                conserves: false,
-                prior_cwnd: 0,
-            },
+            recovering: Recovering { phase: Phase::Open, prior_phase: Phase::Open, conserves: false, prior_cwnd: 0 },
             aggregation: Aggregation::default(),
             restarts_from_idle: false,
             delivered_at: 0,

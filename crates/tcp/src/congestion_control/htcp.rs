@@ -156,7 +156,8 @@ impl Htcp {
         if ms > HZ {
             let beyond = u64::from(ms - HZ);
             let hz = u64::from(HZ);
-            factor = (1 + (10 * beyond + (beyond / 2) * (beyond / 2) / hz) / hz) as u32;
+            // Hours without loss would overflow; a million segments per round trip are no limit.
+            factor = (1 + (10 * beyond + (beyond / 2) * (beyond / 2) / hz) / hz).min(1 << 20) as u32;
         }
         if self.params.rtt_scaling && self.least > 0 {
             // RTTmin / 100 ms from 0.1 to 2, inverted, in eighths

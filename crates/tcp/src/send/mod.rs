@@ -147,6 +147,7 @@ impl Sender {
     pub fn negotiate(&mut self, payload: u32, sack: bool) {
         self.mss = payload.max(1);
         self.sack = sack;
+        self.offered.join_pieces();
     }
 
     pub fn write(&mut self, bytes: u64, write: Write) {

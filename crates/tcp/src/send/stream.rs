@@ -130,6 +130,18 @@ impl Stream {
         self.end = FOREVER;
     }
 
+    /// The size of segments is known only now: what was written before is one piece, but for ends of records.
+    pub fn join_pieces(&mut self) {
+        let mut joined: VecDeque<Piece> = VecDeque::new();
+        for piece in self.pieces.drain(..) {
+            match joined.back_mut() {
+                Some(last) if !last.ends_record => *last = Piece { start: last.start, ..piece },
+                _ => joined.push_back(piece),
+            }
+        }
+        self.pieces = joined;
+    }
+
     pub fn set_delay(&mut self, delay: Delay) {
         self.released |= self.delay.cork && !delay.cork && !delay.nagle;
         self.delay = delay;
