@@ -192,7 +192,7 @@ fn linux_2_6() -> Config {
 
 /// CUBIC as a current kernel has it.
 fn linux_cubic() -> cubic::Params {
-    cubic::Params { era: cubic::Era::Linux, hystart: true, ..cubic::Params::default() }
+    cubic::Params { era: cubic::Era::Linux, hystart: cubic::Hystart::Classic, ..cubic::Params::default() }
 }
 
 /// A current Linux kernel, 6.x.

@@ -19,6 +19,7 @@ use lasthop_units::{DataRate, Duration, Time};
 use crate::config::{Growth, GrowthMode};
 
 mod draws;
+mod hystart_plus_plus;
 mod linux;
 mod round;
 
