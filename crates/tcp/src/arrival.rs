@@ -355,10 +355,10 @@ impl Endpoint {
     }
 
     /// Until when segments bore the timestamp echoed; `NEVER` without timestamps, or if nobody
-    /// needs to know because nothing was ever sent twice.
+    /// needs to know.
     fn echo_ends(&self, now: Time, segment: &Segment) -> Time {
         let Some(timestamps) = segment.timestamps.filter(|_| self.agreed.timestamps) else { return Time::NEVER };
-        if !self.sender.has_resent() {
+        if !self.sender.reads_echoes() {
             return Time::NEVER;
         }
         let tick = self.config.timestamp_clock;

@@ -1,5 +1,6 @@
 //! The sending half: what may be sent now, and what acknowledgements change.
 
+mod ack_loss;
 mod acknowledgement;
 mod ecn;
 mod linux;
@@ -18,6 +19,7 @@ use crate::config::{Config, DecreaseFrom, LossDetection, RecoveryMachine};
 use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment};
 use crate::sequence::Numbering;
 
+pub use ack_loss::{AckLoss, AckLossMode, CountOver, Pending};
 pub(crate) use acknowledgement::{Acknowledgement, TimerChange};
 use linux::Linux;
 use recovery::{Phase, Recovery};
@@ -85,6 +87,8 @@ pub(crate) struct Sender {
     tail_probes: u64,
     /// the application waits for room in the send buffer
     buffer_is_full: bool,
+    /// counts missing ACKs
+    ack_watch: Option<ack_loss::AckWatch>,
 }
 
 impl Sender {
@@ -119,6 +123,7 @@ impl Sender {
             spurious: 0,
             tail_probes: 0,
             buffer_is_full: false,
+            ack_watch: config.ack_loss.as_option().map(ack_loss::AckWatch::new),
             config: config.clone(),
         }
     }
@@ -128,9 +133,9 @@ impl Sender {
         self.config.recovery == RecoveryMachine::Linux
     }
 
-    /// Something has been sent twice since the start.
-    pub fn has_resent(&self) -> bool {
-        self.retransmissions > 0
+    /// It matters which copy of a segment an echoed timestamp answers, or whether ACKs are missing.
+    pub fn reads_echoes(&self) -> bool {
+        self.retransmissions > 0 || self.ack_watch.is_some()
     }
 
     pub fn numbering(&self) -> Numbering {

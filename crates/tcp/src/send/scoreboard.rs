@@ -149,6 +149,11 @@ impl Scoreboard {
     pub fn head(&self) -> Option<&Outstanding> {
         self.segments.front()
     }
+    /// The newest segment that ends at an offset or below.
+    pub fn newest_below(&self, end: u64) -> Option<&Outstanding> {
+        let after = self.segments.partition_point(|segment| segment.end() <= end);
+        self.segments.get(after.checked_sub(1)?)
+    }
     /// The oldest segment is lost.
     pub fn head_is_lost(&self) -> bool {
         self.head().is_some_and(|head| head.lost)

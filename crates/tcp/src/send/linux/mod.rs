@@ -182,7 +182,7 @@ impl Sender {
     }
 
     /// To be called after whatever may have changed the window.
-    pub(super) fn settle_window(&mut self) {
+    pub(in crate::send) fn settle_window(&mut self) {
         self.linux.window = self.cwnd_segments() as u32;
     }
 
