@@ -16,7 +16,7 @@ params! {
     pub struct Config {
         /// Congestion control of the sender.
         pub congestion_control: Algorithm = Algorithm::Newreno(newreno::Params::default()),
-        /// Reaction to lost ACKs: "off", or a table, where `threshold = 1` is as published. [M. Hashimoto et al. 2008 §III]
+        /// Reaction to lost ACKs: "off", or a table, where `threshold = 1` is as published. [hashimoto2008 §III]
         pub ack_loss: Switch<AckLoss> = Switch::Off,
         /// When data is acknowledged: "every_segment", or "delayed": every second full segment, or after `delayed_ack_timeout`. [RFC 1122 §4.2.3.2]
         pub ack: AckPolicy = AckPolicy::Delayed,
