@@ -206,12 +206,14 @@ fn replay_events(
         flight: 0,
         srtt_ns: None,
         srtt8: 0,
+        filled: 0,
         tick_us: if rows.iter().any(|row| row.counts_acks) { 1000 } else { 1 },
         restarts,
     };
     let mut report = Report::default();
     for row in rows {
         let una = driver.una_after(row);
+        driver.filled = row.nxt;
         driver.run(row);
         let srtt8 = driver.srtt8;
         let (cwnd, ssthresh) = (driver.control.cwnd(), driver.control.ssthresh());
@@ -219,6 +221,7 @@ fn replay_events(
             Column { name: "cwnd", want: row.cwnd, got: cwnd },
             Column { name: "ssthresh", want: row.ssthresh.unwrap_or(ssthresh), got: ssthresh },
             // The driver's own: they tell whether a row was read as it was written.
+            Column { name: "nxt", want: row.nxt as f64, got: driver.filled as f64 },
             Column { name: "una", want: row.una as f64, got: una as f64 },
             Column { name: "srtt8", want: row.srtt8.unwrap_or(srtt8) as f64, got: srtt8 as f64 },
         ];
@@ -238,6 +241,8 @@ struct Driver {
     srtt_ns: Option<u64>,
     /// Eight times the smoothed RTT as the kernel has it, in ticks of its clock, and the tick in µs.
     srtt8: u64,
+    /// `nxt` after the row, by the window under test
+    filled: u64,
     tick_us: u64,
     /// A loss row is a whole recovery: the traces of FAST.
     restarts: bool,
@@ -334,6 +339,7 @@ impl Driver {
                 if row.empties_pipe {
                     self.control.on_transmit_start(&self.moment(now));
                 }
+                self.filled = self.nxt_when_filled();
                 self.nxt = row.nxt;
             } else {
                 self.send(now);
@@ -349,8 +355,19 @@ impl Driver {
             self.flight = self.flight.saturating_sub(1);
             let ack = self.ack(now, row, 0, before);
             self.control.on_ack(&AckSample { delivered_bytes: u64::from(MSS), in_recovery: true, ..ack });
-            if j + 1 == row.n { self.nxt = row.nxt } else { self.send(now) }
+            if j + 1 == row.n {
+                self.filled = self.nxt_when_filled();
+                self.nxt = row.nxt;
+            } else {
+                self.send(now);
+            }
         }
+    }
+
+    /// Where sending stops when the window is full.
+    fn nxt_when_filled(&self) -> u64 {
+        let room = (self.control.cwnd() as u64).saturating_sub(self.flight);
+        self.nxt.max(self.next_to_send + room)
     }
 
     /// Fills the window.
