@@ -70,12 +70,14 @@ class Answer:
     blocks: list[tuple[int, int]]
     ece: bool
     window: int
-    echo: int | None
 
 
 @dataclass
 class Receiver:
-    """Counts whole segments. SACK blocks come newest first, a duplicate before all others."""
+    """Counts whole segments. SACK blocks come newest first, a duplicate before all others.
+
+    The timestamp echoed is that of the newest segment in order by the time an ACK reaches the sender.
+    """
 
     scenario: dict[str, Any]
     cumulative: int = 0
@@ -85,7 +87,7 @@ class Receiver:
     withheld: int = 0
     deadline: float = float("inf")
     ece: bool = False
-    echo: int | None = None
+    recent: int | None = None
 
     def __post_init__(self) -> None:
         self.window = self.scenario["window"]
@@ -94,7 +96,6 @@ class Receiver:
         """A segment arrives; the ACK, if there is one at once."""
         self.ece = (self.ece and not reduced) or marked
         if segment != self.cumulative:
-            self.echo = timestamp
             known = segment < self.cumulative or any(left <= segment < right for left, right in self.runs)
             if not known:
                 self._keep(segment)
@@ -102,8 +103,7 @@ class Receiver:
         had_gap = bool(self.runs)
         self._advance()
         self.withheld += 1
-        if self.withheld == 1 or had_gap:
-            self.echo = timestamp
+        self.recent = timestamp
         if self.withheld >= self.scenario["delack"] or had_gap:
             return self.answer([])
         self.deadline = min(self.deadline, now + DELAYED_ACK_MS)
@@ -115,7 +115,7 @@ class Receiver:
         self.withheld, self.deadline = 0, float("inf")
         most = 3 if self.scenario["ts"] else 4
         blocks = (duplicate + self.runs)[:most] if self.scenario["sack"] else []
-        return Answer(self.acks, self.cumulative, blocks, self.ece, self.window, self.echo)
+        return Answer(self.acks, self.cumulative, blocks, self.ece, self.window)
 
     def _keep(self, segment: int) -> None:
         touching = [run for run in self.runs if run[1] == segment or run[0] == segment + 1]
@@ -166,11 +166,11 @@ class Wire:
         ecn = ECE if syn.flags & ECE and syn.flags & CWR and self.scenario.get("ecn") else 0
         return self._packet(ISS, syn.seq + 1, SYN | ACK | ecn, 65535, options)
 
-    def ack(self, answer: Answer, now_ms: float) -> bytes:
+    def ack(self, answer: Answer, recent: int | None, now_ms: float) -> bytes:
         """An ACK."""
         options = b""
-        if answer.echo is not None:
-            options += struct.pack("!BBBBII", 1, 1, 8, 10, int(now_ms) + 2, answer.echo)
+        if recent is not None:
+            options += struct.pack("!BBBBII", 1, 1, 8, 10, int(now_ms) + 2, recent)
         if answer.blocks:
             options += struct.pack("!BBBB", 1, 1, 5, 2 + 8 * len(answer.blocks))
             for left, right in answer.blocks:

@@ -223,7 +223,7 @@ class Recording:
         row += [f"win{answer.window}"] if answer.window != self.scenario["window"] else []
         self._drain("timer")
         self.events.append(row)
-        os.write(self.tun, self.wire.ack(answer, self.now()))
+        os.write(self.tun, self.wire.ack(answer, self.receiver.recent, self.now()))
         self._drain(cause)
         self._ask(cause)
 

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
 # A stalled machine spoils a recording, so that a scenario has three tries.
 TRIES = 3
-NOT_FOLLOWED = pytest.mark.xfail(strict=True, reason="the linux profile does not follow this yet")
 
 
 def differences(folder: Path, name: str) -> list[str]:
@@ -36,10 +35,10 @@ def differences(folder: Path, name: str) -> list[str]:
     "name",
     [
         "cubic_delayed_ack",
-        pytest.param("reno_loss1", marks=NOT_FOLLOWED),
-        pytest.param("cubic_loss1", marks=NOT_FOLLOWED),
-        pytest.param("reno_newreno2", marks=NOT_FOLLOWED),
-        pytest.param("reno_tail2", marks=NOT_FOLLOWED),
+        "reno_loss1",
+        "cubic_loss1",
+        "reno_newreno2",
+        "reno_tail2",
     ],
 )
 def test_the_profile_does_what_this_kernel_does(name: str, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@
 //!
 //! Leaves out: recordings of receivers, paths with losses by chance.
 
+mod compare;
 mod host;
 mod path;
 mod receiver;

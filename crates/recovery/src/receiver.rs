@@ -1,7 +1,8 @@
 //! The receiver of the recordings: it acknowledges whole segments, and says when it does so.
 //!
-//! SACK blocks come newest first, at most four, or three beside timestamps; a duplicate is reported first
-//! [RFC 2883]. The timestamp echoed is that of the segment that made it answer, whatever its age.
+//! SACK blocks come newest first, at most four, or three beside timestamps; a duplicate is reported first [RFC 2883].
+//! The timestamp echoed is not frozen when an ACK is made: it is that of the newest segment that had come in order by
+//! the time the ACK reaches the sender. The recordings say so: RTTs measured by timestamps fit nothing else.
 
 use lasthop_units::{Duration, Time};
 
@@ -20,12 +21,11 @@ pub(crate) struct Arrival {
     pub window_reduced: bool,
 }
 
-/// An ACK, and the timestamp that it echoes.
+/// An ACK.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub ack: Ack,
     pub window: u64,
-    pub echo: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -41,8 +41,8 @@ pub(crate) struct Receiver {
     window: u64,
     full_window: u64,
     echoes_mark: bool,
-    /// of the first segment not acknowledged yet
-    echo: Option<u32>,
+    /// of the newest segment that came in order
+    recent: Option<u32>,
     acks: u64,
 }
 
@@ -59,9 +59,14 @@ impl Receiver {
             window: scenario.window,
             full_window: scenario.window,
             echoes_mark: false,
-            echo: None,
+            recent: None,
             acks: 0,
         }
+    }
+
+    /// The timestamp to echo.
+    pub fn recent_timestamp(&self) -> Option<u32> {
+        self.recent
     }
 
     /// When a withheld ACK is due.
@@ -75,7 +80,6 @@ impl Receiver {
         let segment = arrival.segment;
         let is_duplicate = segment < self.cumulative || self.holds(segment);
         if segment != self.cumulative {
-            self.echo = arrival.timestamp;
             let duplicate = is_duplicate.then_some((segment, segment + 1));
             if !is_duplicate {
                 self.insert(segment);
@@ -85,9 +89,7 @@ impl Receiver {
         let had_gap = !self.runs.is_empty();
         self.advance();
         self.withheld += 1;
-        if self.withheld == 1 || had_gap {
-            self.echo = arrival.timestamp;
-        }
+        self.recent = arrival.timestamp;
         if self.withheld >= self.every || had_gap {
             return Some(self.answer(None));
         }
@@ -144,6 +146,6 @@ impl Receiver {
             flags.push(format!("win{}", self.window));
         }
         let ack = Ack { number: self.acks, cumulative: self.cumulative, blocks, flags };
-        Answer { ack, window: self.window, echo: self.echo }
+        Answer { ack, window: self.window }
     }
 }

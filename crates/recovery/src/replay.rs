@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use lasthop_tcp::{Config, Endpoint, Flags, SackBlock, SackBlocks, Segment, SeqNumber, Timestamps};
-use lasthop_units::{Duration, Time};
+use lasthop_tcp::{CaState, Config, Endpoint, Flags, SackBlock, SackBlocks, Segment, SeqNumber, Timestamps};
+use lasthop_units::{Duration, Ecn, Time};
 
+use crate::compare::Comparison;
 use crate::host::Host;
 use crate::path::{Fate, Path};
 use crate::receiver::{Answer, Arrival, Receiver};
-use crate::report::{Difference, Report, Verdict};
+use crate::report::{Report, Verdict};
 use crate::row::{Cause, Happening, Info, Out, Row};
 use crate::trace::Trace;
 
@@ -31,7 +32,7 @@ pub fn replay(trace: &Trace) -> Report {
     };
     let mut world = World::new(trace, &config);
     world.run();
-    world.report()
+    world.comparison.finish()
 }
 
 fn skipped(trace: &Trace, why: String) -> Report {
@@ -66,9 +67,7 @@ struct World<'a> {
     order: u64,
     /// how often each segment was sent
     sent: Vec<u64>,
-    rows: Vec<Row>,
-    out_of_order: Option<Difference>,
-    out_of_state: Option<Difference>,
+    comparison: Comparison<'a>,
 }
 
 #[derive(Debug)]
@@ -102,6 +101,21 @@ fn as_ms(time: Time) -> f64 {
     (time.as_nanos() as f64 - START.as_nanos() as f64) / 1e6
 }
 
+fn state_word(state: CaState) -> &'static str {
+    match state {
+        CaState::Open => "Open",
+        CaState::Disorder => "Disorder",
+        CaState::Cwr => "CWR",
+        CaState::Recovery => "Recovery",
+        CaState::Loss => "Loss",
+    }
+}
+
+/// [RFC 3168 §6.1.1]
+fn asks_for_ecn(syn: &Segment) -> bool {
+    syn.flags.contains(Flags::ECE | Flags::CWR)
+}
+
 impl<'a> World<'a> {
     fn new(trace: &'a Trace, config: &Config) -> World<'a> {
         let scenario = &trace.scenario;
@@ -116,9 +130,7 @@ impl<'a> World<'a> {
             events: BinaryHeap::new(),
             order: 0,
             sent: vec![0; scenario.segments as usize],
-            rows: Vec::new(),
-            out_of_order: None,
-            out_of_state: None,
+            comparison: Comparison::new(trace),
         };
         for (t_ms, window) in &scenario.window_script {
             world.schedule(at_ms(*t_ms), Event::Window(*window));
@@ -140,7 +152,7 @@ impl<'a> World<'a> {
         let syn_ack = Segment {
             seq: SeqNumber(PEER_ISS),
             ack: syn.seq.plus(1),
-            flags: Flags::SYN | Flags::ACK,
+            flags: if asks_for_ecn(&syn) { Flags::SYN | Flags::ACK | Flags::ECE } else { Flags::SYN | Flags::ACK },
             window: scenario.window.min(u64::from(u16::MAX)) as u16,
             mss: Some((scenario.mss + room_for_timestamps) as u16),
             sack_permitted: syn.sack_permitted,
@@ -158,7 +170,7 @@ impl<'a> World<'a> {
     fn run(&mut self) {
         self.open();
         let end = self.end();
-        while self.rows.len() < MOST_ROWS && !self.is_done() {
+        while self.comparison.len() < MOST_ROWS && !self.is_done() {
             let alarm = self.wake_up();
             let next = self.events.peek().map_or(Time::NEVER, |Reverse(keyed)| self.expected(keyed));
             let withheld = self.receiver.deadline();
@@ -180,7 +192,6 @@ impl<'a> World<'a> {
                 }
             }
         }
-        self.compare_ends();
     }
 
     fn is_done(&self) -> bool {
@@ -199,11 +210,6 @@ impl<'a> World<'a> {
 
     // What the host made late.
 
-    /// The next row recorded, as long as all before it are the same.
-    fn next_recorded(&self) -> Option<&'a Row> {
-        if self.out_of_order.is_some() { None } else { self.trace.rows.get(self.rows.len()) }
-    }
-
     /// When the endpoint's timer runs on the host of the recording.
     fn wake_up(&self) -> Time {
         let (set_at, ideal) = self.alarm;
@@ -211,7 +217,7 @@ impl<'a> World<'a> {
             return ideal;
         }
         let latest = ideal + self.host.lateness(ideal.since(set_at.min(ideal)));
-        let Some(row) = self.next_recorded() else { return ideal };
+        let Some(row) = self.comparison.next() else { return ideal };
         let recorded = at_ms(row.t_ms);
         match &row.happening {
             Happening::Out(Out { cause: Cause::Timer, .. }) if ideal <= recorded && recorded <= latest => recorded,
@@ -223,7 +229,7 @@ impl<'a> World<'a> {
 
     /// When an event happens on the host of the recording: an ACK, when it was recorded.
     fn expected(&self, keyed: &Keyed) -> Time {
-        let (Event::Answer(_), Some(row)) = (&keyed.event, self.next_recorded()) else { return keyed.at };
+        let (Event::Answer(_), Some(row)) = (&keyed.event, self.comparison.next()) else { return keyed.at };
         let recorded = at_ms(row.t_ms);
         let in_time = keyed.at <= recorded + self.host.early() && recorded <= keyed.at + self.host.jitter();
         match &row.happening {
@@ -282,7 +288,7 @@ impl<'a> World<'a> {
             ack: number(answer.ack.cumulative),
             flags: if has_echo { Flags::ACK | Flags::ECE } else { Flags::ACK },
             window: (answer.window >> SCALE).min(u64::from(u16::MAX)) as u16,
-            timestamps: answer.echo.map(|echo| Timestamps { value, echo }),
+            timestamps: self.receiver.recent_timestamp().map(|echo| Timestamps { value, echo }),
             sack,
             ..Segment::default()
         }
@@ -325,7 +331,7 @@ impl<'a> World<'a> {
             let arrival = Arrival {
                 segment,
                 timestamp: data.timestamps.map(|t| t.value),
-                marked: self.trace.scenario.mark.contains(&(segment, transmission)),
+                marked: data.ecn != Ecn::NotEct && self.trace.scenario.mark.contains(&(segment, transmission)),
                 window_reduced: data.flags.contains(Flags::CWR),
             };
             self.schedule(at, Event::Arrival(arrival));
@@ -338,7 +344,7 @@ impl<'a> World<'a> {
         let info = self.endpoint.info(self.now);
         self.note(Happening::Info(Info {
             after,
-            ca_state: format!("{:?}", info.ca_state),
+            ca_state: state_word(info.ca_state).to_string(),
             cwnd: u64::from(info.snd_cwnd),
             ssthresh: u64::from(info.snd_ssthresh),
             unacked: u64::from(info.unacked),
@@ -352,130 +358,8 @@ impl<'a> World<'a> {
         }));
     }
 
-    // The comparison.
-
-    /// A row more, held against the one recorded.
+    /// A row more.
     fn note(&mut self, happening: Happening) {
-        let row = Row { t_ms: as_ms(self.now), happening };
-        if self.out_of_order.is_none() {
-            let recorded = self.trace.rows.get(self.rows.len());
-            let found = match recorded {
-                None => Some(Found::Order("the number of rows".to_string())),
-                Some(recorded) => self.compare(recorded, &row),
-            };
-            let difference = |what: String| Difference {
-                row: self.rows.len() + 1,
-                what,
-                recorded: recorded.cloned(),
-                replayed: Some(row.clone()),
-            };
-            match found {
-                None => {}
-                Some(Found::Order(what)) => self.out_of_order = Some(difference(what)),
-                Some(Found::State(what)) => {
-                    let difference = difference(what);
-                    self.out_of_state.get_or_insert(difference);
-                }
-            }
-        }
-        self.rows.push(row);
+        self.comparison.note(Row { t_ms: as_ms(self.now), happening });
     }
-
-    fn compare(&self, recorded: &Row, row: &Row) -> Option<Found> {
-        let late = recorded.t_ms - row.t_ms;
-        let early = self.host.early().as_secs_f64() * 1e3;
-        let jitter = self.host.jitter().as_secs_f64() * 1e3;
-        match (&recorded.happening, &row.happening) {
-            (Happening::Out(a), Happening::Out(b)) if a != b => Some(Found::Order("what is sent".to_string())),
-            (Happening::Ack(a), Happening::Ack(b)) if a != b => Some(Found::Order("what is acknowledged".to_string())),
-            (Happening::Info(a), Happening::Info(b)) if a.after != b.after => {
-                Some(Found::Order("what happens".to_string()))
-            }
-            (Happening::Out(_), Happening::Out(_))
-            | (Happening::Ack(_), Happening::Ack(_))
-            | (Happening::Info(_), Happening::Info(_))
-                if late < -early || late > jitter =>
-            {
-                Some(Found::Order("its time".to_string()))
-            }
-            (Happening::Info(a), Happening::Info(b)) => compare_info(a, b, self.host.tick()).map(Found::State),
-            (Happening::Out(_), Happening::Out(_)) | (Happening::Ack(_), Happening::Ack(_)) => None,
-            _ => Some(Found::Order("what happens".to_string())),
-        }
-    }
-
-    /// Rows of the recording that the replay never came to.
-    fn compare_ends(&mut self) {
-        let (here, there) = (self.rows.len(), self.trace.rows.len());
-        if self.out_of_order.is_none() && here < there {
-            self.out_of_order = Some(Difference {
-                row: here + 1,
-                what: "the number of rows".to_string(),
-                recorded: self.trace.rows.get(here).cloned(),
-                replayed: None,
-            });
-        }
-    }
-
-    fn report(self) -> Report {
-        let (same, of) = self.trace.identical_runs;
-        let first = |d: &Option<Difference>| d.as_ref().map_or(usize::MAX, |d| d.row - 1);
-        let same_rows = first(&self.out_of_order).min(first(&self.out_of_state)).min(self.rows.len());
-        let verdict = match (&self.out_of_order, &self.out_of_state) {
-            (None, None) => Verdict::Pass,
-            _ if same < of => Verdict::Skip(format!("the kernel's own runs were alike in {same} of {of} only")),
-            _ => Verdict::Fail,
-        };
-        Report {
-            recorded: self.trace.rows.clone(),
-            replayed: self.rows,
-            same: same_rows,
-            order: self.out_of_order,
-            state: self.out_of_state,
-            verdict,
-        }
-    }
-}
-
-/// A difference: in what was sent and when, or in what the sender says of itself.
-enum Found {
-    Order(String),
-    State(String),
-}
-
-/// The recording's clock sees a segment leave up to 0.2 ms after the ACK that released it, and samples of the RTT are
-/// shorter by that; timestamps count whole milliseconds.
-const SRTT_TOLERANCE_MS: f64 = 0.5;
-
-/// The first field that differs.
-fn compare_info(a: &Info, b: &Info, tick: Duration) -> Option<String> {
-    let fields = [
-        ("cwnd", a.cwnd, b.cwnd),
-        ("ssthresh", a.ssthresh, b.ssthresh),
-        ("unacked", a.unacked, b.unacked),
-        ("sacked", a.sacked, b.sacked),
-        ("lost", a.lost, b.lost),
-        ("retrans", a.retrans, b.retrans),
-        ("backoff", a.backoff, b.backoff),
-        ("reordering", a.reordering, b.reordering),
-    ];
-    if a.ca_state != b.ca_state {
-        return Some("ca_state".to_string());
-    }
-    if let Some((name, ..)) = fields.iter().find(|(_, a, b)| a != b) {
-        return Some((*name).to_string());
-    }
-    if (a.srtt_ms - b.srtt_ms).abs() > SRTT_TOLERANCE_MS {
-        return Some("srtt".to_string());
-    }
-    (!is_rto(a.rto_ms, b, tick)).then(|| "rto".to_string())
-}
-
-/// A kernel's RTO is a whole number of ticks, rounded up, before it is doubled.
-fn is_rto(recorded_ms: f64, here: &Info, tick: Duration) -> bool {
-    let doubled = (1u64 << here.backoff.min(32)) as f64;
-    let tick_ms = tick.as_secs_f64() * 1e3;
-    let rounded = |rto_ms: f64| (rto_ms / doubled / tick_ms).ceil() * tick_ms * doubled;
-    let (low, high) = (here.rto_ms - SRTT_TOLERANCE_MS * doubled, here.rto_ms + SRTT_TOLERANCE_MS * doubled);
-    (rounded(low)..=rounded(high)).contains(&recorded_ms)
 }

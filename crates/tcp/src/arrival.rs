@@ -1,13 +1,28 @@
 //! A segment arrives: the steps of RFC 9293 §3.10.7, a function each.
+//!
+//! | what does not fit | `rfc9293` | `linux` |
+//! |---|---|---|
+//! | data outside of the window | ACK | ACK with a report of what came twice |
+//! | no data, outside of the window, or a SYN, or a reset not exactly in place | ACK | ACK, one in `answer_interval` |
+//! | an ACK between the last ACK sent and RCV.NXT | ACK | counts |
+//! | an ACK older than the largest window [RFC 5961 §5.2] | ACK | ACK, one in `answer_interval` |
+//! | data that ends beyond the window | cut | taken in whole if nothing is unread, else as outside |
+//! | an ACK of what was not sent | ACK | nothing while open, then as the others |
+//! | a reset just below RCV.NXT after the FIN, or at the end of what is held | ACK | taken |
+//! | timestamp of a segment whose ACK does not fit | kept | not kept |
+//!
+//! `answer_interval` holds for both; it is 0 where nothing limits answers.
 
 use lasthop_units::{Duration, Time};
 
+use crate::config::ArrivalRules;
+use crate::ecn::{Feedback, Wish};
 use crate::endpoint::{Agreed, Endpoint};
 use crate::receive::Text;
 use crate::segment::{Flags, Segment};
 use crate::send::{Acknowledgement, TimerChange};
 use crate::sequence::Numbering;
-use crate::state::State;
+use crate::state::{Failure, State};
 use crate::timer::Timer;
 
 impl Endpoint {
@@ -46,7 +61,7 @@ impl Endpoint {
             return self.refuse(segment);
         }
         if segment.flags.contains(Flags::SYN) {
-            self.take_syn(segment);
+            self.take_syn(segment, Wish::of(&self.config).answer_to(segment.flags));
             self.state = State::SynReceived;
         }
     }
@@ -60,20 +75,22 @@ impl Endpoint {
         }
         if segment.flags.contains(Flags::RST) {
             if acks_our_syn {
-                self.enter_closed();
+                self.fail(Failure::Refused);
             }
             return;
         }
         if !segment.flags.contains(Flags::SYN) {
             return;
         }
-        self.take_syn(segment);
+        let wish = Wish::of(&self.config);
         if acks_our_syn {
+            self.take_syn(segment, wish.agreed_by(segment.flags));
             self.state = State::Established;
             self.take_acknowledgement(now, segment, 0, 1);
             self.receiver.owe_handshake_ack();
         } else {
             // Simultaneous open: the SYN goes out again, now with an ACK.
+            self.take_syn(segment, wish.answer_to(segment.flags));
             self.state = State::SynReceived;
             if self.sender.board().nxt() > 0 {
                 self.sender.resend_syn();
@@ -82,13 +99,18 @@ impl Endpoint {
     }
 
     /// Numbers, window and options of the peer's SYN.
-    fn take_syn(&mut self, segment: &Segment) {
+    fn take_syn(&mut self, segment: &Segment, ecn: Feedback) {
         let timestamps = self.config.timestamps && segment.timestamps.is_some();
         let scaling = self.config.window_scaling && segment.window_scale.is_some();
         let sack = self.config.sack && segment.sack_permitted;
         let peer_scale = if scaling { segment.window_scale.unwrap_or(0).min(14) } else { 0 };
-        self.agreed = Agreed { timestamps, sack, scaling, peer_scale };
+        self.agreed = Agreed { timestamps, sack, scaling, peer_scale, ecn, syn_ecn: segment.ecn };
+        // Without timestamps their bytes are payload.
+        let own = self.config.payload_bytes() + if timestamps { 0 } else { self.config.timestamp_bytes() };
         self.receiver.begin(Numbering(segment.seq), segment.timestamps.map(|t| t.value));
+        if !segment.flags.contains(Flags::ACK) {
+            self.receiver.begin_window(&self.config, own);
+        }
         if !scaling {
             self.receiver.without_scaling();
         }
@@ -98,59 +120,104 @@ impl Endpoint {
         // Without timestamps their bytes are payload.
         let own = self.config.payload_bytes() + self.config.timestamp_bytes();
         self.sender.negotiate(offered.min(own).saturating_sub(option_bytes), sack);
+        let answers_us = segment.flags.contains(Flags::ACK);
+        self.sender.negotiate_ecn(ecn, !answers_us);
+        self.receiver.negotiate_ecn(&self.config, ecn, answers_us.then_some(segment.ecn));
         self.sender.set_window(0, u64::from(segment.window));
     }
 
     /// The steps for synchronised states. [RFC 9293 §3.10.7.4]
     fn arrives(&mut self, now: Time, segment: &Segment) {
         let near = self.receiver.nxt();
-        let Some(start) = self.receiver.numbering().offset(segment.seq, near) else { return };
+        let Some(start) = self.receiver.numbering().offset(segment.seq, near) else {
+            return self.precedes_all(now, segment);
+        };
         let goes_on = self.check_timestamp(segment, start)
             && self.check_sequence(now, segment, start)
-            && self.check_reset(segment, start)
-            && self.check_syn(segment)
+            && self.check_reset(now, segment, start)
+            && self.check_syn(now, segment)
             && self.check_acknowledgement(now, segment, start);
         if goes_on {
             self.take_text_and_fin(now, segment, start);
         }
     }
 
+    /// It lies before the peer's SYN, and so outside of any window.
+    fn precedes_all(&mut self, now: Time, segment: &Segment) {
+        if !segment.flags.contains(Flags::RST) {
+            self.challenge(now);
+        }
+    }
+
+    fn follows_linux(&self) -> bool {
+        self.config.arrival_rules == ArrivalRules::Linux
+    }
+
+    /// An ACK in answer to what does not fit. [RFC 5961 §7 for its limit]
+    fn challenge(&mut self, now: Time) {
+        if self.may_answer(now) {
+            self.receiver.owe_ack();
+        }
+    }
+
     /// PAWS, and the timestamp to echo. [RFC 7323 §5.3, R1 and R3] Segments without data or FIN are never refused:
-    /// ACKs may overtake one another, and an answer to each would be taken for a duplicate ACK.
+    /// ACKs may overtake one another, and an answer to each would be taken for a duplicate ACK. Nor are resets.
     fn check_timestamp(&mut self, segment: &Segment, start: u64) -> bool {
         let Some(timestamps) = segment.timestamps.filter(|_| self.agreed.timestamps) else { return true };
-        if self.receiver.is_too_old(timestamps.value) && segment.sequence_length() > 0 {
+        let takes_room = segment.sequence_length() > 0 && !segment.flags.contains(Flags::RST);
+        if self.receiver.is_too_old(timestamps.value) && takes_room {
             self.counters.paws_rejected += 1;
             self.receiver.owe_ack();
             return false;
         }
-        if self.config.echo_duplicates || self.receiver.is_acceptable(start, segment.sequence_length()) {
+        let keeps_early = self.config.echo_duplicates
+            || (!self.follows_linux() && self.receiver.is_acceptable(start, segment.sequence_length()));
+        if keeps_early {
             self.receiver.note_timestamp(timestamps.value, start);
         }
         true
     }
 
+    /// Linux keeps the timestamp once the acknowledgement is known to fit (`tcp_replace_ts_recent`).
+    fn keep_timestamp(&mut self, segment: &Segment, start: u64) {
+        if let Some(timestamps) = segment.timestamps.filter(|_| self.agreed.timestamps) {
+            self.receiver.note_timestamp(timestamps.value, start);
+        }
+    }
+
     /// First: is it in the window? If not, say where the window is.
     fn check_sequence(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
+        if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) && start < self.receiver.nxt() {
+            self.hears_syn_again(now, segment, start);
+            return false;
+        }
         if self.receiver.is_acceptable(start, segment.sequence_length()) {
             return true;
         }
         if segment.flags.contains(Flags::RST) {
-            return false;
-        }
-        if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
-            self.hears_syn_again(now, segment, start);
+            if self.follows_linux() && self.reset_follows_fin(start) {
+                self.take_reset();
+            }
             return false;
         }
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
             self.enter_time_wait(now);
         }
-        self.receiver.owe_ack();
+        self.answer_unacceptable(now, segment, start);
         // With the window shut, acknowledgements still count. [RFC 9293 §3.10.7.4]
         if start == self.receiver.nxt() {
             self.check_acknowledgement(now, segment, start);
         }
         false
+    }
+
+    fn answer_unacceptable(&mut self, now: Time, segment: &Segment, start: u64) {
+        let length = segment.sequence_length();
+        if length == 0 || segment.flags.contains(Flags::SYN) {
+            self.challenge(now);
+        } else {
+            self.receiver.refuse_text(start, start + u64::from(length));
+        }
     }
 
     /// A SYN again: the peer has not heard the SYN+ACK, or, if both have opened at once, this is its own.
@@ -163,23 +230,41 @@ impl Endpoint {
     }
 
     /// Second: a reset ends all, if it is exactly in place. [RFC 9293 §3.10.7.4, RFC 5961 §3.2]
-    fn check_reset(&mut self, segment: &Segment, start: u64) -> bool {
+    fn check_reset(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
         if !segment.flags.contains(Flags::RST) {
             return true;
         }
-        if start == self.receiver.nxt() {
-            self.enter_closed()
+        let fits_linux =
+            self.follows_linux() && (self.reset_follows_fin(start) || self.receiver.highest_held() == Some(start));
+        if start == self.receiver.nxt() || fits_linux {
+            self.take_reset();
         } else {
-            self.receiver.owe_ack()
+            self.challenge(now);
         }
         false
     }
 
+    /// A reset in the place of the FIN that was taken: the peer has forgotten it.
+    fn reset_follows_fin(&self, start: u64) -> bool {
+        self.state.has_peer_closed() && self.state != State::TimeWait && start + 1 == self.receiver.nxt()
+    }
+
+    /// A connection that the peer began goes back to listening. [RFC 9293 §3.10.7.4, second step]
+    fn take_reset(&mut self) {
+        if self.state == State::SynReceived && self.is_passive {
+            let next = self.sender.numbering().number(1);
+            *self = Endpoint::new(&self.config, next.0);
+            self.listen();
+        } else {
+            self.fail(if self.state == State::SynReceived { Failure::Refused } else { Failure::Reset });
+        }
+    }
+
     /// Fourth: a SYN inside the window is answered by an ACK. [RFC 5961 §4.2]
-    fn check_syn(&mut self, segment: &Segment) -> bool {
+    fn check_syn(&mut self, now: Time, segment: &Segment) -> bool {
         let is_syn = segment.flags.contains(Flags::SYN);
         if is_syn {
-            self.receiver.owe_ack();
+            self.challenge(now);
         }
         !is_syn
     }
@@ -192,11 +277,12 @@ impl Endpoint {
         let Some(ack) = self.acknowledged_offset(segment) else { return true };
         let board = self.sender.board();
         if ack > board.nxt() {
-            if self.state == State::SynReceived {
-                self.refuse(segment)
-            } else {
-                self.receiver.owe_ack()
-            }
+            self.refuse_acknowledgement(now, segment);
+            return false;
+        }
+        // [RFC 5961 §5.2]
+        if ack + self.sender.largest_peer_window() < board.una() {
+            self.challenge(now);
             return false;
         }
         if self.state == State::SynReceived {
@@ -207,10 +293,23 @@ impl Endpoint {
             self.state = State::Established;
         }
         // Old acknowledgements may still report something.
-        if ack >= board.una() || (self.sender.is_linux() && !segment.sack.is_empty()) {
+        let is_current = ack >= self.sender.board().una();
+        if is_current && self.follows_linux() {
+            self.keep_timestamp(segment, start);
+        }
+        if is_current || (self.sender.is_linux() && !segment.sack.is_empty()) {
             self.take_acknowledgement(now, segment, start, ack);
         }
         self.state != State::Closed
+    }
+
+    /// An acknowledgement of what was not sent.
+    fn refuse_acknowledgement(&mut self, now: Time, segment: &Segment) {
+        match self.state {
+            State::SynReceived => self.refuse(segment),
+            State::Established if self.follows_linux() => {}
+            _ => self.challenge(now),
+        }
     }
 
     fn acknowledged_offset(&self, segment: &Segment) -> Option<u64> {
@@ -226,10 +325,13 @@ impl Endpoint {
             window: u64::from(segment.window) << shift,
             sack: &segment.sack,
             is_pure: segment.is_pure_ack(),
-            ece: segment.flags.contains(Flags::ECE),
+            flags: segment.flags,
             echo_rtt: self.echoed_rtt(now, segment),
             echo_ends: self.echo_ends(now, segment),
         };
+        if ack > self.sender.board().una() {
+            self.patience.renew();
+        }
         let outcome = self.sender.on_ack(&acknowledgement, &mut self.counters);
         self.follow_sender();
         match outcome.timer {
@@ -252,9 +354,13 @@ impl Endpoint {
         ((ticks as i32) >= 0).then(|| self.config.timestamp_clock * u64::from(ticks.max(1)))
     }
 
-    /// Until when segments bore the timestamp echoed; `NEVER` without timestamps.
+    /// Until when segments bore the timestamp echoed; `NEVER` without timestamps, or if nobody
+    /// needs to know.
     fn echo_ends(&self, now: Time, segment: &Segment) -> Time {
         let Some(timestamps) = segment.timestamps.filter(|_| self.agreed.timestamps) else { return Time::NEVER };
+        if !self.sender.reads_echoes() {
+            return Time::NEVER;
+        }
         let tick = self.config.timestamp_clock;
         let ticks = u64::from(self.timestamp_clock(now).wrapping_sub(timestamps.echo));
         let end_of_now = Time::ZERO + tick * (now.since(Time::ZERO).div_floor(tick) + 1);
@@ -263,7 +369,12 @@ impl Endpoint {
 
     fn on_fin_acked(&mut self, now: Time) {
         match self.state {
-            State::FinWait1 => self.state = State::FinWait2,
+            State::FinWait1 => {
+                self.state = State::FinWait2;
+                if self.reading_is_over {
+                    self.wait_for_fin(now);
+                }
+            }
             State::Closing => self.enter_time_wait(now),
             State::LastAck => self.enter_closed(),
             _ => {}
@@ -277,11 +388,39 @@ impl Endpoint {
             return;
         }
         if !self.state.may_receive_data() {
+            if self.state == State::TimeWait && fin {
+                self.enter_time_wait(now);
+            }
             return self.receiver.owe_ack();
         }
-        self.receiver.take(now, Text { start, length: segment.payload, fin }, &mut self.counters);
+        if self.is_for_nobody(segment, start) {
+            self.fail(Failure::Unread);
+            return self.refuse(segment);
+        }
+        let text = self.text(now, segment, start);
+        self.receiver.take(now, &text, &mut self.counters);
         if self.receiver.is_finished() {
             self.on_fin_received(now);
+        }
+    }
+
+    /// New data after the application has closed both directions. [RFC 9293 §3.6.1]
+    fn is_for_nobody(&self, segment: &Segment, start: u64) -> bool {
+        self.reading_is_over
+            && matches!(self.state, State::FinWait1 | State::FinWait2)
+            && start + u64::from(segment.payload) > self.receiver.nxt()
+    }
+
+    fn text(&mut self, now: Time, segment: &Segment, start: u64) -> Text {
+        let wants_rtt = segment.timestamps.is_some_and(|stamps| self.receiver.wants_rtt(stamps.echo));
+        Text {
+            start,
+            length: segment.payload,
+            flags: segment.flags,
+            ecn: segment.ecn,
+            fin_may_wait: self.state == State::Established,
+            rtt: if wants_rtt { self.echoed_rtt(now, segment) } else { None },
+            pace: self.pace(),
         }
     }
 

@@ -7,8 +7,11 @@ use lasthop_registry::{
 };
 use lasthop_units::{Bytes, Duration};
 
+mod receiving;
+
 use crate::congestion_control::{Algorithm, LossAnswer, newreno};
 use crate::segment::{HEADERS, TIMESTAMPS_OPTION};
+pub use receiving::{AckPolicy, ArrivalRules, Autotune, DelayedAck, EcnUse, ReceiveWindow, Segments, Skip};
 pub use crate::send::AckLoss;
 
 params! {
@@ -18,7 +21,7 @@ params! {
         pub congestion_control: Algorithm = Algorithm::Newreno(newreno::Params::default()),
         /// Reaction to lost ACKs: "off", or a table, where `threshold = 1` is as published. [hashimoto2008 §III]
         pub ack_loss: Switch<AckLoss> = Switch::Off,
-        /// When data is acknowledged: "every_segment", or "delayed": every second full segment, or after `delayed_ack_timeout`. [RFC 1122 §4.2.3.2]
+        /// When data is acknowledged: "every_segment"; "delayed", see `delayed_ack` [RFC 1122 §4.2.3.2]; or { kind = "skip", skip = k, start_after = "10 segments" }: one ACK for k + 1 segments in order, or after `delayed_ack_timeout` [gopal2005].
         pub ack: AckPolicy = AckPolicy::Delayed,
         /// Size of a full IP packet; the payload is 40 B less, and 12 B less again with timestamps.
         pub packet_size: Bytes = Bytes(1500),
@@ -60,10 +63,12 @@ params! {
         pub pacing: Pacing = Pacing::Controller,
         /// New data waits for the next ACK while it would be a short burst and the ACK is near, as Linux does for segmentation offload; needs recovery linux.
         pub tso_deferral: bool = true,
+        /// Least segments of one send, where rates and deferral make sends short; needs recovery linux.
+        pub min_burst: u32 = 2,
         /// NewReno: only the first partial ACK restarts the retransmission timer. [RFC 6582 §4]
         pub newreno_impatient: bool = false,
-        /// Largest window offered: "unlimited", packets of the own segment size, or bytes.
-        pub receive_window: ReceiveWindow = ReceiveWindow(Amount::Unlimited),
+        /// Largest window offered: "unlimited", packets of the own segment size, bytes, or "autotune": what the sender can use.
+        pub receive_window: ReceiveWindow = ReceiveWindow::Fixed(Amount::Unlimited),
         /// Window scaling; without it at most 65535 B are offered. [RFC 7323 §2]
         pub window_scaling: bool = true,
         /// Timestamps: RTT samples also of retransmitted data, and protection against old segments. [RFC 7323 §3]
@@ -88,10 +93,30 @@ params! {
         pub rto_granularity: Duration = Duration::from_millis(1),
         /// Tick to which timers of the sender are rounded up; with recovery linux.
         pub timer_tick: Duration = Duration::from_millis(1),
-        /// Longest time for which an ACK is withheld. [RFC 1122 §4.2.3.2]
+        /// How ACKs are delayed: "fixed": every second full segment, or after `delayed_ack_timeout` [RFC 5681 §4.2]; "adaptive": as Linux, with quick ACKs at the start and after trouble, and a delay that follows the gaps between segments.
+        pub delayed_ack: DelayedAck = DelayedAck::Adaptive,
+        /// Longest time for which an ACK is withheld; where that is adaptive, the shortest. [RFC 1122 §4.2.3.2]
         pub delayed_ack_timeout: Duration = Duration::from_millis(40),
-        /// Segments at the start that are acknowledged at once although ACKs are delayed.
+        /// Longest time for which an ACK is withheld, where that is adaptive. [RFC 1122 §4.2.3.2]
+        pub delayed_ack_max: Duration = Duration::from_millis(200),
+        /// Segments at the start that are acknowledged at once although ACKs are delayed; where that is adaptive, at most so many at a time.
         pub quick_acks: u32 = 16,
+        /// Report by SACK what came twice. [RFC 2883]
+        pub dsack: bool = true,
+        /// Explicit congestion notification: "off", "passive": if the peer asks, "on", or "accurate": the number of marked packets, if the peer can. dctcp asks for it in any case, prague for the last. [RFC 3168, RFC 9768]
+        pub ecn: EcnUse = EcnUse::Passive,
+        /// What answers segments that do not fit: "rfc9293", or "linux", which takes a little more and says a little less. [RFC 9293 §3.10.7.4, RFC 5961]
+        pub arrival_rules: ArrivalRules = ArrivalRules::Linux,
+        /// Least time between two answers to segments without data that do not fit; "0 s": each is answered. [RFC 5961 §7]
+        pub answer_interval: Duration = Duration::from_millis(500),
+        /// Give up when data sent again so many times is not acknowledged, in time: as many timeouts as that from `min_rto` on, doubled each; "off": never. [RFC 9293 §3.8.3]
+        pub retries: Switch<u32> = Switch::On(15),
+        /// Give up when so many SYNs sent again are not answered; "off": never. [RFC 9293 §3.8.3]
+        pub syn_retries: Switch<u32> = Switch::On(6),
+        /// Give up when data sent again is not acknowledged for so long; "off": see `retries`. [RFC 9293 §3.9.1, RFC 5482]
+        pub user_timeout: Switch<Duration> = Switch::Off,
+        /// How long a connection that the application has let go waits for the peer's FIN. [RFC 9293 §3.6]
+        pub fin_timeout: Duration = Duration::from_secs(60),
         /// How long TIME-WAIT lasts; short, since nothing reuses the ports. [RFC 9293 §3.6.1]
         pub time_wait: Duration = Duration::from_secs(1),
     }
@@ -122,12 +147,23 @@ impl Config {
         if self.timestamps && self.options_on_wire { TIMESTAMPS_OPTION } else { 0 }
     }
 
-    /// The largest window that is offered, in bytes.
+    /// The window that is offered first, in bytes, and always if it is fixed.
     pub(crate) fn receive_window_bytes(&self) -> u64 {
-        match self.receive_window.0 {
-            Amount::Unlimited => UNLIMITED_WINDOW,
-            Amount::Packets(packets) => packets.saturating_mul(u64::from(self.payload_bytes())),
-            Amount::Bytes(bytes) => bytes,
+        match &self.receive_window {
+            ReceiveWindow::Fixed(Amount::Unlimited) => UNLIMITED_WINDOW,
+            ReceiveWindow::Fixed(Amount::Packets(packets)) => packets.saturating_mul(u64::from(self.payload_bytes())),
+            ReceiveWindow::Fixed(Amount::Bytes(bytes)) => *bytes,
+            ReceiveWindow::Autotune(autotune) => {
+                autotune.first_window(u64::from(self.payload_bytes() + self.timestamp_bytes()))
+            }
+        }
+    }
+
+    /// What the window's scale must allow for, in bytes. As in Linux that is the whole of a buffer, not its half.
+    pub(crate) fn largest_receive_window(&self) -> u64 {
+        match &self.receive_window {
+            ReceiveWindow::Fixed(_) => self.receive_window_bytes(),
+            ReceiveWindow::Autotune(autotune) => autotune.max.0,
         }
     }
 
@@ -150,6 +186,7 @@ impl Config {
             ),
         )?;
         require(self.initial_window > 0, "initial_window", "a window of 0 segments never sends; at least 1")?;
+        require(self.min_burst > 0, "min_burst", "a burst of 0 never sends; at least 1")?;
         require(self.initial_ssthresh != Switch::On(0), "initial_ssthresh", "at least 1, or \"off\"")?;
         require(self.max_burst != Switch::On(0), "max_burst", "a burst of 0 never sends; at least 1, or \"off\"")?;
         require(self.duplicate_ack_threshold > 0, "duplicate_ack_threshold", "at least 1")?;
@@ -159,14 +196,18 @@ impl Config {
         require(self.max_backoff > 0, "max_backoff", "at least 1, which is no back-off")?;
         require(self.timestamp_clock > Duration::ZERO, "timestamp_clock", "a clock needs a tick above 0")?;
         require(self.receive_window_bytes() > 0, "receive_window", "a window of 0 never opens")?;
+        let times = "delayed_ack_max is less than delayed_ack_timeout";
+        let adaptive = self.ack == AckPolicy::Delayed && self.delayed_ack == DelayedAck::Adaptive;
+        require(!adaptive || self.delayed_ack_max >= self.delayed_ack_timeout, "delayed_ack_max", times)?;
+        require(self.user_timeout != Switch::On(Duration::ZERO), "user_timeout", "above 0, or \"off\"")?;
         let largest = if self.window_scaling { UNLIMITED_WINDOW } else { 65_535 };
-        let limited = self.receive_window != ReceiveWindow(Amount::Unlimited);
+        let limited = self.receive_window != ReceiveWindow::Fixed(Amount::Unlimited);
         let why = if self.window_scaling {
             "larger than 1 GiB, the most that can be offered"
         } else {
             "larger than 65535 B, the most that can be offered without window_scaling"
         };
-        require(!limited || self.receive_window_bytes() <= largest, "receive_window", why)
+        require(!limited || self.largest_receive_window() <= largest, "receive_window", why)
     }
 }
 
@@ -305,70 +346,6 @@ impl Parameter for Growth {
     }
 }
 
-/// When data is acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AckPolicy {
-    /// At once.
-    EverySegment,
-    /// Every second full segment, or after a time.
-    Delayed,
-}
-
-impl Parameter for AckPolicy {
-    fn shape() -> Shape {
-        Shape::Words(vec!["every_segment".into(), "delayed".into()])
-    }
-    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
-        let kind = if let Value::Table(_) = value { value.get("kind").unwrap_or(value) } else { value };
-        match kind {
-            Value::Text(word) if word == "every_segment" => Ok(AckPolicy::EverySegment),
-            Value::Text(word) if word == "delayed" => Ok(AckPolicy::Delayed),
-            Value::Text(word) if word == "skip" => {
-                Err(ParamError::new(path, "the ACK policy \"skip\" is not there yet; one of: every_segment, delayed"))
-            }
-            Value::Text(word) => {
-                let hint = lasthop_registry::suggestion(word, ["every_segment", "delayed"]);
-                Err(ParamError::new(
-                    path,
-                    format!("unknown ACK policy \"{word}\"; {hint}one of: every_segment, delayed"),
-                ))
-            }
-            _ => Err(ParamError::new(
-                path,
-                format!("{value} stands where an ACK policy is needed: every_segment, delayed"),
-            )),
-        }
-    }
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::text(match self {
-            AckPolicy::EverySegment => "every_segment",
-            AckPolicy::Delayed => "delayed",
-        }))
-    }
-}
-
-/// The largest window that a receiver offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReceiveWindow(pub Amount);
-
-impl Parameter for ReceiveWindow {
-    fn shape() -> Shape {
-        Amount::shape()
-    }
-    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
-        if matches!(value, Value::Text(word) if word == "autotune") {
-            return Err(ParamError::new(
-                path,
-                "the receive window \"autotune\" is not there yet; \"unlimited\", \"160 packets\" or \"64 KiB\"",
-            ));
-        }
-        Amount::parse(value, path).map(ReceiveWindow)
-    }
-    fn to_value(&self) -> Option<Value> {
-        self.0.to_value()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,14 +377,6 @@ mod tests {
         let flow = Config::read(base, &table(&both[1..]), "flow[0]", &[]).unwrap();
         assert_eq!(flow.payload_bytes(), 1448, "a flow's packet_size replaces the table's mss");
         assert_eq!(flow.mss, None);
-    }
-
-    #[test]
-    fn what_is_not_there_yet_says_so() {
-        let skip = read(&[("ack", table(&[("kind", Value::text("skip")), ("skip", Value::Integer(1))]))]).unwrap_err();
-        assert!(skip.starts_with("tcp.ack: the ACK policy \"skip\" is not there yet"), "{skip}");
-        let autotune = read(&[("receive_window", Value::text("autotune"))]).unwrap_err();
-        assert!(autotune.contains("not there yet"), "{autotune}");
     }
 
     #[test]
@@ -443,7 +412,10 @@ mod tests {
 
     #[test]
     fn every_value_reads_back() {
-        for config in [crate::Profile::Ns2.config(), crate::Profile::Linux26.config(), crate::Profile::Linux.config()] {
+        let skip = AckPolicy::Skip(Skip { skip: 3, start_after: Segments(0) });
+        let autotune = ReceiveWindow::Autotune(Autotune { initial: Bytes(10_000), ..Autotune::default() });
+        let other = Config { ack: skip, receive_window: autotune, ..Config::default() };
+        for config in crate::Profile::ALL.iter().map(|(profile, _)| profile.config()).chain([other]) {
             let written = table_to_value(None, &config);
             assert_eq!(read_table(Config::default(), &written, "tcp", &[]), Ok(config));
         }

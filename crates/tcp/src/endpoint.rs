@@ -1,14 +1,16 @@
 //! One end of a connection: what an application and a network see of it.
 
-use lasthop_units::{Duration, Time};
+use lasthop_registry::Switch;
+use lasthop_units::{Duration, Ecn, Time};
 
 use crate::config::Config;
 use crate::counters::Counters;
-use crate::receive::Receiver;
+use crate::ecn::Feedback;
+use crate::receive::{Pace, Receiver};
 use crate::segment::Segment;
 use crate::send::{Delay, Sender, Write};
 use crate::sequence::SeqNumber;
-use crate::state::State;
+use crate::state::{Failure, State};
 use crate::timer::{Timer, Timers};
 
 /// What both SYNs have agreed upon.
@@ -19,6 +21,33 @@ pub(crate) struct Agreed {
     pub scaling: bool,
     /// shift of the peer's window field
     pub peer_scale: u8,
+    pub ecn: Feedback,
+    /// how the peer's SYN arrived
+    pub syn_ecn: Ecn,
+}
+
+/// What ends a connection that is not answered, or not wanted any more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// since when data sent again is not acknowledged
+    stalled_since: Option<Time>,
+    /// the user timeout ends
+    ends: Time,
+    syns_again: u32,
+    /// answers to segments that do not fit: the last
+    answered: Option<Time>,
+}
+
+impl Patience {
+    fn new() -> Self {
+        Patience { stalled_since: None, ends: Time::NEVER, syns_again: 0, answered: None }
+    }
+
+    /// Something is acknowledged.
+    pub fn renew(&mut self) {
+        self.stalled_since = None;
+        self.ends = Time::NEVER;
+    }
 }
 
 /// A zero-window probe. [RFC 9293 §3.8.6.1]
@@ -44,6 +73,12 @@ pub struct Endpoint {
     pub(crate) receiver: Receiver,
     pub(crate) timers: Timers,
     pub(crate) probe: Probe,
+    pub(crate) patience: Patience,
+    /// the application takes no more data: it has gone, or shut that direction
+    pub(crate) reading_is_over: bool,
+    /// the peer spoke first
+    pub(crate) is_passive: bool,
+    pub(crate) failure: Option<Failure>,
     /// a reset, or an answer where there is no connection
     pub(crate) answer: Option<Segment>,
     pub(crate) counters: Counters,
@@ -60,6 +95,10 @@ impl Endpoint {
             receiver: Receiver::new(config),
             timers: Timers::new(),
             probe: Probe::default(),
+            patience: Patience::new(),
+            reading_is_over: false,
+            is_passive: false,
+            failure: None,
             answer: None,
             counters: Counters::default(),
         }
@@ -75,6 +114,7 @@ impl Endpoint {
     pub fn listen(&mut self) {
         assert_eq!(self.state, State::Closed, "listen on an endpoint that is in use");
         self.state = State::Listen;
+        self.is_passive = true;
     }
 
     /// The application offers so many more bytes. After [`close`](Self::close) they are not taken.
@@ -92,12 +132,12 @@ impl Endpoint {
 
     /// What is written so far is to go out; nothing that would belong to it follows soon.
     pub fn push(&mut self) {
-        self.sender.release_pushed();
+        self.sender.push_short();
     }
 
     /// A short segment that waits, even a corked one, goes out.
-    pub fn release(&mut self) {
-        self.sender.release();
+    pub fn send_short(&mut self) {
+        self.sender.send_short();
     }
 
     /// When a short segment waits for more; at first it does not.
@@ -146,9 +186,58 @@ impl Endpoint {
         self.enter_closed();
     }
 
-    /// The application stops reading: the window closes as data comes in.
+    /// The application lets go of the connection: no more is written or read. What it has not read is answered by a
+    /// reset [RFC 2525 §2.17], and so is what comes later [RFC 9293 §3.6.1]. Else as [`close`](Self::close).
+    pub fn release(&mut self, now: Time) {
+        if self.receiver.unread_bytes() > 0 {
+            return self.abort(now);
+        }
+        self.reading_is_over = true;
+        match self.state {
+            State::SynSent => self.enter_closed(),
+            State::FinWait2 => self.wait_for_fin(now),
+            _ => self.close(now),
+        }
+    }
+
+    /// How long what is sent may go without an acknowledgement; `None`: as long as the retries last. [RFC 5482]
+    pub fn set_user_timeout(&mut self, limit: Option<Duration>) {
+        self.config.user_timeout = limit.map_or(Switch::Off, Switch::On);
+    }
+
+    /// The application reads no more: what comes after the own FIN is answered by a reset.
+    pub fn shutdown_reading(&mut self) {
+        self.reading_is_over = true;
+    }
+
+    /// With nobody left to read, FIN-WAIT-2 does not last for ever.
+    pub(crate) fn wait_for_fin(&mut self, now: Time) {
+        self.timers.set(Timer::TimeWait, now + self.config.fin_timeout);
+    }
+
+    /// The application stops reading: the window closes as data comes in, until it [reads](Self::read).
     pub fn pause_reading(&mut self) {
         self.receiver.pause();
+    }
+
+    /// After [`pause_reading`](Self::pause_reading): takes up to `bytes` that are in order; how many there were.
+    pub fn read(&mut self, now: Time, bytes: u64) -> u64 {
+        self.receiver.read(now, bytes)
+    }
+
+    /// Bytes in order that wait to be [read](Self::read).
+    pub fn readable_bytes(&self) -> u64 {
+        self.receiver.unread_bytes()
+    }
+
+    /// The peer's FIN has been reached in order: nothing comes after what is readable.
+    pub fn is_peer_closed(&self) -> bool {
+        self.receiver.is_finished()
+    }
+
+    /// Why the connection ended, if it did before its time.
+    pub fn failure(&self) -> Option<Failure> {
+        self.failure
     }
 
     /// The application reads all there is, and goes on reading at once.
@@ -160,6 +249,13 @@ impl Endpoint {
         self.state = State::Closed;
         self.timers.stop_all();
         self.probe = Probe::default();
+        self.patience.renew();
+    }
+
+    /// Ends at once, for this reason.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        self.failure = Some(failure);
+        self.enter_closed();
     }
 
     pub(crate) fn enter_time_wait(&mut self, now: Time) {
@@ -170,13 +266,16 @@ impl Endpoint {
 
     /// The earliest time at which [`handle_timeout`](Self::handle_timeout) has something to do; [`Time::NEVER`] if none.
     pub fn poll_timeout(&self) -> Time {
-        self.timers.earliest()
+        self.timers.earliest().min(self.patience.ends)
     }
 
     /// Does what is due; calling it early does nothing.
     pub fn handle_timeout(&mut self, now: Time) {
-        if self.timers.earliest() > now {
+        if self.poll_timeout() > now {
             return;
+        }
+        if self.patience.ends <= now {
+            return self.fail(Failure::TimedOut);
         }
         self.sender.renew_burst();
         if self.timers.take_due(Timer::Retransmit, now) {
@@ -184,12 +283,12 @@ impl Endpoint {
         }
         self.timers.take_due(Timer::Pacing, now);
         if self.timers.take_due(Timer::DelayedAck, now) {
-            self.receiver.on_delayed_ack_timeout();
+            self.receiver.on_delayed_ack_timeout(self.sender.rtt().rto());
         }
         if self.timers.take_due(Timer::Persist, now) {
             self.probe.is_due = self.sender.needs_probe();
             if self.sender.is_held() {
-                self.sender.release_pushed();
+                self.sender.push_short();
             }
         }
         if self.timers.take_due(Timer::TimeWait, now) {
@@ -200,6 +299,9 @@ impl Endpoint {
     fn on_retransmission_timeout(&mut self, now: Time) {
         if self.sender.board().is_empty() {
             return;
+        }
+        if (self.state.is_opening() || self.sender.is_retransmission_due()) && self.gives_up(now) {
+            return self.fail(Failure::TimedOut);
         }
         if self.state.is_opening() {
             self.counters.timeouts += 1;
@@ -218,6 +320,45 @@ impl Endpoint {
         if let Some(deadline) = self.sender.deadline().filter(|_| !self.state.is_opening()) {
             self.timers.set(Timer::Retransmit, deadline);
         }
+    }
+
+    /// The application waits for room in its send buffer, or no longer does; only [`Info`](crate::Info) shows it.
+    pub fn set_send_buffer_full(&mut self, now: Time, full: bool) {
+        self.sender.set_buffer_full(now, full);
+    }
+
+    /// The retransmission timer has expired once too often. [RFC 9293 §3.8.3]
+    fn gives_up(&mut self, now: Time) -> bool {
+        let Patience { stalled_since, syns_again, .. } = self.patience;
+        let Some(since) = stalled_since else {
+            self.patience.stalled_since = Some(now);
+            if let Switch::On(limit) = self.config.user_timeout {
+                self.patience.ends = now + limit;
+            }
+            self.patience.syns_again = 1;
+            return self.state.is_opening() && self.config.syn_retries == Switch::On(0);
+        };
+        self.patience.syns_again += 1;
+        if self.state.is_opening() {
+            return self.config.syn_retries.as_option().is_some_and(|retries| syns_again >= *retries);
+        }
+        let Switch::On(retries) = self.config.retries else { return false };
+        now.since(since) >= backed_off(retries, self.config.min_rto, self.config.max_rto)
+    }
+
+    /// True if a segment without data that does not fit is to be answered. [RFC 5961 §7]
+    pub(crate) fn may_answer(&mut self, now: Time) -> bool {
+        let too_early = |last: Time| now.since(last) < self.config.answer_interval;
+        if self.patience.answered.is_some_and(too_early) {
+            return false;
+        }
+        self.patience.answered = Some(now);
+        true
+    }
+
+    /// What the receiving half needs to know of the sending one.
+    pub(crate) fn pace(&self) -> Pace {
+        Pace { rto: self.sender.rtt().rto(), srtt: self.sender.rtt().srtt() }
     }
 
     /// The state of the connection.
@@ -276,5 +417,25 @@ impl Endpoint {
     /// What this endpoint has counted.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+}
+
+/// The time from the first timeout to the one after `retries` more, doubled from `least` to at most `most`.
+fn backed_off(retries: u32, least: Duration, most: Duration) -> Duration {
+    let doublings = (most.as_nanos() / least.as_nanos().max(1)).max(1).ilog2();
+    let doubled = retries.min(doublings);
+    least.saturating_mul((2u64 << doubled) - 1) + most.saturating_mul(u64::from(retries - doubled))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fifteen_retries_take_924_seconds() {
+        // 0.2 s (2^10 - 1) + 6 * 120 s: net.ipv4.tcp_retries2 of Linux
+        let time = backed_off(15, Duration::from_millis(200), Duration::from_secs(120));
+        assert_eq!(time, Duration::from_millis(924_600));
+        assert_eq!(backed_off(3, Duration::from_millis(200), Duration::from_secs(120)), Duration::from_secs(3));
     }
 }

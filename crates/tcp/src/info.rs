@@ -5,6 +5,7 @@
 
 use lasthop_units::{Duration, Time};
 
+use crate::ecn::Feedback;
 use crate::endpoint::Endpoint;
 use crate::state::State;
 
@@ -192,6 +193,7 @@ impl Endpoint {
         bit(self.agreed.timestamps, option_bit::TIMESTAMPS)
             | bit(self.agreed.sack, option_bit::SACK)
             | bit(self.agreed.scaling, option_bit::WSCALE)
+            | bit(self.agreed.ecn != Feedback::Off, option_bit::ECN)
     }
 }
 

@@ -15,17 +15,19 @@
 //! Models: connection set-up and end, flow control, zero-window probes and reassembly [RFC 9293];
 //! slow start, congestion avoidance and fast retransmit [RFC 5681]; NewReno [RFC 6582] and SACK
 //! [RFC 6675] recovery; limited transmit [RFC 3042]; the retransmission timer [RFC 6298];
-//! timestamps, PAWS and window scaling [RFC 7323]; delayed ACKs [RFC 1122 §4.2.3.2].
+//! timestamps, PAWS and window scaling [RFC 7323]; delayed ACKs [RFC 1122 §4.2.3.2], also as Linux has them, and
+//! ACK skipping [gopal2005]; DSACK [RFC 2883]; a receive buffer that tunes itself; ECN [RFC 3168, RFC 8257, RFC 9768];
+//! challenge ACKs [RFC 5961]; giving up [RFC 9293 §3.8.3].
 //!
-//! Leaves out, so far: ECN, pacing, PRR, RACK, TLP, F-RTO, undo of spurious retransmissions, DSACK,
-//! ACK skipping, reactions to ACK loss, Nagle's algorithm, urgent data, keep-alives, and giving up
-//! after many timeouts. Payload is counted, not carried.
+//! Leaves out, so far: pacing, PRR, RACK, TLP, F-RTO, undo of spurious retransmissions,
+//! reactions to ACK loss, Nagle's algorithm, urgent data, keep-alives. Payload is counted, not carried.
 
 mod arrival;
 mod config;
 pub mod congestion_control;
 mod counters;
 mod device;
+mod ecn;
 mod endpoint;
 mod info;
 mod profile;
@@ -39,7 +41,10 @@ mod state;
 mod timer;
 mod transmit;
 
-pub use config::{AckLoss, AckPolicy, Config, DecreaseFrom, Growth, GrowthMode, ReceiveWindow, RtoFormula};
+pub use config::{
+    AckLoss, AckPolicy, ArrivalRules, Autotune, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode,
+    ReceiveWindow, RtoFormula, Segments, Skip, WindowReduction,
+};
 pub use counters::Counters;
 pub use endpoint::Endpoint;
 pub use info::{CaState, Info, option_bit};
@@ -47,4 +52,4 @@ pub use profile::Profile;
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 pub use send::{AckLossMode, CountOver, Delay, Pending, Write};
 pub use sequence::SeqNumber;
-pub use state::State;
+pub use state::{Failure, State};

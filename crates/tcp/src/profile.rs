@@ -21,8 +21,8 @@ use lasthop_registry::{Amount, ParamError, Parameter, Parameters, Shape, Switch,
 use lasthop_units::{Bytes, Duration};
 
 use crate::config::{
-    AckPolicy, Config, DecreaseFrom, Growth, GrowthMode, LossDetection, Pacing, ReceiveWindow, RecoveryMachine,
-    RtoFormula, WindowReduction,
+    AckPolicy, ArrivalRules, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode, LossDetection, Pacing,
+    ReceiveWindow, RecoveryMachine, RtoFormula, WindowReduction,
 };
 use crate::congestion_control::{Algorithm, cubic, newreno};
 
@@ -33,20 +33,26 @@ pub enum Profile {
     Ns2,
     /// Linux 2.6.16 to 2.6.22, as TCP-Linux for ns-2 carries it.
     Linux26,
+    /// Linux 3.13, of early 2014.
+    Linux313,
     /// A current Linux kernel.
     Linux,
 }
 
 /// Words, in the order of the variants.
-const WORDS: [(&str, Profile); 3] = [("ns2", Profile::Ns2), ("linux-2.6", Profile::Linux26), ("linux", Profile::Linux)];
-/// Named by the interface, not there yet.
-const PLANNED: [&str; 1] = ["linux-3.13"];
+const WORDS: [(&str, Profile); 4] = [
+    ("ns2", Profile::Ns2),
+    ("linux-2.6", Profile::Linux26),
+    ("linux-3.13", Profile::Linux313),
+    ("linux", Profile::Linux),
+];
 
 impl Profile {
     /// All of them, each with what it is.
-    pub const ALL: [(Profile, &'static str); 3] = [
+    pub const ALL: [(Profile, &'static str); 4] = [
         (Profile::Ns2, "The NewReno agent of ns-2.35 with its plain sink."),
         (Profile::Linux26, "Linux 2.6.16 to 2.6.22, as TCP-Linux for ns-2 carries it."),
+        (Profile::Linux313, "Linux 3.13, of early 2014."),
         (Profile::Linux, "A current Linux kernel."),
     ];
 
@@ -78,7 +84,7 @@ impl Profile {
         let era = match self {
             Profile::Ns2 => return Vec::new(),
             Profile::Linux26 => "linux-2.6",
-            Profile::Linux => "linux",
+            Profile::Linux313 | Profile::Linux => "linux",
         };
         let own = vec![("era".to_string(), Value::text(era))];
         let mut table = vec![("kind".to_string(), kind.clone())];
@@ -91,6 +97,7 @@ impl Profile {
         match self {
             Profile::Ns2 => ns2(),
             Profile::Linux26 => linux_2_6(),
+            Profile::Linux313 => linux_3_13(),
             Profile::Linux => linux(),
         }
     }
@@ -134,7 +141,8 @@ fn ns2() -> Config {
         undo: false,
         pacing: Pacing::Off,
         tso_deferral: false,
-        receive_window: ReceiveWindow(Amount::Unlimited),
+        min_burst: 1,
+        receive_window: ReceiveWindow::Fixed(Amount::Unlimited),
         // ns-2 counts windows in packets, without limit; options are free, so that scaling stands for that
         window_scaling: true,
         timestamps: true,
@@ -155,8 +163,20 @@ fn ns2() -> Config {
         rto_granularity: Duration::from_millis(10),
         timer_tick: Duration::from_millis(10),
         // interval_ of the DelAck sink, should `ack = "delayed"` be chosen
+        delayed_ack: DelayedAck::Fixed,
         delayed_ack_timeout: Duration::from_millis(100),
+        delayed_ack_max: Duration::from_millis(100),
         quick_acks: 0,
+        // generateDSacks_ false
+        dsack: false,
+        // ecn_ 0
+        ecn: EcnUse::Off,
+        arrival_rules: ArrivalRules::Rfc9293,
+        answer_interval: Duration::ZERO,
+        retries: Switch::Off,
+        syn_retries: Switch::Off,
+        user_timeout: Switch::Off,
+        fin_timeout: Duration::from_secs(60),
         time_wait: Duration::from_secs(1),
     }
 }
@@ -166,6 +186,7 @@ fn ns2() -> Config {
 /// The initial window is 3: `tcp_init_cwnd` takes 2 for an MSS above 1460, 3 above 1095, else 4, the
 /// steps of RFC 3390. Growth counts ACKs, as CUBIC and slow start did then (with `tcp_abc` 0).
 /// F-RTO was off by default then.
+/// Segments that do not fit are answered as by a current kernel, with challenge ACKs, but for the limit to their rate.
 fn linux_2_6() -> Config {
     let cubic = cubic::Params { era: cubic::Era::Linux26, beta: 819.0 / 1024.0, ..cubic::Params::default() };
     Config {
@@ -186,6 +207,27 @@ fn linux_2_6() -> Config {
         undo: true,
         pacing: Pacing::Off,
         tso_deferral: false,
+        // net.ipv4.tcp_ecn 0; no limit to answers; TCP_SYN_RETRIES 5
+        ecn: EcnUse::Off,
+        answer_interval: Duration::ZERO,
+        syn_retries: Switch::On(5),
+        ..linux()
+    }
+}
+
+/// Linux 3.13: CUBIC with HyStart, ten segments at the start, and an answer to each segment that does not fit.
+///
+/// Timestamps tick by the jiffy, 4 ms at 250 Hz. RACK, pacing, and limits to the rate of answers came later.
+fn linux_3_13() -> Config {
+    Config {
+        rto_granularity: Duration::from_millis(4),
+        timer_tick: Duration::from_millis(4),
+        timestamp_clock: Duration::from_millis(4),
+        answer_interval: Duration::ZERO,
+        // FACK until losses of order are seen; TLP since 3.10, F-RTO and PRR since 3.2; sch_fq came with 3.12
+        loss_detection: LossDetection::Fack,
+        tso_deferral: true,
+        pacing: Pacing::Off,
         ..linux()
     }
 }
@@ -229,7 +271,9 @@ fn linux() -> Config {
         undo: true,
         pacing: Pacing::Controller,
         tso_deferral: true,
-        receive_window: ReceiveWindow(Amount::Unlimited),
+        // sysctl_tcp_min_tso_segs 2
+        min_burst: 2,
+        receive_window: ReceiveWindow::Fixed(Amount::Unlimited),
         window_scaling: true,
         timestamps: true,
         timestamp_clock: Duration::from_millis(1),
@@ -246,10 +290,25 @@ fn linux() -> Config {
         // RTTs are kept in microseconds; timers count jiffies, here at 1000 Hz
         rto_granularity: Duration::from_micros(1),
         timer_tick: Duration::from_millis(1),
-        // TCP_DELACK_MIN
+        delayed_ack: DelayedAck::Adaptive,
+        // TCP_DELACK_MIN, TCP_DELACK_MAX
         delayed_ack_timeout: Duration::from_millis(40),
+        delayed_ack_max: Duration::from_millis(200),
         // TCP_MAX_QUICKACKS
         quick_acks: 16,
+        // net.ipv4.tcp_dsack 1
+        dsack: true,
+        // net.ipv4.tcp_ecn 2
+        ecn: EcnUse::Passive,
+        arrival_rules: ArrivalRules::Linux,
+        // net.ipv4.tcp_invalid_ratelimit 500
+        answer_interval: Duration::from_millis(500),
+        // net.ipv4.tcp_retries2 15, tcp_syn_retries 6
+        retries: Switch::On(15),
+        syn_retries: Switch::On(6),
+        user_timeout: Switch::Off,
+        // net.ipv4.tcp_fin_timeout 60
+        fin_timeout: Duration::from_secs(60),
         time_wait: Duration::from_secs(1),
     }
 }
@@ -268,12 +327,6 @@ impl Parameter for Profile {
         };
         if let Some((_, profile)) = WORDS.iter().find(|(name, _)| name == word) {
             return Ok(*profile);
-        }
-        if PLANNED.contains(&word.as_str()) {
-            return Err(ParamError::new(
-                path,
-                format!("the profile \"{word}\" is not there yet; one of: {}", names.join(", ")),
-            ));
         }
         let hint = lasthop_registry::suggestion(word, names);
         Err(ParamError::new(path, format!("unknown profile \"{word}\"; {hint}one of: {}", names.join(", "))))
@@ -309,15 +362,10 @@ mod tests {
     }
 
     #[test]
-    fn linux_3_13_is_not_there_yet() {
-        let error = Profile::parse(&Value::text("linux-3.13"), "tcp.profile").unwrap_err().to_string();
-        assert_eq!(error, "tcp.profile: the profile \"linux-3.13\" is not there yet; one of: ns2, linux-2.6, linux");
-    }
-
-    #[test]
     fn packets_have_1500_bytes_in_each() {
         assert_eq!(Profile::Ns2.config().payload_bytes(), 1460);
         assert_eq!(Profile::Linux26.config().payload_bytes(), 1448);
+        assert_eq!(Profile::Linux313.config().payload_bytes(), 1448);
         assert_eq!(Profile::Linux.config().payload_bytes(), 1448);
     }
 }

@@ -13,6 +13,19 @@
 //!                               TIME-WAIT ─────────► CLOSED
 //! ```
 
+/// Why a connection ended before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Nobody listens there: a reset answered the SYN.
+    Refused,
+    /// The peer sent a reset.
+    Reset,
+    /// Nothing was heard for too long.
+    TimedOut,
+    /// Data came that nobody will read.
+    Unread,
+}
+
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
@@ -55,6 +68,11 @@ impl State {
     /// True where the peer may still send data.
     pub(crate) fn may_receive_data(self) -> bool {
         matches!(self, State::Established | State::FinWait1 | State::FinWait2)
+    }
+
+    /// True once the peer's FIN has come.
+    pub(crate) fn has_peer_closed(self) -> bool {
+        matches!(self, State::CloseWait | State::Closing | State::LastAck | State::TimeWait)
     }
 
     /// What sending one's own FIN leads to.

@@ -4,9 +4,10 @@
 
 use lasthop_units::Time;
 
+use crate::ecn::{Feedback, Wish, syn_ack_flags};
 use crate::endpoint::Endpoint;
-use crate::receive::Owed;
-use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
+use crate::receive::{EarlierAck, Owed};
+use crate::segment::{Flags, Segment, Timestamps};
 use crate::send::{Content, Sent};
 use crate::state::State;
 use crate::timer::Timer;
@@ -14,7 +15,7 @@ use crate::timer::Timer;
 /// What the next segment is.
 #[derive(Clone, Copy, Debug)]
 enum Next {
-    Answer(Segment),
+    Answer,
     PureAck,
     FirstSyn,
     Data(crate::send::Choice),
@@ -24,27 +25,24 @@ enum Next {
 impl Endpoint {
     /// The next segment to send at `now`, if there is one.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        let Some(next) = self.choose(now) else {
-            self.sender.on_nothing_to_send();
-            self.set_idle_timers(now);
-            return None;
-        };
-        Some(match next {
-            Next::Answer(segment) => {
-                self.answer = None;
-                segment
-            }
-            Next::PureAck => self.pure_ack(now),
-            Next::FirstSyn => {
-                let sent = self.sender.send_syn(now);
-                self.data_segment(now, sent)
-            }
-            Next::Data(choice) => {
+        match self.choose(now) {
+            Some(Next::Data(choice)) => {
                 let sent = self.sender.send(now, choice);
-                self.data_segment(now, sent)
+                Some(self.data_segment(now, sent))
             }
-            Next::Probe => self.window_probe(now),
-        })
+            Some(Next::PureAck) => Some(self.pure_ack(now)),
+            Some(Next::FirstSyn) => {
+                let sent = self.sender.send_syn(now);
+                Some(self.data_segment(now, sent))
+            }
+            Some(Next::Answer) => self.answer.take(),
+            Some(Next::Probe) => Some(self.window_probe(now)),
+            None => {
+                self.sender.on_nothing_to_send();
+                self.set_idle_timers(now);
+                None
+            }
+        }
     }
 
     /// True if [`poll_transmit`](Self::poll_transmit) has a segment.
@@ -53,8 +51,8 @@ impl Endpoint {
     }
 
     fn choose(&mut self, now: Time) -> Option<Next> {
-        if let Some(answer) = self.answer {
-            return Some(Next::Answer(answer));
+        if self.answer.is_some() {
+            return Some(Next::Answer);
         }
         match self.state {
             State::Closed | State::Listen => return None,
@@ -120,13 +118,47 @@ impl Endpoint {
             }
         };
         let seq = sent.start;
-        self.segment(now, seq, flags, payload)
+        if payload == 0 {
+            return self.segment(now, seq, flags | self.syn_ecn_flags(&sent), 0);
+        }
+        self.receiver.on_data_sent(now);
+        let (ecn, answer) = self.sender.mark_data(!sent.retransmitted);
+        let mut segment = self.segment(now, seq, flags | answer, payload);
+        segment.ecn = ecn;
+        segment
+    }
+
+    /// A SYN that is sent again asks for no ECN, should that be what hinders it. [RFC 3168 §6.1.1.1]
+    fn syn_ecn_flags(&self, sent: &Sent) -> Flags {
+        match (sent.content, self.state) {
+            (Content::Syn, State::SynSent) if !sent.retransmitted => Wish::of(&self.config).syn_flags(),
+            (Content::Syn, State::SynReceived) => syn_ack_flags(self.agreed.ecn, self.agreed.syn_ecn),
+            _ => Flags::NONE,
+        }
     }
 
     pub(crate) fn pure_ack(&mut self, now: Time) -> Segment {
         self.counters.acks_sent += 1;
+        if let Some(earlier) = self.receiver.take_earlier_ack() {
+            return self.earlier_ack(now, earlier);
+        }
         let nxt = self.sender.board().nxt();
         self.segment(now, nxt, Flags::ACK, 0)
+    }
+
+    /// An ACK of what came before marks began or ended. [RFC 8257 §3.2]
+    #[cold]
+    fn earlier_ack(&mut self, now: Time, earlier: EarlierAck) -> Segment {
+        let mut segment = Segment {
+            seq: self.sender.numbering().number(self.sender.board().nxt()),
+            ack: self.receiver.numbering().number(earlier.nxt),
+            window: self.receiver.field_at(earlier.nxt),
+            flags: Flags::ACK | earlier.flags,
+            options_are_free: !self.config.options_on_wire,
+            ..Segment::default()
+        };
+        self.add_options(now, &mut segment);
+        segment
     }
 
     /// An empty segment just below the window, which the peer must answer by an ACK with its window, as
@@ -157,9 +189,12 @@ impl Endpoint {
         };
         if flags.contains(Flags::ACK) {
             segment.ack = self.receiver.numbering().number(self.receiver.nxt());
+            if self.agreed.ecn != Feedback::Off && !on_syn && !flags.contains(Flags::RST) {
+                segment.flags = segment.flags | self.receiver.ecn_flags();
+            }
             segment.window = self.receiver.on_ack_sent(payload == 0 && !on_syn && !flags.contains(Flags::FIN), on_syn);
         } else {
-            segment.window = self.config.receive_window_bytes().min(u64::from(u16::MAX)) as u16;
+            segment.window = self.receiver.first_window();
         }
         if on_syn {
             self.add_offers(now, &mut segment);
@@ -183,19 +218,14 @@ impl Endpoint {
         }
     }
 
-    fn add_options(&self, now: Time, segment: &mut Segment) {
+    fn add_options(&mut self, now: Time, segment: &mut Segment) {
         if self.agreed.timestamps {
             segment.timestamps = Some(self.timestamps(now));
         }
-        segment.sack = self.reports(segment);
-    }
-
-    /// SACK blocks go on pure ACKs only, which out-of-order data always causes, so that data stays full-sized.
-    fn reports(&self, segment: &Segment) -> SackBlocks {
-        if !self.agreed.sack || !self.receiver.has_gap() || !segment.is_pure_ack() {
-            return SackBlocks::NONE;
+        if self.agreed.sack && self.receiver.has_reports() && segment.is_pure_ack() {
+            // On pure ACKs only, which out-of-order and duplicate data always cause, so that data stays full-sized.
+            segment.sack = self.receiver.reports(if segment.timestamps.is_some() { 3 } else { 4 });
         }
-        self.receiver.sack_blocks(if segment.timestamps.is_some() { 3 } else { 4 })
     }
 
     fn timestamps(&self, now: Time) -> Timestamps {
@@ -204,6 +234,6 @@ impl Endpoint {
 
     /// The timestamp clock. [RFC 7323 §5.4]
     pub(crate) fn timestamp_clock(&self, now: Time) -> u32 {
-        (now.as_nanos() / self.config.timestamp_clock.as_nanos()) as u32
+        now.since(Time::ZERO).div_floor(self.config.timestamp_clock) as u32
     }
 }

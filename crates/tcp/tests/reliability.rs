@@ -5,7 +5,9 @@ mod world;
 
 use lasthop_registry::{Amount, Parameter, Value};
 use lasthop_tcp::congestion_control::Algorithm;
-use lasthop_tcp::{AckPolicy, Config, Profile, ReceiveWindow};
+use lasthop_tcp::{
+    AckPolicy, ArrivalRules, Autotune, Config, DelayedAck, EcnUse, Profile, ReceiveWindow, Segments, Skip,
+};
 use lasthop_units::{Bytes, Duration};
 use proptest::prelude::*;
 use world::{End, Fate, Random, World};
@@ -44,23 +46,32 @@ prop_compose! {
 
 prop_compose! {
     fn config()(
-        profile in 0..3usize, sack in any::<bool>(), timestamps in any::<bool>(), scaling in any::<bool>(), delayed in any::<bool>(),
-        impatient in any::<bool>(), limited in any::<bool>(), window in 0..4usize, size in 0..3usize, iw in 1..12u32, quick in 0..20u32,
-        burst in 0..3u32,
+        profile in 0..Profile::ALL.len(), sack in any::<bool>(), timestamps in any::<bool>(), scaling in any::<bool>(), policy in 0..3usize,
+        impatient in any::<bool>(), limited in any::<bool>(), window in 0..6usize, size in 0..3usize, iw in 1..12u32, quick in 0..20u32,
+        burst in 0..3u32, skip in (0..6u32, 0..20u64), rules in any::<bool>(), ecn in 0..4usize, adaptive in any::<bool>(),
     ) -> Config {
-        let base = [Profile::Ns2, Profile::Linux26, Profile::Linux][profile].config();
-        let amount = [Amount::Unlimited, Amount::Bytes(700), Amount::Packets(3), Amount::Bytes(30_000)][window];
+        let base = Profile::ALL[profile].0.config();
+        let amounts = [Amount::Unlimited, Amount::Bytes(700), Amount::Packets(3), Amount::Bytes(30_000)];
+        let tuned = Autotune { initial: Bytes(4096), max: Bytes(60_000) };
+        let (skip, start_after) = (skip.0, Segments(skip.1));
         Config {
             sack,
             timestamps,
             window_scaling: scaling,
-            ack: if delayed { AckPolicy::Delayed } else { AckPolicy::EverySegment },
+            ack: [AckPolicy::EverySegment, AckPolicy::Delayed, AckPolicy::Skip(Skip { skip, start_after })][policy],
+            delayed_ack: if adaptive { DelayedAck::Adaptive } else { DelayedAck::Fixed },
+            delayed_ack_max: base.delayed_ack_timeout.max(Duration::from_millis(200)),
+            arrival_rules: if rules { ArrivalRules::Linux } else { ArrivalRules::Rfc9293 },
+            ecn: [EcnUse::Off, EcnUse::Passive, EcnUse::On, EcnUse::Accurate][ecn],
             newreno_impatient: impatient,
             limited_transmit: limited,
-            receive_window: ReceiveWindow(amount),
+            receive_window: amounts.get(window).map_or(ReceiveWindow::Autotune(tuned), |amount| ReceiveWindow::Fixed(*amount)),
             packet_size: Bytes([1500, 576, 200][size]),
             initial_window: iw,
             quick_acks: quick,
+            // However bad the weather, nobody gives up.
+            retries: lasthop_registry::Switch::Off,
+            syn_retries: lasthop_registry::Switch::Off,
             max_burst: if burst == 0 { lasthop_registry::Switch::Off } else { lasthop_registry::Switch::On(burst) },
             ..base
         }

@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 8257; integers as in Linux 6.x. alpha <- 15/16 alpha + 1/16 F once per window of data, F the share of
 //! segments acknowledged that were marked; a mark takes alpha/2, a loss a half. Growth is Reno's.
-//! Leaves out: the receiver's side of RFC 8257. Endpoints here have no ECN yet: until then it acts as Reno.
+//! Leaves out: the receiver's side of RFC 8257. It is in `receive/ecn_echo.rs`.
 
 use lasthop_registry::params;
 

@@ -2,17 +2,32 @@
 //!
 //! Source: RFC 3649: its table of windows (appendix B), and b(w) of §5. Equal to Reno below 38 segments.
 //! An ACK counts a(w) whatever it covers, as in Linux: with delayed ACKs it grows half as fast as the RFC says.
+//! `era = "rfc3649"` has the formulas in place of the table (see `rfc3649`).
 //! Leaves out: limited slow start [RFC 3742].
 
-use lasthop_registry::params;
+mod rfc3649;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, Window};
+use lasthop_registry::{params, words};
+
+use super::linux::{self, Framed, Law, MIN_WINDOW, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, Context};
+
+words! {
+    /// Whose HighSpeed TCP.
+    pub enum Era {
+        /// The formulas, with a window that is a real number.
+        Rfc3649 = "rfc3649",
+        /// A current Linux kernel: the table, in whole segments.
+        Linux = "linux",
+        /// Linux 2.6.16 to 2.6.22.
+        Linux26 = "linux-2.6",
+    }
+}
 
 params! {
     /// Parameters of HighSpeed TCP.
     pub struct Params {
-        /// Whose counting: linux or linux-2.6, which differ in slow start only.
+        /// Whose counting: rfc3649, or linux or linux-2.6, which differ in slow start only.
         pub era: Era = Era::Linux,
     }
 }
@@ -20,7 +35,12 @@ params! {
 impl Params {
     /// A controller for one connection.
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
-        Framed::boxed(Hstcp { row: 0 }, context, self.era)
+        let frame = match self.era {
+            Era::Rfc3649 => return Box::new(rfc3649::Hstcp::new(context)),
+            Era::Linux => linux::Era::Linux,
+            Era::Linux26 => linux::Era::Linux26,
+        };
+        Framed::boxed(Hstcp { row: 0 }, context, frame)
     }
 }
 

@@ -21,10 +21,12 @@ use crate::config::{Growth, GrowthMode};
 mod draws;
 mod hystart_plus_plus;
 mod linux;
+mod long_run;
 mod round;
 
 pub use draws::Draws;
 pub use linux::Era;
+pub use long_run::{Convergence, LongRun};
 
 registry! {
     /// Congestion control algorithms.

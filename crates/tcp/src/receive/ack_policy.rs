@@ -1,13 +1,21 @@
 //! When data is acknowledged.
 //!
-//! At once: out of order, filling a gap, nothing new, FIN [RFC 5681 §4.2]. Else by policy. Delayed ACKs: once
-//! more than one full segment is unacknowledged, as Linux does and [RFC 1122 §4.2.3.2] asks, or after a time.
+//! At once: out of order, filling a gap, nothing new [RFC 5681 §4.2], FIN (but where the delay is adaptive). Else by policy:
+//!
+//! - every segment;
+//! - delayed, fixed: once more than one full segment is unacknowledged, or after a time [RFC 1122 §4.2.3.2];
+//! - delayed, adaptive: as Linux, see `adaptive.rs`;
+//! - skipping: one ACK for `skip + 1` segments [gopal2005]. Their receiver has no timer that we know of;
+//!   here one bounds the wait, so that a sender with less than that in flight goes on. Nor is an ACK left out for a
+//!   segment that is pushed or not full, which ends a burst, or where the window offered is nearly used up.
+//!
 //! ACKs that answer data out of order each go out on their own, since the sender counts them; those in order
 //! may be merged, or ride on data, if the device is slow.
 
 use lasthop_units::{Duration, Time};
 
-use crate::config::{AckPolicy, Config};
+use super::adaptive::{Adaptive, Arrival, Pace};
+use crate::config::{AckPolicy, Config, DelayedAck, Skip};
 
 /// What is owed to the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,18 +29,29 @@ pub(crate) enum Owed {
     Pure,
 }
 
+/// The policy with its state.
+#[derive(Clone, Copy, Debug)]
+enum Policy {
+    EverySegment,
+    Fixed,
+    Adaptive(Adaptive),
+    /// segments in order so far
+    Skip(Skip, u64),
+}
+
 /// Decides when ACKs go out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckSchedule {
-    policy: AckPolicy,
+    policy: Policy,
     timeout: Duration,
-    /// in-order segments that are still acknowledged at once
+    /// in-order segments that are still acknowledged at once, if the delay is fixed
     quick: u32,
     /// pure ACKs owed, one for each segment out of order or without news
     duplicates: u32,
     soon: bool,
-    /// bytes in order not yet acknowledged
+    /// in order and not yet acknowledged
     pending_bytes: u32,
+    pending_segments: u32,
     withheld_until: Option<Time>,
     /// largest payload seen: a full segment
     largest: u32,
@@ -40,13 +59,20 @@ pub(crate) struct AckSchedule {
 
 impl AckSchedule {
     pub fn new(config: &Config) -> Self {
+        let policy = match (config.ack, config.delayed_ack) {
+            (AckPolicy::EverySegment, _) => Policy::EverySegment,
+            (AckPolicy::Delayed, DelayedAck::Fixed) => Policy::Fixed,
+            (AckPolicy::Delayed, DelayedAck::Adaptive) => Policy::Adaptive(Adaptive::new(config)),
+            (AckPolicy::Skip(skip), _) => Policy::Skip(skip, 0),
+        };
         AckSchedule {
-            policy: config.ack,
+            policy,
             timeout: config.delayed_ack_timeout,
             quick: config.quick_acks,
             duplicates: 0,
             soon: false,
             pending_bytes: 0,
+            pending_segments: 0,
             withheld_until: None,
             largest: 0,
         }
@@ -63,37 +89,154 @@ impl AckSchedule {
     pub fn withheld_until(&self) -> Option<Time> {
         self.withheld_until
     }
+    /// There is nothing to decide.
+    pub fn acknowledges_each(&self) -> bool {
+        matches!(self.policy, Policy::EverySegment)
+    }
+    /// Where there is nothing to decide: data came in order.
+    pub fn on_each(&mut self) {
+        self.soon = true;
+        self.pending_segments += 1;
+    }
+    /// Data is not acknowledged yet.
+    pub fn is_pending(&self) -> bool {
+        self.pending_segments > 0
+    }
+    /// Payload that the peer's full segments are thought to have.
+    pub fn full_segment(&self) -> u32 {
+        match &self.policy {
+            Policy::Adaptive(adaptive) => adaptive.full(),
+            _ => self.largest,
+        }
+    }
+    /// The delay in use.
+    pub fn delay(&self) -> Duration {
+        match &self.policy {
+            Policy::Adaptive(adaptive) => adaptive.delay().unwrap_or_default(),
+            _ => self.timeout,
+        }
+    }
 
     pub fn on_out_of_order(&mut self) {
         self.duplicates += 1;
     }
-    pub fn on_nothing_new(&mut self) {
+    /// Nothing new: the peer has missed ACKs, or sends what does not fit into the `window` offered.
+    pub fn on_nothing_new(&mut self, window: u64) {
+        self.duplicates += 1;
+        if let Policy::Adaptive(adaptive) = &mut self.policy {
+            adaptive.enter_quick(window);
+        }
+    }
+    /// An ACK of its own, without further meaning.
+    pub fn on_question(&mut self) {
         self.duplicates += 1;
     }
     pub fn on_gap_or_end(&mut self) {
         self.soon = true;
     }
-    pub fn on_timeout(&mut self) {
-        self.soon |= self.withheld_until.take().is_some();
+    /// A FIN, which the application will answer by its own: Linux waits for that, if data came before and not much of
+    /// it is unacknowledged.
+    pub fn on_end(&mut self, now: Time, length: u32, pace: &Pace) {
+        self.pending_bytes = self.pending_bytes.saturating_add(length + 1);
+        self.pending_segments += 1;
+        match &mut self.policy {
+            Policy::Adaptive(adaptive) if adaptive.delay().is_some() && self.pending_bytes <= adaptive.full() => {
+                adaptive.enter_conversation();
+                self.withhold(now, pace);
+            }
+            _ => self.soon = true,
+        }
+    }
+    /// A mark, or the end of marks: the sender is to know at once, and of what follows.
+    pub fn on_mark(&mut self, window: u64) {
+        self.soon = true;
+        if let Policy::Adaptive(adaptive) = &mut self.policy {
+            adaptive.enter_quick(window.min(4 * u64::from(adaptive.full())));
+        }
+    }
+    /// The window has grown: the peer may need to know.
+    pub fn hasten(&mut self) {
+        if let Policy::Adaptive(adaptive) = &mut self.policy {
+            adaptive.hasten();
+        }
+    }
+    pub fn on_timeout(&mut self, rto: Duration) {
+        if self.withheld_until.take().is_some() {
+            self.soon = true;
+            if let Policy::Adaptive(adaptive) = &mut self.policy {
+                adaptive.on_timeout(rto);
+            }
+        }
     }
 
-    pub fn on_in_order(&mut self, now: Time, length: u32) {
-        self.largest = self.largest.max(length);
-        self.pending_bytes += length;
-        let at_once = self.policy == AckPolicy::EverySegment || self.quick > 0 || self.pending_bytes > self.largest;
-        self.quick = self.quick.saturating_sub(1);
-        if at_once {
+    /// Data came in order.
+    pub fn on_in_order(&mut self, arrival: &Arrival) {
+        self.largest = self.largest.max(arrival.length);
+        self.pending_bytes = self.pending_bytes.saturating_add(arrival.length);
+        self.pending_segments += 1;
+        if self.is_due(arrival) {
             self.soon = true;
-        } else if self.withheld_until.is_none() {
-            self.withheld_until = Some(now + self.timeout);
+        } else {
+            self.withhold(arrival.now, &arrival.pace);
+        }
+    }
+
+    fn is_due(&mut self, arrival: &Arrival) -> bool {
+        match &mut self.policy {
+            Policy::EverySegment => true,
+            Policy::Fixed => {
+                let at_once = self.quick > 0 || self.pending_bytes > self.largest;
+                self.quick = self.quick.saturating_sub(1);
+                at_once
+            }
+            Policy::Adaptive(adaptive) => adaptive.on_data(arrival, self.pending_bytes),
+            Policy::Skip(skip, in_order) => {
+                *in_order += 1;
+                let steady = *in_order > skip.start_after.0;
+                let ends_burst = arrival.push || arrival.length < self.largest;
+                let fills_window = arrival.room < u64::from(self.largest) * (u64::from(skip.skip) + 1);
+                !steady || self.pending_segments > skip.skip || ends_burst || fills_window
+            }
+        }
+    }
+
+    /// A wait that has begun is not made longer; one that is nearly over ends.
+    fn withhold(&mut self, now: Time, pace: &Pace) {
+        match (&self.policy, self.withheld_until) {
+            (Policy::Adaptive(adaptive), before) => {
+                let mine = adaptive.deadline(now, pace);
+                self.soon |= before.is_some_and(|before| adaptive.is_near(now, before, mine));
+                self.withheld_until = Some(before.map_or(mine, |before| before.min(mine)));
+            }
+            (_, None) => self.withheld_until = Some(now + self.timeout),
+            (_, Some(_)) => {}
+        }
+    }
+
+    /// The application has read all: what was pushed is acknowledged.
+    pub fn on_read(&mut self, all: bool) {
+        let Policy::Adaptive(adaptive) = &self.policy else { return };
+        if self.is_pending() && ((all && adaptive.is_pushed()) || self.pending_bytes > adaptive.full()) {
+            self.soon = true;
+        }
+    }
+
+    /// Data went out.
+    pub fn on_data_sent(&mut self, now: Time) {
+        if let Policy::Adaptive(adaptive) = &mut self.policy {
+            adaptive.on_data_sent(now);
         }
     }
 
     /// All in order is acknowledged; one pure ACK settles one duplicate.
     pub fn on_ack_sent(&mut self, is_pure: bool) {
+        if let Policy::Adaptive(adaptive) = &mut self.policy {
+            adaptive.on_ack_sent(self.pending_segments > 0 || self.duplicates > 0);
+        }
         self.duplicates = self.duplicates.saturating_sub(u32::from(is_pure));
         self.soon = false;
         self.pending_bytes = 0;
+        self.pending_segments = 0;
         self.withheld_until = None;
     }
 }
@@ -101,18 +244,24 @@ impl AckSchedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Segments;
 
     fn schedule(ack: AckPolicy, quick_acks: u32) -> AckSchedule {
-        AckSchedule::new(&Config { ack, quick_acks, ..Config::default() })
+        AckSchedule::new(&Config { ack, quick_acks, delayed_ack: DelayedAck::Fixed, ..Config::default() })
+    }
+
+    fn data(now: Time, length: u32) -> Arrival {
+        let pace = Pace { rto: Duration::from_millis(300), srtt: Some(Duration::from_millis(100)) };
+        Arrival { now, length, push: false, window: 1 << 20, room: 1 << 20, edge_moves: true, all_read: true, pace }
     }
 
     #[test]
     fn every_second_full_segment_is_acknowledged() {
         let mut schedule = schedule(AckPolicy::Delayed, 0);
-        schedule.on_in_order(Time::ZERO, 1000);
+        schedule.on_in_order(&data(Time::ZERO, 1000));
         assert_eq!(schedule.owed(), Owed::Withheld);
         assert_eq!(schedule.withheld_until(), Some(Time::ZERO + Duration::from_millis(40)));
-        schedule.on_in_order(Time::from_nanos(5), 1000);
+        schedule.on_in_order(&data(Time::from_nanos(5), 1000));
         assert_eq!(schedule.owed(), Owed::Soon);
         schedule.on_ack_sent(true);
         assert_eq!(schedule.owed(), Owed::Nothing);
@@ -122,7 +271,7 @@ mod tests {
     fn the_first_segments_are_acknowledged_quickly() {
         let mut schedule = schedule(AckPolicy::Delayed, 2);
         for expected in [Owed::Soon, Owed::Soon, Owed::Withheld] {
-            schedule.on_in_order(Time::ZERO, 1000);
+            schedule.on_in_order(&data(Time::ZERO, 1000));
             assert_eq!(schedule.owed(), expected);
             if expected == Owed::Soon {
                 schedule.on_ack_sent(true);
@@ -141,5 +290,28 @@ mod tests {
         assert_eq!(schedule.owed(), Owed::Pure, "data does not settle it");
         schedule.on_ack_sent(true);
         assert_eq!(schedule.owed(), Owed::Nothing);
+    }
+
+    /// Segments that each ACK covers, of `count` segments in order.
+    fn covered(mut schedule: AckSchedule, count: u32) -> Vec<u32> {
+        let (mut acks, mut since) = (Vec::new(), 0);
+        for _ in 0..count {
+            schedule.on_in_order(&data(Time::ZERO, 1000));
+            since += 1;
+            if schedule.owed() == Owed::Soon {
+                schedule.on_ack_sent(true);
+                acks.push(since);
+                since = 0;
+            }
+        }
+        acks
+    }
+
+    #[test]
+    fn one_ack_stands_for_skip_plus_one_segments() {
+        let skip = |skip, start| schedule(AckPolicy::Skip(Skip { skip, start_after: Segments(start) }), 0);
+        assert_eq!(covered(skip(0, 0), 4), [1, 1, 1, 1]);
+        assert_eq!(covered(skip(1, 0), 4), [2, 2]);
+        assert_eq!(covered(skip(3, 2), 10), [1, 1, 4, 4]);
     }
 }

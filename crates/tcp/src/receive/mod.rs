@@ -1,26 +1,37 @@
 //! The receiving half: reassembly, what is acknowledged when, and the window offered.
 
 mod ack_policy;
+mod adaptive;
+mod autotune;
+mod ecn_echo;
 mod reassembly;
 mod report;
+mod window;
 
-use lasthop_units::Time;
+use lasthop_units::{Duration, Ecn, Time};
 
-use crate::config::Config;
+use crate::config::{ArrivalRules, Config, ReceiveWindow};
 use crate::counters::Counters;
-use crate::segment::SackBlocks;
+use crate::ecn::Feedback;
+use crate::ranges::Range;
+use crate::segment::{Flags, SackBlock, SackBlocks};
 use crate::sequence::Numbering;
 use ack_policy::AckSchedule;
+use adaptive::Arrival;
+use autotune::Tuning;
+use ecn_echo::{EcnEcho, Reaction};
 use reassembly::Reassembly;
+use window::Window;
 
 pub(crate) use ack_policy::Owed;
+pub(crate) use adaptive::Pace;
 
 /// What the application does with data that is in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Application {
     /// Takes it at once.
     Reads,
-    /// Leaves it in the buffer: so many bytes so far.
+    /// Leaves it in the buffer until it asks for some: so many bytes so far.
     Pauses { unread: u64 },
 }
 
@@ -29,7 +40,29 @@ enum Application {
 pub(crate) struct Text {
     pub start: u64,
     pub length: u32,
-    pub fin: bool,
+    pub flags: Flags,
+    pub ecn: Ecn,
+    /// its FIN leaves the own direction open, so that the application may yet answer
+    pub fin_may_wait: bool,
+    /// by the timestamp that it echoes, if that is asked for
+    pub rtt: Option<Duration>,
+    pub pace: Pace,
+}
+
+impl Text {
+    fn end(&self) -> u64 {
+        self.start + u64::from(self.length)
+    }
+    fn has_fin(&self) -> bool {
+        self.flags.contains(Flags::FIN)
+    }
+}
+
+/// An ACK of data that came before marks began or ended. [RFC 8257 §3.2]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EarlierAck {
+    pub nxt: u64,
+    pub flags: Flags,
 }
 
 /// The receiving half of a connection.
@@ -39,37 +72,47 @@ pub(crate) struct Receiver {
     reassembly: Reassembly,
     schedule: AckSchedule,
     application: Application,
+    window: Window,
+    tuning: Option<Box<Tuning>>,
+    echo: EcnEcho,
+    earlier: Option<EarlierAck>,
+    /// what came twice last, if duplicates are reported [RFC 2883]
+    duplicate: Option<Range>,
+    reports_duplicates: bool,
+    rules: ArrivalRules,
     /// offset of the peer's FIN, once seen
     fin_at: Option<u64>,
-    /// largest window, in bytes
-    capacity: u64,
-    /// shift of the window field that the own SYN offers
-    scale: u8,
-    /// first offset beyond what was offered
-    advertised_end: u64,
-    /// payload of a full segment, for silly windows
-    mss: u32,
     /// TS.Recent [RFC 7323 §4.3]
     recent_timestamp: u32,
+    /// timestamp echoed last, so that each gives one sample
+    last_echo: u32,
     /// Last.ACK.sent
     last_ack_sent: u64,
 }
 
 impl Receiver {
     pub fn new(config: &Config) -> Self {
-        let capacity = config.receive_window_bytes();
-        let scale = (0..14).find(|shift| capacity >> shift <= u64::from(u16::MAX)).unwrap_or(14);
         Receiver {
             numbering: Numbering::default(),
             reassembly: Reassembly::default(),
             schedule: AckSchedule::new(config),
             application: Application::Reads,
+            window: Window::new(config),
+            tuning: match &config.receive_window {
+                ReceiveWindow::Fixed(_) => None,
+                // A SYN counts with all that a segment can carry.
+                ReceiveWindow::Autotune(autotune) => {
+                    Some(Box::new(Tuning::new(autotune, config.payload_bytes() + config.timestamp_bytes())))
+                }
+            },
+            echo: EcnEcho::Off,
+            earlier: None,
+            duplicate: None,
+            reports_duplicates: config.dsack,
+            rules: config.arrival_rules,
             fin_at: None,
-            capacity: if config.window_scaling { capacity } else { capacity.min(u64::from(u16::MAX)) },
-            scale: if config.window_scaling { scale } else { 0 },
-            advertised_end: 0,
-            mss: config.payload_bytes(),
             recent_timestamp: 0,
+            last_echo: 0,
             last_ack_sent: 0,
         }
     }
@@ -78,15 +121,27 @@ impl Receiver {
     pub fn begin(&mut self, numbering: Numbering, timestamp: Option<u32>) {
         self.numbering = numbering;
         self.reassembly = Reassembly::starting_at(1);
-        self.advertised_end = 1;
+        self.window.begin(1);
         self.last_ack_sent = 1;
         self.recent_timestamp = timestamp.unwrap_or(0);
     }
 
+    /// The peer's SYN came first: the window begins with whole segments of `mss` bytes.
+    pub fn begin_window(&mut self, config: &Config, mss: u32) {
+        if let ReceiveWindow::Autotune(autotune) = &config.receive_window {
+            self.tuning = Some(Box::new(Tuning::new(autotune, mss)));
+            self.resize();
+        }
+    }
+
     /// The peer does not scale windows, so neither does this side. [RFC 7323 §2.2]
     pub fn without_scaling(&mut self) {
-        self.scale = 0;
-        self.capacity = self.capacity.min(u64::from(u16::MAX));
+        self.window.without_scaling();
+    }
+
+    /// How marks are to be reported; `syn_ack_ecn`: how the peer's SYN+ACK arrived, if this side opened.
+    pub fn negotiate_ecn(&mut self, config: &Config, feedback: Feedback, syn_ack_ecn: Option<Ecn>) {
+        self.echo = EcnEcho::new(config, feedback, syn_ack_ecn);
     }
 
     pub fn numbering(&self) -> Numbering {
@@ -97,10 +152,10 @@ impl Receiver {
         self.reassembly.next()
     }
     pub fn scale(&self) -> u8 {
-        self.scale
+        self.window.scale()
     }
     pub fn owed(&self) -> Owed {
-        self.schedule.owed()
+        if self.earlier.is_some() { Owed::Pure } else { self.schedule.owed() }
     }
     pub fn recent_timestamp(&self) -> u32 {
         self.recent_timestamp
@@ -109,33 +164,39 @@ impl Receiver {
     pub fn is_finished(&self) -> bool {
         self.fin_at.is_some_and(|fin| self.nxt() > fin)
     }
+    /// End of what reports cover: the right edge of the highest block, if there is one.
+    pub fn highest_held(&self) -> Option<u64> {
+        self.reassembly.highest()
+    }
+
+    /// Bytes of the application that are in order.
+    fn in_order_bytes(&self) -> u64 {
+        self.nxt().saturating_sub(1 + u64::from(self.is_finished()))
+    }
+
+    /// Bytes in order that the application has not taken.
+    pub fn unread_bytes(&self) -> u64 {
+        match self.application {
+            Application::Reads => 0,
+            Application::Pauses { unread } => unread,
+        }
+    }
 
     /// Bytes handed to the application.
     pub fn delivered_bytes(&self) -> u64 {
-        let unread = match self.application {
-            Application::Reads => 0,
-            Application::Pauses { unread } => unread,
-        };
-        self.nxt().saturating_sub(1 + u64::from(self.is_finished())) - unread
+        self.in_order_bytes() - self.unread_bytes()
     }
 
-    /// First offset beyond the window. It never moves back, and not by small steps. [RFC 9293 §3.8.6.2.2]
-    fn window_end(&self) -> u64 {
-        let Application::Pauses { unread } = self.application else { return self.nxt() + self.capacity };
-        let end = self.nxt() + self.capacity.saturating_sub(unread);
-        let step = u64::from(self.mss).min(self.capacity / 2).max(1);
-        if end >= self.advertised_end + step { end } else { self.advertised_end.max(self.nxt()) }
-    }
-
-    /// The window field of the next segment; `shift` is 0 on a SYN.
-    fn window_field(&self, shift: u8) -> u16 {
-        ((self.window_end() - self.nxt()) >> shift).min(u64::from(u16::MAX)) as u16
-    }
-
-    /// Acceptability of a segment. [RFC 9293 §3.10.7.4, first step]
+    /// Acceptability of a segment. [RFC 9293 §3.10.7.4, first step] Linux takes all that reaches into what lies between
+    /// the last ACK and the end of the window, so that an ACK that data overtook counts; what ends beyond the window, in
+    /// whole if nothing is unread and else not at all (`tcp_sequence`).
     pub fn is_acceptable(&self, start: u64, length: u32) -> bool {
         let nxt = self.nxt();
-        let end = self.advertised_end.max(nxt);
+        let end = self.window.end(nxt);
+        if self.rules == ArrivalRules::Linux {
+            let fits = start + u64::from(length) <= end || self.unread_bytes() == 0;
+            return start + u64::from(length) >= self.last_ack_sent && start <= end && fits;
+        }
         if length == 0 {
             return if end == nxt { start == nxt } else { nxt <= start && start < end };
         }
@@ -145,59 +206,165 @@ impl Receiver {
 
     /// Remembers a timestamp. [RFC 7323 §4.3]
     pub fn note_timestamp(&mut self, value: u32, start: u64) {
-        let is_newer = value.wrapping_sub(self.recent_timestamp) as i32 >= 0;
-        if is_newer && start <= self.last_ack_sent {
+        if !self.is_too_old(value) && start <= self.last_ack_sent {
             self.recent_timestamp = value;
         }
     }
 
-    /// Protection against wrapped sequence numbers: true if the timestamp is older. [RFC 7323 §5.3]
+    /// Protection against wrapped sequence numbers: true if the timestamp is older. [RFC 7323 §5.3] Some stacks send 0
+    /// on their SYN: nothing is older than that.
     pub fn is_too_old(&self, value: u32) -> bool {
-        (value.wrapping_sub(self.recent_timestamp) as i32) < 0
+        self.recent_timestamp != 0 && (value.wrapping_sub(self.recent_timestamp) as i32) < 0
+    }
+
+    /// True if the receiver measures the round-trip time and this echo is news.
+    pub fn wants_rtt(&mut self, echo: u32) -> bool {
+        self.tuning.is_some() && core::mem::replace(&mut self.last_echo, echo) != echo
     }
 
     /// Takes in the text and FIN of an acceptable segment. [RFC 9293 §3.10.7.4, seventh and eighth step]
-    pub fn take(&mut self, now: Time, text: Text, counters: &mut Counters) {
+    pub fn take(&mut self, now: Time, text: &Text, counters: &mut Counters) {
         counters.segments_received += u64::from(text.length > 0);
-        let end = text.start + u64::from(text.length);
-        if text.fin && self.fin_at.is_none() && end < self.advertised_end.max(self.nxt() + 1) {
+        let nxt = self.nxt();
+        let end = text.end();
+        let window_end = match self.rules {
+            ArrivalRules::Linux if text.start < self.window.end(nxt) => self.window.end(nxt).max(end + 1),
+            _ => self.window.end(nxt),
+        };
+        if text.has_fin() && self.fin_at.is_none() && end < window_end.max(nxt + 1) {
             self.fin_at = Some(end);
         }
-        let fin_here = u64::from(text.fin && self.fin_at == Some(end));
-        let end = (end + fin_here).min(self.advertised_end.max(self.nxt()));
-        if end <= self.nxt() {
+        let fin_here = u64::from(text.has_fin() && self.fin_at == Some(end));
+        let end = (end + fin_here).min(window_end);
+        if end <= nxt || (text.start > nxt && text.start >= end) {
             counters.segments_duplicate += u64::from(text.length > 0);
-            self.schedule.on_nothing_new();
-            return;
+            return self.refuse_text(text.start, text.end() + fin_here);
         }
-        if text.start > self.nxt() {
-            let is_new = self.reassembly.hold(text.start, end);
-            counters.segments_out_of_order += u64::from(is_new && text.length > 0);
-            counters.segments_duplicate += u64::from(!is_new && text.length > 0);
-            self.schedule.on_out_of_order();
-            return;
+        if text.start > nxt {
+            self.take_out_of_order(text, end, counters);
+        } else {
+            self.take_in_order(now, end, text);
         }
-        self.take_in_order(now, end, text);
     }
 
-    fn take_in_order(&mut self, now: Time, end: u64, text: Text) {
+    /// Nothing of it is new, or fits; `end` with its FIN.
+    pub fn refuse_text(&mut self, start: u64, end: u64) {
+        self.note_duplicate(start, end.min(self.nxt()));
+        self.schedule.on_nothing_new(self.window_of_last_ack());
+    }
+
+    fn note_duplicate(&mut self, start: u64, end: u64) {
+        if self.reports_duplicates && start < end {
+            self.duplicate = Some(Range { start, end });
+        }
+    }
+
+    fn take_out_of_order(&mut self, text: &Text, end: u64, counters: &mut Counters) {
+        self.note_marks(text);
+        let held = self.reassembly.hold(text.start, end);
+        counters.segments_out_of_order += u64::from(held.is_new && text.length > 0);
+        counters.segments_duplicate += u64::from(!held.is_new && text.length > 0);
+        if let Some(twice) = held.duplicate {
+            self.note_duplicate(twice.start, twice.end);
+        }
+        self.schedule.on_out_of_order();
+    }
+
+    fn take_in_order(&mut self, now: Time, end: u64, text: &Text) {
         let before = self.nxt();
+        self.note_duplicate(text.start, before);
+        self.note_marks(text);
         let had_gap = self.reassembly.has_gap();
+        if had_gap && let Some(twice) = self.reassembly.held_below(end) {
+            self.note_duplicate(twice.start, twice.end);
+        }
         self.reassembly.advance(end);
         let finished = self.is_finished();
         if let Application::Pauses { unread } = &mut self.application {
             *unread += self.reassembly.next() - before - u64::from(finished);
         }
+        self.follow(now, text);
+        if finished && self.rules == ArrivalRules::Linux {
+            // What came beyond the FIN, and what came twice, is forgotten (`tcp_fin`).
+            self.duplicate = None;
+        }
+        if finished && !had_gap && text.fin_may_wait {
+            self.schedule.on_end(now, text.length, &text.pace);
+            return;
+        }
         if had_gap || finished {
             self.schedule.on_gap_or_end();
-        } else {
-            self.schedule.on_in_order(now, text.length);
+        }
+        if self.schedule.acknowledges_each() {
+            self.schedule.on_each();
+        } else if text.length > 0 && !had_gap {
+            let arrival = self.arrival(now, text);
+            self.schedule.on_in_order(&arrival);
         }
     }
 
-    /// An ACK must go out whatever the policy, e.g. in answer to an unacceptable segment.
+    /// The buffer follows what arrives and is read.
+    fn follow(&mut self, now: Time, text: &Text) {
+        let Some(tuning) = &mut self.tuning else { return };
+        let nxt = self.reassembly.next();
+        if tuning.on_data(now, text.length, text.rtt, nxt, self.window.end(nxt)) {
+            self.schedule.hasten();
+        }
+        if self.application == Application::Reads {
+            self.tune(now);
+        }
+        self.resize();
+    }
+
+    fn tune(&mut self, now: Time) {
+        let read = self.delivered_bytes();
+        if let Some(tuning) = &mut self.tuning {
+            tuning.on_read(now, read);
+        }
+    }
+
+    fn resize(&mut self) {
+        if let Some(tuning) = &self.tuning {
+            self.window.set_capacity(tuning.threshold());
+        }
+    }
+
+    /// RCV.WND as the last ACK had it.
+    fn window_of_last_ack(&self) -> u64 {
+        self.window.end(self.last_ack_sent) - self.last_ack_sent
+    }
+
+    fn arrival(&self, now: Time, text: &Text) -> Arrival {
+        let window = self.window_of_last_ack();
+        Arrival {
+            now,
+            length: text.length,
+            push: text.flags.contains(Flags::PSH),
+            window,
+            room: self.window.offered(self.nxt()),
+            edge_moves: self.window.moves_on(self.unread_bytes(), window),
+            all_read: self.application == Application::Reads,
+            pace: text.pace,
+        }
+    }
+
+    fn note_marks(&mut self, text: &Text) {
+        let nxt = self.nxt();
+        match self.echo.on_data(text.ecn, text.flags) {
+            Reaction::Nothing => {}
+            Reaction::Tell => self.schedule.on_mark(self.window_of_last_ack()),
+            Reaction::TellApart(flags) => {
+                if self.schedule.is_pending() && self.earlier.is_none() {
+                    self.earlier = Some(EarlierAck { nxt, flags });
+                }
+                self.schedule.on_gap_or_end();
+            }
+        }
+    }
+
+    /// An ACK must go out whatever the policy, e.g. in answer to a window probe.
     pub fn owe_ack(&mut self) {
-        self.schedule.on_nothing_new();
+        self.schedule.on_question();
     }
     /// The first ACK of a connection: soon, but data may carry it.
     pub fn owe_handshake_ack(&mut self) {
@@ -207,41 +374,93 @@ impl Receiver {
     pub fn withheld_until(&self) -> Option<Time> {
         self.schedule.withheld_until()
     }
-    pub fn on_delayed_ack_timeout(&mut self) {
-        self.schedule.on_timeout();
+    pub fn on_delayed_ack_timeout(&mut self, rto: Duration) {
+        self.schedule.on_timeout(rto);
+    }
+    pub fn on_data_sent(&mut self, now: Time) {
+        self.schedule.on_data_sent(now);
+    }
+
+    /// An ACK of what came before marks began or ended.
+    pub fn take_earlier_ack(&mut self) -> Option<EarlierAck> {
+        self.earlier.take()
+    }
+    /// The window field of such an ACK.
+    pub fn field_at(&self, nxt: u64) -> u16 {
+        self.window.field_at(nxt)
+    }
+
+    /// Flags that report marks.
+    pub fn ecn_flags(&self) -> Flags {
+        self.echo.flags()
     }
 
     /// A segment with ACK goes out; `is_pure` ones settle one duplicate, others none. Returns the window field.
     pub fn on_ack_sent(&mut self, is_pure: bool, on_syn: bool) -> u16 {
-        let shift = if on_syn { 0 } else { self.scale };
-        let field = self.window_field(shift);
-        self.advertised_end = self.advertised_end.max(self.nxt() + (u64::from(field) << shift));
-        self.last_ack_sent = self.nxt();
+        let (nxt, unread) = (self.nxt(), self.unread_bytes());
+        self.last_ack_sent = nxt;
         self.schedule.on_ack_sent(is_pure);
-        field
+        if !on_syn {
+            self.echo.on_ack_sent();
+        }
+        self.window.offer(nxt, unread, on_syn)
     }
 
-    /// SACK blocks, newest first, at most `most`. [RFC 2018 §4]
-    pub fn sack_blocks(&self, most: usize) -> SackBlocks {
-        self.reassembly.blocks(most, self.numbering)
-    }
-    pub fn has_gap(&self) -> bool {
-        self.reassembly.has_gap()
+    /// The window field of the first SYN.
+    pub fn first_window(&self) -> u16 {
+        self.window.capacity().min(window::LARGEST_FIELD) as u16
     }
 
-    /// The application stops reading.
+    /// There is something to report by SACK.
+    pub fn has_reports(&self) -> bool {
+        self.duplicate.is_some() || self.reassembly.has_gap()
+    }
+
+    /// At most `most` blocks: what came twice first, which is reported once [RFC 2883 §4], then what is held, newest
+    /// first [RFC 2018 §4].
+    pub fn reports(&mut self, most: usize) -> SackBlocks {
+        let Some(twice) = self.duplicate.take() else { return self.reassembly.blocks(most, self.numbering) };
+        let mut blocks = SackBlocks::NONE;
+        let number = |offset| self.numbering.number(offset);
+        blocks.push(SackBlock { left: number(twice.start), right: number(twice.end) });
+        for block in self.reassembly.blocks(most - 1, self.numbering).as_slice() {
+            blocks.push(*block);
+        }
+        blocks
+    }
+
+    /// The application reads only when it asks.
     pub fn pause(&mut self) {
         if self.application == Application::Reads {
             self.application = Application::Pauses { unread: 0 };
         }
     }
 
-    /// The application reads all there is, and goes on; the peer is told if the window opens much.
+    /// The application takes up to `bytes`; how many there were. The peer is told if the window opens much.
+    pub fn read(&mut self, now: Time, bytes: u64) -> u64 {
+        let Application::Pauses { unread } = &mut self.application else { return 0 };
+        let taken = bytes.min(*unread);
+        *unread -= taken;
+        let left = *unread;
+        if taken > 0 {
+            self.tune(now);
+            self.resize();
+            self.schedule.on_read(left == 0);
+            self.tell_of_window();
+        }
+        taken
+    }
+
+    /// The application reads all there is, and goes on.
     pub fn resume(&mut self) {
-        let Application::Pauses { .. } = self.application else { return };
-        self.application = Application::Reads;
-        let step = u64::from(self.mss).min(self.capacity / 2).max(1);
-        if self.window_end() >= self.advertised_end + step {
+        if let Application::Pauses { .. } = self.application {
+            self.application = Application::Reads;
+            self.tell_of_window();
+        }
+    }
+
+    fn tell_of_window(&mut self) {
+        if !self.is_finished() && self.window.opens(self.nxt(), self.unread_bytes()) {
             self.schedule.on_gap_or_end();
         }
     }

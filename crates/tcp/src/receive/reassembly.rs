@@ -7,6 +7,14 @@ use crate::sequence::Numbering;
 /// Blocks that are remembered for SACK. [RFC 2018 §3]
 const REMEMBERED: usize = 4;
 
+/// What was new of a range, and what was not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub is_new: bool,
+    /// the first part that was there already
+    pub duplicate: Option<Range>,
+}
+
 /// The next offset, and the ranges held beyond it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
@@ -30,12 +38,35 @@ impl Reassembly {
         !self.held.is_empty()
     }
 
-    /// Holds a range that is not next; false if all of it was held.
-    pub fn hold(&mut self, start: u64, end: u64) -> bool {
+    /// Right edge of the highest range held.
+    pub fn highest(&self) -> Option<u64> {
+        self.held.last().map(|range| range.end)
+    }
+    /// What is held of the first range, below `end`.
+    pub fn held_below(&self, end: u64) -> Option<Range> {
+        let first = self.held.first().filter(|first| first.start < end)?;
+        Some(Range { start: first.start, end: first.end.min(end) })
+    }
+
+    /// Holds a range that is not next.
+    pub fn hold(&mut self, start: u64, end: u64) -> Held {
+        let mut held = Held { is_new: false, duplicate: None };
+        let mut covered = start;
+        let mut note = |from: u64, to: u64| {
+            if from < to && held.duplicate.is_none() {
+                held.duplicate = Some(Range { start: from, end: to });
+            }
+        };
         let mut is_new = false;
-        let merged = self.held.insert(Range { start, end }, |_| is_new = true);
+        let merged = self.held.insert(Range { start, end }, |gap| {
+            is_new = true;
+            note(covered, gap.start);
+            covered = gap.end;
+        });
+        note(covered, end);
+        held.is_new = is_new;
         self.remember(merged);
-        is_new
+        held
     }
 
     /// Puts `merged` first and drops what became part of it.
@@ -121,8 +152,13 @@ mod tests {
     #[test]
     fn what_is_held_already_is_not_new() {
         let mut reassembly = Reassembly::starting_at(0);
-        assert!(reassembly.hold(10, 20));
-        assert!(!reassembly.hold(12, 18));
-        assert!(reassembly.hold(15, 25));
+        let mut hold = |start, end| {
+            let held = reassembly.hold(start, end);
+            (held.is_new, held.duplicate.map(|twice| (twice.start, twice.end)))
+        };
+        assert_eq!(hold(10, 20), (true, None));
+        assert_eq!(hold(12, 18), (false, Some((12, 18))));
+        assert_eq!(hold(15, 25), (true, Some((15, 20))));
+        assert_eq!(hold(5, 30), (true, Some((10, 25))));
     }
 }

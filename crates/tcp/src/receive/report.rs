@@ -8,8 +8,10 @@ use crate::info::Info;
 impl Receiver {
     /// Fills in what is known here.
     pub fn report(&self, _now: Time, info: &mut Info) {
-        info.rcv_wscale = self.scale;
-        info.bytes_received = self.nxt().saturating_sub(1 + u64::from(self.is_finished()));
-        info.rcv_wnd = self.advertised_end.saturating_sub(self.nxt()).min(u64::from(u32::MAX)) as u32;
+        info.rcv_wscale = self.scale();
+        info.bytes_received = self.in_order_bytes();
+        info.rcv_wnd = self.window.offered(self.nxt()).min(u64::from(u32::MAX)) as u32;
+        info.ato_us = self.schedule.delay().as_nanos() / 1000;
+        info.rcv_mss = self.schedule.full_segment();
     }
 }

@@ -17,13 +17,17 @@ fn cubic_of(era: Era, hystart: cubic::Hystart) -> cubic::Params {
     cubic::Params { era, beta, hystart, ..Default::default() }
 }
 
+fn hstcp_of(era: Era) -> hstcp::Era {
+    if era == Era::Linux { hstcp::Era::Linux } else { hstcp::Era::Linux26 }
+}
+
 impl Trace {
     /// The algorithm of this crate that was recorded, and the tolerance; `None` if there is none.
     pub fn subject(&self) -> Option<(Algorithm, Tolerance)> {
         let era = if self.kernel == Kernel::Linux26 { Era::Linux26 } else { Era::Linux };
         let exact = Tolerance::EXACT;
         Some(match self.name.as_str() {
-            "highspeed" => (Algorithm::Hstcp(hstcp::Params { era }), exact),
+            "highspeed" => (Algorithm::Hstcp(hstcp::Params { era: hstcp_of(era) }), exact),
             "scalable" => (Algorithm::Scalable(scalable::Params { era }), exact),
             "fast" => {
                 let default = fast::Params { era: fast::Era::Ns2, ..Default::default() };

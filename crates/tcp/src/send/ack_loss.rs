@@ -338,6 +338,7 @@ impl Sender {
         self.control.on_recovery_exit(&self.moment(now));
         self.control.set_window(half.min(cwnd));
         self.control.set_ssthresh(if sets_ssthresh { half } else { ssthresh });
+        self.settle_window();
     }
 }
 

@@ -7,7 +7,7 @@ use crate::config::GrowthMode;
 use crate::congestion_control::{AckSample, CongestionCause};
 use crate::counters::Counters;
 use crate::ranges::Range;
-use crate::segment::SackBlocks;
+use crate::segment::{Flags, SackBlocks};
 
 /// An acknowledgement, made of offsets.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,8 @@ pub(crate) struct Acknowledgement<'a> {
     pub sack: &'a SackBlocks,
     /// no payload, SYN or FIN
     pub is_pure: bool,
-    pub ece: bool,
+    /// ECE, CWR and AE report marks
+    pub flags: Flags,
     /// now less the timestamp echoed
     pub echo_rtt: Option<Duration>,
     /// what was sent from then on has a timestamp later than the one echoed; `NEVER` without timestamps
@@ -67,12 +68,18 @@ impl Sender {
             self.sample_rtt(ack, &delivered);
         }
         let reports_more = self.take_reports(ack, &mut delivered);
+        let marked = self.read_marks(ack.flags, delivered.segments);
         let window_changes = self.update_window(ack);
         let in_recovery = self.recovery.phase == Phase::FastRecovery;
         let ends = advances && self.advance_recovery(ack.ack, delivered.bytes);
         if delivered.new_bytes > 0 || delivered.bytes > 0 {
             let sample = self.sample(ack, &delivered, prior_flight_bytes, in_recovery);
-            let sample = AckSample { ends_timeout: ends && !in_recovery, ..sample };
+            let sample = AckSample {
+                ends_timeout: ends && !in_recovery,
+                ece: marked > 0,
+                ce_segments: marked.min(delivered.segments),
+                ..sample
+            };
             self.control.on_ack(&sample);
         }
         if ends && in_recovery {
@@ -83,6 +90,7 @@ impl Sender {
             counters.duplicate_acks_received += 1;
             self.on_duplicate_ack(ack.now, counters);
         }
+        self.answer_marks(ack.now, marked, ack.ack);
         Outcome { timer: self.timer_change(advances), syn_acked: delivered.syn, fin_acked: delivered.fin }
     }
 
@@ -187,7 +195,7 @@ impl Sender {
             prior_flight_bytes,
             flight_bytes: self.board.pipe_bytes(),
             app_limited: self.config.window_validation && !is_full,
-            ece: ack.ece,
+            ece: false,
             round_trips: self.usage.rounds(),
             in_recovery,
             snd_una: self.board.una(),
@@ -204,6 +212,7 @@ impl Sender {
                 counters.fast_retransmits += 1;
                 let event = self.congestion_event(now, CongestionCause::Loss);
                 self.control.on_congestion(&event);
+                self.queue_cwr();
                 self.board.lose_head();
                 self.recovery.begin(self.board.nxt(), self.mss);
             }

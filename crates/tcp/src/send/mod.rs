@@ -2,6 +2,7 @@
 
 mod ack_loss;
 mod acknowledgement;
+mod ecn;
 mod linux;
 mod recovery;
 mod report;
@@ -66,6 +67,7 @@ pub(crate) struct Sender {
     /// loss recovery by the letter of the RFCs
     recovery: Recovery,
     usage: WindowUsage,
+    marks: ecn::Marks,
     /// loss recovery as Linux has it; one of the two is at work
     linux: Linux,
     offered: Stream,
@@ -83,8 +85,8 @@ pub(crate) struct Sender {
     spurious: u64,
     /// tail loss probes since the start
     tail_probes: u64,
-    /// new data is to carry CWR. [RFC 3168 §6.1.2]
-    cwr_due: bool,
+    /// the application waits for room in the send buffer
+    buffer_is_full: bool,
     /// counts missing ACKs
     ack_watch: Option<ack_loss::AckWatch>,
 }
@@ -109,6 +111,7 @@ impl Sender {
             control: config.congestion_control.build(&context),
             recovery: Recovery::default(),
             usage: WindowUsage::default(),
+            marks: ecn::Marks::default(),
             linux: Linux::new(config),
             offered: Stream::new(),
             window: PeerWindow::default(),
@@ -119,7 +122,7 @@ impl Sender {
             retransmissions: 0,
             spurious: 0,
             tail_probes: 0,
-            cwr_due: false,
+            buffer_is_full: false,
             ack_watch: config.ack_loss.as_option().map(ack_loss::AckWatch::new),
             config: config.clone(),
         }
@@ -128,6 +131,11 @@ impl Sender {
     /// Recovery as Linux has it.
     pub fn is_linux(&self) -> bool {
         self.config.recovery == RecoveryMachine::Linux
+    }
+
+    /// It matters which copy of a segment an echoed timestamp answers, or whether ACKs are missing.
+    pub fn reads_echoes(&self) -> bool {
+        self.retransmissions > 0 || self.ack_watch.is_some()
     }
 
     pub fn numbering(&self) -> Numbering {
@@ -190,17 +198,22 @@ impl Sender {
         self.board.is_empty() && self.has_unsent() && self.window.end <= self.board.nxt()
     }
 
+    /// The timer stands for the retransmission of data, not for a probe or for reordering.
+    pub fn is_retransmission_due(&self) -> bool {
+        !self.is_linux() || self.linux.pending == linux::Pending::Retransmit
+    }
+
     /// A short segment waits for more, and nothing is on its way that will let it go.
     pub fn is_held(&self) -> bool {
         self.board.is_empty() && self.has_unsent() && self.window.end > self.board.nxt()
     }
     /// What waits goes out all the same.
-    pub fn release(&mut self) {
-        self.offered.release();
+    pub fn send_short(&mut self) {
+        self.offered.send_short();
     }
     /// The same, and pushed.
-    pub fn release_pushed(&mut self) {
-        self.offered.release_pushed();
+    pub fn push_short(&mut self) {
+        self.offered.push_short();
     }
 
     fn has_unsent(&self) -> bool {
@@ -267,9 +280,10 @@ impl Sender {
             return None;
         }
         let idle = self.board.is_empty();
-        let too_small = payload < wanted && payload < self.window.largest / 2;
+        // What the peer's window cuts short waits for it to open, or for the persist timer. [RFC 9293 §3.8.6.2.1]
+        let too_small = payload < wanted && payload < self.window.largest / 2 && !self.offered.is_let_go();
         let fits = payload <= self.allowance_bytes() && self.burst > 0;
-        (idle || (fits && !too_small)).then_some(Choice::New { payload: payload as u32, fin })
+        (!too_small && (idle || fits)).then_some(Choice::New { payload: payload as u32, fin })
     }
 
     /// With nothing lost and nothing new to send: holes, then the newest once. [RFC 6675 §4, NextSeg (3), (4)]
@@ -323,6 +337,7 @@ impl Sender {
         if self.board.is_empty() {
             self.restart_if_idle(now);
             self.control.on_transmit_start(&self.moment(now));
+            self.settle_window();
         }
         self.burst = self.burst.saturating_sub(1);
         self.offered.fin_sent |= fin;
@@ -374,6 +389,7 @@ impl Sender {
     pub fn on_timeout(&mut self, now: Time) {
         let event = self.congestion_event(now, CongestionCause::Timeout);
         self.control.on_timeout(&event);
+        self.queue_cwr();
         self.rtt.back_off();
         self.board.lose_after_timeout(|_| true);
         self.recovery.on_timeout(self.board.nxt());
@@ -393,17 +409,13 @@ impl Sender {
         self.recovery = Recovery::default();
         self.linux.restart();
         self.control.on_established(&self.moment(now), self.rtt.srtt());
+        self.settle_window();
     }
 
     /// The SYN goes out again.
     pub fn resend_syn(&mut self) {
         self.board.lose_after_timeout(|_| true);
         self.recovery.retransmit_now = true;
-    }
-
-    /// The window was reduced: the peer is to be told. [RFC 3168 §6.1.2]
-    fn queue_cwr(&mut self) {
-        self.cwr_due = true;
     }
 
     fn congestion_event(&self, now: Time, cause: CongestionCause) -> CongestionEvent {

@@ -2,6 +2,7 @@
 
 use lasthop_units::{Duration, Time};
 
+use super::linux::HeldBy;
 use super::{Phase, Sender};
 use crate::info::{CaState, Info, microseconds};
 
@@ -22,7 +23,7 @@ impl Sender {
         info.snd_wnd = self.window.end.saturating_sub(self.window.set_at) as u32;
         info.bytes_acked = self.acked_bytes();
         if self.is_linux() {
-            self.report_linux(info);
+            self.report_linux(now, info);
         }
         info.notsent_bytes = self.unsent_bytes().min(u64::from(u32::MAX)) as u32;
         info.last_data_sent_us = if self.last_sent.is_never() { 0 } else { microseconds(now.since(self.last_sent)) };
@@ -37,7 +38,7 @@ impl Sender {
         }
     }
 
-    fn report_linux(&self, info: &mut Info) {
+    fn report_linux(&self, now: Time, info: &mut Info) {
         let linux = &self.linux;
         info.ca_state = linux.state;
         info.retransmits = linux.timeouts;
@@ -52,6 +53,9 @@ impl Sender {
         info.delivered_ce = linux.rate.delivered_ce;
         info.min_rtt_us = microseconds(linux.min_rtt().unwrap_or(Duration::ZERO));
         info.pacing_rate = self.pacing_rate().unwrap_or(0.0) as u64;
+        info.busy_us = microseconds(linux.chronograph.busy(now));
+        info.rwnd_limited_us = microseconds(linux.chronograph.total(now, HeldBy::PeerWindow));
+        info.sndbuf_limited_us = microseconds(linux.chronograph.total(now, HeldBy::SendBuffer));
         if let Some(rate) = linux.rate.last {
             info.delivery_rate_app_limited = rate.is_app_limited;
             let bytes = f64::from(rate.delivered) * f64::from(self.mss);

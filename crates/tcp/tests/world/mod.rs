@@ -68,6 +68,8 @@ pub struct World {
     /// time that a full segment takes on the way from the client
     pub service: Duration,
     pub path: Path,
+    /// what a queue on the way does to the ECN field of what the client sends
+    pub mark: Box<dyn FnMut(&mut Segment)>,
     pub log: Vec<Sent>,
     counts: [u64; 2],
     busy_until: Time,
@@ -84,6 +86,7 @@ impl World {
             delay: Duration::from_millis(50),
             service: Duration::ZERO,
             path: Box::new(|_, _| Fate::Pass),
+            mark: Box::new(|_| ()),
             log: Vec::new(),
             counts: [0; 2],
             busy_until: Time::ZERO,
@@ -126,13 +129,16 @@ impl World {
         }
     }
 
-    fn carry(&mut self, from: End, segment: Segment) {
+    fn carry(&mut self, from: End, mut segment: Segment) {
         let mut sent = Sent { at: self.now, from, segment, dropped: false };
         let count = &mut self.counts[from as usize];
         *count += 1;
         let fate = (self.path)(&sent, *count - 1);
         sent.dropped = matches!(fate, Fate::Drop);
         self.log.push(sent);
+        if from == End::Client {
+            (self.mark)(&mut segment);
+        }
         let mut leaves = self.now;
         if from == End::Client && segment.payload > 0 && !sent.dropped {
             leaves = self.busy_until.max(self.now) + self.service;

@@ -26,6 +26,15 @@ struct Before {
     sacked: u32,
 }
 
+/// What the ACK says beside what it delivers.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    /// SND.UNA has moved
+    advances: bool,
+    /// segments that were congestion-marked
+    marked: u32,
+}
+
 /// What SACK blocks say beside what is newly delivered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reports {
@@ -50,6 +59,7 @@ impl Sender {
         let reports = self.take_blocks(ack, &mut delivered);
         let reported = delivered.new_segments;
         if nothing_out {
+            self.read_marks(ack.flags, 0);
             return Outcome { timer: TimerChange::Keep, syn_acked: false, fin_acked: false };
         }
         self.note_late_reports(&delivered);
@@ -57,7 +67,9 @@ impl Sender {
             self.board.acknowledge(ack.ack, &mut delivered);
             self.offered.on_acknowledged(ack.ack);
         }
+        self.note_rest(ack.now);
         let restarts = self.measure(ack, &delivered);
+        let marked = self.read_marks(ack.flags, delivered.new_segments);
         self.settle(&delivered, &before);
         self.linux.rack.advance(&delivered);
         let prior_delivered = delivered.rated.map(|(_, stamp, _)| stamp.delivered);
@@ -73,10 +85,10 @@ impl Sender {
             reports: reported > 0,
             originals: delivered.original_end.is_some_and(|end| end <= self.linux.high),
             duplicate: !advances && !not_dup && !reports.dsack,
-            ece: ack.ece,
+            ece: marked > 0,
             waits: false,
         };
-        let is_dubious = !not_dup || reported > 0 || ack.ece || reports.dsack || self.linux.state != CaState::Open;
+        let is_dubious = !not_dup || reported > 0 || news.ece || reports.dsack || self.linux.state != CaState::Open;
         counters.duplicate_acks_received += u64::from(news.duplicate || reported > 0);
         if is_dubious {
             counters.fast_retransmits += u64::from(self.react(ack, &mut news));
@@ -84,7 +96,8 @@ impl Sender {
         if restarts && !news.waits {
             self.restart_timer(ack.now);
         }
-        self.control_congestion(ack, &delivered, &before, advances);
+        self.control_congestion(ack, &delivered, &before, Progress { advances, marked });
+        self.settle_window();
         Outcome { timer: TimerChange::Keep, syn_acked: delivered.syn, fin_acked: delivered.fin }
     }
 
@@ -208,7 +221,14 @@ impl Sender {
     }
 
     /// The window, step by step or by the controller.
-    fn control_congestion(&mut self, ack: &Acknowledgement, delivered: &Delivered, before: &Before, advances: bool) {
+    fn control_congestion(
+        &mut self,
+        ack: &Acknowledgement,
+        delivered: &Delivered,
+        before: &Before,
+        progress: Progress,
+    ) {
+        let Progress { advances, marked } = progress;
         let segments = self.linux.rate.delivered - before.delivered;
         let lost = (self.board.total_lost() - before.lost) as u32;
         // `sample` counts them itself.
@@ -225,7 +245,9 @@ impl Sender {
         if reduces && !self.control.owns_recovery() {
             self.step_reduction(segments as u32, lost, advances);
         }
-        let may_grow = delivered.segments > u32::from(delivered.syn);
+        // Where reordering is common, reports are progress enough.
+        let reordered = self.linux.reordering > self.config.duplicate_ack_threshold;
+        let may_grow = delivered.segments > u32::from(delivered.syn) || (reordered && delivered.new_segments > 0);
         let of_data = segments > u64::from(delivered.syn);
         if of_data || lost > 0 || self.control.owns_recovery() {
             let sample = self.ack_sample(ack, delivered, before, rate, segments as u32);
@@ -233,6 +255,8 @@ impl Sender {
                 in_recovery: reduces,
                 acked_segments: if may_grow { segments as u32 } else { 0 },
                 lost_segments: lost,
+                ece: marked > 0,
+                ce_segments: marked.min(segments as u32),
                 ..sample
             };
             self.control.on_ack(&sample);
@@ -280,7 +304,7 @@ impl Sender {
             prior_flight_segments: before.flight_segments,
             flight_segments: self.flight_segments(),
             app_limited: self.config.window_validation && !limited,
-            ece: ack.ece,
+            ece: false,
             round_trips: self.linux.usage.rounds(),
             in_recovery: false,
             ends_timeout: before.state == CaState::Loss && self.linux.state == CaState::Open,

@@ -21,6 +21,7 @@
 //! | `sending` | what goes out next | RFC 6675 §4, RFC 5682 §3 |
 //! | `undo` | was it for nothing? | RFC 3522, RFC 3708, RFC 4015 |
 //! | `timers` | which timer is set, and what it does | RFC 6298, RFC 8985 §8 |
+//! | `chronograph` | what held data back, and how long | as Linux has it |
 //! | `deferral` | short bursts wait | as Linux has it |
 //! | `rate` | delivery rate, pacing | draft-cheng-iccrg-delivery-rate-estimation |
 //! | `usage` | is the window used? | RFC 7661, RFC 9438 §5.8 |
@@ -31,6 +32,7 @@
 //! Leaves out: forward RTO of SACK reneging (the RTO repairs it), local congestion, path-MTU probes.
 
 mod acknowledgement;
+mod chronograph;
 mod deferral;
 mod min_rtt;
 mod probe;
@@ -45,6 +47,8 @@ mod usage;
 
 use lasthop_units::{Duration, Time};
 
+use self::chronograph::Chronograph;
+pub(crate) use self::chronograph::Phase as HeldBy;
 use self::min_rtt::MinRtt;
 use self::probe::TailProbe;
 use self::rack::Rack;
@@ -81,6 +85,8 @@ pub(crate) struct Linux {
     /// degree of reordering, in segments
     pub reordering: u32,
     pub reordering_seen: u32,
+    /// congestion window in whole segments, as it came out of the last event
+    pub(super) window: u32,
     pub(super) reduction: Reduction,
     pub(super) undo: Undo,
     pub(super) rack: Rack,
@@ -99,6 +105,7 @@ pub(crate) struct Linux {
     pub(super) usage: WindowUsage,
     /// duplicates that the peer reported. [RFC 2883]
     pub dsacks: u32,
+    pub chronograph: Chronograph,
 }
 
 impl Linux {
@@ -109,6 +116,7 @@ impl Linux {
             duplicates: 0,
             reordering: config.duplicate_ack_threshold,
             reordering_seen: 0,
+            window: config.initial_window,
             reduction: Reduction::default(),
             undo: Undo::default(),
             rack: Rack::default(),
@@ -123,6 +131,7 @@ impl Linux {
             rate: DeliveryRate::default(),
             usage: WindowUsage::default(),
             dsacks: 0,
+            chronograph: Chronograph::default(),
         }
     }
 
@@ -169,7 +178,12 @@ impl Sender {
 
     /// The window has room for one more segment.
     pub(super) fn window_has_room(&self) -> bool {
-        self.flight_segments() < self.cwnd_segments() as u32
+        self.flight_segments() < self.linux.window
+    }
+
+    /// To be called after whatever may have changed the window.
+    pub(in crate::send) fn settle_window(&mut self) {
+        self.linux.window = self.cwnd_segments() as u32;
     }
 
     /// ssthresh to remember: what a connection that is not reducing has reached counts too.

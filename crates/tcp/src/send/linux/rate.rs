@@ -108,6 +108,9 @@ impl Sender {
 
     /// The rate at which payload is to leave, in bytes per second; `None`: as the window allows.
     pub fn pacing_rate(&self) -> Option<f64> {
+        if self.config.pacing == Pacing::Off {
+            return None;
+        }
         let asked = self.control.pacing_rate().map(|rate| rate.as_bps() as f64 / 8.0);
         match self.config.pacing {
             Pacing::Off => None,
@@ -125,8 +128,11 @@ impl Sender {
         (srtt > 0.0).then(|| factor * window / srtt)
     }
 
-    /// When pacing lets the next segment out, if it is to wait.
+    /// When pacing lets the next segment out, if it is to wait; what goes out as one send does not wait within.
     pub fn paced_until(&self, now: Time) -> Option<Time> {
+        if self.linux.released > 0 {
+            return None;
+        }
         let next = self.linux.rate.next_departure;
         (next > now).then_some(next)
     }

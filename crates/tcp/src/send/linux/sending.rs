@@ -9,6 +9,10 @@ use super::{Pending, Sends};
 impl Sender {
     /// The next segment: a probe, what is lost, new data.
     pub(in crate::send) fn choose_linux(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
+        let is_open = self.board.una() > 0;
+        if is_open && (self.has_unsent() || !self.board.is_empty()) {
+            self.note_hold(now);
+        }
         if self.linux.probe.due {
             return Some(self.choose_probe(may_send_new));
         }
@@ -38,7 +42,8 @@ impl Sender {
         }
         if !self.window_has_room() {
             self.note_usage(true);
-            return None;
+            // A FIN alone does not wait for the window.
+            return self.choose_new().filter(|new| matches!(new, Choice::New { payload: 0, .. }));
         }
         let new = self.choose_new()?;
         (!self.defers(now)).then_some(new)

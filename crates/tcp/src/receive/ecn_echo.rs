@@ -1,0 +1,144 @@
+//! Marks that arrived, as ACKs report them.
+//!
+//! - Classic: ECE on every ACK from a mark on, until the sender sets CWR. [RFC 3168 §6.1.3]
+//! - DCTCP: ECE tells of just those segments that the ACK covers; where the marks begin or end while an ACK is withheld,
+//!   what came before is acknowledged first. [RFC 8257 §3.2]
+//! - Accurate: the ACE field counts marked packets, modulo 8. [RFC 9768 §3.2.2]
+
+use lasthop_units::Ecn;
+
+use crate::config::Config;
+use crate::ecn::{Feedback, handshake_code, with_ace};
+use crate::segment::Flags;
+
+/// Marked packets between two ACKs at most, before one goes out at once. [RFC 9768 §3.2.2.5.1]
+const MARKS_UNREPORTED: u32 = 2;
+/// Where the counter of marked packets begins. [RFC 9768 §3.2.1]
+const FIRST_COUNT: u32 = 5;
+
+/// What an arrival asks of the ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reaction {
+    Nothing,
+    /// the sender is to know at once
+    Tell,
+    /// so it is, and an ACK that is withheld goes out before, with these flags
+    TellApart(Flags),
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum EcnEcho {
+    #[default]
+    Off,
+    Classic {
+        demands_cwr: bool,
+    },
+    Dctcp {
+        marked: bool,
+    },
+    Accurate {
+        count: u32,
+        unreported: u32,
+        marked: bool,
+        /// the peer's SYN+ACK is not yet answered: how it arrived
+        handshake: Option<Ecn>,
+    },
+}
+
+impl EcnEcho {
+    /// `syn_ack_ecn`: how the peer's SYN+ACK arrived, if this side opened.
+    pub fn new(config: &Config, feedback: Feedback, syn_ack_ecn: Option<Ecn>) -> Self {
+        match feedback {
+            Feedback::Off => EcnEcho::Off,
+            Feedback::Classic if config.congestion_control.name() == "dctcp" => EcnEcho::Dctcp { marked: false },
+            Feedback::Classic => EcnEcho::Classic { demands_cwr: false },
+            Feedback::Accurate => {
+                let count = FIRST_COUNT + u32::from(syn_ack_ecn == Some(Ecn::Ce));
+                EcnEcho::Accurate { count, unreported: 0, marked: false, handshake: syn_ack_ecn }
+            }
+        }
+    }
+
+    /// Flags of a segment that acknowledges.
+    pub fn flags(&self) -> Flags {
+        match *self {
+            EcnEcho::Classic { demands_cwr: true } | EcnEcho::Dctcp { marked: true } => Flags::ECE,
+            EcnEcho::Accurate { handshake: Some(arrived), .. } => with_ace(handshake_code(arrived)),
+            EcnEcho::Accurate { count, .. } => with_ace(count as u8),
+            _ => Flags::NONE,
+        }
+    }
+
+    /// Such a segment goes out.
+    pub fn on_ack_sent(&mut self) {
+        if let EcnEcho::Accurate { unreported, handshake, .. } = self {
+            *unreported = 0;
+            *handshake = None;
+        }
+    }
+
+    /// A packet came under `ecn`, with data, and with CWR where `flags` has it.
+    pub fn on_data(&mut self, ecn: Ecn, flags: Flags) -> Reaction {
+        let before = self.flags();
+        let is_marked = ecn == Ecn::Ce;
+        match self {
+            EcnEcho::Off => Reaction::Nothing,
+            EcnEcho::Classic { demands_cwr } => {
+                let had_cwr = flags.contains(Flags::CWR);
+                let demanded = core::mem::replace(demands_cwr, is_marked || (*demands_cwr && !had_cwr));
+                if had_cwr || *demands_cwr != demanded { Reaction::Tell } else { Reaction::Nothing }
+            }
+            EcnEcho::Dctcp { marked } => {
+                if core::mem::replace(marked, is_marked) == is_marked {
+                    return Reaction::Nothing;
+                }
+                Reaction::TellApart(before)
+            }
+            EcnEcho::Accurate { count, unreported, marked, .. } => {
+                let begins = is_marked && !core::mem::replace(marked, is_marked);
+                *count += u32::from(is_marked);
+                *unreported += u32::from(is_marked);
+                if begins || *unreported >= MARKS_UNREPORTED { Reaction::Tell } else { Reaction::Nothing }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classic_echoes_until_the_sender_has_answered() {
+        let mut echo = EcnEcho::Classic { demands_cwr: false };
+        assert_eq!(echo.on_data(Ecn::Ect0, Flags::ACK), Reaction::Nothing);
+        assert_eq!(echo.on_data(Ecn::Ce, Flags::ACK), Reaction::Tell);
+        assert_eq!(echo.on_data(Ecn::Ect0, Flags::ACK), Reaction::Nothing);
+        assert_eq!(echo.flags(), Flags::ECE);
+        assert_eq!(echo.on_data(Ecn::Ect0, Flags::CWR), Reaction::Tell);
+        assert_eq!(echo.flags(), Flags::NONE);
+        echo.on_data(Ecn::Ce, Flags::CWR);
+        assert_eq!(echo.flags(), Flags::ECE, "a mark on the segment that answers is a new one");
+    }
+
+    #[test]
+    fn dctcp_tells_marked_from_unmarked_segments() {
+        let mut echo = EcnEcho::Dctcp { marked: false };
+        assert_eq!(echo.on_data(Ecn::Ect0, Flags::ACK), Reaction::Nothing);
+        assert_eq!(echo.on_data(Ecn::Ce, Flags::ACK), Reaction::TellApart(Flags::NONE));
+        assert_eq!(echo.on_data(Ecn::Ce, Flags::CWR), Reaction::Nothing, "CWR means nothing here");
+        assert_eq!(echo.on_data(Ecn::Ect0, Flags::ACK), Reaction::TellApart(Flags::ECE));
+    }
+
+    #[test]
+    fn the_accurate_counter_begins_at_five_and_wraps() {
+        let mut echo = EcnEcho::Accurate { count: FIRST_COUNT, unreported: 0, marked: false, handshake: None };
+        assert_eq!(echo.flags(), with_ace(5));
+        assert_eq!(echo.on_data(Ecn::Ce, Flags::ACK), Reaction::Tell, "the first");
+        echo.on_ack_sent();
+        assert_eq!(echo.on_data(Ecn::Ce, Flags::ACK), Reaction::Nothing);
+        assert_eq!(echo.on_data(Ecn::Ce, Flags::ACK), Reaction::Tell, "two unreported");
+        assert_eq!(echo.flags(), with_ace(0), "5 + 3 = 8");
+    }
+}
