@@ -11,15 +11,15 @@ mod receiving;
 
 use crate::congestion_control::{Algorithm, LossAnswer, newreno};
 use crate::segment::{HEADERS, TIMESTAMPS_OPTION};
-pub use receiving::{AckPolicy, ArrivalRules, Autotune, DelayedAck, EcnUse, ReceiveWindow, Segments, Skip};
 pub use crate::send::AckLoss;
+pub use receiving::{AckPolicy, ArrivalRules, Autotune, DelayedAck, EcnUse, ReceiveWindow, Segments, Skip};
 
 params! {
     /// Parameters of an endpoint; the defaults are those of a current Linux kernel, NewReno apart.
     pub struct Config {
         /// Congestion control of the sender.
         pub congestion_control: Algorithm = Algorithm::Newreno(newreno::Params::default()),
-        /// Reaction to lost ACKs: "off", or a table, where `threshold = 1` is as published. [M. Hashimoto et al. 2008 §III]
+        /// Reaction to lost ACKs: "off", or a table, where `threshold = 1` is as published. [hashimoto2008 §III]
         pub ack_loss: Switch<AckLoss> = Switch::Off,
         /// When data is acknowledged: "every_segment"; "delayed", see `delayed_ack` [RFC 1122 §4.2.3.2]; or { kind = "skip", skip = k, start_after = "10 segments" }: one ACK for k + 1 segments in order, or after `delayed_ack_timeout` [gopal2005].
         pub ack: AckPolicy = AckPolicy::Delayed,
