@@ -38,6 +38,8 @@ pub(crate) struct Sent {
 pub(crate) enum File {
     Socket(Socket),
     Epoll(Epoll),
+    /// one of the disk, of which only the length of what is sent matters
+    Plain,
 }
 
 /// A socket before and while it is used.

@@ -174,8 +174,9 @@ impl Settings {
         if let Some(place) = arguments.iter().position(|word| word == "limit") {
             return Err(format!("a local queue of {} packets has no counterpart", arguments[place + 1..].join(" ")));
         }
-        let plain =
-            ["pfifo", "pfifo_fast", "noqueue", "del", "delete"].iter().any(|kind| arguments.iter().any(|word| word == kind));
+        let plain = ["pfifo", "pfifo_fast", "noqueue", "del", "delete"]
+            .iter()
+            .any(|kind| arguments.iter().any(|word| word == kind));
         if plain { Ok(()) } else { Err(format!("`tc {}` has no counterpart", arguments.join(" "))) }
     }
 
