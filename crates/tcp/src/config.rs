@@ -152,7 +152,9 @@ impl Config {
             ReceiveWindow::Fixed(Amount::Unlimited) => UNLIMITED_WINDOW,
             ReceiveWindow::Fixed(Amount::Packets(packets)) => packets.saturating_mul(u64::from(self.payload_bytes())),
             ReceiveWindow::Fixed(Amount::Bytes(bytes)) => *bytes,
-            ReceiveWindow::Autotune(autotune) => autotune.first_window(u64::from(self.payload_bytes())),
+            ReceiveWindow::Autotune(autotune) => {
+                autotune.first_window(u64::from(self.payload_bytes() + self.timestamp_bytes()))
+            }
         }
     }
 
