@@ -47,7 +47,7 @@ impl Host {
             "accept" | "accept4" => self.accept(call),
             "connect" => self.connect(call, progress),
             "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => self.read(call),
-            "write" | "send" | "sendto" | "writev" | "sendmsg" => self.write(call, progress),
+            "write" | "send" | "sendto" | "writev" | "sendmsg" | "sendfile" => self.write(call, progress),
             "close" => self.close(call),
             "shutdown" => self.shutdown(call),
             "setsockopt" => self.set_option(call),
@@ -58,6 +58,11 @@ impl Host {
             "epoll_create" | "epoll_create1" => {
                 let file = result_of(call)?;
                 self.files.insert(file, File::Epoll(poll::Epoll::default()));
+                returns(file)
+            }
+            "open" => {
+                let file = result_of(call)?;
+                self.files.insert(file, File::Plain);
                 returns(file)
             }
             "epoll_ctl" => self.epoll_ctl(call),
@@ -91,7 +96,7 @@ impl Host {
         match self.files.get(&file) {
             Some(File::Socket(Socket { role: Role::Connection(index), .. })) => Ok(*index),
             Some(File::Socket(_)) => Err(Errno::NotConn),
-            Some(File::Epoll(_)) => Err(Errno::Inval),
+            Some(File::Epoll(_) | File::Plain) => Err(Errno::Inval),
             None => Err(Errno::BadFd),
         }
     }
@@ -176,7 +181,12 @@ impl Host {
         let readable = connection.endpoint.readable_bytes();
         let waits_for_all = flags & MSG_WAITALL != 0 && readable < wanted;
         if readable > 0 && !waits_for_all {
-            return returns(connection.endpoint.read(now, wanted) as i64);
+            let taken = connection.endpoint.read(now, wanted);
+            // What is left, and 1 more if nothing can come after it.
+            let left = connection.endpoint.readable_bytes();
+            let end = u64::from(left == 0 && connection.endpoint.is_peer_closed());
+            expect_control(call, (left + end) as i64)?;
+            return returns(taken as i64);
         }
         if let Some(error) = connection.error.take() {
             // A reset after the peer's FIN is the end of the data, no error of reading.
@@ -203,7 +213,7 @@ impl Host {
         };
         let flags = match call.name.as_str() {
             "sendmsg" => flags_argument(call, 2)?,
-            "write" | "writev" => 0,
+            "write" | "writev" | "sendfile" => 0,
             _ => flags_argument(call, 3)?,
         };
         if flags & !(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR) != 0 {
@@ -433,6 +443,8 @@ const MSG_EOR: i64 = 0x80;
 const MSG_WAITALL: i64 = 0x100;
 const MSG_NOSIGNAL: i64 = 0x4000;
 const MSG_MORE: i64 = 0x8000;
+const SOL_TCP: i64 = 6;
+const TCP_CM_INQ: i64 = 36;
 const SHUT_RD: i64 = 0;
 const SHUT_WR: i64 = 1;
 const SHUT_RDWR: i64 = 2;
@@ -467,9 +479,11 @@ fn length(call: &Call) -> Result<u64, Trouble> {
     let pieces = match call.name.as_str() {
         "sendmsg" | "recvmsg" => call.arguments.get(1).and_then(|message| message.field("msg_iov")),
         "writev" | "readv" => call.arguments.get(1),
+        "sendfile" => return Ok(argument(call, 3)?.max(0) as u64),
         _ => return Ok(argument(call, 2)?.max(0) as u64),
     };
-    if call.arguments.get(1).and_then(|message| message.field("msg_control")).is_some() {
+    let control = call.arguments.get(1).and_then(|message| message.field("msg_control"));
+    if control.is_some() && call.name != "recvmsg" {
         return Err(Trouble::Skip("control messages have no counterpart".into()));
     }
     let Some(Expr::List(pieces)) = pieces else { return Ok(0) };
@@ -477,6 +491,24 @@ fn length(call: &Call) -> Result<u64, Trouble> {
         Expr::Fields(parts) if parts.len() == 2 => Ok(sum + number_of(&parts[1].1)?.max(0) as u64),
         _ => Err(Trouble::Skip("a piece of a message that has no length".into())),
     })
+}
+
+/// Compares the control message of a recvmsg, which can only be `TCP_CM_INQ`: the bytes that are left.
+fn expect_control(call: &Call, left: i64) -> Result<(), Trouble> {
+    let Some(Expr::List(messages)) = call.arguments.get(1).and_then(|message| message.field("msg_control")) else {
+        return Ok(());
+    };
+    for message in messages {
+        let number = |name: &str| message.field(name).map_or(Ok(0), number_of);
+        if (number("cmsg_level")?, number("cmsg_type")?) != (SOL_TCP, TCP_CM_INQ) {
+            return Err(Trouble::Skip("control messages other than TCP_CM_INQ have no counterpart".into()));
+        }
+        let stated = number("cmsg_data")?;
+        if stated != left {
+            return Err(Trouble::Mismatch(format!("TCP_CM_INQ gives {left}, not {stated}")));
+        }
+    }
+    Ok(())
 }
 
 /// Compares what a call writes to its argument `[x]`.

@@ -38,6 +38,8 @@ pub(crate) struct Sent {
 pub(crate) enum File {
     Socket(Socket),
     Epoll(Epoll),
+    /// one of the disk, of which only the length of what is sent matters
+    Plain,
 }
 
 /// A socket before and while it is used.
@@ -178,6 +180,11 @@ impl Host {
     pub fn settle(&mut self) {
         for (index, connection) in self.connections.iter_mut().enumerate() {
             connection.offload.on_event();
+            if self.settings.blocked {
+                // A sender learns that its data were not taken, and keeps them; ACKs are lost.
+                while connection.endpoint.poll_control(self.now).is_some() {}
+                continue;
+            }
             while let Some(mut segment) = connection.endpoint.poll_transmit(self.now) {
                 let info = connection.endpoint.info(self.now);
                 if connection.offload.joins(&segment, most_segments(&info, &self.settings), info.snd_mss) {
@@ -188,6 +195,20 @@ impl Host {
                 }
             }
         }
+    }
+
+    /// Changes settings while the script runs.
+    pub fn set_up(&mut self, lines: &str) -> Result<(), Trouble> {
+        self.settings.run(lines).map_err(Trouble::Skip)?;
+        let limits_patience = |file: &File| match file {
+            File::Socket(socket) => socket.options.config.user_timeout_ms.is_some(),
+            _ => false,
+        };
+        if self.settings.blocked && self.files.values().any(limits_patience) {
+            return Err(Trouble::Skip("giving up on a local queue that takes nothing has no counterpart".into()));
+        }
+        self.settle();
+        Ok(())
     }
 
     /// The next time at which something happens by itself.

@@ -5,14 +5,21 @@
 //! a millisecond's worth, more on short paths, and at most half of the window. A device without offload changes nothing of it, as the cutting is then
 //! done in software. The endpoint sends single segments, so that this is put back here.
 
-use lasthop_tcp::{Flags, Info, Segment};
+use std::collections::BTreeSet;
+
+use lasthop_tcp::{Flags, Info, Segment, SeqNumber};
 
 use crate::setup::Settings;
 
-/// The large send that is being filled.
+/// How segments were joined.
 #[derive(Debug, Default)]
 pub(crate) struct Offload {
+    /// the large send that is being filled
     open: Option<Open>,
+    /// first numbers of the large sends so far
+    starts: BTreeSet<u32>,
+    /// number after the newest segment
+    end: Option<SeqNumber>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -27,11 +34,20 @@ impl Offload {
         self.open = None;
     }
 
-    /// Passes a segment on. Those that go on from one another form large sends of at most `segments` full ones; true
-    /// if this one belongs to a large send of several.
+    /// Passes a segment on. Those that go on from one another form large sends of at most `segments` full ones; what is
+    /// sent again is joined only with what it was joined with before. True if this one belongs to a large send of
+    /// several.
     pub fn joins(&mut self, segment: &Segment, segments: u32, mss: u32) -> bool {
-        let goes_on = self.open.filter(|open| open.next == segment.seq.0 && open.segments < segments);
-        let count = goes_on.map_or(0, |open| open.segments) + 1;
+        let is_new = self.end.is_none_or(|end| segment.seq.distance_from(end) >= 0);
+        let may_join = is_new || !self.starts.contains(&segment.seq.0);
+        let open = self.open.filter(|open| may_join && open.next == segment.seq.0 && open.segments < segments);
+        if is_new {
+            self.end = Some(segment.seq.plus(segment.payload));
+            if open.is_none() {
+                self.starts.insert(segment.seq.0);
+            }
+        }
+        let count = open.map_or(0, |open| open.segments) + 1;
         let ends_here = segment.payload < mss || segment.flags.contains(Flags::PSH);
         let open = Open { next: segment.seq.plus(segment.payload).0, segments: count };
         self.open = (!ends_here).then_some(open);

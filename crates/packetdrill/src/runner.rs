@@ -170,7 +170,7 @@ impl<'a> Runner<'a> {
         match &event.action {
             Action::Inbound(packet) => self.inbound(packet)?,
             Action::Call(call) => self.call(event.line, call, due, from, event.when)?,
-            Action::Shell(lines) => self.host.settings.run(lines).map_err(Trouble::Skip)?,
+            Action::Shell(lines) => self.host.set_up(lines)?,
             Action::Code(text) => {
                 let mut variables = CONSTANTS.to_vec();
                 if let Some(connection) = self.host.connection() {

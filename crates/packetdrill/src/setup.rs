@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub route: BTreeMap<String, i64>,
     /// the queueing discipline paces
     pub fq: bool,
+    /// it takes nothing, and tells the sender so
+    pub blocked: bool,
 }
 
 /// Where a kernel starts.
@@ -82,7 +84,7 @@ impl Settings {
     pub fn new() -> Self {
         let sysctls = KERNEL_DEFAULTS.iter().map(|(name, value)| (name.to_string(), value.to_vec())).collect();
         let words = BTreeMap::from([("tcp_congestion_control".to_string(), "cubic".to_string())]);
-        Settings { sysctls, words, own: Vec::new(), route: BTreeMap::new(), fq: false }
+        Settings { sysctls, words, own: Vec::new(), route: BTreeMap::new(), fq: false, blocked: false }
     }
 
     /// The first number of a setting.
@@ -172,10 +174,18 @@ impl Settings {
             return Ok(());
         }
         if let Some(place) = arguments.iter().position(|word| word == "limit") {
-            return Err(format!("a local queue of {} packets has no counterpart", arguments[place + 1..].join(" ")));
+            let limit = arguments.get(place + 1).map_or("", String::as_str);
+            self.blocked = limit == "0";
+            return if self.blocked {
+                Ok(())
+            } else {
+                Err(format!("a local queue of {limit} packets has no counterpart"))
+            };
         }
-        let plain =
-            ["pfifo", "pfifo_fast", "noqueue", "del", "delete"].iter().any(|kind| arguments.iter().any(|word| word == kind));
+        self.blocked = false;
+        let plain = ["pfifo", "pfifo_fast", "noqueue", "del", "delete"]
+            .iter()
+            .any(|kind| arguments.iter().any(|word| word == kind));
         if plain { Ok(()) } else { Err(format!("`tc {}` has no counterpart", arguments.join(" "))) }
     }
 

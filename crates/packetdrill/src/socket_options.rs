@@ -26,7 +26,8 @@ impl Host {
         let Some(socket) = self.socket_of(file) else { return Ok(Outcome::Returns(Err(Errno::BadFd))) };
         let options = &mut socket.options;
         match name.as_str() {
-            "SO_REUSEADDR" | "SO_REUSEPORT" | "TCP_INQ" | "SO_ZEROCOPY" | "IP_TTL" => {}
+            // The last two tell the network what no packet here shows: the DSCP, and whether to fragment.
+            "SO_REUSEADDR" | "SO_REUSEPORT" | "TCP_INQ" | "IP_TOS" | "IP_MTU_DISCOVER" => {}
             "SO_SNDBUF" => options.send_buffer = Some(2 * stated(call)?.max(2304) as u64),
             "TCP_NODELAY" => options.nodelay = stated(call)? != 0,
             "TCP_CORK" => options.cork = stated(call)? != 0,

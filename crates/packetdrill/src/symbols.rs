@@ -27,6 +27,8 @@ const SYMBOLS: &[(&str, i64)] = &[
     ("MSG_MORE", 0x8000),
     ("MSG_ZEROCOPY", 0x400_0000),
     ("MSG_FASTOPEN", 0x2000_0000),
+    ("SOL_TCP", 6),
+    ("TCP_CM_INQ", 36),
     ("O_RDONLY", 0),
     ("O_RDWR", 2),
     ("O_NONBLOCK", 0o4000),

@@ -1,0 +1,132 @@
+"""The project's packet timelines, and `lasthop packetdrill` as a user runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lasthop.cli.packetdrill import run_script
+
+SCRIPTS = sorted((Path(__file__).resolve().parents[1] / "scripts").glob("*.pkt"))
+
+HANDSHAKE = """\
+    0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+   +0 bind(3, ..., ...) = 0
+   +0 listen(3, 1) = 0
+   +0 < S 0:0(0) win 32792 <mss 1000>
+   +0 > S. 0:0(0) ack 1 <...>
+  +.1 < . 1:1(0) ack 1 win 32792
+   +0 accept(3, ..., ...) = 4
+   +0 write(4, ..., 1000) = 1000
+"""
+
+
+@pytest.mark.skipif(not SCRIPTS, reason="not in a source tree")
+def test_there_are_at_least_sixty_scripts():
+    assert len(SCRIPTS) >= 60
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_script_passes(script):
+    verdict = run_script(script.read_text(encoding="utf-8"), [])
+    assert verdict.kind == "pass", verdict.as_line(script.name)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_script_names_its_source(script):
+    first = script.read_text(encoding="utf-8").split("\n\n")[0]
+    assert first.startswith("// ["), f"{script.name} begins with the clause that it states"
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+def test_pass_fail_and_skip_have_their_lines_and_a_count(command, tmp_path):
+    good = write(tmp_path, "good.pkt", HANDSHAKE + "   +0 > P. 1:1001(1000) ack 1\n")
+    bad = write(tmp_path, "bad.pkt", HANDSHAKE + "   +0 > P. 1:901(900) ack 1\n")
+    foreign = write(tmp_path, "foreign.pkt", "`modprobe tcp_dream`\n" + HANDSHAKE)
+    done = command("packetdrill", good, bad, foreign)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1
+    assert lines[0] == f"pass  {good}"
+    assert lines[1] == f"fail  {bad}:9: the payload is 1000, not 900"
+    assert lines[2].split() == ["expected", "0.100000", "P.", "1:901(900)", "ack", "1"]
+    assert lines[3].split()[:4] == ["seen", "0.100000", "P.", "1:1001(1000)"]
+    assert lines[4] == f"skip  {foreign}:1: skipped because the command `modprobe tcp_dream` has no counterpart"
+    assert lines[-1] == "1 passed, 1 failed, 1 skipped"
+
+
+def test_status_says_whether_all_passed(command, tmp_path):
+    good = write(tmp_path, "good.pkt", HANDSHAKE + "   +0 > P. 1:1001(1000) ack 1\n")
+    foreign = write(tmp_path, "foreign.pkt", "--ip_version=ipv6\n" + HANDSHAKE)
+    assert command("packetdrill", good).returncode == 0
+    assert command("packetdrill", good, foreign).returncode == 77
+
+
+def test_what_fails_first_is_reported():
+    late_packet = HANDSHAKE + "   +0 %{ assert tcpi_snd_cwnd == 99, tcpi_snd_cwnd }%\n   +0 > P. 1:901(900) ack 1\n"
+    verdict = run_script(late_packet, [])
+    assert (verdict.kind, verdict.line) == ("fail", 9)
+    assert "AssertionError: 10" in verdict.why
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("   +0 > P. 1:1001(1000) ack 2", "ack is 1, not 2"),
+        ("   +0 > . 1:1001(1000) ack 1", "the flags are P., not ."),
+        ("   +0 > P. 1:1001(1000) ack 1 win 5", "win is"),
+        ("   +0 > P. 1:1001(1000) ack 1 <nop,nop,sackOK>", "the options differ"),
+        ("   +0 > [ce] P. 1:1001(1000) ack 1", "the ECN field is NotEct"),
+        ("  +.1 > P. 1:1001(1000) ack 1", "the time is wrong"),
+        ("   +0 > P. 1:1001(1000) ack 1\n   +0 > P. 1001:2001(1000) ack 1", "no packet"),
+        ("   +0 write(4, ..., 1000) = 999", "write returns 1000, not 999"),
+        ("   +0 read(4, ..., 1000) = 1", "this waits, but was to return at once"),
+        ("   +0...0.2 read(4, ..., 1000) = 0", "this was to return at 0.300000, but did not"),
+        ("   +0 getsockopt(4, SOL_TCP, TCP_MAXSEG, [999], [4]) = 0", "TCP_MAXSEG gives 1000, not 999"),
+        ("   +0 < . 1:1(0) ack 1 win 5 <nop,nop,TS val 1 ecr 77>", "ecr 77 echoes no TSval"),
+    ],
+)
+def test_every_part_of_a_line_counts(line, why):
+    verdict = run_script(HANDSHAKE + line + "\n", [])
+    assert verdict.kind == "fail"
+    assert why in verdict.why
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("   +0 < icmp unreachable frag_needed mtu 500 [1:1001(1000)]", "ICMP"),
+        ("   +0 < . 1:1(0) ack 1 win 5 <FO 1234>", "FO"),
+        ("   +0 < . 1:1(0) ack 1 win 5 urg 7", "urgent"),
+        ("   +0 > P5. 1:1001(1000) ack 1", "accurate ECN"),
+        ("   +0 setsockopt(4, SOL_TCP, TCP_MD5SIG, [1], 4) = 0", "TCP_MD5SIG"),
+        ("   +0 splice(4, NULL, 5, NULL, 9, 0) = 9", "the call splice"),
+        ("   +0 `sysctl -q net.ipv4.tcp_dream=1`\n   +0 close(4) = 0", "tcp_dream"),
+        ("   +0 %{ assert bbr_bw > 0 }%", "bbr_bw"),
+    ],
+)
+def test_what_has_no_counterpart_is_skipped_never_passed_over(line, why):
+    verdict = run_script(HANDSHAKE + line + "\n", [])
+    assert (verdict.kind, verdict.line) == ("skip", 9)
+    assert why in verdict.why
+
+
+def test_broken_script_names_its_line():
+    verdict = run_script(HANDSHAKE + "   +0 > P. 1:1001(999) ack 1\n", [])
+    assert (verdict.kind, verdict.line) == ("fail", 9)
+
+
+def test_tolerance_can_be_given(command, tmp_path):
+    early = write(tmp_path, "early.pkt", HANDSHAKE + " +.01 > P. 1:1001(1000) ack 1\n")
+    assert command("packetdrill", early).returncode == 1
+    assert command("packetdrill", "--tolerance_usecs", "20000", early).returncode == 0
+
+
+def test_missing_file_is_a_mistake(command):
+    done = command("packetdrill", "nowhere.pkt")
+    assert (done.returncode, done.stderr) == (2, "lasthop: nowhere.pkt: No such file or directory\n")
