@@ -25,10 +25,11 @@ def with_change(folder: Path, name: str, event: str, field: int, by: float) -> P
     return folder / "changed.json"
 
 
-def test_every_recording_of_the_repository_is_followed(command):
-    done = command("replay-recovery", *RECORDINGS)
+def test_the_scripted_recordings_of_the_repository_are_followed(command):
+    scripted = [path for path in RECORDINGS if not path.name.startswith("chance")]
+    done = command("replay-recovery", *scripted)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(done.stdout.splitlines()) == len(RECORDINGS) == 30
+    assert len(done.stdout.splitlines()) == len(scripted) == 30
     assert all(line.endswith("no difference: pass") for line in done.stdout.splitlines())
 
 
