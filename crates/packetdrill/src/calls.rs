@@ -134,7 +134,7 @@ impl Host {
         }
         let Some(socket) = self.socket_of(file) else { return fails(Errno::BadFd) };
         let options = socket.options.clone();
-        let index = self.open(&options, self.new_mapping())?;
+        let index = self.open(&options, self.new_mapping(), false)?;
         self.under_test = UnderTest::Connection(index);
         if let Some(socket) = self.socket_of(file) {
             socket.role = Role::Connection(index);
@@ -171,21 +171,19 @@ impl Host {
             return Err(Trouble::Skip(format!("{} with flags {flags:#x} has no counterpart", call.name)));
         }
         let nonblocking = self.is_nonblocking(file) || flags & MSG_DONTWAIT != 0;
+        let now = self.now;
         let connection = &mut self.connections[index];
-        let readable = connection.readable();
+        let readable = connection.endpoint.readable_bytes();
         let waits_for_all = flags & MSG_WAITALL != 0 && readable < wanted;
         if readable > 0 && !waits_for_all {
-            let taken = readable.min(wanted);
-            connection.read += taken;
-            return returns(taken as i64);
+            return returns(connection.endpoint.read(now, wanted) as i64);
         }
         if let Some(error) = connection.error.take() {
             // A reset after the peer's FIN is the end of the data, no error of reading.
             return if error == Errno::Pipe { returns(0) } else { fails(error) };
         }
         if connection.at_end() {
-            connection.read += readable;
-            return returns(readable as i64);
+            return returns(connection.endpoint.read(now, wanted) as i64);
         }
         if connection.endpoint.is_closed() || connection.endpoint.state() == State::SynSent && nonblocking {
             return fails(if connection.endpoint.is_closed() { Errno::NotConn } else { Errno::Again });
@@ -237,6 +235,7 @@ impl Host {
             }
             self.settle();
         }
+        self.connections[index].tell_endpoint_of_room(now);
         match progress.written {
             written if written == wanted => returns(written as i64),
             0 if nonblocking => fails(Errno::Again),
@@ -278,7 +277,10 @@ impl Host {
         if connection.endpoint.is_closed() {
             return fails(Errno::NotConn);
         }
-        connection.read_shut |= how == SHUT_RD || how == SHUT_RDWR;
+        if how == SHUT_RD || how == SHUT_RDWR {
+            connection.read_shut = true;
+            connection.endpoint.shutdown_reading();
+        }
         if how == SHUT_WR || how == SHUT_RDWR {
             connection.write_shut = true;
             connection.endpoint.close(now);
@@ -312,7 +314,7 @@ impl Host {
         };
         let connection = &self.connections[index];
         let found = match call.arguments.get(1) {
-            Some(Expr::Word(word)) if word == "SIOCINQ" || word == "FIONREAD" => connection.readable(),
+            Some(Expr::Word(word)) if word == "SIOCINQ" || word == "FIONREAD" => connection.endpoint.readable_bytes(),
             Some(Expr::Word(word)) if word == "SIOCOUTQNSD" => connection.unsent(),
             Some(Expr::Word(word)) if word == "SIOCOUTQ" => connection.unacknowledged(),
             _ => return Err(Trouble::Skip("this ioctl has no counterpart".into())),
@@ -412,13 +414,10 @@ impl Connection {
 
     /// The application closes: in order, or by a reset if it leaves data unread.
     fn orphan(&mut self, now: Time, aborts: bool) {
-        self.orphaned = true;
-        if aborts || self.readable() > 0 {
-            self.endpoint.abort(now);
-        } else if self.endpoint.state() == State::SynSent {
+        if aborts {
             self.endpoint.abort(now);
         } else {
-            self.endpoint.close(now);
+            self.endpoint.release(now);
         }
         self.read_shut = true;
         self.write_shut = true;

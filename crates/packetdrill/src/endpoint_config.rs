@@ -14,6 +14,12 @@ pub(crate) struct SocketConfig {
     pub congestion_control: Option<String>,
     /// bytes of the largest IP packet that the device takes
     pub mtu: u32,
+    /// `SO_RCVBUF` as it was given
+    pub receive_buffer: Option<i64>,
+    /// `TCP_USER_TIMEOUT`
+    pub user_timeout_ms: Option<i64>,
+    /// the peer speaks first
+    pub is_passive: bool,
 }
 
 /// The configuration of an endpoint.
@@ -28,6 +34,9 @@ pub(crate) fn config(settings: &Settings, socket: &SocketConfig) -> Result<Confi
     builder.set("sack", Value::Bool(on("tcp_sack")))?;
     builder.set("window_scaling", Value::Bool(on("tcp_window_scaling")))?;
     builder.set("slow_start_after_idle", Value::Bool(on("tcp_slow_start_after_idle")))?;
+    if !on("tcp_recovery") {
+        builder.set("loss_detection", Value::text("rfc6675"))?;
+    }
     builder.set("duplicate_ack_threshold", Value::Integer(settings.sysctl("tcp_reordering")))?;
     if !own_keys.contains(&"profile") {
         let name = socket.congestion_control.as_deref().unwrap_or(settings.congestion_control());
@@ -36,13 +45,23 @@ pub(crate) fn config(settings: &Settings, socket: &SocketConfig) -> Result<Confi
     }
     builder.set("tail_loss_probe", Value::Bool(matches!(settings.sysctl("tcp_early_retrans"), 3 | 4)))?;
     builder.set("forward_rto", Value::Bool(on("tcp_frto")))?;
-    builder.set("tso_deferral", Value::Bool(on("tcp_tso_win_divisor")))?;
+    // A hundredth of the window is always there.
+    builder.set("tso_deferral", Value::Bool(settings.sysctl("tcp_tso_win_divisor") < 100))?;
     builder.set("min_burst", Value::Integer(settings.sysctl("tcp_min_tso_segs")))?;
     if settings.fq {
         builder.set("pacing", Value::text("on"))?;
     }
     builder.set("packet_size", Value::text(format!("{} B", packet_size(settings, socket))))?;
-    builder.set("receive_window", Value::text(format!("{} B", settings.triple("tcp_rmem")[2])))?;
+    builder.set("receive_window", receive_window(settings, socket))?;
+    builder.set("dsack", Value::Bool(on("tcp_dsack")))?;
+    builder.set("ecn", Value::text(ecn(settings)?))?;
+    builder.set("retries", Value::Integer(settings.sysctl("tcp_retries2")))?;
+    let syn_retries = if socket.is_passive { "tcp_synack_retries" } else { "tcp_syn_retries" };
+    builder.set("syn_retries", Value::Integer(settings.sysctl(syn_retries)))?;
+    builder.set("answer_interval", Value::text(format!("{} ms", settings.sysctl("tcp_invalid_ratelimit"))))?;
+    if let Some(ms) = socket.user_timeout_ms.filter(|&ms| ms > 0) {
+        builder.set("user_timeout", Value::text(format!("{ms} ms")))?;
+    }
     if let Some(segments) = settings.route.get("initcwnd") {
         builder.set("initial_window", Value::Integer(*segments))?;
     }
@@ -50,6 +69,27 @@ pub(crate) fn config(settings: &Settings, socket: &SocketConfig) -> Result<Confi
         builder.set(key, value.clone())?;
     }
     Ok(builder.config)
+}
+
+/// A buffer that the application has sized does not grow.
+fn receive_window(settings: &Settings, socket: &SocketConfig) -> Value {
+    let rmem = settings.triple("tcp_rmem");
+    let (initial, max) = match socket.receive_buffer {
+        Some(bytes) => (2 * bytes.max(1152), 2 * bytes.max(1152)),
+        None => (rmem.get(1).copied().unwrap_or(rmem[0]), rmem.last().copied().unwrap_or(rmem[0])),
+    };
+    let bytes = |bytes: i64| Value::text(format!("{bytes} B"));
+    let entries = [("kind", Value::text("autotune")), ("initial", bytes(initial.min(max))), ("max", bytes(max))];
+    Value::Table(entries.into_iter().map(|(key, value)| (key.to_string(), value)).collect())
+}
+
+fn ecn(settings: &Settings) -> Result<&'static str, String> {
+    match settings.sysctl("tcp_ecn") {
+        0 => Ok("off"),
+        1 => Ok("on"),
+        2 => Ok("passive"),
+        other => Err(format!("accurate ECN (tcp_ecn={other}) has no counterpart")),
+    }
 }
 
 /// The IP packet whose payload without timestamps is the segment that the own SYN offers.

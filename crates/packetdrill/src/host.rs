@@ -56,7 +56,6 @@ pub(crate) struct SocketOptions {
     pub cork: bool,
     pub send_buffer: Option<u64>,
     pub notsent_lowat: Option<i64>,
-    pub user_timeout_ms: Option<i64>,
     /// `SO_LINGER` with a time of 0: closing resets
     pub aborts_on_close: bool,
 }
@@ -112,11 +111,11 @@ impl Host {
     }
 
     /// Makes a connection with the options of a socket.
-    pub fn open(&mut self, options: &SocketOptions, mapping: Mapping) -> Result<usize, Trouble> {
-        let mut socket = options.config.clone();
-        socket.mtu = self.mtu;
+    pub fn open(&mut self, options: &SocketOptions, mapping: Mapping, is_passive: bool) -> Result<usize, Trouble> {
+        let socket = SocketConfig { mtu: self.mtu, is_passive, ..options.config.clone() };
         let config = config(&self.settings, &socket).map_err(Trouble::Skip)?;
         let mut endpoint = Endpoint::new(&config, LOCAL_ISN);
+        endpoint.pause_reading();
         endpoint.set_delay(Delay { nagle: !options.nodelay, cork: options.cork });
         let mut buffer = SendBuffer::new(self.settings.triple("tcp_wmem").get(1).copied().unwrap_or(16_384) as u64);
         if let Some(limit) = options.send_buffer {
@@ -154,6 +153,7 @@ impl Host {
         connection.receive(self.now, &segment);
         self.settle();
         self.connections[index].tell_of_room();
+        self.connections[index].tell_endpoint_of_room(self.now);
         Ok(())
     }
 
@@ -165,7 +165,7 @@ impl Host {
         let options = options.clone();
         let mut mapping = self.new_mapping();
         mapping.remote_isn = tcp.seq;
-        let index = self.open(&options, mapping)?;
+        let index = self.open(&options, mapping, true)?;
         self.connections[index].endpoint.listen();
         if let Some(File::Socket(Socket { role: Role::Listening(queue), .. })) = self.files.get_mut(&file) {
             queue.push_back(index);

@@ -80,7 +80,7 @@ impl Host {
 fn ready(connection: &Connection) -> i64 {
     let mut ready = 0;
     let mut add = |holds: bool, events: i64| ready |= if holds { events } else { 0 };
-    add(connection.readable() > 0 || connection.at_end(), IN);
+    add(connection.endpoint.readable_bytes() > 0 || connection.at_end(), IN);
     add(connection.at_end(), RDHUP);
     add(connection.error.is_some(), ERR);
     let both_shut = connection.at_end() && connection.write_shut;

@@ -49,6 +49,7 @@ const KERNEL_DEFAULTS: &[(&str, &[i64])] = &[
     ("tcp_syn_retries", &[6]),
     ("tcp_synack_retries", &[5]),
     ("tcp_retries2", &[15]),
+    ("tcp_invalid_ratelimit", &[500]),
 ];
 
 /// What the `defaults.sh` beside the public scripts sets.
@@ -70,9 +71,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "tcp_ecn_option",
     "tcp_no_metrics_save",
     "tcp_autocorking",
-    "tcp_invalid_ratelimit",
     "tcp_challenge_ack_limit",
-    "tcp_fin_timeout",
     "tcp_tw_reuse",
     "ip_local_port_range",
     "tcp_abort_on_overflow",
@@ -172,8 +171,11 @@ impl Settings {
             self.fq = true;
             return Ok(());
         }
+        if let Some(place) = arguments.iter().position(|word| word == "limit") {
+            return Err(format!("a local queue of {} packets has no counterpart", arguments[place + 1..].join(" ")));
+        }
         let plain =
-            ["pfifo", "pfifo_fast", "noqueue", "del"].iter().any(|kind| arguments.iter().any(|word| word == kind));
+            ["pfifo", "pfifo_fast", "noqueue", "del", "delete"].iter().any(|kind| arguments.iter().any(|word| word == kind));
         if plain { Ok(()) } else { Err(format!("`tc {}` has no counterpart", arguments.join(" "))) }
     }
 
@@ -226,7 +228,7 @@ fn value_of(value: &toml::Value) -> Value {
 
 /// The commands of shell lines, each as its words. Redirections of output are dropped, `> FILE` after `echo` apart.
 fn commands(lines: &str) -> Vec<Vec<String>> {
-    let joined = lines.replace("\\\n", " ");
+    let joined = with_sums(&lines.replace("\\\n", " "));
     let mut commands = vec![Vec::new()];
     let mut word = Word::default();
     let mut letters = joined.chars().peekable();
@@ -260,6 +262,17 @@ fn commands(lines: &str) -> Vec<Vec<String>> {
     }
     word.end(&mut commands);
     commands.into_iter().map(without_redirections).filter(|words| !words.is_empty()).collect()
+}
+
+/// Puts in what `$((a*b))` gives; other arithmetic stays as it is.
+fn with_sums(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("$((") else { return text.to_string() };
+    let Some((inner, after)) = rest.split_once("))") else { return text.to_string() };
+    let product = inner.split('*').map(|factor| factor.trim().parse::<i64>()).product::<Result<i64, _>>();
+    match product {
+        Ok(product) => format!("{before}{product}{}", with_sums(after)),
+        Err(_) => format!("{before}$(({inner})){}", with_sums(after)),
+    }
 }
 
 #[derive(Default)]
@@ -310,6 +323,8 @@ mod tests {
     #[test]
     fn the_usual_lines_are_settings() {
         let mut settings = Settings::new();
+        assert_eq!(settings.run("sysctl -q net.ipv4.tcp_rmem=\"1 2 $((32*1024*1024))\""), Ok(()));
+        assert_eq!(settings.triple("tcp_rmem"), [1, 2, 33_554_432]);
         let lines = "../common/defaults.sh\n../common/set_sysctls.py /proc/sys/net/ipv4/tcp_wmem=\"4096 50000 9\" \\\n \
                      /proc/sys/net/ipv4/tcp_min_tso_segs=4 > /dev/null\nsysctl -q net.ipv4.tcp_ecn=1  # on\n\
                      ethtool -K tun0 tso off gso off; tc qdisc add dev tun0 root pfifo";

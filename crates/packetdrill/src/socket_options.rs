@@ -1,5 +1,7 @@
 //! setsockopt and getsockopt.
 
+use lasthop_units::Duration;
+
 use crate::calls::{Called, Outcome, argument, delay_of, expect_value, number_of};
 use crate::errno::Errno;
 use crate::host::{File, Host, Role, Socket, Trouble};
@@ -30,7 +32,8 @@ impl Host {
             "TCP_CORK" => options.cork = stated(call)? != 0,
             "TCP_MAXSEG" => options.config.max_segment = Some(stated(call)?),
             "TCP_NOTSENT_LOWAT" => options.notsent_lowat = Some(stated(call)?),
-            "TCP_USER_TIMEOUT" => options.user_timeout_ms = Some(stated(call)?),
+            "TCP_USER_TIMEOUT" => options.config.user_timeout_ms = Some(stated(call)?),
+            "SO_RCVBUF" => options.config.receive_buffer = Some(stated(call)?),
             "TCP_CONGESTION" => match call.arguments.get(3) {
                 Some(Expr::Text(name)) => options.config.congestion_control = Some(name.clone()),
                 _ => return Err(Trouble::Skip("TCP_CONGESTION without a name".into())),
@@ -65,7 +68,11 @@ impl Host {
             }
             "TCP_NODELAY" | "TCP_CORK" => connection.endpoint.set_delay(delay_of(options.nodelay, options.cork)),
             "TCP_NOTSENT_LOWAT" => connection.send_buffer.notsent_lowat = lowat,
-            "TCP_CONGESTION" | "TCP_MAXSEG" | "TCP_USER_TIMEOUT" => {
+            "TCP_USER_TIMEOUT" => {
+                let limit = options.config.user_timeout_ms.filter(|&ms| ms > 0);
+                connection.endpoint.set_user_timeout(limit.map(|ms| Duration::from_millis(ms as u64)));
+            }
+            "TCP_CONGESTION" | "TCP_MAXSEG" | "SO_RCVBUF" => {
                 return Err(Trouble::Skip(format!("{name} on an open connection has no counterpart")));
             }
             _ => {}
@@ -95,7 +102,8 @@ impl Host {
             "TCP_NODELAY" => i64::from(options.nodelay),
             "TCP_CORK" => i64::from(options.cork),
             "TCP_NOTSENT_LOWAT" => options.notsent_lowat.unwrap_or(0),
-            "TCP_USER_TIMEOUT" => options.user_timeout_ms.unwrap_or(0),
+            "TCP_USER_TIMEOUT" => options.config.user_timeout_ms.unwrap_or(0),
+            "SO_RCVBUF" => options.config.receive_buffer.map_or(self.settings.triple("tcp_rmem")[1], |bytes| 2 * bytes),
             _ => return Err(Trouble::Skip(format!("the socket option {name} has no counterpart"))),
         };
         expect_value(call, 3, found, &name)?;

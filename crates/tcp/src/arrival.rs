@@ -6,6 +6,7 @@
 //! | no data, outside of the window, or a SYN, or a reset not exactly in place | ACK | ACK, one in `answer_interval` |
 //! | an ACK between the last ACK sent and RCV.NXT | ACK | counts |
 //! | an ACK older than the largest window [RFC 5961 §5.2] | ACK | ACK, one in `answer_interval` |
+//! | data that ends beyond the window | cut | taken in whole if nothing is unread, else as outside |
 //! | an ACK of what was not sent | ACK | nothing while open, then as the others |
 //! | a reset just below RCV.NXT after the FIN, or at the end of what is held | ACK | taken |
 //! | timestamp of a segment whose ACK does not fit | kept | not kept |
@@ -104,7 +105,12 @@ impl Endpoint {
         let sack = self.config.sack && segment.sack_permitted;
         let peer_scale = if scaling { segment.window_scale.unwrap_or(0).min(14) } else { 0 };
         self.agreed = Agreed { timestamps, sack, scaling, peer_scale, ecn, syn_ecn: segment.ecn };
+        // Without timestamps their bytes are payload.
+        let own = self.config.payload_bytes() + if timestamps { 0 } else { self.config.timestamp_bytes() };
         self.receiver.begin(Numbering(segment.seq), segment.timestamps.map(|t| t.value));
+        if !segment.flags.contains(Flags::ACK) {
+            self.receiver.begin_window(&self.config, own);
+        }
         if !scaling {
             self.receiver.without_scaling();
         }
@@ -181,6 +187,10 @@ impl Endpoint {
 
     /// First: is it in the window? If not, say where the window is.
     fn check_sequence(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
+        if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) && start < self.receiver.nxt() {
+            self.hears_syn_again(now, segment, start);
+            return false;
+        }
         if self.receiver.is_acceptable(start, segment.sequence_length()) {
             return true;
         }
@@ -188,10 +198,6 @@ impl Endpoint {
             if self.follows_linux() && self.reset_follows_fin(start) {
                 self.take_reset();
             }
-            return false;
-        }
-        if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
-            self.hears_syn_again(now, segment, start);
             return false;
         }
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
@@ -348,9 +354,13 @@ impl Endpoint {
         ((ticks as i32) >= 0).then(|| self.config.timestamp_clock * u64::from(ticks.max(1)))
     }
 
-    /// Until when segments bore the timestamp echoed; `NEVER` without timestamps.
+    /// Until when segments bore the timestamp echoed; `NEVER` without timestamps, or if nobody
+    /// needs to know.
     fn echo_ends(&self, now: Time, segment: &Segment) -> Time {
         let Some(timestamps) = segment.timestamps.filter(|_| self.agreed.timestamps) else { return Time::NEVER };
+        if !self.sender.reads_echoes() {
+            return Time::NEVER;
+        }
         let tick = self.config.timestamp_clock;
         let ticks = u64::from(self.timestamp_clock(now).wrapping_sub(timestamps.echo));
         let end_of_now = Time::ZERO + tick * (now.since(Time::ZERO).div_floor(tick) + 1);
@@ -408,6 +418,7 @@ impl Endpoint {
             length: segment.payload,
             flags: segment.flags,
             ecn: segment.ecn,
+            fin_may_wait: self.state == State::Established,
             rtt: if wants_rtt { self.echoed_rtt(now, segment) } else { None },
             pace: self.pace(),
         }

@@ -132,12 +132,12 @@ impl Endpoint {
 
     /// What is written so far is to go out; nothing that would belong to it follows soon.
     pub fn push(&mut self) {
-        self.sender.release_pushed();
+        self.sender.push_short();
     }
 
     /// A short segment that waits, even a corked one, goes out.
     pub fn send_short(&mut self) {
-        self.sender.release();
+        self.sender.send_short();
     }
 
     /// When a short segment waits for more; at first it does not.
@@ -198,6 +198,11 @@ impl Endpoint {
             State::FinWait2 => self.wait_for_fin(now),
             _ => self.close(now),
         }
+    }
+
+    /// How long what is sent may go without an acknowledgement; `None`: as long as the retries last. [RFC 5482]
+    pub fn set_user_timeout(&mut self, limit: Option<Duration>) {
+        self.config.user_timeout = limit.map_or(Switch::Off, Switch::On);
     }
 
     /// The application reads no more: what comes after the own FIN is answered by a reset.
@@ -283,7 +288,7 @@ impl Endpoint {
         if self.timers.take_due(Timer::Persist, now) {
             self.probe.is_due = self.sender.needs_probe();
             if self.sender.is_held() {
-                self.sender.release_pushed();
+                self.sender.push_short();
             }
         }
         if self.timers.take_due(Timer::TimeWait, now) {

@@ -50,6 +50,6 @@ pub use endpoint::Endpoint;
 pub use info::{CaState, Info, option_bit};
 pub use profile::Profile;
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
-pub use send::{Delay, Write};
+pub use send::{AckLossMode, CountOver, Delay, Pending, Write};
 pub use sequence::SeqNumber;
 pub use state::{Failure, State};

@@ -336,3 +336,28 @@ fn closing_at_once_ends_in_time_wait_on_both_sides() {
         assert_eq!(hand.end.state(), State::TimeWait);
     }
 }
+
+#[test]
+fn a_syn_again_brings_the_syn_ack_again() {
+    // [RFC 9293 §3.10.7.4, fourth step, SYN-RECEIVED]
+    for config in both() {
+        let mut hand = Hand::listening(&config);
+        let first = hand.send(syn());
+        let again = hand.send_after(ms(500), syn());
+        assert_eq!(again, first);
+    }
+}
+
+#[test]
+fn syns_that_cross_open_a_connection() {
+    // [RFC 9293 §3.5, figure 7]
+    for config in both() {
+        let mut hand = Hand { now: Time::ZERO, end: Endpoint::new(&config, 0) };
+        hand.end.connect(hand.now);
+        hand.poll();
+        assert_eq!(hand.send(syn())[0].flags, Flags::SYN | Flags::ACK);
+        let answers = hand.send(Segment { flags: Flags::SYN | Flags::ACK, ack: SeqNumber(1), ..syn() });
+        assert!(hand.end.is_established());
+        assert_eq!((answers.len(), answers[0].flags), (1, Flags::ACK));
+    }
+}

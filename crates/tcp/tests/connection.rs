@@ -129,7 +129,8 @@ fn the_side_that_closes_first_waits() {
     world.run_for(Duration::from_secs(1));
     world.client.close(world.now);
     world.transmit(End::Client);
-    world.run_for(Duration::from_millis(120));
+    // A round trip, and 40 ms in which the server might have answered
+    world.run_for(Duration::from_millis(150));
     assert_eq!((world.client.state(), world.server.state()), (State::FinWait2, State::CloseWait));
     world.server.write(3000);
     world.server.close(world.now);

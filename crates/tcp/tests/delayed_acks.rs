@@ -142,6 +142,26 @@ fn data_out_of_order_and_what_fills_the_gap_are_acknowledged_at_once() {
 }
 
 #[test]
+fn a_fin_after_data_waits_for_the_answer_of_the_application() {
+    let fin = |seq| Segment { flags: Flags::FIN | Flags::ACK, ..bytes(seq, 0) };
+    let mut hand = Hand::server(&linux());
+    hand.stream(0, 1);
+    assert_eq!(hand.send(fin(1 + MSS)), []);
+    assert_eq!(hand.wait(ms(300)).iter().map(|(at, s)| (*at, s.ack.0)).collect::<Vec<_>>(), [(40, 2 + MSS)]);
+    let mut answered = Hand::server(&linux());
+    answered.stream(0, 1);
+    answered.send(fin(1 + MSS));
+    answered.end.close(answered.now);
+    assert_eq!(answered.poll()[0].flags, Flags::FIN | Flags::ACK, "which carries the ACK");
+    assert_eq!(Hand::server(&linux()).send(fin(1)).len(), 1, "without data before, at once");
+    let full = Segment { flags: Flags::FIN | Flags::ACK, ..data(0) };
+    assert_eq!(Hand::server(&linux()).send(full).len(), 1, "more than a full segment");
+    let mut plain = Hand::server(&fixed());
+    plain.stream(0, 2);
+    assert_eq!(plain.send(fin(1 + 2 * MSS)).len(), 1);
+}
+
+#[test]
 fn every_second_segment_of_the_size_that_comes() {
     // Segments of 700 bytes without PSH: two of a size in a row are taken for full ones.
     let mut hand = Hand::server(&slow());

@@ -5,7 +5,7 @@ mod world;
 
 use hand::{Hand, MSS, data, linux, ms};
 use lasthop_registry::Amount;
-use lasthop_tcp::{Autotune, Config, ReceiveWindow, Segment};
+use lasthop_tcp::{ArrivalRules, Autotune, Config, ReceiveWindow, Segment};
 use lasthop_units::{Bytes, Duration, Time};
 use world::{End, World};
 
@@ -77,14 +77,26 @@ fn an_update_goes_out_when_the_window_has_doubled() {
 }
 
 #[test]
-fn data_beyond_the_window_is_not_taken() {
+fn data_beyond_the_window_is_cut_or_in_linux_not_taken() {
+    for (arrival_rules, taken) in [(ArrivalRules::Rfc9293, 10_000), (ArrivalRules::Linux, 9_000)] {
+        let mut hand = lazy(&Config { arrival_rules, ..ten_segments() });
+        hand.stream(0, 9);
+        hand.send(Segment { payload: 3000, ..data(9) });
+        hand.wait(ms(100));
+        assert_eq!(hand.end.readable_bytes(), taken);
+        let answer = hand.send(data(10));
+        assert_eq!(u64::from(answer[0].ack.0), 1 + taken, "wholly beyond");
+        assert_eq!(u64::from(answer[0].window), 10_000 - taken);
+    }
+}
+
+#[test]
+fn a_large_packet_is_taken_in_whole_by_linux_if_all_is_read() {
+    // Merged on arrival it may go beyond the window, which then is 0.
     let mut hand = lazy(&ten_segments());
-    hand.stream(0, 9);
-    hand.send(Segment { payload: 3000, ..data(9) });
+    hand.send(Segment { payload: 12_000, ..data(0) });
     let answer: Vec<Segment> = hand.wait(ms(100)).into_iter().map(|(_, segment)| segment).collect();
-    assert_eq!(answer.last().map(|a| (a.ack.0, a.window)), Some((10_001, 0)));
-    assert_eq!(hand.end.readable_bytes(), 10_000);
-    assert_eq!(hand.send(data(10))[0].ack.0, 10_001, "with the window shut");
+    assert_eq!((hand.end.readable_bytes(), answer[0].ack.0, answer[0].window), (12_000, 12_001, 0));
 }
 
 #[test]
@@ -107,7 +119,16 @@ fn a_tuned_window_begins_with_whole_segments_below_64_kib() {
     assert_eq!(hand.send(hand::syn())[0].window, 65_000);
     let mut hand = Hand { now: Time::ZERO, end: lasthop_tcp::Endpoint::new(&config, 0) };
     hand.end.connect(Time::ZERO);
-    assert_eq!(hand.poll()[0].window, 65_000, "64240 with segments of 1460 bytes");
+    assert_eq!(hand.poll()[0].window, 65_000);
+    // 44 * 1460 on a SYN, which has room for timestamps or not; 45 * 1448 once they are agreed upon
+    let config = Config { mss: None, timestamps: true, ..config };
+    let mut hand = Hand { now: Time::ZERO, end: lasthop_tcp::Endpoint::new(&config, 0) };
+    hand.end.connect(Time::ZERO);
+    assert_eq!(hand.poll()[0].window, 64_240);
+    let stamps = Some(lasthop_tcp::Timestamps { value: 1, echo: 0 });
+    let first = |syn: Segment| Hand::listening(&config).send(syn)[0].window;
+    assert_eq!(first(Segment { timestamps: stamps, ..hand::syn() }), 65_160);
+    assert_eq!(first(hand::syn()), 64_240);
 }
 
 /// A bulk transfer over 100 ms and 100 Mbit/s; the largest window the server offered, and what it received in 10 s.

@@ -72,7 +72,9 @@ def _first_wrong(code: list[tuple[int, str, list[tuple[str, int]]]]) -> Verdict 
         names.update(variables)
         try:
             with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(text, "<script>", "exec"), names)  # noqa: S102 - that is what a script asks for
+                exec(compile(text + "\n", "<script>", "exec"), names)  # noqa: S102 - that is what a script asks for
+        except NameError as error:
+            return Verdict("skip", line, f"{error.name} has no counterpart")
         except Exception as error:  # noqa: BLE001 - whatever a script raises is its failure
             first = text.strip().splitlines()[0] if text.strip() else ""
             said = f": {error}" if str(error) else ""

@@ -64,8 +64,10 @@ impl Algorithm {
             Algorithm::Cdg(_) => LongRun { utilisation: 0.75, ..equal(0.4, 1.0) },
             // Two flows' worth of its window do not fit into less; then it takes losses for a policer.
             Algorithm::Bbr(_) => LongRun { keeps: None, buffer_bdps: 4.0, utilisation: 0.95, ..equal(1.0, 1.0) },
-            #[allow(unreachable_patterns)]
-            _ => equal(0.5, 1.0),
+            // By its bounds in the long run, not by each loss; probing leaves room to others.
+            Algorithm::Bbr3(_) => LongRun { keeps: None, buffer_bdps: 4.0, utilisation: 0.95, ..equal(1.0, 1.0) },
+            // A half on loss [RFC 6817 §2.4.2]; the answer to marks is not at work here.
+            Algorithm::Ledbat(_) | Algorithm::Prague(_) => equal(0.5, 0.5),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! When data is acknowledged.
 //!
-//! At once: out of order, filling a gap, nothing new, FIN [RFC 5681 §4.2]. Else by policy:
+//! At once: out of order, filling a gap, nothing new [RFC 5681 §4.2], FIN (but where the delay is adaptive). Else by policy:
 //!
 //! - every segment;
 //! - delayed, fixed: once more than one full segment is unacknowledged, or after a time [RFC 1122 §4.2.3.2];
@@ -133,6 +133,19 @@ impl AckSchedule {
     }
     pub fn on_gap_or_end(&mut self) {
         self.soon = true;
+    }
+    /// A FIN, which the application will answer by its own: Linux waits for that, if data came before and not much of
+    /// it is unacknowledged.
+    pub fn on_end(&mut self, now: Time, length: u32, pace: &Pace) {
+        self.pending_bytes = self.pending_bytes.saturating_add(length + 1);
+        self.pending_segments += 1;
+        match &mut self.policy {
+            Policy::Adaptive(adaptive) if adaptive.delay().is_some() && self.pending_bytes <= adaptive.full() => {
+                adaptive.enter_conversation();
+                self.withhold(now, pace);
+            }
+            _ => self.soon = true,
+        }
     }
     /// A mark, or the end of marks: the sender is to know at once, and of what follows.
     pub fn on_mark(&mut self, window: u64) {

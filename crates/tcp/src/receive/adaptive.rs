@@ -106,6 +106,11 @@ impl Adaptive {
         self.delay = Some(self.shortest);
     }
 
+    /// What goes out next will carry the ACK.
+    pub fn enter_conversation(&mut self) {
+        self.in_conversation = true;
+    }
+
     /// At least one quick ACK more.
     pub fn hasten(&mut self) {
         self.quick = self.quick.max(1);

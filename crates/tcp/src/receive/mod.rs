@@ -42,6 +42,8 @@ pub(crate) struct Text {
     pub length: u32,
     pub flags: Flags,
     pub ecn: Ecn,
+    /// its FIN leaves the own direction open, so that the application may yet answer
+    pub fin_may_wait: bool,
     /// by the timestamp that it echoes, if that is asked for
     pub rtt: Option<Duration>,
     pub pace: Pace,
@@ -98,7 +100,10 @@ impl Receiver {
             window: Window::new(config),
             tuning: match &config.receive_window {
                 ReceiveWindow::Fixed(_) => None,
-                ReceiveWindow::Autotune(autotune) => Some(Box::new(Tuning::new(autotune, config.payload_bytes()))),
+                // A SYN counts with all that a segment can carry.
+                ReceiveWindow::Autotune(autotune) => {
+                    Some(Box::new(Tuning::new(autotune, config.payload_bytes() + config.timestamp_bytes())))
+                }
             },
             echo: EcnEcho::Off,
             earlier: None,
@@ -119,6 +124,14 @@ impl Receiver {
         self.window.begin(1);
         self.last_ack_sent = 1;
         self.recent_timestamp = timestamp.unwrap_or(0);
+    }
+
+    /// The peer's SYN came first: the window begins with whole segments of `mss` bytes.
+    pub fn begin_window(&mut self, config: &Config, mss: u32) {
+        if let ReceiveWindow::Autotune(autotune) = &config.receive_window {
+            self.tuning = Some(Box::new(Tuning::new(autotune, mss)));
+            self.resize();
+        }
     }
 
     /// The peer does not scale windows, so neither does this side. [RFC 7323 §2.2]
@@ -175,12 +188,14 @@ impl Receiver {
     }
 
     /// Acceptability of a segment. [RFC 9293 §3.10.7.4, first step] Linux takes all that reaches into what lies between
-    /// the last ACK and the end of the window, so that an ACK that data overtook counts (`tcp_sequence`).
+    /// the last ACK and the end of the window, so that an ACK that data overtook counts; what ends beyond the window, in
+    /// whole if nothing is unread and else not at all (`tcp_sequence`).
     pub fn is_acceptable(&self, start: u64, length: u32) -> bool {
         let nxt = self.nxt();
         let end = self.window.end(nxt);
         if self.rules == ArrivalRules::Linux {
-            return start + u64::from(length) >= self.last_ack_sent && start <= end;
+            let fits = start + u64::from(length) <= end || self.unread_bytes() == 0;
+            return start + u64::from(length) >= self.last_ack_sent && start <= end && fits;
         }
         if length == 0 {
             return if end == nxt { start == nxt } else { nxt <= start && start < end };
@@ -210,8 +225,12 @@ impl Receiver {
     /// Takes in the text and FIN of an acceptable segment. [RFC 9293 §3.10.7.4, seventh and eighth step]
     pub fn take(&mut self, now: Time, text: &Text, counters: &mut Counters) {
         counters.segments_received += u64::from(text.length > 0);
-        let (nxt, window_end) = (self.nxt(), self.window.end(self.nxt()));
+        let nxt = self.nxt();
         let end = text.end();
+        let window_end = match self.rules {
+            ArrivalRules::Linux if text.start < self.window.end(nxt) => self.window.end(nxt).max(end + 1),
+            _ => self.window.end(nxt),
+        };
         if text.has_fin() && self.fin_at.is_none() && end < window_end.max(nxt + 1) {
             self.fin_at = Some(end);
         }
@@ -265,6 +284,14 @@ impl Receiver {
             *unread += self.reassembly.next() - before - u64::from(finished);
         }
         self.follow(now, text);
+        if finished && self.rules == ArrivalRules::Linux {
+            // What came beyond the FIN, and what came twice, is forgotten (`tcp_fin`).
+            self.duplicate = None;
+        }
+        if finished && !had_gap && text.fin_may_wait {
+            self.schedule.on_end(now, text.length, &text.pace);
+            return;
+        }
         if had_gap || finished {
             self.schedule.on_gap_or_end();
         }

@@ -1,5 +1,6 @@
 //! The sending half: what may be sent now, and what acknowledgements change.
 
+mod ack_loss;
 mod acknowledgement;
 mod ecn;
 mod linux;
@@ -18,6 +19,7 @@ use crate::config::{Config, DecreaseFrom, LossDetection, RecoveryMachine};
 use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment};
 use crate::sequence::Numbering;
 
+pub use ack_loss::{AckLoss, AckLossMode, CountOver, Pending};
 pub(crate) use acknowledgement::{Acknowledgement, TimerChange};
 use linux::Linux;
 use recovery::{Phase, Recovery};
@@ -85,6 +87,8 @@ pub(crate) struct Sender {
     tail_probes: u64,
     /// the application waits for room in the send buffer
     buffer_is_full: bool,
+    /// counts missing ACKs
+    ack_watch: Option<ack_loss::AckWatch>,
 }
 
 impl Sender {
@@ -119,6 +123,7 @@ impl Sender {
             spurious: 0,
             tail_probes: 0,
             buffer_is_full: false,
+            ack_watch: config.ack_loss.as_option().map(ack_loss::AckWatch::new),
             config: config.clone(),
         }
     }
@@ -126,6 +131,11 @@ impl Sender {
     /// Recovery as Linux has it.
     pub fn is_linux(&self) -> bool {
         self.config.recovery == RecoveryMachine::Linux
+    }
+
+    /// It matters which copy of a segment an echoed timestamp answers, or whether ACKs are missing.
+    pub fn reads_echoes(&self) -> bool {
+        self.retransmissions > 0 || self.ack_watch.is_some()
     }
 
     pub fn numbering(&self) -> Numbering {
@@ -198,12 +208,12 @@ impl Sender {
         self.board.is_empty() && self.has_unsent() && self.window.end > self.board.nxt()
     }
     /// What waits goes out all the same.
-    pub fn release(&mut self) {
-        self.offered.release();
+    pub fn send_short(&mut self) {
+        self.offered.send_short();
     }
     /// The same, and pushed.
-    pub fn release_pushed(&mut self) {
-        self.offered.release_pushed();
+    pub fn push_short(&mut self) {
+        self.offered.push_short();
     }
 
     fn has_unsent(&self) -> bool {
@@ -270,9 +280,10 @@ impl Sender {
             return None;
         }
         let idle = self.board.is_empty();
-        let too_small = payload < wanted && payload < self.window.largest / 2;
+        // What the peer's window cuts short waits for it to open, or for the persist timer. [RFC 9293 §3.8.6.2.1]
+        let too_small = payload < wanted && payload < self.window.largest / 2 && !self.offered.is_let_go();
         let fits = payload <= self.allowance_bytes() && self.burst > 0;
-        (idle || (fits && !too_small)).then_some(Choice::New { payload: payload as u32, fin })
+        (!too_small && (idle || fits)).then_some(Choice::New { payload: payload as u32, fin })
     }
 
     /// With nothing lost and nothing new to send: holes, then the newest once. [RFC 6675 §4, NextSeg (3), (4)]
@@ -326,6 +337,7 @@ impl Sender {
         if self.board.is_empty() {
             self.restart_if_idle(now);
             self.control.on_transmit_start(&self.moment(now));
+            self.settle_window();
         }
         self.burst = self.burst.saturating_sub(1);
         self.offered.fin_sent |= fin;
@@ -397,6 +409,7 @@ impl Sender {
         self.recovery = Recovery::default();
         self.linux.restart();
         self.control.on_established(&self.moment(now), self.rtt.srtt());
+        self.settle_window();
     }
 
     /// The SYN goes out again.

@@ -148,13 +148,17 @@ impl Stream {
         self.more = false;
     }
     /// What waits goes out all the same.
-    pub fn release(&mut self) {
+    pub fn send_short(&mut self) {
         self.released = true;
         self.more = false;
     }
+    /// Nothing that waits is to wait on.
+    pub fn is_let_go(&self) -> bool {
+        self.released
+    }
     /// The same, and pushed.
-    pub fn release_pushed(&mut self) {
-        self.release();
+    pub fn push_short(&mut self) {
+        self.send_short();
         self.push();
     }
     pub fn delay(&self) -> Delay {

@@ -97,6 +97,7 @@ impl Sender {
             self.restart_timer(ack.now);
         }
         self.control_congestion(ack, &delivered, &before, Progress { advances, marked });
+        self.settle_window();
         Outcome { timer: TimerChange::Keep, syn_acked: delivered.syn, fin_acked: delivered.fin }
     }
 

@@ -9,7 +9,8 @@ use super::{Pending, Sends};
 impl Sender {
     /// The next segment: a probe, what is lost, new data.
     pub(in crate::send) fn choose_linux(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
-        if self.has_unsent() || !self.board.is_empty() {
+        let is_open = self.board.una() > 0;
+        if is_open && (self.has_unsent() || !self.board.is_empty()) {
             self.note_hold(now);
         }
         if self.linux.probe.due {
