@@ -62,7 +62,7 @@ impl Sender {
     /// A segment has gone out.
     pub(in crate::send) fn after_send(&mut self, now: Time, choice: Choice, sent: &Sent) {
         self.pace(now, sent);
-        if self.linux.reduces() {
+        if self.linux.reduces() && choice != Choice::Probe {
             self.linux.reduction.out += 1;
         }
         if self.linux.probe.due {
