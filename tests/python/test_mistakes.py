@@ -96,7 +96,6 @@ def test_option_of_a_later_version_says_so(command, small, option):
         "reproduce",
         "explain",
         "replay-cc",
-        "replay-recovery",
         "analyze",
         "emulate",
         "kernel",

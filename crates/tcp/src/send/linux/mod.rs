@@ -47,8 +47,8 @@ mod usage;
 
 use lasthop_units::{Duration, Time};
 
-pub(crate) use self::chronograph::Phase as HeldBy;
 use self::chronograph::Chronograph;
+pub(crate) use self::chronograph::Phase as HeldBy;
 use self::min_rtt::MinRtt;
 use self::probe::TailProbe;
 use self::rack::Rack;
