@@ -17,6 +17,7 @@ import report
 from cases import CASES
 from checks import checks
 from child import Failed
+from endpoint import endpoint_checks
 from simulators import Lasthop, peers
 from table import Table
 
@@ -32,6 +33,8 @@ def main() -> int:
         for check in checks(1 if arguments.quick else arguments.rounds):
             note(check.what)
             measured.append(check)
+        note("a segment and its ACK at two endpoints")
+        measured.extend(endpoint_checks())
         for seed in range(1, arguments.rounds + 1):
             for case in CASES:
                 note(f"round {seed} of {arguments.rounds}: {case.title}")

@@ -108,6 +108,13 @@ pub enum Record {
         /// the RTT that the controller works with, where it has one of its own
         controller: Option<Duration>,
     },
+    /// The sender of a flow found ACKs missing.
+    AckLoss {
+        /// whose
+        flow: FlowId,
+        /// how many at once
+        missing: u64,
+    },
     /// The retransmission timer of a flow expired.
     Timeout {
         /// whose

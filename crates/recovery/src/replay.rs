@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use lasthop_tcp::{Config, Endpoint, Flags, SackBlock, SackBlocks, Segment, SeqNumber, Timestamps};
-use lasthop_units::{Duration, Time};
+use lasthop_tcp::{CaState, Config, Endpoint, Flags, SackBlock, SackBlocks, Segment, SeqNumber, Timestamps};
+use lasthop_units::{Duration, Ecn, Time};
 
 use crate::compare::Comparison;
 use crate::host::Host;
@@ -101,6 +101,21 @@ fn as_ms(time: Time) -> f64 {
     (time.as_nanos() as f64 - START.as_nanos() as f64) / 1e6
 }
 
+fn state_word(state: CaState) -> &'static str {
+    match state {
+        CaState::Open => "Open",
+        CaState::Disorder => "Disorder",
+        CaState::Cwr => "CWR",
+        CaState::Recovery => "Recovery",
+        CaState::Loss => "Loss",
+    }
+}
+
+/// [RFC 3168 §6.1.1]
+fn asks_for_ecn(syn: &Segment) -> bool {
+    syn.flags.contains(Flags::ECE | Flags::CWR)
+}
+
 impl<'a> World<'a> {
     fn new(trace: &'a Trace, config: &Config) -> World<'a> {
         let scenario = &trace.scenario;
@@ -137,7 +152,7 @@ impl<'a> World<'a> {
         let syn_ack = Segment {
             seq: SeqNumber(PEER_ISS),
             ack: syn.seq.plus(1),
-            flags: Flags::SYN | Flags::ACK,
+            flags: if asks_for_ecn(&syn) { Flags::SYN | Flags::ACK | Flags::ECE } else { Flags::SYN | Flags::ACK },
             window: scenario.window.min(u64::from(u16::MAX)) as u16,
             mss: Some((scenario.mss + room_for_timestamps) as u16),
             sack_permitted: syn.sack_permitted,
@@ -316,7 +331,7 @@ impl<'a> World<'a> {
             let arrival = Arrival {
                 segment,
                 timestamp: data.timestamps.map(|t| t.value),
-                marked: self.trace.scenario.mark.contains(&(segment, transmission)),
+                marked: data.ecn != Ecn::NotEct && self.trace.scenario.mark.contains(&(segment, transmission)),
                 window_reduced: data.flags.contains(Flags::CWR),
             };
             self.schedule(at, Event::Arrival(arrival));
@@ -329,7 +344,7 @@ impl<'a> World<'a> {
         let info = self.endpoint.info(self.now);
         self.note(Happening::Info(Info {
             after,
-            ca_state: format!("{:?}", info.ca_state),
+            ca_state: state_word(info.ca_state).to_string(),
             cwnd: u64::from(info.snd_cwnd),
             ssthresh: u64::from(info.snd_ssthresh),
             unacked: u64::from(info.unacked),

@@ -2,7 +2,7 @@
 
 use lasthop_registry::Switch;
 use lasthop_tcp::congestion_control::{Algorithm, newreno};
-use lasthop_tcp::{Config, Profile};
+use lasthop_tcp::{Config, EcnUse, Profile};
 use lasthop_units::{Bytes, Duration};
 use serde_json::{Map, Value};
 
@@ -112,14 +112,12 @@ impl Scenario {
         if let Some(unknown) = self.unknown.first() {
             return Err(format!("{unknown} is not known"));
         }
-        if self.ecn {
-            return Err("ECN is not there yet".to_string());
-        }
         let mut config = Config {
             congestion_control: self.algorithm()?,
             mss: Some(Bytes(self.mss)),
             sack: self.sack,
             timestamps: self.timestamps,
+            ecn: if self.ecn { EcnUse::On } else { EcnUse::Off },
             slow_start_after_idle: false,
             // the host rounds waits to its ticks
             timer_tick: Duration::from_micros(1),

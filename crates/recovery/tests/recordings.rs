@@ -28,18 +28,12 @@ fn names() -> Vec<String> {
     names
 }
 
-/// Recordings that ask for what is not there yet.
-const SKIPPED: [&str; 2] = ["k_cubic_ece", "k_reno_ece"];
-
 #[test]
 fn every_recording_is_followed() {
     assert_eq!(names().len(), 30);
     for name in names() {
         let report = replay(&trace(&name));
-        match report.verdict {
-            Verdict::Skip(_) => assert!(SKIPPED.contains(&name.as_str()), "{name}: {}", report.line()),
-            _ => assert_eq!(report.verdict, Verdict::Pass, "{name}: {}", report.line()),
-        }
+        assert_eq!(report.verdict, Verdict::Pass, "{name}: {}", report.line());
     }
 }
 

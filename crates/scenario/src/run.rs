@@ -134,13 +134,15 @@ fn result_of(
     let flow = |(index, row): (usize, &Row)| {
         let spec = &scenario.flows[index];
         let section = &spec.section;
+        let control = &spec.tcp.config.congestion_control;
         let tcp = section.transport == crate::description::TransportWord::Tcp;
         let names = [
             ("id", json!(spec.id)),
             ("station", json!(scenario.nodes[spec.station.index()].name)),
             ("direction", json!(if spec.up { "up" } else { "down" })),
             ("transport", json!(section.transport.word())),
-            ("congestion_control", if tcp { json!(spec.tcp.config.congestion_control.name()) } else { Json::Null }),
+            ("congestion_control", if tcp { json!(control.name()) } else { Json::Null }),
+            ("congestion_control_validation", if tcp { json!(control.validation()) } else { Json::Null }),
         ];
         row_with(&names, row)
     };

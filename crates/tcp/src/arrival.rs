@@ -354,9 +354,13 @@ impl Endpoint {
         ((ticks as i32) >= 0).then(|| self.config.timestamp_clock * u64::from(ticks.max(1)))
     }
 
-    /// Until when segments bore the timestamp echoed; `NEVER` without timestamps.
+    /// Until when segments bore the timestamp echoed; `NEVER` without timestamps, or if nobody
+    /// needs to know.
     fn echo_ends(&self, now: Time, segment: &Segment) -> Time {
         let Some(timestamps) = segment.timestamps.filter(|_| self.agreed.timestamps) else { return Time::NEVER };
+        if !self.sender.reads_echoes() {
+            return Time::NEVER;
+        }
         let tick = self.config.timestamp_clock;
         let ticks = u64::from(self.timestamp_clock(now).wrapping_sub(timestamps.echo));
         let end_of_now = Time::ZERO + tick * (now.since(Time::ZERO).div_floor(tick) + 1);

@@ -9,16 +9,17 @@ use lasthop_units::{Bytes, Duration};
 
 mod receiving;
 
-use crate::congestion_control::{Algorithm, newreno};
+use crate::congestion_control::{Algorithm, LossAnswer, newreno};
 use crate::segment::{HEADERS, TIMESTAMPS_OPTION};
 pub use receiving::{AckPolicy, ArrivalRules, Autotune, DelayedAck, EcnUse, ReceiveWindow, Segments, Skip};
+pub use crate::send::AckLoss;
 
 params! {
     /// Parameters of an endpoint; the defaults are those of a current Linux kernel, NewReno apart.
     pub struct Config {
         /// Congestion control of the sender.
         pub congestion_control: Algorithm = Algorithm::Newreno(newreno::Params::default()),
-        /// Reaction to lost ACKs: "off".
+        /// Reaction to lost ACKs: "off", or a table, where `threshold = 1` is as published. [M. Hashimoto et al. 2008 §III]
         pub ack_loss: Switch<AckLoss> = Switch::Off,
         /// When data is acknowledged: "every_segment"; "delayed", see `delayed_ack` [RFC 1122 §4.2.3.2]; or { kind = "skip", skip = k, start_after = "10 segments" }: one ACK for k + 1 segments in order, or after `delayed_ack_timeout` [gopal2005].
         pub ack: AckPolicy = AckPolicy::Delayed,
@@ -175,6 +176,15 @@ impl Config {
         let size = self.mss.map_or(self.packet_size.0, |mss| mss.0);
         require(size <= 65_000, size_key, "a segment is larger than an IP packet; at most 65000 B")?;
         require(self.payload_bytes() > 0, size_key, "no room for payload; the headers have 40 B, and timestamps 12 B")?;
+        let has_window = self.congestion_control.promise().loss == LossAnswer::Reduces;
+        require(
+            self.ack_loss == Switch::Off || has_window,
+            "ack_loss",
+            &format!(
+                "it halves the window of a controller; \"{}\" sends by a model of the path and would undo that",
+                self.congestion_control.name()
+            ),
+        )?;
         require(self.initial_window > 0, "initial_window", "a window of 0 segments never sends; at least 1")?;
         require(self.min_burst > 0, "min_burst", "a burst of 0 never sends; at least 1")?;
         require(self.initial_ssthresh != Switch::On(0), "initial_ssthresh", "at least 1, or \"off\"")?;
@@ -336,22 +346,6 @@ impl Parameter for Growth {
     }
 }
 
-/// A reaction to lost ACKs; there is none yet, so that this cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AckLoss {}
-
-impl Parameter for AckLoss {
-    fn shape() -> Shape {
-        Shape::Words(Vec::new())
-    }
-    fn parse(_: &Value, path: &str) -> Result<Self, ParamError> {
-        Err(ParamError::new(path, "congestion control on ACK loss is not there yet; remove this key"))
-    }
-    fn to_value(&self) -> Option<Value> {
-        match *self {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -386,12 +380,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_yet_says_so() {
-        let ack_loss = read(&[("ack_loss", table(&[("threshold", Value::Integer(1))]))]).unwrap_err();
-        assert!(ack_loss.starts_with("tcp.ack_loss: congestion control on ACK loss is not there yet"), "{ack_loss}");
-    }
-
-    #[test]
     fn growth_reads_as_a_word_or_a_table() {
         let mixed = table(&[("slow_start", Value::text("per_ack")), ("avoidance", Value::text("per_byte"))]);
         let growth = read(&[("growth", mixed.clone())]).unwrap().growth;
@@ -399,6 +387,19 @@ mod tests {
         assert_eq!(growth.to_value(), Some(mixed));
         assert_eq!(read(&[("growth", Value::text("per_ack"))]).unwrap().growth, Growth::both(GrowthMode::PerAck));
         assert!(read(&[("growth", table(&[]))]).unwrap_err().contains("both slow_start and avoidance"));
+    }
+
+    #[test]
+    fn ack_loss_needs_a_controller_with_a_window() {
+        let on = table(&[("threshold", Value::Integer(2)), ("mode", Value::text("general"))]);
+        let config = read(&[("ack_loss", on.clone())]).unwrap();
+        assert_eq!(config.ack_loss.as_option().map(|ack_loss| ack_loss.threshold), Some(2));
+        let refused = read(&[("ack_loss", on), ("congestion_control", Value::text("bbr"))]).unwrap_err();
+        assert!(
+            refused.starts_with("tcp.ack_loss: it halves the window of a controller; \"bbr\" sends by"),
+            "{refused}"
+        );
+        assert!(read(&[("ack_loss", table(&[("treshold", Value::Integer(1))]))]).unwrap_err().contains("threshold"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct Counters {
     pub acks_sent: u64,
     /// Duplicate ACKs received, in the sense of RFC 5681 §2, or of RFC 6675 §2 with SACK.
     pub duplicate_acks_received: u64,
-    /// ACKs found missing; always 0 while nothing looks for them.
+    /// ACKs found missing; always 0 without `ack_loss`, since nothing looks for them.
     pub ack_losses_detected: u64,
     /// Segments with payload received.
     pub segments_received: u64,

@@ -43,13 +43,13 @@ mod transmit;
 
 pub use config::{
     AckLoss, AckPolicy, ArrivalRules, Autotune, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode,
-    ReceiveWindow, RtoFormula, Segments, Skip,
+    ReceiveWindow, RtoFormula, Segments, Skip, WindowReduction,
 };
 pub use counters::Counters;
 pub use endpoint::Endpoint;
 pub use info::{CaState, Info, option_bit};
 pub use profile::Profile;
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
-pub use send::{Delay, Write};
+pub use send::{AckLossMode, CountOver, Delay, Pending, Write};
 pub use sequence::SeqNumber;
 pub use state::{Failure, State};

@@ -234,7 +234,7 @@ fn linux_3_13() -> Config {
 
 /// CUBIC as a current kernel has it.
 fn linux_cubic() -> cubic::Params {
-    cubic::Params { era: cubic::Era::Linux, hystart: true, ..cubic::Params::default() }
+    cubic::Params { era: cubic::Era::Linux, hystart: cubic::Hystart::Classic, ..cubic::Params::default() }
 }
 
 /// A current Linux kernel, 6.x.

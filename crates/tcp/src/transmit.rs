@@ -15,7 +15,7 @@ use crate::timer::Timer;
 /// What the next segment is.
 #[derive(Clone, Copy, Debug)]
 enum Next {
-    Answer(Segment),
+    Answer,
     PureAck,
     FirstSyn,
     Data(crate::send::Choice),
@@ -25,27 +25,24 @@ enum Next {
 impl Endpoint {
     /// The next segment to send at `now`, if there is one.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        let Some(next) = self.choose(now) else {
-            self.sender.on_nothing_to_send();
-            self.set_idle_timers(now);
-            return None;
-        };
-        Some(match next {
-            Next::Answer(segment) => {
-                self.answer = None;
-                segment
-            }
-            Next::PureAck => self.pure_ack(now),
-            Next::FirstSyn => {
-                let sent = self.sender.send_syn(now);
-                self.data_segment(now, sent)
-            }
-            Next::Data(choice) => {
+        match self.choose(now) {
+            Some(Next::Data(choice)) => {
                 let sent = self.sender.send(now, choice);
-                self.data_segment(now, sent)
+                Some(self.data_segment(now, sent))
             }
-            Next::Probe => self.window_probe(now),
-        })
+            Some(Next::PureAck) => Some(self.pure_ack(now)),
+            Some(Next::FirstSyn) => {
+                let sent = self.sender.send_syn(now);
+                Some(self.data_segment(now, sent))
+            }
+            Some(Next::Answer) => self.answer.take(),
+            Some(Next::Probe) => Some(self.window_probe(now)),
+            None => {
+                self.sender.on_nothing_to_send();
+                self.set_idle_timers(now);
+                None
+            }
+        }
     }
 
     /// True if [`poll_transmit`](Self::poll_transmit) has a segment.
@@ -54,8 +51,8 @@ impl Endpoint {
     }
 
     fn choose(&mut self, now: Time) -> Option<Next> {
-        if let Some(answer) = self.answer {
-            return Some(Next::Answer(answer));
+        if self.answer.is_some() {
+            return Some(Next::Answer);
         }
         match self.state {
             State::Closed | State::Listen => return None,
@@ -237,6 +234,6 @@ impl Endpoint {
 
     /// The timestamp clock. [RFC 7323 §5.4]
     pub(crate) fn timestamp_clock(&self, now: Time) -> u32 {
-        (now.as_nanos() / self.config.timestamp_clock.as_nanos()) as u32
+        now.since(Time::ZERO).div_floor(self.config.timestamp_clock) as u32
     }
 }

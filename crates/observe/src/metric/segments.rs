@@ -11,6 +11,7 @@ struct Flow {
     sent: u64,
     retransmitted: u64,
     timeouts: u64,
+    acks_missing: u64,
 }
 
 /// See the module.
@@ -33,6 +34,7 @@ impl Metric for Segments {
                 flow.retransmitted += u64::from(retransmission);
             }
             Record::Timeout { flow } => self.flows[flow.index()].timeouts += 1,
+            Record::AckLoss { flow, missing } => self.flows[flow.index()].acks_missing += missing,
             _ => {}
         }
     }
@@ -46,8 +48,7 @@ impl Metric for Segments {
             row.put_count("segments_sent", flow.sent);
             row.put_count("segments_retransmitted", flow.tcp.then_some(flow.retransmitted));
             row.put_count("timeouts", flow.tcp.then_some(flow.timeouts));
-            // No sender looks for lost ACKs yet.
-            row.put_count("ack_losses_detected", flow.tcp.then_some(0));
+            row.put_count("ack_losses_detected", flow.tcp.then_some(flow.acks_missing));
         }
     }
 }

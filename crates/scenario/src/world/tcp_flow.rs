@@ -40,6 +40,7 @@ pub(crate) struct TcpFlow {
     delivered_before: u64,
     delivered: u64,
     timeouts: u64,
+    acks_missing: u64,
     rtt_samples: u64,
 }
 
@@ -79,6 +80,7 @@ impl TcpFlow {
             delivered_before: 0,
             delivered: 0,
             timeouts: 0,
+            acks_missing: 0,
             rtt_samples: 0,
         }
     }
@@ -162,11 +164,15 @@ impl TcpFlow {
                 collector.observe(now, Record::Rtt { flow, sample, controller: self.sender.controller_rtt() });
             }
         }
-        let timeouts = counters.timeouts;
+        let (timeouts, acks_missing) = (counters.timeouts, counters.ack_losses_detected);
         for _ in self.timeouts..timeouts {
             collector.observe(now, Record::Timeout { flow });
         }
         self.timeouts = timeouts;
+        if acks_missing > self.acks_missing {
+            collector.observe(now, Record::AckLoss { flow, missing: acks_missing - self.acks_missing });
+            self.acks_missing = acks_missing;
+        }
         self.report_window(now, collector);
         if let Some(size) = self.size
             && self.running
@@ -201,6 +207,7 @@ impl TcpFlow {
         self.delivered = 0;
         self.offered = 0;
         self.timeouts = 0;
+        self.acks_missing = 0;
         self.rtt_samples = 0;
         self.reported = Reported::default();
         self.start(now);

@@ -4,19 +4,23 @@
 //! `linux_2_6`). Holds: the cubic function (§4.2), growth clamped to 1.5 windows per round trip (§4.4, §4.5),
 //! the Reno-friendly region (§4.3), multiplicative decrease (§4.6), fast convergence (§4.7), timeout (§4.8),
 //! no growth while application-limited (§5.8).
-//! Leaves out: HyStart++ (§4.10), undo of spurious reductions (§4.9). A current Linux kernel departs
+//! HyStart++ (§4.10) and undo of spurious reductions (§4.9) too. A current Linux kernel departs
 //! from the RFC, as `era = "linux"` has it (see `linux`), HyStart included: at least 5 % per round trip before the first loss and after a timeout,
 //! a Reno region that stays at alpha, and an integer count of ACKs per segment, which slows small windows.
 
 mod arithmetic;
+mod hystart;
 mod linux;
 mod linux_2_6;
 
 use lasthop_registry::{ParamError, params, words};
 use lasthop_units::{Duration, Time};
 
+use super::hystart_plus_plus::{HystartPlusPlus, Verdict};
 use super::linux::Framed;
 use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, slow_start};
+
+pub use hystart::Hystart;
 
 words! {
     /// Whose CUBIC.
@@ -43,8 +47,8 @@ params! {
         pub reno_friendly: bool = true,
         /// Whose CUBIC: rfc9438, linux (0.7002 is its beta), or linux-2.6 (0.7998).
         pub era: Era = Era::Rfc9438,
-        /// Leave slow start on signs of a queue; with era = "linux" only.
-        pub hystart: bool = false,
+        /// Leave slow start on signs of a queue: off, classic (or true; era linux only) [Ha, Rhee 2011], or plus_plus (eras rfc9438 and linux) [RFC 9406].
+        pub hystart: Hystart = Hystart::Off,
     }
     check |params, path| {
         if params.beta <= 0.0 || params.beta >= 1.0 {
@@ -53,8 +57,15 @@ params! {
         if params.c <= 0.0 {
             return Err(ParamError::new(format!("{path}.c"), "must be above 0"));
         }
-        if params.hystart && params.era != Era::Linux {
-            return Err(ParamError::new(format!("{path}.hystart"), "needs era = \"linux\""));
+        let at = format!("{path}.hystart");
+        match (params.hystart, params.era) {
+            (Hystart::Classic, Era::Rfc9438 | Era::Linux26) => {
+                return Err(ParamError::new(at, "classic HyStart needs era = \"linux\""));
+            }
+            (Hystart::PlusPlus, Era::Linux26) => {
+                return Err(ParamError::new(at, "HyStart++ needs era = \"rfc9438\" or \"linux\""));
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -106,6 +117,7 @@ struct Cubic {
     epoch: Option<Epoch>,
     last_ack: Time,
     srtt: Option<Duration>,
+    hystart: Option<HystartPlusPlus>,
 }
 
 impl Cubic {
@@ -120,6 +132,7 @@ impl Cubic {
             epoch: None,
             last_ack: Time::ZERO,
             srtt: None,
+            hystart: (params.hystart == Hystart::PlusPlus).then(HystartPlusPlus::default),
         }
     }
 
@@ -155,7 +168,22 @@ impl Cubic {
         self.cwnd += (target - self.cwnd) / self.cwnd * acked;
     }
 
+    /// HyStart++ limits what slow start adds, or ends it.
+    fn watch_slow_start(&mut self, ack: &AckSample) -> AckSample {
+        let Some(hystart) = self.hystart.as_mut().filter(|_| self.cwnd < self.ssthresh) else { return *ack };
+        match hystart.on_ack(ack) {
+            Verdict::Grow(by) => AckSample { slow_start_credit: by, ..*ack },
+            Verdict::Over => {
+                self.ssthresh = self.cwnd;
+                *ack
+            }
+        }
+    }
+
     fn reduce(&mut self, window: f64) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.end();
+        }
         self.w_max = w_max_after(window, self.w_max, &self.params);
         self.cwnd_prior = window;
         self.ssthresh = (window * self.params.beta).max(MIN_SSTHRESH);
@@ -177,7 +205,8 @@ impl CongestionControl for Cubic {
             }
             return;
         }
-        let share = slow_start(&mut self.cwnd, self.ssthresh, ack);
+        let watched = self.watch_slow_start(ack);
+        let share = slow_start(&mut self.cwnd, self.ssthresh, &watched);
         if share > 0.0 {
             self.avoid_congestion(ack.now, ack.avoidance_credit * share);
         }
@@ -328,6 +357,43 @@ mod tests {
         assert_eq!(epoch.k_s, 0.0);
         assert!(epoch.origin >= 70.0 && epoch.origin < 71.0);
         run(&mut cubic, now, 1);
+    }
+
+    #[test]
+    fn hystart_plus_plus_leaves_slow_start_before_a_loss() {
+        for era in [Era::Rfc9438, Era::Linux] {
+            let params = Params { era, hystart: Hystart::PlusPlus, ..Params::default() };
+            let mut control = params.build(&context(PerByte));
+            let (mut now, mut una) = (Time::ZERO + RTT * 10, 0);
+            // A path that holds 200 segments: what is more waits.
+            for _ in 0..14 {
+                let window = control.cwnd() as u64;
+                let rtt = RTT * window.max(200) / 200;
+                for _ in 0..window {
+                    una += 1;
+                    let sample = ack(now, 1, rtt, PerByte);
+                    control.on_ack(&AckSample { snd_una: una * 1000, snd_nxt: (una + window) * 1000, ..sample });
+                }
+                now += rtt;
+            }
+            // The RTT grows at 320 segments; eight samples later growth is a quarter: 328 * 1.25^5 = 1001 at most.
+            let ssthresh = control.ssthresh();
+            assert!((328.0..1001.0).contains(&ssthresh), "{era:?} {ssthresh}");
+        }
+    }
+
+    #[test]
+    fn hystart_is_read_as_a_word_or_as_it_was() {
+        use lasthop_registry::{Parameter, Value};
+        let read = |value: Value, era: &str| {
+            let table = vec![("hystart".to_string(), value), ("era".to_string(), Value::text(era))];
+            Params::parse(&Value::Table(table), "cubic").map(|params| params.hystart)
+        };
+        assert_eq!(read(Value::Bool(true), "linux").unwrap(), Hystart::Classic);
+        assert_eq!(read(Value::text("plus_plus"), "rfc9438").unwrap(), Hystart::PlusPlus);
+        assert_eq!(read(Value::text("off"), "linux-2.6").unwrap(), Hystart::Off);
+        assert_eq!(read(Value::text("classic"), "rfc9438").unwrap_err().path, "cubic.hystart");
+        assert!(read(Value::text("plus_plus"), "linux-2.6").is_err());
     }
 
     #[test]

@@ -49,7 +49,13 @@ pub(crate) struct Outcome {
 impl Sender {
     /// Takes in an acknowledgement. [RFC 9293 §3.10.7.4, fifth step; RFC 5681 §3; RFC 6582 §3.2; RFC 6675 §5]
     pub fn on_ack(&mut self, ack: &Acknowledgement, counters: &mut Counters) -> Outcome {
-        if self.is_linux() { self.on_ack_linux(ack, counters) } else { self.on_ack_standard(ack, counters) }
+        let seen = self.sight(ack);
+        let outcome =
+            if self.is_linux() { self.on_ack_linux(ack, counters) } else { self.on_ack_standard(ack, counters) };
+        if let Some(seen) = seen {
+            self.watch_acks(&seen, counters);
+        }
+        outcome
     }
 
     fn on_ack_standard(&mut self, ack: &Acknowledgement, counters: &mut Counters) -> Outcome {

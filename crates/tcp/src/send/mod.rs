@@ -1,5 +1,6 @@
 //! The sending half: what may be sent now, and what acknowledgements change.
 
+mod ack_loss;
 mod acknowledgement;
 mod ecn;
 mod linux;
@@ -18,6 +19,7 @@ use crate::config::{Config, DecreaseFrom, LossDetection, RecoveryMachine};
 use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment};
 use crate::sequence::Numbering;
 
+pub use ack_loss::{AckLoss, AckLossMode, CountOver, Pending};
 pub(crate) use acknowledgement::{Acknowledgement, TimerChange};
 use linux::Linux;
 use recovery::{Phase, Recovery};
@@ -85,6 +87,8 @@ pub(crate) struct Sender {
     tail_probes: u64,
     /// the application waits for room in the send buffer
     buffer_is_full: bool,
+    /// counts missing ACKs
+    ack_watch: Option<ack_loss::AckWatch>,
 }
 
 impl Sender {
@@ -119,6 +123,7 @@ impl Sender {
             spurious: 0,
             tail_probes: 0,
             buffer_is_full: false,
+            ack_watch: config.ack_loss.as_option().map(ack_loss::AckWatch::new),
             config: config.clone(),
         }
     }
@@ -126,6 +131,11 @@ impl Sender {
     /// Recovery as Linux has it.
     pub fn is_linux(&self) -> bool {
         self.config.recovery == RecoveryMachine::Linux
+    }
+
+    /// It matters which copy of a segment an echoed timestamp answers, or whether ACKs are missing.
+    pub fn reads_echoes(&self) -> bool {
+        self.retransmissions > 0 || self.ack_watch.is_some()
     }
 
     pub fn numbering(&self) -> Numbering {
@@ -327,6 +337,7 @@ impl Sender {
         if self.board.is_empty() {
             self.restart_if_idle(now);
             self.control.on_transmit_start(&self.moment(now));
+            self.settle_window();
         }
         self.burst = self.burst.saturating_sub(1);
         self.offered.fin_sent |= fin;
@@ -398,6 +409,7 @@ impl Sender {
         self.recovery = Recovery::default();
         self.linux.restart();
         self.control.on_established(&self.moment(now), self.rtt.srtt());
+        self.settle_window();
     }
 
     /// The SYN goes out again.

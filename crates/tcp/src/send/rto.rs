@@ -122,8 +122,9 @@ impl RttEstimator {
 
     /// To the nearest tick, at least one: a timer that counts ticks sees no other values.
     fn in_ticks(&self, rtt_ns: u64) -> u64 {
-        let tick = self.granularity.as_nanos().max(1);
-        ((rtt_ns + tick / 2) / tick).max(1) * tick
+        let tick = self.granularity;
+        let ticks = Duration::from_nanos(rtt_ns + tick.as_nanos() / 2).div_floor(tick);
+        ticks.max(1) * tick.as_nanos()
     }
 
     /// SRTT <- 7/8 SRTT + 1/8 R; RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R|. [RFC 6298 §2.2, §2.3]

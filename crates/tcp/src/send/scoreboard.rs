@@ -26,6 +26,7 @@ mod sent;
 mod time_order;
 
 pub(crate) use delivered::{Credible, Delivered};
+use sent::Outstanding;
 pub(crate) use sent::{Content, Sent, Stamp};
 pub(crate) use time_order::Latest;
 use time_order::TimeOrder;
@@ -38,11 +39,11 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, segment: &Sent) {
+    fn add(&mut self, segment: &Outstanding) {
         self.segments += 1;
         self.bytes += u64::from(segment.payload());
     }
-    fn remove(&mut self, segment: &Sent) {
+    fn remove(&mut self, segment: &Outstanding) {
         self.segments -= 1;
         self.bytes -= u64::from(segment.payload());
     }
@@ -51,7 +52,7 @@ impl Sum {
 /// The scoreboard. Offsets are stream offsets; `u64` indices count segments since the start.
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
-    segments: VecDeque<Sent>,
+    segments: VecDeque<Outstanding>,
     /// index of the first in `segments`
     base: u64,
     una: u64,
@@ -70,6 +71,8 @@ pub(crate) struct Scoreboard {
     reported: Sum,
     lost: Sum,
     resent: Sum,
+    /// segments that are lost and not resent
+    to_resend: u32,
     /// segments found lost since the start, each time counted
     total_lost: u64,
     order: TimeOrder,
@@ -92,6 +95,7 @@ impl Scoreboard {
             reported: Sum::default(),
             lost: Sum::default(),
             resent: Sum::default(),
+            to_resend: 0,
             total_lost: 0,
             order: TimeOrder::new(by_time),
         }
@@ -142,8 +146,13 @@ impl Scoreboard {
         self.count() - self.reported.segments - self.lost.segments + self.resent.segments
     }
     /// The oldest segment.
-    pub fn head(&self) -> Option<&Sent> {
+    pub fn head(&self) -> Option<&Outstanding> {
         self.segments.front()
+    }
+    /// The newest segment that ends at an offset or below.
+    pub fn newest_below(&self, end: u64) -> Option<&Outstanding> {
+        let after = self.segments.partition_point(|segment| segment.end() <= end);
+        self.segments.get(after.checked_sub(1)?)
     }
     /// The oldest segment is lost.
     pub fn head_is_lost(&self) -> bool {
@@ -159,10 +168,11 @@ impl Scoreboard {
 
     /// Adds a segment sent for the first time.
     pub fn push(&mut self, now: Time, length: u32, content: Content, stamp: Stamp) -> Sent {
-        let sent = Sent::new(self.nxt, now, length, content, stamp);
-        self.nxt = sent.end();
-        self.outstanding_bytes += u64::from(sent.payload());
-        self.segments.push_back(sent);
+        let outstanding = Outstanding::new(self.nxt, now, length, content, stamp);
+        let sent = outstanding.brief();
+        self.nxt = outstanding.end();
+        self.outstanding_bytes += u64::from(outstanding.payload());
+        self.segments.push_back(outstanding);
         let index = self.end_index() - 1;
         self.order.link(&mut self.segments, self.base, index);
         sent
@@ -189,13 +199,14 @@ impl Scoreboard {
     }
 
     /// A part of the head: bytes, but not yet a segment.
-    fn acknowledge_part(&mut self, head: &Sent, ack: u64, delivered: &mut Delivered) {
+    fn acknowledge_part(&mut self, head: &Outstanding, ack: u64, delivered: &mut Delivered) {
         self.forget(head);
         let part = (ack - head.start) as u32;
         delivered.acknowledge_part(head, part);
         self.outstanding_bytes -= u64::from(part);
-        let rest = Sent { start: ack, length: head.length - part, ..*head };
+        let rest = Outstanding { start: ack, length: head.length - part, ..*head };
         self.segments[0] = rest;
+        self.to_resend += u32::from(rest.lost && !rest.resent);
         for (holds, sum) in
             [(rest.reported, &mut self.reported), (rest.lost, &mut self.lost), (rest.resent, &mut self.resent)]
         {
@@ -206,12 +217,13 @@ impl Scoreboard {
     }
 
     /// Takes a segment out of the sums.
-    fn forget(&mut self, segment: &Sent) {
+    fn forget(&mut self, segment: &Outstanding) {
         if segment.reported {
             self.reported.remove(segment);
         }
         if segment.lost {
             self.lost.remove(segment);
+            self.to_resend -= u32::from(!segment.resent);
         }
         if segment.resent {
             self.resent.remove(segment);
@@ -285,6 +297,7 @@ impl Scoreboard {
         self.segments[place].lost = true;
         self.segments[place].resent = false;
         self.lost.add(&segment);
+        self.to_resend += 1;
         self.total_lost += 1;
         self.lost_from = self.lost_from.min(self.base + place as u64);
     }
@@ -323,6 +336,7 @@ impl Scoreboard {
             if segment.resent {
                 self.segments[place].resent = true;
                 self.resent.add(&segment);
+                self.to_resend -= 1;
             }
         }
         self.lost_below += 1;
@@ -361,7 +375,7 @@ impl Scoreboard {
 
     /// After a timeout: the oldest is lost, its retransmission included, and so is all that is not reported and of
     /// which `is_late` says so. A receiver whose report of the oldest was void has its reports forgotten.
-    pub fn lose_after_timeout(&mut self, is_late: impl Fn(&Sent) -> bool) {
+    pub fn lose_after_timeout(&mut self, is_late: impl Fn(&Outstanding) -> bool) {
         if self.head().is_some_and(|head| head.reported) {
             self.forget_reports();
         }
@@ -387,6 +401,7 @@ impl Scoreboard {
     /// Nothing is lost after all. What was found lost by time is not looked for again: only a timeout finds it then.
     pub fn unlose_all(&mut self) {
         self.lost = Sum::default();
+        self.to_resend = 0;
         for segment in &mut self.segments {
             segment.lost = false;
         }
@@ -394,13 +409,13 @@ impl Scoreboard {
 
     /// The oldest lost segment that is not in flight again. [RFC 6675 §4, NextSeg (1)]
     pub fn next_lost(&mut self) -> Option<Sent> {
-        if self.lost.segments == 0 {
+        if self.to_resend == 0 {
             return None;
         }
         loop {
-            let segment = *self.segments.get((self.lost_from - self.base) as usize)?;
+            let segment = self.segments.get((self.lost_from - self.base) as usize)?;
             if segment.lost && !segment.resent {
-                return Some(segment);
+                return Some(segment.brief());
             }
             self.lost_from += 1;
         }
@@ -410,9 +425,9 @@ impl Scoreboard {
     pub fn next_hole(&mut self) -> Option<Sent> {
         let highest = self.reports.last()?.end;
         loop {
-            let segment = *self.segments.get((self.resend_from - self.base) as usize)?;
+            let segment = self.segments.get((self.resend_from - self.base) as usize)?;
             if !segment.reported && !segment.resent {
-                return (segment.start < highest).then_some(segment);
+                return (segment.start < highest).then_some(segment.brief());
             }
             self.resend_from += 1;
         }
@@ -438,12 +453,11 @@ impl Scoreboard {
 
     fn resend_at(&mut self, place: usize, now: Time, stamp: Stamp) -> Sent {
         let segment = &mut self.segments[place];
-        let was_resent = core::mem::replace(&mut segment.resent, true);
-        let sent = self.touch(place, now, stamp);
-        if !was_resent {
-            self.resent.add(&sent);
+        if !core::mem::replace(&mut segment.resent, true) {
+            self.to_resend -= u32::from(segment.lost);
+            self.resent.add(segment);
         }
-        sent
+        self.touch(place, now, stamp)
     }
 
     /// Sends the newest segment again as a probe, which does not count as a retransmission in flight. [RFC 8985 §7.3]
@@ -462,7 +476,7 @@ impl Scoreboard {
             self.order.unlink(&mut self.segments, self.base, index);
             self.order.link(&mut self.segments, self.base, index);
         }
-        self.segments[place]
+        self.segments[place].brief()
     }
 
     /// True if `segment` is the oldest outstanding.

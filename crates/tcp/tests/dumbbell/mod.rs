@@ -156,6 +156,19 @@ impl Dumbbell {
         }
     }
 
+    /// One connection whose application has nothing to send yet.
+    pub fn single_idle(path: Bottleneck, config: &Config) -> Dumbbell {
+        let mut world = Dumbbell::single(path, config);
+        world.flows[0].sender = Endpoint::new(config, 1000);
+        world
+    }
+
+    /// The application of a flow offers so many more bytes.
+    pub fn write(&mut self, flow: usize, bytes: u64) {
+        self.flows[flow].sender.write(bytes);
+        self.send(flow);
+    }
+
     /// One connection.
     pub fn single(path: Bottleneck, config: &Config) -> Dumbbell {
         Dumbbell::new(path, &[(config.clone(), Time::ZERO)])

@@ -3,14 +3,15 @@
 //! Source: RFC 9438, Ha, Rhee, Xu 2008, and the behaviour of Linux 6.x. What differs from RFC 9438: the window grows at
 //! least 5 % per round trip before the first loss and after a timeout; the Reno region never turns to one segment per
 //! round trip; the increase is an integer count of segments, computed anew once per ms at most; a timeout forgets W_max.
-//! HyStart ends slow start when ACKs of one burst span half the least RTT, or when eight samples of a round are late.
+//! Classic HyStart ends slow start when ACKs of one burst span half the least RTT, or when eight samples of a round are late.
 //! Leaves out: what pacing does to the span of a burst.
 
 use lasthop_units::Time;
 
 use super::super::linux::{Law, MIN_WINDOW, Phase, Window, jiffies, rtt_us, ticks_of};
 use super::super::{AckSample, CongestionEvent, Moment};
-use super::Params;
+use super::super::hystart_plus_plus::{HystartPlusPlus, Verdict};
+use super::{Hystart as Watch, Params};
 use super::arithmetic::Arithmetic;
 
 /// Segments of growth per segment acknowledged, before the first loss: at least one for 20.
@@ -29,6 +30,9 @@ pub(in super::super) struct Cubic {
     memory: Memory,
     /// when data was sent last, in ms
     last_sent: u64,
+    plus_plus: Option<HystartPlusPlus>,
+    /// quarters of segments that HyStart++ has let slow start add
+    quarters: u32,
 }
 
 /// What a timeout wipes out.
@@ -58,7 +62,11 @@ struct Epoch {
 
 impl Cubic {
     pub fn new(params: &Params) -> Self {
-        Cubic { params: params.clone(), arithmetic: Arithmetic::new(params), memory: Memory::default(), last_sent: 0 }
+        Cubic { params: params.clone(), arithmetic: Arithmetic::new(params), memory: Memory::default(),
+            last_sent: 0,
+            plus_plus: (params.hystart == Watch::PlusPlus).then(HystartPlusPlus::default),
+            quarters: 0,
+        }
     }
 
     fn update(&mut self, cwnd: u32, acked: u32, now: u64) {
@@ -79,6 +87,23 @@ impl Cubic {
         }
         self.memory.per = self.memory.per.max(FASTEST);
         self.memory.epoch = Some(epoch);
+    }
+
+    /// HyStart++ grows the window in the place of slow start; false once it has ended it.
+    fn is_watched(&mut self, window: &mut Window, ack: &AckSample) -> bool {
+        let Some(watch) = &mut self.plus_plus else { return false };
+        match watch.on_ack(ack) {
+            Verdict::Grow(by) => {
+                let quarters = self.quarters + (4.0 * by) as u32;
+                window.cwnd = (window.cwnd + quarters / 4).min(window.ssthresh);
+                self.quarters = quarters % 4;
+                true
+            }
+            Verdict::Over => {
+                window.ssthresh = window.cwnd;
+                false
+            }
+        }
     }
 
     /// K = cbrt((W_max - cwnd) / C). [RFC 9438 §4.2 (2)]
@@ -132,13 +157,16 @@ impl Law for Cubic {
         let rtt = rtt.max(1);
         let least = self.memory.delay_min.map_or(rtt, |least| least.min(rtt));
         self.memory.delay_min = Some(least);
-        let watches = self.params.hystart && window.in_slow_start();
+        let watches = self.params.hystart == Watch::Classic && window.in_slow_start();
         if watches && self.memory.hystart.is_over(window.cwnd, ack, rtt, least) {
             window.ssthresh = window.cwnd;
         }
     }
 
     fn grow(&mut self, window: &mut Window, ack: &AckSample) {
+        if window.in_slow_start() && self.is_watched(window, ack) {
+            return;
+        }
         let left = window.slow_start_or_count(ack);
         if left > 0 {
             self.update(window.cwnd, left, jiffies(ack.now));
@@ -147,6 +175,9 @@ impl Law for Cubic {
     }
 
     fn ssthresh(&mut self, _: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
+        if let Some(watch) = &mut self.plus_plus {
+            watch.end();
+        }
         let gives_way = self.params.fast_convergence && lost_at < self.memory.last_max;
         self.memory.epoch = None;
         self.memory.last_max = if gives_way { self.arithmetic.given_way(lost_at) } else { lost_at };

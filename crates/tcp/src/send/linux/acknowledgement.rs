@@ -97,6 +97,7 @@ impl Sender {
             self.restart_timer(ack.now);
         }
         self.control_congestion(ack, &delivered, &before, Progress { advances, marked });
+        self.settle_window();
         Outcome { timer: TimerChange::Keep, syn_acked: delivered.syn, fin_acked: delivered.fin }
     }
 
@@ -246,7 +247,7 @@ impl Sender {
         }
         // Where reordering is common, reports are progress enough.
         let reordered = self.linux.reordering > self.config.duplicate_ack_threshold;
-        let may_grow = delivered.segments > u32::from(delivered.syn) || (reordered && segments > 0);
+        let may_grow = delivered.segments > u32::from(delivered.syn) || (reordered && delivered.new_segments > 0);
         let of_data = segments > u64::from(delivered.syn);
         if of_data || lost > 0 || self.control.owns_recovery() {
             let sample = self.ack_sample(ack, delivered, before, rate, segments as u32);

@@ -6,6 +6,7 @@
 use lasthop_units::{Duration, Time};
 
 use super::super::Sender;
+use crate::config::Pacing;
 use crate::info::CaState;
 
 /// A share of the window that is worth sending at once (`tcp_tso_win_divisor`).
@@ -21,10 +22,16 @@ impl Sender {
         if self.linux.released > 0 {
             return false;
         }
+        let limits = self.config.tso_deferral || self.config.pacing == Pacing::On || self.control.owns_recovery();
+        if !limits {
+            self.linux.released = u32::MAX;
+            return false;
+        }
         let defers = self.config.tso_deferral && self.send_would_be_short(now);
         if !defers {
-            let room = (self.cwnd_segments() as u64).saturating_sub(u64::from(self.flight_segments()));
-            self.linux.released = room.min(self.send_goal()) as u32;
+            let room = self.linux.window.saturating_sub(self.flight_segments());
+            let short = room <= self.config.min_burst;
+            self.linux.released = if short { room } else { room.min(self.send_goal() as u32) };
         }
         defers
     }
@@ -39,14 +46,14 @@ impl Sender {
             return false;
         }
         let mss = u64::from(self.mss);
-        let cwnd = self.cwnd_segments() as u64;
+        let cwnd = u64::from(self.linux.window);
         let by_cwnd = (cwnd - u64::from(self.flight_segments()).min(cwnd)) * mss;
         let by_peer = self.window.end.saturating_sub(nxt);
         let room = by_cwnd.min(by_peer);
         let peer_window = self.window.end.saturating_sub(self.window.set_at);
-        let is_enough = room >= self.send_goal() * mss
-            || (nxt + piece < self.offered.end && room >= piece)
-            || room >= peer_window.min(cwnd * mss) / WORTH_SENDING;
+        let is_enough = (nxt + piece < self.offered.end && room >= piece)
+            || room >= peer_window.min(cwnd * mss) / WORTH_SENDING
+            || (room >= u64::from(self.config.min_burst) * mss && room >= self.send_goal() * mss);
         let waits_for_window = room <= piece;
         let defers = !is_enough && (waits_for_window || !self.offered.piece_is_closed(nxt));
         if defers && by_cwnd < by_peer && waits_for_window {
@@ -57,11 +64,23 @@ impl Sender {
 
     /// Segments of a send of the size that fits the rate: a millisecond's worth, more where the RTT is short.
     fn send_goal(&self) -> u64 {
-        let rate = self.pacing_rate().or_else(|| self.window_rate()).unwrap_or(0.0);
+        let for_rate = match self.pacing_rate() {
+            Some(rate) => (rate / 1024.0) as u64,
+            None => self.window_in_a_tick(),
+        };
         let halvings = self.linux.min_rtt().map_or(64, |rtt| rtt.as_nanos() / 512_000);
         let for_short_rtt = LARGEST_SEND.checked_shr(halvings.min(64) as u32).unwrap_or(0);
-        let bytes = ((rate / 1024.0) as u64 + for_short_rtt).min(LARGEST_SEND);
+        let bytes = (for_rate + for_short_rtt).min(LARGEST_SEND);
         (bytes / u64::from(self.mss)).max(u64::from(self.config.min_burst))
+    }
+
+    /// What [`window_rate`](Self::window_rate) comes to in 1/1024 s, in bytes.
+    fn window_in_a_tick(&self) -> u64 {
+        let Some(srtt) = self.rtt.srtt().map(Duration::as_nanos).filter(|&ns| ns > 0) else { return 0 };
+        let cwnd = self.cwnd_segments();
+        let fifths = if cwnd < self.control.ssthresh() / 2.0 { 10 } else { 6 };
+        let window = (cwnd as u64).max(u64::from(self.board.count())) * u64::from(self.mss);
+        fifths * window * (1_000_000_000 / 5 / 1024) / srtt
     }
 
     /// The oldest segment's ACK is due.

@@ -85,6 +85,8 @@ pub(crate) struct Linux {
     /// degree of reordering, in segments
     pub reordering: u32,
     pub reordering_seen: u32,
+    /// congestion window in whole segments, as it came out of the last event
+    pub(super) window: u32,
     pub(super) reduction: Reduction,
     pub(super) undo: Undo,
     pub(super) rack: Rack,
@@ -114,6 +116,7 @@ impl Linux {
             duplicates: 0,
             reordering: config.duplicate_ack_threshold,
             reordering_seen: 0,
+            window: config.initial_window,
             reduction: Reduction::default(),
             undo: Undo::default(),
             rack: Rack::default(),
@@ -175,7 +178,12 @@ impl Sender {
 
     /// The window has room for one more segment.
     pub(super) fn window_has_room(&self) -> bool {
-        self.flight_segments() < self.cwnd_segments() as u32
+        self.flight_segments() < self.linux.window
+    }
+
+    /// To be called after whatever may have changed the window.
+    pub(in crate::send) fn settle_window(&mut self) {
+        self.linux.window = self.cwnd_segments() as u32;
     }
 
     /// ssthresh to remember: what a connection that is not reducing has reached counts too.

@@ -108,6 +108,9 @@ impl Sender {
 
     /// The rate at which payload is to leave, in bytes per second; `None`: as the window allows.
     pub fn pacing_rate(&self) -> Option<f64> {
+        if self.config.pacing == Pacing::Off {
+            return None;
+        }
         let asked = self.control.pacing_rate().map(|rate| rate.as_bps() as f64 / 8.0);
         match self.config.pacing {
             Pacing::Off => None,

@@ -87,6 +87,7 @@ impl Sender {
                 self.on_retransmission_timeout(now);
             }
         }
+        self.settle_window();
     }
 
     /// [RFC 6298 §5.4-5.6, RFC 5681 §3.1, RFC 5682 §3.1 step 1]

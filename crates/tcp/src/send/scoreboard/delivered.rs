@@ -2,7 +2,7 @@
 
 use lasthop_units::{Duration, Time};
 
-use super::sent::{Content, Sent, Stamp};
+use super::sent::{Content, Outstanding, Stamp};
 use super::time_order::Latest;
 
 /// Of what was sent twice, which copy arrived? What tells. [RFC 8985 §6.2 step 2]
@@ -16,7 +16,7 @@ pub(crate) struct Credible {
 
 impl Credible {
     /// The arrival of this segment can be that of the copy sent last.
-    fn holds(&self, segment: &Sent) -> bool {
+    fn holds(&self, segment: &Outstanding) -> bool {
         !segment.retransmitted || (self.now.since(segment.sent_at) >= self.min_rtt && segment.sent_at < self.echo_ends)
     }
 }
@@ -72,7 +72,7 @@ impl Delivered {
     }
 
     /// The head is acknowledged in whole.
-    pub(super) fn acknowledge(&mut self, head: &Sent) {
+    pub(super) fn acknowledge(&mut self, head: &Outstanding) {
         self.segments += 1;
         self.bytes += u64::from(head.payload());
         self.acked_retransmitted |= head.retransmitted;
@@ -89,7 +89,7 @@ impl Delivered {
     }
 
     /// So many bytes of the head are acknowledged.
-    pub(super) fn acknowledge_part(&mut self, head: &Sent, part: u32) {
+    pub(super) fn acknowledge_part(&mut self, head: &Outstanding, part: u32) {
         self.bytes += u64::from(part);
         self.acked_retransmitted |= head.retransmitted;
         if !head.reported {
@@ -99,7 +99,7 @@ impl Delivered {
     }
 
     /// A segment is newly reported; `highest` ends the highest one reported so far.
-    pub(super) fn report(&mut self, segment: &Sent, highest: u64) {
+    pub(super) fn report(&mut self, segment: &Outstanding, highest: u64) {
         if !segment.retransmitted {
             stretch(&mut self.reported_once, segment.sent_at);
             if segment.start < highest {
@@ -109,7 +109,7 @@ impl Delivered {
         self.add_new(segment);
     }
 
-    fn add_new(&mut self, segment: &Sent) {
+    fn add_new(&mut self, segment: &Outstanding) {
         self.new_segments += 1;
         self.new_bytes += u64::from(segment.payload());
         self.note_time(segment);
@@ -128,7 +128,7 @@ impl Delivered {
     }
 
     /// Times of sending count for RTT samples if there was only one. [RFC 6298 §3]
-    fn note_time(&mut self, segment: &Sent) {
+    fn note_time(&mut self, segment: &Outstanding) {
         if segment.retransmitted {
             self.retransmitted = true;
             return;

@@ -27,9 +27,26 @@ pub(crate) struct Stamp {
     pub is_app_limited: bool,
 }
 
-/// One segment, as it was sent last.
+/// What has just gone out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
+    pub start: u64,
+    /// sequence numbers taken
+    pub length: u32,
+    pub content: Content,
+    /// not for the first time
+    pub retransmitted: bool,
+}
+
+impl Sent {
+    pub fn payload(&self) -> u32 {
+        self.length - u32::from(self.content != Content::Data)
+    }
+}
+
+/// One segment that is not acknowledged, as it was sent last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outstanding {
     pub start: u64,
     pub sent_at: Time,
     pub stamp: Stamp,
@@ -51,9 +68,9 @@ pub(crate) struct Sent {
     pub(super) linked: bool,
 }
 
-impl Sent {
-    pub(super) fn new(start: u64, sent_at: Time, length: u32, content: Content, stamp: Stamp) -> Sent {
-        Sent {
+impl Outstanding {
+    pub(super) fn new(start: u64, sent_at: Time, length: u32, content: Content, stamp: Stamp) -> Outstanding {
+        Outstanding {
             start,
             sent_at,
             stamp,
@@ -69,6 +86,10 @@ impl Sent {
         }
     }
 
+    pub(super) fn brief(&self) -> Sent {
+        let Outstanding { start, length, content, retransmitted, .. } = *self;
+        Sent { start, length, content, retransmitted }
+    }
     pub fn end(&self) -> u64 {
         self.start + u64::from(self.length)
     }

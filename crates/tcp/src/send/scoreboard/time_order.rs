@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use lasthop_units::Time;
 
-use super::sent::Sent;
+use super::sent::Outstanding;
 
 /// The segment sent last of those that have arrived. [RFC 8985 §6.1, RACK.segment]
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,13 +46,13 @@ impl TimeOrder {
     }
 
     /// Place of the one sent next.
-    pub fn after(&self, segments: &VecDeque<Sent>, base: u64, at: usize) -> Option<usize> {
+    pub fn after(&self, segments: &VecDeque<Outstanding>, base: u64, at: usize) -> Option<usize> {
         let next = place(segments[at].later, base);
         (next != at).then_some(next)
     }
 
     /// Appends the segment with this index.
-    pub fn link(&mut self, segments: &mut VecDeque<Sent>, base: u64, index: u64) {
+    pub fn link(&mut self, segments: &mut VecDeque<Outstanding>, base: u64, index: u64) {
         if !self.is_kept {
             return;
         }
@@ -67,7 +67,7 @@ impl TimeOrder {
     }
 
     /// Takes the segment with this index out, if it is in.
-    pub fn unlink(&mut self, segments: &mut VecDeque<Sent>, base: u64, index: u64) {
+    pub fn unlink(&mut self, segments: &mut VecDeque<Outstanding>, base: u64, index: u64) {
         let own = index as u32;
         let segment = &mut segments[place(own, base)];
         if !segment.linked {
@@ -95,7 +95,7 @@ impl TimeOrder {
     }
 
     /// Makes the list anew from what the segments say.
-    pub fn rebuild(&mut self, segments: &mut VecDeque<Sent>, base: u64) {
+    pub fn rebuild(&mut self, segments: &mut VecDeque<Outstanding>, base: u64) {
         if !self.is_kept {
             return;
         }

@@ -1,0 +1,28 @@
+"""What a TCP endpoint costs by itself: two of them, and nothing between them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from checks import Check
+from child import Failed
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMAND = ("cargo", "run", "--quiet", "--release", "--package", "lasthop-tcp", "--example", "endpoint_cost", "--", "--json")
+
+
+def endpoint_checks() -> Iterator[Check]:
+    """Builds and runs the example of the crate, which takes the fastest of several pieces."""
+    try:
+        done = subprocess.run(COMMAND, cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Failed(f"endpoint_cost: {getattr(error, 'stderr', None) or error}") from None
+    cost = {row["key"]: row for row in map(json.loads, done.stdout.splitlines())}
+    yield Check("a segment and its ACK, both endpoints: `linux`, `cubic`", cost["linux"]["ns"], 250, "ns")
+    yield Check("the same with delayed ACKs", cost["linux_delayed"]["ns"], 250, "ns")
+    yield Check("the same with a window of 20000", cost["linux_20000"]["ns"], 250, "ns")
+    growth = cost["scoreboard_20000"]["ns"] / cost["scoreboard_200"]["ns"]
+    yield Check("the same with 1 % lost, a window of 20000 over one of 200", growth, 1.5, "")

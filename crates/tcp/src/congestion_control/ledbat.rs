@@ -1,0 +1,353 @@
+//! LEDBAT: yields to others by keeping the queueing delay at a target.
+//!
+//! Source: RFC 6817; `plus_plus` is draft-irtf-iccrg-ledbat-plus-plus-01. Per window: cwnd += gain (1 - delay/target), where
+//! delay is the least of the last four RTTs less the least of the last ten minutes. LEDBAT++ grows more slowly than Reno,
+//! shrinks in proportion to the window when the delay is above target, and goes down to two segments now and then, so
+//! that the least RTT is seen without its own queue. Both measure round trips, as LEDBAT++ says; RFC 6817 measures one-way
+//! delays, which a TCP sender does not have. Both begin with slow start, up to the target (LEDBAT++: three quarters of it).
+//! Leaves out: the timeout of its own (§2.2 of RFC 6817, CTO); the sender's RTO stands for it.
+
+use core::mem::replace;
+
+use lasthop_registry::{ParamError, params};
+use lasthop_units::{Duration, Time};
+
+use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, slow_start};
+
+params! {
+    /// Parameters of LEDBAT.
+    pub struct Params {
+        /// Queueing delay to keep; at most 100 ms [RFC 6817 §2.5]. LEDBAT++ has 60 ms.
+        pub target: Duration = Duration::from_millis(100),
+        /// Segments per round trip of growth on an empty queue; at most 1. [RFC 6817 §2.5]
+        pub gain: f64 = 1.0,
+        /// Segments by which the window may exceed what is in flight. [RFC 6817 §2.5, ALLOWED_INCREASE]
+        pub allowed_increase: f64 = 1.0,
+        /// LEDBAT++. [draft-irtf-iccrg-ledbat-plus-plus-01]
+        pub plus_plus: bool = false,
+    }
+    check |params, path| {
+        if params.target == Duration::ZERO || params.target > Duration::from_millis(100) {
+            return Err(ParamError::new(format!("{path}.target"), "must be above 0, at most 100 ms"));
+        }
+        if params.gain <= 0.0 || params.gain > 1.0 {
+            return Err(ParamError::new(format!("{path}.gain"), "must be above 0, at most 1"));
+        }
+        if params.allowed_increase <= 0.0 {
+            return Err(ParamError::new(format!("{path}.allowed_increase"), "must be above 0"));
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    /// A controller for one connection.
+    pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
+        Box::new(self.start(context))
+    }
+
+    fn start(&self, context: &Context) -> Ledbat {
+        Ledbat {
+            params: self.clone(),
+            mss: f64::from(context.mss_bytes),
+            cwnd: context.initial_window,
+            ssthresh: context.initial_ssthresh,
+            delays: Delays::default(),
+            slowdown: Slowdown::Never,
+        }
+    }
+}
+
+/// RTTs whose least is the current one. [RFC 6817 §2.5, CURRENT_FILTER]
+const CURRENT: usize = 4;
+/// Minutes whose least is the base. [RFC 6817 §2.5, BASE_HISTORY]
+const HISTORY: usize = 10;
+const MINUTE: Duration = Duration::from_secs(60);
+/// LEDBAT++: gain is 1 / min(16, 2 target / base). [§4.2]
+const LARGEST_DIVISOR: f64 = 16.0;
+/// LEDBAT++: slow start ends at this share of the target. [§4.3]
+const SLOW_START_SHARE: f64 = 0.75;
+/// LEDBAT++: a slowdown holds two segments for two round trips, and the next begins after nine times its length. [§4.4]
+const SLOWDOWN_ROUNDS: u64 = 2;
+const SLOWDOWN_PAUSE: u64 = 9;
+
+/// The least RTTs: of now, and of each of the last minutes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delays {
+    current: [Option<Duration>; CURRENT],
+    next: usize,
+    base: [Option<Duration>; HISTORY],
+    minute_began: Time,
+}
+
+impl Delays {
+    fn hear(&mut self, now: Time, rtt: Duration) {
+        self.current[self.next] = Some(rtt);
+        self.next = (self.next + 1) % CURRENT;
+        if now.since(self.minute_began) >= MINUTE {
+            self.base.rotate_right(1);
+            self.base[0] = None;
+            self.minute_began = now;
+        }
+        self.base[0] = Some(self.base[0].map_or(rtt, |least| least.min(rtt)));
+    }
+
+    fn base(&self) -> Option<Duration> {
+        self.base.iter().flatten().min().copied()
+    }
+
+    fn queueing_s(&self) -> f64 {
+        let current = self.current.iter().flatten().min();
+        current.zip(self.base()).map_or(0.0, |(current, base)| current.saturating_sub(base).as_secs_f64())
+    }
+}
+
+/// LEDBAT++: where it stands between slowdowns. [§4.4]
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slowdown {
+    Never,
+    /// the next begins then
+    Due(Time),
+    /// two segments until then
+    Holding { began: Time, until: Time },
+    /// slow start up to ssthresh
+    Ramping { began: Time },
+}
+
+#[derive(Debug)]
+struct Ledbat {
+    params: Params,
+    mss: f64,
+    /// in segments
+    cwnd: f64,
+    /// in segments
+    ssthresh: f64,
+    delays: Delays,
+    slowdown: Slowdown,
+}
+
+impl Ledbat {
+    /// Segments per round trip on an empty queue. [RFC 6817 §2.5; LEDBAT++ §4.2]
+    fn gain(&self) -> f64 {
+        if !self.params.plus_plus {
+            return self.params.gain;
+        }
+        let base_s = self.delays.base().map_or(0.0, Duration::as_secs_f64);
+        let ratio = libm::ceil(2.0 * self.params.target.as_secs_f64() / base_s.max(1e-9));
+        self.params.gain / ratio.clamp(1.0, LARGEST_DIVISOR)
+    }
+
+    /// [RFC 6817 §2.4.2; LEDBAT++ §4.2]
+    fn avoid_congestion(&mut self, ack: &AckSample, acked: f64) {
+        let off_target = 1.0 - self.delays.queueing_s() / self.params.target.as_secs_f64();
+        let per_round = if !self.params.plus_plus {
+            self.gain() * off_target
+        } else if off_target >= 0.0 {
+            self.gain()
+        } else {
+            (self.gain() + self.cwnd * off_target).max(-self.cwnd / 2.0)
+        };
+        let flight = ack.prior_flight_bytes as f64 / self.mss;
+        let most = flight + self.params.allowed_increase;
+        self.cwnd = (self.cwnd + per_round * acked / self.cwnd).min(most).max(MIN_SSTHRESH);
+        // A window that shrinks is no reason for slow start.
+        self.ssthresh = self.ssthresh.min(self.cwnd);
+    }
+
+    fn grow(&mut self, ack: &AckSample) {
+        let credit = if self.params.plus_plus { self.gain() } else { 1.0 };
+        let sample = AckSample { slow_start_credit: ack.slow_start_credit * credit, ..*ack };
+        let share = slow_start(&mut self.cwnd, self.ssthresh, &sample);
+        if share == 0.0 {
+            let limit = if self.params.plus_plus { SLOW_START_SHARE } else { 1.0 };
+            if self.delays.queueing_s() > limit * self.params.target.as_secs_f64() {
+                self.ssthresh = self.cwnd;
+            }
+        } else {
+            self.avoid_congestion(ack, ack.avoidance_credit * share);
+        }
+    }
+
+    /// True while two segments are held. [LEDBAT++ §4.4]
+    fn slows_down(&mut self, now: Time, rtt: Duration) -> bool {
+        let in_slow_start = self.cwnd < self.ssthresh;
+        match self.slowdown {
+            Slowdown::Never if !in_slow_start => self.slowdown = Slowdown::Due(now + rtt * SLOWDOWN_ROUNDS),
+            Slowdown::Due(at) if now >= at && !in_slow_start => {
+                self.ssthresh = replace(&mut self.cwnd, MIN_SSTHRESH).max(MIN_SSTHRESH);
+                self.slowdown = Slowdown::Holding { began: now, until: now + rtt * SLOWDOWN_ROUNDS };
+                return true;
+            }
+            Slowdown::Holding { began, until } if now >= until => self.slowdown = Slowdown::Ramping { began },
+            Slowdown::Holding { .. } => return true,
+            Slowdown::Ramping { began } if !in_slow_start => {
+                self.slowdown = Slowdown::Due(now + now.since(began) * SLOWDOWN_PAUSE);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn reduce(&mut self, window: f64) {
+        self.ssthresh = (window / 2.0).max(MIN_SSTHRESH);
+        self.cwnd = self.ssthresh;
+    }
+}
+
+impl CongestionControl for Ledbat {
+    fn on_ack(&mut self, ack: &AckSample) {
+        if let Some(rtt) = ack.rtt_sample {
+            self.delays.hear(ack.now, rtt);
+        }
+        if ack.in_recovery || ack.app_limited || ack.acked_segments == 0 {
+            return;
+        }
+        let rtt = ack.srtt.unwrap_or(Duration::ZERO);
+        if self.params.plus_plus && self.slows_down(ack.now, rtt) {
+            return;
+        }
+        self.grow(ack);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.reduce(event.window);
+    }
+
+    fn on_timeout(&mut self, event: &CongestionEvent) {
+        if !event.repeated {
+            self.reduce(event.window);
+        }
+        self.cwnd = LOSS_WINDOW;
+    }
+
+    fn on_idle(&mut self, restart_window: f64) {
+        self.cwnd = self.cwnd.min(restart_window);
+    }
+
+    fn set_window(&mut self, segments: f64) {
+        self.cwnd = segments;
+    }
+
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.ssthresh = segments;
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn rtt(&self) -> Option<Duration> {
+        self.delays.current.iter().flatten().min().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, context};
+    use super::*;
+    use crate::config::GrowthMode::PerByte;
+
+    const BASE: Duration = Duration::from_millis(50);
+
+    /// A path of `bdp` segments in 50 ms: what is more waits.
+    struct Path {
+        control: Box<dyn CongestionControl>,
+        now: Time,
+        bdp: f64,
+    }
+
+    impl Path {
+        fn new(params: &Params, ssthresh: f64, bdp: f64) -> Path {
+            let mut control = params.build(&context(PerByte));
+            control.set_ssthresh(ssthresh);
+            Path { control, now: Time::ZERO, bdp }
+        }
+
+        /// A round trip; its RTT.
+        fn round(&mut self) -> Duration {
+            let window = self.control.cwnd() as u64;
+            let rtt = Duration::from_secs_f64(BASE.as_secs_f64() * (window as f64 / self.bdp).max(1.0));
+            for i in 0..window {
+                let sample = ack(self.now + rtt * i / window, 1, rtt, PerByte);
+                let prior_flight_bytes = self.control.cwnd() as u64 * 1000;
+                self.control.on_ack(&AckSample { prior_flight_bytes, ..sample });
+            }
+            self.now += rtt;
+            rtt
+        }
+
+        fn rounds(&mut self, count: u32) -> Vec<f64> {
+            (0..count)
+                .map(|_| {
+                    self.round();
+                    self.control.cwnd()
+                })
+                .collect()
+        }
+    }
+
+    #[test]
+    fn the_queueing_delay_settles_at_the_target() {
+        // 100 ms of queue on 50 ms of path: a window of three times the path. Off by x segments, a round trip takes
+        // x/200 of them back.
+        let mut path = Path::new(&Params::default(), f64::INFINITY, 100.0);
+        path.rounds(2000);
+        let queueing = path.round() - BASE;
+        assert!((queueing.as_secs_f64() - 0.1).abs() < 0.002, "{queueing}");
+        assert!((path.control.cwnd() - 300.0).abs() < 4.0, "{}", path.control.cwnd());
+    }
+
+    #[test]
+    fn growth_is_one_segment_per_round_trip_on_an_empty_queue() {
+        let mut path = Path::new(&Params::default(), 10.0, 1000.0);
+        let grown = path.rounds(20);
+        // A round has as many ACKs as whole segments in the window, so that it adds a little less than one.
+        assert!((28.0..=30.0).contains(&grown[19]), "{grown:?}");
+    }
+
+    #[test]
+    fn plus_plus_grows_by_its_gain_and_slows_down_for_a_tenth_of_the_time() {
+        // 2 * 60/50 rounded up: 3, so a third of a segment per round trip
+        let params = Params { plus_plus: true, target: Duration::from_millis(60), ..Params::default() };
+        let mut path = Path::new(&params, 10.0, 1000.0);
+        let grown = path.rounds(2000);
+        assert!((grown[1] - 10.65).abs() < 0.05, "{grown:?}");
+        // Two round trips after slow start: two segments, for two round trips; then slow start with its gain.
+        let least: Vec<usize> = (0..2000).filter(|&round| grown[round] == 2.0).collect();
+        assert!((2..=4).contains(&least[0]), "{least:?}");
+        // Each slowdown takes a tenth of the time: from one to the next ten times its length, here some 13 rounds
+        // at first, later more, since the window to come back to is larger.
+        let begins = least.windows(2).filter(|pair| pair[1] - pair[0] > 1).count();
+        assert!((8..=16).contains(&begins), "{begins} slowdowns: {least:?}");
+    }
+
+    #[test]
+    fn plus_plus_shrinks_in_proportion_above_the_target() {
+        let params = Params { plus_plus: true, target: Duration::from_millis(60), ..Params::default() };
+        let mut ledbat = params.start(&context(PerByte));
+        ledbat.delays.hear(Time::ZERO, BASE);
+        (0..CURRENT).for_each(|_| ledbat.delays.hear(Time::ZERO, BASE + Duration::from_millis(66)));
+        ledbat.set_window(100.0);
+        let sample = AckSample { prior_flight_bytes: 100_000, ..ack(Time::ZERO, 1, BASE, PerByte) };
+        // A tenth above the target: a tenth of the window in a round trip, less the gain of a third; a hundredth of
+        // that for one ACK.
+        ledbat.avoid_congestion(&sample, 1.0);
+        assert!((ledbat.cwnd - 99.9033).abs() < 0.001, "{}", ledbat.cwnd);
+    }
+
+    #[test]
+    fn the_base_is_forgotten_after_ten_minutes() {
+        let mut delays = Delays::default();
+        delays.hear(Time::ZERO, BASE);
+        for minute in 1..10 {
+            delays.hear(Time::ZERO + MINUTE * minute, BASE * 2);
+        }
+        assert_eq!(delays.base(), Some(BASE));
+        delays.hear(Time::ZERO + MINUTE * 10, BASE * 2);
+        assert_eq!(delays.base(), Some(BASE * 2));
+    }
+}
