@@ -11,8 +11,8 @@ mod receiving;
 
 use crate::congestion_control::{Algorithm, LossAnswer, newreno};
 use crate::segment::{HEADERS, TIMESTAMPS_OPTION};
-pub use receiving::{AckPolicy, ArrivalRules, Autotune, DelayedAck, EcnUse, ReceiveWindow, Segments, Skip};
 pub use crate::send::AckLoss;
+pub use receiving::{AckPolicy, ArrivalRules, Autotune, DelayedAck, EcnUse, ReceiveWindow, Segments, Skip};
 
 params! {
     /// Parameters of an endpoint; the defaults are those of a current Linux kernel, NewReno apart.

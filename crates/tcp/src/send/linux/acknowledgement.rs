@@ -60,6 +60,9 @@ impl Sender {
         let reported = delivered.new_segments;
         if nothing_out {
             self.read_marks(ack.flags, 0);
+            if reports.dsack {
+                self.try_undo_dsack(ack.now);
+            }
             return Outcome { timer: TimerChange::Keep, syn_acked: false, fin_acked: false };
         }
         self.note_late_reports(&delivered);
