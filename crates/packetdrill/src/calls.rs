@@ -230,7 +230,7 @@ impl Host {
         if connection.write_shut || connection.endpoint.is_closed() {
             return fails(Errno::Pipe);
         }
-        if connection.endpoint.state().is_opening_now() {
+        if is_opening(connection.endpoint.state()) {
             return if nonblocking { fails(Errno::Again) } else { Ok(Outcome::Waits) };
         }
         if progress.written > 0 && !connection.send_buffer.is_writable(connection.unsent()) {
@@ -525,15 +525,9 @@ pub(crate) fn expect_value(call: &Call, place: usize, found: i64, what: &str) ->
     Err(Trouble::Mismatch(format!("{what} gives {found}, not {stated}")))
 }
 
-/// The states before a connection is open.
-trait Opening {
-    fn is_opening_now(self) -> bool;
-}
-
-impl Opening for State {
-    fn is_opening_now(self) -> bool {
-        matches!(self, State::SynSent | State::SynReceived | State::Listen)
-    }
+/// Before a connection is open.
+fn is_opening(state: State) -> bool {
+    matches!(state, State::SynSent | State::SynReceived | State::Listen)
 }
 
 /// Nagle's algorithm and the cork of a socket, for its endpoint.

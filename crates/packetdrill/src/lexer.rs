@@ -117,10 +117,11 @@ fn plain(text: &str, first: char) -> (usize, Kind) {
     if let Some(length) = address_length(text) {
         return (length, Kind::Address(text[..length].to_string()));
     }
-    if text.starts_with("0x") && word > 2 {
-        if let Ok(value) = u64::from_str_radix(&text[2..word], 16) {
-            return (word, Kind::Hex(value as i64));
-        }
+    if text.starts_with("0x")
+        && word > 2
+        && let Ok(value) = u64::from_str_radix(&text[2..word], 16)
+    {
+        return (word, Kind::Hex(value as i64));
     }
     let number = number_length(text);
     if number > 0 && number >= word {

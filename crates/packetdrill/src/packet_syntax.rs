@@ -2,23 +2,16 @@
 
 use crate::lexer::Kind;
 use crate::parser::{Cursor, Parsed};
-use crate::script::{EcnMark, Icmp, Packet, Tcp, TcpOption};
+use crate::script::{EcnMark, Packet, Tcp, TcpOption};
 
 /// What follows `<` or `>`.
 pub(crate) fn packet(cursor: &mut Cursor) -> Parsed<Packet> {
-    for outer in ["ipv4", "ipv6", "gre", "GREv0", "mpls", "udp"] {
-        if matches!(cursor.peek(), Some(Kind::Word(word)) if word == outer) {
-            return foreign(cursor, outer);
-        }
+    let mut ip = IpInfo::default();
+    if !FOREIGN.iter().any(|what| cursor.is_word(what)) {
+        ip = ip_info(cursor)?;
     }
-    let ip = ip_info(cursor)?;
-    if cursor.takes_word("icmp") {
-        return icmp(cursor).map(Packet::Icmp);
-    }
-    for inner in ["udp", "encap"] {
-        if matches!(cursor.peek(), Some(Kind::Word(word)) if word == inner) {
-            return foreign(cursor, inner);
-        }
+    if let Some(what) = FOREIGN.iter().find(|what| cursor.is_word(what)) {
+        return Ok(foreign(cursor, what));
     }
     let tcp = tcp(cursor, ip.ecn)?;
     Ok(match ip.foreign {
@@ -27,13 +20,16 @@ pub(crate) fn packet(cursor: &mut Cursor) -> Parsed<Packet> {
     })
 }
 
-/// Skips to the next line that begins with a time: one that no other part of a packet's line can begin with.
-fn foreign(cursor: &mut Cursor, what: &str) -> Parsed<Packet> {
+/// With what packets begin that the simulator has no notion of.
+const FOREIGN: [&str; 8] = ["ipv4", "ipv6", "gre", "GREv0", "mpls", "udp", "icmp", "encap"];
+
+/// Skips the line, as such a packet has nothing on another one.
+fn foreign(cursor: &mut Cursor, what: &str) -> Packet {
     let line = cursor.line();
     while cursor.peek().is_some() && cursor.line() == line {
         cursor.next();
     }
-    Ok(Packet::Foreign(format!("{what} packets")))
+    Packet::Foreign(format!("{} packets", what.to_uppercase()))
 }
 
 #[derive(Default)]
@@ -178,32 +174,4 @@ fn sack_blocks(cursor: &mut Cursor) -> Parsed<Vec<(u32, u32)>> {
         blocks.push((left, cursor.number("a SACK block")?));
     }
     if blocks.is_empty() { cursor.fail("sack without blocks") } else { Ok(blocks) }
-}
-
-fn icmp(cursor: &mut Cursor) -> Parsed<Icmp> {
-    let kind = cursor.word()?;
-    let mut code = None;
-    if let Some(Kind::Word(word)) = cursor.peek()
-        && word != "mtu"
-        && word != "id"
-    {
-        code = Some(word.clone());
-        cursor.next();
-    }
-    let mtu = if cursor.takes_word("mtu") { Some(cursor.number("mtu")?) } else { None };
-    if cursor.takes_word("id") {
-        cursor.int()?;
-    }
-    let mut quoted = None;
-    if cursor.takes_sign('[') {
-        if let Some(Kind::Int(_)) = cursor.peek() {
-            quoted = Some(range(cursor)?.0);
-        }
-        while !cursor.takes_sign(']') {
-            if cursor.next().is_none() {
-                return cursor.fail("[ without ]");
-            }
-        }
-    }
-    Ok(Icmp { kind, code, mtu, quoted })
 }

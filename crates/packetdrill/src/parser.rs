@@ -49,8 +49,11 @@ impl<'a> Cursor<'a> {
     pub fn sign(&mut self, sign: char) -> Parsed<()> {
         if self.takes_sign(sign) { Ok(()) } else { self.fail(format!("'{sign}' is missing here{}", self.found())) }
     }
+    pub fn is_word(&self, word: &str) -> bool {
+        matches!(self.peek(), Some(Kind::Word(found)) if found == word)
+    }
     pub fn takes_word(&mut self, word: &str) -> bool {
-        let is = matches!(self.peek(), Some(Kind::Word(found)) if found == word);
+        let is = self.is_word(word);
         self.place += usize::from(is);
         is
     }

@@ -40,7 +40,8 @@ impl Host {
         match self.files.get(&file) {
             Some(File::Socket(Socket { role: Role::Connection(index), .. })) => ready(&self.connections[*index]),
             Some(File::Socket(Socket { role: Role::Listening(queue), .. })) => {
-                if queue.iter().any(|index| self.connections[*index].was_open) { IN } else { 0 }
+                let waiting = queue.iter().any(|index| self.connections[*index].was_open);
+                IN * i64::from(waiting)
             }
             Some(File::Socket(_)) => OUT | HUP,
             _ => 0,

@@ -372,7 +372,6 @@ fn known(packet: &Packet) -> Result<&Tcp, Stop> {
     let skip = |why: String| Err(Stop::Here(Trouble::Skip(why)));
     match packet {
         Packet::Foreign(what) => skip(format!("{what} have no counterpart")),
-        Packet::Icmp(icmp) => skip(format!("ICMP {} has no counterpart", icmp.kind)),
         Packet::Tcp(tcp) if tcp.urgent != 0 => skip("urgent data have no counterpart".into()),
         Packet::Tcp(tcp) if tcp.ports.is_some() => skip("packets of other ports have no counterpart".into()),
         Packet::Tcp(tcp) => {

@@ -46,7 +46,6 @@ pub(crate) enum Action {
 #[derive(Clone, Debug)]
 pub(crate) enum Packet {
     Tcp(Tcp),
-    Icmp(Icmp),
     Foreign(String),
 }
 
@@ -87,15 +86,6 @@ pub(crate) enum TcpOption {
     },
     /// one that the simulator has no notion of
     Foreign(String),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Icmp {
-    pub kind: String,
-    pub code: Option<String>,
-    pub mtu: Option<u32>,
-    /// the sequence number that the message quotes
-    pub quoted: Option<u32>,
 }
 
 /// A system call with what it is to return.

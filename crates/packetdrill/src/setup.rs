@@ -138,8 +138,8 @@ impl Settings {
         if WITHOUT_EFFECT.contains(&name.as_str()) {
             return Ok(());
         }
-        if self.words.contains_key(&name) {
-            self.words.insert(name, value.to_string());
+        if let Some(word) = self.words.get_mut(&name) {
+            *word = value.to_string();
             return Ok(());
         }
         if !self.sysctls.contains_key(&name) {

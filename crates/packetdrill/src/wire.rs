@@ -225,3 +225,75 @@ fn show_option(option: &TcpOption) -> String {
         TcpOption::Foreign(name) => name.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::{Action, Packet};
+
+    fn tcp(line: &str) -> Tcp {
+        let script = crate::parser::parse(&format!("0 > {line}")).unwrap();
+        match &script.events[0].action {
+            Action::Outbound(Packet::Tcp(tcp)) => tcp.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn mapping() -> Mapping {
+        let mut mapping = Mapping::from(5000);
+        mapping.remote_isn = 700;
+        mapping
+    }
+
+    #[test]
+    fn numbers_count_from_both_initial_ones_after_the_syns() {
+        let data = tcp("P. 1:1001(1000) ack 3 win 9 <sack 5:7,nop,nop>");
+        let segment = mapping().to_segment(&data, flags_of("P.").unwrap(), false).unwrap();
+        assert_eq!((segment.seq, segment.ack, segment.payload), (SeqNumber(701), SeqNumber(5003), 1000));
+        assert_eq!(segment.sack.as_slice(), [SackBlock { left: SeqNumber(5005), right: SeqNumber(5007) }]);
+        let syn = tcp("S 700:700(0) win 9");
+        assert_eq!(mapping().to_segment(&syn, Flags::SYN, false).unwrap().seq, SeqNumber(700));
+    }
+
+    #[test]
+    fn a_segment_reads_back_as_a_script_would_write_it() {
+        let segment = Segment {
+            seq: SeqNumber(5001),
+            ack: SeqNumber(703),
+            payload: 10,
+            window: 8,
+            flags: Flags::ACK | Flags::PSH | Flags::ECE,
+            timestamps: Some(Timestamps { value: 40, echo: 2 }),
+            ..Segment::default()
+        };
+        assert_eq!(show(&mapping().to_script(&segment)), "P.E 1:11(10) ack 3 win 8 <nop,nop,TS val 40 ecr 2>");
+    }
+
+    #[test]
+    fn options_stand_as_linux_writes_them() {
+        let timestamps = Some(Timestamps { value: 1, echo: 0 });
+        let syn = Segment {
+            flags: Flags::SYN,
+            mss: Some(1460),
+            sack_permitted: true,
+            window_scale: Some(7),
+            timestamps,
+            ..Segment::default()
+        };
+        let shown = |segment: &Segment| show(&Mapping::default().to_script(segment));
+        assert!(shown(&syn).ends_with("<mss 1460,sackOK,TS val 1 ecr 0,nop,wscale 7>"));
+        let plain = Segment { timestamps: None, ..syn };
+        assert!(shown(&plain).ends_with("<mss 1460,nop,nop,sackOK,nop,wscale 7>"));
+    }
+
+    #[test]
+    fn timestamps_run_from_the_first_that_a_script_states() {
+        let mut mapping = mapping();
+        let sent = |value| Segment { timestamps: Some(Timestamps { value, echo: 0 }), ..Segment::default() };
+        let stated = tcp("S 0:0(0) <nop,nop,TS val 100 ecr 0>");
+        mapping.learn_timestamp(&stated, &sent(90_000));
+        assert!(show(&mapping.to_script(&sent(90_020))).contains("TS val 120"));
+        assert_eq!((mapping.own_timestamp(100, false), mapping.own_timestamp(105, true)), (Ok(90_000), Ok(90_005)));
+        assert_eq!(mapping.own_timestamp(105, false), Err("ecr 105 echoes no TSval that was sent before".into()));
+    }
+}

@@ -86,6 +86,7 @@ impl Endpoint {
         if acks_our_syn {
             self.take_syn(segment, wish.agreed_by(segment.flags));
             self.state = State::Established;
+            self.receiver.note_open(now);
             self.take_acknowledgement(now, segment, 0, 1);
             self.receiver.owe_handshake_ack();
         } else {
@@ -291,6 +292,7 @@ impl Endpoint {
                 return false;
             }
             self.state = State::Established;
+            self.receiver.note_open(now);
         }
         // Old acknowledgements may still report something.
         let is_current = ack >= self.sender.board().una();

@@ -88,6 +88,8 @@ pub(crate) struct Receiver {
     last_echo: u32,
     /// Last.ACK.sent
     last_ack_sent: u64,
+    /// when data last came, or the connection was opened
+    last_data: Option<Time>,
 }
 
 impl Receiver {
@@ -114,6 +116,7 @@ impl Receiver {
             recent_timestamp: 0,
             last_echo: 0,
             last_ack_sent: 0,
+            last_data: None,
         }
     }
 
@@ -222,8 +225,16 @@ impl Receiver {
         self.tuning.is_some() && core::mem::replace(&mut self.last_echo, echo) != echo
     }
 
+    /// The connection is open.
+    pub fn note_open(&mut self, now: Time) {
+        self.last_data = Some(now);
+    }
+
     /// Takes in the text and FIN of an acceptable segment. [RFC 9293 §3.10.7.4, seventh and eighth step]
     pub fn take(&mut self, now: Time, text: &Text, counters: &mut Counters) {
+        if text.length > 0 {
+            self.last_data = Some(now);
+        }
         counters.segments_received += u64::from(text.length > 0);
         let nxt = self.nxt();
         let end = text.end();

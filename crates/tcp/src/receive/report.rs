@@ -7,7 +7,8 @@ use crate::info::Info;
 
 impl Receiver {
     /// Fills in what is known here.
-    pub fn report(&self, _now: Time, info: &mut Info) {
+    pub fn report(&self, now: Time, info: &mut Info) {
+        info.last_data_recv_us = self.last_data.map_or(0, |last| now.since(last).as_nanos() / 1000);
         info.rcv_wscale = self.scale();
         info.bytes_received = self.in_order_bytes();
         info.rcv_wnd = self.window.offered(self.nxt()).min(u64::from(u32::MAX)) as u32;
