@@ -120,5 +120,5 @@ def test_every_metric_of_a_result_is_defined(command, small):
     text = (ROOT / "docs/model/metrics.md").read_text(encoding="utf-8")
     (run,) = json.loads(command("run", small, "--seed", 1, "--json", "-").stdout)["runs"]
     rows = [*run["flows"], run["totals"], *run["nodes"], *run["links"], run["medium"], run["simulator"]]
-    names = {"id", "station", "direction", "transport", "congestion_control", "name", "node", "peer", "jain_index_up", "jain_index_down"}
+    names = {"id", "station", "direction", "transport", "congestion_control", "congestion_control_validation", "name", "node", "peer", "jain_index_up", "jain_index_down"}
     assert sorted({key for row in rows for key in row} - names - set(re.findall(r"`(\w+)`", text))) == []

@@ -95,7 +95,6 @@ def test_option_of_a_later_version_says_so(command, small, option):
         "query",
         "reproduce",
         "explain",
-        "replay-cc",
         "analyze",
         "emulate",
         "kernel",

@@ -43,8 +43,9 @@ def test_one_changed_number_is_found(command, tmp_path, name):
     lines = lines_of(name)
     by = 40.0 if "fast" in name else 1
     if "fast" not in name:
-        (tmp_path / "threshold.csv").write_text(changed(lines, 300, "ssthresh", 3))
-        assert command("replay-cc", tmp_path / "threshold.csv").returncode == 1
+        for column in ["ssthresh", *([] if "bbr" in name else ["una", "nxt"])]:
+            (tmp_path / "other.csv").write_text(changed(lines, 300, column, 3))
+            assert command("replay-cc", tmp_path / "other.csv").returncode == 1, column
     (tmp_path / "window.csv").write_text(changed(lines, 300, "cwnd", by))
     done = command("replay-cc", tmp_path / "window.csv")
     assert done.returncode == 1

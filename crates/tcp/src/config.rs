@@ -19,7 +19,7 @@ params! {
     pub struct Config {
         /// Congestion control of the sender.
         pub congestion_control: Algorithm = Algorithm::Newreno(newreno::Params::default()),
-        /// Reaction to lost ACKs: "off", or a table, where `threshold = 1` is as published. [M. Hashimoto et al. 2008 §III]
+        /// Reaction to lost ACKs: "off", or a table, where `threshold = 1` is as published. [hashimoto2008 §III]
         pub ack_loss: Switch<AckLoss> = Switch::Off,
         /// When data is acknowledged: "every_segment"; "delayed", see `delayed_ack` [RFC 1122 §4.2.3.2]; or { kind = "skip", skip = k, start_after = "10 segments" }: one ACK for k + 1 segments in order, or after `delayed_ack_timeout` [gopal2005].
         pub ack: AckPolicy = AckPolicy::Delayed,

@@ -205,15 +205,25 @@ fn replay_events(
         next_to_send: 0,
         flight: 0,
         srtt_ns: None,
+        srtt8: 0,
+        filled: 0,
+        tick_us: if rows.iter().any(|row| row.counts_acks) { 1000 } else { 1 },
         restarts,
     };
     let mut report = Report::default();
     for row in rows {
+        let una = driver.una_after(row);
+        driver.filled = row.nxt;
         driver.run(row);
+        let srtt8 = driver.srtt8;
         let (cwnd, ssthresh) = (driver.control.cwnd(), driver.control.ssthresh());
         let columns = [
             Column { name: "cwnd", want: row.cwnd, got: cwnd },
             Column { name: "ssthresh", want: row.ssthresh.unwrap_or(ssthresh), got: ssthresh },
+            // The driver's own: they tell whether a row was read as it was written.
+            Column { name: "nxt", want: row.nxt as f64, got: driver.filled as f64 },
+            Column { name: "una", want: row.una as f64, got: una as f64 },
+            Column { name: "srtt8", want: row.srtt8.unwrap_or(srtt8) as f64, got: srtt8 as f64 },
         ];
         report.add(row.index, &row.name, &columns, tolerance);
     }
@@ -229,6 +239,11 @@ struct Driver {
     next_to_send: u64,
     flight: u64,
     srtt_ns: Option<u64>,
+    /// Eight times the smoothed RTT as the kernel has it, in ticks of its clock, and the tick in µs.
+    srtt8: u64,
+    /// `nxt` after the row, by the window under test
+    filled: u64,
+    tick_us: u64,
     /// A loss row is a whole recovery: the traces of FAST.
     restarts: bool,
 }
@@ -268,6 +283,16 @@ impl Driver {
                 self.flight = 1;
                 self.next_to_send = self.una + 1;
             }
+        }
+    }
+
+    /// What a row acknowledges: each ACK its segments; a recovery all that was outstanding.
+    fn una_after(&self, row: &Row) -> u64 {
+        match row.event {
+            Event::Exit => row.una,
+            Event::Loss if self.restarts => row.una,
+            Event::Init | Event::Sack | Event::Loss | Event::Rto => self.una,
+            _ => self.una + row.n * row.k,
         }
     }
 
@@ -314,6 +339,7 @@ impl Driver {
                 if row.empties_pipe {
                     self.control.on_transmit_start(&self.moment(now));
                 }
+                self.filled = self.nxt_when_filled();
                 self.nxt = row.nxt;
             } else {
                 self.send(now);
@@ -329,8 +355,19 @@ impl Driver {
             self.flight = self.flight.saturating_sub(1);
             let ack = self.ack(now, row, 0, before);
             self.control.on_ack(&AckSample { delivered_bytes: u64::from(MSS), in_recovery: true, ..ack });
-            if j + 1 == row.n { self.nxt = row.nxt } else { self.send(now) }
+            if j + 1 == row.n {
+                self.filled = self.nxt_when_filled();
+                self.nxt = row.nxt;
+            } else {
+                self.send(now);
+            }
         }
+    }
+
+    /// Where sending stops when the window is full.
+    fn nxt_when_filled(&self) -> u64 {
+        let room = (self.control.cwnd() as u64).saturating_sub(self.flight);
+        self.nxt.max(self.next_to_send + room)
     }
 
     /// Fills the window.
@@ -370,6 +407,8 @@ impl Driver {
     }
 
     fn smooth(&mut self, rtt: Duration) {
+        let ticks = (rtt.as_nanos() / 1000 / self.tick_us).max(1);
+        self.srtt8 = if self.srtt8 == 0 { 8 * ticks } else { (self.srtt8 - self.srtt8 / 8 + ticks).max(1) };
         let sample = rtt.as_nanos();
         self.srtt_ns = Some(self.srtt_ns.map_or(sample, |srtt| srtt - srtt / 8 + sample / 8));
     }

@@ -120,8 +120,8 @@ Written by `cargo test -p lasthop-tcp --test vectors -- --ignored write_the_tabl
 The traces under `tests/data/vectors/cc` were recorded from the controllers of Linux 6.12 and of Linux 2.6.22 (as
 TCP-Linux for ns-2 carries it), compiled unmodified and driven by synthetic events: a constant RTT of 40 ms (s1), an RTT
 that swings about 60 ms with delayed ACKs (s2), a queue (s3), small windows with timeouts (s4), large windows at 100 ms
-(s5), congestion marks (s6). The replay takes every event from the file and compares cwnd and ssthresh after every row;
-the window under test is never set to a recorded one.
+(s5), congestion marks (s6). The replay takes every event from the file and compares cwnd and ssthresh after every row,
+and una, nxt and srtt as its own sender has them; the window under test is never set to a recorded one.
 
 For BBR 14 columns of its state are compared: windows, pacing rate, mode, place in the cycle, gains, bandwidth, least
 RTT, round trips, flags and the excess of ACKs.

@@ -188,7 +188,7 @@ fn micros(now: Time) -> u64 {
 
 /// Segments in `us` at `rate`.
 fn carried(rate: u32, us: u64) -> u64 {
-    (u128::from(rate) * u128::from(us) >> RATE_SHIFT) as u64
+    ((u128::from(rate) * u128::from(us)) >> RATE_SHIFT) as u64
 }
 
 impl Bbr {
@@ -236,7 +236,7 @@ impl Bbr {
 
     fn bytes_per_s(&self, rate: u32, gain: u32) -> u64 {
         let scaled = u128::from(rate) * u128::from(self.mss) * u128::from(gain);
-        ((scaled >> GAIN_SHIFT) * u128::from(PACING_PER_MILLION) >> RATE_SHIFT) as u64
+        (((scaled >> GAIN_SHIFT) * u128::from(PACING_PER_MILLION)) >> RATE_SHIFT) as u64
     }
 
     /// Segments that the path holds, times a gain, rounded up.

@@ -19,7 +19,7 @@ params! {
         /// Round trips that the gradient spans, a power of two.
         pub window: u32 = 8,
         /// Factor by which a back-off multiplies the window.
-        pub backoff_beta: f64 = 0.7071,
+        pub backoff_beta: f64 = 724.0 / 1024.0,
         /// Backs off with probability 1 - exp(-gradient backoff_factor / 1 s), the gradient summed over the window.
         pub backoff_factor: u32 = 42,
         /// Back-offs without effect after which none follows; 0: no such limit.
@@ -134,7 +134,7 @@ fn negative_exp(x: u32) -> u32 {
     let low = u32::MAX - (x & 0xff) * (u32::MAX / 1_000_000);
     POWERS.iter().enumerate().fold(low, |product, (bit, power)| {
         let factor = if high >> bit & 1 == 1 { power + 1 } else { 65536 };
-        (u64::from(product) * u64::from(factor) >> 16) as u32
+        ((u64::from(product) * u64::from(factor)) >> 16) as u32
     })
 }
 

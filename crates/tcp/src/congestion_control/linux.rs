@@ -180,9 +180,11 @@ impl Window {
     /// srtt <- 7/8 srtt + 1/8 rtt. [RFC 6298 §2.3]
     fn measure(&mut self, rtt: Duration) {
         let sample = match self.era {
-            Era::Linux => (rtt.as_nanos() / 1000) as u32,
-            Era::Linux26 => ((rtt.as_nanos() / 1_000_000) as u32).max(1),
+            Era::Linux => rtt.as_nanos() / 1000,
+            Era::Linux26 => (rtt.as_nanos() / 1_000_000).max(1),
         };
+        // Eight times 268 s are all that the field holds.
+        let sample = sample.min(u64::from(u32::MAX / 16)) as u32;
         self.srtt8 = if self.srtt8 == 0 { sample << 3 } else { (self.srtt8 - (self.srtt8 >> 3) + sample).max(1) };
     }
 

@@ -9,7 +9,7 @@
 //! | RFC 5681, RFC 6582 | `newreno` |
 //! | RFC 9438; Linux 2.6.16-2.6.22 `tcp_cubic.c` | `cubic` and its `era` |
 //! | recorded traces of Linux 2.6.22 and 6.12 (`docs/vectors.md`) | `linux`, the frame of whole segments, and what sits in it |
-//! | draft-ietf-ccwg-bbr | the form of [`AckSample`]: what a controller that models the path would need |
+//! | draft-ietf-ccwg-bbr-02 | the form of [`AckSample`]: what a controller that models the path would need |
 
 use core::fmt;
 
@@ -254,7 +254,7 @@ pub struct AckSample {
 }
 
 /// How fast the network delivered, from the segment that this ACK newly reports and that was sent last.
-/// [draft-cheng-iccrg-delivery-rate-estimation §3; draft-ietf-ccwg-bbr §4.1]
+/// [draft-cheng-iccrg-delivery-rate-estimation §3; draft-ietf-ccwg-bbr-02 §4.1]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
     /// Segments delivered over `interval`.
@@ -356,7 +356,7 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Replaces the slow-start threshold, in segments; infinite for none.
     fn set_ssthresh(&mut self, segments: f64);
     /// True if this controller sets its window during recovery itself, so that proportional rate reduction stands
-    /// aside. [draft-ietf-ccwg-bbr §5.6.4]
+    /// aside. [draft-ietf-ccwg-bbr-02 §5.6.4]
     fn owns_recovery(&self) -> bool {
         false
     }

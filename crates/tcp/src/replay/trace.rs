@@ -61,6 +61,8 @@ pub(super) struct Row {
     /// `None` where it was not recorded
     pub ssthresh: Option<f64>,
     pub empties_pipe: bool,
+    /// eight times the smoothed RTT, in µs or ms; `None` where it was not recorded
+    pub srtt8: Option<u64>,
     pub counts_acks: bool,
 }
 
@@ -210,6 +212,11 @@ impl Columns<'_> {
         let whole = |name: &str| self.whole(fields, name);
         let count = |name: &str| self.count(fields, name);
         let name = self.text(fields, "ev")?.to_string();
+        let srtt8 = ["srtt8_us", "srtt8_ms"].into_iter().find(|column| self.has(column)).map(count);
+        let (una, acked) = (count("una")?, count("n")?.saturating_mul(count("k")?));
+        if una < acked && name.starts_with("ack") {
+            return Err(format!("una = {una}, but the row acknowledges {acked}"));
+        }
         let ssthresh = if self.has("ssthresh") { Some(self.real(fields, "ssthresh")?) } else { None };
         Ok(Row {
             index: count("i")? as usize,
@@ -227,6 +234,7 @@ impl Columns<'_> {
             in_cwr: self.has("state") && self.text(fields, "state")? == "CWR",
             cwnd: self.real(fields, "cwnd")?,
             ssthresh: ssthresh.map(|ssthresh| if ssthresh < NO_SSTHRESH { ssthresh } else { f64::INFINITY }),
+            srtt8: srtt8.transpose()?,
             empties_pipe: self.has("txstart") && self.text(fields, "txstart")? == "1",
             counts_acks: kernel == Kernel::Linux26,
         })

@@ -1,6 +1,6 @@
 //! Reacts to lost ACKs: halves the window when too many ACKs are missing, around any controller that has a window.
 //!
-//! Source: M. Hashimoto et al. 2008 §III; RFC 5690 §4.3 for how a sender can tell that ACKs are missing.
+//! Source: hashimoto2008 §III; RFC 5690 §4.3 for how a sender can tell that ACKs are missing.
 //!
 //! ```text
 //!             more than `threshold` missing                 one RTT later
@@ -57,7 +57,7 @@ words! {
 }
 
 params! {
-    /// Reaction to lost ACKs. [M. Hashimoto et al. 2008 §III]
+    /// Reaction to lost ACKs. [hashimoto2008 §III]
     pub struct AckLoss {
         /// ACKs that may be missing in a window; more halve the congestion window.
         pub threshold: u32 = 1,
@@ -308,7 +308,7 @@ impl Sender {
         })
     }
 
-    /// Halves the window if it is time to. [M. Hashimoto et al. 2008 §III]
+    /// Halves the window if it is time to. [hashimoto2008 §III]
     pub(super) fn watch_acks(&mut self, seen: &Sighting, counters: &mut Counters) {
         let in_recovery = self.recovers_data();
         let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO);

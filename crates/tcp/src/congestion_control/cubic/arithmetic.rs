@@ -39,7 +39,7 @@ impl Arithmetic {
 
     /// ACKs or segments for one segment of Reno's growth. [RFC 9438 §4.3]
     pub fn reno_per_segment(&self, cwnd: u32) -> u32 {
-        (u64::from(cwnd) * u64::from(self.reno_eighths) >> 3).max(1) as u32
+        ((u64::from(cwnd) * u64::from(self.reno_eighths)) >> 3).max(1) as u32
     }
 
     /// K = cbrt((W_max - cwnd) / C), in ticks. [RFC 9438 §4.2 (2)]
@@ -56,7 +56,7 @@ impl Arithmetic {
     /// W(t): the origin, less the distance from it before K, plus it after. [RFC 9438 §4.2 (1)]
     pub fn target(&self, origin: u32, k: u64, t: u64) -> u32 {
         let offset = u128::from(t.abs_diff(k));
-        let distance = u128::from(self.c) * offset * offset * offset >> (TICK_SHIFT + 3 * TICK_SHIFT);
+        let distance = (u128::from(self.c) * offset * offset * offset) >> (TICK_SHIFT + 3 * TICK_SHIFT);
         let distance = distance.min(u128::from(u32::MAX)) as u32;
         if t < k { origin.saturating_sub(distance) } else { origin.saturating_add(distance) }
     }
