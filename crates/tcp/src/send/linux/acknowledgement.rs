@@ -165,7 +165,8 @@ impl Sender {
         }
         // A retransmission for nothing has arrived too.
         self.linux.rate.delivered += u64::from(segments);
-        self.linux.rack.dsack_seen = true;
+        // Without reordering the timer was at fault, not the reordering window.
+        self.linux.rack.dsack_seen |= self.linux.reordering_seen > 0 && !self.linux.probe.ends_at(first.end);
         let undo = &mut self.linux.undo;
         let is_old = below && first.end <= self.board.una().max(ack.ack);
         if let (Some(marker), Some(left)) = (undo.marker, undo.retransmissions)

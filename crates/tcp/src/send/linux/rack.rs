@@ -160,7 +160,11 @@ impl Sender {
 
     /// Something lower than `high` came late, without having been sent again: that far packets are reordered.
     pub(super) fn note_reordering(&mut self, low: u64) {
-        let highest = if self.sack { self.board.highest_report() } else { self.board.nxt() };
+        let highest = match (self.sack, self.sacked_segments()) {
+            (true, _) => self.board.highest_report(),
+            (false, 0) => self.board.una(),
+            (false, _) => self.board.nxt(),
+        };
         if low >= highest {
             return;
         }

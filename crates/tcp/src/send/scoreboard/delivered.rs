@@ -15,9 +15,14 @@ pub(crate) struct Credible {
 }
 
 impl Credible {
-    /// The arrival of this segment can be that of the copy sent last.
-    fn holds(&self, segment: &Outstanding) -> bool {
-        !segment.retransmitted || (self.now.since(segment.sent_at) >= self.min_rtt && segment.sent_at < self.echo_ends)
+    /// What is acknowledged can be the copy sent last.
+    fn holds_acknowledged(&self, segment: &Outstanding) -> bool {
+        !segment.retransmitted || (self.holds_reported(segment) && segment.sent_at < self.echo_ends)
+    }
+
+    /// What is reported can be: the timestamp echoed then is that of another segment, which came in order.
+    fn holds_reported(&self, segment: &Outstanding) -> bool {
+        !segment.retransmitted || self.now.since(segment.sent_at) >= self.min_rtt
     }
 }
 
@@ -86,6 +91,9 @@ impl Delivered {
             self.lowest_acked = self.lowest_acked.or(Some(head.start));
         }
         self.add_new(head);
+        if self.credible.holds_acknowledged(head) {
+            self.add_arrival(head);
+        }
     }
 
     /// So many bytes of the head are acknowledged.
@@ -107,6 +115,9 @@ impl Delivered {
             }
         }
         self.add_new(segment);
+        if self.credible.holds_reported(segment) {
+            self.add_arrival(segment);
+        }
     }
 
     fn add_new(&mut self, segment: &Outstanding) {
@@ -120,11 +131,14 @@ impl Delivered {
         if self.rated.is_none_or(|(newest, ..)| own.is_after(newest.sent_at, newest.end)) {
             self.rated = Some((own, segment.stamp, segment.retransmitted));
         }
-        if self.credible.holds(segment) {
-            let rtt = self.credible.now.since(segment.sent_at);
-            let latest = self.latest.map_or(own, |(l, _)| if own.is_after(l.sent_at, l.end) { own } else { l });
-            self.latest = Some((latest, rtt));
-        }
+    }
+
+    /// The copy sent last has arrived. [RFC 8985 §6.2 step 2]
+    fn add_arrival(&mut self, segment: &Outstanding) {
+        let own = Latest { sent_at: segment.sent_at, end: segment.end() };
+        let rtt = self.credible.now.since(segment.sent_at);
+        let latest = self.latest.map_or(own, |(l, _)| if own.is_after(l.sent_at, l.end) { own } else { l });
+        self.latest = Some((latest, rtt));
     }
 
     /// Times of sending count for RTT samples if there was only one. [RFC 6298 §3]
