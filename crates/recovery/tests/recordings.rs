@@ -39,7 +39,6 @@ const NOT_FOLLOWED: [&str; 11] = [
     "chance_1046",
     "chance_1069",
     "chance_1070",
-    "chance_1083",
     "chance_1092",
     "chance_1093",
 ];
