@@ -19,8 +19,14 @@ TABLE = Path(__file__).parents[1] / "data" / "peers.csv"
 # TCP as the peers have it.
 NS2_NEWRENO = 'profile = "ns2"'
 # TCP-Linux in ns-2: the controllers of Linux 2.6.22 between ns-2's headers, sinks and timers.
-TCP_LINUX = 'profile = "linux-2.6"\nack = "every_segment"\noptions_on_wire = false\ninitial_window = 2'
-NS3 = 'profile = "linux"\nmin_rto = "1 s"'
+TCP_LINUX = (
+    'profile = "linux-2.6"\nack = "every_segment"\noptions_on_wire = false\ninitial_window = 2\n'
+    'window_reduction = "at_once"\nundo = false'  # the agent of ns-2 goes to its least window at once, and undoes nothing
+)
+NS3 = (
+    'profile = "linux"\nmin_rto = "1 s"\nloss_detection = "rfc6675"\ntail_loss_probe = false\nforward_rto = false\n'
+    'undo = false\ntso_deferral = false'  # ns-3 has PRR, and none of these
+)
 SATURATED = 'transport = "udp"\nrate = "saturated"'
 
 # Control responses at 1 Mbit/s, or at 2; seven attempts.
@@ -203,7 +209,7 @@ APART = [
     ns2("linux-reno 16 up 802.11a", "M_up16_apq100", "a", "up", 16, 100, "linux-reno", tcp=RENO, bss=BASIC_6,
         station='queue = { kind = "fifo", limit = "10000 packets" }', ap_queue=100, note="the same"),
     ns3("cubic 802.11b, 100 ms, 1", "K5", "b", "up", 1, 100, "TcpCubic", "DsssRate11Mbps", tcp=NS3_CUBIC, bss=NS3_B, seconds=(100, 10), seeds=10,
-        note="ns-3 has HyStart and PRR; lasthop's linux profile has neither yet"),
+        note="ns-3's CUBIC is its own"),
     ns3("newreno 802.11g, 100 ms, 1", "K5", "g", "up", 1, 100, "TcpNewReno", "ErpOfdmRate54Mbps", tcp=NS3_RENO, bss=NS3_OFDM, seconds=(100, 10),
         note="ns-3's own spread is 27 %: one early loss decides the run"),
     *(

@@ -267,9 +267,16 @@ impl<L: Law + 'static> CongestionControl for Framed<L> {
         self.law.restart(&mut self.window, at);
     }
 
-    fn on_ack(&mut self, ack: &AckSample) {
+    fn observe(&mut self, ack: &AckSample) -> bool {
         self.window.hear(ack);
         self.law.observe(&mut self.window, self.phase, ack);
+        true
+    }
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        if !ack.observed {
+            self.observe(ack);
+        }
         if ack.ends_timeout {
             self.enter(Phase::Open, &moment_of(ack));
         }

@@ -54,7 +54,9 @@ impl Algorithm {
             // A fifth where the queue is short, else a half.
             Algorithm::Veno(_) => equal(0.5, 0.8),
             // An eighth where delay is low, else up to a half.
-            Algorithm::Illinois(_) | Algorithm::Yeah(_) => equal(0.5, 0.875),
+            Algorithm::Yeah(_) => equal(0.5, 0.875),
+            // Its steps shrink as delay grows over the least RTT seen, which late-comers overestimate.
+            Algorithm::Illinois(_) => LongRun { convergence: Convergence::LateComersGain, ..equal(0.5, 0.875) },
             Algorithm::AdaptiveReno(_) => equal(0.5, 1.0),
             // These aim at a queue over the least RTT that they have seen, which late-comers overestimate.
             Algorithm::Fast(_) | Algorithm::Vegas(_) => {

@@ -251,6 +251,14 @@ pub struct AckSample {
     pub snd_nxt: u64,
     /// Segments that were congestion-marked, of those acknowledged.
     pub ce_segments: u32,
+    /// The window as it stood before this ACK, rate reduction included, in whole segments; 0 where nobody says.
+    pub window: u32,
+    /// Payload that the sender reckons to send, in bytes per second, from window and RTT; 0 where nobody says.
+    pub send_rate: u64,
+    /// Segments leave at that rate, not in bursts.
+    pub is_paced: bool,
+    /// [`CongestionControl::observe`] has seen it.
+    pub observed: bool,
 }
 
 /// How fast the network delivered, from the segment that this ACK newly reports and that was sent last.
@@ -335,6 +343,11 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn on_established(&mut self, _at: &Moment, _rtt: Option<Duration>) {}
     /// New data goes out while nothing is outstanding.
     fn on_transmit_start(&mut self, _at: &Moment) {}
+    /// What an ACK says, before anything is concluded from it: before a loss or a mark that it shows is answered. True
+    /// if note was taken of it; [`on_ack`](Self::on_ack) of the same ACK then has `observed` set.
+    fn observe(&mut self, _ack: &AckSample) -> bool {
+        false
+    }
     /// An ACK that delivered something.
     fn on_ack(&mut self, ack: &AckSample);
     /// A loss, once for each recovery.

@@ -154,6 +154,11 @@ impl Scoreboard {
         let after = self.segments.partition_point(|segment| segment.end() <= end);
         self.segments.get(after.checked_sub(1)?)
     }
+    /// The segment that contains `offset`.
+    pub fn at(&self, offset: u64) -> Option<&Outstanding> {
+        let is_out = self.una <= offset && offset < self.nxt;
+        is_out.then(|| &self.segments[self.place_of(offset)])
+    }
     /// The oldest segment is lost.
     pub fn head_is_lost(&self) -> bool {
         self.head().is_some_and(|head| head.lost)

@@ -4,15 +4,14 @@
 //! least 5 % per round trip before the first loss and after a timeout; the Reno region never turns to one segment per
 //! round trip; the increase is an integer count of segments, computed anew once per ms at most; a timeout forgets W_max.
 //! Classic HyStart ends slow start when ACKs of one burst span half the least RTT, or when eight samples of a round are late.
-//! Leaves out: what pacing does to the span of a burst.
 
 use lasthop_units::Time;
 
+use super::super::hystart_plus_plus::{HystartPlusPlus, Verdict};
 use super::super::linux::{Law, MIN_WINDOW, Phase, Window, jiffies, rtt_us, ticks_of};
 use super::super::{AckSample, CongestionEvent, Moment};
-use super::super::hystart_plus_plus::{HystartPlusPlus, Verdict};
-use super::{Hystart as Watch, Params};
 use super::arithmetic::Arithmetic;
+use super::{Hystart as Watch, Params};
 
 /// Segments of growth per segment acknowledged, before the first loss: at least one for 20.
 const BEFORE_FIRST_LOSS: u32 = 20;
@@ -62,7 +61,10 @@ struct Epoch {
 
 impl Cubic {
     pub fn new(params: &Params) -> Self {
-        Cubic { params: params.clone(), arithmetic: Arithmetic::new(params), memory: Memory::default(),
+        Cubic {
+            params: params.clone(),
+            arithmetic: Arithmetic::new(params),
+            memory: Memory::default(),
             last_sent: 0,
             plus_plus: (params.hystart == Watch::PlusPlus).then(HystartPlusPlus::default),
             quarters: 0,
@@ -147,7 +149,7 @@ impl Law for Cubic {
         }
     }
 
-    fn observe(&mut self, window: &mut Window, _: Phase, ack: &AckSample) {
+    fn observe(&mut self, window: &mut Window, phase: Phase, ack: &AckSample) {
         let now = jiffies(ack.now);
         self.last_sent = now;
         let Some(rtt) = rtt_us(ack) else { return };
@@ -157,9 +159,12 @@ impl Law for Cubic {
         let rtt = rtt.max(1);
         let least = self.memory.delay_min.map_or(rtt, |least| least.min(rtt));
         self.memory.delay_min = Some(least);
-        let watches = self.params.hystart == Watch::Classic && window.in_slow_start();
-        if watches && self.memory.hystart.is_over(window.cwnd, ack, rtt, least) {
-            window.ssthresh = window.cwnd;
+        // In recovery too: there the window may lie below ssthresh for a while.
+        let reduced = phase == Phase::Recovery && ack.window > 0;
+        let cwnd = if reduced { ack.window } else { window.cwnd };
+        let watches = self.params.hystart == Watch::Classic && cwnd < window.ssthresh;
+        if watches && self.memory.hystart.is_over(cwnd, ack, rtt, least) {
+            window.ssthresh = cwnd;
         }
     }
 
@@ -206,6 +211,10 @@ const SAMPLES: u32 = 8;
 const DELAY_LEAST: u32 = 4000;
 const DELAY_MOST: u32 = 16_000;
 
+/// Bytes of the largest send, and for how long such a send counts at most, in µs.
+const LARGEST_SEND: u64 = 65_536;
+const HELD_MOST: u64 = 1000;
+
 /// [Ha, Rhee 2011]
 #[derive(Clone, Copy, Debug, Default)]
 struct Hystart {
@@ -233,19 +242,22 @@ impl Hystart {
             self.begin_round(ack.now, ack.snd_nxt);
         }
         if cwnd >= LOW_WINDOW {
-            let (spans, late) = (self.burst_spans(ack.now, delay_min), self.is_late(rtt, delay_min));
+            let (spans, late) = (self.burst_spans(ack, delay_min), self.is_late(rtt, delay_min));
             self.found = spans || late;
         }
         self.found
     }
 
-    fn burst_spans(&mut self, now: Time, delay_min: u32) -> bool {
-        let now = now.as_nanos() / 1000;
+    fn burst_spans(&mut self, ack: &AckSample, delay_min: u32) -> bool {
+        let now = ack.now.as_nanos() / 1000;
         if now - self.last_ack > BURST_GAP {
             return false;
         }
         self.last_ack = now;
-        now - self.round_start > u64::from(delay_min / 2)
+        // Large sends hold their last segments back, and so the ACKs; pacing may do so for half a round trip.
+        let held = (4 * LARGEST_SEND * 1_000_000).checked_div(ack.send_rate).unwrap_or(0).min(HELD_MOST);
+        let span = u64::from(delay_min) + held;
+        now - self.round_start > if ack.is_paced { span } else { span / 2 }
     }
 
     fn is_late(&mut self, rtt: u32, delay_min: u32) -> bool {

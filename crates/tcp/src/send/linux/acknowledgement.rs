@@ -8,7 +8,7 @@ use super::super::{Sender, TimerChange};
 use super::Sends;
 use super::probe::ProbeAnswer;
 use super::states::News;
-use crate::config::GrowthMode;
+use crate::config::{GrowthMode, Pacing};
 use crate::congestion_control::{AckSample, RateSample};
 use crate::counters::Counters;
 use crate::info::CaState;
@@ -24,15 +24,7 @@ struct Before {
     lost: u64,
     state: CaState,
     sacked: u32,
-}
-
-/// What the ACK says beside what it delivers.
-#[derive(Clone, Copy, Debug)]
-struct Progress {
-    /// SND.UNA has moved
-    advances: bool,
-    /// segments that were congestion-marked
-    marked: u32,
+    window: u32,
 }
 
 /// What SACK blocks say beside what is newly delivered.
@@ -42,6 +34,8 @@ struct Reports {
     dsack: bool,
     /// and it is that of the tail probe
     dsack_of_probe: bool,
+    /// start of a segment that was sent again although a report of it had been under way
+    sent_in_vain: Option<u64>,
 }
 
 impl Sender {
@@ -61,11 +55,12 @@ impl Sender {
         if nothing_out {
             self.read_marks(ack.flags, 0);
             if reports.dsack {
-                self.try_undo_dsack(ack.now);
+                self.react(ack, &mut News::default());
+                self.settle_window();
             }
             return Outcome { timer: TimerChange::Keep, syn_acked: false, fin_acked: false };
         }
-        self.note_late_reports(&delivered);
+        self.note_late_reports(&delivered, &reports);
         if advances {
             self.board.acknowledge(ack.ack, &mut delivered);
             self.offered.on_acknowledged(ack.ack);
@@ -77,6 +72,9 @@ impl Sender {
         self.linux.rack.advance(&delivered);
         let prior_delivered = delivered.rated.map(|(_, stamp, _)| stamp.delivered);
         self.linux.rack.adapt(prior_delivered.filter(|&prior| prior > 0), self.linux.rate.delivered);
+        let sample = self.ack_sample(ack, &delivered, &before, marked);
+        let observed = delivered.new_segments > u32::from(delivered.syn) && self.control.observe(&sample);
+        let sample = AckSample { observed, ..sample };
         let acked = delivered.segments > 0;
         let not_dup = !ack.is_pure || window_changes || acked;
         let plain_duplicate = !advances && !not_dup && reported == 0;
@@ -86,7 +84,9 @@ impl Sender {
             prior_una: before.una,
             advances,
             reports: reported > 0,
-            originals: delivered.original_end.is_some_and(|end| end <= self.linux.high),
+            // Without SACK nothing tells which of the two copies came.
+            originals: delivered.original_end.is_some_and(|end| end <= self.linux.high)
+                && (self.sack || !delivered.acked_retransmitted),
             duplicate: !advances && !not_dup && !reports.dsack,
             ece: marked > 0,
             waits: false,
@@ -99,7 +99,7 @@ impl Sender {
         if restarts && !news.waits {
             self.restart_timer(ack.now);
         }
-        self.control_congestion(ack, &delivered, &before, Progress { advances, marked });
+        self.control_congestion(&sample, &delivered, &before, advances);
         self.settle_window();
         Outcome { timer: TimerChange::Keep, syn_acked: delivered.syn, fin_acked: delivered.fin }
     }
@@ -114,6 +114,7 @@ impl Sender {
             lost: self.board.total_lost(),
             state: self.linux.state,
             sacked: self.sacked_segments(),
+            window: self.linux.window,
         }
     }
 
@@ -165,8 +166,10 @@ impl Sender {
         }
         // A retransmission for nothing has arrived too.
         self.linux.rate.delivered += u64::from(segments);
-        // Without reordering the timer was at fault, not the reordering window.
-        self.linux.rack.dsack_seen |= self.linux.reordering_seen > 0 && !self.linux.probe.ends_at(first.end);
+        let dsack_of_probe = self.linux.probe.ends_at(first.end);
+        self.linux.rack.dsack_seen |= self.linux.reordering_seen > 0 && !dsack_of_probe;
+        let again = self.board.at(first.start).filter(|segment| segment.retransmitted && segment.reported);
+        let sent_in_vain = again.map(|segment| segment.start);
         let undo = &mut self.linux.undo;
         let is_old = below && first.end <= self.board.una().max(ack.ack);
         if let (Some(marker), Some(left)) = (undo.marker, undo.retransmissions)
@@ -175,7 +178,7 @@ impl Sender {
         {
             undo.retransmissions = Some(left.saturating_sub(segments));
         }
-        Reports { dsack: true, dsack_of_probe: self.linux.probe.ends_at(first.end) }
+        Reports { dsack: true, dsack_of_probe, sent_in_vain }
     }
 
     /// RTT samples: by the time of sending where that is certain, else by timestamp. True if the timer is to restart.
@@ -206,9 +209,10 @@ impl Sender {
         }
     }
 
-    fn note_late_reports(&mut self, delivered: &Delivered) {
+    fn note_late_reports(&mut self, delivered: &Delivered, reports: &Reports) {
         let counts = self.linux.state != CaState::Loss || self.linux.undo.marker.is_some();
-        if let Some(low) = delivered.late_report.filter(|_| counts) {
+        let low = [delivered.late_report, reports.sent_in_vain].into_iter().flatten().min();
+        if let Some(low) = low.filter(|_| counts) {
             self.note_reordering(low);
         }
     }
@@ -225,26 +229,10 @@ impl Sender {
     }
 
     /// The window, step by step or by the controller.
-    fn control_congestion(
-        &mut self,
-        ack: &Acknowledgement,
-        delivered: &Delivered,
-        before: &Before,
-        progress: Progress,
-    ) {
-        let Progress { advances, marked } = progress;
+    fn control_congestion(&mut self, early: &AckSample, delivered: &Delivered, before: &Before, advances: bool) {
         let segments = self.linux.rate.delivered - before.delivered;
         let lost = (self.board.total_lost() - before.lost) as u32;
-        // `sample` counts them itself.
-        self.linux.rate.delivered = before.delivered;
-        let min_rtt = self.linux.min_rtt().unwrap_or(Duration::ZERO);
-        let total_lost = self.board.total_lost();
-        let rate = self.linux.rate.sample(ack.now, delivered, segments, total_lost, min_rtt);
-        let delayed = delivered.segments == 1
-            && before.sacked == 0
-            && before.state == CaState::Open
-            && rate.is_some_and(|rate| rate.delivered == 1);
-        let rate = rate.map(|rate| RateSample { is_ack_delayed: delayed, ..rate });
+        let rate = self.delivery_rate(early, delivered, before, segments);
         let reduces = self.linux.reduces();
         if reduces && !self.control.owns_recovery() {
             self.step_reduction(segments as u32, lost, advances);
@@ -254,16 +242,19 @@ impl Sender {
         let may_grow = delivered.segments > u32::from(delivered.syn) || (reordered && delivered.new_segments > 0);
         let of_data = segments > u64::from(delivered.syn);
         if of_data || lost > 0 || self.control.owns_recovery() {
-            let sample = self.ack_sample(ack, delivered, before, rate, segments as u32);
-            let sample = AckSample {
+            self.control.on_ack(&AckSample {
                 in_recovery: reduces,
                 acked_segments: if may_grow { segments as u32 } else { 0 },
+                delivered_segments: segments as u32,
                 lost_segments: lost,
-                ece: marked > 0,
-                ce_segments: marked.min(segments as u32),
-                ..sample
-            };
-            self.control.on_ack(&sample);
+                total_delivered: self.linux.rate.delivered,
+                total_lost: self.board.total_lost(),
+                rate,
+                flight_bytes: self.board.pipe_bytes(),
+                flight_segments: self.flight_segments(),
+                ends_timeout: before.state == CaState::Loss && self.linux.state == CaState::Open,
+                ..*early
+            });
         }
         if self.control.holds_back() {
             let flight = self.flight_segments();
@@ -271,22 +262,35 @@ impl Sender {
         }
     }
 
-    fn ack_sample(
+    fn delivery_rate(
         &mut self,
-        ack: &Acknowledgement,
+        early: &AckSample,
         delivered: &Delivered,
         before: &Before,
-        rate: Option<RateSample>,
-        segments: u32,
-    ) -> AckSample {
-        let cwnd = self.control.cwnd();
-        let limited = self.linux.usage.is_limited(cwnd, cwnd < self.control.ssthresh());
+        segments: u64,
+    ) -> Option<RateSample> {
+        // `sample` counts them itself.
+        self.linux.rate.delivered = before.delivered;
+        let min_rtt = self.linux.min_rtt().unwrap_or(Duration::ZERO);
+        let total_lost = self.board.total_lost();
+        let rate = self.linux.rate.sample(early.now, delivered, segments, total_lost, min_rtt)?;
+        let is_ack_delayed =
+            delivered.segments == 1 && before.sacked == 0 && before.state == CaState::Open && rate.delivered == 1;
+        Some(RateSample { is_ack_delayed, ..rate })
+    }
+
+    /// What the ACK says before anything is concluded from it.
+    fn ack_sample(&mut self, ack: &Acknowledgement, delivered: &Delivered, before: &Before, marked: u32) -> AckSample {
+        let segments = (self.linux.rate.delivered - before.delivered) as u32;
+        let (cwnd, ssthresh) = (self.control.cwnd(), self.control.ssthresh());
+        let in_slow_start = cwnd < ssthresh;
+        let limited = self.linux.usage.is_limited(cwnd, in_slow_start);
         let data_acked = delivered.segments > u32::from(delivered.syn);
         let credit = |mode| match mode {
+            _ if !data_acked => 0.0,
             GrowthMode::PerByte => f64::from(segments),
             GrowthMode::PerAck => 1.0,
         };
-        let credit = |mode| if data_acked { credit(mode) } else { 0.0 };
         let was_measured = delivered.segments > 0 || delivered.reported_once.is_some();
         AckSample {
             now: ack.now,
@@ -299,7 +303,7 @@ impl Sender {
             lost_segments: 0,
             total_delivered: self.linux.rate.delivered,
             total_lost: self.board.total_lost(),
-            rate,
+            rate: None,
             next_departure: self.linux.rate.next_departure,
             rtt_sample: self.rtt.latest().filter(|_| was_measured),
             srtt: self.rtt.srtt(),
@@ -308,13 +312,17 @@ impl Sender {
             prior_flight_segments: before.flight_segments,
             flight_segments: self.flight_segments(),
             app_limited: self.config.window_validation && !limited,
-            ece: false,
+            ece: marked > 0,
             round_trips: self.linux.usage.rounds(),
-            in_recovery: false,
-            ends_timeout: before.state == CaState::Loss && self.linux.state == CaState::Open,
+            in_recovery: self.linux.reduces(),
+            ends_timeout: false,
             snd_una: self.board.una(),
             snd_nxt: self.board.nxt(),
-            ce_segments: 0,
+            ce_segments: marked.min(segments),
+            window: before.window,
+            send_rate: if in_slow_start { self.window_rate().unwrap_or(0.0) as u64 } else { 0 },
+            is_paced: self.config.pacing == Pacing::On,
+            observed: false,
         }
     }
 }

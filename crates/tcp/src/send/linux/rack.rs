@@ -160,11 +160,7 @@ impl Sender {
 
     /// Something lower than `high` came late, without having been sent again: that far packets are reordered.
     pub(super) fn note_reordering(&mut self, low: u64) {
-        let highest = match (self.sack, self.sacked_segments()) {
-            (true, _) => self.board.highest_report(),
-            (false, 0) => self.board.una(),
-            (false, _) => self.board.nxt(),
-        };
+        let highest = if self.linux.duplicates == 0 { self.board.highest_report() } else { self.board.nxt() };
         if low >= highest {
             return;
         }

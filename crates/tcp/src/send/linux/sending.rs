@@ -62,9 +62,7 @@ impl Sender {
     /// A segment has gone out.
     pub(in crate::send) fn after_send(&mut self, now: Time, choice: Choice, sent: &Sent) {
         self.pace(now, sent);
-        // The last segment sent again as a probe is no part of the reduction, as in Linux.
-        let repeats_probe = self.linux.probe.due && sent.retransmitted;
-        if self.linux.reduces() && !repeats_probe {
+        if self.linux.reduces() && choice != Choice::Probe {
             self.linux.reduction.out += 1;
         }
         if self.linux.probe.due {

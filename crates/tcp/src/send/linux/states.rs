@@ -92,7 +92,13 @@ impl Sender {
         }
         self.look_for_losses(ack.now, news);
         if self.linux.state != CaState::Recovery {
-            return self.recover_if_due(ack.now, news);
+            // The reduction was taken back; if something is lost all the same, another begins.
+            let due = self.is_time_to_recover();
+            if due {
+                self.enter_recovery(ack.now, news.ece);
+                self.linux.sends = Sends::LostFirst;
+            }
+            return due;
         }
         self.linux.sends = Sends::LostFirst;
         false

@@ -107,7 +107,7 @@ impl Sender {
         holds
     }
 
-    /// A partial ACK answers an original: the hole was reordering. True if retransmissions are still to be waited for.
+    /// A partial ACK answers an original: the hole was reordering. True if it was.
     pub(super) fn try_undo_partial(&mut self, ack: &Acknowledgement, prior_una: u64) -> bool {
         let holds = self.config.undo && self.linux.undo.marker.is_some() && self.answers_original(ack);
         if !holds {
@@ -122,7 +122,7 @@ impl Sender {
         }
         self.take_back(ack.now, true);
         self.keep_open();
-        false
+        true
     }
 
     /// The timeout was for nothing. True if it was.

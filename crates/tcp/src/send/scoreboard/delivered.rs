@@ -15,14 +15,11 @@ pub(crate) struct Credible {
 }
 
 impl Credible {
-    /// What is acknowledged can be the copy sent last.
-    fn holds_acknowledged(&self, segment: &Outstanding) -> bool {
-        !segment.retransmitted || (self.holds_reported(segment) && segment.sent_at < self.echo_ends)
-    }
-
-    /// What is reported can be: the timestamp echoed then is that of another segment, which came in order.
-    fn holds_reported(&self, segment: &Outstanding) -> bool {
-        !segment.retransmitted || self.now.since(segment.sent_at) >= self.min_rtt
+    /// The arrival of this segment can be that of the copy sent last. The timestamp counts where `in_order`: with a
+    /// report beyond a hole it is that of the data before the hole. [RFC 7323 §4.3]
+    fn holds(&self, segment: &Outstanding, in_order: bool) -> bool {
+        let not_too_soon = self.now.since(segment.sent_at) >= self.min_rtt;
+        !segment.retransmitted || (not_too_soon && (!in_order || segment.sent_at < self.echo_ends))
     }
 }
 
@@ -90,10 +87,7 @@ impl Delivered {
             stretch(&mut self.acked_once, head.sent_at);
             self.lowest_acked = self.lowest_acked.or(Some(head.start));
         }
-        self.add_new(head);
-        if self.credible.holds_acknowledged(head) {
-            self.add_arrival(head);
-        }
+        self.add_new(head, true);
     }
 
     /// So many bytes of the head are acknowledged.
@@ -114,13 +108,10 @@ impl Delivered {
                 self.late_report = Some(self.late_report.map_or(segment.start, |late| late.min(segment.start)));
             }
         }
-        self.add_new(segment);
-        if self.credible.holds_reported(segment) {
-            self.add_arrival(segment);
-        }
+        self.add_new(segment, false);
     }
 
-    fn add_new(&mut self, segment: &Outstanding) {
+    fn add_new(&mut self, segment: &Outstanding, in_order: bool) {
         self.new_segments += 1;
         self.new_bytes += u64::from(segment.payload());
         self.note_time(segment);
@@ -131,14 +122,11 @@ impl Delivered {
         if self.rated.is_none_or(|(newest, ..)| own.is_after(newest.sent_at, newest.end)) {
             self.rated = Some((own, segment.stamp, segment.retransmitted));
         }
-    }
-
-    /// The copy sent last has arrived. [RFC 8985 §6.2 step 2]
-    fn add_arrival(&mut self, segment: &Outstanding) {
-        let own = Latest { sent_at: segment.sent_at, end: segment.end() };
-        let rtt = self.credible.now.since(segment.sent_at);
-        let latest = self.latest.map_or(own, |(l, _)| if own.is_after(l.sent_at, l.end) { own } else { l });
-        self.latest = Some((latest, rtt));
+        if self.credible.holds(segment, in_order) {
+            let rtt = self.credible.now.since(segment.sent_at);
+            let latest = self.latest.map_or(own, |(l, _)| if own.is_after(l.sent_at, l.end) { own } else { l });
+            self.latest = Some((latest, rtt));
+        }
     }
 
     /// Times of sending count for RTT samples if there was only one. [RFC 6298 §3]
