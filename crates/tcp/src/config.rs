@@ -7,11 +7,13 @@ use lasthop_registry::{
 };
 use lasthop_units::{Bytes, Duration};
 
+mod interface;
 mod receiving;
 
 use crate::congestion_control::{Algorithm, LossAnswer, newreno};
 use crate::segment::{HEADERS, TIMESTAMPS_OPTION};
 pub use crate::send::AckLoss;
+pub use interface::{LocalDrop, SmallQueue};
 pub use receiving::{AckPolicy, ArrivalRules, Autotune, DelayedAck, EcnUse, ReceiveWindow, Segments, Skip};
 
 params! {
@@ -65,6 +67,10 @@ params! {
         pub tso_deferral: bool = true,
         /// Least segments of one send, where rates and deferral make sends short; needs recovery linux.
         pub min_burst: u32 = 2,
+        /// How much data of a connection may wait below TCP, in the queue of its own host: a duration, at the rate that window and RTT or the congestion control give, but at least two segments and at most 4 MiB; "on": 8 ms (1/128 s) at a station's Wi-Fi interface, 1 ms (1/1024 s) at a server's wired port, as Linux has it; "off": all that the window allows. Without effect where the queue is "backpressure".
+        pub small_queue: SmallQueue = SmallQueue::On,
+        /// When the queue of its own host refuses a packet: cwr: the window falls at once, as by a congestion mark, with recovery linux; unnoticed: as any loss.
+        pub local_drop: LocalDrop = LocalDrop::Cwr,
         /// NewReno: only the first partial ACK restarts the retransmission timer. [RFC 6582 §4]
         pub newreno_impatient: bool = false,
         /// Largest window offered: "unlimited", packets of the own segment size, bytes, or "autotune": what the sender can use.

@@ -1,6 +1,7 @@
-//! For a device that asks for data when it has room, while ACKs go out at once.
+//! Between an endpoint and the interface of its host: data that waits to be asked for, and queues that are to stay
+//! short.
 
-use lasthop_units::Time;
+use lasthop_units::{Duration, Time};
 
 use crate::endpoint::Endpoint;
 use crate::receive::Owed;
@@ -11,6 +12,17 @@ impl Endpoint {
     /// How many RTT samples [`latest_rtt`](Self::latest_rtt) has shown, so that an observer misses none.
     pub fn rtt_samples(&self) -> u64 {
         self.sender.rtt().samples()
+    }
+
+    /// How many bytes of data this end lets wait in the queue of its own host, so as not to fill it; `None`: any
+    /// number. `usual` is what Linux takes for the kind of interface: 1/128 s for Wi-Fi, 1/1024 s for others.
+    pub fn small_queue_bytes(&self, usual: Duration) -> Option<u64> {
+        self.sender.small_queue(usual)
+    }
+
+    /// The queue of the own host has refused a packet that this end has sent.
+    pub fn on_local_drop(&mut self, now: Time) {
+        self.sender.on_local_drop(now);
     }
 
     /// The next segment that takes no room of data: a reset or an ACK that is due. What carries

@@ -44,7 +44,7 @@ mod transmit;
 
 pub use config::{
     AckLoss, AckPolicy, ArrivalRules, Autotune, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode,
-    ReceiveWindow, RtoFormula, Segments, Skip, WindowReduction,
+    LocalDrop, ReceiveWindow, RtoFormula, Segments, Skip, SmallQueue, WindowReduction,
 };
 pub use counters::Counters;
 pub use endpoint::Endpoint;

@@ -21,8 +21,8 @@ use lasthop_registry::{Amount, ParamError, Parameter, Parameters, Shape, Switch,
 use lasthop_units::{Bytes, Duration};
 
 use crate::config::{
-    AckPolicy, ArrivalRules, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode, LossDetection, Pacing,
-    ReceiveWindow, RecoveryMachine, RtoFormula, WindowReduction,
+    AckPolicy, ArrivalRules, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode, LocalDrop, LossDetection,
+    Pacing, ReceiveWindow, RecoveryMachine, RtoFormula, SmallQueue, WindowReduction,
 };
 use crate::congestion_control::{Algorithm, cubic, newreno};
 
@@ -142,6 +142,9 @@ fn ns2() -> Config {
         pacing: Pacing::Off,
         tso_deferral: false,
         min_burst: 1,
+        // the queue of a node drops what does not fit, and the agent is not told
+        small_queue: SmallQueue::Off,
+        local_drop: LocalDrop::Unnoticed,
         receive_window: ReceiveWindow::Fixed(Amount::Unlimited),
         // ns-2 counts windows in packets, without limit; options are free, so that scaling stands for that
         window_scaling: true,
@@ -207,6 +210,8 @@ fn linux_2_6() -> Config {
         undo: true,
         pacing: Pacing::Off,
         tso_deferral: false,
+        // small queues came with 3.6; the drop of one's own packet was noticed already
+        small_queue: SmallQueue::Off,
         // net.ipv4.tcp_ecn 0; no limit to answers; TCP_SYN_RETRIES 5
         ecn: EcnUse::Off,
         answer_interval: Duration::ZERO,
@@ -274,6 +279,10 @@ fn linux() -> Config {
         tso_deferral: true,
         // sysctl_tcp_min_tso_segs 2
         min_burst: 2,
+        // tcp_small_queue_check; sk_pacing_shift 10, with mac80211 7
+        small_queue: SmallQueue::On,
+        // tcp_transmit_skb calls tcp_enter_cwr
+        local_drop: LocalDrop::Cwr,
         receive_window: ReceiveWindow::Fixed(Amount::Unlimited),
         window_scaling: true,
         timestamps: true,

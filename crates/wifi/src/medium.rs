@@ -6,8 +6,8 @@
 //! stations or a thousand; where they do not, each node has a view of its own. Both are the same
 //! code: a plain slot-by-slot twin in the tests sends the same frames at the same nanoseconds.
 
-use lasthop_link::{Drop, Packet};
-use lasthop_observe::{LinkId, NodeId, QueueLayer, Record};
+use lasthop_link::{Drop, Packet, PacketMeta};
+use lasthop_observe::{FlowId, LinkId, NodeId, QueueLayer, Record};
 use lasthop_registry::{Switch, words};
 use lasthop_units::{Bytes, Db, Duration, Time};
 
@@ -117,6 +117,11 @@ pub trait Environment<B> {
     /// `node` has nothing left to send: a packet of a back-pressured socket or a saturated source, if
     /// there is one.
     fn pull(&mut self, now: Time, node: NodeId) -> Option<Packet<B>>;
+    /// `node` is done with a packet that was handed to it: it was acknowledged, given up or dropped; `refused` if it
+    /// was dropped while a packet of the same flow came in.
+    fn released(&mut self, now: Time, node: NodeId, packet: &PacketMeta, refused: bool) {
+        let _ = (now, node, packet, refused);
+    }
     /// Something happened.
     fn observe(&mut self, at: Time, record: Record);
 }
@@ -211,8 +216,9 @@ impl<B: Send + 'static> Medium<B> {
         if self.nodes[node.index()].frame.is_none() && self.nodes[node.index()].queue.packets() == 0 {
             self.load(now, node, packet, env);
         } else {
+            let flow = packet.meta.flow;
             self.nodes[node.index()].queue.enqueue(now, packet, &mut self.dropped);
-            self.report_drops(now, node, env);
+            self.report_drops(now, node, Some(flow), env);
             self.report_queue(now, node, env);
         }
         self.request_access(now, node, env);
@@ -281,7 +287,7 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn next_frame(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) -> bool {
         let queued = if self.nodes[node.index()].queue.packets() > 0 {
             let packet = self.nodes[node.index()].dequeue(now, &mut self.dropped);
-            self.report_drops(now, node, env);
+            self.report_drops(now, node, None, env);
             self.report_queue(now, node, env);
             packet
         } else {
@@ -309,11 +315,13 @@ impl<B: Send + 'static> Medium<B> {
         env.observe(now, Record::Queue { node, packets: queue.packets(), tcp_acks: queue.tcp_acks() });
     }
 
-    fn report_drops(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
+    /// Tells of what the queue has dropped, while a packet of flow `incoming` came in.
+    fn report_drops(&mut self, now: Time, node: NodeId, incoming: Option<FlowId>, env: &mut impl Environment<B>) {
         for (packet, reason) in self.dropped.drain(..) {
             self.counts.dropped_by_queue += 1;
             let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
             env.observe(now, Record::Dropped { node, flow, layer: QueueLayer::Interface, reason, tcp_ack });
+            env.released(now, node, &packet.meta, incoming == Some(flow));
         }
     }
 

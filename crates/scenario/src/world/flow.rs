@@ -60,7 +60,7 @@ impl FlowSpec {
 }
 
 impl Flow {
-    pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, duration: Duration) -> Flow {
+    pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, duration: Duration, asked: bool) -> Flow {
         let meta = PacketMeta {
             bytes: 0,
             flow: id,
@@ -71,7 +71,7 @@ impl Flow {
             enqueued_at: Time::ZERO,
         };
         let carrier = match spec.section.transport {
-            TransportWord::Tcp => Carrier::Tcp(Box::new(TcpFlow::new(id, spec, seed))),
+            TransportWord::Tcp => Carrier::Tcp(Box::new(TcpFlow::new(id, spec, seed, asked))),
             TransportWord::Udp => Carrier::Udp(UdpFlow::new(id, spec, duration)),
         };
         Flow { meta, carrier }
@@ -151,6 +151,35 @@ impl Flow {
                 udp_packet(self.meta, udp, now, collector)
             }
             Carrier::Udp(_) => None,
+        }
+    }
+
+    /// Whether the sender's own host counts this packet against its flow: data does, pure ACKs do not.
+    fn is_counted(&self, meta: &PacketMeta) -> bool {
+        meta.up == self.meta.up && !meta.pure_ack
+    }
+
+    /// A packet goes to the queue of a host.
+    pub(crate) fn enters_own_queue(&mut self, packet: &PacketMeta) {
+        if self.is_counted(packet)
+            && let Carrier::Tcp(tcp) = &mut self.carrier
+        {
+            tcp.enters_own_queue(packet.bytes);
+        }
+    }
+
+    /// A packet is out of it; see [`TcpFlow::leaves_own_queue`].
+    pub(crate) fn leaves_own_queue(
+        &mut self,
+        now: Time,
+        packet: &PacketMeta,
+        refused: bool,
+        collector: &mut Collector,
+    ) -> bool {
+        let counted = self.is_counted(packet);
+        match &mut self.carrier {
+            Carrier::Tcp(tcp) if counted => tcp.leaves_own_queue(now, packet.bytes, refused, collector),
+            _ => false,
         }
     }
 

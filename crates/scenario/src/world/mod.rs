@@ -8,11 +8,12 @@
 //! that arrive at a node wait in an inbox until the component that delivered them has returned.
 
 mod flow;
+mod own_queue;
 mod tcp_flow;
 mod udp_flow;
 
 use lasthop_engine::{Scheduler, Stream};
-use lasthop_link::{Drop, Packet, WiredEvent, WiredLink};
+use lasthop_link::{Drop, Packet, PacketMeta, WiredEvent, WiredLink};
 use lasthop_observe::{Collector, DropReason, FlowId, NodeId, Observer, QueueLayer, Record};
 use lasthop_units::{Duration, Time};
 use lasthop_wifi::{Environment, Medium, MediumConfig};
@@ -50,6 +51,8 @@ struct Surroundings {
     /// For each node, the source to ask first.
     turn: Vec<usize>,
     inbox: Vec<(NodeId, Packet<Body>)>,
+    /// Flows for whose data there is room again in the queue of their own host.
+    roomy: Vec<FlowId>,
 }
 
 /// A run in progress.
@@ -97,6 +100,13 @@ impl Environment<Body> for Surroundings {
         None
     }
 
+    #[inline]
+    fn released(&mut self, now: Time, _: NodeId, packet: &PacketMeta, refused: bool) {
+        if packet.up {
+            self.leaves_own_queue(now, packet, refused);
+        }
+    }
+
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         self.collector.observe(at, record);
@@ -104,6 +114,14 @@ impl Environment<Body> for Surroundings {
 }
 
 impl Surroundings {
+    /// A packet is out of the queue of a host, be it station or server.
+    fn leaves_own_queue(&mut self, now: Time, packet: &PacketMeta, refused: bool) {
+        let id = packet.flow;
+        if self.flows[id.index()].leaves_own_queue(now, packet, refused, &mut self.collector) {
+            self.roomy.push(id);
+        }
+    }
+
     /// Makes sure that an event comes no later than the earliest timer of this end.
     fn arm_timer(&mut self, id: FlowId, side: Side) {
         if let Some(at) = self.flows[id.index()].timer_to_arm(side) {
@@ -123,11 +141,12 @@ impl World {
         let mut saturated_down = Vec::new();
         let mut flows = Vec::with_capacity(scenario.flows.len());
         for (id, spec) in (0..).map(FlowId).zip(&scenario.flows) {
-            let flow = Flow::new(id, spec, seed, description.duration);
+            let asked = spec.up && medium.is_backpressured(spec.station);
+            let flow = Flow::new(id, spec, seed, description.duration, asked);
             match (flow.wants(), spec.up) {
                 (Wants::Pull, false) => saturated_down.push(id),
                 (Wants::Pull, true) => sources[spec.station.index()].push(id),
-                (Wants::Push, true) if medium.is_backpressured(spec.station) => {
+                (Wants::Push, true) if asked => {
                     sources[spec.station.index()].push(id);
                 }
                 (Wants::Push, _) => {}
@@ -148,6 +167,7 @@ impl World {
                 sources,
                 flows,
                 inbox: Vec::new(),
+                roomy: Vec::new(),
             },
             wired_up: link(),
             wired_down: link(),
@@ -204,6 +224,9 @@ impl World {
                 let events = &mut self.around.events;
                 let schedule = &mut |at, e| events.at(at, Event::WiredDown(e));
                 let arrived = self.wired_down.handle(now, event, &mut self.dropped, schedule);
+                if let Some(meta) = self.wired_down.take_left_queue() {
+                    self.around.leaves_own_queue(now, &meta, false);
+                }
                 if let Some(packet) = arrived {
                     self.wired.arrived += 1;
                     self.medium.enqueue(now, AP, packet, &mut self.around);
@@ -231,6 +254,9 @@ impl World {
                     self.around.events.after(interval, Event::Sample);
                 }
             }
+        }
+        while let Some(id) = self.around.roomy.pop() {
+            self.may_send(now, id, Side::Sender);
         }
     }
 
@@ -264,6 +290,7 @@ impl World {
         while let Some(packet) = self.around.flows[index].poll(now, side, held_back, &mut self.around.collector) {
             if packet.meta.up {
                 let station = packet.meta.station;
+                self.around.flows[index].enters_own_queue(&packet.meta);
                 self.medium.enqueue(now, station, packet, &mut self.around);
             } else {
                 self.send_wired(now, packet);
@@ -287,6 +314,10 @@ impl World {
     fn send_wired(&mut self, now: Time, packet: Packet<Body>) {
         self.wired.sent += 1;
         let up = packet.meta.up;
+        let incoming = packet.meta.flow;
+        if !up && !self.wired_down.is_free(now) {
+            self.around.flows[incoming.index()].enters_own_queue(&packet.meta);
+        }
         let events = &mut self.around.events;
         if up {
             self.wired_up.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredUp(e)));
@@ -299,6 +330,9 @@ impl World {
             let layer = if up { QueueLayer::WiredUp } else { QueueLayer::WiredDown };
             let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
             self.around.collector.observe(now, Record::Dropped { node: AP, flow, layer, reason, tcp_ack });
+            if !up {
+                self.around.leaves_own_queue(now, &packet.meta, flow == incoming);
+            }
         }
     }
 

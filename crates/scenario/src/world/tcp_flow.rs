@@ -6,6 +6,7 @@ use lasthop_tcp::{Config, Endpoint, Segment, State};
 use lasthop_units::{Duration, Time};
 
 use super::Side;
+use super::own_queue::OwnQueue;
 use crate::description::UdpRate;
 use crate::resolved::FlowSpec;
 
@@ -42,6 +43,7 @@ pub(crate) struct TcpFlow {
     timeouts: u64,
     acks_missing: u64,
     rtt_samples: u64,
+    own_queue: OwnQueue,
 }
 
 fn endpoints(config: &Config, iss: &mut Stream) -> (Endpoint, Endpoint) {
@@ -50,7 +52,8 @@ fn endpoints(config: &Config, iss: &mut Stream) -> (Endpoint, Endpoint) {
 }
 
 impl TcpFlow {
-    pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64) -> TcpFlow {
+    /// `asked`: its interface asks for data when it has room.
+    pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, asked: bool) -> TcpFlow {
         let config = spec.tcp.config.clone();
         let mut iss = Stream::named(seed, "iss", &spec.id);
         let (sender, receiver) = endpoints(&config, &mut iss);
@@ -61,8 +64,10 @@ impl TcpFlow {
             }
             _ => None,
         };
+        let own_queue = if asked { OwnQueue::none(&config) } else { OwnQueue::new(&config, spec.up) };
         TcpFlow {
             id,
+            own_queue,
             config,
             iss,
             sender,
@@ -221,14 +226,34 @@ impl TcpFlow {
         collector: &mut Collector,
     ) -> Option<(Segment, u32)> {
         let before = self.endpoint(side).counters().segments_retransmitted;
+        let waits = held_back || (side == Side::Sender && self.own_queue.is_full(&self.sender));
         let endpoint = self.endpoint(side);
-        let segment = if held_back { endpoint.poll_control(now)? } else { endpoint.poll_transmit(now)? };
+        let segment = if waits { endpoint.poll_control(now)? } else { endpoint.poll_transmit(now)? };
         if segment.payload > 0 && side == Side::Sender {
             let retransmission = self.sender.counters().segments_retransmitted > before;
             collector.observe(now, Record::SegmentSent { flow: self.id, retransmission });
             self.report_window(now, collector);
         }
         Some((segment, self.connection))
+    }
+
+    /// A packet with data goes to the queue of the sender's own host.
+    pub(crate) fn enters_own_queue(&mut self, bytes: u32) {
+        if self.own_queue.counts() {
+            self.own_queue.enter(bytes);
+        }
+    }
+
+    /// It is out of it, perhaps because the queue refused it. True if data waits for the room.
+    pub(crate) fn leaves_own_queue(&mut self, now: Time, bytes: u32, refused: bool, collector: &mut Collector) -> bool {
+        if !self.own_queue.counts() {
+            return false;
+        }
+        if refused {
+            self.sender.on_local_drop(now);
+            self.report_window(now, collector);
+        }
+        self.own_queue.leave(bytes)
     }
 
     pub(crate) fn timer_to_arm(&mut self, side: Side) -> Option<Time> {

@@ -78,6 +78,9 @@ impl<B: Send + 'static> Medium<B> {
     /// The frame is done with, one way or the other: the window is reset, the next frame comes up.
     fn finish_frame(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
         self.nodes[node.index()].cw = self.phy.cw_min();
+        if let Some(frame) = &self.nodes[node.index()].frame {
+            env.released(now, node, &frame.meta, false);
+        }
         self.unload(now, node, env);
         self.next_frame(now, node, env);
     }

@@ -29,6 +29,9 @@ pub(crate) struct DeliveryRate {
     sent: u64,
 }
 
+/// Bytes that may wait in the queue of the own host at any rate: `tcp_limit_output_bytes`.
+const MOST_QUEUED: u64 = 4 << 20;
+
 /// Segments that pacing leaves alone at the start.
 const FREE: u64 = 10;
 
@@ -126,6 +129,15 @@ impl Sender {
         let factor = if cwnd < self.control.ssthresh() / 2.0 { 2.0 } else { 1.2 };
         let window = cwnd.max(f64::from(self.board.count())) * f64::from(self.mss);
         (srtt > 0.0).then(|| factor * window / srtt)
+    }
+
+    /// How many bytes of payload may wait in the queue of the own host, where that is limited, if Linux lets wait
+    /// what leaves in `usual`.
+    pub fn small_queue(&self, usual: Duration) -> Option<u64> {
+        let time = self.config.small_queue.time(usual)?.as_secs_f64();
+        let rate = self.control.pacing_rate().map(|rate| rate.as_bps() as f64 / 8.0).or_else(|| self.window_rate());
+        let worth = rate.map_or(MOST_QUEUED, |rate| (rate * time) as u64);
+        Some(worth.max(2 * u64::from(self.mss)).min(MOST_QUEUED))
     }
 
     /// When pacing lets the next segment out, if it is to wait; what goes out as one send does not wait within.

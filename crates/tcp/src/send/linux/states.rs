@@ -7,7 +7,7 @@ use lasthop_units::Time;
 use super::super::Sender;
 use super::super::acknowledgement::Acknowledgement;
 use super::Sends;
-use crate::config::LossDetection;
+use crate::config::{LocalDrop, LossDetection};
 use crate::congestion_control::CongestionCause;
 use crate::info::CaState;
 
@@ -205,13 +205,20 @@ impl Sender {
         }
     }
 
-    /// A congestion mark: the window falls, nothing is sent again. [RFC 3168 §6.1.2]
+    /// A congestion mark, or what stands for one: the window falls, nothing is sent again. [RFC 3168 §6.1.2]
     fn enter_cwr(&mut self, now: Time) {
         if matches!(self.linux.state, CaState::Open | CaState::Disorder) {
             self.linux.undo.marker = None;
             self.linux.undo.prior = None;
             self.begin_reduction(now, CongestionCause::Ecn);
             self.set_state(CaState::Cwr);
+        }
+    }
+
+    /// The queue of the own host has refused a packet.
+    pub fn on_local_drop(&mut self, now: Time) {
+        if self.is_linux() && self.config.local_drop == LocalDrop::Cwr {
+            self.enter_cwr(now);
         }
     }
 

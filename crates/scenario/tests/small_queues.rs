@@ -1,0 +1,90 @@
+//! Senders that keep the queue of their own host short, and senders that fill it.
+
+use lasthop_scenario::{resolve, run};
+use serde_json::Value;
+
+const ONE_FLOW: &str = r#"
+name = "one flow"
+duration = "20 s"
+warmup = "0 s"
+[bss]
+standard = "802.11a"
+rate_control = { kind = "fixed", rate = "24 Mbit/s" }
+[[station]]
+queue = { kind = "fifo", limit = "50 packets" }
+[wired]
+rate = "100 Mbit/s"
+delay = "20 ms"
+[[flow]]
+station = "*"
+"#;
+
+fn result(settings: &[(&str, &str)]) -> Value {
+    let settings: Vec<_> = settings.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let scenario = resolve(ONE_FLOW, "one-flow.toml", &settings).unwrap();
+    serde_json::from_str(run(&scenario, 1, None).unwrap().json()).unwrap()
+}
+
+fn number(row: &Value, metric: &str) -> f64 {
+    row[metric].as_f64().unwrap_or_else(|| panic!("{metric} in {row}"))
+}
+
+fn ap_and_station(result: &Value) -> (&Value, &Value) {
+    (&result["nodes"][0], &result["nodes"][1])
+}
+
+const UPLOAD: (&str, &str) = ("flow.0.direction", "up");
+const LINUX: (&str, &str) = ("tcp.profile", "linux");
+
+#[test]
+fn linux_does_not_drop_its_own_burst_and_ns2_does() {
+    let drops = |profile| number(ap_and_station(&result(&[UPLOAD, ("tcp.profile", profile)])).1, "queue_drops");
+    assert_eq!(drops("linux"), 0.0);
+    assert_eq!(drops("linux-3.13"), 0.0);
+    assert!(drops("ns2") > 0.0);
+}
+
+#[test]
+fn what_waits_at_a_station_leaves_in_a_128th_of_a_second() {
+    let result = result(&[UPLOAD, LINUX]);
+    let flow = &result["flows"][0];
+    // Never a loss, so that it is slow start all along: twice the window in a round trip, for 1/128 s.
+    let rate = 2.0 * number(flow, "cwnd_max_segments") * 1448.0 / number(flow, "rtt_mean_s");
+    let most = rate / 128.0 / 1500.0 + 1.0;
+    let seen = number(ap_and_station(&result).1, "queue_max_packets");
+    assert!(seen <= most && seen > most / 2.0, "{seen} packets, {most} at most");
+}
+
+#[test]
+fn a_shorter_queue_is_as_asked_for_and_costs_no_goodput() {
+    let of = |setting| {
+        let result = result(&[UPLOAD, LINUX, ("tcp.small_queue", setting)]);
+        (number(ap_and_station(&result).1, "queue_mean_packets"), number(&result["flows"][0], "goodput_bps"))
+    };
+    let ((off, without), (on, with), (short, least)) = (of("off"), of("on"), of("2 ms"));
+    assert!(short < on / 2.0, "{short} {on} {off}");
+    assert!(with > 0.99 * without && least > 0.99 * without, "{with} {least} {without}");
+}
+
+#[test]
+fn a_server_does_not_overflow_its_own_port() {
+    let of = |setting| {
+        let slow = ("wired.rate", "5 Mbit/s");
+        let short = ("wired.queue", "{ kind = \"fifo\", limit = \"20 packets\" }");
+        let result = result(&[LINUX, slow, short, ("flow.0.direction", "down"), ("tcp.small_queue", setting)]);
+        (number(ap_and_station(&result).0, "wired_queue_drops"), number(&result["flows"][0], "goodput_bps"))
+    };
+    let ((drops, goodput), (dropped, without)) = (of("on"), of("off"));
+    assert_eq!(drops, 0.0);
+    assert!(dropped > 0.0);
+    assert!(goodput > 0.99 * without, "{goodput} {without}");
+}
+
+#[test]
+fn a_drop_in_the_own_queue_lowers_the_window_before_anything_is_missed() {
+    let drops = |local_drop| {
+        let result = result(&[UPLOAD, LINUX, ("tcp.small_queue", "off"), ("tcp.local_drop", local_drop)]);
+        number(ap_and_station(&result).1, "queue_drops")
+    };
+    assert!(drops("cwr") < drops("unnoticed"));
+}

@@ -1,0 +1,73 @@
+//! Keys about the sender's own interface.
+
+use lasthop_registry::{ParamError, Parameter, Shape, Value, words};
+use lasthop_units::Duration;
+
+/// How much of a connection's data may wait in the queue of its own host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SmallQueue {
+    /// All that the window allows.
+    Off,
+    /// As much as Linux lets wait at an interface of this kind.
+    On,
+    /// What leaves in this time.
+    For(Duration),
+}
+
+impl SmallQueue {
+    /// The time's worth of data that may wait, where the interface is one for which Linux has `usual`.
+    pub(crate) fn time(self, usual: Duration) -> Option<Duration> {
+        match self {
+            SmallQueue::Off => None,
+            SmallQueue::On => Some(usual),
+            SmallQueue::For(time) => Some(time),
+        }
+    }
+}
+
+impl Parameter for SmallQueue {
+    fn shape() -> Shape {
+        Shape::AnyOf(vec![Shape::Words(vec!["off".into(), "on".into()]), Duration::shape()])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        match value {
+            Value::Text(word) if word == "off" => Ok(SmallQueue::Off),
+            Value::Text(word) if word == "on" => Ok(SmallQueue::On),
+            _ => Duration::parse(value, path).map(SmallQueue::For).map_err(|mut e| {
+                e.message.push_str(", \"on\" or \"off\"");
+                e
+            }),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        match self {
+            SmallQueue::Off => Some(Value::text("off")),
+            SmallQueue::On => Some(Value::text("on")),
+            SmallQueue::For(time) => time.to_value(),
+        }
+    }
+}
+
+words! {
+    /// What a sender makes of a packet that its own host's queue refuses.
+    pub enum LocalDrop {
+        /// The window falls at once, as by a congestion mark.
+        Cwr = "cwr",
+        /// Nothing: it is found lost like any other.
+        Unnoticed = "unnoticed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_queue_reads_as_a_word_or_a_duration() {
+        let read = |word: &str| SmallQueue::parse(&Value::text(word), "tcp.small_queue");
+        assert_eq!(read("off"), Ok(SmallQueue::Off));
+        assert_eq!(read("on"), Ok(SmallQueue::On));
+        assert_eq!(read("8 ms"), Ok(SmallQueue::For(Duration::from_millis(8))));
+        assert!(read("8").unwrap_err().message.contains("\"on\" or \"off\""));
+    }
+}
