@@ -304,7 +304,7 @@ impl Sender {
 
     /// Carries out a choice.
     pub fn send(&mut self, now: Time, choice: Choice) -> Sent {
-        let stamp = if self.is_linux() { self.stamp(now) } else { Stamp::default() };
+        let stamp = self.stamp(now);
         let sent = match choice {
             Choice::Again => self.send_again(now, stamp),
             Choice::NewestAgain => {
@@ -324,7 +324,7 @@ impl Sender {
         sent
     }
 
-    fn send_again(&mut self, now: Time, stamp: Stamp) -> Sent {
+    fn send_again(&mut self, now: Time, stamp: Option<Stamp>) -> Sent {
         self.recovery.retransmit_now = false;
         let segment = match self.board.next_lost() {
             Some(lost) => lost,
@@ -333,7 +333,7 @@ impl Sender {
         self.board.resend(now, &segment, stamp)
     }
 
-    fn send_new(&mut self, now: Time, payload: u32, fin: bool, stamp: Stamp) -> Sent {
+    fn send_new(&mut self, now: Time, payload: u32, fin: bool, stamp: Option<Stamp>) -> Sent {
         if self.board.is_empty() {
             self.restart_if_idle(now);
             self.control.on_transmit_start(&self.moment(now));

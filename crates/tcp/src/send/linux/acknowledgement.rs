@@ -70,7 +70,7 @@ impl Sender {
         let marked = self.read_marks(ack.flags, delivered.new_segments);
         self.settle(&delivered, &before);
         self.linux.rack.advance(&delivered);
-        let prior_delivered = delivered.rated.map(|(_, stamp, _)| stamp.delivered);
+        let prior_delivered = delivered.rated.map(|(_, stamp)| stamp.delivered);
         self.linux.rack.adapt(prior_delivered.filter(|&prior| prior > 0), self.linux.rate.delivered);
         let sample = self.ack_sample(ack, &delivered, &before, marked);
         let observed = delivered.new_segments > u32::from(delivered.syn) && self.control.observe(&sample);
