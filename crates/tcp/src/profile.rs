@@ -211,6 +211,7 @@ fn linux_2_6() -> Config {
         ecn: EcnUse::Off,
         answer_interval: Duration::ZERO,
         syn_retries: Switch::On(5),
+        slow_start_after_idle: true,
         ..linux()
     }
 }
@@ -228,6 +229,7 @@ fn linux_3_13() -> Config {
         loss_detection: LossDetection::Fack,
         tso_deferral: true,
         pacing: Pacing::Off,
+        slow_start_after_idle: true,
         ..linux()
     }
 }
@@ -238,7 +240,6 @@ fn linux_cubic() -> cubic::Params {
 }
 
 /// A current Linux kernel, 6.x.
-///
 fn linux() -> Config {
     Config {
         congestion_control: Algorithm::Cubic(linux_cubic()),
@@ -255,8 +256,8 @@ fn linux() -> Config {
         decrease_from: DecreaseFrom::Cwnd,
         // tcp_is_cwnd_limited
         window_validation: true,
-        // net.ipv4.tcp_slow_start_after_idle 1
-        slow_start_after_idle: true,
+        // net.ipv4.tcp_slow_start_after_idle 0, as busy senders set it; a kernel comes with 1
+        slow_start_after_idle: false,
         max_burst: Switch::Off,
         sack: true,
         limited_transmit: true,

@@ -234,6 +234,6 @@ impl Endpoint {
 
     /// The timestamp clock. [RFC 7323 §5.4]
     pub(crate) fn timestamp_clock(&self, now: Time) -> u32 {
-        now.since(Time::ZERO).div_floor(self.config.timestamp_clock) as u32
+        self.clock.whole(now.as_nanos()) as u32
     }
 }
