@@ -40,6 +40,15 @@ impl Tick {
         self.whole(ns + self.length.as_nanos() - 1) * self.length.as_nanos()
     }
 
+    /// When so many ns have passed since the last tick, of a clock that ticks at `phase` (below one tick), at `ns`.
+    pub fn after_last(&self, ns: u64, phase: u64, wait: u64) -> u64 {
+        match ns.checked_sub(phase) {
+            Some(since) => phase + self.whole(since) * self.length.as_nanos() + wait,
+            // The last tick was before the start of time.
+            None => (phase + wait).saturating_sub(self.length.as_nanos()),
+        }
+    }
+
     pub fn length(&self) -> Duration {
         self.length
     }
@@ -48,6 +57,15 @@ impl Tick {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waits_count_from_the_tick_before() {
+        let tick = Tick::new(Duration::from_millis(4));
+        let ms = 1_000_000;
+        assert_eq!(tick.after_last(10 * ms, ms, 200 * ms), 209 * ms);
+        assert_eq!(tick.after_last(9 * ms, ms, 200 * ms), 209 * ms);
+        assert_eq!(tick.after_last(0, ms, 200 * ms), 197 * ms);
+    }
 
     #[test]
     fn usual_and_unusual_ticks_count_alike() {

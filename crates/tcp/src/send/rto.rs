@@ -3,7 +3,7 @@
 //! Source: RFC 6298; `RtoFormula::Linux` follows `tcp_rtt_estimator` of Linux. Samples of retransmitted data
 //! are not taken without timestamps (Karn) [RFC 6298 §3]; the caller sees to that.
 
-use lasthop_units::Duration;
+use lasthop_units::{Duration, Time};
 
 use crate::config::{Config, RtoFormula};
 use crate::tick::Tick;
@@ -169,6 +169,14 @@ impl RttEstimator {
         };
         let rto = Duration::from_nanos(rto).max(self.min_rto).min(self.max_rto);
         if self.formula == RtoFormula::Linux { self.in_timer_ticks(rto) } else { rto }
+    }
+
+    /// When a timer goes off that is set now: timers count from the last tick of their host, whose phase is `phase` (any
+    /// number).
+    pub fn expiry(&self, now: Time, wait: Duration, phase: u32) -> Time {
+        let phase = u64::from(phase) % self.timer_tick.length().as_nanos();
+        let wait = self.in_timer_ticks(wait).as_nanos();
+        Time::from_nanos(self.timer_tick.after_last(now.as_nanos(), phase, wait)).max(now)
     }
 
     /// Rounded up to the tick of the timers.
