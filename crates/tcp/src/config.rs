@@ -43,7 +43,7 @@ params! {
         pub max_burst: Switch<u32> = Switch::Off,
         /// Selective acknowledgements. [RFC 2018, RFC 6675]
         pub sack: bool = true,
-        /// New data on the first two duplicate ACKs. [RFC 3042 §2]
+        /// New data on the first two duplicate ACKs, with recovery rfc; Linux always has it. [RFC 3042 §2]
         pub limited_transmit: bool = true,
         /// Duplicate ACKs, or segments reported above a hole, that mean loss. [RFC 5681 §3.2, RFC 6675 §2]
         pub duplicate_ack_threshold: u32 = 3,
@@ -65,7 +65,7 @@ params! {
         pub tso_deferral: bool = true,
         /// Least segments of one send, where rates and deferral make sends short; needs recovery linux.
         pub min_burst: u32 = 2,
-        /// NewReno: only the first partial ACK restarts the retransmission timer. [RFC 6582 §4]
+        /// NewReno with recovery rfc: only the first partial ACK restarts the retransmission timer. [RFC 6582 §4]
         pub newreno_impatient: bool = false,
         /// Largest window offered: "unlimited", packets of the own segment size, bytes, or "autotune": what the sender can use.
         pub receive_window: ReceiveWindow = ReceiveWindow::Fixed(Amount::Unlimited),
