@@ -4,7 +4,7 @@
 //! marks averaged with weight 1/16 once per virtual round trip (§2.4.2), a reduction by half of it at most once per round
 //! trip, additive increase for what was not marked, in a reduction too (§2.4.3), independence of the RTT below 25 ms
 //! (§2.4.4), Reno's answer to losses (§2.4.1), pacing (§2.4.5). Needs ECN and feedback of how many segments were marked.
-//! Leaves out: the fallback on queues with classic ECN, the delay before RTT independence sets in, limits on bursts.
+//! Leaves out: the fallback on queues with classic ECN, the delay before RTT independence sets in.
 
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{DataRate, Duration, Time};
@@ -63,6 +63,8 @@ struct Round {
 
 /// Pacing above the rate of the window in slow start. [§2.4.5]
 const SLOW_START_PACING: f64 = 2.0;
+/// At that rate, the longest burst. [§2.4.5]
+const LONGEST_SEND: Duration = Duration::from_micros(250);
 
 #[derive(Debug)]
 struct Prague {
@@ -211,6 +213,10 @@ impl CongestionControl for Prague {
         let factor = if self.cwnd < self.ssthresh { SLOW_START_PACING } else { 1.0 };
         let bps = (factor * self.cwnd * self.mss * 8.0 / rtt_s).clamp(1.0, 1e15);
         Some(DataRate::from_bps(bps as u64))
+    }
+
+    fn longest_send(&self) -> Option<Duration> {
+        Some(LONGEST_SEND)
     }
 
     fn rtt(&self) -> Option<Duration> {
