@@ -420,6 +420,20 @@ mod tests {
     }
 
     #[test]
+    fn abe_is_for_those_of_whom_rfc_8511_speaks() {
+        let with = |kind: &str, ecn: &str| {
+            let entries = [("congestion_control", kind), ("ecn", ecn)].map(|(key, word)| (key, Value::text(word)));
+            read(&[&entries[..], &[("abe", Value::Bool(true))]].concat())
+        };
+        assert!(with("newreno", "on").unwrap().abe && with("cubic", "passive").unwrap().abe);
+        assert_eq!(
+            with("htcp", "on").unwrap_err(),
+            "tcp.abe: RFC 8511 knows newreno and cubic; it says nothing of \"htcp\""
+        );
+        assert!(with("newreno", "off").unwrap_err().contains("ecn is \"off\""));
+    }
+
+    #[test]
     fn impossible_values_are_refused() {
         assert!(read(&[("packet_size", Value::text("52 B"))]).unwrap_err().contains("no room for payload"));
         assert!(read(&[("min_rto", Value::text("121 s"))]).unwrap_err().contains("greater than max_rto"));

@@ -43,7 +43,7 @@ mod transmit;
 
 pub use config::{
     AckLoss, AckPolicy, ArrivalRules, Autotune, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode,
-    ReceiveWindow, RtoFormula, Segments, Skip, WindowReduction, WindowValidation,
+    ReceiveWindow, RecoveryMachine, RtoFormula, Segments, Skip, WindowReduction, WindowValidation,
 };
 pub use counters::Counters;
 pub use endpoint::Endpoint;

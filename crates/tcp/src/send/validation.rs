@@ -31,7 +31,17 @@ struct Sample {
     start: Time,
     /// when the last of it was
     end: Time,
+    /// its acknowledgement ends the round trip
+    ends_at: u64,
     bytes: u64,
+}
+
+/// Where the sender stands.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    now: Time,
+    una: u64,
+    nxt: u64,
 }
 
 /// A loss that is being repaired.
@@ -46,7 +56,7 @@ struct Loss {
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Validation {
-    /// of this round trip; `None` before the first ACK
+    /// of this round trip; `None` before its first ACK
     open: Option<Sample>,
     /// pipeACK is defined
     is_defined: bool,
@@ -62,19 +72,16 @@ fn period(rtt: Duration) -> Duration {
 }
 
 impl Validation {
-    /// An ACK of so many bytes, outside recovery.
-    fn on_ack(&mut self, now: Time, bytes: u64, rtt: Duration) {
-        match &mut self.open {
-            Some(open) if now < open.start + rtt => {
-                open.bytes += bytes;
-                open.end = now;
-            }
-            open => {
-                let done = open.replace(Sample { start: now, end: now, bytes });
-                if let Some(done) = done {
-                    self.close(done, period(rtt) / SAMPLES as u64);
-                }
-            }
+    /// An ACK of so many bytes, outside recovery. A round trip ends when what was out at its start is acknowledged.
+    fn on_ack(&mut self, round: Round, bytes: u64, rtt: Duration) {
+        let Round { now, una, nxt } = round;
+        let open = self.open.get_or_insert(Sample { start: now, end: now, ends_at: nxt, bytes: 0 });
+        open.bytes += bytes;
+        open.end = now;
+        if una >= open.ends_at {
+            let done = *open;
+            self.open = None;
+            self.close(done, period(rtt) / SAMPLES as u64);
         }
     }
 
@@ -135,7 +142,8 @@ impl Sender {
             return;
         }
         let Some(rtt) = self.rtt.srtt().filter(|_| !in_recovery && bytes > 0) else { return };
-        self.validation.on_ack(now, bytes, rtt);
+        let round = Round { now, una: self.board.una(), nxt: self.board.nxt() };
+        self.validation.on_ack(round, bytes, rtt);
         self.validate(now);
     }
 
@@ -204,21 +212,26 @@ mod tests {
         Time::ZERO + Duration::from_millis(ms)
     }
 
+    /// So many ACKs of 1000 bytes 5 ms apart, of a burst that went out at once.
+    fn burst(validation: &mut Validation, from_ms: u64, acks: u64) {
+        for ack in 1..=acks {
+            let round = Round { now: at(from_ms + 5 * ack), una: 1000 * ack, nxt: 1000 * acks };
+            validation.on_ack(round, 1000, RTT);
+        }
+    }
+
     #[test]
     fn pipe_ack_is_the_most_of_a_round_trip_within_a_second() {
         let mut validation = Validation::default();
-        // Round trips of 40, then of 10 segments, an ACK each 5 ms in the first half of each.
         for round in 0..20 {
             let expected = match round {
-                0 | 1 => None,
-                2..=12 => Some(40_000),
-                _ => Some(10_000),
+                0 => None,
+                // Three of 12 segments, the last of which ends at 260 ms; then of 6.
+                1..=12 => Some(12_000),
+                _ => Some(6_000),
             };
             assert_eq!(validation.pipe_ack(at(100 * round), RTT), expected, "{round}");
-            for ack in 0..10 {
-                let bytes = if round < 3 { 4000 } else { 1000 };
-                validation.on_ack(at(100 * round + 5 * ack), bytes, RTT);
-            }
+            burst(&mut validation, 100 * round, if round < 3 { 12 } else { 6 });
         }
         assert_eq!(validation.pipe_ack(at(4000), RTT), Some(0), "nothing within a second");
     }
@@ -226,17 +239,15 @@ mod tests {
     #[test]
     fn half_the_window_in_use_validates_it() {
         let mut validation = Validation::default();
-        for ack in 0..30 {
-            validation.on_ack(at(10 * ack), 1000, RTT);
-        }
-        validation.judge(at(290), RTT, 20_000);
+        burst(&mut validation, 0, 10);
+        validation.judge(at(50), RTT, 20_000);
         assert_eq!(validation.since, None);
-        validation.judge(at(290), RTT, 21_000);
-        assert_eq!(validation.since, Some(at(290)));
-        validation.judge(at(290), RTT, 20_000);
+        validation.judge(at(50), RTT, 21_000);
+        assert_eq!(validation.since, Some(at(50)));
+        validation.judge(at(50), RTT, 20_000);
         assert_eq!(validation.since, None);
         // In a pause it lapses a second after the last ACK.
         validation.judge(at(60_000), RTT, 20_000);
-        assert_eq!(validation.since, Some(at(1290)));
+        assert_eq!(validation.since, Some(at(1050)));
     }
 }
