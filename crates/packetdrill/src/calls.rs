@@ -1,15 +1,14 @@
 //! System calls: what each does, and what it returns.
 
-use lasthop_tcp::{Delay, Info, State, Write};
+use lasthop_tcp::{Delay, State};
 use lasthop_units::Time;
 
+use crate::arguments::{argument, expect_value, number_of, result_of};
 use crate::connection::Connection;
 use crate::errno::Errno;
 use crate::host::{File, Host, Role, Socket, Trouble, UnderTest};
 use crate::poll;
 use crate::script::{Call, Expr};
-use crate::send_buffer::Fill;
-use crate::symbols::value_of;
 
 /// What became of a call.
 #[derive(Clone, Debug)]
@@ -21,10 +20,10 @@ pub(crate) enum Outcome {
 
 pub(crate) type Called = Result<Outcome, Trouble>;
 
-fn returns(value: i64) -> Called {
+pub(crate) fn returns(value: i64) -> Called {
     Ok(Outcome::Returns(Ok(value)))
 }
-fn fails(errno: Errno) -> Called {
+pub(crate) fn fails(errno: Errno) -> Called {
     Ok(Outcome::Returns(Err(errno)))
 }
 
@@ -101,7 +100,7 @@ impl Host {
         }
     }
 
-    fn is_nonblocking(&self, file: i64) -> bool {
+    pub(crate) fn is_nonblocking(&self, file: i64) -> bool {
         matches!(self.files.get(&file), Some(File::Socket(Socket { options, .. })) if options.nonblocking)
     }
 
@@ -158,99 +157,6 @@ impl Host {
             State::Closed => fails(connection.error.take().unwrap_or(Errno::ConnAborted)),
             _ if progress.begun => returns(0),
             _ => fails(Errno::IsConn),
-        }
-    }
-
-    fn read(&mut self, call: &Call) -> Called {
-        let file = argument(call, 0)?;
-        if matches!(call.arguments.get(1), Some(Expr::Word(word)) if word == "NULL") {
-            return fails(Errno::Fault);
-        }
-        let index = match self.connection_of(file) {
-            Ok(index) => index,
-            Err(errno) => return fails(errno),
-        };
-        let wanted = length(call)?;
-        let flags = flags_argument(call, 3)?;
-        if flags & !(MSG_DONTWAIT | MSG_WAITALL | MSG_NOSIGNAL) != 0 {
-            return Err(Trouble::Skip(format!("{} with flags {flags:#x} has no counterpart", call.name)));
-        }
-        let nonblocking = self.is_nonblocking(file) || flags & MSG_DONTWAIT != 0;
-        let now = self.now;
-        let connection = &mut self.connections[index];
-        let readable = connection.endpoint.readable_bytes();
-        let waits_for_all = flags & MSG_WAITALL != 0 && readable < wanted;
-        if readable > 0 && !waits_for_all {
-            let taken = connection.endpoint.read(now, wanted);
-            // What is left, and 1 more if nothing can come after it.
-            let left = connection.endpoint.readable_bytes();
-            let end = u64::from(left == 0 && connection.endpoint.is_peer_closed());
-            expect_control(call, (left + end) as i64)?;
-            return returns(taken as i64);
-        }
-        if let Some(error) = connection.error.take() {
-            // A reset after the peer's FIN is the end of the data, no error of reading.
-            return if error == Errno::Pipe { returns(0) } else { fails(error) };
-        }
-        if connection.at_end() {
-            return returns(connection.endpoint.read(now, wanted) as i64);
-        }
-        if connection.endpoint.is_closed() || connection.endpoint.state() == State::SynSent && nonblocking {
-            return fails(if connection.endpoint.is_closed() { Errno::NotConn } else { Errno::Again });
-        }
-        if nonblocking { fails(Errno::Again) } else { Ok(Outcome::Waits) }
-    }
-
-    fn write(&mut self, call: &Call, progress: &mut Progress) -> Called {
-        let file = argument(call, 0)?;
-        if matches!(call.arguments.get(1), Some(Expr::Word(word)) if word == "NULL") {
-            return fails(Errno::Fault);
-        }
-        let index = match self.connection_of(file) {
-            Ok(index) => index,
-            Err(Errno::NotConn) => return fails(Errno::Pipe),
-            Err(errno) => return fails(errno),
-        };
-        let flags = match call.name.as_str() {
-            "sendmsg" => flags_argument(call, 2)?,
-            "write" | "writev" | "sendfile" => 0,
-            _ => flags_argument(call, 3)?,
-        };
-        if flags & !(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR) != 0 {
-            return Err(Trouble::Skip(format!("{} with flags {flags:#x} has no counterpart", call.name)));
-        }
-        let nonblocking = self.is_nonblocking(file) || flags & MSG_DONTWAIT != 0;
-        let wanted = length(call)?;
-        let now = self.now;
-        let write = Write { more: flags & MSG_MORE != 0, ends_record: flags & MSG_EOR != 0 };
-        let connection = &mut self.connections[index];
-        if let Some(errno) = connection.error.take() {
-            return fails(errno);
-        }
-        if connection.write_shut || connection.endpoint.is_closed() {
-            return fails(Errno::Pipe);
-        }
-        if is_opening(connection.endpoint.state()) {
-            return if nonblocking { fails(Errno::Again) } else { Ok(Outcome::Waits) };
-        }
-        if progress.written > 0 && !connection.send_buffer.is_writable(connection.unsent()) {
-            return Ok(Outcome::Waits);
-        }
-        // What fills a large send at the head of the queue goes out before the next is filled.
-        loop {
-            let taken = self.connections[index].write(now, wanted - progress.written, write);
-            progress.written += taken;
-            if taken == 0 || progress.written == wanted {
-                break;
-            }
-            self.settle();
-        }
-        self.connections[index].tell_endpoint_of_room(now);
-        match progress.written {
-            written if written == wanted => returns(written as i64),
-            0 if nonblocking => fails(Errno::Again),
-            written if nonblocking => returns(written as i64),
-            _ => Ok(Outcome::Waits),
         }
     }
 
@@ -391,37 +297,6 @@ impl Host {
 }
 
 impl Connection {
-    /// Hands bytes to the endpoint, one large send at most, if the send buffer takes them; what was taken.
-    pub fn write(&mut self, now: Time, bytes: u64, write: Write) -> u64 {
-        let unsent = self.unsent();
-        let info = self.endpoint.info(now);
-        self.grow_buffer(&info);
-        let goal = self.large_send(&info);
-        let taken = self.send_buffer.take(bytes, Fill { goal, unsent }, write.ends_record);
-        if taken == bytes {
-            self.endpoint.send(taken, write);
-        } else if taken > 0 {
-            self.endpoint.send(taken, Write { more: true, ends_record: false });
-        } else {
-            self.endpoint.push();
-        }
-        taken
-    }
-
-    /// What one large send holds: half of the largest window that the peer has offered, in whole segments.
-    fn large_send(&self, info: &Info) -> u64 {
-        let mss = u64::from(info.snd_mss.max(1));
-        let half = self.endpoint.largest_peer_window() / 2;
-        (half.min(65_535 - 320) / mss).max(1) * mss
-    }
-
-    /// Room for twice the congestion window, as Linux provides while nobody has set the size.
-    fn grow_buffer(&mut self, info: &Info) {
-        let segment = u64::from((info.snd_mss + 320 + 320).next_power_of_two()) + 256;
-        let segments = u64::from(info.snd_cwnd.max(10).max(info.reordering + 1));
-        self.send_buffer.grow_to((2 * segments * segment).min(4_194_304));
-    }
-
     /// The application closes: in order, or by a reset if it leaves data unread.
     fn orphan(&mut self, now: Time, aborts: bool) {
         if aborts {
@@ -438,97 +313,9 @@ impl Connection {
     }
 }
 
-const MSG_DONTWAIT: i64 = 0x40;
-const MSG_EOR: i64 = 0x80;
-const MSG_WAITALL: i64 = 0x100;
-const MSG_NOSIGNAL: i64 = 0x4000;
-const MSG_MORE: i64 = 0x8000;
-const SOL_TCP: i64 = 6;
-const TCP_CM_INQ: i64 = 36;
 const SHUT_RD: i64 = 0;
 const SHUT_WR: i64 = 1;
 const SHUT_RDWR: i64 = 2;
-
-/// The file number that the script gives to what a call returns.
-fn result_of(call: &Call) -> Result<i64, Trouble> {
-    number_of(&call.result)
-}
-
-pub(crate) fn number_of(expression: &Expr) -> Result<i64, Trouble> {
-    value_of(expression).map_err(|word| Trouble::Skip(format!("the symbol {word} has no counterpart")))
-}
-
-/// The value of an argument.
-pub(crate) fn argument(call: &Call, place: usize) -> Result<i64, Trouble> {
-    match call.arguments.get(place) {
-        Some(argument) => number_of(argument),
-        None => Err(Trouble::Skip(format!("{} has fewer arguments than it needs", call.name))),
-    }
-}
-
-fn flags_argument(call: &Call, place: usize) -> Result<i64, Trouble> {
-    if matches!(call.name.as_str(), "read" | "readv") {
-        return Ok(0);
-    }
-    let place = if call.name == "recvmsg" { 2 } else { place };
-    call.arguments.get(place).map_or(Ok(0), number_of)
-}
-
-/// How many bytes a call is to move.
-fn length(call: &Call) -> Result<u64, Trouble> {
-    let pieces = match call.name.as_str() {
-        "sendmsg" | "recvmsg" => call.arguments.get(1).and_then(|message| message.field("msg_iov")),
-        "writev" | "readv" => call.arguments.get(1),
-        "sendfile" => return Ok(argument(call, 3)?.max(0) as u64),
-        _ => return Ok(argument(call, 2)?.max(0) as u64),
-    };
-    let control = call.arguments.get(1).and_then(|message| message.field("msg_control"));
-    if control.is_some() && call.name != "recvmsg" {
-        return Err(Trouble::Skip("control messages have no counterpart".into()));
-    }
-    let Some(Expr::List(pieces)) = pieces else { return Ok(0) };
-    pieces.iter().try_fold(0, |sum, piece| match piece {
-        Expr::Fields(parts) if parts.len() == 2 => Ok(sum + number_of(&parts[1].1)?.max(0) as u64),
-        _ => Err(Trouble::Skip("a piece of a message that has no length".into())),
-    })
-}
-
-/// Compares the control message of a recvmsg, which can only be `TCP_CM_INQ`: the bytes that are left.
-fn expect_control(call: &Call, left: i64) -> Result<(), Trouble> {
-    let Some(Expr::List(messages)) = call.arguments.get(1).and_then(|message| message.field("msg_control")) else {
-        return Ok(());
-    };
-    for message in messages {
-        let number = |name: &str| message.field(name).map_or(Ok(0), number_of);
-        if (number("cmsg_level")?, number("cmsg_type")?) != (SOL_TCP, TCP_CM_INQ) {
-            return Err(Trouble::Skip("control messages other than TCP_CM_INQ have no counterpart".into()));
-        }
-        let stated = number("cmsg_data")?;
-        if stated != left {
-            return Err(Trouble::Mismatch(format!("TCP_CM_INQ gives {left}, not {stated}")));
-        }
-    }
-    Ok(())
-}
-
-/// Compares what a call writes to its argument `[x]`.
-pub(crate) fn expect_value(call: &Call, place: usize, found: i64, what: &str) -> Result<(), Trouble> {
-    let stated = match call.arguments.get(place) {
-        Some(Expr::List(items)) if items.len() == 1 => number_of(&items[0])?,
-        Some(Expr::Ellipsis) | None => return Ok(()),
-        Some(other) => number_of(other)?,
-    };
-    // 32 bits are what the kernel writes
-    if stated as u32 == found as u32 {
-        return Ok(());
-    }
-    Err(Trouble::Mismatch(format!("{what} gives {found}, not {stated}")))
-}
-
-/// Before a connection is open.
-fn is_opening(state: State) -> bool {
-    matches!(state, State::SynSent | State::SynReceived | State::Listen)
-}
 
 /// Nagle's algorithm and the cork of a socket, for its endpoint.
 pub(crate) fn delay_of(nodelay: bool, cork: bool) -> Delay {

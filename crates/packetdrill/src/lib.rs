@@ -15,6 +15,7 @@
 //! one of them is skipped, with its reason. Code between `%{` and `}%` is handed back with its variables, for Python to
 //! evaluate.
 
+mod arguments;
 mod calls;
 mod connection;
 mod endpoint_config;
@@ -32,8 +33,10 @@ mod runner;
 mod script;
 mod send_buffer;
 mod setup;
+mod shell;
 mod socket_options;
 mod symbols;
+mod transfer;
 mod wire;
 
 pub use runner::{Code, Ending, Ran};

@@ -396,7 +396,7 @@ fn check_result(call: &Call, result: Result<i64, crate::errno::Errno>) -> Result
     };
     let stated = match &call.result {
         Expr::Ellipsis => return Ok(()),
-        result => crate::calls::number_of(result)?,
+        result => crate::arguments::number_of(result)?,
     };
     let fits = match result {
         Ok(value) => value == stated && call.error.is_none(),

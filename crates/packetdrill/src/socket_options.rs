@@ -2,7 +2,8 @@
 
 use lasthop_units::Duration;
 
-use crate::calls::{Called, Outcome, argument, delay_of, expect_value, number_of};
+use crate::arguments::{argument, expect_value, number_of};
+use crate::calls::{Called, Outcome, delay_of};
 use crate::errno::Errno;
 use crate::host::{File, Host, Role, Socket, Trouble};
 use crate::script::{Call, Expr};

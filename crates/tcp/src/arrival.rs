@@ -365,7 +365,7 @@ impl Endpoint {
         }
         let tick = self.config.timestamp_clock;
         let ticks = u64::from(self.timestamp_clock(now).wrapping_sub(timestamps.echo));
-        let end_of_now = Time::ZERO + tick * (now.since(Time::ZERO).div_floor(tick) + 1);
+        let end_of_now = Time::ZERO + tick * (self.clock.whole(now.as_nanos()) + 1);
         Time::from_nanos(end_of_now.as_nanos().saturating_sub((tick * ticks).as_nanos()))
     }
 

@@ -11,6 +11,7 @@ use crate::segment::Segment;
 use crate::send::{Delay, Sender, Write};
 use crate::sequence::SeqNumber;
 use crate::state::{Failure, State};
+use crate::tick::Tick;
 use crate::timer::{Timer, Timers};
 
 /// What both SYNs have agreed upon.
@@ -67,6 +68,8 @@ pub(crate) struct Probe {
 #[derive(Debug)]
 pub struct Endpoint {
     pub(crate) config: Config,
+    /// of the timestamp clock
+    pub(crate) clock: Tick,
     pub(crate) state: State,
     pub(crate) agreed: Agreed,
     pub(crate) sender: Sender,
@@ -89,6 +92,7 @@ impl Endpoint {
     pub fn new(config: &Config, iss: u32) -> Endpoint {
         Endpoint {
             config: config.clone(),
+            clock: Tick::new(config.timestamp_clock),
             state: State::Closed,
             agreed: Agreed::default(),
             sender: Sender::new(config, SeqNumber(iss)),

@@ -38,6 +38,7 @@ mod segment;
 mod send;
 mod sequence;
 mod state;
+mod tick;
 mod timer;
 mod transmit;
 

@@ -212,6 +212,7 @@ fn linux_2_6() -> Config {
         ecn: EcnUse::Off,
         answer_interval: Duration::ZERO,
         syn_retries: Switch::On(5),
+        slow_start_after_idle: true,
         ..linux()
     }
 }
@@ -229,6 +230,7 @@ fn linux_3_13() -> Config {
         loss_detection: LossDetection::Fack,
         tso_deferral: true,
         pacing: Pacing::Off,
+        slow_start_after_idle: true,
         ..linux()
     }
 }
@@ -239,7 +241,6 @@ fn linux_cubic() -> cubic::Params {
 }
 
 /// A current Linux kernel, 6.x.
-///
 fn linux() -> Config {
     Config {
         congestion_control: Algorithm::Cubic(linux_cubic()),
@@ -256,8 +257,8 @@ fn linux() -> Config {
         decrease_from: DecreaseFrom::Cwnd,
         // tcp_is_cwnd_limited
         window_validation: WindowValidation::Linux,
-        // net.ipv4.tcp_slow_start_after_idle 1
-        slow_start_after_idle: true,
+        // net.ipv4.tcp_slow_start_after_idle 0, as busy senders set it; a kernel comes with 1
+        slow_start_after_idle: false,
         max_burst: Switch::Off,
         sack: true,
         limited_transmit: true,

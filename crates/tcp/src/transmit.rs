@@ -97,7 +97,8 @@ impl Endpoint {
         // [RFC 6298 §5.1]
         if self.state.is_opening() || !self.sender.is_linux() {
             if !self.timers.is_set(Timer::Retransmit) || self.sender.restarts_timer(&sent) {
-                self.timers.set(Timer::Retransmit, now + self.sender.rtt().rto());
+                let expiry = self.sender.timer_expiry(now, self.sender.rtt().rto());
+                self.timers.set(Timer::Retransmit, expiry);
             }
         } else {
             self.follow_sender();
@@ -234,6 +235,6 @@ impl Endpoint {
 
     /// The timestamp clock. [RFC 7323 §5.4]
     pub(crate) fn timestamp_clock(&self, now: Time) -> u32 {
-        now.since(Time::ZERO).div_floor(self.config.timestamp_clock) as u32
+        self.clock.whole(now.as_nanos()) as u32
     }
 }

@@ -85,21 +85,13 @@ impl Duration {
     pub const fn saturating_mul(self, factor: u64) -> Duration {
         Duration(self.0.saturating_mul(factor))
     }
-    /// How many whole `step`s fit. The usual ticks of clocks are divided by as constants, which is faster.
-    #[inline]
+    /// How many whole `step`s fit.
     pub const fn div_floor(self, step: Duration) -> u64 {
-        match step.0 {
-            1_000 => self.0 / 1_000,
-            1_000_000 => self.0 / 1_000_000,
-            4_000_000 => self.0 / 4_000_000,
-            step => self.0 / step,
-        }
+        self.0 / step.0
     }
     /// How many `step`s are needed to cover this.
-    #[inline]
     pub const fn div_ceil(self, step: Duration) -> u64 {
-        let floor = self.div_floor(step);
-        if floor * step.0 == self.0 { floor } else { floor + 1 }
+        self.0.div_ceil(step.0)
     }
 }
 

@@ -3,9 +3,10 @@
 //! Source: RFC 6298; `RtoFormula::Linux` follows `tcp_rtt_estimator` of Linux. Samples of retransmitted data
 //! are not taken without timestamps (Karn) [RFC 6298 §3]; the caller sees to that.
 
-use lasthop_units::Duration;
+use lasthop_units::{Duration, Time};
 
 use crate::config::{Config, RtoFormula};
+use crate::tick::Tick;
 
 /// The estimator of one connection. Deviations are held fourfold, as the formulas need them.
 #[derive(Clone, Debug)]
@@ -13,8 +14,8 @@ pub(crate) struct RttEstimator {
     formula: RtoFormula,
     min_rto: Duration,
     max_rto: Duration,
-    granularity: Duration,
-    timer_tick: Duration,
+    granularity: Tick,
+    timer_tick: Tick,
     max_backoff: u32,
     /// Smoothed RTT as sampled, for observers and controllers.
     srtt: Option<Duration>,
@@ -44,8 +45,8 @@ impl RttEstimator {
             formula: config.rto_formula,
             min_rto: config.min_rto,
             max_rto: config.max_rto,
-            granularity: config.rto_granularity,
-            timer_tick: config.timer_tick,
+            granularity: Tick::new(config.rto_granularity),
+            timer_tick: Tick::new(config.timer_tick),
             max_backoff: config.max_backoff,
             srtt: None,
             latest: None,
@@ -122,9 +123,8 @@ impl RttEstimator {
 
     /// To the nearest tick, at least one: a timer that counts ticks sees no other values.
     fn in_ticks(&self, rtt_ns: u64) -> u64 {
-        let tick = self.granularity;
-        let ticks = Duration::from_nanos(rtt_ns + tick.as_nanos() / 2).div_floor(tick);
-        ticks.max(1) * tick.as_nanos()
+        let tick = self.granularity.length().as_nanos();
+        self.granularity.whole(rtt_ns + tick / 2).max(1) * tick
     }
 
     /// SRTT <- 7/8 SRTT + 1/8 R; RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R|. [RFC 6298 §2.2, §2.3]
@@ -164,16 +164,24 @@ impl RttEstimator {
 
     fn formula_rto(&self) -> Duration {
         let rto = match self.formula {
-            RtoFormula::Rfc6298 => self.timer_srtt + self.variation.max(self.granularity.as_nanos()),
+            RtoFormula::Rfc6298 => self.timer_srtt + self.variation.max(self.granularity.length().as_nanos()),
             RtoFormula::Linux => self.timer_srtt + self.variation.max(self.min_rto.as_nanos()),
         };
         let rto = Duration::from_nanos(rto).max(self.min_rto).min(self.max_rto);
         if self.formula == RtoFormula::Linux { self.in_timer_ticks(rto) } else { rto }
     }
 
+    /// When a timer goes off that is set now: timers count from the last tick of their host, whose phase is `phase` (any
+    /// number).
+    pub fn expiry(&self, now: Time, wait: Duration, phase: u32) -> Time {
+        let phase = u64::from(phase) % self.timer_tick.length().as_nanos();
+        let wait = self.in_timer_ticks(wait).as_nanos();
+        Time::from_nanos(self.timer_tick.after_last(now.as_nanos(), phase, wait)).max(now)
+    }
+
     /// Rounded up to the tick of the timers.
     pub fn in_timer_ticks(&self, wait: Duration) -> Duration {
-        self.timer_tick * wait.div_ceil(self.timer_tick)
+        Duration::from_nanos(self.timer_tick.cover(wait.as_nanos()))
     }
 }
 

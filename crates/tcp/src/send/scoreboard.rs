@@ -350,25 +350,15 @@ impl Scoreboard {
     /// Loss by time: all that was sent so long before `latest` that `is_late` says so of its time of sending.
     /// Returns the time of sending of the youngest that was sent before `latest` and is not late yet.
     pub fn detect_by_time(&mut self, latest: &Latest, is_late: impl Fn(Time) -> bool) -> Option<Time> {
-        let mut youngest = None;
-        let mut next = self.order.first(self.base);
-        while let Some(place) = next {
-            let segment = self.segments[place];
-            if !latest.is_after(segment.sent_at, segment.end()) {
+        while let Some(place) = self.order.first(self.base) {
+            let segment = &self.segments[place];
+            if !latest.is_after(segment.sent_at, segment.end()) || !is_late(segment.sent_at) {
                 break;
             }
-            next = self.order.after(&self.segments, self.base, place);
-            if segment.lost && !segment.resent {
-                continue;
-            }
-            if is_late(segment.sent_at) {
-                self.lose(place);
-                self.order.unlink(&mut self.segments, self.base, self.base + place as u64);
-            } else {
-                youngest = youngest.max(Some(segment.sent_at));
-            }
+            self.lose(place);
+            self.order.unlink(&mut self.segments, self.base, self.base + place as u64);
         }
-        youngest
+        self.order.youngest_before(&self.segments, self.base, latest)
     }
 
     /// The oldest segment is lost, whatever the reports say, if it was not before.
@@ -387,6 +377,7 @@ impl Scoreboard {
         for place in 0..self.segments.len() {
             if place == 0 || is_late(&self.segments[place]) {
                 self.lose(place);
+                self.order.set_aside(&mut self.segments, self.base, self.base + place as u64);
             }
         }
         self.lost_below = self.end_index();
@@ -403,13 +394,15 @@ impl Scoreboard {
         self.order.rebuild(&mut self.segments, self.base);
     }
 
-    /// Nothing is lost after all. What was found lost by time is not looked for again: only a timeout finds it then.
+    /// Nothing is lost after all. What was found lost by time is not looked for again, as in Linux: only a timeout finds
+    /// it then.
     pub fn unlose_all(&mut self) {
         self.lost = Sum::default();
         self.to_resend = 0;
         for segment in &mut self.segments {
             segment.lost = false;
         }
+        self.order.take_back(&mut self.segments, self.base);
     }
 
     /// The oldest lost segment that is not in flight again. [RFC 6675 §4, NextSeg (1)]

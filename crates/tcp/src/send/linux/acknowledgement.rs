@@ -214,7 +214,10 @@ impl Sender {
 
     fn note_late_reports(&mut self, delivered: &Delivered, reports: &Reports) {
         let counts = self.linux.state != CaState::Loss || self.linux.undo.marker.is_some();
-        let low = [delivered.late_report, reports.sent_in_vain].into_iter().flatten().min();
+        let low = match (delivered.late_report, reports.sent_in_vain) {
+            (Some(late), Some(in_vain)) => Some(late.min(in_vain)),
+            (late, in_vain) => late.or(in_vain),
+        };
         if let Some(low) = low.filter(|_| counts) {
             self.note_reordering(low);
         }
@@ -323,7 +326,7 @@ impl Sender {
             snd_nxt: self.board.nxt(),
             ce_segments: marked.min(segments),
             window: before.window,
-            send_rate: if in_slow_start { self.window_rate().unwrap_or(0.0) as u64 } else { 0 },
+            send_rate: if in_slow_start { self.window_in_a_tick() * 1024 } else { 0 },
             is_paced: self.config.pacing == Pacing::On,
             observed: false,
         }

@@ -79,7 +79,7 @@ impl Sender {
     }
 
     /// What [`window_rate`](Self::window_rate) comes to in 1/1024 s, in bytes.
-    fn window_in_a_tick(&self) -> u64 {
+    pub(super) fn window_in_a_tick(&self) -> u64 {
         let Some(srtt) = self.rtt.srtt().map(Duration::as_nanos).filter(|&ns| ns > 0) else { return 0 };
         let cwnd = self.cwnd_segments();
         let fifths = if cwnd < self.control.ssthresh() / 2.0 { 10 } else { 6 };

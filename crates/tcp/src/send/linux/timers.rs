@@ -28,7 +28,16 @@ pub(crate) enum Pending {
 impl Sender {
     pub(super) fn set_timer(&mut self, now: Time, pending: Pending, wait: Duration) {
         self.linux.pending = pending;
-        self.linux.deadline = now + self.rtt.in_timer_ticks(wait).min(self.config.max_rto);
+        self.linux.deadline = self.timer_expiry(now, wait.min(self.config.max_rto));
+    }
+
+    /// When a timer goes off that is set now. Hosts tick each in its own phase, which their first number stands for.
+    pub fn timer_expiry(&self, now: Time, wait: Duration) -> Time {
+        if self.is_linux() {
+            self.rtt.expiry(now, wait, self.numbering.number(0).0.wrapping_mul(2_654_435_761))
+        } else {
+            now + wait
+        }
     }
 
     pub(super) fn set_reordering_timer(&mut self, now: Time, wait: Duration) {

@@ -66,6 +66,8 @@ pub(crate) struct Outstanding {
     pub retransmitted: bool,
     /// in the list by time
     pub(super) linked: bool,
+    /// taken out of it by a timeout
+    pub(super) set_aside: bool,
 }
 
 impl Outstanding {
@@ -83,6 +85,7 @@ impl Outstanding {
             resent: false,
             retransmitted: false,
             linked: false,
+            set_aside: false,
         }
     }
 

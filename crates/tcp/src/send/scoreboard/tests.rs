@@ -184,3 +184,53 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    /// The list by time against one that is searched from end to end.
+    #[test]
+    fn loss_by_time_is_what_a_full_scan_finds(steps in proptest::collection::vec((0u8..6, 0u64..30, 1u64..4), 1..100)) {
+        let mut board = Scoreboard::new(true);
+        // Indices in the order of sending, with the time of sending.
+        let mut order: Vec<(u64, u64)> = Vec::new();
+        let (mut now, mut sent, mut latest) = (0, 0u64, Latest::default());
+        for (what, which, length) in steps {
+            now += length;
+            match what {
+                0 | 1 => {
+                    board.push(Time::from_nanos(now), MSS, Content::Data, Stamp::default());
+                    order.push((sent, now));
+                    sent += 1;
+                }
+                2 if !order.is_empty() => {
+                    let (index, sent_at) = order.remove((which as usize) % order.len());
+                    board.report(Range { start: index * 100, end: (index + 1) * 100 }, &mut Delivered::default());
+                    let arrived = Latest { sent_at: Time::from_nanos(sent_at), end: (index + 1) * 100 };
+                    if arrived.is_after(latest.sent_at, latest.end) {
+                        latest = arrived;
+                    }
+                }
+                3 => {
+                    if let Some(lost) = board.next_lost() {
+                        board.resend(Time::from_nanos(now), &lost, Stamp::default());
+                        order.push((lost.start / 100, now));
+                    }
+                }
+                _ => {
+                    let patience = which;
+                    let is_before = |&(index, sent_at): &(u64, u64)| {
+                        latest.is_after(Time::from_nanos(sent_at), (index + 1) * 100)
+                    };
+                    let late = |&(_, sent_at): &(u64, u64)| sent_at + patience <= now;
+                    let lost_before = board.total_lost();
+                    let found = order.iter().filter(|s| is_before(s) && late(s)).count();
+                    order.retain(|s| !(is_before(s) && late(s)));
+                    let youngest = order.iter().filter(|s| is_before(s)).map(|s| s.1).max();
+                    let waiting = board.detect_by_time(&latest, |sent_at| sent_at.as_nanos() + patience <= now);
+                    prop_assert_eq!(waiting.map(|t| t.as_nanos()), youngest);
+                    prop_assert_eq!(board.total_lost() - lost_before, found as u64);
+                }
+            }
+        }
+    }
+}

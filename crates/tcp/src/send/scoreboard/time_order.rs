@@ -29,6 +29,8 @@ pub(super) struct TimeOrder {
     is_kept: bool,
     /// first and last, by the low half of their index
     ends: Option<(u32, u32)>,
+    /// the last that was sent before the latest arrival, as far as [`youngest_before`](Self::youngest_before) went
+    boundary: Option<u32>,
 }
 
 fn place(index: u32, base: u64) -> usize {
@@ -37,7 +39,7 @@ fn place(index: u32, base: u64) -> usize {
 
 impl TimeOrder {
     pub fn new(is_kept: bool) -> Self {
-        TimeOrder { is_kept, ends: None }
+        TimeOrder { is_kept, ends: None, boundary: None }
     }
 
     /// Place of the one sent first.
@@ -45,10 +47,23 @@ impl TimeOrder {
         self.ends.map(|(first, _)| place(first, base))
     }
 
-    /// Place of the one sent next.
-    pub fn after(&self, segments: &VecDeque<Outstanding>, base: u64, at: usize) -> Option<usize> {
-        let next = place(segments[at].later, base);
-        (next != at).then_some(next)
+    /// When the last of those was sent that went before `latest`. As `latest` only moves on, each segment is passed once.
+    pub fn youngest_before(&mut self, segments: &VecDeque<Outstanding>, base: u64, latest: &Latest) -> Option<Time> {
+        let (first, last) = self.ends?;
+        let goes_before = |index: u32| {
+            let segment = &segments[place(index, base)];
+            latest.is_after(segment.sent_at, segment.end())
+        };
+        let mut at = match self.boundary {
+            Some(boundary) => boundary,
+            None if goes_before(first) => first,
+            None => return None,
+        };
+        while at != last && goes_before(segments[place(at, base)].later) {
+            at = segments[place(at, base)].later;
+        }
+        self.boundary = Some(at);
+        Some(segments[place(at, base)].sent_at)
     }
 
     /// Appends the segment with this index.
@@ -63,6 +78,7 @@ impl TimeOrder {
         }
         let segment = &mut segments[place(own, base)];
         (segment.earlier, segment.later, segment.linked) = (earlier, own, true);
+        segment.set_aside = false;
         self.ends = Some((self.ends.map_or(own, |(first, _)| first), own));
     }
 
@@ -74,6 +90,9 @@ impl TimeOrder {
             return;
         }
         segment.linked = false;
+        if self.boundary == Some(own) {
+            self.boundary = (segment.earlier != own).then_some(segment.earlier);
+        }
         let (earlier, later) = (segment.earlier, segment.later);
         let (mut first, mut last) = self.ends.expect("a list with a segment in it has ends");
         match (earlier == own, later == own) {
@@ -94,18 +113,37 @@ impl TimeOrder {
         self.ends = Some((first, last));
     }
 
-    /// Makes the list anew from what the segments say.
+    /// Takes a segment out that a timeout has lost; it comes back if the timeout was for nothing.
+    pub fn set_aside(&mut self, segments: &mut VecDeque<Outstanding>, base: u64, index: u64) {
+        let segment = &mut segments[place(index as u32, base)];
+        segment.set_aside |= segment.linked;
+        self.unlink(segments, base, index);
+    }
+
+    /// What was set aside comes back into its place.
+    pub fn take_back(&mut self, segments: &mut VecDeque<Outstanding>, base: u64) {
+        if segments.iter().any(|segment| segment.set_aside && !segment.reported) {
+            self.relink(segments, base, |segment| segment.linked || (segment.set_aside && !segment.reported));
+        }
+    }
+
+    /// All that is not reported comes in.
     pub fn rebuild(&mut self, segments: &mut VecDeque<Outstanding>, base: u64) {
+        self.relink(segments, base, |segment| !segment.reported && (!segment.lost || segment.resent));
+    }
+
+    /// Makes the list anew, of what `belongs` says.
+    fn relink(&mut self, segments: &mut VecDeque<Outstanding>, base: u64, belongs: impl Fn(&Outstanding) -> bool) {
         if !self.is_kept {
             return;
         }
-        self.ends = None;
+        (self.ends, self.boundary) = (None, None);
         let mut order: Vec<(Time, u64)> = Vec::new();
         for (index, segment) in (base..).zip(segments.iter_mut()) {
-            segment.linked = false;
-            if !segment.reported && (!segment.lost || segment.resent) {
+            if belongs(segment) {
                 order.push((segment.sent_at, index));
             }
+            segment.linked = false;
         }
         order.sort_unstable();
         for (_, index) in order {

@@ -1,0 +1,109 @@
+//! Shell lines into commands and their words: quotes, comments, lines that go on, products, redirections. Nothing else of
+//! a shell is known.
+
+/// The commands of shell lines, each as its words. Redirections of output are dropped, `> FILE` after `echo` apart.
+pub(crate) fn commands(lines: &str) -> Vec<Vec<String>> {
+    let joined = with_sums(&lines.replace("\\\n", " "));
+    let mut commands = vec![Vec::new()];
+    let mut word = Word::default();
+    let mut letters = joined.chars().peekable();
+    let mut quote = None;
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            (c, Some(q)) if c == q => quote = None,
+            ('\\', Some('"') | None) => word.extend(letters.next()),
+            (c, Some(_)) => word.push(c),
+            ('"' | '\'', None) => {
+                quote = Some(letter);
+                word.begin();
+            }
+            ('#', None) if word.is_unbegun() => {
+                while letters.peek().is_some_and(|&c| c != '\n') {
+                    letters.next();
+                }
+            }
+            ('\n' | ';' | '|', None) => {
+                word.end(&mut commands);
+                commands.push(Vec::new());
+            }
+            ('&', None) if letters.peek() == Some(&'&') => {
+                letters.next();
+                word.end(&mut commands);
+                commands.push(Vec::new());
+            }
+            (c, None) if c.is_whitespace() => word.end(&mut commands),
+            (c, None) => word.push(c),
+        }
+    }
+    word.end(&mut commands);
+    commands.into_iter().map(without_redirections).filter(|words| !words.is_empty()).collect()
+}
+
+/// Puts in what `$((a*b))` gives; other arithmetic stays as it is.
+fn with_sums(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("$((") else { return text.to_string() };
+    let Some((inner, after)) = rest.split_once("))") else { return text.to_string() };
+    let product = inner.split('*').map(|factor| factor.trim().parse::<i64>()).product::<Result<i64, _>>();
+    match product {
+        Ok(product) => format!("{before}{product}{}", with_sums(after)),
+        Err(_) => format!("{before}$(({inner})){}", with_sums(after)),
+    }
+}
+
+#[derive(Default)]
+struct Word(Option<String>);
+
+impl Word {
+    fn begin(&mut self) {
+        self.0.get_or_insert_default();
+    }
+    fn push(&mut self, letter: char) {
+        self.0.get_or_insert_default().push(letter);
+    }
+    fn extend(&mut self, letter: Option<char>) {
+        if let Some(letter) = letter {
+            self.push(letter);
+        }
+    }
+    fn is_unbegun(&self) -> bool {
+        self.0.is_none()
+    }
+    fn end(&mut self, commands: &mut [Vec<String>]) {
+        if let (Some(word), Some(last)) = (self.0.take(), commands.last_mut()) {
+            last.push(word);
+        }
+    }
+}
+
+fn without_redirections(words: Vec<String>) -> Vec<String> {
+    if words.first().is_some_and(|name| name == "echo") {
+        return words;
+    }
+    let mut kept = Vec::new();
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            ">" | "2>" | "&>" | ">>" => drop(words.next()),
+            _ if word.starts_with("2>") || word.starts_with("&>") || word.starts_with('>') => {}
+            _ => kept.push(word),
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_fall_into_commands_and_words() {
+        let found = commands("a -b \"c d\" 'e f' # so\n\n g \\\n h && i > /dev/null 2>&1; echo 1 > /x");
+        let expected: [&[&str]; 4] = [&["a", "-b", "c d", "e f"], &["g", "h"], &["i"], &["echo", "1", ">", "/x"]];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn products_are_put_in() {
+        assert_eq!(commands("a=$((15*1024)) $((b))"), [["a=15360", "$((b))"]]);
+    }
+}
