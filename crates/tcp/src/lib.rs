@@ -46,7 +46,7 @@ mod transmit;
 
 pub use config::{
     AckLoss, AckPolicy, ArrivalRules, Autotune, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode,
-    ReceiveWindow, RtoFormula, Segments, Skip, WindowReduction,
+    ReceiveWindow, RecoveryMachine, RtoFormula, Segments, Skip, WindowReduction, WindowValidation,
 };
 pub use counters::Counters;
 pub use endpoint::Endpoint;

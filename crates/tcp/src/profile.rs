@@ -7,7 +7,7 @@ use lasthop_units::{Bytes, Duration};
 
 use crate::config::{
     AckPolicy, ArrivalRules, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode, LossDetection, Pacing,
-    ReceiveWindow, RecoveryMachine, RtoFormula, WindowReduction,
+    ReceiveWindow, RecoveryMachine, RtoFormula, WindowReduction, WindowValidation,
 };
 use crate::congestion_control::{Algorithm, cubic, newreno};
 
@@ -107,7 +107,7 @@ fn ns2() -> Config {
         growth: Growth::both(GrowthMode::PerAck),
         // slowdown() halves windowd(), the smaller of cwnd_ and wnd_
         decrease_from: DecreaseFrom::Cwnd,
-        window_validation: false,
+        window_validation: WindowValidation::Off,
         slow_start_after_idle: false,
         // maxburst_ 0
         max_burst: Switch::Off,
@@ -156,6 +156,7 @@ fn ns2() -> Config {
         dsack: false,
         // ecn_ 0
         ecn: EcnUse::Off,
+        abe: false,
         arrival_rules: ArrivalRules::Rfc9293,
         answer_interval: Duration::ZERO,
         retries: Switch::Off,
@@ -240,7 +241,7 @@ fn linux() -> Config {
         // tcp_reno_ssthresh and cubictcp_recalc_ssthresh start from snd_cwnd
         decrease_from: DecreaseFrom::Cwnd,
         // tcp_is_cwnd_limited
-        window_validation: true,
+        window_validation: WindowValidation::Linux,
         // net.ipv4.tcp_slow_start_after_idle 0, as busy senders set it; a kernel comes with 1
         slow_start_after_idle: false,
         max_burst: Switch::Off,
@@ -286,6 +287,8 @@ fn linux() -> Config {
         dsack: true,
         // net.ipv4.tcp_ecn 2
         ecn: EcnUse::Passive,
+        // no kernel has it
+        abe: false,
         arrival_rules: ArrivalRules::Linux,
         // net.ipv4.tcp_invalid_ratelimit 500
         answer_interval: Duration::from_millis(500),
