@@ -101,8 +101,6 @@ fn whoever_answers_losses_answers_marks() {
         // queue for the path's.
         let least = match name {
             "westwood" => 0.6,
-            // Marks or not, its window hardly grows where sends wait to become larger: it may exceed the flight by one.
-            "ledbat" => continue,
             _ => 0.8,
         };
         assert!(outcome.utilisation > least, "{name}: {}", outcome.utilisation);
