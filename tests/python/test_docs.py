@@ -22,6 +22,7 @@ KEY = re.compile(
     r"RFC \d{3,4}|802\.11-\d{4}"
     r"|(?:[A-ZÀ-Þ][\w-]+, )*(?:[A-ZÀ-Þ][\w-]+ & )?[A-ZÀ-Þ][\w-]+ (?:19|20)\d\d\b"
     r"|\b[a-z]+(?:19|20)\d\d\b"
+    r"|draft(?:-[a-z]\w*)+"
 )
 
 
@@ -40,8 +41,9 @@ def comments(file: Path) -> str:
 
 
 def listed() -> set[str]:
-    """Keys of docs/references.md."""
-    return set(re.findall(r"^- \*\*\[([^\]]+)\]\*\*", (ROOT / "docs/references.md").read_text(encoding="utf-8"), re.M))
+    """Keys of docs/references.md, those of drafts without their versions."""
+    keys = re.findall(r"^- \*\*\[([^\]]+)\]\*\*", (ROOT / "docs/references.md").read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"^(draft-.*)-\d\d$", r"\1", key) for key in keys}
 
 
 def readme_commands() -> list[list[str]]:
@@ -76,14 +78,16 @@ def test_every_citation_is_in_the_list_of_references():
 
 def test_a_citation_is_found_in_each_of_its_forms():
     text = "[RFC 9438 §5.8, RFC 7661 §4] [802.11-2020 Table 17-5] [Gilbert 1960; Elliott 1963] [Ha, Rhee, Xu 2008] [khademi2011 Fig. 1]"
-    expected = {"RFC 9438", "RFC 7661", "802.11-2020", "Gilbert 1960", "Elliott 1963", "Ha, Rhee, Xu 2008", "khademi2011"}
+    text += " [draft-ietf-ccwg-bbr-02 §4.1]"
+    expected = {"draft-ietf-ccwg-bbr", "RFC 9438", "RFC 7661", "802.11-2020", "Gilbert 1960", "Elliott 1963", "Ha, Rhee, Xu 2008", "khademi2011"}
     assert citations(text) == expected
 
 
 @pytest.fixture
 def in_tree(tmp_path, monkeypatch):
     """A directory with the scenarios, where commands may write."""
-    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    for folder in ("scenarios", "tests"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     (tmp_path / "two-uploads.toml").write_text(readme_block("toml"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -91,7 +95,8 @@ def in_tree(tmp_path, monkeypatch):
 
 def test_commands_of_the_readme_run(command, in_tree):
     commands = readme_commands()
-    assert {line[0] for line in commands} >= {"run", "sweep", "compare", "plot", "theory", "doctor"}
+    simulation, evidence = {"run", "sweep", "compare", "plot", "theory", "doctor"}, {"packetdrill", "replay-cc", "replay-recovery"}
+    assert {line[0] for line in commands} >= simulation | evidence
     for name, count in (("out/a", 1), ("out/b", 2)):
         done = command("run", SCENARIO, "--seeds", 2, "--set", "duration=45 s", "--set", f"station.0.count={count}", "--out", name)
         assert done.returncode == 0, done.stderr
@@ -110,6 +115,7 @@ def test_every_plot_and_command_that_there_is_stands_in_the_readme():
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [kind for kind in plot.kinds() if kind not in text] == []
+    assert [name for name in cli.COMMANDS if f"lasthop {name}" not in text] == []
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert [name for name in cli.COMMANDS if f"`{name}`" not in changelog] == []
 
@@ -122,3 +128,29 @@ def test_every_metric_of_a_result_is_defined(command, small):
     rows = [*run["flows"], run["totals"], *run["nodes"], *run["links"], run["medium"], run["simulator"]]
     names = {"id", "station", "direction", "transport", "congestion_control", "congestion_control_validation", "name", "node", "peer", "jain_index_up", "jain_index_down"}
     assert sorted({key for row in rows for key in row} - names - set(re.findall(r"`(\w+)`", text))) == []
+
+
+PROFILES = ("ns2", "linux-2.6", "linux-3.13", "linux")
+
+
+def values_of(command, profile: str) -> dict[str, str]:
+    """What `lasthop show` gives for each key of a profile; strings without their quotes."""
+    import json
+
+    shown = json.loads(command("show", f"tcp.profile.{profile}", "--json").stdout)
+    return {key["name"]: str(key["default"]).strip('"') for key in shown["parameters"]}
+
+
+def test_the_table_of_profiles_has_every_key_that_differs_with_its_values(command):
+    values = [values_of(command, profile) for profile in PROFILES]
+    differing = {key for key in values[0] if len({each[key] for each in values}) > 1}
+    text = (ROOT / "docs/model/tcp.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"\| key \| `ns2` \| `linux-2.6` \| `linux-3.13` \| `linux` \|\n(.*?)\n\n", text, re.S)
+    rows = {key: cells.split(" | ") for key, cells in re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.M)}
+    assert set(rows) == differing
+    # Of a controller's many keys the table has those that differ.
+    parts = [re.findall(r"`([^`]+)`", cell) for cell in rows.pop("congestion_control")]
+    assert all(part in each["congestion_control"] for each, cell in zip(values, parts, strict=True) for part in cell)
+    assert all(parts)
+    for key, cells in rows.items():
+        assert cells == [each[key] for each in values], key

@@ -21,11 +21,11 @@ NS2_NEWRENO = 'profile = "ns2"'
 # TCP-Linux in ns-2: the controllers of Linux 2.6.22 between ns-2's headers, sinks and timers.
 TCP_LINUX = (
     'profile = "linux-2.6"\nack = "every_segment"\noptions_on_wire = false\ninitial_window = 2\n'
-    'window_reduction = "at_once"\nundo = false'  # the agent of ns-2 goes to its least window at once, and undoes nothing
+    'window_reduction = "at_once"\nundo = false\nlocal_drop = "unnoticed"'  # the agent of ns-2 goes to its least window at once, and undoes nothing
 )
 NS3 = (
     'profile = "linux"\nmin_rto = "1 s"\nloss_detection = "rfc6675"\ntail_loss_probe = false\nforward_rto = false\n'
-    'undo = false\ntso_deferral = false'  # ns-3 has PRR, and none of these
+    'undo = false\ntso_deferral = false\nsmall_queue = "off"\nlocal_drop = "unnoticed"'  # ns-3 has PRR, and none of these
 )
 SATURATED = 'transport = "udp"\nrate = "saturated"'
 

@@ -7,14 +7,17 @@ use lasthop_registry::{
 };
 use lasthop_units::{Bytes, Duration};
 
+mod at_work;
 mod interface;
 mod receiving;
+mod validation;
 
 use crate::congestion_control::{Algorithm, LossAnswer, newreno};
 use crate::segment::{HEADERS, TIMESTAMPS_OPTION};
 pub use crate::send::AckLoss;
 pub use interface::{LocalDrop, SmallQueue};
 pub use receiving::{AckPolicy, ArrivalRules, Autotune, DelayedAck, EcnUse, ReceiveWindow, Segments, Skip};
+pub use validation::WindowValidation;
 
 params! {
     /// Parameters of an endpoint; the defaults are those of a current Linux kernel, NewReno apart.
@@ -37,15 +40,15 @@ params! {
         pub growth: Growth = Growth::both(GrowthMode::PerByte),
         /// From what a window is reduced on loss: flight_size [RFC 5681 §3.1], or cwnd.
         pub decrease_from: DecreaseFrom = DecreaseFrom::Cwnd,
-        /// No growth while the window is not used. [RFC 9438 §5.8, RFC 7661 §4]
-        pub window_validation: bool = true,
-        /// After a pause longer than the RTO, start again from the initial window. [RFC 5681 §4.1]
+        /// What a window does that is not used: "linux", or true: it does not grow [RFC 9438 §5.8]; "rfc7661": it is kept for five minutes, and a loss meanwhile counts from what was in use [RFC 7661 §4]; false: it grows all the same.
+        pub window_validation: WindowValidation = WindowValidation::Linux,
+        /// After a pause longer than the RTO, start again from the initial window; with recovery linux, halve the window for each RTO of the pause. window_validation "rfc7661" keeps it. [RFC 5681 §4.1]
         pub slow_start_after_idle: bool = true,
         /// Segments that one ACK may release; "off": as many as the window allows.
         pub max_burst: Switch<u32> = Switch::Off,
         /// Selective acknowledgements. [RFC 2018, RFC 6675]
         pub sack: bool = true,
-        /// New data on the first two duplicate ACKs. [RFC 3042 §2]
+        /// New data on duplicate ACKs that are not yet a loss; with recovery rfc on the first two. [RFC 3042 §2]
         pub limited_transmit: bool = true,
         /// Duplicate ACKs, or segments reported above a hole, that mean loss. [RFC 5681 §3.2, RFC 6675 §2]
         pub duplicate_ack_threshold: u32 = 3,
@@ -71,7 +74,7 @@ params! {
         pub small_queue: SmallQueue = SmallQueue::On,
         /// When the queue of its own host refuses a packet: cwr: the window falls at once, as by a congestion mark, with recovery linux; unnoticed: as any loss.
         pub local_drop: LocalDrop = LocalDrop::Cwr,
-        /// NewReno: only the first partial ACK restarts the retransmission timer. [RFC 6582 §4]
+        /// NewReno with recovery rfc: only the first partial ACK restarts the retransmission timer. [RFC 6582 §4]
         pub newreno_impatient: bool = false,
         /// Largest window offered: "unlimited", packets of the own segment size, bytes, or "autotune": what the sender can use.
         pub receive_window: ReceiveWindow = ReceiveWindow::Fixed(Amount::Unlimited),
@@ -109,6 +112,8 @@ params! {
         pub quick_acks: u32 = 16,
         /// Report by SACK what came twice. [RFC 2883]
         pub dsack: bool = true,
+        /// A congestion mark takes less of the window than a loss: newreno keeps 0.8, cubic 0.85. No profile has it: Linux halves, or keeps 0.7. [RFC 8511 §3]
+        pub abe: bool = false,
         /// Explicit congestion notification: "off", "passive": if the peer asks, "on", or "accurate": the number of marked packets, if the peer can. dctcp asks for it in any case, prague for the last. [RFC 3168, RFC 9768]
         pub ecn: EcnUse = EcnUse::Passive,
         /// What answers segments that do not fit: "rfc9293", or "linux", which takes a little more and says a little less. [RFC 9293 §3.10.7.4, RFC 5961]
@@ -133,11 +138,12 @@ impl Config {
     /// Reads the overrides of one table, `skip` apart, over `base`. A `packet_size` replaces an earlier `mss`.
     ///
     /// # Errors
-    /// An unknown key, an unreadable or impossible value, or `mss` and `packet_size` in one table.
+    /// An unknown key, an unreadable or impossible value, a key that has no effect beside others, or `mss` and
+    /// `packet_size` in one table.
     pub fn read(base: Config, table: &Value, path: &str, skip: &[&str]) -> Result<Config, ParamError> {
         check_segment_size(table, path)?;
         let mss = if table.get("packet_size").is_some() { None } else { base.mss };
-        read_table(Config { mss, ..base }, table, path, skip)
+        read_table(Config { mss, ..base }, table, path, skip)?.with_what_is_at_work(table, path)
     }
 
     /// Payload of a full segment in bytes, if the peer takes as much.
@@ -190,6 +196,17 @@ impl Config {
                 "it halves the window of a controller; \"{}\" sends by a model of the path and would undo that",
                 self.congestion_control.name()
             ),
+        )?;
+        let has_abe = matches!(self.congestion_control, Algorithm::Newreno(_) | Algorithm::Cubic(_));
+        require(
+            !self.abe || has_abe,
+            "abe",
+            &format!("RFC 8511 knows newreno and cubic; it says nothing of \"{}\"", self.congestion_control.name()),
+        )?;
+        require(
+            !self.abe || self.ecn != EcnUse::Off,
+            "abe",
+            "it answers congestion marks, and ecn is \"off\"; write ecn = \"on\"",
         )?;
         require(self.initial_window > 0, "initial_window", "a window of 0 segments never sends; at least 1")?;
         require(self.min_burst > 0, "min_burst", "a burst of 0 never sends; at least 1")?;
@@ -406,6 +423,20 @@ mod tests {
             "{refused}"
         );
         assert!(read(&[("ack_loss", table(&[("treshold", Value::Integer(1))]))]).unwrap_err().contains("threshold"));
+    }
+
+    #[test]
+    fn abe_is_for_those_of_whom_rfc_8511_speaks() {
+        let with = |kind: &str, ecn: &str| {
+            let entries = [("congestion_control", kind), ("ecn", ecn)].map(|(key, word)| (key, Value::text(word)));
+            read(&[&entries[..], &[("abe", Value::Bool(true))]].concat())
+        };
+        assert!(with("newreno", "on").unwrap().abe && with("cubic", "passive").unwrap().abe);
+        assert_eq!(
+            with("htcp", "on").unwrap_err(),
+            "tcp.abe: RFC 8511 knows newreno and cubic; it says nothing of \"htcp\""
+        );
+        assert!(with("newreno", "off").unwrap_err().contains("ecn is \"off\""));
     }
 
     #[test]

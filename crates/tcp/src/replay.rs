@@ -179,6 +179,7 @@ pub fn replay(trace: &Trace, algorithm: &Algorithm, tolerance: Tolerance) -> Rep
         initial_ssthresh: trace.initial_ssthresh,
         mss_bytes: MSS,
         growth,
+        abe: false,
         draws: Draws::xorshift32(XORSHIFT_SEED),
     };
     match (&trace.rows, algorithm) {

@@ -276,7 +276,8 @@ fn a_window_that_is_not_used_does_not_grow() {
         world.run_for(ms(100));
     }
     assert_eq!(world.client.cwnd_segments(), 10.0);
-    let mut unchecked = World::alike(&Config { window_validation: false, ..Profile::Linux.config() });
+    let mut unchecked =
+        World::alike(&Config { window_validation: lasthop_tcp::WindowValidation::Off, ..Profile::Linux.config() });
     unchecked.open(0);
     unchecked.client.write(2000);
     unchecked.transmit(End::Client);

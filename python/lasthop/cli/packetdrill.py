@@ -6,11 +6,10 @@ import argparse
 import contextlib
 import io
 from collections import Counter
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import _core
-from ._mistake import Mistake
+from ._evidence import status_of, text_of
 from ._output import write_data
 
 SUMMARY = "run packetdrill scripts against the TCP endpoint under a virtual clock"
@@ -30,13 +29,11 @@ def execute(arguments: argparse.Namespace) -> int:
     options = [] if tolerance is None else [("tolerance_usecs", str(tolerance))]
     counts: Counter[str] = Counter()
     for file in arguments.files:
-        verdict = run_script(_text_of(file), options)
+        verdict = run_script(text_of(file), options)
         counts[verdict.kind] += 1
         write_data("-", [verdict.as_line(file), "\n"])
     write_data("-", [f"{counts['pass']} passed, {counts['fail']} failed, {counts['skip']} skipped\n"])
-    if counts["fail"]:
-        return 1
-    return 77 if counts["skip"] else 0
+    return status_of(counts)
 
 
 class Verdict(NamedTuple):
@@ -80,15 +77,6 @@ def _first_wrong(code: list[tuple[int, str, list[tuple[str, int]]]]) -> Verdict 
             said = f": {error}" if str(error) else ""
             return Verdict("fail", line, f"{type(error).__name__}{said}\nin        {first}")
     return None
-
-
-def _text_of(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8")
-    except OSError as error:
-        raise Mistake(f"{file}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise Mistake(f"{file}: is not text in UTF-8") from None
 
 
 def _microseconds(text: str) -> int:

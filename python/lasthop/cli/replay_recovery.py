@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import sys
-from pathlib import Path
 
 from .. import _core
+from ._evidence import status_of, text_of
 from ._mistake import Mistake
 
 SUMMARY = "what a kernel's sender did under scripted loss, against the `linux` profile on the same path"
-SKIPPED = 77
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,18 +23,11 @@ def execute(arguments: argparse.Namespace) -> int:
     verdicts = []
     for file in arguments.files:
         try:
-            name, line, verdict, side_by_side = _core.replay_recovery(_read(Path(file)))
-        except (ValueError, gzip.BadGzipFile, EOFError) as error:
+            name, line, verdict, side_by_side = _core.replay_recovery(text_of(file))
+        except ValueError as error:
             raise Mistake(f"{file}: {error}") from None
         if arguments.verbose:
             sys.stdout.write(f"{name}: row, recorded, here\n{side_by_side}")
         sys.stdout.write(f"{file}: {line}\n")
         verdicts.append(verdict)
-    if "fail" in verdicts:
-        return 1
-    return SKIPPED if "skip" in verdicts else 0
-
-
-def _read(path: Path) -> str:
-    data = path.read_bytes()
-    return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
+    return status_of(verdicts)

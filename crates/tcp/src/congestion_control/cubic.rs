@@ -76,11 +76,14 @@ impl Params {
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
         match self.era {
             Era::Rfc9438 => Box::new(Cubic::new(self, context)),
-            Era::Linux => Framed::boxed(linux::Cubic::new(self), context, super::Era::Linux),
-            Era::Linux26 => Framed::boxed(linux_2_6::Cubic::new(self), context, super::Era::Linux26),
+            Era::Linux => Framed::boxed(linux::Cubic::new(self, context.abe), context, super::Era::Linux),
+            Era::Linux26 => Framed::boxed(linux_2_6::Cubic::new(self, context.abe), context, super::Era::Linux26),
         }
     }
 }
+
+/// Share of the window that a mark leaves with ABE. [RFC 8511 §3, RFC 9438 §4.6]
+const BETA_ECN: f64 = 0.85;
 
 /// W_max after a loss at `window`: the window, or less if it did not reach the last one. [RFC 9438 §4.7]
 fn w_max_after(window: f64, last_w_max: f64, params: &Params) -> f64 {
@@ -104,6 +107,7 @@ struct Epoch {
 #[derive(Debug)]
 struct Cubic {
     params: Params,
+    abe: bool,
     /// in segments
     cwnd: f64,
     /// in segments
@@ -124,6 +128,7 @@ impl Cubic {
     fn new(params: &Params, context: &Context) -> Self {
         Cubic {
             params: params.clone(),
+            abe: context.abe,
             cwnd: context.initial_window,
             ssthresh: context.initial_ssthresh,
             w_max: 0.0,
@@ -180,13 +185,15 @@ impl Cubic {
         }
     }
 
-    fn reduce(&mut self, window: f64) {
+    fn reduce(&mut self, event: &CongestionEvent) {
+        let window = event.window;
         if let Some(hystart) = &mut self.hystart {
             hystart.end();
         }
         self.w_max = w_max_after(window, self.w_max, &self.params);
         self.cwnd_prior = window;
-        self.ssthresh = (window * self.params.beta).max(MIN_SSTHRESH);
+        let kept = if event.is_eased(self.abe) { BETA_ECN } else { self.params.beta };
+        self.ssthresh = (window * kept).max(MIN_SSTHRESH);
         self.epoch = None;
     }
 }
@@ -213,14 +220,14 @@ impl CongestionControl for Cubic {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.reduce(event.window);
+        self.reduce(event);
         self.cwnd = self.ssthresh;
         self.from_plateau = false;
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent) {
         if !event.repeated {
-            self.reduce(event.window);
+            self.reduce(event);
         }
         self.epoch = None;
         self.cwnd = LOSS_WINDOW;

@@ -81,3 +81,29 @@ impl Law for Dctcp {
         kept.max(MIN_WINDOW)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, context, loss};
+    use super::*;
+    use crate::config::GrowthMode::PerByte;
+    use lasthop_units::{Duration, Time};
+
+    /// The window that a mark leaves of 40, on an ACK that is observed first and ends the second window of data.
+    fn kept(ce_segments: u32) -> f64 {
+        let mut control = Params::default().build(&context(PerByte));
+        let sample =
+            AckSample { snd_una: 1, snd_nxt: 41_000, ..ack(Time::ZERO, 1, Duration::from_millis(10), PerByte) };
+        control.observe(&sample);
+        control.observe(&AckSample { snd_una: 41_000, snd_nxt: 81_000, ce_segments, ..sample });
+        control.on_congestion(&CongestionEvent { cause: CongestionCause::Ecn, ..loss(Time::ZERO, 40.0) });
+        control.cwnd()
+    }
+
+    #[test]
+    fn the_ack_that_shrinks_the_window_counts_in_alpha() {
+        // 1024 - 64, then - 60: alpha = 900/1024 without marks on it, which takes 17 of 40; all marked adds 64, and takes
+        // 40 * 964 / 2048 = 18.
+        assert_eq!((kept(0), kept(1)), (23.0, 22.0));
+    }
+}

@@ -109,9 +109,14 @@ enum Slowdown {
     /// the next begins then
     Due(Time),
     /// two segments until then
-    Holding { began: Time, until: Time },
+    Holding {
+        began: Time,
+        until: Time,
+    },
     /// slow start up to ssthresh
-    Ramping { began: Time },
+    Ramping {
+        began: Time,
+    },
 }
 
 #[derive(Debug)]
@@ -138,7 +143,7 @@ impl Ledbat {
     }
 
     /// [RFC 6817 §2.4.2; LEDBAT++ §4.2]
-    fn avoid_congestion(&mut self, ack: &AckSample, acked: f64) {
+    fn avoid_congestion(&mut self, acked: f64) {
         let off_target = 1.0 - self.delays.queueing_s() / self.params.target.as_secs_f64();
         let per_round = if !self.params.plus_plus {
             self.gain() * off_target
@@ -147,11 +152,18 @@ impl Ledbat {
         } else {
             (self.gain() + self.cwnd * off_target).max(-self.cwnd / 2.0)
         };
-        let flight = ack.prior_flight_bytes as f64 / self.mss;
-        let most = flight + self.params.allowed_increase;
-        self.cwnd = (self.cwnd + per_round * acked / self.cwnd).min(most).max(MIN_SSTHRESH);
+        self.cwnd = (self.cwnd + per_round * acked / self.cwnd).max(MIN_SSTHRESH);
         // A window that shrinks is no reason for slow start.
         self.ssthresh = self.ssthresh.min(self.cwnd);
+    }
+
+    /// A window that is not used does not stay far above what is in flight. One that is used may be: a sender may hold
+    /// short sends back. [RFC 6817 §2.4.1, max_allowed_cwnd]
+    fn bound_by_flight(&mut self, ack: &AckSample) {
+        if self.cwnd >= self.ssthresh {
+            let flight = ack.prior_flight_bytes as f64 / self.mss;
+            self.cwnd = self.cwnd.min(flight + self.params.allowed_increase).max(MIN_SSTHRESH);
+        }
     }
 
     fn grow(&mut self, ack: &AckSample) {
@@ -164,7 +176,7 @@ impl Ledbat {
                 self.ssthresh = self.cwnd;
             }
         } else {
-            self.avoid_congestion(ack, ack.avoidance_credit * share);
+            self.avoid_congestion(ack.avoidance_credit * share);
         }
     }
 
@@ -199,8 +211,11 @@ impl CongestionControl for Ledbat {
         if let Some(rtt) = ack.rtt_sample {
             self.delays.hear(ack.now, rtt);
         }
-        if ack.in_recovery || ack.app_limited || ack.acked_segments == 0 {
+        if ack.in_recovery || ack.acked_segments == 0 {
             return;
+        }
+        if ack.app_limited {
+            return self.bound_by_flight(ack);
         }
         let rtt = ack.srtt.unwrap_or(Duration::ZERO);
         if self.params.plus_plus && self.slows_down(ack.now, rtt) {
@@ -332,10 +347,9 @@ mod tests {
         ledbat.delays.hear(Time::ZERO, BASE);
         (0..CURRENT).for_each(|_| ledbat.delays.hear(Time::ZERO, BASE + Duration::from_millis(66)));
         ledbat.set_window(100.0);
-        let sample = AckSample { prior_flight_bytes: 100_000, ..ack(Time::ZERO, 1, BASE, PerByte) };
         // A tenth above the target: a tenth of the window in a round trip, less the gain of a third; a hundredth of
         // that for one ACK.
-        ledbat.avoid_congestion(&sample, 1.0);
+        ledbat.avoid_congestion(1.0);
         assert!((ledbat.cwnd - 99.9033).abs() < 0.001, "{}", ledbat.cwnd);
     }
 

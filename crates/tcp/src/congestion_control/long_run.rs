@@ -68,7 +68,7 @@ impl Algorithm {
             Algorithm::Bbr(_) => LongRun { keeps: None, buffer_bdps: 4.0, utilisation: 0.95, ..equal(1.0, 1.0) },
             // By its bounds in the long run, not by each loss; probing leaves room to others.
             Algorithm::Bbr3(_) => LongRun { keeps: None, buffer_bdps: 4.0, utilisation: 0.95, ..equal(1.0, 1.0) },
-            // A half on loss [RFC 6817 §2.4.2]; the answer to marks is not at work here.
+            // A half on loss [RFC 6817 §2.4.2]; the answers to marks of Prague and DCTCP are in `tests/marks.rs`.
             Algorithm::Ledbat(_) | Algorithm::Prague(_) => equal(0.5, 0.5),
         }
     }

@@ -185,6 +185,8 @@ pub struct Context {
     pub mss_bytes: u32,
     /// How windows grow; the credits of [`AckSample`] follow it already.
     pub growth: Growth,
+    /// A mark takes less than a loss. [RFC 8511]
+    pub abe: bool,
     /// Random draws.
     pub draws: Draws,
 }
@@ -337,6 +339,13 @@ pub struct CongestionEvent {
     pub total_lost: u64,
 }
 
+impl CongestionEvent {
+    /// It is a mark, of which less is taken than of a loss, if `abe`. [RFC 8511 §3]
+    fn is_eased(&self, abe: bool) -> bool {
+        abe && self.cause == CongestionCause::Ecn
+    }
+}
+
 /// A congestion controller.
 pub trait CongestionControl: fmt::Debug + Send {
     /// The handshake is over; `rtt` is what it measured, if it did.
@@ -386,6 +395,10 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn pacing_rate(&self) -> Option<DataRate> {
         None
     }
+    /// At its rate, the longest that one send may be; `None`: as long as suits segmentation.
+    fn longest_send(&self) -> Option<Duration> {
+        None
+    }
     /// The RTT that this controller works with, if it works with one.
     fn rtt(&self) -> Option<Duration> {
         None
@@ -418,6 +431,7 @@ pub(crate) mod tests {
             initial_ssthresh: f64::INFINITY,
             mss_bytes: 1000,
             growth: Growth::both(growth),
+            abe: false,
             draws: Draws::seeded(1),
         }
     }

@@ -5,11 +5,12 @@
 //! [RFC 5681 §3.1 (3)], as the agents of ns-2 do, and one segment for each window acknowledged where
 //! bytes are [RFC 3465 §2.1], as Linux does.
 //! `era` takes the integers of a kernel instead: whole segments and a counter of acknowledged ones.
+//! With ABE a mark keeps 0.8 of the window instead of a half [RFC 8511 §3].
 //! Leaves out: the limit of RFC 3465 §2.2 on what one ACK may add in slow start (Linux has none).
 
 use lasthop_registry::{ParamError, params, words};
 
-use super::linux::{self, Framed, Law, Window};
+use super::linux::{self, Framed, Law, MIN_WINDOW, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, slow_start};
 
 words! {
@@ -53,11 +54,12 @@ impl Params {
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
         match self.era {
             Era::Rfc5681 => {}
-            Era::Linux => return Framed::boxed(Kernel, context, linux::Era::Linux),
-            Era::Linux26 => return Framed::boxed(Kernel, context, linux::Era::Linux26),
+            Era::Linux => return Framed::boxed(Kernel { abe: context.abe }, context, linux::Era::Linux),
+            Era::Linux26 => return Framed::boxed(Kernel { abe: context.abe }, context, linux::Era::Linux26),
         }
         Box::new(Newreno {
             params: self.clone(),
+            abe: context.abe,
             counts_acks: context.avoidance_counts_acks(),
             cwnd: context.initial_window,
             ssthresh: context.initial_ssthresh,
@@ -66,19 +68,30 @@ impl Params {
     }
 }
 
-/// A kernel's: the frame has it already.
+/// Share of the window that a mark leaves. [RFC 8511 §3]
+const BETA_ECN: f64 = 0.8;
+
+/// A kernel's: the frame has all of it but ABE.
 #[derive(Debug)]
-struct Kernel;
+struct Kernel {
+    abe: bool,
+}
 
 impl Law for Kernel {
     fn grow(&mut self, window: &mut Window, ack: &AckSample) {
         window.reno(ack);
+    }
+
+    fn ssthresh(&mut self, _: &Window, lost_at: u32, event: &CongestionEvent) -> u32 {
+        let kept = if event.is_eased(self.abe) { lost_at * 4 / 5 } else { lost_at / 2 };
+        kept.max(MIN_WINDOW)
     }
 }
 
 #[derive(Debug)]
 struct Newreno {
     params: Params,
+    abe: bool,
     counts_acks: bool,
     /// in segments
     cwnd: f64,
@@ -100,14 +113,14 @@ impl CongestionControl for Newreno {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.ssthresh = self.reduced(event.window);
+        self.ssthresh = self.reduced(event);
         self.cwnd = self.ssthresh;
         self.credit = 0.0;
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent) {
         if !event.repeated {
-            self.ssthresh = self.reduced(event.window);
+            self.ssthresh = self.reduced(event);
         }
         self.cwnd = LOSS_WINDOW;
         self.credit = 0.0;
@@ -135,8 +148,9 @@ impl CongestionControl for Newreno {
 }
 
 impl Newreno {
-    fn reduced(&self, window: f64) -> f64 {
-        (window * self.params.beta).max(MIN_SSTHRESH)
+    fn reduced(&self, event: &CongestionEvent) -> f64 {
+        let kept = if event.is_eased(self.abe) { BETA_ECN } else { self.params.beta };
+        (event.window * kept).max(MIN_SSTHRESH)
     }
 
     fn avoid_congestion(&mut self, acked: f64) {

@@ -2,9 +2,9 @@
 //!
 //! Source: draft-briscoe-iccrg-prague-congestion-control-04; RFC 9330, RFC 9331 for what it relies on. Holds: the share of
 //! marks averaged with weight 1/16 once per virtual round trip (§2.4.2), a reduction by half of it at most once per round
-//! trip, additive increase for what was not marked, in a reduction too (§2.4.3), independence of the RTT below 25 ms
+//! trip, the virtual one included as in the code of its authors, additive increase for what was not marked, in a reduction too (§2.4.3), independence of the RTT below 25 ms
 //! (§2.4.4), Reno's answer to losses (§2.4.1), pacing (§2.4.5). Needs ECN and feedback of how many segments were marked.
-//! Leaves out: the fallback on queues with classic ECN, the delay before RTT independence sets in, limits on bursts.
+//! Leaves out: the fallback on queues with classic ECN, the delay before RTT independence sets in.
 
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{DataRate, Duration, Time};
@@ -63,6 +63,16 @@ struct Round {
 
 /// Pacing above the rate of the window in slow start. [§2.4.5]
 const SLOW_START_PACING: f64 = 2.0;
+/// At that rate, the longest burst. [§2.4.5]
+const LONGEST_SEND: Duration = Duration::from_micros(250);
+
+/// The last reduction for marks.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    at: Time,
+    /// Marks are answered until this offset is acknowledged.
+    end: u64,
+}
 
 #[derive(Debug)]
 struct Prague {
@@ -77,8 +87,7 @@ struct Prague {
     alpha: f64,
     saw_marks: bool,
     round: Round,
-    /// Marks are answered until this offset is acknowledged.
-    answered: Option<u64>,
+    answered: Option<Answer>,
     /// A loss is being recovered.
     recovers: bool,
 }
@@ -113,13 +122,14 @@ impl Prague {
         self.round = Round { ends: ack.now + length, ..Round::default() };
     }
 
-    /// w <- (1 - alpha/2) w, once per round trip.
-    fn answer_marks(&mut self, una: u64, nxt: u64) {
-        if self.recovers || self.answered.is_some_and(|end| una <= end) {
+    /// w <- (1 - alpha/2) w, once per round trip, and once per virtual one.
+    fn answer_marks(&mut self, now: Time, una: u64, nxt: u64) {
+        let was = self.answered.is_some_and(|answer| una <= answer.end || now < answer.at + self.params.virtual_rtt);
+        if self.recovers || was {
             return;
         }
         self.saw_marks = true;
-        self.answered = Some(nxt);
+        self.answered = Some(Answer { at: now, end: nxt });
         self.cwnd = (self.cwnd * (1.0 - self.alpha / 2.0)).max(MIN_SSTHRESH);
         self.ssthresh = self.cwnd;
     }
@@ -139,9 +149,10 @@ impl CongestionControl for Prague {
         self.srtt = ack.srtt.or(self.srtt);
         let delivered = f64::from(ack.delivered_segments);
         // Feedback without a count: the receiver echoes each mark. [RFC 8257 §3.2]
-        let marked = if ack.ce_segments == 0 && ack.ece { delivered } else { f64::from(ack.ce_segments).min(delivered) };
+        let marked =
+            if ack.ce_segments == 0 && ack.ece { delivered } else { f64::from(ack.ce_segments).min(delivered) };
         if marked > 0.0 {
-            self.answer_marks(ack.snd_una, ack.snd_nxt);
+            self.answer_marks(ack.now, ack.snd_una, ack.snd_nxt);
         }
         self.average(ack, marked);
         if self.recovers || ack.app_limited || ack.acked_segments == 0 {
@@ -154,7 +165,7 @@ impl CongestionControl for Prague {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.cause == CongestionCause::Ecn {
-            return self.answer_marks(event.snd_una, event.snd_nxt);
+            return self.answer_marks(event.now, event.snd_una, event.snd_nxt);
         }
         self.reduce(event.window);
         self.recovers = true;
@@ -213,6 +224,10 @@ impl CongestionControl for Prague {
         Some(DataRate::from_bps(bps as u64))
     }
 
+    fn longest_send(&self) -> Option<Duration> {
+        Some(LONGEST_SEND)
+    }
+
     fn rtt(&self) -> Option<Duration> {
         self.srtt
     }
@@ -225,7 +240,13 @@ mod tests {
     use crate::config::GrowthMode::PerByte;
 
     /// Round trips of `rtt`, in which each `every`th segment is marked; 0: none.
-    fn run(control: &mut dyn CongestionControl, from: (Time, u64), rtt: Duration, every: u64, rounds: u32) -> (Time, u64) {
+    fn run(
+        control: &mut dyn CongestionControl,
+        from: (Time, u64),
+        rtt: Duration,
+        every: u64,
+        rounds: u32,
+    ) -> (Time, u64) {
         let (mut now, mut una) = from;
         for _ in 0..rounds {
             let window = control.cwnd() as u64;

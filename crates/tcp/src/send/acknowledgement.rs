@@ -73,6 +73,7 @@ impl Sender {
         let in_recovery = self.recovery.phase == Phase::FastRecovery;
         let ends = advances && self.advance_recovery(ack.ack, delivered.bytes);
         if delivered.new_bytes > 0 || delivered.bytes > 0 {
+            self.validate_on_ack(ack.now, delivered.new_bytes, self.recovery.phase != Phase::Open || in_recovery);
             let sample = self.sample(ack, &delivered, prior_flight_bytes, in_recovery);
             let sample = AckSample {
                 ends_timeout: ends && !in_recovery,
@@ -84,6 +85,9 @@ impl Sender {
         }
         if ends && in_recovery {
             self.control.on_recovery_exit(&self.moment(ack.now));
+            if let Some(window) = self.window_after_recovery() {
+                self.control.set_window(window);
+            }
         }
         let is_duplicate = if self.sack { reports_more } else { !advances && ack.is_pure && !window_changes };
         if is_duplicate && !self.board.is_empty() {
@@ -194,7 +198,7 @@ impl Sender {
             srtt: self.rtt.srtt(),
             prior_flight_bytes,
             flight_bytes: self.board.pipe_bytes(),
-            app_limited: self.config.window_validation && !is_full,
+            app_limited: self.is_unused(!is_full),
             ece: false,
             round_trips: self.usage.rounds(),
             in_recovery,
@@ -212,6 +216,7 @@ impl Sender {
                 counters.fast_retransmits += 1;
                 let event = self.congestion_event(now, CongestionCause::Loss);
                 self.control.on_congestion(&event);
+                self.note_validated_loss(event.window);
                 self.queue_cwr();
                 self.board.lose_head();
                 self.recovery.begin(self.board.nxt(), self.mss);

@@ -99,6 +99,8 @@ impl Sender {
         }
         let event = self.congestion_event(now, CongestionCause::Ecn);
         self.control.on_congestion(&event);
+        // The window has fallen at once: there is nothing to wait for.
+        self.control.on_recovery_exit(&self.moment(now));
         self.queue_cwr();
     }
 }

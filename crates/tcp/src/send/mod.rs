@@ -10,6 +10,7 @@ mod rto;
 mod scoreboard;
 mod stream;
 mod usage;
+mod validation;
 
 use lasthop_registry::Switch;
 use lasthop_units::Time;
@@ -67,6 +68,7 @@ pub(crate) struct Sender {
     /// loss recovery by the letter of the RFCs
     recovery: Recovery,
     usage: WindowUsage,
+    validation: validation::Validation,
     marks: ecn::Marks,
     /// loss recovery as Linux has it; one of the two is at work
     linux: Linux,
@@ -102,6 +104,7 @@ impl Sender {
             initial_ssthresh,
             mss_bytes: config.payload_bytes(),
             growth: config.growth,
+            abe: config.abe,
             draws: Draws::seeded(u64::from(iss.0)),
         };
         Sender {
@@ -111,6 +114,7 @@ impl Sender {
             control: config.congestion_control.build(&context),
             recovery: Recovery::default(),
             usage: WindowUsage::default(),
+            validation: validation::Validation::default(),
             marks: ecn::Marks::default(),
             linux: Linux::new(config),
             offered: Stream::new(),
@@ -304,7 +308,7 @@ impl Sender {
 
     /// Carries out a choice.
     pub fn send(&mut self, now: Time, choice: Choice) -> Sent {
-        let stamp = if self.is_linux() { self.stamp(now) } else { Stamp::default() };
+        let stamp = self.stamp(now);
         let sent = match choice {
             Choice::Again => self.send_again(now, stamp),
             Choice::NewestAgain => {
@@ -324,7 +328,7 @@ impl Sender {
         sent
     }
 
-    fn send_again(&mut self, now: Time, stamp: Stamp) -> Sent {
+    fn send_again(&mut self, now: Time, stamp: Option<Stamp>) -> Sent {
         self.recovery.retransmit_now = false;
         let segment = match self.board.next_lost() {
             Some(lost) => lost,
@@ -333,9 +337,10 @@ impl Sender {
         self.board.resend(now, &segment, stamp)
     }
 
-    fn send_new(&mut self, now: Time, payload: u32, fin: bool, stamp: Stamp) -> Sent {
+    fn send_new(&mut self, now: Time, payload: u32, fin: bool, stamp: Option<Stamp>) -> Sent {
         if self.board.is_empty() {
             self.restart_if_idle(now);
+            self.validate_on_send(now);
             self.control.on_transmit_start(&self.moment(now));
             self.settle_window();
         }
@@ -389,6 +394,7 @@ impl Sender {
     pub fn on_timeout(&mut self, now: Time) {
         let event = self.congestion_event(now, CongestionCause::Timeout);
         self.control.on_timeout(&event);
+        self.forget_validation();
         self.queue_cwr();
         self.rtt.back_off();
         self.board.lose_after_timeout(|_| true);
@@ -426,6 +432,7 @@ impl Sender {
             // What limited transmit sent does not count. [RFC 5681 §3.2]
             DecreaseFrom::FlightSize => self.control.cwnd().min(self.board.outstanding_bytes() as f64 / mss),
         };
+        let window = self.window_in_use(now, window);
         let repeated = cause == CongestionCause::Timeout && self.rtt.is_backed_off();
         let Moment { now, snd_una, snd_nxt, .. } = self.moment(now);
         let flight_bytes = self.board.outstanding_bytes();

@@ -7,7 +7,7 @@
 //!      ▲ └─ timeout ─► AfterTimeout ◄─ timeout ───┘
 //!      └── ACK of `recover` ──┘
 //! ```
-//! Source: RFC 6582 §3.2, RFC 6675 §5. PRR would stand in the place of `inflation`.
+//! Source: RFC 6582 §3.2, RFC 6675 §5. `linux` is the other machine.
 
 /// The phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

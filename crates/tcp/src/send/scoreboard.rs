@@ -53,6 +53,8 @@ impl Sum {
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
     segments: VecDeque<Outstanding>,
+    /// what each is to remember, if that is kept: one for each segment, or none at all
+    stamps: VecDeque<Stamp>,
     /// index of the first in `segments`
     base: u64,
     una: u64,
@@ -83,6 +85,7 @@ impl Scoreboard {
     pub fn new(by_time: bool) -> Self {
         Scoreboard {
             segments: VecDeque::new(),
+            stamps: VecDeque::new(),
             base: 0,
             una: 0,
             nxt: 0,
@@ -172,12 +175,13 @@ impl Scoreboard {
     }
 
     /// Adds a segment sent for the first time.
-    pub fn push(&mut self, now: Time, length: u32, content: Content, stamp: Stamp) -> Sent {
-        let outstanding = Outstanding::new(self.nxt, now, length, content, stamp);
+    pub fn push(&mut self, now: Time, length: u32, content: Content, stamp: Option<Stamp>) -> Sent {
+        let outstanding = Outstanding::new(self.nxt, now, length, content);
         let sent = outstanding.brief();
         self.nxt = outstanding.end();
         self.outstanding_bytes += u64::from(outstanding.payload());
         self.segments.push_back(outstanding);
+        self.stamps.extend(stamp);
         let index = self.end_index() - 1;
         self.order.link(&mut self.segments, self.base, index);
         sent
@@ -186,12 +190,12 @@ impl Scoreboard {
     /// Takes off all below `ack`, which lies between SND.UNA and SND.NXT.
     pub fn acknowledge(&mut self, ack: u64, delivered: &mut Delivered) {
         assert!(self.una <= ack && ack <= self.nxt, "an acknowledgement of {ack} outside {}..={}", self.una, self.nxt);
-        while let Some(head) = self.segments.front().copied().filter(|head| head.end() <= ack) {
+        while self.segments.front().is_some_and(|head| head.end() <= ack) {
             self.order.unlink(&mut self.segments, self.base, self.base);
-            delivered.acknowledge(&head);
+            let Some(head) = self.segments.pop_front() else { break };
+            delivered.acknowledge(&head, self.stamps.pop_front().as_ref());
             self.outstanding_bytes -= u64::from(head.payload());
             self.forget(&head);
-            self.segments.pop_front();
             self.on_head_gone(head.reported);
         }
         if let Some(head) = self.segments.front().copied().filter(|head| head.start < ack) {
@@ -260,7 +264,7 @@ impl Scoreboard {
         let mut place = self.place_of(span.start);
         while let Some(segment) = self.segments.get(place).copied().filter(|segment| segment.start < span.end) {
             if !segment.reported && merged.start <= segment.start && segment.end() <= merged.end {
-                delivered.report(&segment, highest);
+                delivered.report(&segment, self.stamps.get(place), highest);
                 self.mark_reported(place);
             }
             place += 1;
@@ -432,7 +436,7 @@ impl Scoreboard {
     }
 
     /// Notes that `segment`, which `next_lost` or `next_hole` gave, is sent again.
-    pub fn resend(&mut self, now: Time, segment: &Sent, stamp: Stamp) -> Sent {
+    pub fn resend(&mut self, now: Time, segment: &Sent, stamp: Option<Stamp>) -> Sent {
         let place = self.place_of(segment.start);
         self.resend_at(place, now, stamp)
     }
@@ -444,12 +448,12 @@ impl Scoreboard {
     }
 
     /// Sends that one again.
-    pub fn resend_newest(&mut self, now: Time, stamp: Stamp) -> Sent {
+    pub fn resend_newest(&mut self, now: Time, stamp: Option<Stamp>) -> Sent {
         let place = self.newest_hole().expect("chosen only where there is one");
         self.resend_at(place, now, stamp)
     }
 
-    fn resend_at(&mut self, place: usize, now: Time, stamp: Stamp) -> Sent {
+    fn resend_at(&mut self, place: usize, now: Time, stamp: Option<Stamp>) -> Sent {
         let segment = &mut self.segments[place];
         if !core::mem::replace(&mut segment.resent, true) {
             self.to_resend -= u32::from(segment.lost);
@@ -459,17 +463,19 @@ impl Scoreboard {
     }
 
     /// Sends the newest segment again as a probe, which does not count as a retransmission in flight. [RFC 8985 §7.3]
-    pub fn probe_newest(&mut self, now: Time, stamp: Stamp) -> Sent {
+    pub fn probe_newest(&mut self, now: Time, stamp: Option<Stamp>) -> Sent {
         self.touch(self.segments.len() - 1, now, stamp)
     }
 
     /// The segment at `place` goes out again.
-    fn touch(&mut self, place: usize, now: Time, stamp: Stamp) -> Sent {
+    fn touch(&mut self, place: usize, now: Time, stamp: Option<Stamp>) -> Sent {
         let index = self.base + place as u64;
         let segment = &mut self.segments[place];
         segment.retransmitted = true;
         segment.sent_at = now;
-        segment.stamp = stamp;
+        if let (Some(place), Some(stamp)) = (self.stamps.get_mut(place), stamp) {
+            *place = stamp;
+        }
         if !segment.reported {
             self.order.unlink(&mut self.segments, self.base, index);
             self.order.link(&mut self.segments, self.base, index);

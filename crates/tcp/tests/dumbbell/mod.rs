@@ -9,14 +9,14 @@
 //! ```
 //!
 //! Losses by chance, and the jitter that keeps flows from falling into step, come from one seeded generator. ACKs are
-//! never lost.
+//! never lost. The queue may mark what finds more than a number of packets in it [RFC 8257 §3.1, RFC 9331 §5.2].
 #![allow(dead_code)]
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use lasthop_tcp::{Config, Endpoint, Segment};
-use lasthop_units::{Duration, Time};
+use lasthop_units::{Duration, Ecn, Time};
 
 /// What the flows share.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct Bottleneck {
     pub rate_bps: f64,
     /// packets that may wait, the one in service included
     pub buffer_packets: usize,
+    /// what finds more packets than these in the queue is marked, if it may be
+    pub marks_above: usize,
     /// RTT without any queue
     pub rtt: Duration,
     /// share of data packets that are lost by chance
@@ -42,6 +44,7 @@ impl Bottleneck {
         Bottleneck {
             rate_bps: f64::INFINITY,
             buffer_packets: usize::MAX,
+            marks_above: usize::MAX,
             rtt,
             loss,
             loses_each: 0,
@@ -57,12 +60,19 @@ impl Bottleneck {
         let buffer_packets = (bdp * bdps).round() as usize;
         Bottleneck { rate_bps, buffer_packets, jitter: service, ..Bottleneck::lossy(0.0, rtt) }
     }
+
+    /// The same with two products of bandwidth and RTT, which marks above a number of packets.
+    pub fn marking(rate_bps: f64, rtt: Duration, marks_above: usize) -> Bottleneck {
+        Bottleneck { marks_above, ..Bottleneck::wired(rate_bps, rtt, 2.0) }
+    }
 }
 
 /// One connection.
 pub struct Flow {
     pub sender: Endpoint,
     pub receiver: Endpoint,
+    /// what its ACKs take beyond half an RTT
+    pub longer_way: Duration,
     start: Time,
     latest_entry: Time,
 }
@@ -101,6 +111,15 @@ impl Random {
     }
 }
 
+/// A segment as it left an end.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    pub at: Time,
+    pub flow: usize,
+    pub from_sender: bool,
+    pub segment: Segment,
+}
+
 /// The world.
 pub struct Dumbbell {
     pub now: Time,
@@ -118,6 +137,10 @@ pub struct Dumbbell {
     /// between the receivers and the senders
     backward: VecDeque<(Time, usize, Segment)>,
     data_packets: u64,
+    /// packets that were marked
+    pub marked: u64,
+    /// what the ends have sent, from `keep_log` on
+    pub log: Option<Vec<Sent>>,
     /// data packets that were lost by chance
     pub lost: u64,
     /// data packets that found no room
@@ -135,7 +158,7 @@ impl Dumbbell {
             let mut receiver = Endpoint::new(config, 2000 + n as u32);
             receiver.listen();
             sender.write_forever();
-            Flow { sender, receiver, start: *start, latest_entry: Time::ZERO }
+            Flow { sender, receiver, longer_way: Duration::ZERO, start: *start, latest_entry: Time::ZERO }
         };
         Dumbbell {
             now: Time::ZERO,
@@ -149,6 +172,8 @@ impl Dumbbell {
             forward: VecDeque::new(),
             backward: VecDeque::new(),
             data_packets: 0,
+            marked: 0,
+            log: None,
             lost: 0,
             overflowed: 0,
             queue_integral: 0.0,
@@ -167,6 +192,18 @@ impl Dumbbell {
     pub fn write(&mut self, flow: usize, bytes: u64) {
         self.flows[flow].sender.write(bytes);
         self.send(flow);
+    }
+
+    /// Writes down what the ends send, from now on.
+    pub fn keep_log(&mut self) {
+        self.log = Some(Vec::new());
+    }
+
+    fn note(&mut self, flow: usize, from_sender: bool, segment: Segment) {
+        let at = self.now;
+        if let Some(log) = &mut self.log {
+            log.push(Sent { at, flow, from_sender, segment });
+        }
     }
 
     /// One connection.
@@ -232,6 +269,7 @@ impl Dumbbell {
 
     fn send(&mut self, n: usize) {
         while let Some(segment) = self.flows[n].sender.poll_transmit(self.now) {
+            self.note(n, true, segment);
             if self.path.rate_bps.is_infinite() {
                 self.propagate(n, segment);
                 continue;
@@ -247,16 +285,23 @@ impl Dumbbell {
 
     fn answer(&mut self, n: usize) {
         while let Some(segment) = self.flows[n].receiver.poll_transmit(self.now) {
-            self.backward.push_back((self.now + self.path.rtt / 2, n, segment));
+            self.note(n, false, segment);
+            let at = self.now + self.path.rtt / 2 + self.flows[n].longer_way;
+            let place = self.backward.partition_point(|(other, ..)| *other <= at);
+            self.backward.insert(place, (at, n, segment));
         }
     }
 
-    fn enter(&mut self, n: usize, segment: Segment) {
+    fn enter(&mut self, n: usize, mut segment: Segment) {
         if self.queue.len() >= self.path.buffer_packets {
             self.overflowed += 1;
             return;
         }
         self.count_queue();
+        if self.queue.len() > self.path.marks_above && segment.ecn.is_capable() {
+            segment.ecn = Ecn::Ce;
+            self.marked += 1;
+        }
         self.queue.push_back((n, segment));
         if self.queue.len() == 1 {
             self.served_at = self.now + self.service(&segment);

@@ -32,6 +32,11 @@ impl Arithmetic {
         (u64::from(window) * u64::from(self.beta) / 1024) as u32
     }
 
+    /// What a mark leaves of a window with ABE: 0.85. [RFC 8511 §3]
+    pub fn eased(window: u32) -> u32 {
+        (u64::from(window) * 17 / 20) as u32
+    }
+
     /// (1 + beta) / 2 times a window.
     pub fn given_way(&self, window: u32) -> u32 {
         (u64::from(window) * u64::from(1024 + self.beta) / 2048) as u32

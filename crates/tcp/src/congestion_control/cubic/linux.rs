@@ -25,6 +25,7 @@ const DISCARD: u64 = 1000;
 #[derive(Debug)]
 pub(in super::super) struct Cubic {
     params: Params,
+    abe: bool,
     arithmetic: Arithmetic,
     memory: Memory,
     /// when data was sent last, in ms
@@ -60,9 +61,10 @@ struct Epoch {
 }
 
 impl Cubic {
-    pub fn new(params: &Params) -> Self {
+    pub fn new(params: &Params, abe: bool) -> Self {
         Cubic {
             params: params.clone(),
+            abe,
             arithmetic: Arithmetic::new(params),
             memory: Memory::default(),
             last_sent: 0,
@@ -179,14 +181,15 @@ impl Law for Cubic {
         }
     }
 
-    fn ssthresh(&mut self, _: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
+    fn ssthresh(&mut self, _: &Window, lost_at: u32, event: &CongestionEvent) -> u32 {
         if let Some(watch) = &mut self.plus_plus {
             watch.end();
         }
         let gives_way = self.params.fast_convergence && lost_at < self.memory.last_max;
         self.memory.epoch = None;
         self.memory.last_max = if gives_way { self.arithmetic.given_way(lost_at) } else { lost_at };
-        self.arithmetic.reduced(lost_at).max(MIN_WINDOW)
+        let kept = if event.is_eased(self.abe) { Arithmetic::eased(lost_at) } else { self.arithmetic.reduced(lost_at) };
+        kept.max(MIN_WINDOW)
     }
 
     fn enter(&mut self, _: &mut Window, _: Phase, to: Phase, at: &Moment) {

@@ -52,13 +52,14 @@ struct Memory {
 #[derive(Debug)]
 pub(super) struct Cubic {
     params: Params,
+    abe: bool,
     arithmetic: Arithmetic,
     memory: Memory,
 }
 
 impl Cubic {
-    pub fn new(params: &Params) -> Self {
-        Cubic { params: params.clone(), arithmetic: Arithmetic::new(params), memory: Memory::default() }
+    pub fn new(params: &Params, abe: bool) -> Self {
+        Cubic { params: params.clone(), abe, arithmetic: Arithmetic::new(params), memory: Memory::default() }
     }
 
     /// in 1/16
@@ -156,12 +157,13 @@ impl Law for Cubic {
         window.count_or_add(window.count >= self.memory.acks_per_segment, 1);
     }
 
-    fn ssthresh(&mut self, _: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
+    fn ssthresh(&mut self, _: &Window, lost_at: u32, event: &CongestionEvent) -> u32 {
         let gives_way = self.params.fast_convergence && lost_at < self.memory.w_max;
         self.memory.epoch = None;
         self.memory.w_max = if gives_way { self.arithmetic.given_way(lost_at) } else { lost_at };
         self.memory.lost_before = true;
-        self.arithmetic.reduced(lost_at).max(MIN_WINDOW)
+        let kept = if event.is_eased(self.abe) { Arithmetic::eased(lost_at) } else { self.arithmetic.reduced(lost_at) };
+        kept.max(MIN_WINDOW)
     }
 
     fn enter(&mut self, _: &mut Window, _: Phase, to: Phase, _: &Moment) {
@@ -199,7 +201,7 @@ mod tests {
 
     #[test]
     fn one_ack_per_segment_counts_as_31_sixteenths() {
-        let mut cubic = Cubic::new(&params());
+        let mut cubic = Cubic::new(&params(), false);
         let mut window = Window::new(&context(PerAck), super::super::super::linux::Era::Linux26);
         (0..100).for_each(|i| cubic.observe(&mut window, Phase::Open, &ack(Time::from_nanos(i), 1, RTT, PerAck)));
         assert_eq!(cubic.segments_per_ack(), 31);

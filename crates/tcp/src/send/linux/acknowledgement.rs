@@ -67,12 +67,15 @@ impl Sender {
         }
         self.note_rest(ack.now);
         let restarts = self.measure(ack, &delivered);
+        let repairs = matches!(before.state, CaState::Recovery | CaState::Loss);
+        self.validate_on_ack(ack.now, delivered.new_bytes, repairs);
         let marked = self.read_marks(ack.flags, delivered.new_segments);
         self.settle(&delivered, &before);
         self.linux.rack.advance(&delivered);
-        let prior_delivered = delivered.rated.map(|(_, stamp, _)| stamp.delivered);
+        let prior_delivered = delivered.rated.map(|(_, stamp)| stamp.delivered);
         self.linux.rack.adapt(prior_delivered.filter(|&prior| prior > 0), self.linux.rate.delivered);
         let sample = self.ack_sample(ack, &delivered, &before, marked);
+        self.linux.rate.delivered_ce += sample.ce_segments;
         let observed = delivered.new_segments > u32::from(delivered.syn) && self.control.observe(&sample);
         let sample = AckSample { observed, ..sample };
         let acked = delivered.segments > 0;
@@ -314,7 +317,7 @@ impl Sender {
             flight_bytes: self.board.pipe_bytes(),
             prior_flight_segments: before.flight_segments,
             flight_segments: self.flight_segments(),
-            app_limited: self.config.window_validation && !limited,
+            app_limited: self.is_unused(!limited),
             ece: marked > 0,
             round_trips: self.linux.usage.rounds(),
             in_recovery: self.linux.reduces(),

@@ -64,6 +64,10 @@ impl Sender {
 
     /// Segments of a send of the size that fits the rate: a millisecond's worth, more where the RTT is short.
     fn send_goal(&self) -> u64 {
+        if let (Some(rate), Some(longest)) = (self.pacing_rate(), self.control.longest_send()) {
+            let bytes = rate * longest.as_secs_f64();
+            return (bytes as u64 / u64::from(self.mss)).max(1);
+        }
         let for_rate = match self.pacing_rate() {
             Some(rate) => (rate / 1024.0) as u64,
             None => self.window_in_a_tick(),

@@ -176,9 +176,12 @@ impl Sender {
         if stepwise { f64::from(self.linux.reduction.cwnd) } else { self.control.cwnd() }
     }
 
-    /// The window has room for one more segment.
+    /// The window has room for one more segment. Without limited transmit what has arrived out of order counts as long
+    /// as it may be no loss. [RFC 3042 §2]
     pub(super) fn window_has_room(&self) -> bool {
-        self.flight_segments() < self.linux.window
+        let holds_back = !self.config.limited_transmit && matches!(self.linux.state, CaState::Open | CaState::Disorder);
+        let waiting = if holds_back { self.sacked_segments() } else { 0 };
+        self.flight_segments() + waiting < self.linux.window
     }
 
     /// To be called after whatever may have changed the window.

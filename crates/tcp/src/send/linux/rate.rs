@@ -78,7 +78,7 @@ impl DeliveryRate {
         if segments > 0 {
             self.delivered_at = now;
         }
-        let (newest, stamp, _) = delivered.rated?;
+        let (newest, stamp) = delivered.rated?;
         self.first_sent_at = newest.sent_at;
         let sending = newest.sent_at.since(stamp.first_sent_at);
         let interval = sending.max(now.since(stamp.delivered_at));
@@ -101,12 +101,15 @@ impl DeliveryRate {
 }
 
 impl Sender {
-    /// What the next segment sent is to remember.
-    pub(in crate::send) fn stamp(&mut self, now: Time) -> Stamp {
+    /// What the next segment sent is to remember; nothing where nobody asks.
+    pub(in crate::send) fn stamp(&mut self, now: Time) -> Option<Stamp> {
+        if !self.is_linux() {
+            return None;
+        }
         let nothing_out = self.board.is_empty();
         let flight = self.flight_segments();
         let lost = self.board.total_lost();
-        self.linux.rate.stamp(now, nothing_out, flight, lost)
+        Some(self.linux.rate.stamp(now, nothing_out, flight, lost))
     }
 
     /// The rate at which payload is to leave, in bytes per second; `None`: as the window allows.

@@ -31,9 +31,11 @@ impl Sender {
         self.linux.high = self.board.nxt();
         self.linux.probe.forget();
         let prior = self.cwnd_segments();
-        self.linux.reduction = Reduction { cwnd: prior as u32, prior: prior as u32, ..Reduction::default() };
         let event = self.loss_event(now, cause, prior, false);
+        let from = self.window_in_use(now, prior) as u32;
+        self.linux.reduction = Reduction { cwnd: from, prior: from, ..Reduction::default() };
         self.control.on_congestion(&event);
+        self.note_validated_loss(event.window);
         self.queue_cwr();
         if self.config.window_reduction == WindowReduction::AtOnce {
             self.linux.reduction.cwnd = self.ssthresh_segments();
@@ -47,6 +49,7 @@ impl Sender {
             crate::config::DecreaseFrom::Cwnd => cwnd,
             crate::config::DecreaseFrom::FlightSize => cwnd.min(flight_bytes as f64 / f64::from(self.mss)),
         };
+        let window = self.window_in_use(now, window);
         let (snd_una, snd_nxt) = (self.board.una(), self.board.nxt());
         let total_lost = self.board.total_lost();
         CongestionEvent { now, cause, window, flight_bytes, repeated, snd_una, snd_nxt, total_lost }
@@ -104,12 +107,13 @@ impl Sender {
     pub(super) fn end_reduction(&mut self, now: Time) {
         let cwnd = self.cwnd_segments();
         let at = self.at(now);
+        let validated = self.window_after_recovery();
         self.control.on_recovery_exit(&at);
         if self.control.owns_recovery() {
             return;
         }
         let falls = self.linux.state == CaState::Cwr || self.linux.undo.marker.is_some();
-        let target = if falls { self.control.ssthresh() } else { cwnd };
+        let target = validated.unwrap_or(if falls { self.control.ssthresh() } else { cwnd });
         if target.is_finite() {
             self.linux.reduction.cwnd = target as u32;
             self.control.set_window(target);

@@ -126,6 +126,7 @@ impl Sender {
         }
         let event = self.loss_event(now, CongestionCause::Timeout, cwnd, !reduces_anew);
         self.control.on_timeout(&event);
+        self.forget_validation();
         self.control.set_window(f64::from(self.flight_segments() + 1));
         if is_new && state != CaState::Cwr && self.sacked_segments() >= self.config.duplicate_ack_threshold {
             self.linux.reordering = self.linux.reordering.min(self.config.duplicate_ack_threshold);

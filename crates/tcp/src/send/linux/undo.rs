@@ -58,6 +58,7 @@ impl Sender {
         if nothing_is_lost {
             self.board.unlose_all();
         }
+        self.forget_validation();
         let cwnd = self.cwnd_segments();
         let at = self.at(now);
         match self.linux.undo.prior {

@@ -61,8 +61,8 @@ pub(crate) struct Delivered {
     pub original_end: Option<u64>,
     /// the segment sent last whose arrival can be trusted, and the RTT of the last one looked at
     pub latest: Option<(Latest, Duration)>,
-    /// of the segment sent last: when, its end, what was known then, and whether it was sent twice
-    pub rated: Option<(Latest, Stamp, bool)>,
+    /// of the segment sent last: when, its end, and what was known then, if that is kept
+    pub rated: Option<(Latest, Stamp)>,
     /// a SYN or a FIN is among it
     pub syn: bool,
     pub fin: bool,
@@ -74,7 +74,7 @@ impl Delivered {
     }
 
     /// The head is acknowledged in whole.
-    pub(super) fn acknowledge(&mut self, head: &Outstanding) {
+    pub(super) fn acknowledge(&mut self, head: &Outstanding, stamp: Option<&Stamp>) {
         self.segments += 1;
         self.bytes += u64::from(head.payload());
         self.acked_retransmitted |= head.retransmitted;
@@ -87,7 +87,7 @@ impl Delivered {
             stretch(&mut self.acked_once, head.sent_at);
             self.lowest_acked = self.lowest_acked.or(Some(head.start));
         }
-        self.add_new(head, true);
+        self.add_new(head, stamp, true);
     }
 
     /// So many bytes of the head are acknowledged.
@@ -101,17 +101,17 @@ impl Delivered {
     }
 
     /// A segment is newly reported; `highest` ends the highest one reported so far.
-    pub(super) fn report(&mut self, segment: &Outstanding, highest: u64) {
+    pub(super) fn report(&mut self, segment: &Outstanding, stamp: Option<&Stamp>, highest: u64) {
         if !segment.retransmitted {
             stretch(&mut self.reported_once, segment.sent_at);
             if segment.start < highest {
                 self.late_report = Some(self.late_report.map_or(segment.start, |late| late.min(segment.start)));
             }
         }
-        self.add_new(segment, false);
+        self.add_new(segment, stamp, false);
     }
 
-    fn add_new(&mut self, segment: &Outstanding, in_order: bool) {
+    fn add_new(&mut self, segment: &Outstanding, stamp: Option<&Stamp>, in_order: bool) {
         self.new_segments += 1;
         self.new_bytes += u64::from(segment.payload());
         self.note_time(segment);
@@ -119,8 +119,10 @@ impl Delivered {
             self.original_end = Some(self.original_end.map_or(segment.end(), |end| end.min(segment.end())));
         }
         let own = Latest { sent_at: segment.sent_at, end: segment.end() };
-        if self.rated.is_none_or(|(newest, ..)| own.is_after(newest.sent_at, newest.end)) {
-            self.rated = Some((own, segment.stamp, segment.retransmitted));
+        if let Some(stamp) = stamp
+            && self.rated.is_none_or(|(newest, _)| own.is_after(newest.sent_at, newest.end))
+        {
+            self.rated = Some((own, *stamp));
         }
         if self.credible.holds(segment, in_order) {
             let rtt = self.credible.now.since(segment.sent_at);

@@ -49,7 +49,6 @@ impl Sent {
 pub(crate) struct Outstanding {
     pub start: u64,
     pub sent_at: Time,
-    pub stamp: Stamp,
     /// sequence numbers taken
     pub length: u32,
     /// neighbours in the order of sending, as the low half of their index; its own where there is none
@@ -71,11 +70,10 @@ pub(crate) struct Outstanding {
 }
 
 impl Outstanding {
-    pub(super) fn new(start: u64, sent_at: Time, length: u32, content: Content, stamp: Stamp) -> Outstanding {
+    pub(super) fn new(start: u64, sent_at: Time, length: u32, content: Content) -> Outstanding {
         Outstanding {
             start,
             sent_at,
-            stamp,
             length,
             earlier: 0,
             later: 0,

@@ -8,7 +8,7 @@ const MSS: u32 = 100;
 fn board(segments: u64) -> Scoreboard {
     let mut board = Scoreboard::new(false);
     for i in 0..segments {
-        board.push(Time::from_nanos(i), MSS, Content::Data, Stamp::default());
+        board.push(Time::from_nanos(i), MSS, Content::Data, None);
     }
     board
 }
@@ -101,7 +101,7 @@ fn samples_come_from_what_was_sent_once() {
 /// Sends what is next again.
 fn resend(board: &mut Scoreboard, at: u64) {
     let segment = board.next_lost().or_else(|| board.next_hole()).expect("something to send again");
-    board.resend(Time::from_nanos(at), &segment, Stamp::default());
+    board.resend(Time::from_nanos(at), &segment, None);
 }
 
 /// What the scoreboard knows, computed afresh each time.
@@ -142,7 +142,7 @@ proptest! {
             let sent = twin.reported.len() as u64;
             match what {
                 0 if sent < 60 => {
-                    board.push(Time::ZERO, MSS, Content::Data, Stamp::default());
+                    board.push(Time::ZERO, MSS, Content::Data, None);
                     twin.reported.push(false);
                     twin.resent.push(false);
                 }
@@ -198,7 +198,7 @@ proptest! {
             now += length;
             match what {
                 0 | 1 => {
-                    board.push(Time::from_nanos(now), MSS, Content::Data, Stamp::default());
+                    board.push(Time::from_nanos(now), MSS, Content::Data, None);
                     order.push((sent, now));
                     sent += 1;
                 }
@@ -212,7 +212,7 @@ proptest! {
                 }
                 3 => {
                     if let Some(lost) = board.next_lost() {
-                        board.resend(Time::from_nanos(now), &lost, Stamp::default());
+                        board.resend(Time::from_nanos(now), &lost, None);
                         order.push((lost.start / 100, now));
                     }
                 }
