@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use lasthop_units::{Bytes, DataRate, Duration, Time};
 
-use crate::{Drop, Packet, PacketMeta, QueueDiscipline};
+use crate::{Drop, Packet, QueueDiscipline};
 
 /// What a wired link asks to be told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,6 @@ pub struct WiredLink<B> {
     on_the_way: VecDeque<(Time, Packet<B>)>,
     busy_until: Time,
     waiting_for_transmitter: bool,
-    left_queue: Option<PacketMeta>,
 }
 
 impl<B> WiredLink<B> {
@@ -38,7 +37,6 @@ impl<B> WiredLink<B> {
             on_the_way: VecDeque::new(),
             busy_until: Time::ZERO,
             waiting_for_transmitter: false,
-            left_queue: None,
         }
     }
 
@@ -92,7 +90,6 @@ impl<B> WiredLink<B> {
             WiredEvent::TransmitterFree => {
                 self.waiting_for_transmitter = false;
                 if let Some(packet) = self.queue.dequeue(now, dropped) {
-                    self.left_queue = Some(packet.meta);
                     self.transmit(now, packet, schedule);
                 }
                 if self.queue.packets() > 0 {
@@ -111,11 +108,6 @@ impl<B> WiredLink<B> {
         }
     }
 
-    /// The packet that the last event took from the queue, if it took one; answered once.
-    pub fn take_left_queue(&mut self) -> Option<PacketMeta> {
-        self.left_queue.take()
-    }
-
     /// Packets that wait or are on the way.
     pub fn held(&self) -> u64 {
         u64::from(self.queue.packets()) + self.on_the_way.len() as u64
@@ -125,7 +117,7 @@ impl<B> WiredLink<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{QueueDisciplineKind, queue_discipline::fifo};
+    use crate::{PacketMeta, QueueDisciplineKind, queue_discipline::fifo};
     use lasthop_engine::Scheduler;
     use lasthop_observe::{FlowId, NodeId};
     use lasthop_registry::Amount;

@@ -1,7 +1,7 @@
 //! From a kernel's settings to the `[tcp]` table of the endpoint.
 
 use lasthop_registry::{Parameter, Value};
-use lasthop_tcp::{Config, Profile};
+use lasthop_tcp::{Config, Profile, RecoveryMachine};
 
 use crate::setup::Settings;
 
@@ -43,13 +43,8 @@ pub(crate) fn config(settings: &Settings, socket: &SocketConfig) -> Result<Confi
         let name = if name == "reno" { "newreno" } else { name };
         builder.set("congestion_control", Profile::Linux.with_own_defaults(&Value::text(name)))?;
     }
-    builder.set("tail_loss_probe", Value::Bool(matches!(settings.sysctl("tcp_early_retrans"), 3 | 4)))?;
-    builder.set("forward_rto", Value::Bool(on("tcp_frto")))?;
-    // A hundredth of the window is always there.
-    builder.set("tso_deferral", Value::Bool(settings.sysctl("tcp_tso_win_divisor") < 100))?;
-    builder.set("min_burst", Value::Integer(settings.sysctl("tcp_min_tso_segs")))?;
-    if settings.fq {
-        builder.set("pacing", Value::text("on"))?;
+    if builder.config.recovery == RecoveryMachine::Linux {
+        builder.set_recovery(settings)?;
     }
     builder.set("packet_size", Value::text(format!("{} B", packet_size(settings, socket))))?;
     builder.set("receive_window", receive_window(settings, socket))?;
@@ -111,6 +106,19 @@ struct Builder {
 }
 
 impl Builder {
+    /// What a kernel's settings say of loss recovery.
+    fn set_recovery(&mut self, settings: &Settings) -> Result<(), String> {
+        self.set("tail_loss_probe", Value::Bool(matches!(settings.sysctl("tcp_early_retrans"), 3 | 4)))?;
+        self.set("forward_rto", Value::Bool(settings.sysctl("tcp_frto") != 0))?;
+        // A hundredth of the window is always there.
+        self.set("tso_deferral", Value::Bool(settings.sysctl("tcp_tso_win_divisor") < 100))?;
+        self.set("min_burst", Value::Integer(settings.sysctl("tcp_min_tso_segs")))?;
+        if settings.fq {
+            self.set("pacing", Value::text("on"))?;
+        }
+        Ok(())
+    }
+
     fn set(&mut self, key: &str, value: Value) -> Result<(), String> {
         let table = Value::Table(vec![(key.to_string(), value)]);
         self.config = Config::read(self.config.clone(), &table, "tcp", &[]).map_err(|error| error.to_string())?;

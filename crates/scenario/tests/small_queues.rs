@@ -67,17 +67,11 @@ fn a_shorter_queue_is_as_asked_for_and_costs_no_goodput() {
 }
 
 #[test]
-fn a_server_does_not_overflow_its_own_port() {
-    let of = |setting| {
-        let slow = ("wired.rate", "5 Mbit/s");
-        let short = ("wired.queue", "{ kind = \"fifo\", limit = \"20 packets\" }");
-        let result = result(&[LINUX, slow, short, ("flow.0.direction", "down"), ("tcp.small_queue", setting)]);
-        (number(ap_and_station(&result).0, "wired_queue_drops"), number(&result["flows"][0], "goodput_bps"))
-    };
-    let ((drops, goodput), (dropped, without)) = (of("on"), of("off"));
-    assert_eq!(drops, 0.0);
-    assert!(dropped > 0.0);
-    assert!(goodput > 0.99 * without, "{goodput} {without}");
+fn the_wired_link_is_the_path_and_drops() {
+    let slow = ("wired.rate", "5 Mbit/s");
+    let short = ("wired.queue", "{ kind = \"fifo\", limit = \"20 packets\" }");
+    let result = result(&[LINUX, slow, short, ("flow.0.direction", "down")]);
+    assert!(number(ap_and_station(&result).0, "wired_queue_drops") > 0.0);
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl Environment<Body> for Surroundings {
 }
 
 impl Surroundings {
-    /// A packet is out of the queue of a host, be it station or server.
+    /// A packet is out of the queue of its station.
     fn leaves_own_queue(&mut self, now: Time, packet: &PacketMeta, refused: bool) {
         let id = packet.flow;
         if self.flows[id.index()].leaves_own_queue(now, packet, refused, &mut self.collector) {
@@ -224,9 +224,6 @@ impl World {
                 let events = &mut self.around.events;
                 let schedule = &mut |at, e| events.at(at, Event::WiredDown(e));
                 let arrived = self.wired_down.handle(now, event, &mut self.dropped, schedule);
-                if let Some(meta) = self.wired_down.take_left_queue() {
-                    self.around.leaves_own_queue(now, &meta, false);
-                }
                 if let Some(packet) = arrived {
                     self.wired.arrived += 1;
                     self.medium.enqueue(now, AP, packet, &mut self.around);
@@ -314,10 +311,6 @@ impl World {
     fn send_wired(&mut self, now: Time, packet: Packet<Body>) {
         self.wired.sent += 1;
         let up = packet.meta.up;
-        let incoming = packet.meta.flow;
-        if !up && !self.wired_down.is_free(now) {
-            self.around.flows[incoming.index()].enters_own_queue(&packet.meta);
-        }
         let events = &mut self.around.events;
         if up {
             self.wired_up.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredUp(e)));
@@ -330,9 +323,6 @@ impl World {
             let layer = if up { QueueLayer::WiredUp } else { QueueLayer::WiredDown };
             let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
             self.around.collector.observe(now, Record::Dropped { node: AP, flow, layer, reason, tcp_ack });
-            if !up {
-                self.around.leaves_own_queue(now, &packet.meta, flow == incoming);
-            }
         }
     }
 

@@ -1,7 +1,7 @@
-//! What of a flow waits in the queue of its own host, so that it need not fill that queue.
+//! What of a flow waits in the queue of its own station, so that it need not fill that queue.
 //!
-//! At a station a packet waits until its frame is acknowledged, given up or dropped; at the server until the wire
-//! takes it.
+//! A packet waits until its frame is acknowledged, given up or dropped. Servers have no queue of their own: the wired
+//! link is the path to the AP, whose queue is a bottleneck like any other.
 
 use lasthop_tcp::{Endpoint, LocalDrop, SmallQueue};
 use lasthop_units::Duration;
@@ -11,8 +11,6 @@ use lasthop_units::Duration;
 pub(super) struct OwnQueue {
     /// someone wants to know what waits
     counts: bool,
-    /// what Linux lets wait at such an interface
-    usual: Duration,
     /// that wait, as IP packets
     bytes: u64,
     /// that may wait without further question: two full packets
@@ -23,17 +21,14 @@ pub(super) struct OwnQueue {
     waits: bool,
 }
 
-/// 2^-7 s, for which mac80211 asks.
+/// 2^-7 s, for which mac80211 asks, where other drivers have 2^-10 s.
 const WIFI: Duration = Duration::from_nanos(1_000_000_000 >> 7);
-/// 2^-10 s.
-const WIRED: Duration = Duration::from_nanos(1_000_000_000 >> 10);
 
 impl OwnQueue {
-    /// Of a flow with this configuration at a station, or at the server.
-    pub(super) fn new(config: &lasthop_tcp::Config, at_station: bool) -> OwnQueue {
+    /// Of an upload with this configuration.
+    pub(super) fn new(config: &lasthop_tcp::Config) -> OwnQueue {
         OwnQueue {
             counts: config.small_queue != SmallQueue::Off || config.local_drop == LocalDrop::Cwr,
-            usual: if at_station { WIFI } else { WIRED },
             bytes: 0,
             always: 2 * config.packet_size.0,
             limit: 0,
@@ -43,7 +38,7 @@ impl OwnQueue {
 
     /// Of a flow that has none.
     pub(super) fn none(config: &lasthop_tcp::Config) -> OwnQueue {
-        OwnQueue { counts: false, ..OwnQueue::new(config, true) }
+        OwnQueue { counts: false, ..OwnQueue::new(config) }
     }
 
     pub(super) fn counts(&self) -> bool {
@@ -67,7 +62,7 @@ impl OwnQueue {
         if self.bytes <= self.always {
             return false;
         }
-        let Some(limit) = sender.small_queue_bytes(self.usual) else { return false };
+        let Some(limit) = sender.small_queue_bytes(WIFI) else { return false };
         self.limit = limit.max(self.always);
         self.waits = self.bytes > self.limit;
         self.waits

@@ -64,7 +64,8 @@ impl TcpFlow {
             }
             _ => None,
         };
-        let own_queue = if asked { OwnQueue::none(&config) } else { OwnQueue::new(&config, spec.up) };
+        // The wired link is the path of all servers, no port of one of them.
+        let own_queue = if asked || !spec.up { OwnQueue::none(&config) } else { OwnQueue::new(&config) };
         TcpFlow {
             id,
             own_queue,
