@@ -190,6 +190,14 @@ impl Config {
         require(self.payload_bytes() > 0, size_key, "no room for payload; the headers have 40 B, and timestamps 12 B")?;
         let has_window = self.congestion_control.promise().loss == LossAnswer::Reduces;
         require(
+            has_window || self.recovery == RecoveryMachine::Linux,
+            "congestion_control",
+            &format!(
+                "\"{}\" goes by delivery rates, which recovery = \"rfc\" does not sample; write recovery = \"linux\" beside it, or a profile of Linux",
+                self.congestion_control.name()
+            ),
+        )?;
+        require(
             self.ack_loss == Switch::Off || has_window,
             "ack_loss",
             &format!(
@@ -387,6 +395,14 @@ mod tests {
         assert_eq!(Config { timestamps: false, ..config.clone() }.payload_bytes(), 1460);
         assert_eq!(Config { options_on_wire: false, ..config.clone() }.payload_bytes(), 1460);
         assert_eq!(Config { mss: Some(Bytes(1000)), ..config }.payload_bytes(), 1000);
+    }
+
+    #[test]
+    fn what_goes_by_delivery_rates_needs_a_machine_that_samples_them() {
+        let bbr = ("congestion_control", Value::text("bbr"));
+        assert!(read(std::slice::from_ref(&bbr)).is_ok());
+        let refused = read(&[bbr, ("recovery", Value::text("rfc"))]).unwrap_err();
+        assert!(refused.starts_with("tcp.congestion_control: \"bbr\" goes by delivery rates"), "{refused}");
     }
 
     #[test]
