@@ -16,6 +16,7 @@ const MSG_EOR: i64 = 0x80;
 const MSG_WAITALL: i64 = 0x100;
 const MSG_NOSIGNAL: i64 = 0x4000;
 const MSG_MORE: i64 = 0x8000;
+const MSG_FASTOPEN: i64 = 0x2000_0000;
 
 impl Host {
     pub(crate) fn read(&mut self, call: &Call) -> Called {
@@ -63,15 +64,18 @@ impl Host {
         if matches!(call.arguments.get(1), Some(Expr::Word(word)) if word == "NULL") {
             return fails(Errno::Fault);
         }
-        let index = match self.connection_of(file) {
-            Ok(index) => index,
-            Err(Errno::NotConn) => return fails(Errno::Pipe),
-            Err(errno) => return fails(errno),
-        };
         let flags = match call.name.as_str() {
             "sendmsg" => flags_argument(call, 2)?,
             "write" | "writev" | "sendfile" => 0,
             _ => flags_argument(call, 3)?,
+        };
+        if flags & MSG_FASTOPEN != 0 {
+            return Err(Trouble::Skip("TCP Fast Open has no counterpart".into()));
+        }
+        let index = match self.connection_of(file) {
+            Ok(index) => index,
+            Err(Errno::NotConn) => return fails(Errno::Pipe),
+            Err(errno) => return fails(errno),
         };
         if flags & !(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR) != 0 {
             return Err(Trouble::Skip(format!("{} with flags {flags:#x} has no counterpart", call.name)));

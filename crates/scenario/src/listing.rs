@@ -81,14 +81,16 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
             return Ok(shown.to_string());
         }
     }
-    if let Some((_, profile)) = name.split_once("profile.")
-        && let Some(row) = Profile::ALL.iter().find(|(p, _)| p.word() == profile)
-    {
+    let profile = name.split_once("profile.").map_or(name, |(_, profile)| profile);
+    if let Some(row) = Profile::ALL.iter().find(|(p, _)| p.word() == profile) {
         let mut shown = profile_json(row);
         shown["parameters"] = profile_parameters(row.0);
         return Ok(shown.to_string());
     }
-    if let Some(fields) = section(name) {
+    // A key of [tcp] by its last word, too.
+    let in_tcp = format!("tcp.{name}");
+    let found = section(name).map(|fields| (name, fields));
+    if let Some((name, fields)) = found.or_else(|| section(&in_tcp).map(|fields| (in_tcp.as_str(), fields))) {
         let shown = json!({ "kind": "section", "name": name, "summary": "A section of the scenario file.", "source": "", "status": "",
                             "parameters": parameters_json(&fields) });
         return Ok(shown.to_string());

@@ -14,7 +14,7 @@ mod validation;
 
 use crate::congestion_control::{Algorithm, LossAnswer, newreno};
 use crate::segment::{HEADERS, TIMESTAMPS_OPTION};
-pub use crate::send::AckLoss;
+pub use crate::send::{AckLoss, AckLossMode};
 pub use interface::{LocalDrop, SmallQueue};
 pub use receiving::{AckPolicy, ArrivalRules, Autotune, DelayedAck, EcnUse, ReceiveWindow, Segments, Skip};
 pub use validation::WindowValidation;
@@ -154,6 +154,17 @@ impl Config {
         }
     }
 
+    /// What is possible and hardly meant.
+    pub fn warning(&self) -> Option<String> {
+        let Switch::On(ack_loss) = &self.ack_loss else { return None };
+        let counts_withheld = ack_loss.mode == AckLossMode::Paper && ack_loss.normal_jump == 1;
+        (counts_withheld && self.ack != AckPolicy::EverySegment).then(|| {
+            "ack_loss takes an ACK for each segment as normal, so that delayed and skipped ACKs count as lost; \
+             write ack = \"every_segment\", or mode = \"general\" beside the threshold"
+                .to_string()
+        })
+    }
+
     /// Bytes that the timestamps option takes on the wire.
     pub(crate) fn timestamp_bytes(&self) -> u32 {
         if self.timestamps && self.options_on_wire { TIMESTAMPS_OPTION } else { 0 }
@@ -227,6 +238,9 @@ impl Config {
         require(self.max_backoff > 0, "max_backoff", "at least 1, which is no back-off")?;
         require(self.timestamp_clock > Duration::ZERO, "timestamp_clock", "a clock needs a tick above 0")?;
         require(self.receive_window_bytes() > 0, "receive_window", "a window of 0 never opens")?;
+        let segment = u64::from(self.payload_bytes());
+        let holds_one = self.receive_window_bytes() >= segment;
+        require(holds_one, "receive_window", &format!("smaller than one segment, which has {segment} B"))?;
         let times = "delayed_ack_max is less than delayed_ack_timeout";
         let adaptive = self.ack == AckPolicy::Delayed && self.delayed_ack == DelayedAck::Adaptive;
         require(!adaptive || self.delayed_ack_max >= self.delayed_ack_timeout, "delayed_ack_max", times)?;

@@ -96,6 +96,9 @@ impl ResolvedScenario {
         if self.flows.is_empty() {
             warnings.push("there is no [[flow]]: nothing will be sent".into());
         }
+        for flow in &self.flows {
+            warnings.extend(flow.tcp.config.warning().map(|text| format!("flow {}: {text}", flow.id)));
+        }
         if self.bss().compat == Compat::Ns3 {
             warnings.push(
                 "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS".into(),

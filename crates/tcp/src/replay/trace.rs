@@ -217,7 +217,7 @@ impl Columns<'_> {
         if una < acked && name.starts_with("ack") {
             return Err(format!("una = {una}, but the row acknowledges {acked}"));
         }
-        let ssthresh = if self.has("ssthresh") { Some(self.real(fields, "ssthresh")?) } else { None };
+        let ssthresh = if kernel == Kernel::Ns2Fast { None } else { Some(self.real(fields, "ssthresh")?) };
         Ok(Row {
             index: count("i")? as usize,
             event: event(&name)?,
