@@ -236,6 +236,7 @@ impl Config {
         require(self.min_rto > Duration::ZERO, "min_rto", "an RTO of 0 never waits; write \"1 ms\" or more")?;
         require(self.initial_rto > Duration::ZERO, "initial_rto", "an RTO of 0 never waits; write \"1 ms\" or more")?;
         require(self.max_backoff > 0, "max_backoff", "at least 1, which is no back-off")?;
+        require(self.timer_tick > Duration::ZERO, "timer_tick", "a clock needs a tick above 0")?;
         require(self.timestamp_clock > Duration::ZERO, "timestamp_clock", "a clock needs a tick above 0")?;
         require(self.receive_window_bytes() > 0, "receive_window", "a window of 0 never opens")?;
         let segment = u64::from(self.payload_bytes());

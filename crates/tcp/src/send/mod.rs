@@ -110,7 +110,7 @@ impl Sender {
         Sender {
             numbering: Numbering(iss),
             board: Scoreboard::new(config.loss_detection == LossDetection::Rack),
-            rtt: RttEstimator::new(config),
+            rtt: RttEstimator::new(config, iss.0),
             control: config.congestion_control.build(&context),
             recovery: Recovery::default(),
             usage: WindowUsage::default(),

@@ -16,6 +16,8 @@ pub(crate) struct RttEstimator {
     max_rto: Duration,
     granularity: Tick,
     timer_tick: Tick,
+    /// when the host's first tick is, in ns
+    phase: u64,
     max_backoff: u32,
     /// Smoothed RTT as sampled, for observers and controllers.
     srtt: Option<Duration>,
@@ -40,13 +42,15 @@ struct LinuxVariation {
 }
 
 impl RttEstimator {
-    pub fn new(config: &Config) -> Self {
+    /// Of a host whose ticks have the phase that `host`, any number, stands for.
+    pub fn new(config: &Config, host: u32) -> Self {
         RttEstimator {
             formula: config.rto_formula,
             min_rto: config.min_rto,
             max_rto: config.max_rto,
             granularity: Tick::new(config.rto_granularity),
             timer_tick: Tick::new(config.timer_tick),
+            phase: u64::from(host.wrapping_mul(2_654_435_761)) % config.timer_tick.as_nanos().max(1),
             max_backoff: config.max_backoff,
             srtt: None,
             latest: None,
@@ -171,10 +175,9 @@ impl RttEstimator {
         if self.formula == RtoFormula::Linux { self.in_timer_ticks(rto) } else { rto }
     }
 
-    /// When a timer goes off that is set now: timers count from the last tick of their host, whose phase is `phase` (any
-    /// number).
-    pub fn expiry(&self, now: Time, wait: Duration, phase: u32) -> Time {
-        let phase = u64::from(phase) % self.timer_tick.length().as_nanos();
+    /// When a timer goes off that is set now: timers count from the last tick of their host.
+    pub fn expiry(&self, now: Time, wait: Duration) -> Time {
+        let phase = self.phase;
         let wait = self.in_timer_ticks(wait).as_nanos();
         Time::from_nanos(self.timer_tick.after_last(now.as_nanos(), phase, wait)).max(now)
     }
@@ -197,7 +200,7 @@ mod tests {
     fn rfc() -> RttEstimator {
         let granularity = Duration::from_nanos(1);
         let config = Config { rto_formula: RtoFormula::Rfc6298, rto_granularity: granularity, ..Config::default() };
-        RttEstimator::new(&config)
+        RttEstimator::new(&config, 0)
     }
 
     #[test]
@@ -236,7 +239,7 @@ mod tests {
 
     #[test]
     fn ns2_doubles_at_most_six_times_and_counts_in_ticks() {
-        let mut estimator = RttEstimator::new(&Profile::Ns2.config());
+        let mut estimator = RttEstimator::new(&Profile::Ns2.config(), 0);
         assert_eq!(estimator.rto(), Duration::from_secs(3));
         // 104 ms are 10 ticks of 10 ms
         estimator.sample(ms(104), 0, 0);
@@ -248,7 +251,7 @@ mod tests {
 
     #[test]
     fn linux_keeps_the_least_rto_above_the_rtt() {
-        let mut estimator = RttEstimator::new(&Profile::Linux.config());
+        let mut estimator = RttEstimator::new(&Profile::Linux.config(), 0);
         (0..200).for_each(|i| estimator.sample(ms(100), i * 10, i * 10 + 5));
         assert_eq!(estimator.rto(), ms(300));
         assert_eq!(
@@ -264,7 +267,7 @@ mod tests {
 
     #[test]
     fn linux_lets_the_timeout_rise_at_once_and_fall_slowly() {
-        let mut estimator = RttEstimator::new(&Profile::Linux.config());
+        let mut estimator = RttEstimator::new(&Profile::Linux.config(), 0);
         (0..50).for_each(|i| estimator.sample(ms(50), i * 10, i * 10 + 5));
         assert_eq!(estimator.rto(), ms(250));
         estimator.sample(ms(450), 501, 505);

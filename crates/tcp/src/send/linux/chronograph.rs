@@ -39,6 +39,14 @@ impl Chronograph {
         }
     }
 
+    /// Something goes out: the peer's window holds nothing back.
+    pub fn go_on(&mut self, now: Time) {
+        match self.running {
+            None | Some((Phase::PeerWindow, _)) => self.set(now, Some(Phase::Busy)),
+            Some((Phase::Busy | Phase::SendBuffer, _)) => {}
+        }
+    }
+
     /// Ends a phase; what remains is being busy, unless nothing is left.
     pub fn stop(&mut self, now: Time, phase: Phase, nothing_left: bool) {
         if nothing_left {

@@ -9,10 +9,17 @@ use super::{Pending, Sends};
 impl Sender {
     /// The next segment: a probe, what is lost, new data.
     pub(in crate::send) fn choose_linux(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
+        let choice = self.choose_next(now, may_send_new);
         let is_open = self.board.una() > 0;
-        if is_open && (self.has_unsent() || !self.board.is_empty()) {
+        if choice.is_some() && is_open {
+            self.linux.chronograph.go_on(now);
+        } else if is_open && (self.has_unsent() || !self.board.is_empty()) {
             self.note_hold(now);
         }
+        choice
+    }
+
+    fn choose_next(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
         if self.linux.probe.due {
             return Some(self.choose_probe(may_send_new));
         }

@@ -33,11 +33,7 @@ impl Sender {
 
     /// When a timer goes off that is set now. Hosts tick each in its own phase, which their first number stands for.
     pub fn timer_expiry(&self, now: Time, wait: Duration) -> Time {
-        if self.is_linux() {
-            self.rtt.expiry(now, wait, self.numbering.number(0).0.wrapping_mul(2_654_435_761))
-        } else {
-            now + wait
-        }
+        if self.is_linux() { self.rtt.expiry(now, wait) } else { now + wait }
     }
 
     pub(super) fn set_reordering_timer(&mut self, now: Time, wait: Duration) {
