@@ -14,6 +14,8 @@ pub struct PacketMeta {
     pub station: NodeId,
     /// true from the station towards the server
     pub up: bool,
+    /// user priority 0 to 7, from the DSCP; with it its access category [802.11-2020 Table 10-1]
+    pub tid: u8,
     /// a TCP segment without data, SYN, FIN or RST
     pub pure_ack: bool,
     /// the ECN field, which a queue may set to [`Ecn::Ce`] where it [may](Ecn::is_capable)

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use lasthop_units::{Bytes, DataRate, Duration, Time};
 
-use crate::{Drop, Packet, QueueDiscipline};
+use crate::{Drop, Packet, QueueDiscipline, Wanted};
 
 /// What a wired link asks to be told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl<B> WiredLink<B> {
         match event {
             WiredEvent::TransmitterFree => {
                 self.waiting_for_transmitter = false;
-                if let Some(packet) = self.queue.dequeue(now, dropped) {
+                if let Some(packet) = self.queue.dequeue(now, Wanted::ANY, dropped) {
                     self.transmit(now, packet, schedule);
                 }
                 if self.queue.packets() > 0 {
@@ -118,7 +118,7 @@ impl<B> WiredLink<B> {
 mod tests {
     use super::*;
     use crate::{PacketMeta, QueueDisciplineKind, queue_discipline::fifo};
-    use lasthop_engine::Scheduler;
+    use lasthop_engine::{Scheduler, Stream};
     use lasthop_observe::{FlowId, NodeId};
     use lasthop_registry::Amount;
     use lasthop_units::Ecn;
@@ -129,6 +129,7 @@ mod tests {
             flow: FlowId(0),
             station: NodeId(1),
             up: true,
+            tid: 0,
             pure_ack: false,
             ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
@@ -138,7 +139,7 @@ mod tests {
 
     /// Sends `count` packets of 1250 B at once over 10 Mbit/s (1 ms each) and 5 ms; arrival times in ms.
     fn arrivals(count: u32, limit: Amount) -> (Vec<f64>, usize) {
-        let queue = QueueDisciplineKind::Fifo(fifo::Params { limit }).build();
+        let queue = QueueDisciplineKind::Fifo(fifo::Params { limit }).build(Stream::new(1, "queue", 0));
         let mut link = WiredLink::new(DataRate::from_bps(10_000_000), Duration::from_millis(5), queue);
         let mut events = Scheduler::new();
         let mut dropped = Vec::new();

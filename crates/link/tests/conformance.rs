@@ -1,7 +1,7 @@
 //! What every queue discipline promises, tested on each that is registered.
 
 use lasthop_engine::Stream;
-use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
+use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind, Wanted};
 use lasthop_observe::{FlowId, NodeId};
 use lasthop_units::{Duration, Ecn, Time};
 
@@ -12,6 +12,7 @@ fn packet(number: u64, random: &mut Stream) -> Packet<u64> {
         flow: FlowId(random.up_to(4)),
         station: NodeId(1 + random.up_to(3)),
         up: false,
+        tid: 0,
         pure_ack,
         ecn: Ecn::NotEct,
         enqueued_at: Time::ZERO,
@@ -25,7 +26,7 @@ type Fate = (u64, FlowId, bool);
 /// Random arrivals and departures; checks the counts at every step and returns every packet's fate, in order.
 fn exercise(kind: &QueueDisciplineKind, seed: u64) -> Vec<Fate> {
     let mut random = Stream::named(seed, "conformance", kind.name());
-    let mut queue = kind.build::<u64>();
+    let mut queue = kind.build::<u64>(Stream::new(seed, "queue", 0));
     let (mut now, mut fates, mut dropped) = (Time::ZERO, Vec::new(), Vec::new());
     let (mut offered, mut acks_offered, mut acks_gone) = (0, 0, 0);
     for step in 0..20_000 {
@@ -39,7 +40,7 @@ fn exercise(kind: &QueueDisciplineKind, seed: u64) -> Vec<Fate> {
             let had_room = queue.has_room(packet.meta.bytes);
             queue.enqueue(now, packet, &mut dropped);
             assert!(!had_room || dropped.is_empty(), "{}: it dropped although it had room", kind.name());
-        } else if let Some(packet) = queue.dequeue(now, &mut dropped) {
+        } else if let Some(packet) = queue.dequeue(now, Wanted::ANY, &mut dropped) {
             acks_gone += u32::from(packet.meta.pure_ack);
             fates.push((packet.body, packet.meta.flow, false));
         }
@@ -84,6 +85,9 @@ fn the_same_packets_have_the_same_fate() {
 fn an_empty_queue_gives_nothing() {
     for kind in QueueDisciplineKind::all() {
         let mut dropped = Vec::new();
-        assert!(kind.build::<u64>().dequeue(Time::ZERO, &mut dropped).is_none() && dropped.is_empty());
+        assert!(
+            kind.build::<u64>(Stream::new(seed, "queue", 0)).dequeue(Time::ZERO, &mut dropped).is_none()
+                && dropped.is_empty()
+        );
     }
 }

@@ -43,6 +43,10 @@ pub enum Transport {
 pub enum DropReason {
     /// no room in the queue
     QueueFull,
+    /// by the law of an active queue management: it had waited too long, or by chance
+    Early,
+    /// a pure TCP ACK that a later one made superfluous
+    AckFiltered,
     /// the MAC gave up after the last retransmission
     RetryLimit,
 }
@@ -69,6 +73,9 @@ pub enum Outcome {
     Collision,
     /// lost to noise, to a frame error or below the sensitivity
     Noise,
+    /// lost although the strongest at its receiver, or to one that its sender cannot hear: weaker transmissions, of
+    /// another BSS or a hidden node, were too strong for its mode
+    Interference,
 }
 
 /// Something that happened.
@@ -179,6 +186,24 @@ pub enum Record {
         link: Option<LinkId>,
         /// PPDU duration
         duration: Duration,
+    },
+    /// A queue marked packets with CE.
+    Marked {
+        /// whose queue; the AP for the wired link
+        node: NodeId,
+        /// where
+        layer: QueueLayer,
+        /// how many
+        count: u64,
+    },
+    /// A rate control changed the rate at which it starts.
+    RateChange {
+        /// for which link
+        link: LinkId,
+        /// to a lower rate
+        down: bool,
+        /// what became of the attempt before the change
+        after: Outcome,
     },
     /// So many PPDUs are on the air now.
     OnAir {

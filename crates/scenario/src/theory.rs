@@ -122,8 +122,9 @@ impl<'a> Forms<'a> {
 
     /// The mode of each uplink that carries a flow, if every rate is fixed.
     fn uplink_modes(&self) -> Option<Vec<ModeId>> {
-        let mut controls = self.scenario.rate_controls().expect("they were built when the scenario was checked");
-        let info = FrameInfo { now: Time::ZERO, bytes: frame_size::data_mpdu(self.packet), retry: 0 };
+        let mut controls = self.scenario.rate_controls(0).expect("they were built when the scenario was checked");
+        let info =
+            FrameInfo { now: Time::ZERO, bytes: frame_size::data_mpdu(self.packet), aggregates: false, retry: 0 };
         let mode = |f: &FlowSpec| {
             let link = 2 * (f.station.index() - 1);
             self.scenario.is_fixed_rate(link).then(|| controls[link].rates_for(&info).first())

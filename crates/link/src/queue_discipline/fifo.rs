@@ -9,7 +9,7 @@ use lasthop_observe::DropReason;
 use lasthop_registry::{Amount, ParamError, params};
 use lasthop_units::Time;
 
-use super::{Drop, QueueDiscipline};
+use super::{Drop, QueueDiscipline, Wanted};
 use crate::Packet;
 
 params! {
@@ -52,8 +52,9 @@ impl<B: Send> QueueDiscipline<B> for Fifo<B> {
         self.waiting.push_back(packet);
     }
 
-    fn dequeue(&mut self, _: Time, _: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
-        let packet = self.waiting.pop_front()?;
+    fn dequeue(&mut self, _: Time, wanted: Wanted, _: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
+        let place = self.waiting.iter().position(|p| wanted.includes(&p.meta))?;
+        let packet = self.waiting.remove(place)?;
         self.bytes -= u64::from(packet.meta.bytes);
         self.tcp_acks -= u32::from(packet.meta.pure_ack);
         Some(packet)
@@ -89,6 +90,7 @@ mod tests {
             flow: FlowId(0),
             station: NodeId(1),
             up: true,
+            tid: 0,
             pure_ack: bytes == 40,
             ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
@@ -103,7 +105,7 @@ mod tests {
         for (size, name) in sizes.iter().zip('a'..) {
             queue.enqueue(Time::ZERO, packet(*size, name), &mut dropped);
         }
-        let out = std::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut dropped)).map(|p| p.body).collect();
+        let out = std::iter::from_fn(|| queue.dequeue(Time::ZERO, Wanted::ANY, &mut dropped)).map(|p| p.body).collect();
         assert_eq!((queue.packets(), queue.tcp_acks(), queue.bytes), (0, 0, 0));
         (out, dropped.iter().map(|(p, _)| p.body).collect())
     }

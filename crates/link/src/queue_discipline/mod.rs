@@ -1,10 +1,11 @@
 //! Queue disciplines, one file each.
 
-use lasthop_observe::DropReason;
+use lasthop_engine::Stream;
+use lasthop_observe::{DropReason, NodeId};
 use lasthop_registry::registry;
-use lasthop_units::Time;
+use lasthop_units::{DataRate, Duration, Time};
 
-use crate::Packet;
+use crate::{Packet, PacketMeta};
 
 registry! {
     /// The queue discipline that a scenario chose, with its parameters.
@@ -18,23 +19,75 @@ registry! {
 /// A packet that a discipline threw away, and why.
 pub type Drop<B> = (Packet<B>, DropReason);
 
+/// Which packets may be taken out: a MAC that fills an A-MPDU takes those of one receiver and TID, out of turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// of this station alone
+    pub station: Option<NodeId>,
+    /// of this TID alone
+    pub tid: Option<u8>,
+}
+
+impl Wanted {
+    /// Any packet.
+    pub const ANY: Wanted = Wanted { station: None, tid: None };
+
+    /// Whether this packet may be taken out.
+    pub fn includes(self, packet: &PacketMeta) -> bool {
+        self.station.is_none_or(|s| s == packet.station) && self.tid.is_none_or(|t| t == packet.tid)
+    }
+}
+
+/// How long a station has used the air, sending or being sent to.
+#[derive(Clone, Copy, Debug)]
+pub struct AirtimeUse {
+    /// whose
+    pub station: NodeId,
+    /// true where it sent, false where it was sent to
+    pub up: bool,
+    /// time on the air of one attempt: data, its response, and the spaces between
+    pub airtime: Duration,
+    /// PHY rate of the data
+    pub rate: DataRate,
+}
+
 /// Where packets wait. Enqueueing or dequeueing may drop any packet; drops are appended to `dropped`.
 pub trait QueueDiscipline<B>: Send {
     /// Takes a packet in, or drops it or another.
     fn enqueue(&mut self, now: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>);
-    /// The next packet to send.
-    fn dequeue(&mut self, now: Time, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>>;
+    /// The next packet to send of those that are `wanted`, in the discipline's own order among them.
+    fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>>;
     /// Packets waiting.
     fn packets(&self) -> u32;
     /// Pure TCP ACKs among them.
     fn tcp_acks(&self) -> u32;
     /// Whether a packet of `bytes` would be taken in without a drop.
     fn has_room(&self, bytes: u32) -> bool;
+    /// Packets marked with CE so far.
+    fn marks(&self) -> u64 {
+        0
+    }
+    /// A packet that was taken out is acknowledged or given up.
+    fn on_done(&mut self, now: Time, packet: &PacketMeta) {
+        let _ = (now, packet);
+    }
+    /// A station has used the air.
+    fn on_airtime(&mut self, now: Time, used: &AirtimeUse) {
+        let _ = (now, used);
+    }
+    /// Whose turn it is, where the MAC holds packets of the stations `retrying` that want another attempt;
+    /// `None`: whoever [`dequeue`](Self::dequeue) chooses. Such packets come first unless a discipline says
+    /// otherwise.
+    fn next_station(&mut self, now: Time, retrying: &[NodeId]) -> Option<NodeId> {
+        let _ = now;
+        retrying.first().copied()
+    }
 }
 
 impl QueueDisciplineKind {
-    /// An empty queue of this kind.
-    pub fn build<B: Send + 'static>(&self) -> Box<dyn QueueDiscipline<B>> {
+    /// An empty queue of this kind; what it draws comes from `random`.
+    pub fn build<B: Send + 'static>(&self, random: Stream) -> Box<dyn QueueDiscipline<B>> {
+        let _ = random;
         match self {
             QueueDisciplineKind::Fifo(params) => Box::new(fifo::Fifo::new(params.clone())),
         }

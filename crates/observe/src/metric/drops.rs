@@ -35,7 +35,7 @@ impl Metric for Drops {
                     node.retry_limit += 1;
                     node.interval_retry_limit += 1;
                 }
-                (_, DropReason::QueueFull) => {
+                (_, DropReason::QueueFull | DropReason::Early | DropReason::AckFiltered) => {
                     *if tcp_ack { &mut node.tcp_acks } else { &mut node.data } += 1;
                     node.interval_queue += 1;
                 }

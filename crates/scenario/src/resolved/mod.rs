@@ -64,7 +64,7 @@ impl ResolvedScenario {
         let links = links_of(&description, bss);
         let description = with_defaults_of_the_phy(description, &phy);
         let scenario = ResolvedScenario { phy, nodes, flows, links, hidden, warnings: Vec::new(), description };
-        scenario.rate_controls()?;
+        scenario.rate_controls(0)?;
         let warnings = scenario.find_warnings();
         Ok(ResolvedScenario { warnings, ..scenario })
     }

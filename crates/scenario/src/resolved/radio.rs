@@ -1,5 +1,6 @@
 //! What a scenario says about the air: who hears whom and how loud, and the rate controls that depend on it.
 
+use lasthop_engine::Stream;
 use lasthop_registry::{ParamError, Switch};
 use lasthop_units::{Db, Dbm};
 use lasthop_wifi::rate_control::{PeerModes, RateControl};
@@ -15,17 +16,20 @@ impl ResolvedScenario {
     }
 
     /// A fresh rate control for each link.
-    pub(crate) fn rate_controls(&self) -> Result<Vec<Box<dyn RateControl>>, ParamError> {
+    pub(crate) fn rate_controls(&self, run_seed: u64) -> Result<Vec<Box<dyn RateControl>>, ParamError> {
         let channel = &self.description.channel;
         let build = |(index, link): (usize, &LinkRateControl)| {
             let (station, ap) = (index / 2 + 1, 0);
             let (tx, rx) = if index.is_multiple_of(2) { (station, ap) } else { (ap, station) };
+            let ends = format!("{} {}", self.nodes[tx].name, self.nodes[rx].name);
+            let seed = Stream::named(run_seed, "rate_control", &ends).bits();
             let peer = PeerModes {
                 phy: &self.phy,
                 modes: self.phy.allowed_modes(),
                 received: self.received_power(tx, rx),
                 noise_figure: channel.noise_figure,
                 error_model: &channel.error_model,
+                seed,
             };
             link.kind.build(&peer, &link.path)
         };

@@ -66,6 +66,7 @@ impl Flow {
             flow: id,
             station: spec.station,
             up: spec.up,
+            tid: 0,
             pure_ack: false,
             ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,

@@ -14,7 +14,7 @@ mod udp_flow;
 
 use lasthop_engine::{Scheduler, Stream};
 use lasthop_link::{Drop, Packet, PacketMeta, WiredEvent, WiredLink};
-use lasthop_observe::{Collector, DropReason, FlowId, NodeId, Observer, QueueLayer, Record};
+use lasthop_observe::{Collector, FlowId, NodeId, Observer, QueueLayer, Record};
 use lasthop_units::{Duration, Time};
 use lasthop_wifi::{Environment, Medium, MediumConfig};
 
@@ -135,7 +135,8 @@ impl World {
     pub(crate) fn new(scenario: &ResolvedScenario, seed: u64, interval: Option<Duration>) -> World {
         let description = &scenario.description;
         let wired = &description.wired;
-        let link = || WiredLink::new(wired.rate, wired.delay, wired.queue.build());
+        let link =
+            |name| WiredLink::new(wired.rate, wired.delay, wired.queue.build(Stream::named(seed, "queue", name)));
         let medium = Medium::new(medium_config(scenario, seed));
         let mut sources = vec![Vec::new(); scenario.nodes.len()];
         let mut saturated_down = Vec::new();
@@ -169,8 +170,8 @@ impl World {
                 inbox: Vec::new(),
                 roomy: Vec::new(),
             },
-            wired_up: link(),
-            wired_down: link(),
+            wired_up: link("wired up"),
+            wired_down: link("wired down"),
             dropped: Vec::new(),
             wired: Wired::default(),
             saturated_down,
@@ -318,7 +319,6 @@ impl World {
             self.wired_down.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredDown(e)));
         }
         for (packet, reason) in self.dropped.drain(..) {
-            debug_assert_eq!(reason, DropReason::QueueFull);
             self.wired.dropped += 1;
             let layer = if up { QueueLayer::WiredUp } else { QueueLayer::WiredDown };
             let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
@@ -403,7 +403,7 @@ fn medium_config(scenario: &ResolvedScenario, seed: u64) -> MediumConfig {
     MediumConfig {
         phy: scenario.phy.clone(),
         nodes: scenario.nodes.iter().map(|n| n.config.clone()).collect(),
-        rate_controls: scenario.rate_controls().expect("rate controls were built when the scenario was checked"),
+        rate_controls: scenario.rate_controls(seed).expect("rate controls were built when the scenario was checked"),
         channel: scenario.channel(),
         noise_mw: scenario.noise_mw(),
         error_model: scenario.description.channel.error_model.build(seed),

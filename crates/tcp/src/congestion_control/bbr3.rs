@@ -16,9 +16,7 @@ mod probe_bw;
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{DataRate, Duration, Time};
 
-use super::{
-    AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment, Prior,
-};
+use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment, Prior};
 use model::{Aggregation, FullPipe, MaxRate, MinRtt, Rounds, ShortTerm};
 use probe_bw::Cycle;
 

@@ -38,7 +38,12 @@ impl<B: Send + 'static> Medium<B> {
     /// The rate of the next attempt: the next of the chain, or the first of a new one.
     fn choose_mode(&mut self, now: Time, node: NodeId) {
         let frame = self.nodes[node.index()].frame.as_mut().expect("an attempt is about a frame");
-        let info = FrameInfo { now, bytes: Bytes(u64::from(frame.meta.bytes + DATA_OVERHEAD)), retry: frame.attempts };
+        let info = FrameInfo {
+            now,
+            bytes: Bytes(u64::from(frame.meta.bytes + DATA_OVERHEAD)),
+            aggregates: false,
+            retry: frame.attempts,
+        };
         let control = &mut self.rate_controls[frame.link.index()];
         frame.mode = frame.rates.next(|| control.rates_for(&info));
         frame.attempts += 1;

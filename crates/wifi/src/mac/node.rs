@@ -1,7 +1,7 @@
 //! A node: its queue, the frame at the head of its MAC, its contention window and retry counter.
 
 use lasthop_engine::Stream;
-use lasthop_link::{Drop, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind};
+use lasthop_link::{Drop, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind, Wanted};
 use lasthop_observe::{LinkId, NodeId};
 use lasthop_registry::words;
 use lasthop_units::Time;
@@ -119,7 +119,7 @@ impl<B: Send + 'static> Node<B> {
         Node {
             state: State::Idle { ready_at: 0 },
             frame: None,
-            queue: kind.build(),
+            queue: kind.build(Stream::named(seed, "queue", &config.name)),
             backpressured,
             cw: cw_min,
             retry_limit: config.retry_limit,
@@ -157,6 +157,6 @@ impl<B> Node<B> {
 
     /// Takes the next packet from the queue.
     pub(crate) fn dequeue(&mut self, now: Time, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
-        self.queue.dequeue(now, dropped)
+        self.queue.dequeue(now, Wanted::ANY, dropped)
     }
 }

@@ -60,7 +60,15 @@ impl<B: Send + 'static> Medium<B> {
 
     fn tell_rate_control(&mut self, now: Time, node: NodeId, success: bool) {
         let frame = self.nodes[node.index()].frame.as_ref().expect("an attempt is about a frame");
-        let status = TxStatus { now, mode: frame.mode, success, snr: None };
+        let status = TxStatus {
+            now,
+            mode: frame.mode,
+            success,
+            mpdus: 1,
+            acknowledged: u32::from(success),
+            rts: false,
+            snr: None,
+        };
         self.rate_controls[frame.link.index()].on_tx_status(&status);
     }
 

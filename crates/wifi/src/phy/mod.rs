@@ -76,7 +76,7 @@ impl Phy {
     }
     /// The mode with this rate, if the standard has one.
     pub fn mode_of_rate(&self, rate: DataRate) -> Option<ModeId> {
-        self.modes.iter().position(|m| m.rate == rate).map(|i| ModeId(i as u8))
+        self.modes.iter().position(|m| m.rate == rate).map(|i| ModeId(i as u16))
     }
     /// The modes that data frames may use, sorted by rate; never empty.
     pub fn allowed_modes(&self) -> &[ModeId] {

@@ -1,10 +1,10 @@
 //! Modes: the ways in which a PHY can send a PPDU.
 
-use lasthop_units::{DataRate, Dbm};
+use lasthop_units::{DataRate, Dbm, Duration};
 
 /// A mode of a [`Phy`](super::Phy), as its place in the PHY's table, which is sorted by rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ModeId(pub u8);
+pub struct ModeId(pub u16);
 
 impl ModeId {
     /// The place in the table.
@@ -22,6 +22,12 @@ pub enum ModulationClass {
     ErpOfdm,
     /// OFDM in the 5 GHz band
     Ofdm,
+    /// high throughput: 802.11n
+    Ht,
+    /// very high throughput: 802.11ac
+    Vht,
+    /// high efficiency: 802.11ax
+    He,
 }
 
 /// How bits become symbols.
@@ -41,6 +47,10 @@ pub enum Modulation {
     Qam16,
     /// quadrature amplitude modulation, 64 points
     Qam64,
+    /// quadrature amplitude modulation, 256 points
+    Qam256,
+    /// quadrature amplitude modulation, 1024 points
+    Qam1024,
 }
 
 /// The share of information in the coded bits.
@@ -54,6 +64,8 @@ pub enum CodeRate {
     TwoThirds,
     /// 3/4
     ThreeQuarters,
+    /// 5/6
+    FiveSixths,
 }
 
 impl CodeRate {
@@ -64,6 +76,7 @@ impl CodeRate {
             CodeRate::Half => 0.5,
             CodeRate::TwoThirds => 2.0 / 3.0,
             CodeRate::ThreeQuarters => 0.75,
+            CodeRate::FiveSixths => 5.0 / 6.0,
         }
     }
 }
@@ -80,8 +93,14 @@ pub struct Mode {
     /// Rate of the convolutional code.
     pub code_rate: CodeRate,
     /// Data bits in a symbol (N_DBPS of OFDM).
-    pub bits_per_symbol: u16,
-    /// Bandwidth in Hz over which noise enters the receiver; the same for all modes of a PHY.
+    pub bits_per_symbol: u32,
+    /// Modulation and coding scheme within its class, for 802.11n and later; for HT that of one stream, 0 to 7.
+    pub mcs: Option<u8>,
+    /// Spatial streams.
+    pub streams: u8,
+    /// Guard interval of an OFDM symbol; zero for DSSS.
+    pub guard_interval: Duration,
+    /// Bandwidth in Hz over which noise enters the receiver.
     pub bandwidth_hz: f64,
     /// Weakest signal that a receiver must decode.
     pub sensitivity: Dbm,

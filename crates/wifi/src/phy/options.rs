@@ -75,7 +75,7 @@ impl PhyOptions {
     /// A rate or channel that the standard lacks, or a choice that it does not leave.
     pub fn resolve(&self, path: &str) -> Result<Phy, ParamError> {
         let table = self.standard.table();
-        let all: Vec<ModeId> = (0..table.modes.len()).map(|i| ModeId(i as u8)).collect();
+        let all: Vec<ModeId> = (0..table.modes.len()).map(|i| ModeId(i as u16)).collect();
         let allowed = match &self.rates {
             Rates::All => all.clone(),
             Rates::List(rates) => find_modes(table, rates, &format!("{path}.rates"))?,
@@ -152,7 +152,7 @@ fn find_modes(table: &Table, rates: &[DataRate], path: &str) -> Result<Vec<ModeI
         let index = table.modes.iter().position(|m| m.rate == rate).ok_or_else(|| {
             fail(format!("{} has no rate of {rate}; it has {}", table.name, list_rates(table.modes.iter())))
         })?;
-        let id = ModeId(index as u8);
+        let id = ModeId(index as u16);
         if found.contains(&id) {
             return Err(fail(format!("{rate} stands here twice")));
         }
@@ -186,7 +186,7 @@ fn protection(modes: &[Mode], basic: &[ModeId]) -> ModeId {
     let dsss = |m: &ModeId| modes[m.index()].class == ModulationClass::Dsss;
     let highest_basic = basic.iter().copied().rfind(dsss);
     let highest_mandatory =
-        || (0..modes.len()).rev().map(|i| ModeId(i as u8)).find(|m| dsss(m) && modes[m.index()].mandatory);
+        || (0..modes.len()).rev().map(|i| ModeId(i as u16)).find(|m| dsss(m) && modes[m.index()].mandatory);
     highest_basic.or_else(highest_mandatory).unwrap_or(basic[0])
 }
 

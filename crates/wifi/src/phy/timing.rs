@@ -55,6 +55,7 @@ impl Phy {
             ModulationClass::Dsss => self.rx_start_delay(mode) + row.rate.time_for(psdu),
             ModulationClass::Ofdm => ofdm(),
             ModulationClass::ErpOfdm => ofdm() + SIGNAL_EXTENSION,
+            ModulationClass::Ht | ModulationClass::Vht | ModulationClass::He => unreachable!("no standard has it yet"),
         }
     }
 
@@ -64,6 +65,9 @@ impl Phy {
         let row = self.mode(mode);
         match (row.class, self.preamble) {
             (ModulationClass::Ofdm | ModulationClass::ErpOfdm, _) => OFDM_PREAMBLE,
+            (ModulationClass::Ht | ModulationClass::Vht | ModulationClass::He, _) => {
+                unreachable!("no standard has it yet")
+            }
             // The short header itself is sent at 2 Mbit/s: 1 Mbit/s has the long one always. [802.11-2020 §16.2.2.3]
             (ModulationClass::Dsss, Preamble::Short) if row.modulation != Modulation::Dbpsk => DSSS_SHORT,
             (ModulationClass::Dsss, _) => DSSS_LONG,
@@ -86,7 +90,7 @@ impl Phy {
     pub fn eifs(&self, frame: ModeId) -> Duration {
         let class = self.mode(frame).class;
         let lowest = self.modes.iter().position(|m| m.class == class && m.mandatory);
-        let lowest = ModeId(lowest.expect("every class has a mandatory mode") as u8);
+        let lowest = ModeId(lowest.expect("every class has a mandatory mode") as u16);
         self.sifs + self.ppdu_duration(lowest, frame_size::ACK) + self.difs()
     }
 }

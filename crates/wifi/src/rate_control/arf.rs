@@ -128,7 +128,7 @@ mod tests {
         let (phy, mut control) = arf(Params { timer: Timer::After(Duration::from_millis(60)), ..Params::default() });
         let mut succeed_at = |ms: u64| {
             let now = Time::ZERO + Duration::from_millis(ms);
-            control.on_tx_status(&TxStatus { now, mode: crate::phy::ModeId(0), success: true, snr: None });
+            control.on_tx_status(&status(now, crate::phy::ModeId(0), true, None));
             rate(&mut *control, &phy)
         };
         assert_eq!([59, 60, 119, 120].map(&mut succeed_at), [1.0, 2.0, 2.0, 5.5]);

@@ -77,7 +77,7 @@ impl RateControl for Ideal {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{peer, phy, rate};
+    use super::super::tests::{peer, phy, rate, status};
     use super::super::{RateControlKind, ideal};
     use super::*;
     use crate::phy::error_model::{ErrorModelKind, nist};
@@ -136,7 +136,7 @@ mod tests {
         let kind = RateControlKind::Ideal(ideal::Params::default());
         let mut control = kind.build(&peer(&phy), "rate_control").unwrap();
         assert_eq!(rate(&mut *control, &phy), 54.0);
-        let status = TxStatus { now: Time::ZERO, mode: ModeId(7), success: true, snr: Some(Db(5.0)) };
+        let status = status(Time::ZERO, ModeId(7), true, Some(Db(5.0)));
         control.on_tx_status(&status);
         // -82 dBm over -93.99 dBm is 11.99 dB: not even 6 Mbit/s, which is then the lowest left.
         assert_eq!(rate(&mut *control, &phy), 6.0);

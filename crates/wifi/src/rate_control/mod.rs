@@ -40,8 +40,10 @@ pub trait RateControl {
 pub struct FrameInfo {
     /// Now.
     pub now: Time,
-    /// Length of the PSDU.
+    /// Length of the PSDU, or of the first MPDU where an A-MPDU may be made.
     pub bytes: Bytes,
+    /// Whether several MPDUs may go into the PPDU.
+    pub aggregates: bool,
     /// Attempts made at this frame before.
     pub retry: u32,
 }
@@ -53,8 +55,14 @@ pub struct TxStatus {
     pub now: Time,
     /// The mode of the attempt.
     pub mode: ModeId,
-    /// Whether it was acknowledged.
+    /// Whether anything of it was acknowledged.
     pub success: bool,
+    /// MPDUs in the PPDU.
+    pub mpdus: u32,
+    /// Of these, acknowledged.
+    pub acknowledged: u32,
+    /// Whether RTS/CTS preceded it; an RTS without CTS is not told.
+    pub rts: bool,
     /// Signal over noise of the acknowledgement, where known.
     pub snr: Option<Db>,
 }
@@ -66,6 +74,8 @@ pub struct RateEntry {
     pub mode: ModeId,
     /// attempts in it, at least one
     pub tries: u8,
+    /// whether RTS/CTS precedes them, whatever the threshold says
+    pub rts: bool,
 }
 
 /// The modes of the next attempts at a frame, in order. When they are used up, the MAC asks again.
@@ -81,14 +91,14 @@ impl RateChain {
 
     /// One mode for `tries` attempts.
     pub const fn single(mode: ModeId, tries: u8) -> Self {
-        RateChain { entries: [RateEntry { mode, tries }; Self::MAX], used: 1 }
+        RateChain { entries: [RateEntry { mode, tries, rts: false }; Self::MAX], used: 1 }
     }
     /// This chain, then `tries` attempts in `mode`.
     ///
     /// # Panics
     /// If the chain is full.
     pub const fn then(mut self, mode: ModeId, tries: u8) -> Self {
-        self.entries[self.used as usize] = RateEntry { mode, tries };
+        self.entries[self.used as usize] = RateEntry { mode, tries, rts: false };
         self.used += 1;
         self
     }
@@ -126,6 +136,8 @@ pub struct PeerModes<'a> {
     pub noise_figure: Db,
     /// What decides whether the peer can decode a frame.
     pub error_model: &'a ErrorModelKind,
+    /// Seed of what a rate control draws; the same for no two links of a run.
+    pub seed: u64,
 }
 
 impl RateControlKind {
@@ -157,18 +169,22 @@ mod tests {
     /// A peer with all modes of `phy`, heard well.
     pub fn peer(phy: &Phy) -> PeerModes<'_> {
         let error_model = &ErrorModelKind::None(crate::phy::error_model::none::Params {});
-        PeerModes { phy, modes: phy.allowed_modes(), received: Dbm(-40.0), noise_figure: Db(7.0), error_model }
+        PeerModes { phy, modes: phy.allowed_modes(), received: Dbm(-40.0), noise_figure: Db(7.0), error_model, seed: 1 }
+    }
+    /// What became of a single MPDU.
+    pub fn status(now: Time, mode: ModeId, success: bool, snr: Option<Db>) -> TxStatus {
+        TxStatus { now, mode, success, mpdus: 1, acknowledged: u32::from(success), rts: false, snr }
     }
     /// The next attempt's mode, as a rate in Mbit/s.
     pub fn rate(control: &mut dyn RateControl, phy: &Phy) -> f64 {
-        let frame = FrameInfo { now: Time::ZERO, bytes: Bytes(1536), retry: 0 };
+        let frame = FrameInfo { now: Time::ZERO, bytes: Bytes(1536), aggregates: false, retry: 0 };
         phy.mode(control.rates_for(&frame).first()).rate.as_mbps_f64()
     }
     /// An attempt in the mode that `control` asks for, which succeeds or not.
     pub fn attempt(control: &mut dyn RateControl, success: bool) {
-        let frame = FrameInfo { now: Time::ZERO, bytes: Bytes(1536), retry: 0 };
+        let frame = FrameInfo { now: Time::ZERO, bytes: Bytes(1536), aggregates: false, retry: 0 };
         let mode = control.rates_for(&frame).first();
-        control.on_tx_status(&TxStatus { now: Time::ZERO, mode, success, snr: None });
+        control.on_tx_status(&status(Time::ZERO, mode, success, None));
     }
 
     #[test]
@@ -186,10 +202,15 @@ mod tests {
         let odds = [0.05, 0.5, 0.95, 0.999];
         let attempt = |i: u64| {
             let now = Time::from_nanos(i * 1_000_000);
-            let chain = control.rates_for(&FrameInfo { now, bytes: Bytes(40 + i % 1500), retry: (i % 8) as u32 });
+            let chain = control.rates_for(&FrameInfo {
+                now,
+                bytes: Bytes(40 + i % 1500),
+                aggregates: false,
+                retry: (i % 8) as u32,
+            });
             let success = fate.chance(odds[(i / 50 % 4) as usize]);
             let snr = fate.chance(0.5).then(|| Db(fate.unit() * 60.0 - 10.0));
-            control.on_tx_status(&TxStatus { now, mode: chain.first(), success, snr });
+            control.on_tx_status(&status(now, chain.first(), success, snr));
             chain
         };
         (0..5000).map(attempt).collect()

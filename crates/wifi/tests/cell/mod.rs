@@ -56,6 +56,7 @@ pub fn fixed_rate(phy: &Phy, rate: Option<DataRate>) -> Box<dyn RateControl> {
         received: Dbm(-40.0),
         noise_figure: Db(7.0),
         error_model: &error_model,
+        seed: 1,
     };
     RateControlKind::Fixed(fixed::Params { rate, mcs: None }).build(&peer, "rate_control").unwrap()
 }
@@ -131,6 +132,7 @@ impl World {
             flow: FlowId(0),
             station,
             up: node != NodeId(0),
+            tid: 0,
             pure_ack: false,
             ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,

@@ -24,6 +24,7 @@ pub(super) fn paths(code: CodeRate) -> Spectrum {
         CodeRate::Half => Spectrum { free_distance: 10, step: 1, weights: &[11.0, 0.0] },
         CodeRate::TwoThirds => Spectrum { free_distance: 6, step: 1, weights: &[1.0, 16.0] },
         CodeRate::ThreeQuarters => Spectrum { free_distance: 5, step: 1, weights: &[8.0, 31.0] },
+        CodeRate::FiveSixths => unreachable!("no standard has it yet"),
     }
 }
 
@@ -35,6 +36,7 @@ pub(super) fn bits(code: CodeRate) -> (Spectrum, f64) {
         CodeRate::Half => (Spectrum { free_distance: 10, step: 2, weights: HALF }, 1.0),
         CodeRate::TwoThirds => (Spectrum { free_distance: 6, step: 1, weights: TWO_THIRDS }, 2.0),
         CodeRate::ThreeQuarters => (Spectrum { free_distance: 5, step: 1, weights: THREE_QUARTERS }, 3.0),
+        CodeRate::FiveSixths => unreachable!("no standard has it yet"),
     }
 }
 

@@ -43,6 +43,7 @@ fn raw_bit_error(modulation: Modulation, sinr: f64) -> Option<f64> {
         Modulation::Qpsk => (1.0, 2.0),
         Modulation::Qam16 => (3.0 / 4.0, 10.0),
         Modulation::Qam64 => (7.0 / 12.0, 42.0),
+        Modulation::Qam256 | Modulation::Qam1024 => unreachable!("no standard has it yet"),
     };
     Some(neighbours * 0.5 * libm::erfc(libm::sqrt(sinr / energy)))
 }

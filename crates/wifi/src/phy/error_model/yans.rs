@@ -45,6 +45,8 @@ fn raw_bit_error(mode: &Mode, sinr: f64) -> Option<f64> {
         Modulation::Qpsk => 2.0,
         Modulation::Qam16 => 4.0,
         Modulation::Qam64 => 6.0,
+        Modulation::Qam256 => 8.0,
+        Modulation::Qam1024 => 10.0,
     };
     let points = libm::exp2(bits);
     let one_axis = (1.0 - libm::exp2(-bits / 2.0)) * libm::erfc(libm::sqrt(1.5 * bits * ebn0 / (points - 1.0)));

@@ -123,13 +123,16 @@ pub(super) enum SlotTime {
 }
 
 /// A DSSS or HR/DSSS mode; noise enters over `bandwidth_hz`.
-const fn dsss(rate_100kbps: u64, modulation: Modulation, bits: u16, bandwidth_hz: f64, sensitivity_dbm: f64) -> Mode {
+const fn dsss(rate_100kbps: u64, modulation: Modulation, bits: u32, bandwidth_hz: f64, sensitivity_dbm: f64) -> Mode {
     Mode {
         rate: DataRate::from_100kbps(rate_100kbps),
         class: ModulationClass::Dsss,
         modulation,
         code_rate: CodeRate::Uncoded,
         bits_per_symbol: bits,
+        mcs: None,
+        streams: 1,
+        guard_interval: Duration::ZERO,
         bandwidth_hz,
         sensitivity: Dbm(sensitivity_dbm),
         mandatory: false,
@@ -143,7 +146,10 @@ const fn ofdm(class: ModulationClass, mbps: u64, modulation: Modulation, code: C
         class,
         modulation,
         code_rate: code,
-        bits_per_symbol: (mbps * 4) as u16,
+        bits_per_symbol: (mbps * 4) as u32,
+        mcs: None,
+        streams: 1,
+        guard_interval: Duration::from_nanos(800),
         bandwidth_hz: 20e6,
         sensitivity: Dbm(sensitivity_dbm),
         mandatory: false,
