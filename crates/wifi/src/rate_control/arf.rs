@@ -42,8 +42,8 @@ pub(super) fn new(params: &Params, peer: &PeerModes) -> Fallback {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{attempt, peer, phy, rate};
-    use super::super::{RateControl, RateControlKind, TxStatus};
+    use super::super::tests::{attempt, peer, phy, rate, status};
+    use super::super::{RateControl, RateControlKind};
     use super::*;
     use lasthop_units::{Duration, Time};
 
