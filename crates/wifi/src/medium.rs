@@ -9,10 +9,12 @@
 use lasthop_link::{Drop, Packet, PacketMeta};
 use lasthop_observe::{FlowId, LinkId, NodeId, QueueLayer, Record};
 use lasthop_registry::{Switch, words};
-use lasthop_units::{Bytes, Db, Duration, Time};
+use lasthop_units::{Bytes, Duration, Time};
 
 use crate::channel::Channel;
+use crate::mac::carrier_sense::{Capture, CarrierSense};
 use crate::mac::contention::{Countdown, Spaces, View};
+use crate::mac::interference::{Memory, Success};
 use crate::mac::node::{Node, NodeConfig, State};
 use crate::mac::ppdu::Transmission;
 use crate::phy::Phy;
@@ -61,12 +63,12 @@ pub struct MediumConfig {
     pub rate_controls: Vec<Box<dyn RateControl>>,
     /// who hears whom
     pub channel: Channel,
-    /// noise power over the channel in milliwatts, for error models that need the SINR
-    pub noise_mw: f64,
+    /// noise in a receiver in milliwatts per hertz, for error models that need the SINR
+    pub noise_mw_per_hz: f64,
     /// noise
     pub error_model: Box<dyn ErrorModel>,
-    /// a frame this much stronger than all that overlaps it survives
-    pub capture: Switch<Db>,
+    /// when a frame survives others that overlap it
+    pub capture: Switch<Capture>,
     /// data frames longer than this are preceded by RTS/CTS; `None`: none
     pub rts_threshold: Option<Bytes>,
     /// what precedes OFDM data frames
@@ -134,9 +136,12 @@ pub struct Medium<B> {
     pub(crate) rate_controls: Vec<Box<dyn RateControl>>,
     pub(crate) views: Vec<View>,
     pub(crate) channel: Channel,
-    pub(crate) noise_mw: f64,
+    pub(crate) noise_mw_per_hz: f64,
+    pub(crate) carrier_sense: CarrierSense,
+    pub(crate) memory: Memory,
+    pub(crate) successes: Vec<Success>,
     pub(crate) error_model: Box<dyn ErrorModel>,
-    pub(crate) capture: Switch<Db>,
+    pub(crate) capture: Option<Capture>,
     pub(crate) rts_threshold: Option<Bytes>,
     pub(crate) protection: Protection,
     pub(crate) after_loss: AfterLoss,
@@ -168,16 +173,17 @@ impl<B: Send + 'static> Medium<B> {
     /// A silent medium.
     pub fn new(config: MediumConfig) -> Self {
         let spaces = Spaces { slot: config.phy.slot(), difs: config.phy.difs(), countdown: config.countdown };
-        let shared = matches!(config.channel, Channel::Uniform);
+        let shared = matches!(config.channel, Channel::Uniform { .. });
         let plain = config.error_model.is_none() && config.capture == Switch::Off;
         assert!(!shared || plain, "errors and capture need a matrix of powers");
         let nodes: Vec<Node<B>> = config
             .nodes
             .iter()
             .enumerate()
-            .map(|(i, c)| Node::new(c, config.phy.cw_min(), if shared { 0 } else { i }, config.seed))
+            .map(|(i, c)| Node::new(c, config.phy.cw_min(), config.channel.view_of(NodeId(i as u32)), config.seed))
             .collect();
-        let views = if shared { 1 } else { nodes.len() };
+        let views = config.channel.views();
+        let capture = config.capture.as_option().copied();
         let noise = config.nodes.iter().map(|c| lasthop_engine::Stream::named(config.seed, "reception", &c.name));
         Medium {
             spaces,
@@ -185,10 +191,13 @@ impl<B: Send + 'static> Medium<B> {
             nodes,
             rate_controls: config.rate_controls,
             views: (0..views).map(|_| View::new(&spaces)).collect(),
+            carrier_sense: CarrierSense::new(&config.channel, capture),
             channel: config.channel,
-            noise_mw: config.noise_mw,
+            noise_mw_per_hz: config.noise_mw_per_hz,
+            memory: Memory::new(),
+            successes: Vec::new(),
             error_model: config.error_model,
-            capture: config.capture,
+            capture,
             rts_threshold: config.rts_threshold,
             protection: config.protection,
             after_loss: config.after_loss,

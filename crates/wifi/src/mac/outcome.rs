@@ -31,6 +31,7 @@ impl<B: Send + 'static> Medium<B> {
         let node = ppdu.initiator();
         let outcome = match reception {
             Some(Reception::Noisy) => Outcome::Noise,
+            Some(Reception::Interfered) => Outcome::Interference,
             // An RTS that was decoded but not answered met the NAV of an exchange that its sender cannot hear.
             _ => Outcome::Collision,
         };

@@ -3,10 +3,10 @@
 use lasthop_observe::{NodeId, Record};
 use lasthop_units::{Bytes, Duration, Time};
 
+use super::carrier_sense::Begun;
 use super::node::State;
 use super::ppdu::{CTS_BYTES, Overlap, Ppdu, PpduKind, Transmission};
 use super::reception::Reception;
-use crate::channel::Channel;
 use crate::medium::{Environment, Event, Medium};
 use crate::phy::ModeId;
 
@@ -30,9 +30,14 @@ impl<B: Send + 'static> Medium<B> {
             other.overlaps.push(Overlap { node: from, start: at, end });
         }
         self.on_air.push(Transmission { id, ppdu, start: at, end, overlaps });
+        let begun = Begun { from, start: at, header_ends: at + self.phy.rx_start_delay(ppdu.mode), end };
         for view in 0..self.views.len() {
-            if self.senses(view, from) {
+            let noticed = self.carrier_sense.begins(&self.channel, view, &begun);
+            if noticed.begins {
                 self.sense_start(at, view, from, env);
+            }
+            for _ in 0..noticed.forgotten {
+                self.views[view].ppdu_ends();
             }
         }
         env.schedule(end, Event::PpduEnds(id));
@@ -48,14 +53,6 @@ impl<B: Send + 'static> Medium<B> {
             nodes[node.index()].state = State::Committed;
             env.schedule(boundary, Event::Start(node));
         });
-    }
-
-    /// Whether nodes of `view` notice that `from` sends.
-    fn senses(&self, view: usize, from: NodeId) -> bool {
-        match &self.channel {
-            Channel::Uniform => true,
-            Channel::Matrix(matrix) => matrix.hears(NodeId(view as u32), from),
-        }
     }
 
     pub(crate) fn ppdu_ends(&mut self, now: Time, id: u32, env: &mut impl Environment<B>) {
@@ -112,19 +109,23 @@ impl<B: Send + 'static> Medium<B> {
     ) {
         let ppdu = &ended.ppdu;
         for view in 0..self.views.len() {
-            if !self.senses(view, ppdu.from) {
-                continue;
-            }
             let node = NodeId(view as u32);
-            if node != ppdu.from {
+            if node != ppdu.from && self.carrier_sense.notices(&self.channel, view, ppdu.from) {
                 let known = at_destination.filter(|_| ppdu.to == Some(node));
                 let reception = known.unwrap_or_else(|| self.reception(now, ended, node));
                 self.defer(now, ended, node, reception, env);
             }
-            if self.views[view].ppdu_ends() {
-                self.views[view].turns_idle(now, &self.spaces);
-                self.schedule_backoff(view, env);
-            }
+            self.sense_end(now, view, ppdu.from, env);
+        }
+    }
+
+    /// What `view` does not notice any more when a PPDU of `from` has ended.
+    fn sense_end(&mut self, now: Time, view: usize, from: NodeId, env: &mut impl Environment<B>) {
+        let gone = self.carrier_sense.ends(&self.channel, view, from);
+        let idle = (0..gone).map(|_| self.views[view].ppdu_ends()).last();
+        if idle == Some(true) {
+            self.views[view].turns_idle(now, &self.spaces);
+            self.schedule_backoff(view, env);
         }
     }
 
@@ -148,7 +149,7 @@ impl<B: Send + 'static> Medium<B> {
                 }
             }
             Reception::Deaf => {}
-            Reception::Collided | Reception::Noisy => {
+            Reception::Collided | Reception::Interfered | Reception::Noisy => {
                 if self.after_loss.bystanders_wait_eifs() && self.locks_on(ended, node) {
                     self.views[view].reception_failed(self.phy.eifs(ppdu.mode));
                 }
