@@ -152,6 +152,7 @@ impl<B: Send + 'static> Medium<B> {
             Reception::Collided | Reception::Interfered | Reception::Noisy => {
                 if self.after_loss.bystanders_wait_eifs() && self.locks_on(ended, node) {
                     self.views[view].reception_failed(self.phy.eifs(ppdu.mode));
+                    self.views[view].end_apart();
                 }
             }
         }
