@@ -24,6 +24,27 @@ pub struct Matrix {
     sense: Dbm,
 }
 
+impl Channel {
+    /// Whether one view serves all nodes.
+    pub fn is_uniform(&self) -> bool {
+        matches!(self, Channel::Uniform)
+    }
+    /// How many views there are.
+    pub fn views(&self) -> usize {
+        match self {
+            Channel::Uniform => 1,
+            Channel::Matrix(matrix) => matrix.nodes(),
+        }
+    }
+    /// The view of a node.
+    pub fn view_of(&self, node: NodeId) -> usize {
+        match self {
+            Channel::Uniform => 0,
+            Channel::Matrix(_) => node.index(),
+        }
+    }
+}
+
 impl Matrix {
     /// A matrix from `power(transmitter, receiver)`; below `sense` a transmission is not noticed.
     pub fn new(nodes: usize, sense: Dbm, power: impl Fn(NodeId, NodeId) -> Dbm) -> Self {

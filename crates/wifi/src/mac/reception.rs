@@ -33,6 +33,20 @@ fn milliwatts(power: Dbm) -> f64 {
 }
 
 impl<B: Send + 'static> Medium<B> {
+    /// What `receiver` makes of an A-MPDU.
+    pub(crate) fn receive_mpdus(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        receiver: NodeId,
+        lengths: &[u32],
+        decoded: &mut Vec<bool>,
+    ) -> Reception {
+        let reception = self.reception(now, ended, receiver);
+        decoded.extend(lengths.iter().map(|_| reception == Reception::Decoded));
+        reception
+    }
+
     /// What `receiver` makes of a PPDU that ends now.
     pub(crate) fn reception(&mut self, now: Time, ended: &Transmission, receiver: NodeId) -> Reception {
         let Channel::Matrix(matrix) = &self.channel else {
@@ -71,7 +85,8 @@ impl<B: Send + 'static> Medium<B> {
     fn success_probability(&mut self, now: Time, ended: &Transmission, receiver: NodeId) -> f64 {
         let Channel::Matrix(matrix) = &self.channel else { return 1.0 };
         let ppdu = &ended.ppdu;
-        let (mode, signal) = (self.phy.mode(ppdu.mode), matrix.power(ppdu.from, receiver));
+        let phy = self.bss[self.nodes[ppdu.from.index()].bss].phy.clone();
+        let (mode, signal) = (phy.mode(ppdu.mode), matrix.power(ppdu.from, receiver));
         let whole = ReceivedFrame {
             at: now,
             mode,
