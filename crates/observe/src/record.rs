@@ -214,8 +214,10 @@ pub enum Record {
         /// what became of the attempt before the change
         after: Outcome,
     },
-    /// So many PPDUs are on the air now.
+    /// So many PPDUs are on the air of a channel now.
     OnAir {
+        /// which channel, counted from 0
+        channel: u32,
         /// how many
         count: u32,
     },

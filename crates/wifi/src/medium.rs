@@ -13,12 +13,14 @@ use lasthop_engine::Stream;
 use lasthop_link::{Drop, Packet, PacketMeta, QueueDiscipline};
 use lasthop_observe::{FlowId, LinkId, NodeId, QueueLayer, Record};
 use lasthop_registry::{Switch, words};
-use lasthop_units::{Bytes, Db, Duration, Time};
+use lasthop_units::{Bytes, Duration, Time};
 
 use crate::channel::Channel;
 use crate::mac::aggregation::Aggregation;
+use crate::mac::carrier_sense::{Capture, CarrierSense};
 use crate::mac::contention::{Countdown, FunctionId, LaneId, LaneKind, Spaces, View};
 use crate::mac::edca::AccessCategory;
+use crate::mac::interference::{Memory, Success};
 use crate::mac::node::{Access, ChannelAccess, Function, Node, NodeConfig, NodeQueue, State, unlimited};
 use crate::mac::outcome::LinkMemory;
 use crate::mac::ppdu::Transmission;
@@ -63,6 +65,8 @@ impl AfterLoss {
 pub struct BssConfig {
     /// timing and modes
     pub phy: Arc<Phy>,
+    /// which of the medium's channels it is on, counted from 0
+    pub channel: u32,
     /// its access point; stations follow all access points in the order of nodes
     pub ap: NodeId,
     /// limits of A-MPDUs; `None`: every MSDU is acknowledged by itself
@@ -85,12 +89,12 @@ pub struct MediumConfig {
     pub rate_controls: Vec<Box<dyn RateControl>>,
     /// who hears whom
     pub channel: Channel,
-    /// noise power over the channel in milliwatts, for error models that need the SINR
-    pub noise_mw: f64,
+    /// noise in a receiver in milliwatts per hertz, for error models that need the SINR
+    pub noise_mw_per_hz: f64,
     /// noise
     pub error_model: Box<dyn ErrorModel>,
-    /// a frame this much stronger than all that overlaps it survives
-    pub capture: Switch<Db>,
+    /// when a frame survives others that overlap it
+    pub capture: Switch<Capture>,
     /// countdown of others during a transmission, under DCF
     pub countdown: Countdown,
     /// what nodes wait after a frame that was lost
@@ -166,9 +170,12 @@ pub struct Medium<B> {
     pub(crate) bss_of_link: Vec<usize>,
     pub(crate) views: Vec<View>,
     pub(crate) channel: Channel,
-    pub(crate) noise_mw: f64,
+    pub(crate) noise_mw_per_hz: f64,
+    pub(crate) carrier_sense: CarrierSense,
+    pub(crate) memory: Memory,
+    pub(crate) successes: Vec<Success>,
     pub(crate) error_model: Box<dyn ErrorModel>,
-    pub(crate) capture: Switch<Db>,
+    pub(crate) capture: Option<Capture>,
     pub(crate) after_loss: AfterLoss,
     pub(crate) on_air: Vec<Transmission>,
     pub(crate) next_id: u32,
@@ -244,6 +251,7 @@ impl<B: Send + 'static> Medium<B> {
             });
         }
         let spaces = spaces_of_views(&config, &nodes);
+        let capture = config.capture.as_option().copied();
         Medium {
             noise: config.nodes.iter().map(|c| Stream::named(config.seed, "reception", &c.name)).collect(),
             views: spaces.iter().map(|spaces| View::new(spaces, &lanes.0)).collect(),
@@ -253,10 +261,13 @@ impl<B: Send + 'static> Medium<B> {
             functions,
             rate_controls: config.rate_controls,
             bss_of_link,
+            carrier_sense: CarrierSense::new(&config.channel, capture),
             channel: config.channel,
-            noise_mw: config.noise_mw,
+            noise_mw_per_hz: config.noise_mw_per_hz,
+            memory: Memory::new(),
+            successes: Vec::new(),
             error_model: config.error_model,
-            capture: config.capture,
+            capture,
             after_loss: config.after_loss,
             bss: config.bss,
             on_air: Vec::new(),

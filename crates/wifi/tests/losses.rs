@@ -12,7 +12,7 @@ use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Probability, Time};
 use lasthop_wifi::phy::ModeId;
 use lasthop_wifi::phy::error_model::{ErrorModelKind, fixed, gilbert_elliott, nist, yans};
 use lasthop_wifi::rate_control::{FrameInfo, RateChain, RateControl, TxStatus};
-use lasthop_wifi::{Channel, Matrix, MediumConfig};
+use lasthop_wifi::{Capture, Channel, LateCapture, Matrix, MediumConfig};
 
 fn seconds(s: u64) -> Duration {
     Duration::from_secs(s)
@@ -105,7 +105,7 @@ fn an_rts_or_cts_that_is_lost_alone_is_lost_to_noise() {
 #[test]
 fn an_rts_that_meets_another_is_lost_to_a_collision() {
     let everybody = || Channel::Matrix(Matrix::new(3, Dbm(-82.0), |_, _| Dbm(-40.0)));
-    for channel in [Channel::Uniform, everybody()] {
+    for channel in [Channel::uniform(3), everybody()] {
         let mut config = with_rts(MediumConfig { channel, ..config_of_11b(2) }, Bytes(0));
         config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
         let arrivals: Arrivals = [1, 2].map(|node| (Time::from_nanos(10_000), NodeId(node))).to_vec();
@@ -120,7 +120,7 @@ fn a_frame_that_is_noisy_only_through_what_overlaps_it_is_lost_to_a_collision() 
     let power = |tx: NodeId, _| Dbm(if tx.0 == 1 { -50.0 } else { -54.0 });
     let channel = Channel::Matrix(Matrix::new(3, Dbm(-82.0), power));
     let model = ErrorModelKind::Yans(yans::Params {});
-    let capture = Switch::On(Db(3.0));
+    let capture = Switch::On(Capture { threshold: Db(3.0), late: LateCapture::Off });
     let mut config = MediumConfig { channel, error_model: model.build(1), capture, ..config_of_11b(2) };
     config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
     let arrivals: Arrivals = [1, 2].map(|node| (Time::from_nanos(10_000), NodeId(node))).to_vec();
@@ -242,14 +242,14 @@ fn crowded() -> (MediumConfig, Arrivals) {
 fn records_add_up() {
     for shared in [false, true] {
         let (config, arrivals) = crowded();
-        let plain = MediumConfig { channel: Channel::Uniform, ..config_of_11b(5) };
+        let plain = config_of_11b(5);
         let seen = run(if shared { plain } else { config }, &[], seconds(10), &arrivals);
         let (mut airtime, mut integral, mut count, mut since) = (0, 0, 0, Time::ZERO);
         let mut contenders = 0;
         for &(at, ref record) in &seen.records {
             match *record {
                 Record::Airtime { duration, .. } => airtime += duration.as_nanos(),
-                Record::OnAir { count: now } => {
+                Record::OnAir { count: now, .. } => {
                     assert_eq!(u32::abs_diff(now, count), 1, "PPDUs come and go one by one");
                     integral += u64::from(count) * at.since(since).as_nanos();
                     (count, since) = (now, at);

@@ -10,7 +10,7 @@ use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_registry::Switch;
 use lasthop_units::{Bytes, Db, Dbm, Duration, Time};
-use lasthop_wifi::{Access, AfterLoss, Channel, ChannelAccess, Matrix, MediumConfig, Protection};
+use lasthop_wifi::{Access, AfterLoss, Capture, Channel, ChannelAccess, LateCapture, Matrix, MediumConfig, Protection};
 
 const DATA: u64 = 1_309_091;
 const ACK: u64 = 304_000;
@@ -118,7 +118,7 @@ fn the_access_point_with_pifs_sends_one_slot_before_difs() {
 fn a_half_duplex_pair_in_one_slot_times_out_and_neither_waits_eifs() {
     // The ACK timeout of 10 + 20 + 192 us ends before the boundary at 50 + 9*20 us; EIFS, 364, would
     // mean 50 + 16*20. The first draw of each was for the case that its DIFS is interrupted.
-    for channel in [Channel::Uniform, powers(1, &[])] {
+    for channel in [Channel::uniform(2), powers(1, &[])] {
         let seen = timeline(MediumConfig { channel, ..dot11b(1) }, &[(10_000, 0), (20_000, 1)]);
         assert_eq!(seen.ppdus()[..2], [(DIFS, DIFS + DATA, 0), (DIFS, DIFS + DATA, 1)]);
         let again = draws(0, &[31, 63])[1].min(draws(1, &[31, 63])[1]);
@@ -129,7 +129,7 @@ fn a_half_duplex_pair_in_one_slot_times_out_and_neither_waits_eifs() {
 #[test]
 fn bystanders_of_a_collision_wait_eifs() {
     // 10 + 304 + 50 us: the boundary after that is at 50 + 16*20 us.
-    for channel in [Channel::Uniform, powers(3, &[])] {
+    for channel in [Channel::uniform(4), powers(3, &[])] {
         let mut config = MediumConfig { channel, ..dot11b(3) };
         config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
         let seen = timeline(config, &[(10_000, 1), (20_000, 2), (500_000, 3)]);
@@ -139,7 +139,7 @@ fn bystanders_of_a_collision_wait_eifs() {
 
 #[test]
 fn a_station_that_has_given_up_its_frame_still_waits_for_no_more_than_its_ack_timeout() {
-    for channel in [Channel::Uniform, powers(2, &[])] {
+    for channel in [Channel::uniform(3), powers(2, &[])] {
         let mut config = MediumConfig { channel, ..dot11b(2) };
         config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
         let (late, early) = if draws(1, &[31, 31])[1] > draws(2, &[31, 31])[1] { (1, 2) } else { (2, 1) };
@@ -273,7 +273,7 @@ fn nodes_below_the_sense_threshold_do_not_defer_to_one_another() {
 /// station 1 so many dB above station 2. Who gets through at the first attempt?
 fn captured(above: f64, first: u64, second: u64) -> Vec<u64> {
     let channel = powers(2, &[(1, 2, -200.0), (2, 1, -200.0), (1, 0, -50.0 + above)]);
-    let mut config = MediumConfig { channel, capture: Switch::On(Db(10.0)), ..dot11b(2) };
+    let mut config = MediumConfig { channel, capture: Switch::On(Capture { threshold: Db(10.0), late: LateCapture::Off }), ..dot11b(2) };
     config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
     timeline(config, &[(first, 1), (second, 2)]).delivered
 }

@@ -212,6 +212,11 @@ impl View {
         }
     }
 
+    /// Whether the PPDU that ends now is the only one.
+    pub(crate) fn is_last(&self) -> bool {
+        self.on_air == 1
+    }
+
     /// A PPDU ends; true if the medium is idle now.
     pub(crate) fn ppdu_ends(&mut self) -> bool {
         assert!(self.on_air > 0, "a PPDU ended that never began");

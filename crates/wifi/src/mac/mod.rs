@@ -8,9 +8,11 @@
 pub(crate) mod aggregation;
 mod ampdu;
 mod block_ack;
+pub(crate) mod carrier_sense;
 pub(crate) mod contention;
 pub(crate) mod edca;
 mod exchange;
+pub(crate) mod interference;
 pub(crate) mod node;
 pub(crate) mod outcome;
 mod phy_stub;

@@ -37,8 +37,8 @@ pub fn config(phy: Phy, stations: usize) -> MediumConfig {
     MediumConfig {
         rate_controls: (0..2 * stations).map(|_| fixed_rate(&phy, None)).collect(),
         nodes: (0..=stations).map(node).collect(),
-        channel: Channel::Uniform,
-        noise_mw: 1e-10,
+        channel: Channel::uniform(stations + 1),
+        noise_mw_per_hz: 1e-10 / 20e6,
         error_model: error_model.build(1),
         capture: Switch::Off,
         countdown: Countdown::Frozen,
@@ -46,6 +46,7 @@ pub fn config(phy: Phy, stations: usize) -> MediumConfig {
         seed: 1,
         bss: vec![BssConfig {
             phy: Arc::new(phy),
+            channel: 0,
             ap: NodeId(0),
             aggregation: None,
             rts_threshold: None,
@@ -85,7 +86,10 @@ pub fn fixed_rate(phy: &Phy, rate: Option<DataRate>) -> Box<dyn RateControl> {
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     pub attempts: Vec<u64>,
+    /// Lost to others: collisions and interference.
     pub collided: Vec<u64>,
+    /// Of these, to interference.
+    pub interfered: Vec<u64>,
     pub noisy: Vec<u64>,
     pub delivered: Vec<u64>,
     pub drops: Vec<u64>,
@@ -178,7 +182,9 @@ impl Environment<NodeId> for World {
         match record {
             Record::Attempt { node, outcome, .. } => {
                 self.seen.attempts[node.index()] += 1;
-                self.seen.collided[node.index()] += u64::from(outcome == Outcome::Collision);
+                let interfered = outcome == Outcome::Interference;
+                self.seen.collided[node.index()] += u64::from(interfered || outcome == Outcome::Collision);
+                self.seen.interfered[node.index()] += u64::from(interfered);
                 self.seen.noisy[node.index()] += u64::from(outcome == Outcome::Noise);
             }
             Record::FrameDelivered { link, delay } => {
@@ -205,6 +211,7 @@ pub fn run(mut config: MediumConfig, saturated: &[usize], duration: Duration, ar
     let seen = Seen {
         attempts: zeros(),
         collided: zeros(),
+        interfered: zeros(),
         noisy: zeros(),
         delivered: zeros(),
         drops: zeros(),
