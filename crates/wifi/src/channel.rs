@@ -28,6 +28,11 @@ impl Channel {
         Channel::Uniform { group: vec![0; nodes] }
     }
 
+    /// Whether nodes share views.
+    pub fn is_uniform(&self) -> bool {
+        matches!(self, Channel::Uniform { .. })
+    }
+
     /// How many views of the medium there are: one for each group of nodes that hear the same, or one for each node.
     pub fn views(&self) -> usize {
         match self {

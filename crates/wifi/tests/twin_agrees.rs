@@ -7,7 +7,7 @@
 mod cell;
 mod twin;
 
-use cell::{Arrivals, config, phy};
+use cell::{Arrivals, config, phy, with_beacons};
 use lasthop_engine::Stream;
 use lasthop_link::QueueDisciplineKind;
 use lasthop_link::queue_discipline::fifo;
@@ -15,7 +15,7 @@ use lasthop_observe::NodeId;
 use lasthop_registry::{Amount, Switch};
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
 use lasthop_wifi::phy::{Phy, frame_size};
-use lasthop_wifi::{Access, AfterLoss, Capture, Channel, LateCapture, Matrix, MediumConfig, NodeQueue, Protection};
+use lasthop_wifi::{Access, AfterLoss, Capture, Channel, ChannelAccess, LateCapture, Matrix, MediumConfig, NodeQueue, Protection};
 
 const SEEDS: u64 = 3;
 const PACKET_BYTES: u64 = 1500;
@@ -85,13 +85,13 @@ impl Case {
         let limit = Amount::Unlimited;
         let queue = NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params { limit }));
         config.nodes.iter_mut().for_each(|node| node.queue = queue.clone());
-        config.rts_threshold = self.rts.then_some(Bytes(0));
+        config.bss[0].rts_threshold = self.rts.then_some(Bytes(0));
         for (link, control) in config.rate_controls.iter_mut().enumerate() {
             let sender = if link % 2 == 0 { link / 2 + 1 } else { 0 };
             *control = cell::fixed_rate(&self.phy(), self.rate(sender));
         }
         if self.pifs {
-            config.nodes[0].access = Access::Pifs;
+            config.nodes[0].access = ChannelAccess::Dcf(Access::Pifs);
         }
         if self.strengths.is_some() {
             config.capture = Switch::On(Capture { threshold: Db(10.0), late: self.late });
@@ -386,11 +386,11 @@ fn one_view_for_all_is_a_view_for_each_to_the_nanosecond() {
 fn one_view_for_all_is_a_view_for_each_with_protection_and_beacons_too() {
     let cases = [Case::saturated("", "802.11b", 6), Case { pifs: true, ..periodic(5, Vec::new()) }];
     for (case, protection) in cases.iter().zip([Protection::CtsToSelf, Protection::RtsCts]) {
-        let mixed = |channel| MediumConfig {
-            protection,
-            channel,
-            beacons: Some(Duration::from_micros(10_240)),
-            ..config(phy("802.11g", &[1, 2, 11]), case.stations)
+        let mixed = |channel| {
+            let plain = config(phy("802.11g", &[1, 2, 11]), case.stations);
+            let mut config = with_beacons(MediumConfig { channel, ..plain }, Duration::from_micros(10_240));
+            config.bss[0].protection = protection;
+            config
         };
         let [one, each] = [Channel::uniform(case.stations + 1), case.matrix()].map(|channel| {
             cell::run(mixed(channel), &case.saturated, Duration::from_secs(case.seconds), &case.arrivals())

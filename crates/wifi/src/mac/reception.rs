@@ -126,7 +126,7 @@ impl<B: Send + 'static> Medium<B> {
         if ended.overlaps.iter().any(|o| o.node == receiver) {
             return Err(Reception::Deaf);
         }
-        let noise_mw = self.noise_mw_per_hz * self.phy.mode(ended.ppdu.mode).bandwidth_hz;
+        let noise_mw = self.noise_mw_per_hz * self.phy_of(ended.ppdu.from).mode(ended.ppdu.mode).bandwidth_hz;
         let air = Air::of(matrix, ended, receiver, noise_mw, self.capture);
         if air.signal_mw < matrix.preamble_mw {
             return Err(Reception::Noisy);
@@ -140,7 +140,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     fn header_ends(&self, ended: &Transmission) -> Time {
-        (ended.start + self.phy.rx_start_delay(ended.ppdu.mode)).min(ended.end)
+        (ended.start + self.phy_of(ended.ppdu.from).rx_start_delay(ended.ppdu.mode)).min(ended.end)
     }
 
     /// Finds the success of each MPDU in turn. What follows the header is theirs, each by its bytes.
@@ -157,8 +157,10 @@ impl<B: Send + 'static> Medium<B> {
         let (time, bytes) =
             (ended.end.since(header_ends).as_nanos(), lengths.iter().map(|&l| u64::from(l)).sum::<u64>());
         let after = |so_many: u64| header_ends + Duration::from_nanos(time * so_many / bytes.max(1));
-        let mode = self.phy.mode(ppdu.mode);
-        let mut judge = Judge::new(&mut *self.error_model, &mut self.memory, ppdu.mode);
+        let which = self.nodes[ppdu.from.index()].bss;
+        let bss = &self.bss[which];
+        let mode = bss.phy.mode(ppdu.mode);
+        let mut judge = Judge::new(&mut *self.error_model, &mut self.memory, (which, ppdu.mode));
         let mut sent = 0;
         for &length in lengths {
             let length = u64::from(length);
@@ -168,7 +170,7 @@ impl<B: Send + 'static> Medium<B> {
                 at: now,
                 mode,
                 kind: ppdu.kind.frame_kind(),
-                direction: if ppdu.from == NodeId(0) { Direction::Down } else { Direction::Up },
+                direction: if ppdu.from == bss.ap { Direction::Down } else { Direction::Up },
                 link: ppdu.from.0 * self.channel.views() as u32 + receiver.0,
                 bits: length * 8,
                 sinr: air.signal_mw / air.noise_mw,
@@ -196,7 +198,7 @@ impl<B: Send + 'static> Medium<B> {
     /// What a frame was lost to that others have spoiled.
     fn cause(&self, ended: &Transmission, receiver: NodeId) -> Reception {
         let Channel::Matrix(matrix) = &self.channel else { return Reception::Collided };
-        let slot = self.phy.slot();
+        let slot = self.phy_of(ended.ppdu.from).slot();
         let apart = |a: Time, b: Time| a.since(b).max(b.since(a));
         let heard = ended.overlaps.iter().filter(|o| matrix.power_mw(o.start, o.node, receiver) > 0.0);
         let mut collided =
