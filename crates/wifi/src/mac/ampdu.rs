@@ -8,23 +8,24 @@ use lasthop_link::{Packet, Wanted};
 use lasthop_observe::{DropReason, NodeId, Outcome, QueueLayer, Record};
 use lasthop_units::{Bytes, Duration, Time};
 
-use super::aggregation::{AMSDU_SUBFRAME_HEADER, Aggregation, Psdu, left_of_txop};
+use super::aggregation::{Aggregation, Psdu, left_of_txop};
 use super::block_ack::{Mpdu, Msdus, Session};
 use super::contention::FunctionId;
 use super::reception::Reception;
-use super::ppdu::{BLOCK_ACK_REQ_BYTES, Ppdu, PpduKind, QOS_DATA_OVERHEAD, Transmission, block_ack_bytes};
+use super::ppdu::{Ppdu, PpduKind, QOS_DATA_OVERHEAD, Transmission};
 use crate::medium::{Environment, Event, Medium};
+use crate::phy::frame_size;
 use crate::rate_control::{FrameInfo, TxStatus};
+
+/// Bytes of a subframe of an A-MSDU, without padding.
+fn amsdu_subframe<B>(packet: &Packet<B>) -> u32 {
+    frame_size::amsdu_subframe(Bytes(u64::from(packet.meta.bytes))).0 as u32
+}
 
 impl<B: Send + 'static> Medium<B> {
     /// The limits of A-MPDUs that this function makes; `None`: it makes none.
     pub(crate) fn aggregation_of(&self, id: FunctionId) -> Option<Aggregation> {
         self.bss[self.nodes[self.functions[id.index()].node.index()].bss].aggregation
-    }
-
-    /// Bytes of a BlockAck in the BSS of `node`.
-    pub(crate) fn block_ack_bytes(&self, node: NodeId) -> u32 {
-        block_ack_bytes(self.phy_of(node).block_ack_window())
     }
 
     /// The next A-MPDU of a function, or a BlockAckReq, to be sent at `at`; `None` if there is nothing to send, or
@@ -127,11 +128,11 @@ impl<B: Send + 'static> Medium<B> {
         let mut bytes = packet.meta.bytes + QOS_DATA_OVERHEAD;
         let mut more = Vec::new();
         if let Some(longest) = self.aggregation_of(id).and_then(|a| a.max_amsdu) {
-            let mut body = AMSDU_SUBFRAME_HEADER + packet.meta.bytes + 8;
+            let mut body = amsdu_subframe(&packet);
             let wanted = self.wanted_by(id, session);
             while body < longest {
                 let Some(next) = self.take_packet(now, id, wanted, env) else { break };
-                let grown = body.next_multiple_of(4) + AMSDU_SUBFRAME_HEADER + next.meta.bytes + 8;
+                let grown = body.next_multiple_of(4) + amsdu_subframe(&next);
                 if grown > longest {
                     // It opens the next MPDU.
                     self.functions[id.index()].staged.push_back(next);
@@ -198,7 +199,7 @@ impl<B: Send + 'static> Medium<B> {
             mpdu.in_flight = true;
             function.lengths.push(mpdu.bytes);
         }
-        let (window, wanted) = (phy.block_ack_window(), self.wanted_by(id, session));
+        let (window, wanted) = (u32::from(phy.block_ack_window()), self.wanted_by(id, session));
         while psdu.has_room() && self.functions[id.index()].sessions[session].originator.has_room(window) {
             let Some(packet) = self.take_packet(at, id, wanted, env) else { break };
             let bytes = self.take_in(at, id, session, packet, env);
@@ -218,9 +219,7 @@ impl<B: Send + 'static> Medium<B> {
         let function = &self.functions[id.index()];
         let Some(ends) = function.txop_ends else { return Duration::from_secs(1) };
         let phy = self.phy_of(function.node);
-        let response = phy.control_response_mode(function.sessions[session].mode);
-        let block_ack = Bytes(u64::from(self.block_ack_bytes(function.node)));
-        left_of_txop(at, ends, phy.sifs() + phy.ppdu_duration(response, block_ack))
+        left_of_txop(at, ends, phy.sifs() + phy.block_ack_duration(function.sessions[session].mode))
     }
 
     /// The A-MPDU that was filled, sent at `at`.
@@ -228,11 +227,8 @@ impl<B: Send + 'static> Medium<B> {
         let function = &self.functions[id.index()];
         let (of, phy) = (&function.sessions[session], self.phy_of(function.node));
         let bytes = function.psdu_bytes;
-        let response = Bytes(u64::from(self.block_ack_bytes(function.node)));
-        let reserves_until = at
-            + phy.ppdu_duration(of.mode, Bytes(u64::from(bytes)))
-            + phy.sifs()
-            + phy.ppdu_duration(phy.control_response_mode(of.mode), response);
+        let own = phy.ppdu_duration(of.mode, Bytes(u64::from(bytes)));
+        let reserves_until = at + own + phy.sifs() + phy.block_ack_duration(of.mode);
         Ppdu {
             kind: PpduKind::Ampdu,
             from: function.node,
@@ -251,18 +247,15 @@ impl<B: Send + 'static> Medium<B> {
         let function = &self.functions[id.index()];
         let (of, phy) = (&function.sessions[session], self.phy_of(function.node));
         let mode = phy.control_response_mode(of.mode);
-        let response = Bytes(u64::from(self.block_ack_bytes(function.node)));
-        let reserves_until = at
-            + phy.ppdu_duration(mode, Bytes(u64::from(BLOCK_ACK_REQ_BYTES)))
-            + phy.sifs()
-            + phy.ppdu_duration(phy.control_response_mode(mode), response);
+        let own = phy.ppdu_duration(mode, frame_size::BLOCK_ACK_REQ);
+        let reserves_until = at + own + phy.sifs() + phy.block_ack_duration(mode);
         Ppdu {
             kind: PpduKind::BlockAckReq,
             from: function.node,
             to: Some(of.to),
             link: of.link,
             mode,
-            bytes: BLOCK_ACK_REQ_BYTES,
+            bytes: frame_size::BLOCK_ACK_REQ.0 as u32,
             reserves_until,
             function: id,
             session: session as u32,
@@ -284,7 +277,7 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn receive_ampdu(&mut self, now: Time, ended: &Transmission, env: &mut impl Environment<B>) {
         let ppdu = &ended.ppdu;
         self.charge_uplink(now, ended);
-        let size = self.phy_of(ppdu.from).block_ack_window();
+        let size = u32::from(self.phy_of(ppdu.from).block_ack_window());
         let Session { originator, recipient, .. } =
             &mut self.functions[ppdu.function.index()].sessions[ppdu.session as usize];
         let mut decoded = self.decoded.iter();

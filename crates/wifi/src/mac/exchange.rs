@@ -18,7 +18,7 @@ use super::ppdu::{
 };
 use super::reception::Reception;
 use crate::medium::{Environment, Event, Medium, Protection};
-use crate::phy::ModeId;
+use crate::phy::{ModeId, frame_size};
 use crate::rate_control::FrameInfo;
 
 impl<B: Send + 'static> Medium<B> {
@@ -185,10 +185,12 @@ impl<B: Send + 'static> Medium<B> {
     fn data(&self, at: Time, id: FunctionId) -> Ppdu {
         let function = &self.functions[id.index()];
         let frame = function.frame.as_ref().expect("the exchange is about a frame");
-        let (mode, bytes) = (frame.mode, frame.meta.bytes + self.overhead(id));
-        let phy = self.phy_of(function.node);
+        let (mode, phy) = (frame.mode, self.phy_of(function.node));
+        let mpdu = Bytes(u64::from(frame.meta.bytes + self.overhead(id)));
+        let psdu = if phy.always_aggregates(mode) { frame_size::ampdu_subframe(mpdu) } else { mpdu };
+        let bytes = psdu.0 as u32;
         let reserves_until =
-            at + phy.ppdu_duration(mode, Bytes(u64::from(bytes))) + phy.sifs() + phy.ack_duration(mode);
+            at + phy.ppdu_duration(mode, psdu) + phy.sifs() + phy.ack_duration(mode);
         let (from, to, link) = (function.node, Some(frame.to), frame.link);
         Ppdu { kind: PpduKind::Data, from, to, link, mode, bytes, reserves_until, function: id, session: 0 }
     }
@@ -209,7 +211,7 @@ impl<B: Send + 'static> Medium<B> {
         let mode = self.phy_of(ppdu.from).control_response_mode(ppdu.mode);
         let bytes = match kind {
             PpduKind::Cts => CTS_BYTES,
-            PpduKind::BlockAck => self.block_ack_bytes(ppdu.from),
+            PpduKind::BlockAck => self.phy_of(ppdu.from).block_ack_bytes().0 as u32,
             _ => ACK_BYTES,
         };
         // An ACK ends where the frame before it said, so it repeats what that reserved.

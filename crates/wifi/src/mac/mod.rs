@@ -15,7 +15,6 @@ mod exchange;
 pub(crate) mod interference;
 pub(crate) mod node;
 pub(crate) mod outcome;
-mod phy_stub;
 pub(crate) mod ppdu;
 mod reception;
 mod transmission;

@@ -48,7 +48,6 @@ impl<B: Send + 'static> Medium<B> {
         let outcome = match reception {
             Some(Reception::Noisy) => Outcome::Noise,
             Some(Reception::Interfered) => Outcome::Interference,
-            Some(Reception::Interfered) => Outcome::Interference,
             // An RTS that was decoded but not answered met the NAV of an exchange that its sender cannot hear.
             _ => Outcome::Collision,
         };

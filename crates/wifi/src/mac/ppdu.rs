@@ -13,16 +13,7 @@ pub(crate) const RTS_BYTES: u32 = frame_size::RTS.0 as u32;
 /// What an MPDU has besides the IP packet.
 pub(crate) const DATA_OVERHEAD: u32 = frame_size::data_mpdu(Bytes(0)).0 as u32;
 /// The same with a QoS Control field. [802.11-2020 §9.2.4.5]
-pub(crate) const QOS_DATA_OVERHEAD: u32 = DATA_OVERHEAD + 2;
-/// BlockAckReq frame with its FCS. [802.11-2020 §9.3.1.7]
-pub(crate) const BLOCK_ACK_REQ_BYTES: u32 = 24;
-/// Compressed BlockAck with its FCS, but for the bitmap. [802.11-2020 §9.3.1.8]
-const BLOCK_ACK_BYTES: u32 = 24;
-
-/// A compressed BlockAck for a window of 64, 128 or 256 MPDUs.
-pub(crate) const fn block_ack_bytes(window: u32) -> u32 {
-    BLOCK_ACK_BYTES + window / 8
-}
+pub(crate) const QOS_DATA_OVERHEAD: u32 = frame_size::qos_data_mpdu(Bytes(0)).0 as u32;
 /// A beacon with the elements that a plain BSS sends: an assumption, real ones have 100 to 300 bytes.
 pub(crate) const BEACON_BYTES: u32 = 120;
 
