@@ -163,7 +163,8 @@ impl Memory {
 
     fn recall(&mut self, mode: (usize, ModeId), frame: &ReceivedFrame, ask: impl FnOnce() -> f64) -> f64 {
         let (bits, sinr) = (frame.bits, frame.sinr.to_bits());
-        let key = (sinr ^ bits.rotate_left(32) ^ u64::from(mode.1.0) ^ (mode.0 as u64) << 16).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let key = (sinr ^ bits.rotate_left(32) ^ u64::from(mode.1.0) ^ (mode.0 as u64) << 16)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let place = &mut self.answers[(key >> 54) as usize % Self::ANSWERS];
         match *place {
             Some(known) if (known.mode, known.bits, known.sinr) == (mode, bits, sinr) => known.probability,
