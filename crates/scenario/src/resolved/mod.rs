@@ -5,6 +5,7 @@
 mod flows;
 mod nodes;
 mod radio;
+mod space;
 
 use lasthop_registry::{ParamError, Parameters, Value, read_table};
 use lasthop_units::{Duration, Metres};
@@ -58,6 +59,7 @@ impl ResolvedScenario {
         let bss = the_bss(&description)?;
         let phy = phy_of(bss)?;
         check_bss(bss, &phy)?;
+        check_space(&description)?;
         let nodes = nodes_of(&description, bss)?;
         let flows = flows_of(&description, &nodes)?;
         let hidden = hidden_pairs(&description, &nodes)?;
@@ -129,6 +131,9 @@ impl ResolvedScenario {
     }
 }
 
+/// How often places are looked at where nothing is said: a walker goes 15 cm meanwhile.
+const POSITION_INTERVAL: Duration = Duration::from_millis(100);
+
 /// The description with what it left to the standard, so that a result says what was simulated.
 fn with_defaults_of_the_phy(mut description: Description, phy: &Phy) -> Description {
     let has = |class: ModulationClass| phy.modes().iter().any(|m| m.class == class);
@@ -146,8 +151,11 @@ fn with_defaults_of_the_phy(mut description: Description, phy: &Phy) -> Descript
     if has(ModulationClass::ErpOfdm) && has(ModulationClass::Dsss) {
         bss.short_slot = Some(phy.slot() < Duration::from_micros(20));
     }
+    if description.station.0.iter().any(|group| group.waypoints.is_some()) {
+        description.channel.position_interval.get_or_insert(POSITION_INTERVAL);
+    }
     for group in &mut description.station.0 {
-        if group.position.is_none() {
+        if group.position.is_none() && group.waypoints.is_none() {
             group.distance = Some(group.distance.unwrap_or(DEFAULT_DISTANCE));
         }
     }
@@ -166,6 +174,22 @@ fn check_times(description: &Description) -> Result<(), ParamError> {
         );
     }
     Ok(())
+}
+
+fn check_space(description: &Description) -> Result<(), ParamError> {
+    let channel = &description.channel;
+    if !description.wall.0.is_empty() && !channel.path_loss.has_walls() {
+        let message = "walls have no effect unless channel.path_loss = \"multi_wall\"; say so, or remove them";
+        return error("wall[0]", message);
+    }
+    let moves = description.station.0.iter().any(|group| group.waypoints.is_some());
+    match channel.position_interval {
+        Some(_) if !moves => {
+            error("channel.position_interval", "it has no effect, as no station has waypoints; remove this key")
+        }
+        Some(Duration::ZERO) => error("channel.position_interval", "some time must pass between two looks"),
+        _ => Ok(()),
+    }
 }
 
 fn the_bss(description: &Description) -> Result<&Bss, ParamError> {

@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 use lasthop_registry::ParamError;
-use lasthop_units::{Dbm, Metres};
-use lasthop_wifi::phy::path_loss::Position;
+use lasthop_units::{Dbm, Metres, Time};
+use lasthop_wifi::phy::path_loss::{Position, Way};
 use lasthop_wifi::rate_control::RateControlKind;
 use lasthop_wifi::{Access, NodeConfig, NodeQueue};
 
 use super::{AP, DEFAULT_DISTANCE, error};
-use crate::description::{Bss, Description, RetryLimit, StationGroup};
+use crate::description::{Bss, Description, RetryLimit, StationGroup, Waypoint};
 
 /// A node of the wireless side.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeSpec {
     pub name: String,
     pub config: NodeConfig,
-    pub position: Position,
+    pub way: Way,
     pub tx_power: Dbm,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn nodes_of(description: &Description, bss: &Bss) -> Result<Vec<NodeS
             retry_limit: retry_limit(bss.ap.retry_limit, bss),
             access: bss.ap.access.0,
         },
-        position: ap,
+        way: Way::from(ap),
         tx_power: bss.ap.tx_power.unwrap_or(channel.tx_power),
     }];
     let mut claimed: BTreeMap<String, usize> = BTreeMap::new();
@@ -63,9 +63,10 @@ pub(super) fn nodes_of(description: &Description, bss: &Bss) -> Result<Vec<NodeS
                 );
                 return error(format!("station[{index}].name"), message);
             }
-            let position = match group.position {
-                Some(position) => place(position),
-                None => on_circle(ap, group, member),
+            let way = match (&group.waypoints, group.position) {
+                (Some(waypoints), _) => way_through(waypoints),
+                (None, Some(position)) => Way::from(place(position)),
+                (None, None) => Way::from(on_circle(ap, group, member)),
             };
             nodes.push(NodeSpec {
                 name: name.clone(),
@@ -75,7 +76,7 @@ pub(super) fn nodes_of(description: &Description, bss: &Bss) -> Result<Vec<NodeS
                     retry_limit: retry_limit(group.retry_limit, bss),
                     access: Access::Difs,
                 },
-                position,
+                way,
                 tx_power: group.tx_power.unwrap_or(channel.tx_power),
             });
         }
@@ -91,6 +92,11 @@ fn names_of(group: &StationGroup) -> Vec<String> {
         None => vec![group.name.clone()],
         Some(count) => (1..=count).map(|i| format!("{}{i}", group.name)).collect(),
     }
+}
+
+fn way_through(waypoints: &[Waypoint]) -> Way {
+    let point = |w: &Waypoint| (Time::ZERO + w.at, Position { x: w.place[0], y: w.place[1] });
+    Way::through(waypoints.iter().map(point).collect()).expect("their times were checked")
 }
 
 fn on_circle(ap: Position, group: &StationGroup, member: usize) -> Position {

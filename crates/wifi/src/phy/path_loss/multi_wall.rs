@@ -3,7 +3,6 @@
 //! `L(d) = L(d_0) + 10 n log10(d / d_0) + sum of the walls that the straight line crosses`; the walls are those of
 //! `[[wall]]`, see `wall`. Left out: floors, ways round a wall, the angle at which it is crossed.
 
-use lasthop_registry::Parameters;
 use lasthop_units::{Db, Metres};
 
 use super::{PathLoss, Position, log_distance};
@@ -18,7 +17,7 @@ lasthop_registry::params! {
         /// Loss there; free space on the BSS's channel where nothing is said.
         pub reference_loss: Option<Db> = None,
     }
-    check |this, path| { this.between_walls().check(path) }
+    check |this, path| { lasthop_registry::Parameters::check(&this.between_walls(), path) }
 }
 
 impl Params {
