@@ -24,6 +24,16 @@ pub struct PacketMeta {
     pub enqueued_at: Time,
 }
 
+impl PacketMeta {
+    /// Sets CE where it may; whether it carries CE now. [RFC 3168 §5]
+    pub fn mark(&mut self) -> bool {
+        if self.ecn.is_capable() {
+            self.ecn = Ecn::Ce;
+        }
+        self.ecn == Ecn::Ce
+    }
+}
+
 /// A packet with a body that nobody below looks into.
 #[derive(Clone, Debug)]
 pub struct Packet<B> {

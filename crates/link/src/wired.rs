@@ -50,19 +50,21 @@ impl<B> WiredLink<B> {
         self.busy_until
     }
 
-    /// Takes a packet; `schedule` is asked for events, drops are appended to `dropped`.
+    /// Takes a packet; `schedule` is asked for events, drops are appended to `dropped`. Also what goes out at once
+    /// passes the queue, since a law may average over all arrivals.
     pub fn send(
         &mut self,
         now: Time,
-        packet: Packet<B>,
+        mut packet: Packet<B>,
         dropped: &mut Vec<Drop<B>>,
         schedule: &mut impl FnMut(Time, WiredEvent),
     ) {
-        if self.is_free(now) {
-            self.transmit(now, packet, schedule);
-            return;
-        }
+        packet.meta.enqueued_at = now;
+        let was_free = self.is_free(now);
         self.queue.enqueue(now, packet, dropped);
+        if was_free && let Some(packet) = self.queue.dequeue(now, Wanted::ANY, dropped) {
+            self.transmit(now, packet, schedule);
+        }
         if !self.waiting_for_transmitter && self.queue.packets() > 0 {
             self.waiting_for_transmitter = true;
             schedule(self.busy_until, WiredEvent::TransmitterFree);
@@ -106,6 +108,11 @@ impl<B> WiredLink<B> {
                 Some(packet)
             }
         }
+    }
+
+    /// Packets that its queue has marked with CE so far.
+    pub fn marks(&self) -> u64 {
+        self.queue.marks()
     }
 
     /// Packets that wait or are on the way.

@@ -1,19 +1,25 @@
 //! Queue disciplines, one file each.
 
+mod backlog;
+pub mod law;
+
 use lasthop_engine::Stream;
 use lasthop_observe::{DropReason, NodeId};
-use lasthop_registry::registry;
+use lasthop_registry::{Amount, ParamError, registry};
 use lasthop_units::{DataRate, Duration, Time};
 
 use crate::{Packet, PacketMeta};
+pub use backlog::Backlog;
 
 registry! {
     /// The queue discipline that a scenario chose, with its parameters.
     pub enum QueueDisciplineKind as "queue_discipline" {
         /// First in, first out; drops at the tail.
         fifo => Fifo: source "the default of every system without a better one", status "unit tests";
+        /// Drops or marks while the least sojourn time of an interval stays above a target.
+        codel => Codel: source "RFC 8289", status "unit tests against the RFC's steps";
     }
-    planned: red, codel, sfq, fq_codel, pie, fq_pie, cake_lite, split_ack, ack_filter, airtime_fq_codel
+    planned: red, sfq, fq_codel, pie, fq_pie, cake_lite, split_ack, ack_filter, airtime_fq_codel
 }
 
 /// A packet that a discipline threw away, and why.
@@ -84,12 +90,24 @@ pub trait QueueDiscipline<B>: Send {
     }
 }
 
+/// Refuses a limit that lets nothing in.
+fn check_limit(limit: Amount, path: &str) -> Result<(), ParamError> {
+    if matches!(limit, Amount::Packets(0) | Amount::Bytes(0)) {
+        return Err(ParamError::new(
+            format!("{path}.limit"),
+            "a queue without room drops everything; at least 1 packet",
+        ));
+    }
+    Ok(())
+}
+
 impl QueueDisciplineKind {
     /// An empty queue of this kind; what it draws comes from `random`.
     pub fn build<B: Send + 'static>(&self, random: Stream) -> Box<dyn QueueDiscipline<B>> {
         let _ = random;
         match self {
-            QueueDisciplineKind::Fifo(params) => Box::new(fifo::Fifo::new(params.clone())),
+            QueueDisciplineKind::Fifo(params) => Box::new(fifo::Fifo::new(params)),
+            QueueDisciplineKind::Codel(params) => Box::new(codel::Codel::new(params)),
         }
     }
 }
