@@ -18,8 +18,10 @@ registry! {
         fifo => Fifo: source "the default of every system without a better one", status "unit tests";
         /// Drops or marks while the least sojourn time of an interval stays above a target.
         codel => Codel: source "RFC 8289", status "unit tests against the RFC's steps";
+        /// Drops or marks arrivals by chance, so that the queueing delay stays at a target.
+        pie => Pie: source "RFC 8033", status "unit tests against the RFC's pseudo-code";
     }
-    planned: red, sfq, fq_codel, pie, fq_pie, cake_lite, split_ack, ack_filter, airtime_fq_codel
+    planned: red, sfq, fq_codel, fq_pie, cake_lite, split_ack, ack_filter, airtime_fq_codel
 }
 
 /// A packet that a discipline threw away, and why.
@@ -67,7 +69,7 @@ pub trait QueueDiscipline<B>: Send {
     fn packets(&self) -> u32;
     /// Pure TCP ACKs among them.
     fn tcp_acks(&self) -> u32;
-    /// Whether a packet of `bytes` would be taken in without a drop.
+    /// Whether a packet of `bytes` would be taken in, unless a law drops it early.
     fn has_room(&self, bytes: u32) -> bool;
     /// Packets marked with CE so far.
     fn marks(&self) -> u64 {
@@ -104,10 +106,10 @@ fn check_limit(limit: Amount, path: &str) -> Result<(), ParamError> {
 impl QueueDisciplineKind {
     /// An empty queue of this kind; what it draws comes from `random`.
     pub fn build<B: Send + 'static>(&self, random: Stream) -> Box<dyn QueueDiscipline<B>> {
-        let _ = random;
         match self {
             QueueDisciplineKind::Fifo(params) => Box::new(fifo::Fifo::new(params)),
             QueueDisciplineKind::Codel(params) => Box::new(codel::Codel::new(params)),
+            QueueDisciplineKind::Pie(params) => Box::new(pie::Pie::new(params, random)),
         }
     }
 }
