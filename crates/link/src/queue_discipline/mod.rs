@@ -20,8 +20,10 @@ registry! {
         codel => Codel: source "RFC 8289", status "unit tests against the RFC's steps";
         /// Drops or marks arrivals by chance, so that the queueing delay stays at a target.
         pie => Pie: source "RFC 8033", status "unit tests against the RFC's pseudo-code";
+        /// Drops or marks arrivals by chance as the average queue grows.
+        red => Red: source "Floyd, Jacobson 1993; gentle: Floyd 2000", status "unit tests against the paper's formulas";
     }
-    planned: red, sfq, fq_codel, fq_pie, cake_lite, split_ack, ack_filter, airtime_fq_codel
+    planned: sfq, fq_codel, fq_pie, cake_lite, split_ack, ack_filter, airtime_fq_codel
 }
 
 /// A packet that a discipline threw away, and why.
@@ -109,6 +111,7 @@ impl QueueDisciplineKind {
         match self {
             QueueDisciplineKind::Fifo(params) => Box::new(fifo::Fifo::new(params)),
             QueueDisciplineKind::Codel(params) => Box::new(codel::Codel::new(params)),
+            QueueDisciplineKind::Red(params) => Box::new(red::Red::new(params, random)),
             QueueDisciplineKind::Pie(params) => Box::new(pie::Pie::new(params, random)),
         }
     }
