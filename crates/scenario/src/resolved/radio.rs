@@ -2,9 +2,9 @@
 
 use lasthop_engine::Stream;
 use lasthop_registry::{ParamError, Switch};
-use lasthop_units::{Db, Dbm};
+use lasthop_units::Dbm;
 use lasthop_wifi::rate_control::{PeerModes, RateControl};
-use lasthop_wifi::{AfterLoss, Channel, Matrix};
+use lasthop_wifi::{AfterLoss, Capture, CcaLevels, Channel, Matrix};
 
 use super::ResolvedScenario;
 use super::nodes::LinkRateControl;
@@ -53,10 +53,10 @@ impl ResolvedScenario {
             || channel.error_model.name() != "none"
             || !self.everybody_hears_everybody();
         if !distinct {
-            return Channel::Uniform;
+            return Channel::uniform(self.nodes.len());
         }
-        let sense = channel.cca_preamble.0.min(channel.cca_energy.0);
-        Channel::Matrix(Matrix::new(self.nodes.len(), Dbm(sense), |tx, rx| self.received_power(tx.index(), rx.index())))
+        let levels = CcaLevels { preamble: channel.cca_preamble, energy: channel.cca_energy };
+        Channel::Matrix(Matrix::new(self.nodes.len(), levels, |tx, rx| self.received_power(tx.index(), rx.index())))
     }
 
     fn everybody_hears_everybody(&self) -> bool {
@@ -111,16 +111,15 @@ impl ResolvedScenario {
         warnings
     }
 
-    pub(crate) fn noise_mw(&self) -> f64 {
-        let floor =
-            lasthop_wifi::phy::noise::noise_floor(self.phy.bandwidth_hz(), self.description.channel.noise_figure);
-        floor.to_milliwatts(|x| libm::pow(10.0, x)).0
+    pub(crate) fn noise_mw_per_hz(&self) -> f64 {
+        let density = lasthop_wifi::phy::noise::noise_floor(1.0, self.description.channel.noise_figure);
+        density.to_milliwatts(|x| libm::pow(10.0, x)).0
     }
 
-    pub(crate) fn capture(&self) -> Switch<Db> {
+    pub(crate) fn capture(&self) -> Switch<Capture> {
         match &self.description.channel.capture {
             Switch::Off => Switch::Off,
-            Switch::On(capture) => Switch::On(capture.threshold),
+            Switch::On(capture) => Switch::On(Capture { threshold: capture.threshold, late: capture.late }),
         }
     }
 }

@@ -405,7 +405,7 @@ fn medium_config(scenario: &ResolvedScenario, seed: u64) -> MediumConfig {
         nodes: scenario.nodes.iter().map(|n| n.config.clone()).collect(),
         rate_controls: scenario.rate_controls(seed).expect("rate controls were built when the scenario was checked"),
         channel: scenario.channel(),
-        noise_mw: scenario.noise_mw(),
+        noise_mw_per_hz: scenario.noise_mw_per_hz(),
         error_model: scenario.description.channel.error_model.build(seed),
         capture: scenario.capture(),
         rts_threshold: bss.rts_threshold.as_option().copied(),
