@@ -75,6 +75,9 @@ struct Wired {
     sent: u64,
     arrived: u64,
     dropped: u64,
+    /// Marks that have been reported.
+    marks_up: u64,
+    marks_down: u64,
 }
 
 impl Environment<Body> for Surroundings {
@@ -216,6 +219,7 @@ impl World {
                 let events = &mut self.around.events;
                 let schedule = &mut |at, e| events.at(at, Event::WiredUp(e));
                 let arrived = self.wired_up.handle(now, event, &mut self.dropped, schedule);
+                self.book_wired(now, true);
                 if let Some(packet) = arrived {
                     self.wired.arrived += 1;
                     self.arrive(now, packet);
@@ -225,6 +229,7 @@ impl World {
                 let events = &mut self.around.events;
                 let schedule = &mut |at, e| events.at(at, Event::WiredDown(e));
                 let arrived = self.wired_down.handle(now, event, &mut self.dropped, schedule);
+                self.book_wired(now, false);
                 if let Some(packet) = arrived {
                     self.wired.arrived += 1;
                     self.medium.enqueue(now, AP, packet, &mut self.around);
@@ -318,11 +323,24 @@ impl World {
         } else {
             self.wired_down.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredDown(e)));
         }
+        self.book_wired(now, up);
+    }
+
+    /// Reports what a queue of the wired link has dropped and marked.
+    fn book_wired(&mut self, now: Time, up: bool) {
+        let (layer, link, known) = match up {
+            true => (QueueLayer::WiredUp, &self.wired_up, &mut self.wired.marks_up),
+            false => (QueueLayer::WiredDown, &self.wired_down, &mut self.wired.marks_down),
+        };
         for (packet, reason) in self.dropped.drain(..) {
             self.wired.dropped += 1;
-            let layer = if up { QueueLayer::WiredUp } else { QueueLayer::WiredDown };
             let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
             self.around.collector.observe(now, Record::Dropped { node: AP, flow, layer, reason, tcp_ack });
+        }
+        let count = link.marks() - *known;
+        if count > 0 {
+            *known = link.marks();
+            self.around.collector.observe(now, Record::Marked { node: AP, layer, count });
         }
     }
 
