@@ -1,19 +1,37 @@
 //! Queue disciplines, one file each.
 
+mod backlog;
+mod driver;
+pub mod law;
+#[cfg(test)]
+mod samples;
+
 use lasthop_engine::Stream;
 use lasthop_observe::{DropReason, NodeId};
-use lasthop_registry::registry;
+use lasthop_registry::{Amount, ParamError, registry};
 use lasthop_units::{DataRate, Duration, Time};
 
 use crate::{Packet, PacketMeta};
+pub use backlog::{Backlog, Place};
+pub use driver::DriverQueue;
 
 registry! {
     /// The queue discipline that a scenario chose, with its parameters.
     pub enum QueueDisciplineKind as "queue_discipline" {
         /// First in, first out; drops at the tail.
         fifo => Fifo: source "the default of every system without a better one", status "unit tests";
+        /// Drops or marks while the least sojourn time of an interval stays above a target.
+        codel => Codel: source "RFC 8289", status "unit tests against the RFC's steps";
+        /// Drops or marks arrivals by chance, so that the queueing delay stays at a target.
+        pie => Pie: source "RFC 8033", status "unit tests against the RFC's pseudo-code";
+        /// Drops or marks arrivals by chance as the average queue grows.
+        red => Red: source "Floyd, Jacobson 1993; gentle: Floyd 2000", status "unit tests against the paper's formulas";
+        /// Two buffers, for data and for pure TCP ACKs, served in turn.
+        split_ack => SplitAck: source "Ha, Choi 2006; hashimoto2008 §III-B", status "unit tests";
+        /// First in, first out; of the pure TCP ACKs that wait, drops those that a later one makes superfluous.
+        ack_filter => AckFilter: source "Linux sch_cake.c; RFC 3449 §5.2", status "unit tests";
     }
-    planned: red, codel, sfq, fq_codel, pie, fq_pie, cake_lite, split_ack, ack_filter, airtime_fq_codel
+    planned: sfq, fq_codel, fq_pie, cake_lite, airtime_fq_codel
 }
 
 /// A packet that a discipline threw away, and why.
@@ -61,13 +79,13 @@ pub trait QueueDiscipline<B>: Send {
     fn packets(&self) -> u32;
     /// Pure TCP ACKs among them.
     fn tcp_acks(&self) -> u32;
-    /// Whether a packet of `bytes` would be taken in without a drop.
+    /// Whether a packet of `bytes` would be taken in, unless a law drops it early.
     fn has_room(&self, bytes: u32) -> bool;
     /// Packets marked with CE so far.
     fn marks(&self) -> u64 {
         0
     }
-    /// A packet that was taken out is acknowledged or given up.
+    /// A packet that was taken out is acknowledged or given up. Owed for each: some count what is in flight.
     fn on_done(&mut self, now: Time, packet: &PacketMeta) {
         let _ = (now, packet);
     }
@@ -84,12 +102,35 @@ pub trait QueueDiscipline<B>: Send {
     }
 }
 
+/// Refuses a limit that lets nothing in.
+fn check_limit(limit: Amount, path: &str) -> Result<(), ParamError> {
+    if matches!(limit, Amount::Packets(0) | Amount::Bytes(0)) {
+        return Err(ParamError::new(
+            format!("{path}.limit"),
+            "a queue without room drops everything; at least 1 packet",
+        ));
+    }
+    Ok(())
+}
+
 impl QueueDisciplineKind {
+    /// A queue of this kind above a driver that takes `driver_packets` packets, what the MAC holds included; 0: none.
+    pub fn build_above<B: Send + 'static>(&self, driver_packets: u32, random: Stream) -> Box<dyn QueueDiscipline<B>> {
+        match driver_packets {
+            0 => self.build(random),
+            packets => Box::new(DriverQueue::new(self.build(random), packets)),
+        }
+    }
+
     /// An empty queue of this kind; what it draws comes from `random`.
     pub fn build<B: Send + 'static>(&self, random: Stream) -> Box<dyn QueueDiscipline<B>> {
-        let _ = random;
         match self {
-            QueueDisciplineKind::Fifo(params) => Box::new(fifo::Fifo::new(params.clone())),
+            QueueDisciplineKind::Fifo(params) => Box::new(fifo::Fifo::new(params)),
+            QueueDisciplineKind::Codel(params) => Box::new(codel::Codel::new(params)),
+            QueueDisciplineKind::SplitAck(params) => Box::new(split_ack::SplitAck::new(params)),
+            QueueDisciplineKind::AckFilter(params) => Box::new(ack_filter::AckFilter::new(params)),
+            QueueDisciplineKind::Red(params) => Box::new(red::Red::new(params, random)),
+            QueueDisciplineKind::Pie(params) => Box::new(pie::Pie::new(params, random)),
         }
     }
 }

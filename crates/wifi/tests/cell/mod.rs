@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use lasthop_engine::Scheduler;
-use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
+use lasthop_link::{AckFacts, Packet, PacketMeta, QueueDisciplineKind};
 use lasthop_observe::{DropReason, FlowId, NodeId, Outcome, Record};
 use lasthop_registry::Switch;
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Ecn, Time};
@@ -158,6 +158,7 @@ impl World {
             up: node != NodeId(0),
             tid: 0,
             pure_ack: false,
+            ack: AckFacts::default(),
             ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
         };
