@@ -3,8 +3,13 @@
 //! One rate control serves one peer. It is told which modes the peer has and what became of every
 //! attempt, data and TCP ACKs alike and each MAC retry apart; frames without an acknowledgement do
 //! not concern it. It never asks which standard this is.
+//!
+//! A file an algorithm; `fallback` is what ARF and AARF share, `sample_table` what the Minstrels do.
 
 mod fallback;
+mod sample_table;
+#[cfg(test)]
+mod settling;
 
 use lasthop_registry::{ParamError, registry};
 use lasthop_units::{Bytes, Db, Dbm, Time};
@@ -23,8 +28,20 @@ registry! {
         aarf => Aarf: source "Lacage, Manshaei, Turletti 2004", status "unit tests";
         /// The best mode that the signal's strength allows, known without trying.
         ideal => Ideal: source "—", status "unit tests";
+        /// Measured throughput of each rate, one frame in ten to look around; Linux's for 802.11a/b/g.
+        minstrel => Minstrel: source "Linux 3.10", status "settles within 10 % of the best rate";
+        /// Minstrel by groups of streams, guard interval and width, for aggregates; today's Linux.
+        minstrel_ht => MinstrelHt: source "Linux 6.18", status "settles within 10 % of the best rate";
+        /// ARF that asks with an RTS whether a loss was a collision.
+        cara => Cara: source "Kim, Kim, Choi, Qiao 2006", status "unit tests";
+        /// Credits for each second with few retries; MadWifi's.
+        onoe => Onoe: source "MadWifi", status "unit tests";
+        /// Loss ratios over short windows, and RTS while it helps.
+        rraa => Rraa: source "Wong, Yang, Lu, Bharghavan 2006", status "thresholds against the paper's table";
+        /// The mode that is best under a draw from what is known of each.
+        thompson_sampling => ThompsonSampling: source "ns-3; Thompson 1933", status "unit tests";
     }
-    planned: minstrel, minstrel_ht, cara, onoe, rraa, thompson_sampling
+    planned:
 }
 
 /// A rate control, for one peer.
@@ -63,8 +80,16 @@ pub struct TxStatus {
     pub acknowledged: u32,
     /// Whether RTS/CTS preceded it; an RTS without CTS is not told.
     pub rts: bool,
-    /// Signal over noise of the acknowledgement, where known.
+    /// Signal over noise of the acknowledgement within [`Phy::bandwidth_hz`], where known.
     pub snr: Option<Db>,
+}
+
+impl TxStatus {
+    /// Whether the attempt counts as good where only good and bad are told apart: at least half of its
+    /// MPDUs arrived.
+    pub fn is_good(&self) -> bool {
+        2 * self.acknowledged >= self.mpdus && self.success
+    }
 }
 
 /// One mode, and for how many attempts.
@@ -83,6 +108,7 @@ pub struct RateEntry {
 pub struct RateChain {
     entries: [RateEntry; RateChain::MAX],
     used: u8,
+    probes: bool,
 }
 
 impl RateChain {
@@ -91,7 +117,7 @@ impl RateChain {
 
     /// One mode for `tries` attempts.
     pub const fn single(mode: ModeId, tries: u8) -> Self {
-        RateChain { entries: [RateEntry { mode, tries, rts: false }; Self::MAX], used: 1 }
+        RateChain { entries: [RateEntry { mode, tries, rts: false }; Self::MAX], used: 1, probes: false }
     }
     /// This chain, then `tries` attempts in `mode`.
     ///
@@ -101,6 +127,25 @@ impl RateChain {
         self.entries[self.used as usize] = RateEntry { mode, tries, rts: false };
         self.used += 1;
         self
+    }
+    /// This chain, RTS/CTS preceding the attempts of the entry added last where `rts` says so.
+    pub const fn protected_if(mut self, rts: bool) -> Self {
+        self.entries[self.used as usize - 1].rts = rts;
+        self
+    }
+    /// This chain, `tries` attempts in `mode` in place of its first entry.
+    pub const fn with_first(mut self, mode: ModeId, tries: u8) -> Self {
+        self.entries[0] = RateEntry { mode, tries, rts: false };
+        self
+    }
+    /// This chain, as one whose first attempt is made to learn of its mode: the MAC sends one MPDU in it.
+    pub const fn probing(mut self) -> Self {
+        self.probes = true;
+        self
+    }
+    /// Whether the first attempt is a probe, which carries one MPDU lest much be lost with it, as Linux' ath9k does.
+    pub const fn is_probe(&self) -> bool {
+        self.probes
     }
     /// Its entries.
     pub fn entries(&self) -> &[RateEntry] {
@@ -152,8 +197,30 @@ impl RateControlKind {
             RateControlKind::Arf(params) => Box::new(arf::new(params, peer)),
             RateControlKind::Aarf(params) => Box::new(aarf::new(params, peer)),
             RateControlKind::Ideal(params) => Box::new(ideal::Ideal::new(params, peer)),
+            RateControlKind::Minstrel(params) => Box::new(minstrel::Minstrel::new(params, peer)),
+            RateControlKind::MinstrelHt(params) => Box::new(minstrel_ht::MinstrelHt::new(params, peer)),
+            RateControlKind::Cara(params) => Box::new(cara::Cara::new(params, peer)),
+            RateControlKind::Onoe(params) => Box::new(onoe::Onoe::new(params, peer)),
+            RateControlKind::Rraa(params) => Box::new(rraa::Rraa::new(params, peer)),
+            RateControlKind::ThompsonSampling(params) => {
+                Box::new(thompson_sampling::ThompsonSampling::new(params, peer))
+            }
         })
     }
+}
+
+/// The modes of a peer as a ladder that can be climbed: strictly growing in rate. Among modes of one
+/// rate, that with the fewest streams, then the narrowest, then that with the longest guard interval.
+fn ladder(peer: &PeerModes) -> Vec<ModeId> {
+    let mut modes = peer.modes.to_vec();
+    modes.sort_by(|a, b| {
+        let (a, b) = (peer.phy.mode(*a), peer.phy.mode(*b));
+        let by_bandwidth = || a.bandwidth_hz.total_cmp(&b.bandwidth_hz);
+        let by_guard_interval = || b.guard_interval.cmp(&a.guard_interval);
+        a.rate.cmp(&b.rate).then(a.streams.cmp(&b.streams)).then_with(by_bandwidth).then_with(by_guard_interval)
+    });
+    modes.dedup_by_key(|m| peer.phy.mode(*m).rate);
+    modes
 }
 
 #[cfg(test)]
@@ -171,19 +238,21 @@ mod tests {
         let error_model = &ErrorModelKind::None(crate::phy::error_model::none::Params {});
         PeerModes { phy, modes: phy.allowed_modes(), received: Dbm(-40.0), noise_figure: Db(7.0), error_model, seed: 1 }
     }
+    /// A frame of 1536 bytes, with so many attempts behind it.
+    pub fn frame(retry: u32) -> FrameInfo {
+        FrameInfo { now: Time::ZERO, bytes: Bytes(1536), aggregates: false, retry }
+    }
     /// What became of a single MPDU.
     pub fn status(now: Time, mode: ModeId, success: bool, snr: Option<Db>) -> TxStatus {
         TxStatus { now, mode, success, mpdus: 1, acknowledged: u32::from(success), rts: false, snr }
     }
     /// The next attempt's mode, as a rate in Mbit/s.
     pub fn rate(control: &mut dyn RateControl, phy: &Phy) -> f64 {
-        let frame = FrameInfo { now: Time::ZERO, bytes: Bytes(1536), aggregates: false, retry: 0 };
-        phy.mode(control.rates_for(&frame).first()).rate.as_mbps_f64()
+        phy.mode(control.rates_for(&frame(0)).first()).rate.as_mbps_f64()
     }
     /// An attempt in the mode that `control` asks for, which succeeds or not.
     pub fn attempt(control: &mut dyn RateControl, success: bool) {
-        let frame = FrameInfo { now: Time::ZERO, bytes: Bytes(1536), aggregates: false, retry: 0 };
-        let mode = control.rates_for(&frame).first();
+        let mode = control.rates_for(&frame(0)).first();
         control.on_tx_status(&status(Time::ZERO, mode, success, None));
     }
 

@@ -1,0 +1,176 @@
+//! Rate controls on links whose truth is known: do they find the best mode, and what do collisions do to them?
+
+use super::tests::{peer, phy};
+use super::*;
+use crate::phy::error_model::{Direction, ErrorModel, FrameKind, ReceivedFrame, nist};
+use crate::phy::{PhyOptions, Standard};
+use lasthop_engine::Stream;
+use lasthop_units::Duration;
+
+/// Of an MPDU with an IP packet of 1500 bytes, with delimiter and padding.
+const MPDU: Bytes = Bytes(1544);
+/// Bits that count.
+const PACKET_BITS: f64 = 8.0 * 1500.0;
+/// DIFS or AIFS, mean backoff of 7.5 slots, SIFS and the response.
+const EXCHANGE: Duration = Duration::from_micros(34 + 68 + 16 + 32);
+/// RTS, CTS and two SIFS.
+const RTS_EXCHANGE: Duration = Duration::from_micros(28 + 28 + 32);
+/// aPPDUMaxTime. [802.11-2020 Table 19-25]
+const LONGEST_PPDU: Duration = Duration::from_micros(5484);
+
+/// A link on which each MPDU succeeds with a probability that depends on the mode alone.
+struct Link {
+    phy: Phy,
+    /// MPDUs in an aggregate at most.
+    mpdus: u32,
+    /// Of each mode.
+    success: Vec<f64>,
+    /// Whole PPDUs lost, whatever the mode, unless an RTS precedes them.
+    collisions: f64,
+    fate: Stream,
+    now: Time,
+}
+
+impl Link {
+    /// `snr` within 20 MHz.
+    fn new(phy: Phy, mpdus: u32, snr: Db) -> Link {
+        let mut model = nist::Nist::default();
+        let success = phy.modes().iter().map(|mode| {
+            let sinr = libm::pow(10.0, snr.0 / 10.0) * 20e6 / mode.bandwidth_hz;
+            let (kind, direction) = (FrameKind::Data, Direction::Up);
+            let frame = ReceivedFrame { at: Time::ZERO, mode, kind, direction, link: 0, bits: 8 * MPDU.0, sinr };
+            model.success_probability(&frame)
+        });
+        let success = success.collect();
+        Link { phy, mpdus, success, collisions: 0.0, fate: Stream::new(1, "fate", 0), now: Time::ZERO }
+    }
+    /// A link that loses nothing but by collisions.
+    fn with_collisions(phy: Phy, collisions: f64) -> Link {
+        let success = vec![1.0; phy.modes().len()];
+        Link { phy, mpdus: 1, success, collisions, fate: Stream::new(1, "fate", 0), now: Time::ZERO }
+    }
+
+    fn ppdu(&self, mode: ModeId, mpdus: u32) -> Duration {
+        self.phy.ppdu_duration(mode, Bytes(MPDU.0 * u64::from(mpdus)))
+    }
+    /// MPDUs that fit a PPDU of this mode.
+    fn fitting(&self, mode: ModeId) -> u32 {
+        (1..=self.mpdus).rev().find(|&n| self.ppdu(mode, n) <= LONGEST_PPDU).unwrap_or(1)
+    }
+    /// Throughput in bit/s where each attempt is made in `mode`.
+    fn throughput(&self, mode: ModeId) -> f64 {
+        let mpdus = self.fitting(mode);
+        let time = (self.ppdu(mode, mpdus) + EXCHANGE).as_secs_f64();
+        self.success[mode.index()] * f64::from(mpdus) * PACKET_BITS / time
+    }
+    /// The most that a fixed mode carries, in bit/s, and which one.
+    fn oracle(&self, modes: &[ModeId]) -> (f64, ModeId) {
+        let best = |a: (f64, ModeId), b: (f64, ModeId)| if b.0 > a.0 { b } else { a };
+        modes.iter().map(|&m| (self.throughput(m), m)).fold((0.0, modes[0]), best)
+    }
+
+    /// One attempt: how many MPDUs arrived.
+    fn attempt(&mut self, entry: RateEntry, mpdus: u32, control: &mut dyn RateControl) -> u32 {
+        let RateEntry { mode, rts, .. } = entry;
+        self.now = self.now + self.ppdu(mode, mpdus) + EXCHANGE;
+        if rts {
+            self.now = self.now + RTS_EXCHANGE;
+        }
+        let collides = self.fate.chance(self.collisions) && !rts;
+        let mut arrives = || self.fate.chance(self.success[mode.index()]) && !collides;
+        let acknowledged = (0..mpdus).filter(|_| arrives()).count() as u32;
+        let (now, success) = (self.now, acknowledged > 0);
+        control.on_tx_status(&TxStatus { now, mode, success, mpdus, acknowledged, rts, snr: None });
+        acknowledged
+    }
+
+    /// Sends for `time`, eight attempts a frame at most: throughput in bit/s, and the mean rate of attempts in Mbit/s.
+    fn send_for(&mut self, time: Duration, control: &mut dyn RateControl) -> (f64, f64) {
+        let (start, mut delivered) = (self.now, 0.0);
+        let (mut attempts, mut rates) = (0.0, 0.0);
+        while self.now.since(start) < time {
+            let mut retry = 0;
+            'frame: while retry < 8 {
+                let aggregates = self.mpdus > 1;
+                let chain = control.rates_for(&FrameInfo { now: self.now, bytes: MPDU, aggregates, retry });
+                for (i, &entry) in chain.entries().iter().enumerate() {
+                    for _ in 0..entry.tries {
+                        let alone = i == 0 && chain.is_probe();
+                        let mpdus = if alone { 1 } else { self.fitting(entry.mode) };
+                        let arrived = self.attempt(entry, mpdus, control);
+                        attempts += 1.0;
+                        rates += self.phy.mode(entry.mode).rate.as_mbps_f64();
+                        delivered += f64::from(arrived) * PACKET_BITS;
+                        retry += 1;
+                        if arrived > 0 || retry >= 8 {
+                            break 'frame;
+                        }
+                    }
+                }
+            }
+        }
+        (delivered / self.now.since(start).as_secs_f64(), rates / attempts)
+    }
+}
+
+fn build(kind: &str, phy: &Phy, seed: u64) -> Box<dyn RateControl> {
+    let value = lasthop_registry::Value::text(kind);
+    let kind = <RateControlKind as lasthop_registry::Parameter>::parse(&value, "rate_control").unwrap();
+    kind.build(&PeerModes { seed, ..peer(phy) }, "rate_control").unwrap()
+}
+
+/// The least share of the oracle's throughput that `kind` reaches after two seconds, over SNR of 5 to 40 dB.
+fn worst_share(kind: &str, phy: &Phy, mpdus: u32) -> (f64, f64) {
+    let share = |half_db: u32| {
+        let snr = f64::from(half_db) / 2.0;
+        let mut link = Link::new(phy.clone(), mpdus, Db(snr));
+        let mut control = build(kind, phy, u64::from(half_db));
+        link.send_for(Duration::from_secs(2), &mut *control);
+        let (best, mode) = link.oracle(phy.allowed_modes());
+        let (throughput, mean_rate) = link.send_for(Duration::from_secs(3), &mut *control);
+        if std::env::var_os("SHOW").is_some() {
+            let row = phy.mode(mode);
+            eprintln!("{kind} {snr} dB: {:.3} oracle {:?} x{} p {:.3} mean {mean_rate:.1}", throughput / best, row.rate, row.streams, link.success[mode.index()]);
+        }
+        (throughput / best, snr)
+    };
+    (10..=80).map(share).fold((f64::INFINITY, 0.0), |a, b| if b.0 < a.0 { b } else { a })
+}
+
+#[test]
+fn minstrel_settles_within_a_tenth_of_the_best_fixed_rate() {
+    let (share, snr) = worst_share("minstrel", &phy("802.11a"), 1);
+    assert!(share > 0.9, "{share} at {snr} dB");
+}
+
+#[test]
+fn minstrel_ht_settles_within_a_tenth_of_the_best_fixed_rate() {
+    for standard in Standard::all() {
+        let phy = PhyOptions::new(standard).resolve("bss").unwrap();
+        let (share, snr) = worst_share("minstrel_ht", &phy, 16);
+        assert!(share > 0.9, "{} {share} at {snr} dB", standard.name());
+    }
+}
+
+/// The mean rate of attempts in 802.11a where this share of PPDUs without RTS collides, in Mbit/s.
+fn mean_rate_under(kind: &str, collisions: f64) -> f64 {
+    let phy = phy("802.11a");
+    let mut control = build(kind, &phy, 1);
+    let mut link = Link::with_collisions(phy, collisions);
+    link.send_for(Duration::from_secs(20), &mut *control);
+    link.send_for(Duration::from_secs(20), &mut *control).1
+}
+
+#[test]
+fn collisions_ruin_arf_and_aarf_but_not_minstrel_cara_and_rraa() {
+    for collisions in [0.2, 0.3, 0.4] {
+        let [arf, aarf, cara, rraa, minstrel, minstrel_ht] =
+            ["arf", "aarf", "cara", "rraa", "minstrel", "minstrel_ht"].map(|kind| mean_rate_under(kind, collisions));
+        if std::env::var_os("SHOW").is_some() {
+            eprintln!("{collisions}: arf {arf:.1} aarf {aarf:.1} cara {cara:.1} rraa {rraa:.1} m {minstrel:.1} mht {minstrel_ht:.1}");
+        }
+        assert!(arf < 27.0 && aarf < 27.0, "{collisions}: {arf} {aarf}");
+        assert!(cara > 36.0 && rraa > 36.0, "{collisions}: {cara} {rraa}");
+        assert!(minstrel > 36.0 && minstrel_ht > 36.0, "{collisions}: {minstrel} {minstrel_ht}");
+    }
+}
