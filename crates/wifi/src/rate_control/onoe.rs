@@ -93,7 +93,9 @@ impl Onoe {
 
     fn verdict(&self, enough: bool) -> Verdict {
         let Frames { arrived, given_up, retries } = self.frames;
-        if enough && given_up == 0 && 100 * u64::from(retries) < u64::from(arrived) * u64::from(self.params.raise_percent)
+        if enough
+            && given_up == 0
+            && 100 * u64::from(retries) < u64::from(arrived) * u64::from(self.params.raise_percent)
         {
             Verdict::Credit
         } else if (given_up > 0 && arrived == 0) || (enough && arrived < retries) {
@@ -160,7 +162,12 @@ mod tests {
         phy.mode(control.rates_for(&FrameInfo { now: at, ..frame(0) }).first()).rate.as_mbps_f64()
     }
     /// The rates at the end of each of `seconds`, in which 20 frames each arrive after `failures` of all attempts.
-    fn run(control: &mut dyn RateControl, phy: &crate::phy::Phy, seconds: std::ops::Range<u64>, retries: u32) -> Vec<f64> {
+    fn run(
+        control: &mut dyn RateControl,
+        phy: &crate::phy::Phy,
+        seconds: std::ops::Range<u64>,
+        retries: u32,
+    ) -> Vec<f64> {
         let second = |s: u64| {
             let at = Time::ZERO + Duration::from_secs(s);
             for i in 0..20 {

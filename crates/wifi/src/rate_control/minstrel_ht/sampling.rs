@@ -29,8 +29,7 @@ enum Kind {
 }
 
 /// Whose turn it is. [minstrel_sample_seq]
-const TURNS: [Kind; 6] =
-    [Kind::Increment, Kind::Jump, Kind::Increment, Kind::Jump, Kind::Increment, Kind::Slow];
+const TURNS: [Kind; 6] = [Kind::Increment, Kind::Jump, Kind::Increment, Kind::Jump, Kind::Increment, Kind::Slow];
 
 /// Rates of one kind, first in, first out.
 #[derive(Clone, Copy, Debug, Default)]
