@@ -3,30 +3,11 @@
 use lasthop_link::{QueueDisciplineKind, queue_discipline::fifo};
 use lasthop_registry::{ParamError, Parameter, Shape, Switch, Value, params, words};
 use lasthop_units::{Bytes, DataRate, Dbm, Duration, Metres, Packets};
-use lasthop_wifi::phy::{Preamble, Rates, Standard};
+use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rates, Standard};
 use lasthop_wifi::rate_control::{RateControlKind, fixed};
 use lasthop_wifi::{Access, Countdown, Protection};
 
 use super::Later;
-
-/// Channel width: 20 MHz, the only one of 802.11a/b/g.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct ChannelWidth;
-
-impl Parameter for ChannelWidth {
-    fn shape() -> Shape {
-        Shape::Words(vec!["20 MHz".into()])
-    }
-    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
-        match value {
-            Value::Text(word) if word == "20 MHz" => Ok(ChannelWidth),
-            _ => Err(ParamError::new(path, format!("{value} is not there yet; 802.11a/b/g have \"20 MHz\""))),
-        }
-    }
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::text("20 MHz"))
-    }
-}
 
 words! {
     /// Named departures from the standard, for comparison with other simulators.
@@ -144,21 +125,24 @@ params! {
     pub(crate) struct Bss {
         /// Its name, where there are several.
         pub name: Option<String> = None,
-        /// "802.11b", "802.11a" or "802.11g".
+        /// "802.11b", "802.11a", "802.11g", "802.11n", "802.11ac" or "802.11ax".
         pub standard: Option<Standard> = None,
-        /// Channel number; default: the first of the band.
+        /// Channel number, of the primary channel where several are bonded; default: the first of the band, for
+        /// 802.11n and later 36.
         pub channel: Option<u8> = None,
         /// Preamble of DSSS frames; default: "long".
         pub preamble: Option<Preamble> = None,
-        /// Width of the channel.
-        pub channel_width: ChannelWidth = ChannelWidth,
-        /// Spatial streams.
-        pub spatial_streams: Option<Later> = None,
-        /// Guard interval.
-        pub guard_interval: Option<Later> = None,
-        /// Rates for control responses and group frames; default: the mandatory ones (802.11g: of its OFDM).
+        /// Width of the channel; default: "20 MHz".
+        pub channel_width: Option<ChannelWidth> = None,
+        /// The most spatial streams of a data frame, and the antennas of every station; default: 1.
+        pub spatial_streams: Option<u8> = None,
+        /// Guard interval of data frames; default: "long" for 802.11n and 802.11ac, "0.8 us" for 802.11ax.
+        /// With "short", rate controls may use the long one too.
+        pub guard_interval: Option<GuardInterval> = None,
+        /// Rates for control responses and group frames, without MCS; default: the mandatory ones (802.11g and later:
+        /// of OFDM).
         pub basic_rates: Option<Vec<DataRate>> = None,
-        /// Rates for data frames: "all" that the standard has, or a list.
+        /// Rates for data frames: "all" that the standard has (802.11n and later: those with an MCS), or a list.
         pub rates: Rates = Rates::All,
         /// Data frames (MPDUs) longer than this are preceded by RTS/CTS.
         pub rts_threshold: Switch<Bytes> = Switch::Off,

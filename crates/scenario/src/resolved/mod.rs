@@ -9,7 +9,7 @@ mod radio;
 use lasthop_registry::{ParamError, Parameters, Value, read_table};
 use lasthop_units::{Duration, Metres};
 use lasthop_wifi::Protection;
-use lasthop_wifi::phy::{ModulationClass, Phy, PhyOptions, Preamble};
+use lasthop_wifi::phy::{ChannelWidth, ModulationClass, Phy, PhyOptions, Preamble};
 
 use crate::description::{Bss, Description, TransportWord};
 use crate::document::{Document, InputError};
@@ -134,11 +134,16 @@ fn with_defaults_of_the_phy(mut description: Description, phy: &Phy) -> Descript
     let has = |class: ModulationClass| phy.modes().iter().any(|m| m.class == class);
     let bss = &mut description.bss.0[0];
     bss.channel = Some(phy.channel());
+    bss.channel_width = Some(phy.channel_width().unwrap_or(ChannelWidth::Mhz20));
+    if let Some(guard_interval) = phy.guard_interval() {
+        bss.guard_interval = Some(guard_interval);
+        bss.spatial_streams = Some(phy.spatial_streams());
+    }
     bss.basic_rates = Some(phy.basic_modes().iter().map(|&m| phy.mode(m).rate).collect());
     if has(ModulationClass::Dsss) {
         bss.preamble = Some(bss.preamble.unwrap_or(Preamble::Long));
     }
-    if has(ModulationClass::ErpOfdm) {
+    if has(ModulationClass::ErpOfdm) && has(ModulationClass::Dsss) {
         bss.short_slot = Some(phy.slot() < Duration::from_micros(20));
     }
     for group in &mut description.station.0 {
@@ -173,11 +178,14 @@ fn the_bss(description: &Description) -> Result<&Bss, ParamError> {
 
 fn phy_of(bss: &Bss) -> Result<Phy, ParamError> {
     let Some(standard) = bss.standard else {
-        return error("bss.standard", "which standard? e.g. standard = \"802.11b\", \"802.11a\" or \"802.11g\"");
+        return error("bss.standard", "which standard? e.g. standard = \"802.11g\" or \"802.11ax\"");
     };
     let options = PhyOptions {
         standard,
         channel: bss.channel,
+        channel_width: bss.channel_width,
+        spatial_streams: bss.spatial_streams,
+        guard_interval: bss.guard_interval,
         preamble: bss.preamble,
         basic_rates: bss.basic_rates.clone(),
         rates: bss.rates.clone(),
@@ -189,7 +197,10 @@ fn phy_of(bss: &Bss) -> Result<Phy, ParamError> {
 fn check_bss(bss: &Bss, phy: &Phy) -> Result<(), ParamError> {
     let protectable = phy.allowed_modes().iter().any(|&m| phy.needs_protection(m));
     if bss.protection != Protection::None && !protectable {
-        return error("bss.protection", "only OFDM frames of 802.11g are protected; remove this key");
+        return error(
+            "bss.protection",
+            "only OFDM frames of 802.11g and frames with an MCS are protected; remove this key",
+        );
     }
     if let Some(interval) = bss.beacons.as_option()
         && interval.as_secs_f64() < 1e-3
@@ -229,7 +240,7 @@ mod tests {
             complaint(&format!("{BASE}station = \"stb1\"\n")),
             "f.toml:6: flow[0].station: there is no station \"stb1\"; did you mean \"sta1\"? there are: sta1, sta2, sta3"
         );
-        assert!(complaint("[bss]\nstandard = \"802.11n\"\n").contains("not there yet"));
+        assert!(complaint("[bss]\nstandard = \"802.11be\"\n").contains("unknown standard"));
         assert!(
             complaint("[bss]\nstandard = \"802.11b\"\n[[station]]\n[[station]]\n")
                 .contains("the name \"sta\" is claimed by station[0] too")
