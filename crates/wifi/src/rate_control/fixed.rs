@@ -1,14 +1,13 @@
-//! One mode for every frame and every retry.
+//! One mode for every frame and every retry, named by its rate or its MCS.
 //!
-//! Named by its rate, or by its MCS: in 802.11n the index from 0 to 31 that counts streams, too; later that of one
-//! stream, and the number of streams, the most that the peer has where nothing is said. Of the modes of a rate, that
-//! with the fewest streams, the narrowest width, the longest guard interval; of those of an MCS, the fastest.
+//! Of several modes with a rate, that with the fewest streams, then the narrowest, then that with the longest guard
+//! interval. The MCS as [`Phy::mode_of_mcs`](crate::phy::Phy::mode_of_mcs) counts it.
 
 use lasthop_registry::ParamError;
 use lasthop_units::DataRate;
 
 use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus, ladder};
-use crate::phy::{ModeId, ModulationClass, list_rates};
+use crate::phy::{ModeId, list_rates};
 
 lasthop_registry::params! {
     /// Parameters.
@@ -17,15 +16,10 @@ lasthop_registry::params! {
         pub rate: Option<DataRate> = None,
         /// The same as the index of a modulation and coding scheme, for 802.11n and later.
         pub mcs: Option<u8> = None,
-        /// Spatial streams of the MCS, for 802.11ac and later.
-        pub spatial_streams: Option<u8> = None,
     }
     check |this, path| {
         if this.rate.is_some() && this.mcs.is_some() {
             return Err(ParamError::new(path, "\"fixed\" takes a rate or an mcs, not both"));
-        }
-        if this.spatial_streams.is_some() && this.mcs.is_none() {
-            return Err(ParamError::new(format!("{path}.spatial_streams"), "goes with mcs = …; add it or remove this key"));
         }
         Ok(())
     }
@@ -38,7 +32,7 @@ impl Fixed {
     pub(super) fn new(params: &Params, peer: &PeerModes, path: &str) -> Result<Fixed, ParamError> {
         let mode = match (params.rate, params.mcs) {
             (Some(rate), _) => of_rate(rate, peer, path)?,
-            (None, Some(mcs)) => of_mcs(mcs, params.spatial_streams, peer, path)?,
+            (None, Some(mcs)) => of_mcs(mcs, peer, path)?,
             (None, None) => *ladder(peer).last().expect("a peer has at least one mode"),
         };
         Ok(Fixed(RateChain::single(mode, u8::MAX)))
@@ -47,37 +41,20 @@ impl Fixed {
 
 fn of_rate(rate: DataRate, peer: &PeerModes, path: &str) -> Result<ModeId, ParamError> {
     let name = peer.phy.standard().name();
-    ladder(peer).into_iter().find(|m| peer.phy.mode(*m).rate == rate).ok_or_else(|| {
+    ladder(peer).into_iter().find(|m| peer.phy.mode(*m).has_rate(rate)).ok_or_else(|| {
         let message = format!("{rate} is not among the rates of this {name} link; it has {}", rates(peer));
         ParamError::new(format!("{path}.rate"), message)
     })
 }
 
-fn of_mcs(mcs: u8, streams: Option<u8>, peer: &PeerModes, path: &str) -> Result<ModeId, ParamError> {
-    let name = peer.phy.standard().name();
-    let modes = || peer.modes.iter().map(|m| peer.phy.mode(*m)).filter(|m| m.mcs.is_some());
-    if modes().next().is_none() {
-        let message = format!("{name} has no MCS; write rate = \"…\" with one of {}", rates(peer));
-        return Err(ParamError::new(format!("{path}.mcs"), message));
+fn of_mcs(mcs: u8, peer: &PeerModes, path: &str) -> Result<ModeId, ParamError> {
+    let error = |message| ParamError::new(format!("{path}.mcs"), message);
+    let mode = peer.phy.mode_of_mcs(mcs).map_err(error)?;
+    if !peer.modes.contains(&mode) {
+        let rate = peer.phy.mode(mode).rate;
+        return Err(error(format!("MCS {mcs}, {rate}, is not among the rates of this link; it has {}", rates(peer))));
     }
-    // The index of 802.11n counts the streams. [802.11-2020 §19.5]
-    let is_ht = modes().all(|m| m.class == ModulationClass::Ht);
-    if let (true, Some(_)) = (is_ht, streams) {
-        let message = format!("the mcs of {name} counts the streams: 8 and above have two; remove this key");
-        return Err(ParamError::new(format!("{path}.spatial_streams"), message));
-    }
-    let most = || modes().map(|m| m.streams).max().expect("there is a mode with an MCS");
-    let (index, streams) = if is_ht { (mcs % 8, mcs / 8 + 1) } else { (mcs, streams.unwrap_or_else(most)) };
-    let is_it = |m: &ModeId| peer.phy.mode(*m).mcs == Some(index) && peer.phy.mode(*m).streams == streams;
-    let found = peer.modes.iter().copied().filter(is_it).max_by_key(|m| peer.phy.mode(*m).rate);
-    found.ok_or_else(|| {
-        let highest = modes().filter_map(|m| m.mcs).max().expect("there is a mode with an MCS");
-        let highest = if is_ht { 8 * (most() - 1) + highest } else { highest };
-        let with = if is_ht { String::new() } else { format!(" with {streams} spatial streams") };
-        let has = if is_ht { String::new() } else { format!(" with up to {} streams", most()) };
-        let message = format!("this {name} link has no MCS {mcs}{with}; it has 0 to {highest}{has}");
-        ParamError::new(format!("{path}.mcs"), message)
-    })
+    Ok(mode)
 }
 
 fn rates(peer: &PeerModes) -> String {
@@ -93,8 +70,9 @@ impl RateControl for Fixed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{peer, phy, rate};
+    use super::super::tests::{frame, peer, phy, rate};
     use super::super::{RateControlKind, fixed};
+    use crate::phy::{ChannelWidth, GuardInterval, PhyOptions, Standard};
 
     fn built(standard: &str, params: fixed::Params) -> Result<f64, String> {
         let phy = phy(standard);
@@ -117,6 +95,27 @@ mod tests {
             built("802.11b", of_rate(54)).unwrap_err(),
             "bss.rate_control.rate: 54 Mbit/s is not among the rates of this 802.11b link; it has 1, 2, 5.5, 11 Mbit/s"
         );
+    }
+
+    #[test]
+    fn an_mcs_and_a_rate_name_the_same_mode() {
+        let options = PhyOptions {
+            channel_width: Some(ChannelWidth::Mhz40),
+            spatial_streams: Some(2),
+            guard_interval: Some(GuardInterval::Short),
+            ..PhyOptions::new(Standard::named("802.11n").unwrap())
+        };
+        let phy = options.resolve("bss").unwrap();
+        let mode = |params| {
+            let mut control = RateControlKind::Fixed(params).build(&peer(&phy), "bss.rate_control").unwrap();
+            let mode = phy.mode(control.rates_for(&frame(0)).first());
+            (mode.mcs_index(), mode.rate.as_mbps_f64())
+        };
+        assert_eq!(mode(fixed::Params { mcs: Some(15), ..fixed::Params::default() }), (Some(15), 300.0));
+        assert_eq!(mode(of_rate(300)), (Some(15), 300.0));
+        // 150 Mbit/s: MCS 7 with the short guard interval has one stream less than any other.
+        assert_eq!(mode(of_rate(150)), (Some(7), 150.0));
+        assert_eq!(mode(fixed::Params::default()), (Some(15), 300.0));
     }
 
     #[test]

@@ -2,9 +2,8 @@
 //!
 //! For each mode the SNR that it needs is found beforehand: where the error model judges by the
 //! SINR, that at which a bit is lost with `bit_error_rate`; else the sensitivity of the mode over
-//! the noise; both as an SNR within the bandwidth of the PHY's first mode, in which signals are told: noise enters a
-//! mode of twice the width with twice the power. The highest rate whose need is met is used, or the lowest where none
-//! is. Each acknowledgement that tells an SNR replaces the one known at the start. An idealisation:
+//! the noise; both as an SNR within the bandwidth of the PHY, in which signals are told: a mode of half that lets in
+//! half the noise. The highest rate whose need is met is used, or the lowest where none is. Each acknowledgement that tells an SNR replaces the one known at the start. An idealisation:
 //! real receivers do not tell, and collisions do not mislead it.
 
 use lasthop_units::{Db, Probability, Time};
