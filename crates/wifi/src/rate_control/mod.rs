@@ -138,12 +138,13 @@ impl RateChain {
         self.entries[0] = RateEntry { mode, tries, rts: false };
         self
     }
-    /// This chain, as one whose first attempt is made to learn of its mode: the MAC sends one MPDU in it.
+    /// This chain, as one whose first attempt is made to learn of its mode.
     pub const fn probing(mut self) -> Self {
         self.probes = true;
         self
     }
-    /// Whether the first attempt is a probe, which carries one MPDU lest much be lost with it, as Linux' ath9k does.
+    /// Whether the first attempt is made to learn of its mode: one MPDU goes through this chain alone, lest much be
+    /// lost, as in Linux' ath9k.
     pub const fn is_probe(&self) -> bool {
         self.probes
     }
