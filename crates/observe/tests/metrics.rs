@@ -40,6 +40,7 @@ fn records() -> Vec<(Time, Record)> {
             retry: false,
             outcome: Outcome::Collision,
         },
+        Record::RateChange { link, down: true, after: Outcome::Collision },
         Record::FrameDelivered { link, delay: Duration::from_millis(2) },
         Record::Airtime { node, link: Some(link), duration: Duration::from_millis(100) },
         Record::OnAir { channel: 0, count: 1 },

@@ -79,7 +79,7 @@ pub fn fixed_rate(phy: &Phy, rate: Option<DataRate>) -> Box<dyn RateControl> {
         error_model: &error_model,
         seed: 1,
     };
-    RateControlKind::Fixed(fixed::Params { rate, mcs: None }).build(&peer, "rate_control").unwrap()
+    RateControlKind::Fixed(fixed::Params { rate, ..fixed::Params::default() }).build(&peer, "rate_control").unwrap()
 }
 
 /// What was seen of each node.
