@@ -7,10 +7,11 @@ use lasthop_units::{Duration, Ecn, Time};
 
 fn packet(number: u64, random: &mut Stream) -> Packet<u64> {
     let pure_ack = random.chance(0.3);
+    let flow = random.up_to(4);
     let meta = PacketMeta {
         bytes: if pure_ack { 40 } else { 40 + random.up_to(1460) },
-        flow: FlowId(random.up_to(4)),
-        station: NodeId(1 + random.up_to(3)),
+        flow: FlowId(flow),
+        station: NodeId(1 + flow),
         up: false,
         tid: 0,
         pure_ack,

@@ -1,12 +1,13 @@
 //! Queue disciplines, one file each.
 
 mod backlog;
+mod flow_queue;
 pub mod law;
 
 use lasthop_engine::Stream;
 use lasthop_observe::{DropReason, NodeId};
 use lasthop_registry::{Amount, ParamError, registry};
-use lasthop_units::{DataRate, Duration, Time};
+use lasthop_units::{Bytes, DataRate, Duration, Time};
 
 use crate::{Packet, PacketMeta};
 pub use backlog::Backlog;
@@ -18,8 +19,14 @@ registry! {
         fifo => Fifo: source "the default of every system without a better one", status "unit tests";
         /// Drops or marks while the least sojourn time of an interval stays above a target.
         codel => Codel: source "RFC 8289", status "unit tests against the RFC's steps";
+        /// Hashes flows to queues that are served in turn; a full queue drops from the longest.
+        sfq => Sfq: source "sch_sfq of Linux 6.18", status "against a naive twin";
+        /// A queue with CoDel for each flow, those of sparse flows first.
+        fq_codel => FqCodel: source "RFC 8290", status "against a naive twin";
+        /// mac80211's: FQ-CoDel for each station, the stations served by the airtime that they use.
+        airtime_fq_codel => AirtimeFqCodel: source "mac80211 of Linux 6.18", status "unit tests";
     }
-    planned: red, sfq, fq_codel, pie, fq_pie, cake_lite, split_ack, ack_filter, airtime_fq_codel
+    planned: red, pie, fq_pie, cake_lite, split_ack, ack_filter
 }
 
 /// A packet that a discipline threw away, and why.
@@ -81,6 +88,10 @@ pub trait QueueDiscipline<B>: Send {
     fn on_airtime(&mut self, now: Time, used: &AirtimeUse) {
         let _ = (now, used);
     }
+    /// Gives a station `weight` parts of the airtime where others have 256, in a discipline that shares it.
+    fn set_weight(&mut self, station: NodeId, weight: u32) {
+        let _ = (station, weight);
+    }
     /// Whose turn it is, where the MAC holds packets of the stations `retrying` that want another attempt;
     /// `None`: whoever [`dequeue`](Self::dequeue) chooses. Such packets come first unless a discipline says
     /// otherwise.
@@ -88,6 +99,17 @@ pub trait QueueDiscipline<B>: Send {
         let _ = now;
         retrying.first().copied()
     }
+}
+
+/// Refuses what the queues of single flows cannot work with.
+fn check_flows(flows: u32, quantum: Bytes, path: &str) -> Result<(), ParamError> {
+    if flows == 0 || flows > 65_536 {
+        return Err(ParamError::new(format!("{path}.flows"), "from 1 to 65536 queues"));
+    }
+    if quantum.0 == 0 || quantum.0 > 1 << 20 {
+        return Err(ParamError::new(format!("{path}.quantum"), "from 1 B to 1 MiB; a full-size frame has 1514 B"));
+    }
+    Ok(())
 }
 
 /// Refuses a limit that lets nothing in.
@@ -104,10 +126,14 @@ fn check_limit(limit: Amount, path: &str) -> Result<(), ParamError> {
 impl QueueDisciplineKind {
     /// An empty queue of this kind; what it draws comes from `random`.
     pub fn build<B: Send + 'static>(&self, random: Stream) -> Box<dyn QueueDiscipline<B>> {
-        let _ = random;
         match self {
             QueueDisciplineKind::Fifo(params) => Box::new(fifo::Fifo::new(params)),
             QueueDisciplineKind::Codel(params) => Box::new(codel::Codel::new(params)),
+            QueueDisciplineKind::Sfq(params) => Box::new(sfq::Sfq::new(params.clone(), random)),
+            QueueDisciplineKind::FqCodel(params) => Box::new(fq_codel::FqCodel::new(params.clone(), random)),
+            QueueDisciplineKind::AirtimeFqCodel(params) => {
+                Box::new(airtime_fq_codel::AirtimeFqCodel::new(params.clone(), random))
+            }
         }
     }
 }
