@@ -26,9 +26,9 @@ use lasthop_observe::{DropReason, NodeId};
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{Bytes, DataRate, Duration, Packets, Time};
 
-use super::flow_queue::{Classifier, FULL_FRAME, FlowQueues, Round, Signals, memory_for};
+use super::flow_queue::{Classifier, FlowQueues, Limits, Round, Signals};
 use super::law::codel::{Codel, Settings};
-use super::{AirtimeUse, Drop, QueueDiscipline, Wanted, check_flows};
+use super::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
 /// A station's weight unless it has another. [Linux `IEEE80211_DEFAULT_AIRTIME_WEIGHT`]
@@ -68,21 +68,20 @@ params! {
         pub aql_threshold: Duration = Duration::from_millis(24),
     }
     check |this, path| {
-        if this.limit.0 == 0 {
-            return Err(ParamError::new(format!("{path}.limit"), "a queue without room drops everything; at least 1 packet"));
-        }
-        if this.memory_limit.0 < memory_for(FULL_FRAME as u32) {
-            return Err(ParamError::new(format!("{path}.memory_limit"), "too little for one packet of 1500 B, which takes 2304 B"));
-        }
+        this.limits().check(path)?;
         if this.aql_low == Duration::ZERO || this.aql_high < this.aql_low {
             return Err(ParamError::new(format!("{path}.aql_low"), "above 0 s and not above aql_high; aql = false has no limit"));
         }
-        check_flows(this.flows, this.quantum, path)?;
+        super::check_flows(this.flows, this.quantum, path)?;
         this.settings().check(path)
     }
 }
 
 impl Params {
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit.0, memory: self.memory_limit.0 }
+    }
+
     /// mac80211 never sets CoDel's `mtu`: only the last packet of a flow is safe.
     fn settings(&self) -> Settings {
         let Params { target, interval, ecn, .. } = *self;
@@ -194,7 +193,7 @@ pub struct AirtimeFqCodel<B> {
 
 impl<B> AirtimeFqCodel<B> {
     /// An empty queue; the key of the hash is drawn from `random`.
-    pub fn new(params: Params, mut random: Stream) -> Self {
+    pub fn new(params: &Params, mut random: Stream) -> Self {
         AirtimeFqCodel {
             settings: params.settings(),
             classifier: Classifier::new(params.flows, random.bits()),
@@ -206,7 +205,7 @@ impl<B> AirtimeFqCodel<B> {
             served: None,
             pending: Duration::ZERO,
             marks: 0,
-            params,
+            params: params.clone(),
         }
     }
 
@@ -251,9 +250,7 @@ impl<B> AirtimeFqCodel<B> {
 
     /// Drops from the fattest queue until the limits are kept. [Linux `fq_tin_enqueue`]
     fn keep_limits(&mut self, dropped: &mut Vec<Drop<B>>) {
-        while u64::from(self.queues.packets()) > self.params.limit.0
-            || self.queues.memory() > self.params.memory_limit.0
-        {
+        while self.queues.is_over(self.params.limits()) {
             let Some(fattest) = self.queues.fattest() else {
                 return;
             };
@@ -423,8 +420,7 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
     }
 
     fn has_room(&self, bytes: u32) -> bool {
-        u64::from(self.queues.packets()) < self.params.limit.0
-            && self.queues.memory() + memory_for(bytes) <= self.params.memory_limit.0
+        self.queues.has_room(self.params.limits(), bytes)
     }
 
     fn marks(&self) -> u64 {

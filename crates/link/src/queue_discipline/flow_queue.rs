@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 use lasthop_observe::DropReason;
+use lasthop_registry::{Amount, ParamError};
 use lasthop_units::Time;
 
 use super::Drop;
@@ -118,6 +119,27 @@ impl<B, L> FlowQueue<B, L> {
     }
 }
 
+/// How much may wait in all queues together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// packets
+    pub packets: u64,
+    /// [memory](memory_for), bytes
+    pub memory: u64,
+}
+
+impl Limits {
+    /// Refuses limits that let nothing in; `path` is the place of the table.
+    pub fn check(&self, path: &str) -> Result<(), ParamError> {
+        super::check_limit(Amount::Packets(self.packets), path)?;
+        if self.memory < memory_for(1500) {
+            let told = "too little for a packet of 1500 B, which takes 2304 B";
+            return Err(ParamError::new(format!("{path}.memory_limit"), told));
+        }
+        Ok(())
+    }
+}
+
 /// Many queues, each made when its first packet comes and then kept, and what waits in all of them.
 pub(super) struct FlowQueues<B, L> {
     queues: Vec<FlowQueue<B, L>>,
@@ -149,9 +171,14 @@ impl<B, L> FlowQueues<B, L> {
         self.tcp_acks
     }
 
-    /// [Memory](memory_for) in use, in bytes.
-    pub fn memory(&self) -> u64 {
-        self.memory
+    /// Whether more waits than may.
+    pub fn is_over(&self, limits: Limits) -> bool {
+        u64::from(self.packets) > limits.packets || self.memory > limits.memory
+    }
+
+    /// Whether a packet of `bytes` would fit.
+    pub fn has_room(&self, limits: Limits, bytes: u32) -> bool {
+        u64::from(self.packets) < limits.packets && self.memory + memory_for(bytes) <= limits.memory
     }
 
     /// Takes a packet into a queue.

@@ -10,9 +10,9 @@ use lasthop_observe::DropReason;
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{Bytes, Duration, Packets, Time};
 
-use super::flow_queue::{Classifier, FULL_FRAME, FlowQueues, Round, Signals, frame_bytes, memory_for};
+use super::flow_queue::{Classifier, FULL_FRAME, FlowQueues, Limits, Round, Signals, frame_bytes};
 use super::law::codel::{Codel, Settings};
-use super::{Drop, QueueDiscipline, Wanted, check_flows};
+use super::{Drop, QueueDiscipline, Wanted};
 use crate::Packet;
 
 params! {
@@ -38,21 +38,20 @@ params! {
         pub drop_batch: u32 = 64,
     }
     check |this, path| {
-        if this.limit.0 == 0 {
-            return Err(ParamError::new(format!("{path}.limit"), "a queue without room drops everything; at least 1 packet"));
-        }
-        if this.memory_limit.0 < memory_for(FULL_FRAME as u32) {
-            return Err(ParamError::new(format!("{path}.memory_limit"), "too little for one packet of 1500 B, which takes 2304 B"));
-        }
+        this.limits().check(path)?;
         if this.drop_batch == 0 {
             return Err(ParamError::new(format!("{path}.drop_batch"), "a full queue must lose a packet; at least 1"));
         }
-        check_flows(this.flows, this.quantum, path)?;
+        super::check_flows(this.flows, this.quantum, path)?;
         this.settings().check(path)
     }
 }
 
 impl Params {
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit.0, memory: self.memory_limit.0 }
+    }
+
     fn settings(&self) -> Settings {
         let Params { target, interval, ecn, ce_threshold, .. } = *self;
         Settings { target, interval, mtu: FULL_FRAME, ecn, ce_threshold }
@@ -61,7 +60,8 @@ impl Params {
 
 /// See the module.
 pub struct FqCodel<B> {
-    params: Params,
+    limits: Limits,
+    drop_batch: u32,
     settings: Settings,
     classifier: Classifier,
     queues: FlowQueues<B, Codel>,
@@ -71,19 +71,16 @@ pub struct FqCodel<B> {
 
 impl<B> FqCodel<B> {
     /// An empty queue; the key of the hash is drawn from `random`.
-    pub fn new(params: Params, mut random: Stream) -> Self {
+    pub fn new(params: &Params, mut random: Stream) -> Self {
         FqCodel {
+            limits: params.limits(),
+            drop_batch: params.drop_batch,
             settings: params.settings(),
             classifier: Classifier::new(params.flows, random.bits()),
             queues: FlowQueues::default(),
             round: Round::new(0, params.quantum.0),
             marks: 0,
-            params,
         }
-    }
-
-    fn is_full(&self) -> bool {
-        u64::from(self.queues.packets()) > self.params.limit.0 || self.queues.memory() > self.params.memory_limit.0
     }
 
     /// Drops half the bytes of the fattest queue from its head, but no more than a batch: looking for it takes time.
@@ -98,7 +95,7 @@ impl<B> FqCodel<B> {
             packets += 1;
             bytes += frame_bytes(&packet.meta);
             dropped.push((packet, DropReason::QueueFull));
-            if packets >= self.params.drop_batch || bytes >= half {
+            if packets >= self.drop_batch || bytes >= half {
                 break;
             }
         }
@@ -111,7 +108,7 @@ impl<B: Send> QueueDiscipline<B> for FqCodel<B> {
         let queue = self.classifier.queue(&packet.meta, || self.queues.add(Codel::default()));
         self.queues.push(queue, packet);
         self.round.admit(&mut self.queues[queue], queue);
-        if self.is_full() {
+        if self.queues.is_over(self.limits) {
             self.shorten_fattest(dropped);
         }
     }
@@ -133,8 +130,7 @@ impl<B: Send> QueueDiscipline<B> for FqCodel<B> {
     }
 
     fn has_room(&self, bytes: u32) -> bool {
-        u64::from(self.queues.packets()) < self.params.limit.0
-            && self.queues.memory() + memory_for(bytes) <= self.params.memory_limit.0
+        self.queues.has_room(self.limits, bytes)
     }
 
     fn marks(&self) -> u64 {

@@ -19,14 +19,18 @@ registry! {
         fifo => Fifo: source "the default of every system without a better one", status "unit tests";
         /// Drops or marks while the least sojourn time of an interval stays above a target.
         codel => Codel: source "RFC 8289", status "unit tests against the RFC's steps";
+        /// Drops or marks arrivals by chance, so that the queueing delay stays at a target.
+        pie => Pie: source "RFC 8033", status "unit tests against the RFC's pseudo-code";
         /// Hashes flows to queues that are served in turn; a full queue drops from the longest.
         sfq => Sfq: source "sch_sfq of Linux 6.18", status "against a naive twin";
         /// A queue with CoDel for each flow, those of sparse flows first.
         fq_codel => FqCodel: source "RFC 8290", status "against a naive twin";
+        /// A queue with PIE for each flow, those of sparse flows first.
+        fq_pie => FqPie: source "sch_fq_pie of Linux 6.18", status "unit tests";
         /// mac80211's: FQ-CoDel for each station, the stations served by the airtime that they use.
         airtime_fq_codel => AirtimeFqCodel: source "mac80211 of Linux 6.18", status "unit tests";
     }
-    planned: red, pie, fq_pie, cake_lite, split_ack, ack_filter
+    planned: red, cake_lite, split_ack, ack_filter
 }
 
 /// A packet that a discipline threw away, and why.
@@ -74,7 +78,7 @@ pub trait QueueDiscipline<B>: Send {
     fn packets(&self) -> u32;
     /// Pure TCP ACKs among them.
     fn tcp_acks(&self) -> u32;
-    /// Whether a packet of `bytes` would be taken in without a drop.
+    /// Whether a packet of `bytes` would be taken in, unless a law drops it early.
     fn has_room(&self, bytes: u32) -> bool;
     /// Packets marked with CE so far.
     fn marks(&self) -> u64 {
@@ -129,10 +133,12 @@ impl QueueDisciplineKind {
         match self {
             QueueDisciplineKind::Fifo(params) => Box::new(fifo::Fifo::new(params)),
             QueueDisciplineKind::Codel(params) => Box::new(codel::Codel::new(params)),
-            QueueDisciplineKind::Sfq(params) => Box::new(sfq::Sfq::new(params.clone(), random)),
-            QueueDisciplineKind::FqCodel(params) => Box::new(fq_codel::FqCodel::new(params.clone(), random)),
+            QueueDisciplineKind::Pie(params) => Box::new(pie::Pie::new(params, random)),
+            QueueDisciplineKind::Sfq(params) => Box::new(sfq::Sfq::new(params, random)),
+            QueueDisciplineKind::FqCodel(params) => Box::new(fq_codel::FqCodel::new(params, random)),
+            QueueDisciplineKind::FqPie(params) => Box::new(fq_pie::FqPie::new(params, random)),
             QueueDisciplineKind::AirtimeFqCodel(params) => {
-                Box::new(airtime_fq_codel::AirtimeFqCodel::new(params.clone(), random))
+                Box::new(airtime_fq_codel::AirtimeFqCodel::new(params, random))
             }
         }
     }

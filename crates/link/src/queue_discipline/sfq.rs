@@ -88,12 +88,12 @@ pub struct Sfq<B> {
 
 impl<B> Sfq<B> {
     /// An empty queue; the keys of the hash are drawn from `random`.
-    pub fn new(params: Params, mut random: Stream) -> Self {
+    pub fn new(params: &Params, mut random: Stream) -> Self {
         let key = random.bits();
         let next_perturbation = params.perturb.as_option().map_or(Time::NEVER, |period| Time::ZERO + *period);
         let queue_of = vec![None; params.divisor as usize];
         Sfq {
-            params,
+            params: params.clone(),
             random,
             key,
             next_perturbation,

@@ -4,6 +4,7 @@
 //! that one law serves one queue or a thousand, and is tested without any.
 
 pub mod codel;
+pub mod pie;
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
