@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
-use lasthop_observe::DropReason;
+use lasthop_observe::{DropReason, NodeId};
 use lasthop_registry::{Amount, ParamError};
 use lasthop_units::Time;
 
@@ -44,7 +44,9 @@ pub(super) fn flow_hash(packet: &PacketMeta, key: u64) -> u32 {
 pub(super) struct FlowQueue<B, L> {
     waiting: VecDeque<Packet<B>>,
     bytes: u32,
-    /// whether packets of more than one station or TID wait, whose flows have the same hash
+    /// station and TID of the packets, as far as they are the same
+    receiver: (NodeId, u8),
+    /// whether they are not, since flows have the same hash
     is_mixed: bool,
     /// bytes that it may still send in its turn
     pub deficit: i64,
@@ -57,7 +59,8 @@ pub(super) struct FlowQueue<B, L> {
 impl<B, L> FlowQueue<B, L> {
     /// An empty queue.
     pub fn new(law: L) -> Self {
-        FlowQueue { waiting: VecDeque::new(), bytes: 0, is_mixed: false, deficit: 0, round: None, law }
+        let receiver = (NodeId(0), 0);
+        FlowQueue { waiting: VecDeque::new(), bytes: 0, receiver, is_mixed: false, deficit: 0, round: None, law }
     }
 
     /// Packets waiting.
@@ -76,46 +79,46 @@ impl<B, L> FlowQueue<B, L> {
     }
 
     /// Whether a packet that is `wanted` waits.
+    #[inline]
     pub fn has(&self, wanted: Wanted) -> bool {
-        let mut looked_at = self.waiting.iter().take(if self.is_mixed { usize::MAX } else { 1 });
-        looked_at.any(|p| wanted.includes(&p.meta))
+        if self.is_mixed {
+            return self.waiting.iter().any(|p| wanted.includes(&p.meta));
+        }
+        !self.is_empty() && wanted.is_for(self.receiver.0, self.receiver.1)
     }
 
     /// Takes a packet in, at the tail.
+    #[inline]
     pub fn push(&mut self, packet: Packet<B>) {
+        let receiver = (packet.meta.station, packet.meta.tid);
+        if self.is_empty() {
+            (self.receiver, self.is_mixed) = (receiver, false);
+        }
+        self.is_mixed |= self.receiver != receiver;
         self.bytes += frame_bytes(&packet.meta);
-        self.is_mixed |= self
-            .waiting
-            .back()
-            .is_some_and(|last| (last.meta.station, last.meta.tid) != (packet.meta.station, packet.meta.tid));
         self.waiting.push_back(packet);
     }
 
     /// The first packet that is `wanted`.
+    #[inline]
     pub fn pop(&mut self, wanted: Wanted) -> Option<Packet<B>> {
-        let place = if wanted == Wanted::ANY || !self.is_mixed {
-            0
+        let packet = if self.is_mixed && wanted != Wanted::ANY {
+            let place = self.waiting.iter().position(|p| wanted.includes(&p.meta))?;
+            self.waiting.remove(place)?
+        } else if wanted.is_for(self.receiver.0, self.receiver.1) {
+            self.waiting.pop_front()?
         } else {
-            self.waiting.iter().position(|p| wanted.includes(&p.meta))?
-        };
-        if !self.waiting.get(place).is_some_and(|p| wanted.includes(&p.meta)) {
             return None;
-        }
-        let packet = if place == 0 { self.waiting.pop_front()? } else { self.waiting.remove(place)? };
-        self.forget(&packet);
+        };
+        self.bytes -= frame_bytes(&packet.meta);
         Some(packet)
     }
 
     /// The newest packet.
     pub fn pop_newest(&mut self) -> Option<Packet<B>> {
         let packet = self.waiting.pop_back()?;
-        self.forget(&packet);
-        Some(packet)
-    }
-
-    fn forget(&mut self, packet: &Packet<B>) {
         self.bytes -= frame_bytes(&packet.meta);
-        self.is_mixed &= !self.waiting.is_empty();
+        Some(packet)
     }
 }
 
@@ -346,7 +349,10 @@ impl Round {
             let (place, index) = self.next(queues, wanted)?;
             let queue = &mut queues[index];
             if queue.deficit <= 0 {
-                queue.deficit += self.quantum;
+                // Alone, it has as many turns as it takes at once.
+                let is_alone = self.new.len() + self.old.len() == 1;
+                let turns = if is_alone { 1 - queue.deficit / self.quantum } else { 1 };
+                queue.deficit += self.quantum * turns;
                 self.remove(&place);
                 self.old.push_back(index);
             } else if let Some(packet) = serve(queues, index) {
@@ -360,7 +366,11 @@ impl Round {
 
     /// The first queue that has a packet `wanted`, or none at all and is to be retired.
     fn next<B, L>(&self, queues: &FlowQueues<B, L>, wanted: Wanted) -> Option<(Place, u32)> {
-        let is_next = |index: &u32| wanted == Wanted::ANY || queues[*index].is_empty() || queues[*index].has(wanted);
+        if wanted == Wanted::ANY {
+            let first_old = || self.old.front().map(|index| (Place::Old(0), *index));
+            return self.new.front().map(|index| (Place::New(0), *index)).or_else(first_old);
+        }
+        let is_next = |index: &u32| queues[*index].is_empty() || queues[*index].has(wanted);
         if let Some(place) = self.new.iter().position(is_next) {
             return Some((Place::New(place), self.new[place]));
         }
@@ -370,6 +380,8 @@ impl Round {
 
     fn remove(&mut self, place: &Place) {
         match *place {
+            Place::New(0) => self.new.pop_front(),
+            Place::Old(0) => self.old.pop_front(),
             Place::New(place) => self.new.remove(place),
             Place::Old(place) => self.old.remove(place),
         };

@@ -50,8 +50,15 @@ impl Wanted {
     pub const ANY: Wanted = Wanted { station: None, tid: None };
 
     /// Whether this packet may be taken out.
+    #[inline]
     pub fn includes(self, packet: &PacketMeta) -> bool {
-        self.station.is_none_or(|s| s == packet.station) && self.tid.is_none_or(|t| t == packet.tid)
+        self.is_for(packet.station, packet.tid)
+    }
+
+    /// Whether packets of this station and TID may be taken out.
+    #[inline]
+    pub fn is_for(self, station: NodeId, tid: u8) -> bool {
+        self.station.is_none_or(|s| s == station) && self.tid.is_none_or(|t| t == tid)
     }
 }
 
