@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use lasthop_engine::Stream;
-use lasthop_link::{AirtimeUse, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind, Wanted};
+use lasthop_link::{AckFacts, AirtimeUse, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind, Wanted};
 use lasthop_observe::{FlowId, NodeId};
 use lasthop_units::{DataRate, Duration, Ecn, Time};
 
@@ -26,6 +26,7 @@ fn packet(number: u64, now: Time) -> Packet<[u64; 12]> {
         up: false,
         tid: 0,
         pure_ack: number % 3 == 0,
+        ack: AckFacts::default(),
         ecn: Ecn::NotEct,
         enqueued_at: now,
     };

@@ -124,7 +124,7 @@ impl<B> WiredLink<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PacketMeta, QueueDisciplineKind, queue_discipline::fifo};
+    use crate::{AckFacts, PacketMeta, QueueDisciplineKind, queue_discipline::fifo};
     use lasthop_engine::{Scheduler, Stream};
     use lasthop_observe::{FlowId, NodeId};
     use lasthop_registry::Amount;
@@ -138,6 +138,7 @@ mod tests {
             up: true,
             tid: 0,
             pure_ack: false,
+            ack: AckFacts::default(),
             ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
         };

@@ -178,21 +178,17 @@ impl<B> Backlog<B> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::data;
     use super::*;
     use lasthop_engine::Stream;
-    use lasthop_observe::{FlowId, NodeId};
-    use lasthop_units::{Ecn, Time};
+    use lasthop_observe::NodeId;
 
     fn packet(number: u64, random: &mut Stream) -> Packet<u64> {
         let meta = PacketMeta {
-            bytes: 40 + random.up_to(1460),
-            flow: FlowId(0),
             station: NodeId(1 + random.up_to(2)),
-            up: false,
             tid: random.up_to(1) as u8,
             pure_ack: random.chance(0.3),
-            ecn: Ecn::NotEct,
-            enqueued_at: Time::ZERO,
+            ..data(0, 40 + random.up_to(1460))
         };
         Packet { meta, body: number }
     }

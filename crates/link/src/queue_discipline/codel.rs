@@ -26,7 +26,7 @@ params! {
         /// So many bytes left behind a packet are no queue: the largest packet. [RFC 8289 §5.6]
         pub mtu: Bytes = Bytes(1500),
         /// Mark capable packets where others are dropped.
-        pub ecn: bool = true,
+        pub ecn: bool = false,
         /// Mark every capable packet that waited for longer than this; absent: never. [Linux]
         pub ce_threshold: Option<Duration> = None,
     }

@@ -63,23 +63,11 @@ impl<B: Send> QueueDiscipline<B> for Fifo<B> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::{ack, data};
     use super::*;
-    use crate::PacketMeta;
-    use lasthop_observe::{FlowId, NodeId};
-    use lasthop_units::Ecn;
 
     fn packet(bytes: u32, name: char) -> Packet<char> {
-        let meta = PacketMeta {
-            bytes,
-            flow: FlowId(0),
-            station: NodeId(1),
-            up: true,
-            tid: 0,
-            pure_ack: bytes == 40,
-            ecn: Ecn::NotEct,
-            enqueued_at: Time::ZERO,
-        };
-        Packet { meta, body: name }
+        Packet { meta: if bytes == 40 { ack(0, 0) } else { data(0, bytes) }, body: name }
     }
 
     /// Enqueues packets of these sizes; returns what comes out and what was dropped.

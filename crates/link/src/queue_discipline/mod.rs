@@ -1,8 +1,11 @@
 //! Queue disciplines, one file each.
 
 mod backlog;
+mod driver;
 mod flow_queue;
 pub mod law;
+#[cfg(test)]
+mod samples;
 
 use lasthop_engine::Stream;
 use lasthop_observe::{DropReason, NodeId};
@@ -10,7 +13,8 @@ use lasthop_registry::{Amount, ParamError, registry};
 use lasthop_units::{Bytes, DataRate, Duration, Time};
 
 use crate::{Packet, PacketMeta};
-pub use backlog::Backlog;
+pub use backlog::{Backlog, Place};
+pub use driver::DriverQueue;
 
 registry! {
     /// The queue discipline that a scenario chose, with its parameters.
@@ -21,6 +25,12 @@ registry! {
         codel => Codel: source "RFC 8289", status "unit tests against the RFC's steps";
         /// Drops or marks arrivals by chance, so that the queueing delay stays at a target.
         pie => Pie: source "RFC 8033", status "unit tests against the RFC's pseudo-code";
+        /// Drops or marks arrivals by chance as the average queue grows.
+        red => Red: source "Floyd, Jacobson 1993; gentle: Floyd 2000", status "unit tests against the paper's formulas";
+        /// Two buffers, for data and for pure TCP ACKs, served in turn.
+        split_ack => SplitAck: source "Ha, Choi 2006; hashimoto2008 §III-B", status "unit tests";
+        /// First in, first out; of the pure TCP ACKs that wait, drops those that a later one makes superfluous.
+        ack_filter => AckFilter: source "Linux sch_cake.c; RFC 3449 §5.2", status "unit tests";
         /// Hashes flows to queues that are served in turn; a full queue drops from the longest.
         sfq => Sfq: source "sch_sfq of Linux 6.18", status "against a naive twin";
         /// A queue with CoDel for each flow, those of sparse flows first.
@@ -30,7 +40,7 @@ registry! {
         /// mac80211's: FQ-CoDel for each station, the stations served by the airtime that they use.
         airtime_fq_codel => AirtimeFqCodel: source "mac80211 of Linux 6.18", status "unit tests";
     }
-    planned: red, cake_lite, split_ack, ack_filter
+    planned: cake_lite
 }
 
 /// A packet that a discipline threw away, and why.
@@ -91,7 +101,7 @@ pub trait QueueDiscipline<B>: Send {
     fn marks(&self) -> u64 {
         0
     }
-    /// A packet that was taken out is acknowledged or given up.
+    /// A packet that was taken out is acknowledged or given up. Owed for each: some count what is in flight.
     fn on_done(&mut self, now: Time, packet: &PacketMeta) {
         let _ = (now, packet);
     }
@@ -135,11 +145,22 @@ fn check_limit(limit: Amount, path: &str) -> Result<(), ParamError> {
 }
 
 impl QueueDisciplineKind {
+    /// A queue of this kind above a driver that takes `driver_packets` packets, what the MAC holds included; 0: none.
+    pub fn build_above<B: Send + 'static>(&self, driver_packets: u32, random: Stream) -> Box<dyn QueueDiscipline<B>> {
+        match driver_packets {
+            0 => self.build(random),
+            packets => Box::new(DriverQueue::new(self.build(random), packets)),
+        }
+    }
+
     /// An empty queue of this kind; what it draws comes from `random`.
     pub fn build<B: Send + 'static>(&self, random: Stream) -> Box<dyn QueueDiscipline<B>> {
         match self {
             QueueDisciplineKind::Fifo(params) => Box::new(fifo::Fifo::new(params)),
             QueueDisciplineKind::Codel(params) => Box::new(codel::Codel::new(params)),
+            QueueDisciplineKind::SplitAck(params) => Box::new(split_ack::SplitAck::new(params)),
+            QueueDisciplineKind::AckFilter(params) => Box::new(ack_filter::AckFilter::new(params)),
+            QueueDisciplineKind::Red(params) => Box::new(red::Red::new(params, random)),
             QueueDisciplineKind::Pie(params) => Box::new(pie::Pie::new(params, random)),
             QueueDisciplineKind::Sfq(params) => Box::new(sfq::Sfq::new(params, random)),
             QueueDisciplineKind::FqCodel(params) => Box::new(fq_codel::FqCodel::new(params, random)),

@@ -30,7 +30,7 @@ params! {
         /// For how long a burst is let in after a calm. [RFC 8033 §4.4]
         pub max_burst: Duration = Duration::from_millis(150),
         /// Mark capable packets where others are dropped. [RFC 8033 §5.1]
-        pub ecn: bool = true,
+        pub ecn: bool = false,
         /// Drop probability from which capable packets are dropped too. [RFC 8033 §5.1]
         pub mark_ecnth: Probability = Probability::new(0.1).unwrap_or(Probability::ONE),
         /// How the delay is known: timestamp, or departure_rate. [RFC 8033 §5.2]

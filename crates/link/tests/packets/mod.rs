@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use lasthop_engine::Stream;
-use lasthop_link::{Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind};
+use lasthop_link::{AckFacts, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind};
 use lasthop_observe::{FlowId, NodeId};
 use lasthop_units::{Duration, Ecn, Time};
 
@@ -16,6 +16,7 @@ pub fn packet(flow: u32, bytes: u32, body: u64, now: Time) -> Packet<u64> {
         up: false,
         tid: 0,
         pure_ack: false,
+        ack: AckFacts::default(),
         ecn: Ecn::NotEct,
         enqueued_at: now,
     };

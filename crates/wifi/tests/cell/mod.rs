@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use lasthop_engine::Scheduler;
-use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
+use lasthop_link::{AckFacts, Packet, PacketMeta, QueueDisciplineKind};
 use lasthop_observe::{DropReason, FlowId, NodeId, Outcome, Record};
 use lasthop_registry::Switch;
 use lasthop_units::{DataRate, Db, Dbm, Duration, Ecn, Time};
@@ -134,6 +134,7 @@ impl World {
             up: node != NodeId(0),
             tid: 0,
             pure_ack: false,
+            ack: AckFacts::default(),
             ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
         };

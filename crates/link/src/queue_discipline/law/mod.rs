@@ -5,6 +5,7 @@
 
 pub mod codel;
 pub mod pie;
+pub mod red;
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
