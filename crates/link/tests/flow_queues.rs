@@ -6,7 +6,7 @@ use lasthop_engine::Stream;
 use lasthop_link::queue_discipline::{fq_codel, fq_pie, sfq};
 use lasthop_link::{QueueDiscipline, QueueDisciplineKind, Wanted};
 use lasthop_observe::{DropReason, NodeId};
-use lasthop_registry::Switch;
+use lasthop_registry::{Parameter, Switch, Value};
 use lasthop_units::{Duration, Ecn, Packets, Time};
 use packets::{capable, ms, packet, queue};
 
@@ -399,4 +399,26 @@ fn perturbation_parts_flows_that_share_a_queue() {
     // Binomial with mean 100 and deviation 7: four deviations.
     assert!((72..=128).contains(&changed), "{changed}");
     assert!((0..200).all(|seed| shared(Switch::Off, 0, seed) == shared(Switch::Off, 10_000_000, seed)));
+}
+
+#[test]
+fn parameters_that_cannot_work_are_told_with_their_place() {
+    let integer = |n: i64| Value::Integer(n);
+    let cases = [
+        ("sfq", "depth", integer(128), "queue.depth: a queue holds 1 to 127 packets"),
+        ("sfq", "divisor", integer(1000), "queue.divisor: a power of two up to 65536"),
+        ("sfq", "limit", Value::text("20000 packets"), "queue.limit: from 2 to 16256 packets, which is depth times flows"),
+        ("sfq", "perturb", Value::text("0 s"), "queue.perturb: a time above 0 s, or \"off\""),
+        ("fq_codel", "flows", integer(0), "queue.flows: from 1 to 65536 queues"),
+        ("fq_codel", "quantum", Value::text("0 B"), "queue.quantum: from 1 B to 1 MiB; a full-size frame has 1514 B"),
+        ("fq_codel", "drop_batch", integer(0), "queue.drop_batch: a full queue must lose a packet; at least 1"),
+        ("fq_pie", "memory_limit", Value::text("2000 B"), "queue.memory_limit: too little for a packet of 1500 B, which takes 2304 B"),
+        ("airtime_fq_codel", "limit", Value::text("0 packets"), "queue.limit: a queue without room drops everything; at least 1 packet"),
+        ("airtime_fq_codel", "aql_low", Value::text("13 ms"), "queue.aql_low: above 0 s and not above aql_high; aql = false has no limit"),
+    ];
+    for (kind, key, value, told) in cases {
+        let table = Value::Table(vec![("kind".into(), Value::text(kind)), (key.into(), value)]);
+        let error = QueueDisciplineKind::parse(&table, "queue").expect_err(told);
+        assert_eq!(error.to_string(), told);
+    }
 }

@@ -1,7 +1,7 @@
 //! The queues of Linux's Wi-Fi stack: FQ-CoDel for each station and TID, the stations served by airtime.
 //!
 //! Follows mac80211 of Linux 6.18 (`net/mac80211/tx.c`, `sta_info.c`, `airtime.c`; `include/net/fq_impl.h`), which
-//! grew out of "Ending the Anomaly" [Høiland-Jørgensen et al. 2017]. 6.18 has no slow-station relaxation of CoDel any
+//! grew out of "Ending the Anomaly" [Høiland-Jørgensen 2017]. 6.18 has no slow-station relaxation of CoDel any
 //! more. One instance stands for one access category, since deficits and limits are kept by station and category.
 //!
 //! ```text
@@ -131,9 +131,9 @@ fn expected_airtime(packets: u32, bytes: u64, rate: DataRate) -> Duration {
     // Linux asks for the duration of 1024 B: above 400, 250, 150 and 70 us.
     let packets_in_aggregate = match rate.as_bps() {
         0..20_480_000 => 2,
-        ..32_768_000 => 4,
-        ..54_613_333 => 8,
-        ..117_028_571 => 16,
+        20_480_000..32_768_000 => 4,
+        32_768_000..54_613_333 => 8,
+        54_613_333..117_028_571 => 16,
         _ => 32,
     };
     let overhead = Duration::from_nanos(u64::from(packets) * OVERHEAD / packets_in_aggregate);
@@ -457,7 +457,10 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
     }
 
     fn next_station(&mut self, now: Time, retrying: &[NodeId]) -> Option<NodeId> {
-        let txq = self.next_txq(now, None, retrying)?;
-        Some(self.station_of_txq(txq).node)
+        match self.next_txq(now, None, retrying) {
+            Some(txq) => Some(self.station_of_txq(txq).node),
+            // Of a station to which no packet ever went through here.
+            None => retrying.first().copied(),
+        }
     }
 }
