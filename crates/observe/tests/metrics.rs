@@ -6,7 +6,7 @@ use lasthop_observe::{
 use lasthop_units::{DataRate, Duration, Time};
 
 fn layout() -> Layout {
-    Layout { flows: vec![(Transport::Tcp, true), (Transport::Udp, false)], nodes: 2, links: 2 }
+    Layout { flows: vec![(Transport::Tcp, true), (Transport::Udp, false)], nodes: 2, links: 2, channels: 1 }
 }
 
 fn at(ms: u64) -> Time {
@@ -31,12 +31,13 @@ fn records() -> Vec<(Time, Record)> {
             node,
             rate: DataRate::from_bps(11_000_000),
             mpdus: 1,
+            acknowledged: 0,
             retry: false,
             outcome: Outcome::Collision,
         },
         Record::FrameDelivered { link, delay: Duration::from_millis(2) },
         Record::Airtime { node, link: Some(link), duration: Duration::from_millis(100) },
-        Record::OnAir { count: 1 },
+        Record::OnAir { channel: 0, count: 1 },
         Record::Contenders { count: 2 },
     ];
     [500, 1500].into_iter().flat_map(|ms| once.map(|record| (at(ms), record))).collect()

@@ -31,7 +31,7 @@ impl Metric for Drops {
             let node = &mut self.nodes[node.index()];
             match (layer, reason) {
                 (QueueLayer::WiredUp | QueueLayer::WiredDown, _) => node.wired += 1,
-                (_, DropReason::RetryLimit) => {
+                (_, DropReason::RetryLimit | DropReason::ReorderTimeout) => {
                     node.retry_limit += 1;
                     node.interval_retry_limit += 1;
                 }
