@@ -549,7 +549,7 @@ fn function<B: Send + 'static>(
         NodeQueue::Discipline(kind) => kind.clone(),
         NodeQueue::Backpressure => unlimited(),
     };
-    let queue: Box<dyn QueueDiscipline<B>> = kind.build(Stream::named(seed, "queue", &name));
+    let queue: Box<dyn QueueDiscipline<B>> = kind.build_above(node.driver_queue, Stream::named(seed, "queue", &name));
     Function {
         node: id,
         state: State::Idle { ready_at: 0 },
