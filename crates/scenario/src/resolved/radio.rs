@@ -6,8 +6,8 @@ use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_registry::{ParamError, Switch};
 use lasthop_units::{Dbm, Time};
-use lasthop_wifi::phy::Mode;
 use lasthop_wifi::phy::error_model::{Direction, FrameKind, ReceivedFrame};
+use lasthop_wifi::phy::{Mode, Phy};
 use lasthop_wifi::rate_control::{PeerModes, RateControl};
 use lasthop_wifi::{AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement};
 
@@ -26,13 +26,13 @@ impl ResolvedScenario {
         let channel = &self.description.channel;
         let space = self.space();
         let build = |(index, link): (usize, &LinkRateControl)| {
-            let (station, ap) = (index / 2 + 1, 0);
-            let (tx, rx) = if index.is_multiple_of(2) { (station, ap) } else { (ap, station) };
+            let (tx, rx) = self.ends(index);
+            let phy = self.phy_of(tx);
             let ends = format!("{} {}", self.nodes[tx].name, self.nodes[rx].name);
             let seed = Stream::named(run_seed, "rate_control", &ends).bits();
             let peer = PeerModes {
-                phy: &self.phy,
-                modes: self.phy.allowed_modes(),
+                phy,
+                modes: phy.allowed_modes(),
                 received: space.mean_power(Time::ZERO, tx, rx),
                 noise_figure: channel.noise_figure,
                 error_model: &channel.error_model,
@@ -54,7 +54,8 @@ impl ResolvedScenario {
             || space.has_movement()
             || !self.everybody_hears_everybody(&space);
         if !distinct {
-            return Channel::uniform(self.nodes.len());
+            let group = (0..self.nodes.len()).map(|node| self.channel_of(node)).collect();
+            return Channel::Uniform { group };
         }
         let levels = CcaLevels { preamble: channel.cca_preamble, energy: channel.cca_energy };
         let at_start = |tx: NodeId, rx: NodeId| space.mean_power(Time::ZERO, tx.index(), rx.index());
@@ -65,6 +66,11 @@ impl ResolvedScenario {
         Channel::Matrix(matrix.varying(channel.fading.build(&names, seed), movement))
     }
 
+    /// The channel that a node is on, counted from 0.
+    pub(super) fn channel_of(&self, node: usize) -> u32 {
+        self.bss[self.nodes[node].config.bss as usize].config.channel
+    }
+
     fn everybody_hears_everybody(&self, space: &Space) -> bool {
         if self.description.channel.path_loss.name() == "none" {
             // All powers are the transmit powers themselves.
@@ -72,17 +78,20 @@ impl ResolvedScenario {
         }
         let weakest = self.weakest_useful();
         let pairs = |rx: usize| (0..rx).flat_map(move |tx| [(tx, rx), (rx, tx)]);
-        (0..self.nodes.len()).flat_map(pairs).all(|(tx, rx)| space.mean_power(Time::ZERO, tx, rx) >= weakest)
+        (0..self.nodes.len()).flat_map(pairs).all(|(tx, rx)| {
+            self.channel_of(tx) != self.channel_of(rx) || space.mean_power(Time::ZERO, tx, rx) >= weakest
+        })
     }
 
     /// The power at which every mode is decoded and carrier sense works.
     fn weakest_useful(&self) -> Dbm {
-        let sensitivity = self.phy.modes().iter().map(|m| m.sensitivity.0).fold(f64::NEG_INFINITY, f64::max);
+        let modes = self.bss.iter().flat_map(|bss| bss.config.phy.modes());
+        let sensitivity = modes.map(|m| m.sensitivity.0).fold(f64::NEG_INFINITY, f64::max);
         Dbm(sensitivity.max(self.description.channel.cca_preamble.0))
     }
 
     pub(crate) fn after_loss(&self) -> AfterLoss {
-        match (self.bss().eifs, self.bss().compat) {
+        match (self.first_bss().eifs, self.first_bss().compat) {
             (false, _) => AfterLoss::DifsForAll,
             (true, Compat::Ns3) => AfterLoss::NoEifs,
             (true, Compat::None) => AfterLoss::Standard,
@@ -91,14 +100,16 @@ impl ResolvedScenario {
 
     pub(super) fn find_warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        warnings.extend((1..self.nodes.len()).filter_map(|station| self.warning_of_reach(station)));
+        let space = self.space();
+        warnings
+            .extend((self.bss.len()..self.nodes.len()).filter_map(|station| self.warning_of_reach(&space, station)));
         if self.flows.is_empty() {
             warnings.push("there is no [[flow]]: nothing will be sent".into());
         }
         for flow in &self.flows {
             warnings.extend(flow.tcp.config.warning().map(|text| format!("flow {}: {text}", flow.id)));
         }
-        if self.bss().compat == Compat::Ns3 {
+        if self.first_bss().compat == Compat::Ns3 {
             warnings.push(
                 "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS".into(),
             );
@@ -107,10 +118,10 @@ impl ResolvedScenario {
     }
 
     /// What is to be said of a station and its AP that cannot talk to one another where they start.
-    fn warning_of_reach(&self, station: usize) -> Option<String> {
-        let space = self.space();
+    fn warning_of_reach(&self, space: &Space, station: usize) -> Option<String> {
+        let (_, ap) = self.ends(self.uplink(station));
         let name = &self.nodes[station].name;
-        let [up, down] = [(station, 0), (0, station)].map(|(tx, rx)| space.mean_power(Time::ZERO, tx, rx));
+        let [up, down] = [(station, ap), (ap, station)].map(|(tx, rx)| space.mean_power(Time::ZERO, tx, rx));
         let weaker = if up < down { up } else { down };
         if weaker.0 == f64::NEG_INFINITY {
             return Some(format!("station {name} is hidden from its access point: nothing passes between them"));
@@ -122,14 +133,14 @@ impl ResolvedScenario {
                 "{power}, below the {level} at which a preamble is received: nothing passes between them"
             ));
         }
-        if self.most_robust_success(weaker) < 0.01 {
+        if self.most_robust_success(self.phy_of(station), weaker) < 0.01 {
             return Some(format!("{power}, too weak for every rate: nothing passes between them"));
         }
         None
     }
 
     /// The highest probability of any rate that a packet of 100 bytes arrives in silence.
-    fn most_robust_success(&self, received: Dbm) -> f64 {
+    fn most_robust_success(&self, phy: &Phy, received: Dbm) -> f64 {
         let mut model = self.description.channel.error_model.build(0);
         let milliwatts = |power: Dbm| power.to_milliwatts(|x| libm::pow(10.0, x)).0;
         let success = |mode: &Mode| {
@@ -140,7 +151,7 @@ impl ResolvedScenario {
             let sinr = milliwatts(received) / (self.noise_mw_per_hz() * mode.bandwidth_hz);
             model.success_probability(&ReceivedFrame { at, mode, kind, direction, link: 0, bits: 800, sinr })
         };
-        self.phy.allowed_modes().iter().map(|&id| self.phy.mode(id)).map(success).fold(0.0, f64::max)
+        phy.allowed_modes().iter().map(|&id| phy.mode(id)).map(success).fold(0.0, f64::max)
     }
 
     pub(crate) fn noise_mw_per_hz(&self) -> f64 {
