@@ -9,9 +9,9 @@ use lasthop_units::{Duration, Time};
 
 use super::carrier_sense::Capture;
 use super::ppdu::Transmission;
-use crate::channel::Matrix;
-use crate::phy::ModeId;
+use crate::channel::{Matrix, milliwatts};
 use crate::phy::error_model::{ErrorModel, ReceivedFrame};
+use crate::phy::{Mode, ModeId};
 
 /// A PPDU that overlaps another, at a receiver.
 #[derive(Clone, Copy, Debug)]
@@ -116,21 +116,33 @@ impl Air {
 pub(super) struct Judge<'a> {
     model: &'a mut dyn ErrorModel,
     memory: &'a mut Memory,
-    /// In the table of which BSS.
-    mode: (usize, ModeId),
+    air: &'a Air,
+    /// The BSS, and the mode in its table.
+    id: (usize, ModeId),
+    /// Above the sensitivity of the mode, where that decides.
+    strong_enough: bool,
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(model: &'a mut dyn ErrorModel, memory: &'a mut Memory, mode: (usize, ModeId)) -> Self {
-        Judge { model, memory, mode }
+    /// For frames in `mode`; `id` says in the table of which BSS it stands, and where.
+    pub(super) fn new(
+        model: &'a mut dyn ErrorModel,
+        memory: &'a mut Memory,
+        air: &'a Air,
+        mode: &Mode,
+        id: (usize, ModeId),
+    ) -> Self {
+        let strong_enough = model.needs_sinr() || air.signal_mw >= milliwatts(mode.sensitivity);
+        Judge { model, memory, air, id, strong_enough }
     }
 
     /// The success of `frame`, which takes up `span`; its SINR is that in silence.
-    pub(super) fn success(&mut self, air: &Air, frame: &ReceivedFrame, span: Span) -> Success {
+    pub(super) fn success(&mut self, frame: &ReceivedFrame, span: Span) -> Success {
+        let air = self.air;
         if !air.others.is_empty() && !air.is_clear(span) {
             return Success { here: 0.0, in_silence: 1.0 };
         }
-        let in_silence = self.in_silence(air, frame);
+        let in_silence = self.in_silence(frame);
         let disturbed = air.others.iter().any(|o| o.start < span.to && o.end > span.from);
         if !disturbed || !self.model.needs_sinr() {
             return Success { here: in_silence, in_silence };
@@ -142,12 +154,12 @@ impl<'a> Judge<'a> {
         Success { here: air.stretches(span).map(part).product(), in_silence }
     }
 
-    fn in_silence(&mut self, air: &Air, frame: &ReceivedFrame) -> f64 {
-        if self.model.needs_sinr() {
-            return self.memory.recall(self.mode, frame, || self.model.success_probability(frame));
+    fn in_silence(&mut self, frame: &ReceivedFrame) -> f64 {
+        match (self.model.needs_sinr(), self.strong_enough) {
+            (true, _) => self.memory.recall(self.id, frame, || self.model.success_probability(frame)),
+            (false, true) => self.model.success_probability(frame),
+            (false, false) => 0.0,
         }
-        let strong_enough = air.signal_mw >= crate::channel::milliwatts(frame.mode.sensitivity);
-        if strong_enough { self.model.success_probability(frame) } else { 0.0 }
     }
 }
 
@@ -240,12 +252,12 @@ mod tests {
         let phy = phy();
         let mode = phy.mode(ModeId(4));
         let (mut model, mut memory) = (ErrorModelKind::Nist(nist::Params {}).build(1), Memory::new());
-        let mut judge = Judge::new(&mut *model, &mut memory, (0, ModeId(4)));
+        let mut judge = Judge::new(&mut *model, &mut memory, air, mode, (0, ModeId(4)));
         let fate = |(bytes, span): (u32, Span)| {
             let (kind, direction, sinr) = (FrameKind::Data, Direction::Up, air.signal_mw / air.noise_mw);
             let bits = u64::from(bytes) * 8;
             let frame = ReceivedFrame { at: us(3020), mode, kind, direction, link: 0, bits, sinr };
-            let success = judge.success(air, &frame, span);
+            let success = judge.success(&frame, span);
             assert!(success.here < 1e-9 || success.here > 1.0 - 1e-9, "{success:?}");
             assert!(success.in_silence > 1.0 - 1e-9);
             success.here > 0.5

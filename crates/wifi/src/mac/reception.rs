@@ -158,7 +158,7 @@ impl<B: Send + 'static> Medium<B> {
         let which = self.nodes[ppdu.from.index()].bss;
         let bss = &self.bss[which];
         let mode = bss.phy.mode(ppdu.mode);
-        let mut judge = Judge::new(&mut *self.error_model, &mut self.memory, (which, ppdu.mode));
+        let mut judge = Judge::new(&mut *self.error_model, &mut self.memory, air, mode, (which, ppdu.mode));
         for (bytes, span) in spans {
             let frame = ReceivedFrame {
                 at: now,
@@ -169,7 +169,7 @@ impl<B: Send + 'static> Medium<B> {
                 bits: u64::from(bytes) * 8,
                 sinr: air.signal_mw / air.noise_mw,
             };
-            tell(judge.success(air, &frame, span));
+            tell(judge.success(&frame, span));
         }
     }
 
