@@ -173,7 +173,9 @@ impl Case {
     }
 
     fn run_medium(&self, seed: u64) -> cell::Seen {
-        cell::run(self.for_medium(seed), &self.saturated, Duration::from_secs(self.seconds), &self.arrivals())
+        // The twin handles what happens at the very end too.
+        let duration = Duration::from_secs(self.seconds) + Duration::from_nanos(1);
+        cell::run(self.for_medium(seed), &self.saturated, duration, &self.arrivals())
     }
 }
 

@@ -77,6 +77,9 @@ pub(crate) struct World {
 struct Wires {
     up: WiredLink<Body>,
     down: WiredLink<Body>,
+    /// Marks that were told to observers.
+    marks_up: u64,
+    marks_down: u64,
     /// Saturated sources behind it.
     saturated: Vec<FlowId>,
 }
@@ -156,6 +159,8 @@ impl World {
         let wires = |ap: &NodeSpec| Wires {
             up: link(&ap.name, "wired up"),
             down: link(&ap.name, "wired down"),
+            marks_up: 0,
+            marks_down: 0,
             saturated: Vec::new(),
         };
         let mut wires: Vec<Wires> = scenario.nodes[..scenario.bss.len()].iter().map(wires).collect();
@@ -239,6 +244,7 @@ impl World {
                 let events = &mut self.around.events;
                 let schedule = &mut |at, e| events.at(at, Event::WiredUp(bss, e));
                 let arrived = self.wires[bss as usize].up.handle(now, event, &mut self.dropped, schedule);
+                self.book_wired(now, bss, true);
                 if let Some(packet) = arrived {
                     self.wired.arrived += 1;
                     self.arrive(now, packet);
@@ -248,6 +254,7 @@ impl World {
                 let events = &mut self.around.events;
                 let schedule = &mut |at, e| events.at(at, Event::WiredDown(bss, e));
                 let arrived = self.wires[bss as usize].down.handle(now, event, &mut self.dropped, schedule);
+                self.book_wired(now, bss, false);
                 if let Some(packet) = arrived {
                     self.wired.arrived += 1;
                     self.medium.enqueue(now, NodeId(bss), packet, &mut self.around);
@@ -342,11 +349,25 @@ impl World {
         } else {
             wires.down.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredDown(ap, e)));
         }
+        self.book_wired(now, ap, up);
+    }
+
+    /// Reports what a queue of a wired link has dropped and marked.
+    fn book_wired(&mut self, now: Time, bss: u32, up: bool) {
+        let (node, wires) = (NodeId(bss), &mut self.wires[bss as usize]);
+        let (layer, link, known) = match up {
+            true => (QueueLayer::WiredUp, &wires.up, &mut wires.marks_up),
+            false => (QueueLayer::WiredDown, &wires.down, &mut wires.marks_down),
+        };
         for (packet, reason) in self.dropped.drain(..) {
             self.wired.dropped += 1;
-            let layer = if up { QueueLayer::WiredUp } else { QueueLayer::WiredDown };
             let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
-            self.around.collector.observe(now, Record::Dropped { node: NodeId(ap), flow, layer, reason, tcp_ack });
+            self.around.collector.observe(now, Record::Dropped { node, flow, layer, reason, tcp_ack });
+        }
+        let count = link.marks() - *known;
+        if count > 0 {
+            *known = link.marks();
+            self.around.collector.observe(now, Record::Marked { node, layer, count });
         }
     }
 

@@ -170,7 +170,7 @@ impl<B: Send + 'static> Medium<B> {
         let entry = session.rates.next(|| *asked.insert(control.rates_for(&info)));
         (session.mode, session.rts) = (entry.mode, entry.rts);
         if let Some(chain) = asked {
-            self.note_rate(now, link, chain.first(), env);
+            self.note_rate(now, link, &chain, env);
         }
     }
 
@@ -185,8 +185,11 @@ impl<B: Send + 'static> Medium<B> {
         env: &mut impl Environment<B>,
     ) {
         let node = self.functions[id.index()].node;
-        let limits = self.aggregation_of(id).expect("the function makes A-MPDUs");
+        let mut limits = self.aggregation_of(id).expect("the function makes A-MPDUs");
         let mode = self.functions[id.index()].sessions[session].mode;
+        if self.functions[id.index()].sessions[session].rates.is_probe() {
+            limits.max_mpdus = 1;
+        }
         let longest = self.longest(at, id, session);
         let phy = self.bss[self.nodes[node.index()].bss].phy.clone();
         let mut psdu = Psdu::new(&phy, limits, mode, longest, at_least_one);
@@ -380,9 +383,11 @@ impl<B: Send + 'static> Medium<B> {
             }
         } else {
             self.report_ampdu(now, id, session, outcome, 0, env);
-            if self.give_up_mpdus(now, id, session, env) {
-                let function = &mut self.functions[id.index()];
-                function.sessions[session].originator.request_due = true;
+            let asks = self.bss[self.nodes[node.index()].bss].asks_after_loss;
+            let gave_up = self.give_up_mpdus(now, id, session, env);
+            let function = &mut self.functions[id.index()];
+            function.sessions[session].originator.request_due |= gave_up || asks;
+            if gave_up {
                 function.cw = function.cw_min;
             }
         }

@@ -84,8 +84,7 @@ impl<B> Originator<B> {
 
     /// Takes a new MPDU in; returns its place in the window.
     pub(crate) fn push(&mut self, now: Time, msdus: Msdus<Packet<B>>, bytes: u32) -> usize {
-        let facts =
-            Msdus { first: msdus.first.meta, more: msdus.more.iter().map(|p| p.meta).collect() };
+        let facts = Msdus { first: msdus.first.meta, more: msdus.more.iter().map(|p| p.meta).collect() };
         let content = Some(msdus);
         self.window.push_back(Mpdu { facts, content, bytes, attempts: 0, in_flight: false, done: false, since: now });
         self.window.len() - 1
@@ -269,6 +268,7 @@ mod tests {
             up: true,
             tid: 0,
             pure_ack: false,
+            ack: lasthop_link::AckFacts::default(),
             ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
         };

@@ -149,7 +149,7 @@ impl Receiver {
             return self.sends(matrix, begun);
         }
         let power_mw = matrix.power_mw(begun.start, begun.from, NodeId(view as u32));
-        if power_mw == 0.0 {
+        if power_mw < matrix.audible_mw() {
             return Noticed::default();
         }
         let now = begun.start;
@@ -179,11 +179,10 @@ impl Receiver {
         for p in self.present.iter_mut().filter(|p| p.left_at == now) {
             (p.locked, p.left_at) = (true, Time::NEVER);
         }
-        let audible = |p: &Present| p.ppdu.end > now && p.power_mw >= matrix.audible_mw();
-        let silence = !self.present.iter().any(|p| audible(p) && p.ppdu.start < now);
+        let silence = !self.on_air(now).any(|p| p.ppdu.start < now);
         let free = self.on_air(now).filter(|p| p.locked && p.ppdu.start < now).all(|p| may_turn_from(p, capture, now));
         let strongest = self.on_air(now).map(|p| p.power_mw).fold(0.0, f64::max);
-        let sum: f64 = self.present.iter().filter(|p| audible(p)).map(|p| p.power_mw).sum();
+        let sum = self.energy_mw(now);
         let mut turned = false;
         for p in self.present.iter_mut().filter(|p| p.ppdu.start == now && p.power_mw >= matrix.preamble_mw) {
             let captures = || free && capture.is_some_and(|c| c.captures(p.power_mw, sum - p.power_mw));

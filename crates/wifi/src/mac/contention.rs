@@ -317,6 +317,14 @@ impl View {
         self.apart.push(one);
     }
 
+    /// In a view of one node, which has tried to receive something since it sent: it waits as any other would.
+    pub(crate) fn end_apart(&mut self) {
+        for one in self.apart.drain(..) {
+            let lane = &mut self.lanes[one.lane.0];
+            lane.contenders.push(Reverse((lane.slots + one.remaining, one.function)));
+        }
+    }
+
     /// A newcomer waits for the end of the inter-frame space; `backoff` applies if that is interrupted.
     pub(crate) fn contend_without_backoff(&mut self, function: FunctionId, lane: LaneId, backoff: u64) {
         let from = self.lanes[lane.0].from;

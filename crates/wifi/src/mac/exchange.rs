@@ -138,7 +138,7 @@ impl<B: Send + 'static> Medium<B> {
         (frame.mode, frame.rts) = (entry.mode, entry.rts);
         frame.attempts += 1;
         if let Some(chain) = asked {
-            self.note_rate(now, link, chain.first(), env);
+            self.note_rate(now, link, &chain, env);
         }
     }
 

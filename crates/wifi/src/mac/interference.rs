@@ -104,11 +104,12 @@ impl Air {
 pub(super) struct Judge<'a> {
     model: &'a mut dyn ErrorModel,
     memory: &'a mut Memory,
-    mode: ModeId,
+    /// In the table of which BSS.
+    mode: (usize, ModeId),
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(model: &'a mut dyn ErrorModel, memory: &'a mut Memory, mode: ModeId) -> Self {
+    pub(super) fn new(model: &'a mut dyn ErrorModel, memory: &'a mut Memory, mode: (usize, ModeId)) -> Self {
         Judge { model, memory, mode }
     }
 
@@ -147,7 +148,7 @@ pub(crate) struct Memory {
 
 #[derive(Clone, Copy)]
 struct Answer {
-    mode: ModeId,
+    mode: (usize, ModeId),
     bits: u64,
     sinr: u64,
     probability: f64,
@@ -160,9 +161,9 @@ impl Memory {
         Memory { answers: vec![None; Self::ANSWERS] }
     }
 
-    fn recall(&mut self, mode: ModeId, frame: &ReceivedFrame, ask: impl FnOnce() -> f64) -> f64 {
+    fn recall(&mut self, mode: (usize, ModeId), frame: &ReceivedFrame, ask: impl FnOnce() -> f64) -> f64 {
         let (bits, sinr) = (frame.bits, frame.sinr.to_bits());
-        let key = (sinr ^ bits.rotate_left(32) ^ u64::from(mode.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let key = (sinr ^ bits.rotate_left(32) ^ u64::from(mode.1.0) ^ (mode.0 as u64) << 16).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let place = &mut self.answers[(key >> 54) as usize % Self::ANSWERS];
         match *place {
             Some(known) if (known.mode, known.bits, known.sinr) == (mode, bits, sinr) => known.probability,

@@ -157,9 +157,10 @@ impl<B: Send + 'static> Medium<B> {
         let (time, bytes) =
             (ended.end.since(header_ends).as_nanos(), lengths.iter().map(|&l| u64::from(l)).sum::<u64>());
         let after = |so_many: u64| header_ends + Duration::from_nanos(time * so_many / bytes.max(1));
-        let bss = &self.bss[self.nodes[ppdu.from.index()].bss];
+        let which = self.nodes[ppdu.from.index()].bss;
+        let bss = &self.bss[which];
         let mode = bss.phy.mode(ppdu.mode);
-        let mut judge = Judge::new(&mut *self.error_model, &mut self.memory, ppdu.mode);
+        let mut judge = Judge::new(&mut *self.error_model, &mut self.memory, (which, ppdu.mode));
         let mut sent = 0;
         for &length in lengths {
             let length = u64::from(length);

@@ -171,6 +171,7 @@ impl<B: Send + 'static> Medium<B> {
                 if self.after_loss.bystanders_wait_eifs() && self.locks_on(ended, node) {
                     let eifs = self.phy_of(ppdu.from).eifs(ppdu.mode);
                     self.views[view].reception_failed(eifs);
+                    self.views[view].end_apart();
                 }
             }
         }

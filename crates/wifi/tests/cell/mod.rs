@@ -49,6 +49,7 @@ pub fn config(phy: Phy, stations: usize) -> MediumConfig {
             channel: 0,
             ap: NodeId(0),
             aggregation: None,
+            asks_after_loss: false,
             rts_threshold: None,
             protection: Protection::None,
             beacons: None,
@@ -79,7 +80,7 @@ pub fn fixed_rate(phy: &Phy, rate: Option<DataRate>) -> Box<dyn RateControl> {
         error_model: &error_model,
         seed: 1,
     };
-    RateControlKind::Fixed(fixed::Params { rate, mcs: None }).build(&peer, "rate_control").unwrap()
+    RateControlKind::Fixed(fixed::Params { rate, ..fixed::Params::default() }).build(&peer, "rate_control").unwrap()
 }
 
 /// What was seen of each node.
