@@ -156,16 +156,20 @@ impl RateChain {
     pub const fn first(&self) -> ModeId {
         self.entries[0].mode
     }
-    /// The mode of attempt `n` of this chain, counted from 0; `None` where it is used up.
-    pub fn mode_of_attempt(&self, n: u32) -> Option<ModeId> {
+    /// The entry for attempt `n` of this chain, counted from 0; `None` where it is used up.
+    pub fn entry_of_attempt(&self, n: u32) -> Option<RateEntry> {
         let mut left = n;
         for entry in self.entries() {
             match left.checked_sub(u32::from(entry.tries)) {
-                None => return Some(entry.mode),
+                None => return Some(*entry),
                 Some(rest) => left = rest,
             }
         }
         None
+    }
+    /// The mode of attempt `n` of this chain, counted from 0; `None` where it is used up.
+    pub fn mode_of_attempt(&self, n: u32) -> Option<ModeId> {
+        self.entry_of_attempt(n).map(|entry| entry.mode)
     }
 }
 
