@@ -98,11 +98,12 @@ mod tests {
     use lasthop_units::DataRate;
 
     fn layout() -> Layout {
-        Layout { flows: Vec::new(), nodes: 2, links: 2 }
+        Layout { flows: Vec::new(), nodes: 2, links: 2, channels: 1 }
     }
     fn attempt(outcome: Outcome) -> Record {
         let rate = DataRate::from_bps(11_000_000);
-        Record::Attempt { link: LinkId(0), node: NodeId(1), rate, mpdus: 1, retry: false, outcome }
+        let acknowledged = u32::from(outcome == Outcome::Success);
+        Record::Attempt { link: LinkId(0), node: NodeId(1), rate, mpdus: 1, acknowledged, retry: false, outcome }
     }
     fn change(down: bool, after: Outcome) -> Record {
         Record::RateChange { link: LinkId(0), down, after }

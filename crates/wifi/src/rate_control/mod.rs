@@ -61,8 +61,15 @@ pub struct FrameInfo {
     pub bytes: Bytes,
     /// Whether several MPDUs may go into the PPDU.
     pub aggregates: bool,
-    /// Attempts made at this frame before.
+    /// Attempts made at this frame before, or at the first of an A-MPDU.
     pub retry: u32,
+}
+
+impl FrameInfo {
+    /// Whether something new may go out: a frame's first attempt, or an A-MPDU, most of which is new.
+    fn is_new(&self) -> bool {
+        self.retry == 0 || self.aggregates
+    }
 }
 
 /// What became of an attempt that asked for an acknowledgement.

@@ -299,7 +299,7 @@ fn packet_ns(phy: &Phy, id: ModeId, legacy: bool) -> f64 {
 
 impl RateControl for MinstrelHt {
     fn rates_for(&mut self, frame: &FrameInfo) -> RateChain {
-        if frame.retry > 0 || frame.now < self.next_sample {
+        if !frame.is_new() || frame.now < self.next_sample {
             return self.chain;
         }
         self.next_sample = frame.now + self.params.sample_interval;
