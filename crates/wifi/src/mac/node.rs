@@ -110,6 +110,11 @@ impl Rates {
         })
     }
 
+    /// Whether the chain is for one MPDU alone.
+    pub(crate) fn is_probe(&self) -> bool {
+        self.chain.is_some_and(|chain| chain.is_probe())
+    }
+
     /// The attempt for which [`next`](Self::next) was asked is not made after all.
     pub(crate) fn put_back(&mut self) {
         self.tried -= 1;

@@ -118,10 +118,11 @@ fn a_sample_is_one_attempt_before_the_rest_of_the_chain() {
 }
 
 #[test]
-fn a_retry_is_no_sample() {
+fn a_retry_is_no_sample_but_an_aggregate_whose_first_mpdu_is_one_may_be() {
     let phy = phy("802.11a");
     let mut control = control(&phy);
     assert!((0..100).all(|ms| !control.rates_for(&FrameInfo { now: at(ms), ..frame(9) }).is_probe()));
+    assert!(control.rates_for(&FrameInfo { now: at(100), aggregates: true, ..frame(1) }).is_probe());
 }
 
 #[test]
