@@ -102,8 +102,7 @@ mod tests {
     }
     fn attempt(outcome: Outcome) -> Record {
         let rate = DataRate::from_bps(11_000_000);
-        let acknowledged = u32::from(outcome == Outcome::Success);
-        Record::Attempt { link: LinkId(0), node: NodeId(1), rate, mpdus: 1, acknowledged, retry: false, outcome }
+        Record::Attempt { link: LinkId(0), node: NodeId(1), rate, mpdus: 1, acknowledged: 0, retry: false, outcome }
     }
     fn change(down: bool, after: Outcome) -> Record {
         Record::RateChange { link: LinkId(0), down, after }

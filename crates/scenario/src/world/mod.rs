@@ -89,7 +89,6 @@ struct Wired {
     sent: u64,
     arrived: u64,
     dropped: u64,
-    /// Marks that have been reported.
 }
 
 impl Environment<Body> for Surroundings {

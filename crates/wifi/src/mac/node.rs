@@ -110,7 +110,7 @@ impl Rates {
         })
     }
 
-    /// Whether the chain is for one MPDU alone.
+    /// Whether the chain is there to learn of a mode: one MPDU alone goes through it.
     pub(crate) fn is_probe(&self) -> bool {
         self.chain.is_some_and(|chain| chain.is_probe())
     }

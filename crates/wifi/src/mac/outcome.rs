@@ -13,7 +13,7 @@ use super::ppdu::{Ppdu, PpduKind};
 use super::reception::Reception;
 use crate::medium::{Environment, Medium};
 use crate::phy::ModeId;
-use crate::rate_control::TxStatus;
+use crate::rate_control::{RateChain, TxStatus};
 
 /// What the rate control of a link did last, and what came of it.
 #[derive(Clone, Copy, Debug)]
@@ -106,9 +106,13 @@ impl<B: Send + 'static> Medium<B> {
         self.link_memory[link.index()].outcome = outcome;
     }
 
-    /// The rate control of a link starts its chain with `first` now; tells of a change and of what preceded it.
-    pub(crate) fn note_rate(&mut self, now: Time, link: LinkId, first: ModeId, env: &mut impl Environment<B>) {
-        let memory = &mut self.link_memory[link.index()];
+    /// The rate control of a link has chosen `chain`; tells of a change of its first rate, but for probes, and of what
+    /// preceded it.
+    pub(crate) fn note_rate(&mut self, now: Time, link: LinkId, chain: &RateChain, env: &mut impl Environment<B>) {
+        if chain.is_probe() {
+            return;
+        }
+        let (memory, first) = (&mut self.link_memory[link.index()], chain.first());
         if let Some(before) = memory.first.replace(first)
             && before != first
         {

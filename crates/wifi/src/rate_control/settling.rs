@@ -156,8 +156,8 @@ fn minstrel_ht_settles_within_a_tenth_of_the_best_fixed_rate() {
         let shares = shares("minstrel_ht", &phy, 16);
         let short = shares.iter().filter(|share| **share < 0.9).count();
         // Where the next rate loses a third or so, half a dB wide, single samples now and then make it look
-        // better than a sure rate, whose probability counts as 0.9: there 10 to 15 % are lost.
-        assert!(short <= 7 && least(&shares) > 0.85, "{} {short} {shares:.3?}", phy.standard().name());
+        // better than a sure rate, whose probability counts as 0.9: there up to 13 % are lost.
+        assert!(short <= 5 && least(&shares) > 0.86, "{} {short} {shares:.3?}", phy.standard().name());
         assert!(mean(&shares) > 0.95, "{} {shares:.3?}", phy.standard().name());
     }
 }
