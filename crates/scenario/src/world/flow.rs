@@ -83,6 +83,11 @@ impl Flow {
         self.meta.up
     }
 
+    /// The user priority of its packets.
+    pub(crate) fn tid(&self) -> u8 {
+        self.meta.tid
+    }
+
     pub(crate) fn station(&self) -> NodeId {
         self.meta.station
     }

@@ -47,13 +47,7 @@ pub(crate) struct Psdu<'a> {
 impl<'a> Psdu<'a> {
     /// An empty one for a PPDU in `mode`, which may last no longer than `longest`; with `at_least_one` the first MPDU fits
     /// whatever the limits say.
-    pub(crate) fn new(
-        phy: &'a Phy,
-        limits: Aggregation,
-        mode: ModeId,
-        longest: Duration,
-        at_least_one: bool,
-    ) -> Self {
+    pub(crate) fn new(phy: &'a Phy, limits: Aggregation, mode: ModeId, longest: Duration, at_least_one: bool) -> Self {
         let spacing = phy.mode(mode).rate.as_bps() as u128 * u128::from(phy.min_mpdu_start_spacing().as_nanos());
         let longest = longest.min(limits.max_duration).min(phy.max_ppdu_duration(mode));
         let spacing = spacing.div_ceil(8_000_000_000) as u32;
@@ -98,13 +92,15 @@ pub(crate) fn left_of_txop(at: Time, ends: Time, response: Duration) -> Duration
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::{PhyOptions, Standard};
+    use crate::phy::{ChannelWidth, PhyOptions, Standard};
 
     const OWN: Aggregation =
         Aggregation { max_mpdus: 64, max_bytes: 65_535, max_duration: Duration::from_micros(5484), max_amsdu: None };
 
     fn phy() -> Phy {
-        PhyOptions::new(Standard::named("802.11n").unwrap()).resolve("bss").unwrap()
+        let options = PhyOptions::new(Standard::named("802.11n").unwrap());
+        let wide = PhyOptions { channel_width: Some(ChannelWidth::Mhz40), spatial_streams: Some(2), ..options };
+        wide.resolve("bss").unwrap()
     }
     /// MPDUs of 1538 bytes that fit in the mode with this MCS, and the length of the PSDU.
     fn fit(limits: Aggregation, mcs: u8, longest: Duration, at_least_one: bool) -> (u32, u32) {
@@ -118,22 +114,22 @@ mod tests {
     #[test]
     fn the_length_of_an_ht_a_mpdu_limits_it_to_42_full_packets() {
         // 1542 bytes, padded to 1544: 42 * 1544 - 2 = 64,846; another would make 66,390.
-        assert_eq!(fit(OWN, 7, Duration::from_secs(1), true), (42, 64_846));
+        assert_eq!(fit(OWN, 15, Duration::from_secs(1), true), (42, 64_846));
     }
 
     #[test]
     fn each_limit_binds_where_it_is_the_smallest() {
         let second = Duration::from_secs(1);
-        assert_eq!(fit(Aggregation { max_mpdus: 5, ..OWN }, 7, second, true).0, 5);
-        assert_eq!(fit(Aggregation { max_bytes: 4630, ..OWN }, 7, second, true), (3, 4630));
-        assert_eq!(fit(Aggregation { max_bytes: 4629, ..OWN }, 7, second, true).0, 2);
+        assert_eq!(fit(Aggregation { max_mpdus: 5, ..OWN }, 15, second, true).0, 5);
+        assert_eq!(fit(Aggregation { max_bytes: 4630, ..OWN }, 15, second, true), (3, 4630));
+        assert_eq!(fit(Aggregation { max_bytes: 4629, ..OWN }, 15, second, true).0, 2);
         let phy = phy();
-        let three = phy.ppdu_duration(phy.mode_of_mcs(7).unwrap(), Bytes(4630));
-        assert_eq!(fit(OWN, 7, three, true).0, 3);
-        assert_eq!(fit(OWN, 7, three - Duration::from_nanos(1), true).0, 2);
-        assert_eq!(fit(Aggregation { max_duration: three, ..OWN }, 7, second, true).0, 3);
-        // 6.5 or 7.2 Mbit/s: a packet takes 1.7 ms or more, and three 5.1 ms.
-        assert_eq!(fit(OWN, 0, second, true).0, 3);
+        let three = phy.ppdu_duration(phy.mode_of_mcs(15).unwrap(), Bytes(4630));
+        assert_eq!(fit(OWN, 15, three, true).0, 3);
+        assert_eq!(fit(OWN, 15, three - Duration::from_nanos(1), true).0, 2);
+        assert_eq!(fit(Aggregation { max_duration: three, ..OWN }, 15, second, true).0, 3);
+        // 13.5 Mbit/s: 1544 bytes take 915 us, and 5.484 ms hold five of them.
+        assert_eq!(fit(OWN, 0, second, true).0, 5);
     }
 
     #[test]
