@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use lasthop_engine::Stream;
-use lasthop_link::{AckFacts, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind, Wanted};
+use lasthop_link::{AckFacts, AirtimeUse, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind, Wanted};
 use lasthop_observe::{DropReason, FlowId, NodeId};
-use lasthop_units::{Duration, Ecn, Time};
+use lasthop_units::{DataRate, Duration, Ecn, Time};
 
 /// Flows, each to a station and with a TID of its own.
 const FLOWS: u32 = 8;
@@ -93,8 +93,13 @@ impl Bench {
         packet.is_some()
     }
 
+    /// Each packet was sent by itself, and the station has answered.
     fn done(&mut self) {
         for meta in self.with_mac.drain(..) {
+            for up in [false, true] {
+                let (airtime, rate) = (Duration::from_micros(300), DataRate::from_bps(65_000_000));
+                self.queue.on_airtime(self.now, &AirtimeUse { station: meta.station, up, airtime, rate });
+            }
             self.queue.on_done(self.now, &meta);
         }
     }
@@ -208,6 +213,31 @@ fn whoever_is_asked_for_is_found() {
             bench.done();
         }
     }
+}
+
+#[test]
+fn whoever_has_the_turn_has_something_to_send() {
+    each(|kind, driver| {
+        let mut random = Stream::named(6, "conformance", kind.name());
+        let mut bench = Bench::new(kind, driver, 6);
+        for number in 0..5_000 {
+            bench.now += Duration::from_micros(u64::from(random.up_to(500)));
+            if random.chance(0.4) {
+                let packet = packet(number, bench.now, &mut random);
+                bench.enqueue(packet);
+            }
+            // The MAC is done with all but what it wants to send again.
+            let retrying: Vec<NodeId> = bench.with_mac.iter().take(2).map(|meta| meta.station).collect();
+            let turn = bench.queue.next_station(bench.now, &retrying);
+            let has = |node: NodeId| retrying.contains(&node) || bench.held.values().any(|meta| meta.station == node);
+            assert!(turn.is_none_or(has), "{} above {driver}: {turn:?}", kind.name());
+            assert!(retrying.is_empty() || turn.is_some(), "{}: a MAC with packets stands still", kind.name());
+            bench.dequeue(Wanted { station: turn, tid: None });
+            if random.chance(0.5) {
+                bench.done();
+            }
+        }
+    });
 }
 
 #[test]

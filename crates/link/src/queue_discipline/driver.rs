@@ -90,6 +90,10 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
         self.above.on_airtime(now, used);
     }
 
+    fn set_weight(&mut self, station: NodeId, weight: u32) {
+        self.above.set_weight(station, weight);
+    }
+
     /// The FIFO knows no stations: a packet that wants another attempt comes first.
     fn next_station(&mut self, _: Time, retrying: &[NodeId]) -> Option<NodeId> {
         retrying.first().copied()

@@ -2,6 +2,7 @@
 
 mod backlog;
 mod driver;
+mod flow_queue;
 pub mod law;
 #[cfg(test)]
 mod samples;
@@ -9,7 +10,7 @@ mod samples;
 use lasthop_engine::Stream;
 use lasthop_observe::{DropReason, NodeId};
 use lasthop_registry::{Amount, ParamError, registry};
-use lasthop_units::{DataRate, Duration, Time};
+use lasthop_units::{Bytes, DataRate, Duration, Time};
 
 use crate::{Packet, PacketMeta};
 pub use backlog::{Backlog, Place};
@@ -30,8 +31,16 @@ registry! {
         split_ack => SplitAck: source "Ha, Choi 2006; hashimoto2008 §III-B", status "unit tests";
         /// First in, first out; of the pure TCP ACKs that wait, drops those that a later one makes superfluous.
         ack_filter => AckFilter: source "Linux sch_cake.c; RFC 3449 §5.2", status "unit tests";
+        /// Hashes flows to queues that are served in turn; a full queue drops from the longest.
+        sfq => Sfq: source "sch_sfq of Linux 6.18", status "against a naive twin";
+        /// A queue with CoDel for each flow, those of sparse flows first.
+        fq_codel => FqCodel: source "RFC 8290", status "against a naive twin";
+        /// A queue with PIE for each flow, those of sparse flows first.
+        fq_pie => FqPie: source "sch_fq_pie of Linux 6.18", status "unit tests";
+        /// mac80211's: FQ-CoDel for each station, the stations served by the airtime that they use.
+        airtime_fq_codel => AirtimeFqCodel: source "mac80211 of Linux 6.18", status "unit tests";
     }
-    planned: sfq, fq_codel, fq_pie, cake_lite, airtime_fq_codel
+    planned: cake_lite
 }
 
 /// A packet that a discipline threw away, and why.
@@ -51,8 +60,15 @@ impl Wanted {
     pub const ANY: Wanted = Wanted { station: None, tid: None };
 
     /// Whether this packet may be taken out.
+    #[inline]
     pub fn includes(self, packet: &PacketMeta) -> bool {
-        self.station.is_none_or(|s| s == packet.station) && self.tid.is_none_or(|t| t == packet.tid)
+        self.is_for(packet.station, packet.tid)
+    }
+
+    /// Whether packets of this station and TID may be taken out.
+    #[inline]
+    pub fn is_for(self, station: NodeId, tid: u8) -> bool {
+        self.station.is_none_or(|s| s == station) && self.tid.is_none_or(|t| t == tid)
     }
 }
 
@@ -93,6 +109,10 @@ pub trait QueueDiscipline<B>: Send {
     fn on_airtime(&mut self, now: Time, used: &AirtimeUse) {
         let _ = (now, used);
     }
+    /// Gives a station `weight` parts of the airtime where others have 256, in a discipline that shares it.
+    fn set_weight(&mut self, station: NodeId, weight: u32) {
+        let _ = (station, weight);
+    }
     /// Whose turn it is, where the MAC holds packets of the stations `retrying` that want another attempt;
     /// `None`: whoever [`dequeue`](Self::dequeue) chooses. Such packets come first unless a discipline says
     /// otherwise.
@@ -100,6 +120,17 @@ pub trait QueueDiscipline<B>: Send {
         let _ = now;
         retrying.first().copied()
     }
+}
+
+/// Refuses what the queues of single flows cannot work with.
+fn check_flows(flows: u32, quantum: Bytes, path: &str) -> Result<(), ParamError> {
+    if flows == 0 || flows > 65_536 {
+        return Err(ParamError::new(format!("{path}.flows"), "from 1 to 65536 queues"));
+    }
+    if quantum.0 == 0 || quantum.0 > 1 << 20 {
+        return Err(ParamError::new(format!("{path}.quantum"), "from 1 B to 1 MiB; a full-size frame has 1514 B"));
+    }
+    Ok(())
 }
 
 /// Refuses a limit that lets nothing in.
@@ -131,6 +162,12 @@ impl QueueDisciplineKind {
             QueueDisciplineKind::AckFilter(params) => Box::new(ack_filter::AckFilter::new(params)),
             QueueDisciplineKind::Red(params) => Box::new(red::Red::new(params, random)),
             QueueDisciplineKind::Pie(params) => Box::new(pie::Pie::new(params, random)),
+            QueueDisciplineKind::Sfq(params) => Box::new(sfq::Sfq::new(params, random)),
+            QueueDisciplineKind::FqCodel(params) => Box::new(fq_codel::FqCodel::new(params, random)),
+            QueueDisciplineKind::FqPie(params) => Box::new(fq_pie::FqPie::new(params, random)),
+            QueueDisciplineKind::AirtimeFqCodel(params) => {
+                Box::new(airtime_fq_codel::AirtimeFqCodel::new(params, random))
+            }
         }
     }
 }

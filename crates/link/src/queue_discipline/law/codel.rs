@@ -122,6 +122,11 @@ impl Codel {
         self.leave();
     }
 
+    /// So many packets were dropped for want of room: it signals as much faster from now on. [Linux]
+    pub fn on_overflow(&mut self, dropped: u32) {
+        self.count = self.count.saturating_add(dropped);
+    }
+
     /// Whether it drops at present.
     pub fn is_dropping(&self) -> bool {
         self.dropping
