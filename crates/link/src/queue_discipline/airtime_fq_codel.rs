@@ -367,8 +367,14 @@ impl<B> AirtimeFqCodel<B> {
             queues.pop_by_codel(queue, Wanted::ANY, now, settings, &mut signals)
         });
         this.packets -= before - self.queues.packets();
-        let packet = packet?;
         let station = this.station;
+        if this.packets == 0 && this.is_scheduled {
+            // Emptied out of turn.
+            this.is_scheduled = false;
+            self.scheduled.retain(|other| *other != txq);
+            self.schedule(now, txq, false);
+        }
+        let packet = packet?;
         self.change_pending(station, |station| {
             station.pending.packets += 1;
             station.pending.bytes += u64::from(packet.meta.bytes);
