@@ -392,7 +392,11 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn refill(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> bool {
         let has_work = self.has_work(now, id, env);
         if std::mem::replace(&mut self.functions[id.index()].backlogged, has_work) != has_work {
-            if has_work { self.contenders += 1 } else { self.contenders -= 1 }
+            if has_work {
+                self.contenders += 1
+            } else {
+                self.contenders -= 1
+            }
             env.observe(now, Record::Contenders { count: self.contenders });
         }
         has_work
@@ -549,7 +553,7 @@ fn function<B: Send + 'static>(
         NodeQueue::Discipline(kind) => kind.clone(),
         NodeQueue::Backpressure => unlimited(),
     };
-    let queue: Box<dyn QueueDiscipline<B>> = kind.build(Stream::named(seed, "queue", &name));
+    let queue: Box<dyn QueueDiscipline<B>> = kind.build_above(node.driver_queue, Stream::named(seed, "queue", &name));
     Function {
         node: id,
         state: State::Idle { ready_at: 0 },
