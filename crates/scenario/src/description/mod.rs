@@ -1,7 +1,9 @@
 //! What may stand in a scenario file: one struct a section, whose fields' comments are the manual.
 
+mod application;
 mod bss;
 mod channel;
+mod dscp;
 mod flow;
 mod later;
 mod station;
@@ -12,6 +14,7 @@ use lasthop_units::Duration;
 
 pub(crate) use bss::{Bss, Compat, RetryLimit};
 pub(crate) use channel::ChannelSection;
+pub(crate) use dscp::Dscp;
 pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
 pub(crate) use later::{Later, OneOrMany};
 pub(crate) use station::StationGroup;

@@ -1,15 +1,20 @@
 //! The world of a scenario: stations and their medium, the wired link, the server, and the flows.
 //!
 //! ```text
-//! station ── medium ── AP ── wired link ── server
+//! station ── medium ── AP ── wired link ── detour of a flow ── server
 //! ```
 //!
 //! The world owns the clock. Each component is handed the time and says what happens next; packets
 //! that arrive at a node wait in an inbox until the component that delivered them has returned.
 
+mod application;
+mod detour;
+mod exchange_flow;
 mod flow;
 mod own_queue;
+mod reception;
 mod tcp_flow;
+mod tcp_pool;
 mod udp_flow;
 
 use lasthop_engine::{Scheduler, Stream};
@@ -19,6 +24,8 @@ use lasthop_units::{Duration, Time};
 use lasthop_wifi::{Environment, Medium, MediumConfig};
 
 use crate::ResolvedScenario;
+use application::Span;
+use detour::Detour;
 pub(crate) use flow::{Body, Side};
 use flow::{Flow, Wants};
 
@@ -37,6 +44,8 @@ enum Event {
     /// The application of a flow offers its next packet.
     Application(FlowId),
     TcpTimer(FlowId, Side),
+    /// The oldest packet of a flow on its detour is at its end: upwards, or down.
+    DetourEnds(FlowId, bool),
     WarmupEnds,
     Sample,
 }
@@ -61,6 +70,8 @@ pub(crate) struct World {
     around: Surroundings,
     wired_up: WiredLink<Body>,
     wired_down: WiredLink<Body>,
+    /// For each flow.
+    detours: Vec<Detour<Body>>,
     dropped: Vec<Drop<Body>>,
     /// Packets that reached the server, and the AP over the wire: for the conservation check.
     wired: Wired,
@@ -141,9 +152,10 @@ impl World {
         let mut sources = vec![Vec::new(); scenario.nodes.len()];
         let mut saturated_down = Vec::new();
         let mut flows = Vec::with_capacity(scenario.flows.len());
+        let span = Span { from: Time::ZERO + description.warmup, end: Time::ZERO + description.duration };
         for (id, spec) in (0..).map(FlowId).zip(&scenario.flows) {
             let asked = spec.up && medium.is_backpressured(spec.station);
-            let flow = Flow::new(id, spec, seed, description.duration, asked);
+            let flow = Flow::new(id, spec, seed, span, asked);
             match (flow.wants(), spec.up) {
                 (Wants::Pull, false) => saturated_down.push(id),
                 (Wants::Pull, true) => sources[spec.station.index()].push(id),
@@ -172,6 +184,7 @@ impl World {
             },
             wired_up: link("wired up"),
             wired_down: link("wired down"),
+            detours: scenario.flows.iter().map(|f| Detour::new(f.section.wired_delay)).collect(),
             dropped: Vec::new(),
             wired: Wired::default(),
             saturated_down,
@@ -218,7 +231,7 @@ impl World {
                 let arrived = self.wired_up.handle(now, event, &mut self.dropped, schedule);
                 if let Some(packet) = arrived {
                     self.wired.arrived += 1;
-                    self.arrive(now, packet);
+                    self.beyond_the_wire(now, packet);
                 }
             }
             Event::WiredDown(event) => {
@@ -233,17 +246,22 @@ impl World {
             }
             Event::ServerTransmitterFree => self.feed_wire(now),
             Event::FlowStarts(id) => {
-                self.around.flows[id.index()].start(now);
-                self.may_send(now, id, Side::Sender);
+                let side = self.around.flows[id.index()].start(now);
+                self.may_send(now, id, side);
             }
             Event::Application(id) => {
-                self.around.flows[id.index()].application_offers(now);
-                self.may_send(now, id, Side::Sender);
+                let side = self.around.flows[id.index()].application_offers(now);
+                self.may_send(now, id, side);
             }
             Event::TcpTimer(id, side) => {
                 self.around.flows[id.index()].timer_fires(now, side, &mut self.around.collector);
                 self.may_send(now, id, side);
             }
+            Event::DetourEnds(id, up) => match self.detours[id.index()].leave(up) {
+                Some(packet) if up => self.arrive(now, packet),
+                Some(packet) => self.send_wired(now, packet),
+                None => unreachable!("an event is scheduled for each packet on a detour"),
+            },
             Event::WarmupEnds => self.around.collector.start(now),
             Event::Sample => {
                 self.samples += 1;
@@ -271,6 +289,9 @@ impl World {
     /// A packet has reached the host at its end: the station or the server.
     fn arrive(&mut self, now: Time, packet: Packet<Body>) {
         let id = packet.meta.flow;
+        let PacketMeta { station, up, .. } = packet.meta;
+        let delay = now.since(packet.body.sent_at());
+        self.around.collector.observe(now, Record::PacketDelivered { station, up, delay });
         let side = self.around.flows[id.index()].arrive(now, &packet, &mut self.around.collector);
         self.may_send(now, id, side);
     }
@@ -291,7 +312,7 @@ impl World {
                 self.around.flows[index].enters_own_queue(&packet.meta);
                 self.medium.enqueue(now, station, packet, &mut self.around);
             } else {
-                self.send_wired(now, packet);
+                self.beyond_the_wire(now, packet);
             }
         }
         if held_back {
@@ -307,6 +328,20 @@ impl World {
         side == Side::Sender
             && flow.is_up()
             && (flow.wants() == Wants::Pull || self.medium.is_backpressured(flow.station()))
+    }
+
+    /// Takes a packet from or to the server over the detour of its flow, if that takes time.
+    fn beyond_the_wire(&mut self, now: Time, packet: Packet<Body>) {
+        let PacketMeta { flow, up, .. } = packet.meta;
+        let detour = &mut self.detours[flow.index()];
+        if detour.delay > Duration::ZERO {
+            self.around.events.after(detour.delay, Event::DetourEnds(flow, up));
+            detour.enter(packet);
+        } else if up {
+            self.arrive(now, packet);
+        } else {
+            self.send_wired(now, packet);
+        }
     }
 
     fn send_wired(&mut self, now: Time, packet: Packet<Body>) {
