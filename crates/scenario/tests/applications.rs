@@ -48,9 +48,8 @@ fn a_page_of_one_object_takes_two_round_trips_and_one_over_an_open_connection() 
     // 10 kB are 7 segments, within the initial window of 10: handshake, then request and answer. On the air 10 kB and
     // what goes before them take less than 5 ms.
     let page = |more: &str| {
-        let traffic = format!(
-            "{{ kind = \"web\", think_time = \"1 s\", page = \"fixed\", main_size = \"10 kB\"{more} }}"
-        );
+        let traffic =
+            format!("{{ kind = \"web\", think_time = \"1 s\", page = \"fixed\", main_size = \"10 kB\"{more} }}");
         flow(&[("flow.0.traffic", &traffic)])
     };
     let closed = page("");
@@ -174,7 +173,8 @@ fn a_trace_is_replayed_packet_by_packet() {
     let folder = std::env::temp_dir().join(format!("lasthop-trace-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("three.csv"), "time_s,bytes\n0.5,100\n0.5,200\n1.25,1472\n").unwrap();
-    let text = IDLE.replace("[[flow]]", "[[flow]]\ntransport = \"udp\"\ntraffic = { kind = \"trace\", file = \"three.csv\" }");
+    let text =
+        IDLE.replace("[[flow]]", "[[flow]]\ntransport = \"udp\"\ntraffic = { kind = \"trace\", file = \"three.csv\" }");
     let resolved = resolve(&text, folder.join("scenario.toml").to_str().unwrap(), &[]).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     let interval = Some(lasthop_units::Duration::from_millis(100));
@@ -182,7 +182,8 @@ fn a_trace_is_replayed_packet_by_packet() {
     let json: Value = serde_json::from_str(result.json()).unwrap();
     assert_eq!(number(&json["flows"][0], "bytes_delivered"), 1772.0);
     let goodput = result.series().iter().find(|block| block.metric == "goodput_bps").unwrap();
-    let arrived: Vec<(usize, f64)> = (0..).zip(goodput.values.iter().map(|bps| bps / 80.0)).filter(|(_, b)| *b > 0.0).collect();
+    let arrived: Vec<(usize, f64)> =
+        (0..).zip(goodput.values.iter().map(|bps| bps / 80.0)).filter(|(_, b)| *b > 0.0).collect();
     // 0.5 s and 1.25 s and 50 ms of wire: in the intervals from 0.5 s and from 1.3 s, numbered from 0.
     assert_eq!(arrived.len(), 2);
     assert_eq!((arrived[0].0, arrived[1].0), (5, 13));
@@ -274,7 +275,8 @@ fn a_flow_draws_for_itself() {
     // A second flow changes nothing in what the first one offers.
     let text = format!("{IDLE}transport = \"udp\"\ntraffic = \"poisson\"\nrate = \"1 Mbit/s\"\n");
     let sent = |text: &str| number(&result_of(text, &[], 3)["flows"][0], "segments_sent");
-    let beside = format!("{text}[[flow]]\ndirection = \"down\"\ntraffic = {{ kind = \"web\", think_time = \"1 s\" }}\n");
+    let beside =
+        format!("{text}[[flow]]\ndirection = \"down\"\ntraffic = {{ kind = \"web\", think_time = \"1 s\" }}\n");
     assert_eq!(sent(&text), sent(&beside));
 }
 
@@ -288,11 +290,15 @@ fn mistakes_have_a_sentence() {
     assert!(of("{ kind = \"voip\", jitter_buffer = \"some\" }").contains("or \"adaptive\""));
     assert!(of("{ kind = \"web\", objects = 3 }").contains("set page = \"fixed\""));
     assert!(of("{ kind = \"web\", page = \"fixed\" }").contains("size of its main object"));
-    assert!(of("{ kind = \"video\", bitrate = \"1 Mbit/s\", ladder = [\"2 Mbit/s\"] }").contains("keep one of the two"));
+    assert!(
+        of("{ kind = \"video\", bitrate = \"1 Mbit/s\", ladder = [\"2 Mbit/s\"] }").contains("keep one of the two")
+    );
     assert!(of("{ kind = \"video\", ladder = [\"2 Mbit/s\", \"1 Mbit/s\"] }").contains("ascend"));
     assert!(of("{ kind = \"video\", startup = \"31 s\" }").contains("never begin"));
     assert!(of("{ kind = \"trace\" }").contains("needs a file"));
-    assert!(of("{ kind = \"trace\", file = \"no such file\" }").contains("flow[0].traffic.file: cannot read no such file"));
+    assert!(
+        of("{ kind = \"trace\", file = \"no such file\" }").contains("flow[0].traffic.file: cannot read no such file")
+    );
     assert!(of("on_off").contains("needs the rate while it is on"));
     assert!(of("poisson").contains("needs its mean rate"));
     assert!(of("vioce").contains("one of: bulk, on_off, poisson"));

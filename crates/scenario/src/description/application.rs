@@ -26,6 +26,9 @@ pub(super) fn check(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     if flow.size == Some(Bytes(0)) {
         return fail(path, "size", "a transfer of 0 B moves nothing; at least 1 B");
     }
+    if !(1..=1000).contains(&flow.count) {
+        return fail(path, "count", "from 1 to 1000 flows for each station");
+    }
     if flow.repeat == 0 {
         return fail(path, "repeat", "at least 1");
     }

@@ -39,8 +39,8 @@ impl Dscp {
     /// Best effort.
     pub(crate) const DEFAULT: Dscp = Dscp(0);
 
-    /// The user priority 0 to 7: voice is 6, video 4 and 5, excellent effort 3, background 1; network control is 7,
-    /// and everything else best effort, 0. [RFC 8325 §4.2, Figure 1]
+    /// The user priority 0 to 7: voice is 6, video 4 and 5, excellent effort 3, background 1 [RFC 8622 §11]; network control is 7,
+    /// and everything else best effort, 0. [RFC 8325 §4.3, Figure 1]
     pub(crate) const fn user_priority(self) -> u8 {
         match self.0 {
             48 | 56 => 7,

@@ -89,6 +89,8 @@ params! {
         pub station: Names = Names(vec!["*".into()]),
         /// From the station ("up"), to it ("down"), or both (two flows).
         pub direction: Direction = Direction::Up,
+        /// How many such flows for each station and direction.
+        pub count: u32 = 1,
         /// "tcp" or "udp"; "voip" and "ping" go over UDP without saying so.
         pub transport: TransportWord = TransportWord::Tcp,
         /// Bytes to transfer; without it the flow lasts to the end.

@@ -167,7 +167,7 @@ pub(super) fn flows_of(
                     Direction::Down => &[false],
                     Direction::Both => &[true, false],
                 };
-                for &up in directions {
+                for &up in directions.iter().flat_map(|up| std::iter::repeat_n(up, section.count as usize)) {
                     let base = format!("{}.{}", nodes[node].name, if up { "up" } else { "down" });
                     let count = taken.entry(base.clone()).or_insert(0);
                     *count += 1;

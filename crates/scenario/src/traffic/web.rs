@@ -3,7 +3,7 @@
 //! A page is a main object and embedded ones, which the browser knows of when the main one is there. Sizes and numbers
 //! follow the HTTP model of [NGMN 2008 §A.3], which ns-3 has too: lognormal objects, a truncated Pareto number of them.
 //! `page = "fixed"` has the same page each time: with 18 kB, 70 objects and 38 kB it is the median desktop page of
-//! [Web Almanac 2024]. Between the end of a page and the next the reader thinks, for an exponential time.
+//! [Almanac 2024]. Between the end of a page and the next the reader thinks, for an exponential time.
 //!
 //! Left out: names and certificates (DNS, TLS), the server's and the browser's own time, caches, priorities.
 
