@@ -70,8 +70,8 @@ impl<'a> Forms<'a> {
             TransportWord::Tcp => Bytes(u64::from(f.tcp.config.payload_bytes()) + timestamps(f).ack_packet().0),
         });
         let mpdu = frame_size::data_mpdu(packet);
-        let rts = scenario.bss().rts_threshold.as_option().is_some_and(|limit| mpdu > *limit);
-        let fastest = *scenario.phy.allowed_modes().last().expect("a PHY has a mode");
+        let rts = scenario.first_bss().rts_threshold.as_option().is_some_and(|limit| mpdu > *limit);
+        let fastest = *scenario.phy().allowed_modes().last().expect("a PHY has a mode");
         let forms = Forms { scenario, packet, mode: fastest, rts };
         // A fixed rate, if the first link that carries a flow has one.
         let fixed = forms.uplink_modes().and_then(|modes| modes.first().copied());
@@ -83,7 +83,7 @@ impl<'a> Forms<'a> {
     }
 
     fn times(&self, mode: ModeId, packet: Bytes) -> FrameTimes {
-        let phy = &self.scenario.phy;
+        let phy = self.scenario.phy();
         let response = phy.control_response_mode(mode);
         FrameTimes {
             slot: phy.slot(),
@@ -97,7 +97,7 @@ impl<'a> Forms<'a> {
     }
 
     fn backoff(&self, attempts: Option<u32>) -> Backoff {
-        let (window, most) = (self.scenario.phy.cw_min() + 1, self.scenario.phy.cw_max() + 1);
+        let (window, most) = (self.scenario.phy().cw_min() + 1, self.scenario.phy().cw_max() + 1);
         Backoff { window, doublings: (most / window).ilog2(), attempts }
     }
 
@@ -126,7 +126,7 @@ impl<'a> Forms<'a> {
         let info =
             FrameInfo { now: Time::ZERO, bytes: frame_size::data_mpdu(self.packet), aggregates: false, retry: 0 };
         let mode = |f: &FlowSpec| {
-            let link = 2 * (f.station.index() - 1);
+            let link = self.scenario.uplink(f.station.index());
             self.scenario.is_fixed_rate(link).then(|| controls[link].rates_for(&info).first())
         };
         self.scenario.flows.iter().map(mode).collect()
@@ -171,7 +171,7 @@ impl<'a> Forms<'a> {
     /// Saturated UDP uplinks at one rate, where everybody hears everybody and only collisions lose frames.
     fn is_the_case_of_bianchi(&self) -> bool {
         let one_rate = self.uplink_modes().is_some_and(|modes| modes.iter().all(|mode| *mode == self.mode));
-        self.is_saturated_udp_uplink() && one_rate && matches!(self.scenario.channel(), Channel::Uniform)
+        self.is_saturated_udp_uplink() && one_rate && matches!(self.scenario.channel(), Channel::Uniform { .. })
     }
 
     fn udp_payload(&self) -> Bytes {
@@ -180,16 +180,16 @@ impl<'a> Forms<'a> {
 
     /// What one exchange after another can carry at each rate.
     fn ceilings(&self) -> Vec<Form> {
-        let modes = self.scenario.phy.allowed_modes();
+        let modes = self.scenario.phy().allowed_modes();
         modes.iter().flat_map(|&mode| std::iter::once(self.udp_ceiling(mode)).chain(self.tcp_ceilings(mode))).collect()
     }
 
     fn udp_ceiling(&self, mode: ModeId) -> Form {
         let times = self.times(mode, self.packet);
-        let backoff = times.mean_backoff(self.scenario.phy.cw_min() + 1);
+        let backoff = times.mean_backoff(self.scenario.phy().cw_min() + 1);
         let alone = self.lone_flow().is_some_and(|f| f.section.rate == Some(UdpRate::Saturated));
         Form {
-            quantity: format!("UDP ceiling at {}", self.scenario.phy.mode(mode).rate),
+            quantity: format!("UDP ceiling at {}", self.scenario.phy().mode(mode).rate),
             unit: "bit/s",
             value: udp_goodput_bps(self.udp_payload(), times.success(self.access()), backoff),
             simulated: (alone && mode == self.mode).then(|| GOODPUT.to_string()),
@@ -201,8 +201,8 @@ impl<'a> Forms<'a> {
     fn tcp_ceilings(&self, mode: ModeId) -> Vec<Form> {
         let stamps = self.scenario.flows.first().map_or(Timestamps::Off, timestamps);
         let (times, acks) = (self.times(mode, self.packet), self.times(mode, stamps.ack_packet()));
-        let backoff = times.mean_backoff(self.scenario.phy.cw_min() + 1);
-        let rate = self.scenario.phy.mode(mode).rate;
+        let backoff = times.mean_backoff(self.scenario.phy().cw_min() + 1);
+        let rate = self.scenario.phy().mode(mode).rate;
         let policies = [(1, AckPolicy::EverySegment, "an ACK a segment"), (2, AckPolicy::Delayed, "an ACK for two")];
         let forms = |(data_exchanges, policy, name): (u32, AckPolicy, &str)| {
             let round = TcpRound {
@@ -241,7 +241,7 @@ impl<'a> Forms<'a> {
     /// Heusse's anomaly: for the rates that the stations have, if one of them is slow, else for the
     /// slowest and the fastest rate.
     fn anomaly(&self) -> Vec<Form> {
-        let modes = self.scenario.phy.allowed_modes();
+        let modes = self.scenario.phy().allowed_modes();
         let stations = self.contenders();
         let slow_and_fast = self.one_slow_station();
         let (Some(&first), Some(&last)) = (modes.first(), modes.last()) else { return Vec::new() };
@@ -252,12 +252,12 @@ impl<'a> Forms<'a> {
         let exchange = |mode: ModeId| self.times(mode, self.packet).success(Access::Basic);
         let cell = Cell {
             hosts: stations,
-            cw_min: self.scenario.phy.cw_min(),
-            slot: self.scenario.phy.slot(),
+            cw_min: self.scenario.phy().cw_min(),
+            slot: self.scenario.phy().slot(),
             fast: exchange(fast),
             slow: exchange(slow),
         };
-        let rate = |mode: ModeId| self.scenario.phy.mode(mode).rate;
+        let rate = |mode: ModeId| self.scenario.phy().mode(mode).rate;
         vec![Form {
             quantity: format!(
                 "Anomaly: each of {stations} stations, one at {}, the rest at {}",
@@ -289,7 +289,7 @@ impl<'a> Forms<'a> {
         if contenders < 2 {
             return Vec::new();
         }
-        let window = self.scenario.phy.cw_min() + 1;
+        let window = self.scenario.phy().cw_min() + 1;
         vec![Form {
             quantity: format!("Same slot drawn by any two of {contenders} contenders, CW {window}"),
             unit: "",

@@ -145,7 +145,8 @@ pub(super) fn flows_of(
         check_msdu(&tcp, table, &path)?;
         for (n, pattern) in section.station.0.iter().enumerate() {
             let pattern_chars: Vec<char> = pattern.chars().collect();
-            let matching: Vec<usize> = (1..nodes.len())
+            let matching: Vec<usize> = (0..nodes.len())
+                .filter(|&node| nodes[node].group.is_some())
                 .filter(|&node| matches(&pattern_chars, &nodes[node].name.chars().collect::<Vec<_>>()))
                 .collect();
             if matching.is_empty() {
@@ -154,7 +155,7 @@ pub(super) fn flows_of(
                 } else {
                     format!("{path}.station")
                 };
-                let names: Vec<&str> = nodes[1..].iter().map(|n| n.name.as_str()).collect();
+                let names: Vec<&str> = nodes.iter().filter(|n| n.group.is_some()).map(|n| n.name.as_str()).collect();
                 let hint = lasthop_registry::suggestion(pattern, names.iter().copied());
                 let shown: Vec<&str> = names.iter().copied().take(8).collect();
                 let more = if names.len() > 8 { ", …" } else { "" };

@@ -7,6 +7,8 @@
 pub mod error_model;
 pub mod fading;
 pub mod frame_size;
+mod ldpc;
+mod limits;
 mod mode;
 pub mod noise;
 mod options;
@@ -14,10 +16,13 @@ pub mod path_loss;
 mod standard;
 mod timing;
 
-pub use mode::{CodeRate, Mode, ModeId, Modulation, ModulationClass};
+pub use ldpc::LdpcCode;
+pub use mode::{CodeRate, Coding, Mode, ModeId, Modulation, ModulationClass};
 pub(crate) use options::list_rates;
 pub use options::{PhyOptions, Preamble, Rates};
-pub use standard::Standard;
+pub use standard::{ChannelWidth, GuardInterval, Standard};
+use standard::{Choice, Limits};
+use timing::AirTime;
 
 use lasthop_units::{DataRate, Duration};
 
@@ -27,12 +32,17 @@ pub struct Phy {
     standard: Standard,
     channel: u8,
     frequency_hz: f64,
+    bandwidth_hz: f64,
+    /// Width, streams and guard interval where the standard has MCSs.
+    choice: Option<Choice>,
+    limits: Option<Limits>,
     slot: Duration,
     sifs: Duration,
     cw_min: u32,
     cw_max: u32,
-    preamble: Preamble,
-    modes: &'static [Mode],
+    modes: Vec<Mode>,
+    /// For each mode, how long its PPDUs last.
+    air_times: Vec<AirTime>,
     allowed: Vec<ModeId>,
     basic: Vec<ModeId>,
     /// For each mode, that of the response to it.
@@ -45,17 +55,33 @@ impl Phy {
     pub fn standard(&self) -> Standard {
         self.standard
     }
-    /// Its channel number.
+    /// Number of its channel, of its primary one where several are bonded.
     pub fn channel(&self) -> u8 {
         self.channel
     }
-    /// Centre of its channel, in Hz.
+    /// Centre of all that it occupies, in Hz.
     pub fn frequency_hz(&self) -> f64 {
         self.frequency_hz
     }
-    /// Bandwidth over which noise enters a receiver, in Hz.
+    /// Lowest and highest frequency that it occupies, in Hz: two BSSs whose ranges overlap disturb one another.
+    pub fn frequency_range_hz(&self) -> (f64, f64) {
+        (self.frequency_hz - self.bandwidth_hz / 2.0, self.frequency_hz + self.bandwidth_hz / 2.0)
+    }
+    /// Width of what it occupies, in Hz. Noise enters a receiver over the bandwidth of the mode, which is not wider.
     pub fn bandwidth_hz(&self) -> f64 {
-        self.modes[0].bandwidth_hz
+        self.bandwidth_hz
+    }
+    /// Width of its channel, where the standard has several.
+    pub fn channel_width(&self) -> Option<ChannelWidth> {
+        self.choice.map(|c| c.width)
+    }
+    /// The most spatial streams of a data frame.
+    pub fn spatial_streams(&self) -> u8 {
+        self.choice.map_or(1, |c| c.streams)
+    }
+    /// The shortest guard interval of data frames, where the standard has several.
+    pub fn guard_interval(&self) -> Option<GuardInterval> {
+        self.choice.map(|c| c.guard_interval)
     }
     /// aCWmin: the largest backoff before a first attempt, in slots.
     pub fn cw_min(&self) -> u32 {
@@ -72,11 +98,36 @@ impl Phy {
     }
     /// Every mode of the standard, sorted by rate; a [`ModeId`] is a place here.
     pub fn modes(&self) -> &[Mode] {
-        self.modes
+        &self.modes
     }
-    /// The mode with this rate, if the standard has one.
+    /// The mode with this rate, which may be rounded to 100 kbit/s as the standard's tables are: one with
+    /// an MCS if any has it, of several the one with the fewest streams.
     pub fn mode_of_rate(&self, rate: DataRate) -> Option<ModeId> {
-        self.modes.iter().position(|m| m.rate == rate).map(|i| ModeId(i as u16))
+        let of_rate = |m: &&Mode| m.has_rate(rate);
+        let with_mcs = self.modes.iter().filter(|m| m.mcs.is_some()).find(of_rate);
+        let found = with_mcs.or_else(|| self.modes.iter().find(of_rate))?;
+        self.modes.iter().position(|m| m == found).map(|i| ModeId(i as u16))
+    }
+    /// The mode for data with this MCS, with the shortest guard interval of the BSS. HT counts MCSs over
+    /// streams; where VHT and HE count anew for each number of streams, the most are meant.
+    ///
+    /// # Errors
+    /// A sentence, where there is none.
+    pub fn mode_of_mcs(&self, mcs: u8) -> Result<ModeId, String> {
+        let name = self.standard.name();
+        let Some(choice) = self.choice else {
+            return Err(format!("{name} has no MCS; write rate = \"…\" with one of {}", list_rates(self.modes.iter())));
+        };
+        let streams = |m: &Mode| m.class == ModulationClass::Ht || m.streams == choice.streams;
+        let fits = |m: &Mode| m.guard_interval == choice.guard_interval.duration() && streams(m);
+        let known: Vec<ModeId> = self.allowed.iter().copied().filter(|&id| fits(self.mode(id))).collect();
+        known.iter().copied().find(|&id| self.mode(id).mcs_index() == Some(mcs)).ok_or_else(|| {
+            let mut numbers: Vec<u8> = known.iter().filter_map(|&id| self.mode(id).mcs_index()).collect();
+            numbers.sort_unstable();
+            let numbers: Vec<String> = numbers.iter().map(u8::to_string).collect();
+            let (width, streams) = (choice.width.word(), choice.streams);
+            format!("{name} has no MCS {mcs} at {width} with {streams} spatial streams; it has {}", numbers.join(", "))
+        })
     }
     /// The modes that data frames may use, sorted by rate; never empty.
     pub fn allowed_modes(&self) -> &[ModeId] {
@@ -90,19 +141,25 @@ impl Phy {
     pub fn lowest_basic_mode(&self) -> ModeId {
         self.basic[0]
     }
-    /// The mode of the Ack or CTS that answers a frame sent in `frame`: the highest basic rate not
-    /// above it in its modulation class; failing that, the highest mandatory one. [802.11-2020 §10.6.6.5.2]
+    /// The mode of the Ack, Block Ack or CTS that answers a frame sent in `frame`: the highest basic rate
+    /// not above it in its modulation class; failing that, the highest mandatory one. A frame with an MCS is
+    /// answered without one, as if it had its non-HT reference rate. [802.11-2020 §10.6.6.5.2]
     pub fn control_response_mode(&self, frame: ModeId) -> ModeId {
         self.responses[frame.index()]
     }
 
     /// Whether stations of an older standard on the channel cannot make out frames of this mode, so
-    /// that an RTS or CTS in another mode may announce them. [802.11-2020 §10.27.2]
+    /// that an RTS or CTS in another mode may announce them. [802.11-2020 §10.27.2, §10.27.3]
     pub fn needs_protection(&self, mode: ModeId) -> bool {
-        self.mode(mode).class == ModulationClass::ErpOfdm
+        match self.mode(mode).class {
+            ModulationClass::Dsss | ModulationClass::Ofdm => false,
+            ModulationClass::ErpOfdm => self.standard.table().has_dsss(),
+            ModulationClass::Ht | ModulationClass::Vht | ModulationClass::He => true,
+        }
     }
     /// The mode of the RTS or CTS-to-self that announces frames which need protection: the highest
-    /// basic rate of DSSS, or where none is basic the highest mandatory one. [802.11-2020 §10.27.2]
+    /// basic rate that older stations know, or where none is basic the highest mandatory one.
+    /// [802.11-2020 §10.27.2, §10.27.3]
     pub fn protection_mode(&self) -> ModeId {
         self.protection
     }

@@ -2,6 +2,8 @@
 
 use lasthop_units::{DataRate, Dbm, Duration};
 
+use super::ldpc::LdpcCode;
+
 /// A mode of a [`Phy`](super::Phy), as its place in the PHY's table, which is sorted by rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModeId(pub u16);
@@ -28,6 +30,13 @@ pub enum ModulationClass {
     Vht,
     /// high efficiency: 802.11ax
     He,
+}
+
+impl ModulationClass {
+    /// Whether it came before 802.11n, so that every station can receive it.
+    pub const fn is_non_ht(self) -> bool {
+        matches!(self, ModulationClass::Dsss | ModulationClass::ErpOfdm | ModulationClass::Ofdm)
+    }
 }
 
 /// How bits become symbols.
@@ -69,16 +78,40 @@ pub enum CodeRate {
 }
 
 impl CodeRate {
-    /// As a number.
-    pub const fn ratio(self) -> f64 {
+    /// As numerator and denominator.
+    pub const fn fraction(self) -> (u32, u32) {
         match self {
-            CodeRate::Uncoded => 1.0,
-            CodeRate::Half => 0.5,
-            CodeRate::TwoThirds => 2.0 / 3.0,
-            CodeRate::ThreeQuarters => 0.75,
-            CodeRate::FiveSixths => 5.0 / 6.0,
+            CodeRate::Uncoded => (1, 1),
+            CodeRate::Half => (1, 2),
+            CodeRate::TwoThirds => (2, 3),
+            CodeRate::ThreeQuarters => (3, 4),
+            CodeRate::FiveSixths => (5, 6),
         }
     }
+    /// As a number.
+    pub fn ratio(self) -> f64 {
+        let (numerator, denominator) = self.fraction();
+        f64::from(numerator) / f64::from(denominator)
+    }
+    /// Whole data bits in `coded` bits.
+    pub(super) const fn of(self, coded: u32) -> u32 {
+        let (numerator, denominator) = self.fraction();
+        coded * numerator / denominator
+    }
+}
+
+/// What protects the bits of the data field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// nothing: DSSS
+    None,
+    /// the convolutional code, by so many encoders (N_ES), each with a tail of six bits
+    Convolutional {
+        /// N_ES
+        encoders: u32,
+    },
+    /// low-density parity check codewords
+    Ldpc(LdpcCode),
 }
 
 /// One mode: a row of a standard's table.
@@ -94,10 +127,14 @@ pub struct Mode {
     pub code_rate: CodeRate,
     /// Data bits in a symbol (N_DBPS of OFDM).
     pub bits_per_symbol: u32,
+    /// What protects them.
+    pub coding: Coding,
     /// Modulation and coding scheme within its class, for 802.11n and later; for HT that of one stream, 0 to 7.
     pub mcs: Option<u8>,
     /// Spatial streams.
     pub streams: u8,
+    /// Antennas of the receiver for each stream: combining them raises the SNR as much.
+    pub antennas_per_stream: f64,
     /// Guard interval of an OFDM symbol; zero for DSSS.
     pub guard_interval: Duration,
     /// Bandwidth in Hz over which noise enters the receiver.
@@ -109,6 +146,35 @@ pub struct Mode {
 }
 
 impl Mode {
+    /// The number of its MCS as the standard counts: HT goes on counting over streams. [802.11-2020 §19.5]
+    pub fn mcs_index(&self) -> Option<u8> {
+        match self.class {
+            ModulationClass::Ht => self.mcs.map(|mcs| mcs + 8 * (self.streams - 1)),
+            _ => self.mcs,
+        }
+    }
+    /// Whether `rate` is its rate, to the bit or rounded to 100 kbit/s as in the standard's tables.
+    pub fn has_rate(&self, rate: DataRate) -> bool {
+        self.rate == rate
+            || (self.mcs.is_some() && DataRate::from_100kbps((self.rate.as_bps() + 50_000) / 100_000) == rate)
+    }
+    /// Its non-HT reference rate, which stands for its rate where a control response is chosen: the OFDM
+    /// rate of its modulation and code rate, 54 Mbit/s above 64-QAM at 3/4. [802.11-2020 Table 10-10]
+    pub fn non_ht_reference_rate(&self) -> DataRate {
+        if self.class.is_non_ht() {
+            return self.rate;
+        }
+        let three_quarters = self.code_rate == CodeRate::ThreeQuarters;
+        DataRate::from_100kbps(match self.modulation {
+            Modulation::Bpsk => 60,
+            Modulation::Qpsk if three_quarters => 180,
+            Modulation::Qpsk => 120,
+            Modulation::Qam16 if three_quarters => 360,
+            Modulation::Qam16 => 240,
+            Modulation::Qam64 if self.code_rate == CodeRate::TwoThirds => 480,
+            _ => 540,
+        })
+    }
     /// This mode, as one that every station has.
     pub(super) const fn mandatory(mut self) -> Mode {
         self.mandatory = true;

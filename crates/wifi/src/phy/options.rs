@@ -5,7 +5,8 @@ use lasthop_units::{DataRate, Duration};
 
 use super::Phy;
 use super::mode::{Mode, ModeId, ModulationClass};
-use super::standard::{SlotTime, Standard, Table};
+use super::standard::{Band, ChannelWidth, Choice, GuardInterval, SlotTime, Standard, Table};
+use super::timing::AirTime;
 
 words! {
     /// Which preamble and PLCP header DSSS frames have. [802.11-2020 §16.2.2]
@@ -51,8 +52,14 @@ impl Parameter for Rates {
 pub struct PhyOptions {
     /// The standard.
     pub standard: Standard,
-    /// Channel number.
+    /// Channel number, that of the primary channel where several are bonded.
     pub channel: Option<u8>,
+    /// Width of the channel; 20 MHz where nothing is said.
+    pub channel_width: Option<ChannelWidth>,
+    /// The most spatial streams of a data frame, and the antennas of every station; one where nothing is said.
+    pub spatial_streams: Option<u8>,
+    /// The shortest guard interval of data frames.
+    pub guard_interval: Option<GuardInterval>,
     /// Preamble of DSSS frames; long where nothing is said.
     pub preamble: Option<Preamble>,
     /// Rates that every station of the BSS must have, used for control responses and group frames.
@@ -66,7 +73,17 @@ pub struct PhyOptions {
 impl PhyOptions {
     /// `standard` with nothing else said.
     pub fn new(standard: Standard) -> Self {
-        PhyOptions { standard, channel: None, preamble: None, basic_rates: None, rates: Rates::All, short_slot: None }
+        PhyOptions {
+            standard,
+            channel: None,
+            channel_width: None,
+            spatial_streams: None,
+            guard_interval: None,
+            preamble: None,
+            basic_rates: None,
+            rates: Rates::All,
+            short_slot: None,
+        }
     }
 
     /// The PHY that this describes; `path` is the place of the BSS in the scenario, e.g. `bss`.
@@ -75,46 +92,90 @@ impl PhyOptions {
     /// A rate or channel that the standard lacks, or a choice that it does not leave.
     pub fn resolve(&self, path: &str) -> Result<Phy, ParamError> {
         let table = self.standard.table();
-        let all: Vec<ModeId> = (0..table.modes.len()).map(|i| ModeId(i as u16)).collect();
+        let (channel, band) = self.resolve_channel(path)?;
+        let choice = self.resolve_choice(path)?;
+        let preamble = self.resolve_preamble(path)?;
+        let width_mhz = choice.map_or(20, |c| c.width.mhz());
+        let centre = band.bonded(channel, width_mhz).ok_or_else(|| no_room(table, channel, width_mhz, path))?;
+        let modes = modes_of(table, band, choice);
         let allowed = match &self.rates {
-            Rates::All => all.clone(),
-            Rates::List(rates) => find_modes(table, rates, &format!("{path}.rates"))?,
+            Rates::All => data_modes(&modes),
+            Rates::List(rates) => find_modes(table, &modes, rates, &format!("{path}.rates"))?,
         };
         let basic = match &self.basic_rates {
-            Some(rates) => find_modes(table, rates, &format!("{path}.basic_rates"))?,
-            None => all.iter().copied().filter(|m| is_default_basic(table, *m)).collect(),
+            Some(rates) => find_basic_modes(table, &modes, rates, &format!("{path}.basic_rates"))?,
+            None => ids(&modes).filter(|m| is_default_basic(table, &modes[m.index()])).collect(),
         };
-        let dsss =
-            |modes: &[ModeId]| modes.iter().map(|m| table.modes[m.index()].class == ModulationClass::Dsss).collect();
-        let (basic_dsss, allowed_dsss): (Vec<bool>, Vec<bool>) = (dsss(&basic), dsss(&allowed));
-        let serves_dsss = basic_dsss.contains(&true) || !allowed_dsss.contains(&false);
-        let channel = self.resolve_channel(path)?;
+        let is_dsss = |m: &ModeId| modes[m.index()].class == ModulationClass::Dsss;
+        let serves_dsss = basic.iter().any(is_dsss) || allowed.iter().all(is_dsss);
         Ok(Phy {
             standard: self.standard,
-            frequency_hz: table.band.frequency_hz(channel),
+            frequency_hz: band.frequency_hz(centre),
+            bandwidth_hz: choice.map_or(modes[0].bandwidth_hz, |c| c.width.hz()),
+            choice,
+            limits: table.family.map(|family| (family.limits)(band)),
             channel,
             slot: self.resolve_slot(serves_dsss, path)?,
-            sifs: table.sifs,
-            preamble: self.resolve_preamble(path)?,
+            sifs: band.sifs(),
             cw_min: if serves_dsss { table.cw_min_dsss } else { table.cw_min },
             cw_max: table.cw_max,
-            responses: all.iter().map(|m| control_response(table.modes, &basic, *m)).collect(),
-            protection: protection(table.modes, &basic),
-            modes: table.modes,
+            responses: ids(&modes).map(|m| control_response(&modes, &basic, m)).collect(),
+            protection: protection(&modes, &basic),
+            air_times: modes.iter().map(|m| AirTime::of(m, preamble, band)).collect(),
+            modes,
             allowed,
             basic,
         })
     }
 
-    fn resolve_channel(&self, path: &str) -> Result<u8, ParamError> {
+    fn resolve_channel(&self, path: &str) -> Result<(u8, Band), ParamError> {
         let table = self.standard.table();
         let channel = self.channel.unwrap_or(table.default_channel);
-        if table.channels.contains(&channel) {
-            return Ok(channel);
+        table.band_of(channel).map(|band| (channel, band)).ok_or_else(|| {
+            let numbers = table.channels.iter().flat_map(|(_, numbers)| numbers.iter());
+            let known: Vec<String> = numbers.map(u8::to_string).collect();
+            let message = format!("{} has no channel {channel}; it has {}", table.name, known.join(", "));
+            ParamError::new(format!("{path}.channel"), message)
+        })
+    }
+
+    /// Width, streams and guard interval; `None` where the standard leaves no choice.
+    fn resolve_choice(&self, path: &str) -> Result<Option<Choice>, ParamError> {
+        let table = self.standard.table();
+        let fail = |key: &str, message: String| Err(ParamError::new(format!("{path}.{key}"), message));
+        let name = table.name;
+        let width = self.channel_width.unwrap_or(ChannelWidth::Mhz20);
+        let Some(family) = table.family else {
+            if width != ChannelWidth::Mhz20 {
+                return fail("channel_width", format!("{name} has channels of 20 MHz only, not of {}", width.word()));
+            }
+            if self.spatial_streams.is_some() {
+                return fail("spatial_streams", format!("{name} has one stream only; remove this key"));
+            }
+            if self.guard_interval.is_some() {
+                return fail("guard_interval", format!("{name} has one guard interval only; remove this key"));
+            }
+            return Ok(None);
+        };
+        if !family.widths.contains(&width) {
+            let known: Vec<&str> = family.widths.iter().map(|w| w.word()).collect();
+            return fail(
+                "channel_width",
+                format!("{name} has no channels of {}; it has {}", width.word(), known.join(", ")),
+            );
         }
-        let known: Vec<String> = table.channels.iter().map(u8::to_string).collect();
-        let message = format!("{} has no channel {channel}; it has {}", table.name, known.join(", "));
-        Err(ParamError::new(format!("{path}.channel"), message))
+        let streams = self.spatial_streams.unwrap_or(1);
+        if !(1..=family.max_streams).contains(&streams) {
+            return fail("spatial_streams", format!("{name} has 1 to {} streams, not {streams}", family.max_streams));
+        }
+        let guard_interval = self.guard_interval.unwrap_or(family.default_guard_interval);
+        if !family.guard_intervals.contains(&guard_interval) {
+            let known: Vec<String> = family.guard_intervals.iter().map(|g| format!("\"{}\"", g.word())).collect();
+            let message =
+                format!("{name} has no guard interval \"{}\"; it has {}", guard_interval.word(), known.join(", "));
+            return fail("guard_interval", message);
+        }
+        Ok(Some(Choice { width, streams, guard_interval }))
     }
 
     fn resolve_preamble(&self, path: &str) -> Result<Preamble, ParamError> {
@@ -139,24 +200,61 @@ impl PhyOptions {
     }
 }
 
-fn is_default_basic(table: &Table, mode: ModeId) -> bool {
-    let rate = table.modes[mode.index()].rate;
-    table.default_basic_100kbps.iter().any(|&r| DataRate::from_100kbps(r) == rate)
+fn ids(modes: &[Mode]) -> impl DoubleEndedIterator<Item = ModeId> + Clone {
+    (0..modes.len() as u16).map(ModeId)
 }
 
-/// The modes of these rates, sorted by rate.
-fn find_modes(table: &Table, rates: &[DataRate], path: &str) -> Result<Vec<ModeId>, ParamError> {
+fn no_room(table: &Table, channel: u8, width_mhz: u8, path: &str) -> ParamError {
+    let room = |(band, numbers): &(Band, &'static [u8])| {
+        numbers.iter().filter(|n| band.bonded(**n, width_mhz).is_some()).map(u8::to_string).collect::<Vec<_>>()
+    };
+    let known: Vec<String> = table.channels.iter().flat_map(room).collect();
+    let message = format!("no channel of {width_mhz} MHz holds channel {channel}; one does with {}", known.join(", "));
+    ParamError::new(format!("{path}.channel"), message)
+}
+
+/// Every mode of the BSS, sorted by rate; of equal rates those without an MCS, then those with fewer streams first.
+fn modes_of(table: &Table, band: Band, choice: Option<Choice>) -> Vec<Mode> {
+    let mut modes = table.modes.to_vec();
+    let (Some(family), Some(choice)) = (table.family, choice) else { return modes };
+    for mode in &mut modes {
+        mode.antennas_per_stream = f64::from(choice.streams);
+        if band == Band::Ghz2 {
+            mode.class = ModulationClass::ErpOfdm;
+        }
+    }
+    modes.extend(family.modes(choice));
+    modes.sort_by_key(|m| (m.rate, m.mcs.is_some(), m.streams, m.mcs));
+    modes
+}
+
+/// The modes of data frames where a scenario names none: those with an MCS, where there are any.
+fn data_modes(modes: &[Mode]) -> Vec<ModeId> {
+    let has_mcs = |m: &ModeId| modes[m.index()].mcs.is_some();
+    let with_mcs: Vec<ModeId> = ids(modes).filter(has_mcs).collect();
+    if with_mcs.is_empty() { ids(modes).collect() } else { with_mcs }
+}
+
+fn is_default_basic(table: &Table, mode: &Mode) -> bool {
+    let is = |&rate: &u64| DataRate::from_100kbps(rate) == mode.rate;
+    mode.mcs.is_none() && table.default_basic_100kbps.iter().any(is)
+}
+
+/// All modes of these rates, sorted by rate: those with an MCS where one has the rate.
+fn find_modes(table: &Table, modes: &[Mode], rates: &[DataRate], path: &str) -> Result<Vec<ModeId>, ParamError> {
+    let of = |rate: DataRate, mcs: bool| {
+        ids(modes).filter(move |m| modes[m.index()].mcs.is_some() == mcs && modes[m.index()].has_rate(rate))
+    };
     let mut found = Vec::with_capacity(rates.len());
     for (i, &rate) in rates.iter().enumerate() {
-        let fail = |message| ParamError::new(format!("{path}[{i}]"), message);
-        let index = table.modes.iter().position(|m| m.rate == rate).ok_or_else(|| {
-            fail(format!("{} has no rate of {rate}; it has {}", table.name, list_rates(table.modes.iter())))
-        })?;
-        let id = ModeId(index as u16);
-        if found.contains(&id) {
-            return Err(fail(format!("{rate} stands here twice")));
+        let fail = |message| Err(ParamError::new(format!("{path}[{i}]"), message));
+        let these: Vec<ModeId> =
+            if of(rate, true).next().is_some() { of(rate, true) } else { of(rate, false) }.collect();
+        match these.first() {
+            None => return fail(format!("{} has no rate of {rate}; it has {}", table.name, list_rates(modes.iter()))),
+            Some(first) if found.contains(first) => return fail(format!("{rate} stands here twice")),
+            Some(_) => found.extend(these),
         }
-        found.push(id);
     }
     if found.is_empty() {
         return Err(ParamError::new(path, "at least one rate is needed"));
@@ -165,28 +263,41 @@ fn find_modes(table: &Table, rates: &[DataRate], path: &str) -> Result<Vec<ModeI
     Ok(found)
 }
 
-/// `1, 2, 5.5, 11 Mbit/s`
+/// The modes of these rates, sorted by rate: those without an MCS, for control responses and group
+/// frames have none. [802.11-2020 §10.6.5.1]
+fn find_basic_modes(table: &Table, modes: &[Mode], rates: &[DataRate], path: &str) -> Result<Vec<ModeId>, ParamError> {
+    let plain = find_modes(table, table.modes, rates, path)?;
+    let place =
+        |rate: DataRate| modes.iter().position(|m| m.mcs.is_none() && m.rate == rate).expect("a mode of the table");
+    Ok(plain.iter().map(|m| ModeId(place(table.modes[m.index()].rate) as u16)).collect())
+}
+
+/// `1, 2, 5.5, 11 Mbit/s`, each once, to 100 kbit/s
 pub(crate) fn list_rates<'a>(modes: impl Iterator<Item = &'a Mode>) -> String {
-    let rates: Vec<String> = modes.map(|m| m.rate.as_mbps_f64().to_string()).collect();
+    let mut tenths: Vec<u64> = modes.map(|m| (m.rate.as_bps() + 50_000) / 100_000).collect();
+    tenths.dedup();
+    let rates: Vec<String> = tenths.iter().map(|&t| (t as f64 / 10.0).to_string()).collect();
     format!("{} Mbit/s", rates.join(", "))
 }
 
-/// The mode of the Ack or CTS that answers a frame sent in `frame`: the highest basic rate not above
-/// it in its modulation class; failing that, the highest mandatory one. [802.11-2020 §10.6.6.5.2]
+/// The mode of the response to a frame sent in `frame`: see [`Phy::control_response_mode`].
 fn control_response(modes: &[Mode], basic: &[ModeId], frame: ModeId) -> ModeId {
-    let same_class = |m: &ModeId| modes[m.index()].class == modes[frame.index()].class;
-    let not_above = (0..=frame.0).rev().map(ModeId).filter(same_class);
+    let (class, rate) = (modes[frame.index()].class, modes[frame.index()].non_ht_reference_rate());
+    let fits = |m: &Mode| m.class == class || (!class.is_non_ht() && m.class.is_non_ht());
+    let not_above = ids(modes).rev().filter(|m| fits(&modes[m.index()]) && modes[m.index()].rate <= rate);
+    let not_above = not_above.filter(|m| modes[m.index()].class.is_non_ht());
     let highest_basic = not_above.clone().find(|m| basic.contains(m));
     let highest_mandatory = || not_above.clone().find(|m| modes[m.index()].mandatory);
     highest_basic.or_else(highest_mandatory).expect("the lowest mode of a class is mandatory")
 }
 
-/// The mode that announces frames which need protection; the lowest basic one where no frame does.
+/// The mode that announces frames which need protection: see [`Phy::protection_mode`].
 fn protection(modes: &[Mode], basic: &[ModeId]) -> ModeId {
     let dsss = |m: &ModeId| modes[m.index()].class == ModulationClass::Dsss;
-    let highest_basic = basic.iter().copied().rfind(dsss);
-    let highest_mandatory =
-        || (0..modes.len()).rev().map(|i| ModeId(i as u16)).find(|m| dsss(m) && modes[m.index()].mandatory);
+    let has_dsss = ids(modes).any(|m| dsss(&m));
+    let known = |m: &ModeId| if has_dsss { dsss(m) } else { modes[m.index()].class.is_non_ht() };
+    let highest_basic = basic.iter().copied().rev().find(known);
+    let highest_mandatory = || ids(modes).rev().find(|m| known(m) && modes[m.index()].mandatory);
     highest_basic.or_else(highest_mandatory).unwrap_or(basic[0])
 }
 

@@ -2,25 +2,115 @@
 //!
 //! ```text
 //! DSSS   | preamble and PLCP header  192 or 96 us | 8 L bits at the rate                  |
-//! OFDM   | preamble 16 us | SIGNAL 4 us | symbols of 4 us: SERVICE 16, 8 L, tail 6, padding | ERP: 6 us silence |
+//! OFDM   | preamble 16 us | SIGNAL 4 us | symbols of 4 us: SERVICE 16, 8 L, tail 6, padding | 2.4 GHz: 6 us silence |
+//! HT     | preamble 16 | L-SIG 4 | HT-SIG 8    | HT-STF 4  | HT-LTFs 4 each  |              symbols: as below | 2.4 GHz: 6 |
+//! VHT    | preamble 16 | L-SIG 4 | VHT-SIG-A 8 | VHT-STF 4 | VHT-LTFs 4 each | VHT-SIG-B 4 | symbols: as below |
+//! HE     | preamble 16 | L-SIG 4 | RL-SIG 4 | HE-SIG-A 8 | HE-STF 4 | HE-LTFs | symbols: SERVICE 16, 8 L, padding | 2.4 GHz: 6 |
 //! ```
+//!
+//! HT and VHT symbols, with SERVICE 16, 8 L, tails of 6 for each encoder and padding, last 4 us, or 3.6 us
+//! with the short guard interval; then the data field is filled up to whole 4 us. HE symbols last
+//! 12.8 us and the guard interval.
 
 use lasthop_units::{Bytes, Duration};
 
-use super::{ModeId, Modulation, ModulationClass, Phy, Preamble, frame_size};
+use super::standard::Band;
+use super::{Coding, Mode, ModeId, Modulation, ModulationClass, Phy, Preamble, frame_size};
 
 /// Long PLCP preamble and header: 144 + 48 us at 1 Mbit/s. [802.11-2020 §16.2.2.2]
 const DSSS_LONG: Duration = Duration::from_micros(192);
 /// Short ones: 72 us at 1 Mbit/s + 24 us at 2 Mbit/s. [802.11-2020 §16.2.2.3]
 const DSSS_SHORT: Duration = Duration::from_micros(96);
-/// T_PREAMBLE + T_SIGNAL on 20 MHz. [802.11-2020 Table 17-5]
+/// T_PREAMBLE + T_SIGNAL on 20 MHz, in all PPDUs from OFDM on. [802.11-2020 Table 17-5]
 const OFDM_PREAMBLE: Duration = Duration::from_micros(20);
-/// T_SYM on 20 MHz. [802.11-2020 Table 17-5]
+/// T_SYM on 20 MHz, and of HT and VHT with the long guard interval. [802.11-2020 Tables 17-5, 19-6, 21-5]
 const OFDM_SYMBOL: Duration = Duration::from_micros(4);
-/// SERVICE and tail bits round the PSDU. [802.11-2020 §17.3.5]
-const OFDM_SERVICE_AND_TAIL_BITS: u64 = 16 + 6;
-/// aSignalExtension: silence that gives an ERP-OFDM receiver the time that SIFS lacks. [802.11-2020 §10.3.8]
+/// SERVICE bits before the PSDU. [802.11-2020 §17.3.5]
+const SERVICE_BITS: u32 = 16;
+/// Tail bits after it, for each convolutional encoder. [802.11-2020 §17.3.5]
+const TAIL_BITS: u32 = 6;
+/// HT-SIG, VHT-SIG-A and HE-SIG-A, two symbols each. [802.11-2020 Tables 19-6, 21-5; 802.11ax-2021 Table 27-12]
+const SIG_A: Duration = Duration::from_micros(8);
+/// HT-STF, VHT-STF and HE-STF. [same]
+const STF: Duration = Duration::from_micros(4);
+/// HT-LTF and VHT-LTF. [802.11-2020 Tables 19-6, 21-5]
+const LTF: Duration = Duration::from_micros(4);
+/// VHT-SIG-B, and RL-SIG of HE. [802.11-2020 Table 21-5; 802.11ax-2021 Table 27-12]
+const SIG_B: Duration = Duration::from_micros(4);
+/// aSignalExtension: silence that gives a receiver in the 2.4 GHz band the time that SIFS lacks. [802.11-2020 §10.3.8]
 const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
+
+/// How long PPDUs of a mode last.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AirTime {
+    /// From the start of a PPDU until its receiver knows that one has come.
+    known_after_ns: u64,
+    /// All but the data field.
+    around_data_ns: u64,
+    /// T_SYM; zero where there are none.
+    symbol_ns: u64,
+    /// Whether the data field is filled up to whole symbols of 4 us.
+    fills_up: bool,
+    /// SERVICE and tail bits.
+    framing_bits: u32,
+}
+
+impl AirTime {
+    pub fn of(mode: &Mode, preamble: Preamble, band: Band) -> AirTime {
+        if mode.class == ModulationClass::Dsss {
+            // The short header itself is sent at 2 Mbit/s: 1 Mbit/s has the long one always. [802.11-2020 §16.2.2.3]
+            let short = preamble == Preamble::Short && mode.modulation != Modulation::Dbpsk;
+            let header_ns = if short { DSSS_SHORT } else { DSSS_LONG }.as_nanos();
+            return AirTime {
+                known_after_ns: header_ns,
+                around_data_ns: header_ns,
+                symbol_ns: 0,
+                fills_up: false,
+                framing_bits: 0,
+            };
+        }
+        let extension = if band == Band::Ghz2 { SIGNAL_EXTENSION } else { Duration::ZERO };
+        let symbol = symbol(mode);
+        let tail_bits = match mode.coding {
+            Coding::Convolutional { encoders } => TAIL_BITS * encoders,
+            Coding::Ldpc(_) | Coding::None => 0,
+        };
+        AirTime {
+            known_after_ns: OFDM_PREAMBLE.as_nanos(),
+            around_data_ns: (OFDM_PREAMBLE + after_signal(mode) + extension).as_nanos(),
+            symbol_ns: symbol.as_nanos(),
+            // T_SYM * ceil(T_SYMS N_SYM / T_SYM) with the short guard interval. [802.11-2020 §19.4.3, §21.4.3]
+            fills_up: symbol < OFDM_SYMBOL,
+            framing_bits: SERVICE_BITS + tail_bits,
+        }
+    }
+}
+
+/// T_SYM, guard interval included. [802.11-2020 Tables 17-5, 19-6, 21-5; 802.11ax-2021 Table 27-12]
+fn symbol(mode: &Mode) -> Duration {
+    let useful_ns = if mode.class == ModulationClass::He { 12_800 } else { 3200 };
+    Duration::from_nanos(useful_ns) + mode.guard_interval
+}
+
+/// What lies between L-SIG and the data field: [802.11-2020 §19.4.3, §21.4.3; 802.11ax-2021 §27.4.3].
+fn after_signal(mode: &Mode) -> Duration {
+    let streams = usize::from(mode.streams);
+    // N_HT-DLTF, N_VHT-LTF, N_HE-LTF by streams. [802.11-2020 Tables 19-13, 21-13; 802.11ax-2021 Table 27-16]
+    let ltfs = [1, 2, 4, 4, 6, 6, 8, 8][streams - 1];
+    match mode.class {
+        ModulationClass::Dsss | ModulationClass::ErpOfdm | ModulationClass::Ofdm => Duration::ZERO,
+        ModulationClass::Ht => SIG_A + STF + LTF * ltfs,
+        ModulationClass::Vht => SIG_A + STF + LTF * ltfs + SIG_B,
+        ModulationClass::He => SIG_B + SIG_A + STF + he_ltf(mode.guard_interval) * ltfs,
+    }
+}
+
+/// T_HE-LTF-SYM: 2x (6.4 us) before guard intervals of 0.8 and 1.6 us, 4x (12.8 us) before 3.2 us, with the
+/// same guard interval. [802.11ax-2021 §27.3.11.10, Table 27-12]
+fn he_ltf(guard_interval: Duration) -> Duration {
+    let useful_ns = if guard_interval > Duration::from_nanos(1600) { 12_800 } else { 6400 };
+    Duration::from_nanos(useful_ns) + guard_interval
+}
 
 impl Phy {
     /// aSIFSTime.
@@ -44,34 +134,28 @@ impl Phy {
     ///
     /// A DSSS frame ends with its last bit: TXTIME of the standard, whose LENGTH field counts whole
     /// microseconds, rounds up [802.11-2020 §16.3.4]; ns-2, ns-3 and the closed forms do not, and a
-    /// transmitter stops when its bits are out. OFDM: TXTIME as written. [802.11-2020 §17.4.3, §18.5.3.2]
+    /// transmitter stops when its bits are out. Others: TXTIME as written.
+    /// [802.11-2020 §17.4.3, §18.5.3.2, §19.4.3, §21.4.3; 802.11ax-2021 §27.4.3]
+    #[inline]
     pub fn ppdu_duration(&self, mode: ModeId, psdu: Bytes) -> Duration {
-        let row = self.mode(mode);
-        let ofdm = || {
-            let bits = OFDM_SERVICE_AND_TAIL_BITS + 8 * psdu.0;
-            OFDM_PREAMBLE + OFDM_SYMBOL * bits.div_ceil(u64::from(row.bits_per_symbol))
-        };
-        match row.class {
-            ModulationClass::Dsss => self.rx_start_delay(mode) + row.rate.time_for(psdu),
-            ModulationClass::Ofdm => ofdm(),
-            ModulationClass::ErpOfdm => ofdm() + SIGNAL_EXTENSION,
-            ModulationClass::Ht | ModulationClass::Vht | ModulationClass::He => unreachable!("no standard has it yet"),
+        let (row, air) = (&self.modes[mode.index()], &self.air_times[mode.index()]);
+        if air.symbol_ns == 0 {
+            return Duration::from_nanos(air.around_data_ns) + row.rate.time_for(psdu);
         }
+        let bits = air.framing_bits + 8 * psdu.0 as u32;
+        let symbols = match &row.coding {
+            Coding::Ldpc(code) => code.symbols(bits, row.bits_per_symbol),
+            _ => bits.div_ceil(row.bits_per_symbol),
+        };
+        let data_ns = u64::from(symbols) * air.symbol_ns;
+        let whole_ns = if air.fills_up { data_ns.next_multiple_of(OFDM_SYMBOL.as_nanos()) } else { data_ns };
+        Duration::from_nanos(air.around_data_ns + whole_ns)
     }
 
-    /// aRxPHYStartDelay: from the start of a PPDU until its receiver knows that one has come.
-    /// [802.11-2020 §15-§18, PHY characteristics]
+    /// aRxPHYStartDelay: from the start of a PPDU until its receiver knows that one has come, with OFDM and
+    /// later at the end of L-SIG. [802.11-2020 §15-§18, PHY characteristics]
     pub fn rx_start_delay(&self, mode: ModeId) -> Duration {
-        let row = self.mode(mode);
-        match (row.class, self.preamble) {
-            (ModulationClass::Ofdm | ModulationClass::ErpOfdm, _) => OFDM_PREAMBLE,
-            (ModulationClass::Ht | ModulationClass::Vht | ModulationClass::He, _) => {
-                unreachable!("no standard has it yet")
-            }
-            // The short header itself is sent at 2 Mbit/s: 1 Mbit/s has the long one always. [802.11-2020 §16.2.2.3]
-            (ModulationClass::Dsss, Preamble::Short) if row.modulation != Modulation::Dbpsk => DSSS_SHORT,
-            (ModulationClass::Dsss, _) => DSSS_LONG,
-        }
+        Duration::from_nanos(self.air_times[mode.index()].known_after_ns)
     }
 
     /// Time on the air of the Ack that answers a frame sent in `frame`.
@@ -85,10 +169,16 @@ impl Phy {
         self.sifs + self.slot + self.rx_start_delay(response)
     }
 
+    /// Time on the air of the BlockAck that answers an A-MPDU sent in `frame`.
+    pub fn block_ack_duration(&self, frame: ModeId) -> Duration {
+        self.ppdu_duration(self.control_response_mode(frame), self.block_ack_bytes())
+    }
+
     /// EIFS after a frame sent in `frame` that could not be decoded: SIFS, the longest Ack that may
-    /// answer it, which is sent at the lowest mandatory rate of its class, and DIFS. [802.11-2020 §10.3.2.3.7]
+    /// answer it, which is sent at the lowest mandatory rate of its class, after a frame with an MCS at
+    /// that of OFDM, and DIFS. [802.11-2020 §10.3.2.3.7]
     pub fn eifs(&self, frame: ModeId) -> Duration {
-        let class = self.mode(frame).class;
+        let class = self.mode(self.control_response_mode(frame)).class;
         let lowest = self.modes.iter().position(|m| m.class == class && m.mandatory);
         let lowest = ModeId(lowest.expect("every class has a mandatory mode") as u16);
         self.sifs + self.ppdu_duration(lowest, frame_size::ACK) + self.difs()
@@ -165,5 +255,100 @@ mod tests {
         let all = ["802.11a", "802.11b", "802.11g"].map(|n| phy(n, None));
         assert_eq!(all.each_ref().map(Phy::difs), [us(34), us(50), us(28)]);
         assert_eq!(all.each_ref().map(Phy::pifs), [us(25), us(30), us(19)]);
+    }
+
+    use super::super::{ChannelWidth, GuardInterval};
+
+    fn wide(name: &str, width: ChannelWidth, streams: u8, guard_interval: GuardInterval) -> Phy {
+        let options = PhyOptions {
+            channel_width: Some(width),
+            spatial_streams: Some(streams),
+            guard_interval: Some(guard_interval),
+            ..PhyOptions::new(Standard::named(name).unwrap())
+        };
+        options.resolve("bss").unwrap()
+    }
+    fn last_with(name: &str, width: ChannelWidth, streams: u8, gi: GuardInterval, mcs: u8, psdu: u64) -> Duration {
+        let phy = wide(name, width, streams, gi);
+        phy.ppdu_duration(phy.mode_of_mcs(mcs).unwrap(), Bytes(psdu))
+    }
+
+    #[test]
+    fn ht_frames_last_as_the_formulas_of_the_standard_say() {
+        use ChannelWidth::{Mhz20, Mhz40};
+        use GuardInterval::{Long, Short};
+        let ht = |width, streams, gi, mcs, psdu| last_with("802.11n", width, streams, gi, mcs, psdu);
+        // 36 us before the data; 16 + 12000 + 6 bits: 462.4 symbols of 26.
+        assert_eq!(ht(Mhz20, 1, Long, 0, 1500), us(36 + 4 * 463));
+        // 46.2 symbols of 260, 47 of 3.6 us: 169.2 us fill 43 of 4 us.
+        assert_eq!(ht(Mhz20, 1, Short, 7, 1500), us(36 + 4 * 43));
+        // Two streams, two HT-LTFs; 16 + 12336 + 6 bits: 11.4 symbols of 1080, 12 of 3.6 us: 43.2 us.
+        assert_eq!(ht(Mhz40, 2, Short, 15, 1542), us(40 + 44));
+        // 16 + 518768 + 6 bits: 480.4 symbols, 481 of 3.6 us: 1731.6 us.
+        assert_eq!(ht(Mhz40, 2, Short, 15, 64_846), us(40 + 1732));
+        // Three streams have four HT-LTFs; 405 Mbit/s two encoders: 16 + 80000 + 12 bits: 49.4 symbols of 1620.
+        assert_eq!(ht(Mhz40, 3, Long, 23, 10_000), us(48 + 4 * 50));
+        // Four streams, 540 Mbit/s: 16 + 524280 + 12 bits: 242.7 symbols of 2160.
+        assert_eq!(ht(Mhz40, 4, Long, 31, 65_535), us(48 + 4 * 243));
+    }
+
+    #[test]
+    fn vht_frames_have_sig_b_and_as_many_encoders_as_the_tables_say() {
+        use ChannelWidth::{Mhz20, Mhz80, Mhz160};
+        use GuardInterval::{Long, Short};
+        let vht = |width, streams, gi, mcs, psdu| last_with("802.11ac", width, streams, gi, mcs, psdu);
+        // 40 us before the data; 16 + 12352 + 6 bits: 39.7 symbols of 312.
+        assert_eq!(vht(Mhz20, 1, Long, 8, 1544), us(40 + 4 * 40));
+        // 433.3 Mbit/s, one encoder: 16 + 12352 + 6 bits: 7.9 symbols of 1560, 8 of 3.6 us: 28.8 us.
+        assert_eq!(vht(Mhz80, 1, Short, 9, 1544), us(40 + 32));
+        // 866.7 Mbit/s, two encoders, two VHT-LTFs: 16 + 800000 + 12 bits: 256.4 symbols of 3120, 257 of 3.6: 925.2.
+        assert_eq!(vht(Mhz80, 2, Short, 9, 100_000), us(44 + 928));
+        // 80 MHz, seven streams, MCS 7: six encoders where four would do, 36 bits of tail; eight VHT-LTFs.
+        // 16 + 8 * 100337 + 36 bits = 98.0 symbols of 8190 and 128 bits more: 99 symbols.
+        assert_eq!(vht(Mhz80, 7, Long, 7, 100_337), us(68 + 4 * 99));
+        assert_eq!(vht(Mhz80, 7, Long, 7, 100_321), us(68 + 4 * 98));
+        assert_eq!(vht(Mhz80, 7, Long, 7, 100_320), us(68 + 4 * 98));
+        // 6933.3 Mbit/s: 16 + 8000000 + 72 bits: 320.5 symbols of 24960, 321 of 3.6 us: 1155.6.
+        assert_eq!(vht(Mhz160, 8, Short, 9, 1_000_000), us(68 + 1156));
+    }
+
+    #[test]
+    fn he_frames_have_long_symbols_and_training_by_the_guard_interval() {
+        use ChannelWidth::{Mhz20, Mhz80, Mhz160};
+        use GuardInterval::{Us0_8, Us1_6, Us3_2};
+        let he = |width, streams, gi, mcs, psdu| last_with("802.11ax", width, streams, gi, mcs, psdu).as_nanos();
+        // 36 us and an HE-LTF of 7.2 us; 16 + 12352 bits: 6.3 symbols of 1950 at 13.6 us.
+        assert_eq!(he(Mhz20, 1, Us0_8, 11, 1544), 36_000 + 7200 + 7 * 13_600);
+        // 16 us each; 105.7 symbols of 117 at 16 us.
+        assert_eq!(he(Mhz20, 1, Us3_2, 0, 1544), 36_000 + 16_000 + 106 * 16_000);
+        // Two HE-LTFs; 16 + 3162112 bits: 193.6 symbols of 16333.
+        assert_eq!(he(Mhz80, 2, Us0_8, 11, 395_264), 36_000 + 2 * 7200 + 194 * 13_600);
+        assert_eq!(he(Mhz80, 2, Us1_6, 11, 395_264), 36_000 + 2 * 8000 + 194 * 14_400);
+        // Eight of them; 16 + 8000000 bits: 61.2 symbols of 130666.
+        assert_eq!(he(Mhz160, 8, Us0_8, 11, 1_000_000), 36_000 + 8 * 7200 + 62 * 13_600);
+    }
+
+    #[test]
+    fn the_lower_band_has_short_spaces_and_the_signal_extension() {
+        let on =
+            |channel| PhyOptions { channel: Some(channel), ..PhyOptions::new(Standard::named("802.11n").unwrap()) };
+        let (low, high) = (on(6).resolve("bss").unwrap(), on(36).resolve("bss").unwrap());
+        assert_eq!((low.sifs(), high.sifs(), low.slot(), high.slot()), (us(10), us(16), us(9), us(9)));
+        for mode in (0..low.modes().len() as u16).map(ModeId) {
+            assert_eq!(low.ppdu_duration(mode, Bytes(777)), high.ppdu_duration(mode, Bytes(777)) + us(6));
+        }
+    }
+
+    #[test]
+    fn a_block_ack_at_24_megabits_lasts_32_us() {
+        let n = wide("802.11n", ChannelWidth::Mhz40, 2, GuardInterval::Short);
+        let fast = n.mode_of_mcs(15).unwrap();
+        // 16 + 8 * 32 + 6 = 278 bits: 2.9 symbols of 96.
+        assert_eq!((n.block_ack_duration(fast), n.ack_duration(fast)), (us(20 + 12), us(28)));
+        // 56 bytes: 470 bits.
+        let ax = wide("802.11ax", ChannelWidth::Mhz80, 2, GuardInterval::Us0_8);
+        assert_eq!(ax.block_ack_duration(ax.mode_of_mcs(11).unwrap()), us(20 + 20));
+        assert_eq!(n.eifs(fast), us(16 + 44 + 34));
+        assert_eq!(n.ack_timeout(n.control_response_mode(fast)), us(16 + 9 + 20));
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn paths(code: CodeRate) -> Spectrum {
         CodeRate::Half => Spectrum { free_distance: 10, step: 1, weights: &[11.0, 0.0] },
         CodeRate::TwoThirds => Spectrum { free_distance: 6, step: 1, weights: &[1.0, 16.0] },
         CodeRate::ThreeQuarters => Spectrum { free_distance: 5, step: 1, weights: &[8.0, 31.0] },
-        CodeRate::FiveSixths => unreachable!("no standard has it yet"),
+        CodeRate::FiveSixths => Spectrum { free_distance: 4, step: 1, weights: &[14.0, 69.0] },
     }
 }
 
@@ -36,7 +36,7 @@ pub(super) fn bits(code: CodeRate) -> (Spectrum, f64) {
         CodeRate::Half => (Spectrum { free_distance: 10, step: 2, weights: HALF }, 1.0),
         CodeRate::TwoThirds => (Spectrum { free_distance: 6, step: 1, weights: TWO_THIRDS }, 2.0),
         CodeRate::ThreeQuarters => (Spectrum { free_distance: 5, step: 1, weights: THREE_QUARTERS }, 3.0),
-        CodeRate::FiveSixths => unreachable!("no standard has it yet"),
+        CodeRate::FiveSixths => (Spectrum { free_distance: 4, step: 1, weights: FIVE_SIXTHS }, 5.0),
     }
 }
 
@@ -45,6 +45,18 @@ const TWO_THIRDS: &[f64] =
     &[3.0, 70.0, 285.0, 1276.0, 6160.0, 27_128.0, 117_019.0, 498_860.0, 2_103_891.0, 8_784_123.0];
 const THREE_QUARTERS: &[f64] =
     &[42.0, 201.0, 1492.0, 10_469.0, 62_935.0, 379_644.0, 2_253_373.0, 13_073_811.0, 75_152_755.0, 428_005_675.0];
+const FIVE_SIXTHS: &[f64] = &[
+    92.0,
+    528.0,
+    8694.0,
+    79_453.0,
+    792_114.0,
+    7_375_573.0,
+    67_884_974.0,
+    610_875_423.0,
+    5_427_275_376.0,
+    47_664_215_639.0,
+];
 
 #[cfg(test)]
 mod tests {
@@ -91,6 +103,7 @@ mod tests {
             (CodeRate::Half, &[[1, 1]][..]),
             (CodeRate::TwoThirds, &[[1, 1], [1, 0]]),
             (CodeRate::ThreeQuarters, &[[1, 1], [1, 0], [0, 1]]),
+            (CodeRate::FiveSixths, &[[1, 1], [1, 0], [0, 1], [1, 0], [0, 1]]),
         ] {
             let found = walk(kept);
             let (few, (many, _)) = (paths(code), bits(code));
@@ -104,12 +117,9 @@ mod tests {
                 .enumerate()
                 .map(|(i, w)| (many.free_distance as usize + i * many.step as usize, *w));
             for (distance, weight) in published.take_while(|(d, _)| *d < found.len()) {
-                // The published tails at rate 3/4 exceed the walk by up to 0.1 %.
-                assert!(
-                    (found[distance].1 / weight - 1.0).abs() < 2e-3,
-                    "{code:?} {distance}: {} {weight}",
-                    found[distance].1
-                );
+                // The published tails exceed the walk, at rate 3/4 by up to 0.13 %, at 5/6 by 0.26 %.
+                let excess = weight / found[distance].1 - 1.0;
+                assert!((0.0..2.6e-3).contains(&excess), "{code:?} {distance}: {} {weight}", found[distance].1);
             }
         }
     }

@@ -66,7 +66,8 @@ pub struct ReceivedFrame<'a> {
     pub link: u32,
     /// Length of the frame or of the stretch, in bits.
     pub bits: u64,
-    /// Signal over noise and interference within the mode's bandwidth, as a ratio.
+    /// Signal over noise and interference within the mode's bandwidth at an antenna, as a ratio: all of the
+    /// power, however many streams share it.
     pub sinr: f64,
 }
 

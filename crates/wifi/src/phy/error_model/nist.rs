@@ -23,9 +23,10 @@ pub struct Nist {
 
 impl ErrorModel for Nist {
     fn success_probability(&mut self, frame: &ReceivedFrame) -> f64 {
-        match raw_bit_error(frame.mode.modulation, frame.sinr) {
+        let sinr = frame.sinr * frame.mode.antennas_per_stream;
+        match raw_bit_error(frame.mode.modulation, sinr) {
             Some(raw) => all_succeed(coded_bit_error(frame.mode, raw), frame.bits as f64),
-            None => self.dsss.success_probability(frame.mode, frame.bits, frame.sinr),
+            None => self.dsss.success_probability(frame.mode, frame.bits, sinr),
         }
     }
     fn needs_sinr(&self) -> bool {
@@ -43,7 +44,8 @@ fn raw_bit_error(modulation: Modulation, sinr: f64) -> Option<f64> {
         Modulation::Qpsk => (1.0, 2.0),
         Modulation::Qam16 => (3.0 / 4.0, 10.0),
         Modulation::Qam64 => (7.0 / 12.0, 42.0),
-        Modulation::Qam256 | Modulation::Qam1024 => unreachable!("no standard has it yet"),
+        Modulation::Qam256 => (15.0 / 32.0, 170.0),
+        Modulation::Qam1024 => (31.0 / 80.0, 682.0),
     };
     Some(neighbours * 0.5 * libm::erfc(libm::sqrt(sinr / energy)))
 }

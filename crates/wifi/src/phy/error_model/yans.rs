@@ -24,9 +24,10 @@ pub struct Yans {
 
 impl ErrorModel for Yans {
     fn success_probability(&mut self, frame: &ReceivedFrame) -> f64 {
-        match raw_bit_error(frame.mode, frame.sinr) {
+        let sinr = frame.sinr * frame.mode.antennas_per_stream;
+        match raw_bit_error(frame.mode, sinr) {
             Some(raw) => all_succeed(event_probability(frame.mode, raw), frame.bits as f64),
-            None => self.dsss.success_probability(frame.mode, frame.bits, frame.sinr),
+            None => self.dsss.success_probability(frame.mode, frame.bits, sinr),
         }
     }
     fn needs_sinr(&self) -> bool {
@@ -35,9 +36,9 @@ impl ErrorModel for Yans {
 }
 
 /// Bit error probability of square QAM with Gray mapping, from `E_b/N_0 = SINR * bandwidth / coded
-/// rate`; `None` for modulations of DSSS. [Lacage, Henderson 2006; Proakis 2001 §5.2]
+/// rate of a stream`; `None` for modulations of DSSS. [Lacage, Henderson 2006; Proakis 2001 §5.2]
 fn raw_bit_error(mode: &Mode, sinr: f64) -> Option<f64> {
-    let coded_bps = mode.rate.as_bps() as f64 / mode.code_rate.ratio();
+    let coded_bps = mode.rate.as_bps() as f64 / f64::from(mode.streams) / mode.code_rate.ratio();
     let ebn0 = sinr * mode.bandwidth_hz / coded_bps;
     let bits: f64 = match mode.modulation {
         Modulation::Dbpsk | Modulation::Dqpsk | Modulation::Cck => return None,

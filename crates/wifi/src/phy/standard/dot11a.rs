@@ -4,27 +4,23 @@
 
 use lasthop_units::Duration;
 
-use super::{Band, Mode, ModulationClass, SlotTime, Table, ofdm_modes};
+use super::{Band, Mode, ModulationClass, SlotTime, Table, band, ofdm_modes};
 
 const MODES: [Mode; 8] = ofdm_modes(ModulationClass::Ofdm);
 
-/// aSlotTime, aSIFSTime, aCWmin and aCWmax as in [802.11-2020 Table 17-21].
+/// aSlotTime, aCWmin and aCWmax as in [802.11-2020 Table 17-21].
 pub(super) const TABLE: Table = Table {
     name: "802.11a",
     summary: "5 GHz, OFDM, 6 to 54 Mbit/s.",
     source: "802.11-2020 §17",
     status: "air times against closed forms",
-    band: Band::Ghz5,
-    channels: &[
-        36, 40, 44, 48, 52, 56, 60, 64, 100, 104, 108, 112, 116, 120, 124, 128, 132, 136, 140, 144, 149, 153, 157, 161,
-        165, 169, 173, 177,
-    ],
+    channels: &[(Band::Ghz5, band::GHZ5)],
     default_channel: 36,
-    sifs: Duration::from_micros(16),
     slot: SlotTime::Fixed(Duration::from_micros(9)),
     cw_min: 15,
     cw_min_dsss: 15,
     cw_max: 1023,
     modes: &MODES,
+    family: None,
     default_basic_100kbps: &[60, 120, 240],
 };

@@ -9,7 +9,7 @@
 
 use lasthop_units::Duration;
 
-use super::{Band, Mode, ModulationClass, SlotTime, Table, dsss_modes, ofdm_modes};
+use super::{Band, Mode, ModulationClass, SlotTime, Table, band, dsss_modes, ofdm_modes};
 
 const MODES: [Mode; 12] = {
     // One receive filter for all modes, as wide as OFDM needs.
@@ -18,20 +18,19 @@ const MODES: [Mode; 12] = {
     [m1, m2, m5, m6, m9, m11, m12, m18, m24, m36, m48, m54]
 };
 
-/// aSlotTime, aSIFSTime, aCWmin and aCWmax as in [802.11-2020 Table 18-5].
+/// aSlotTime, aCWmin and aCWmax as in [802.11-2020 Table 18-5].
 pub(super) const TABLE: Table = Table {
     name: "802.11g",
     summary: "2.4 GHz, OFDM beside DSSS and CCK, 1 to 54 Mbit/s.",
     source: "802.11-2020 §18",
     status: "air times against closed forms",
-    band: Band::Ghz2,
-    channels: &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13],
+    channels: &[(Band::Ghz2, band::GHZ2)],
     default_channel: 1,
-    sifs: Duration::from_micros(10),
     slot: SlotTime::Choice { long: Duration::from_micros(20), short: Duration::from_micros(9) },
     cw_min: 15,
     cw_min_dsss: 31,
     cw_max: 1023,
     modes: &MODES,
+    family: None,
     default_basic_100kbps: &[60, 120, 240],
 };

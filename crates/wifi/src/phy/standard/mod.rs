@@ -1,27 +1,43 @@
 //! The standards, a table each: slot, SIFS, CW bounds, channels, modes. No code elsewhere names one.
 
+mod band;
 mod dot11a;
+mod dot11ac;
+mod dot11ax;
 mod dot11b;
 mod dot11g;
+mod dot11n;
+mod mcs;
 
 use lasthop_registry::{Entry, ParamError, Parameter, Registry, Shape, Value};
 use lasthop_units::{DataRate, Dbm, Duration};
 
-use super::mode::{CodeRate, Mode, Modulation, ModulationClass};
+use super::mode::{CodeRate, Coding, Mode, Modulation, ModulationClass};
+pub(super) use band::Band;
+pub use mcs::{ChannelWidth, GuardInterval};
+pub(super) use mcs::{Choice, Family, Limits};
 
 /// A standard that a BSS may follow: `standard = "802.11b"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standard(usize);
 
 /// The tables, in the order of the registry.
-const TABLES: &[&Table] = &[&dot11b::TABLE, &dot11a::TABLE, &dot11g::TABLE];
+const TABLES: &[&Table] =
+    &[&dot11b::TABLE, &dot11a::TABLE, &dot11g::TABLE, &dot11n::TABLE, &dot11ac::TABLE, &dot11ax::TABLE];
 
 impl Standard {
     /// The table that `lasthop list`, the schema and the parser share.
     pub const REGISTRY: &'static Registry = &Registry {
         kind: "standard",
-        entries: &[dot11b::TABLE.entry(), dot11a::TABLE.entry(), dot11g::TABLE.entry()],
-        planned: &["802.11n", "802.11ac", "802.11ax"],
+        entries: &[
+            dot11b::TABLE.entry(),
+            dot11a::TABLE.entry(),
+            dot11g::TABLE.entry(),
+            dot11n::TABLE.entry(),
+            dot11ac::TABLE.entry(),
+            dot11ax::TABLE.entry(),
+        ],
+        planned: &[],
     };
 
     /// The standard called `name`.
@@ -66,18 +82,19 @@ pub(super) struct Table {
     pub summary: &'static str,
     pub source: &'static str,
     pub status: &'static str,
-    pub band: Band,
-    pub channels: &'static [u8],
+    /// The channels of each band.
+    pub channels: &'static [(Band, &'static [u8])],
     pub default_channel: u8,
-    pub sifs: Duration,
     pub slot: SlotTime,
     /// aCWmin where the BSS has OFDM rates only among its basic ones.
     pub cw_min: u32,
     /// aCWmin where DSSS rates are among the basic ones.
     pub cw_min_dsss: u32,
     pub cw_max: u32,
-    /// Sorted by rate.
+    /// Those without an MCS, sorted by rate.
     pub modes: &'static [Mode],
+    /// Those with an MCS.
+    pub family: Option<&'static Family>,
     /// The basic rates where the scenario says nothing, in units of 100 kbit/s.
     pub default_basic_100kbps: &'static [u64],
 }
@@ -86,30 +103,13 @@ impl Table {
     const fn entry(&self) -> Entry {
         Entry { name: self.name, summary: self.summary, source: self.source, status: self.status, fields: Vec::new }
     }
+    /// The band of a channel; `None` where the standard lacks the channel.
+    pub fn band_of(&self, channel: u8) -> Option<Band> {
+        self.channels.iter().find(|(_, numbers)| numbers.contains(&channel)).map(|(band, _)| *band)
+    }
     /// Whether any mode has the DSSS preamble, the one that comes long and short.
     pub fn has_dsss(&self) -> bool {
         self.modes.iter().any(|m| m.class == ModulationClass::Dsss)
-    }
-}
-
-/// Where the channels lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Band {
-    /// 2.4 GHz
-    Ghz2,
-    /// 5 GHz
-    Ghz5,
-}
-
-impl Band {
-    /// Centre of a channel, in Hz. [802.11-2020 §15.4, §17.3.8.4]
-    pub fn frequency_hz(self, channel: u8) -> f64 {
-        let mhz = match (self, channel) {
-            (Band::Ghz2, 14) => 2484,
-            (Band::Ghz2, n) => 2407 + 5 * u32::from(n),
-            (Band::Ghz5, n) => 5000 + 5 * u32::from(n),
-        };
-        f64::from(mhz) * 1e6
     }
 }
 
@@ -130,8 +130,10 @@ const fn dsss(rate_100kbps: u64, modulation: Modulation, bits: u32, bandwidth_hz
         modulation,
         code_rate: CodeRate::Uncoded,
         bits_per_symbol: bits,
+        coding: Coding::None,
         mcs: None,
         streams: 1,
+        antennas_per_stream: 1.0,
         guard_interval: Duration::ZERO,
         bandwidth_hz,
         sensitivity: Dbm(sensitivity_dbm),
@@ -147,8 +149,10 @@ const fn ofdm(class: ModulationClass, mbps: u64, modulation: Modulation, code: C
         modulation,
         code_rate: code,
         bits_per_symbol: (mbps * 4) as u32,
+        coding: Coding::Convolutional { encoders: 1 },
         mcs: None,
         streams: 1,
+        antennas_per_stream: 1.0,
         guard_interval: Duration::from_nanos(800),
         bandwidth_hz: 20e6,
         sensitivity: Dbm(sensitivity_dbm),
@@ -193,11 +197,8 @@ mod tests {
         let say = |name| Standard::parse(&Value::text(name), "bss.standard").unwrap_err().to_string();
         assert_eq!(
             say("802.11h"),
-            "bss.standard: unknown standard \"802.11h\"; did you mean \"802.11g\"? one of: 802.11b, 802.11a, 802.11g"
-        );
-        assert_eq!(
-            say("802.11ac"),
-            "bss.standard: the standard \"802.11ac\" is not there yet; one of: 802.11b, 802.11a, 802.11g"
+            "bss.standard: unknown standard \"802.11h\"; did you mean \"802.11n\"? one of: \
+             802.11b, 802.11a, 802.11g, 802.11n, 802.11ac, 802.11ax"
         );
     }
 
@@ -207,7 +208,7 @@ mod tests {
             let modes = standard.table().modes;
             assert!(modes.is_sorted_by(|a, b| a.rate < b.rate), "{}", standard.name());
             assert!(modes[0].mandatory);
-            assert!(standard.table().channels.contains(&standard.table().default_channel));
+            assert!(standard.table().band_of(standard.table().default_channel).is_some());
         }
     }
 
@@ -216,12 +217,5 @@ mod tests {
         for standard in Standard::all() {
             assert_eq!(Standard::named(standard.name()), Ok(standard));
         }
-    }
-
-    #[test]
-    fn channels_lie_where_the_standard_puts_them() {
-        assert_eq!(Band::Ghz2.frequency_hz(1), 2.412e9);
-        assert_eq!(Band::Ghz2.frequency_hz(14), 2.484e9);
-        assert_eq!(Band::Ghz5.frequency_hz(36), 5.18e9);
     }
 }

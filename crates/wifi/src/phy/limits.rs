@@ -1,0 +1,60 @@
+//! How much a PPDU may hold, and how many frames a Block Ack covers.
+//!
+//! What the standard allows at most, which is what receivers are taken to offer; a scenario may ask for less.
+
+use lasthop_units::{Bytes, Duration};
+
+use super::{ModeId, ModulationClass, Phy, frame_size};
+
+/// aPPDUMaxTime. [802.11-2020 Tables 19-25, 21-29; 802.11ax-2021 Table 27-54]
+const LONGEST_PPDU: Duration = Duration::from_micros(5484);
+/// The longest PSDU that an OFDM SIGNAL field can announce: 12 bits. [802.11-2020 §17.3.4]
+const NON_HT_PSDU: Bytes = Bytes(4095);
+
+impl Phy {
+    /// Whether stations of the BSS have EDCA and send data as QoS frames: with 802.11n and later. [802.11-2020 §10.2.3.2]
+    pub fn is_qos(&self) -> bool {
+        self.choice.is_some()
+    }
+    /// Whether a PPDU in this mode may carry an A-MPDU. [802.11-2020 §10.12]
+    pub fn supports_aggregation(&self, mode: ModeId) -> bool {
+        !self.mode(mode).class.is_non_ht()
+    }
+    /// Whether every data frame in this mode goes as an A-MPDU, were it of one MPDU: VHT and HE.
+    /// [802.11-2020 §10.12.7]
+    pub fn always_aggregates(&self, mode: ModeId) -> bool {
+        matches!(self.mode(mode).class, ModulationClass::Vht | ModulationClass::He)
+    }
+    /// The longest time on the air of a PPDU in this mode; for one without an MCS the time of its longest PSDU.
+    pub fn max_ppdu_duration(&self, mode: ModeId) -> Duration {
+        if self.supports_aggregation(mode) { LONGEST_PPDU } else { self.ppdu_duration(mode, NON_HT_PSDU) }
+    }
+    /// The longest A-MPDU that receivers take: A-MPDU length exponent 3 (HT), 7 (VHT), 7 with extension 3, but
+    /// no more than the longest PSDU (HE in the 5 GHz band); the longest PSDU where there are no A-MPDUs.
+    pub fn max_ampdu_bytes(&self) -> Bytes {
+        self.limits.map_or(NON_HT_PSDU, |l| Bytes(l.ampdu))
+    }
+    /// The longest A-MSDU that receivers take: 7935 bytes with HT [802.11-2020 §9.4.2.55.2]; what an MPDU
+    /// of 11454 bytes holds with VHT and HE [802.11-2020 §9.4.2.157.2]; none where there are no QoS frames.
+    pub fn max_amsdu_bytes(&self) -> Bytes {
+        self.limits.map_or(Bytes(0), |l| Bytes(l.amsdu))
+    }
+    /// The longest MPDU within an A-MPDU: with HT 4095 bytes, what its delimiter can tell, so that A-MSDUs
+    /// in A-MPDUs are at most 4065 bytes long. [802.11-2020 §9.7.1]
+    pub fn max_mpdu_bytes_in_ampdu(&self) -> Bytes {
+        self.limits.map_or(NON_HT_PSDU, |l| Bytes(l.mpdu))
+    }
+    /// Frames that a Block Ack agreement covers: 64, with HE 256. [802.11-2020 §10.25.2; 802.11ax-2021 §9.4.1.13]
+    pub fn block_ack_window(&self) -> u16 {
+        self.limits.map_or(1, |l| l.block_ack_window)
+    }
+    /// Size of the BlockAck that answers an A-MPDU.
+    pub fn block_ack_bytes(&self) -> Bytes {
+        frame_size::block_ack(self.block_ack_window())
+    }
+    /// Time between the starts of two MPDUs of an A-MPDU that receivers ask for: none, as ns-3's receivers
+    /// do; ath9k's ask for 8 us, others for 4 or 16. [802.11-2020 §9.4.2.55.3]
+    pub fn min_mpdu_start_spacing(&self) -> Duration {
+        Duration::ZERO
+    }
+}

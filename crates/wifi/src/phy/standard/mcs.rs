@@ -1,0 +1,201 @@
+//! Modes with a modulation and coding scheme: what HT, VHT and HE tables have in common.
+//!
+//! A [`Family`] spans widths, streams, guard intervals and MCSs; [`Family::modes`] lists those that a
+//! BSS has. Equal modulation on all streams; no STBC, no beamforming, no transmission to several users.
+
+use lasthop_registry::words;
+use lasthop_units::{DataRate, Dbm, Duration};
+
+use super::Band;
+use crate::phy::mode::{Coding, Mode, Modulation, ModulationClass};
+use crate::phy::{CodeRate, LdpcCode};
+
+words! {
+    /// Width of a channel.
+    pub enum ChannelWidth {
+        /// one channel of 20 MHz
+        Mhz20 = "20 MHz",
+        /// two
+        Mhz40 = "40 MHz",
+        /// four
+        Mhz80 = "80 MHz",
+        /// eight, side by side
+        Mhz160 = "160 MHz",
+    }
+}
+
+impl ChannelWidth {
+    /// In MHz.
+    pub const fn mhz(self) -> u8 {
+        [20, 40, 80, 160][self as usize]
+    }
+    /// In Hz.
+    pub fn hz(self) -> f64 {
+        f64::from(self.mhz()) * 1e6
+    }
+}
+
+words! {
+    /// Guard interval between symbols, the shortest that data frames have.
+    pub enum GuardInterval {
+        /// 0.8 us in 802.11n and 802.11ac
+        Long = "long",
+        /// 0.4 us in 802.11n and 802.11ac; 0.8 us remains allowed
+        Short = "short",
+        /// 0.8 us in 802.11ax
+        Us0_8 = "0.8 us",
+        /// 1.6 us in 802.11ax
+        Us1_6 = "1.6 us",
+        /// 3.2 us in 802.11ax
+        Us3_2 = "3.2 us",
+    }
+}
+
+impl GuardInterval {
+    /// How long it lasts.
+    pub const fn duration(self) -> Duration {
+        Duration::from_nanos(match self {
+            GuardInterval::Short => 400,
+            GuardInterval::Long | GuardInterval::Us0_8 => 800,
+            GuardInterval::Us1_6 => 1600,
+            GuardInterval::Us3_2 => 3200,
+        })
+    }
+}
+
+/// What HT, VHT or HE spans.
+#[derive(Debug)]
+pub(in crate::phy) struct Family {
+    pub class: ModulationClass,
+    pub widths: &'static [ChannelWidth],
+    pub max_streams: u8,
+    pub highest_mcs: u8,
+    /// The symbol without its guard interval.
+    pub symbol: Duration,
+    pub guard_intervals: &'static [GuardInterval],
+    pub default_guard_interval: GuardInterval,
+    /// N_SD: data subcarriers at each of `widths`.
+    pub data_subcarriers: &'static [u32],
+    /// N_SD,short: data subcarriers in a segment of the last symbol; none outside HE.
+    pub segment_subcarriers: &'static [u32],
+    /// The rate with the long guard interval up to which one convolutional encoder serves, in Mbit/s.
+    pub encoder_mbps: u64,
+    /// (width, streams, MCS) that there are not.
+    pub excluded: &'static [(ChannelWidth, u8, u8)],
+    pub limits: fn(Band) -> Limits,
+}
+
+/// How long frames may be. [802.11-2020 §9.4.2.55, §9.4.2.157]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::phy) struct Limits {
+    /// A-MPDU, in bytes.
+    pub ampdu: u64,
+    /// A-MSDU, in bytes.
+    pub amsdu: u64,
+    /// MPDU in an A-MPDU, in bytes.
+    pub mpdu: u64,
+    /// Frames that a Block Ack acknowledges.
+    pub block_ack_window: u16,
+}
+
+/// What a BSS chose of a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::phy) struct Choice {
+    pub width: ChannelWidth,
+    pub streams: u8,
+    pub guard_interval: GuardInterval,
+}
+
+/// Modulation, code rate, coded bits per subcarrier, sensitivity on 20 MHz in dBm, by MCS.
+/// [802.11-2020 Tables 19-23, 21-25; 802.11ax-2021 Table 27-51]
+const SCHEMES: [(Modulation, CodeRate, u32, f64); 12] = {
+    use CodeRate::{FiveSixths, Half, ThreeQuarters, TwoThirds};
+    use Modulation::{Bpsk, Qam16, Qam64, Qam256, Qam1024, Qpsk};
+    [
+        (Bpsk, Half, 1, -82.0),
+        (Qpsk, Half, 2, -79.0),
+        (Qpsk, ThreeQuarters, 2, -77.0),
+        (Qam16, Half, 4, -74.0),
+        (Qam16, ThreeQuarters, 4, -70.0),
+        (Qam64, TwoThirds, 6, -66.0),
+        (Qam64, ThreeQuarters, 6, -65.0),
+        (Qam64, FiveSixths, 6, -64.0),
+        (Qam256, ThreeQuarters, 8, -59.0),
+        (Qam256, FiveSixths, 8, -57.0),
+        (Qam1024, ThreeQuarters, 10, -54.0),
+        (Qam1024, FiveSixths, 10, -52.0),
+    ]
+};
+
+impl Family {
+    /// The modes at the width chosen, with up to the streams chosen, in no order.
+    ///
+    /// A short guard interval of 802.11n and 802.11ac leaves the long one allowed, as rate controls of
+    /// the field expect; one of 802.11ax is the only one, for a longer one buys nothing where no echo is modelled.
+    pub fn modes(&self, choice: Choice) -> Vec<Mode> {
+        let guard_intervals = match choice.guard_interval {
+            GuardInterval::Short => &[GuardInterval::Long, GuardInterval::Short][..],
+            ref other => core::slice::from_ref(other),
+        };
+        let mut modes = Vec::new();
+        for streams in 1..=choice.streams {
+            for &guard_interval in guard_intervals {
+                let possible = (0..=self.highest_mcs).filter(|&mcs| self.has(choice.width, streams, mcs));
+                modes.extend(
+                    possible.map(|mcs| self.mode(Choice { streams, guard_interval, ..choice }, mcs, choice.streams)),
+                );
+            }
+        }
+        modes
+    }
+
+    /// Whether the standard has this combination.
+    fn has(&self, width: ChannelWidth, streams: u8, mcs: u8) -> bool {
+        !self.excluded.contains(&(width, streams, mcs))
+    }
+
+    /// The mode, at a receiver of `antennas`.
+    fn mode(&self, choice: Choice, mcs: u8, antennas: u8) -> Mode {
+        let (modulation, code_rate, bits, sensitivity_dbm) = SCHEMES[usize::from(mcs)];
+        let place = self.widths.iter().position(|w| *w == choice.width).expect("a width of the family");
+        let streams = u32::from(choice.streams);
+        let coded_bits = self.data_subcarriers[place] * bits * streams;
+        let data_bits = code_rate.of(coded_bits);
+        let symbol_ns = |guard: Duration| (self.symbol + guard).as_nanos();
+        let coding = match self.segment_subcarriers.get(place) {
+            None => {
+                let long_bps = u64::from(data_bits) * 1_000_000_000 / symbol_ns(GuardInterval::Long.duration());
+                Coding::Convolutional {
+                    encoders: encoders(coded_bits, code_rate, long_bps.div_ceil(self.encoder_mbps * 1_000_000) as u32),
+                }
+            }
+            Some(subcarriers) => Coding::Ldpc(LdpcCode::new(code_rate, coded_bits, subcarriers * bits * streams)),
+        };
+        let guard_interval = choice.guard_interval.duration();
+        let symbol = symbol_ns(guard_interval);
+        Mode {
+            rate: DataRate::from_bps((u64::from(data_bits) * 1_000_000_000 + symbol / 2) / symbol),
+            class: self.class,
+            modulation,
+            code_rate,
+            bits_per_symbol: data_bits,
+            coding,
+            mcs: Some(mcs),
+            streams: choice.streams,
+            antennas_per_stream: f64::from(antennas) / f64::from(choice.streams),
+            guard_interval,
+            bandwidth_hz: choice.width.hz(),
+            // Twice the noise, twice the signal.
+            sensitivity: Dbm(sensitivity_dbm + 3.0 * f64::from(choice.width as u8)),
+            mandatory: false,
+        }
+    }
+}
+
+/// N_ES: the fewest convolutional encoders, from `needed` on, that share the bits of a symbol evenly,
+/// each with whole periods of the puncturing. [802.11-2020 §21.3.10.5.3, Tables 21-30 to 21-61]
+fn encoders(coded_bits: u32, code_rate: CodeRate, needed: u32) -> u32 {
+    let (_, denominator) = code_rate.fraction();
+    let even = |n: &u32| coded_bits.is_multiple_of(*n) && (coded_bits / n).is_multiple_of(denominator);
+    (needed..=coded_bits).find(even).expect("one encoder for each bit serves")
+}
