@@ -21,7 +21,7 @@ registry! {
         /// At the flow's rate for a while, then silent for a while.
         on_off => OnOff: source "OnOffApplication of ns-3, Exponential of ns-2", status "unit tests";
         /// Packets, or transfers of the flow's `size`, as a Poisson process with the flow's rate as its mean.
-        poisson => Poisson: source "M/G/1 as in textbooks", status "unit tests";
+        poisson => Poisson: source "—", status "unit tests";
         /// One direction of a call: frames of a codec, a playout buffer, the quality by the E-model.
         voip => Voip: source "ITU-T G.107, G.113, P.59", status "unit tests";
         /// Pages of several objects, with time to think between them.
