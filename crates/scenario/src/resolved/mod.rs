@@ -1,11 +1,13 @@
 //! A scenario checked as a whole.
 //!
-//! `bss`: BSSs, their PHYs and channels. `nodes`: stations, their places and links. `flows`: who sends what to whom. `radio`: who hears whom.
+//! `bss`: BSSs, their PHYs and channels. `nodes`: stations, their places and links. `flows`: who sends what to whom. `space`:
+//! places, ways and walls. `radio`: who hears whom.
 
 mod bss;
 mod flows;
 mod nodes;
 mod radio;
+mod space;
 
 use std::path::Path;
 
@@ -21,6 +23,7 @@ pub(crate) use flows::FlowSpec;
 use flows::flows_of;
 pub(crate) use nodes::NodeSpec;
 use nodes::{LinkRateControl, hidden_pairs, links_of, nodes_of};
+use space::{POSITION_INTERVAL, check_space};
 
 /// How far stations stand from their AP where nothing is said.
 const DEFAULT_DISTANCE: Metres = Metres(10.0);
@@ -64,6 +67,7 @@ fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, Pa
 impl ResolvedScenario {
     fn new(description: Description, folder: &Path) -> Result<Self, ParamError> {
         check_times(&description)?;
+        check_space(&description)?;
         let bss = bss_of(&description)?;
         let nodes = nodes_of(&description, &bss)?;
         let flows = flows_of(&description, &nodes, folder)?;
@@ -187,8 +191,11 @@ fn with_defaults_of_the_phy(mut description: Description, specs: &[BssSpec]) -> 
             bss.edca = Some(Edca::of_all(categories));
         }
     }
+    if description.station.0.iter().any(|group| group.waypoints.is_some()) {
+        description.channel.position_interval.get_or_insert(POSITION_INTERVAL);
+    }
     for group in &mut description.station.0 {
-        if group.position.is_none() {
+        if group.position.is_none() && group.waypoints.is_none() {
             group.distance = Some(group.distance.unwrap_or(DEFAULT_DISTANCE));
         }
     }

@@ -484,7 +484,7 @@ fn medium_config(scenario: &ResolvedScenario, seed: u64) -> MediumConfig {
         bss: scenario.bss.iter().map(|bss| bss.config.clone()).collect(),
         nodes: scenario.nodes.iter().map(|n| n.config.clone()).collect(),
         rate_controls: scenario.rate_controls(seed).expect("rate controls were built when the scenario was checked"),
-        channel: scenario.channel(),
+        channel: scenario.channel(seed),
         noise_mw_per_hz: scenario.noise_mw_per_hz(),
         error_model: scenario.description.channel.error_model.build(seed),
         capture: scenario.capture(),
