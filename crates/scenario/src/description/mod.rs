@@ -5,7 +5,7 @@ mod bss;
 mod channel;
 mod dscp;
 mod flow;
-mod later;
+mod one_or_many;
 mod station;
 mod wall;
 mod waypoint;
@@ -18,7 +18,7 @@ pub(crate) use bss::{AccessChoice, AggregationTable, Bss, Category, Compat, Edca
 pub(crate) use channel::ChannelSection;
 pub(crate) use dscp::Dscp;
 pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
-pub(crate) use later::{Later, OneOrMany};
+pub(crate) use one_or_many::OneOrMany;
 pub(crate) use station::StationGroup;
 pub(crate) use wall::WallSection;
 pub(crate) use waypoint::Waypoint;
