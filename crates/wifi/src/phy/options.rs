@@ -430,4 +430,158 @@ mod tests {
         assert_eq!(Rates::parse(&list, "r"), Ok(Rates::List(mbps(&[6.0]))));
         assert!(Rates::parse(&Value::text("some"), "bss.rates").is_err());
     }
+
+    fn wide(name: &str, width: ChannelWidth, streams: u8, guard_interval: GuardInterval) -> PhyOptions {
+        PhyOptions {
+            channel_width: Some(width),
+            spatial_streams: Some(streams),
+            guard_interval: Some(guard_interval),
+            ..options(name)
+        }
+    }
+
+    #[test]
+    fn modes_are_sorted_by_rate_and_data_has_an_mcs() {
+        for options in [
+            wide("802.11n", ChannelWidth::Mhz40, 4, GuardInterval::Short),
+            wide("802.11ac", ChannelWidth::Mhz160, 8, GuardInterval::Short),
+            wide("802.11ax", ChannelWidth::Mhz80, 2, GuardInterval::Us1_6),
+        ] {
+            let phy = options.resolve("bss").unwrap();
+            assert!(phy.modes().is_sorted_by_key(|m| m.rate) && phy.allowed_modes().is_sorted());
+            assert!(phy.allowed_modes().iter().all(|&m| phy.mode(m).mcs.is_some()));
+            assert_eq!(phy.modes().len(), phy.allowed_modes().len() + 8);
+            assert_eq!(rates_of(&phy, phy.basic_modes()), [6.0, 12.0, 24.0]);
+            assert!(phy.modes().iter().filter(|m| m.mcs.is_none()).all(|m| m.bandwidth_hz == 20e6));
+        }
+    }
+
+    #[test]
+    fn what_is_left_unsaid_is_narrow_with_one_stream() {
+        let of = |name: &str| {
+            let phy = options(name).resolve("bss").unwrap();
+            (phy.channel(), phy.bandwidth_hz(), phy.spatial_streams(), phy.guard_interval(), phy.allowed_modes().len())
+        };
+        assert_eq!(of("802.11n"), (36, 20e6, 1, Some(GuardInterval::Long), 8));
+        assert_eq!(of("802.11ac"), (36, 20e6, 1, Some(GuardInterval::Long), 9));
+        assert_eq!(of("802.11ax"), (36, 20e6, 1, Some(GuardInterval::Us0_8), 12));
+        assert_eq!(of("802.11a"), (36, 20e6, 1, None, 8));
+    }
+
+    #[test]
+    fn an_mcs_is_answered_at_its_non_ht_reference_rate_or_below() {
+        let n = wide("802.11n", ChannelWidth::Mhz40, 2, GuardInterval::Short);
+        let all = PhyOptions { basic_rates: Some(mbps(&[6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0])), ..n.clone() };
+        let answers = |options: &PhyOptions| {
+            let phy = options.resolve("bss").unwrap();
+            let mode = |mcs| phy.control_response_mode(phy.mode_of_mcs(mcs).unwrap());
+            (0..16).map(|mcs| phy.mode(mode(mcs)).rate.as_mbps_f64()).collect::<Vec<_>>()
+        };
+        let reference = [6.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0, 54.0];
+        assert_eq!(answers(&all), [reference, reference].concat());
+        let highest_basic = [6.0, 12.0, 12.0, 24.0, 24.0, 24.0, 24.0, 24.0];
+        assert_eq!(answers(&n), [highest_basic, highest_basic].concat());
+        // Nothing basic is as low: the highest mandatory rate not above the reference rate.
+        assert_eq!(answers(&PhyOptions { basic_rates: Some(mbps(&[54.0])), ..n })[..4], [6.0, 12.0, 12.0, 24.0]);
+    }
+
+    #[test]
+    fn an_mcs_counts_over_streams_in_11n_and_for_the_most_streams_later() {
+        let mode = |phy: &Phy, mcs| phy.mode(phy.mode_of_mcs(mcs).unwrap()).clone();
+        let n = wide("802.11n", ChannelWidth::Mhz40, 2, GuardInterval::Short).resolve("bss").unwrap();
+        assert_eq!((mode(&n, 15).streams, mode(&n, 15).mcs, mode(&n, 15).rate), (2, Some(7), mbps(&[300.0])[0]));
+        assert_eq!((mode(&n, 7).streams, mode(&n, 7).rate), (1, mbps(&[150.0])[0]));
+        let ac = wide("802.11ac", ChannelWidth::Mhz80, 3, GuardInterval::Short).resolve("bss").unwrap();
+        assert_eq!((mode(&ac, 0).streams, mode(&ac, 9).rate), (3, mbps(&[1300.0])[0]));
+        assert_eq!(
+            ac.mode_of_mcs(6).unwrap_err(),
+            "802.11ac has no MCS 6 at 80 MHz with 3 spatial streams; it has 0, 1, 2, 3, 4, 5, 7, 8, 9"
+        );
+        let b = options("802.11b").resolve("bss").unwrap();
+        assert_eq!(
+            b.mode_of_mcs(1).unwrap_err(),
+            "802.11b has no MCS; write rate = \"…\" with one of 1, 2, 5.5, 11 Mbit/s"
+        );
+    }
+
+    #[test]
+    fn a_rate_names_every_mode_that_has_it_rounded_as_in_the_tables() {
+        let listed = |options: PhyOptions, rates: &[f64]| {
+            let phy = PhyOptions { rates: Rates::List(mbps(rates)), ..options }.resolve("bss").unwrap();
+            phy.allowed_modes().iter().map(|&m| (phy.mode(m).mcs_index(), phy.mode(m).streams)).collect::<Vec<_>>()
+        };
+        let n = wide("802.11n", ChannelWidth::Mhz20, 2, GuardInterval::Long);
+        // 13 Mbit/s: QPSK 1/2 on one stream, BPSK 1/2 on two; 6 Mbit/s has no MCS.
+        assert_eq!(listed(n, &[13.0, 6.0]), [(None, 1), (Some(1), 1), (Some(8), 2)]);
+        let ax = wide("802.11ax", ChannelWidth::Mhz80, 2, GuardInterval::Us0_8);
+        assert_eq!(listed(ax.clone(), &[1201.0]), [(Some(11), 2)]);
+        let phy = ax.resolve("bss").unwrap();
+        assert_eq!(phy.mode_of_rate(mbps(&[1201.0])[0]), phy.mode_of_mcs(11).ok());
+    }
+
+    #[test]
+    fn bonded_channels_occupy_what_their_primary_channel_belongs_to() {
+        let range = |name, channel, width| {
+            let options = PhyOptions { channel: Some(channel), channel_width: Some(width), ..options(name) };
+            let (low, high) = options.resolve("bss").unwrap().frequency_range_hz();
+            (low / 1e6, high / 1e6)
+        };
+        assert_eq!(range("802.11n", 36, ChannelWidth::Mhz40), (5170.0, 5210.0));
+        assert_eq!(range("802.11n", 40, ChannelWidth::Mhz40), (5170.0, 5210.0));
+        assert_eq!(range("802.11ac", 149, ChannelWidth::Mhz80), (5735.0, 5815.0));
+        assert_eq!(range("802.11ax", 100, ChannelWidth::Mhz160), (5490.0, 5650.0));
+        assert_eq!(range("802.11n", 6, ChannelWidth::Mhz20), (2427.0, 2447.0));
+        assert_eq!(range("802.11n", 6, ChannelWidth::Mhz40), (2427.0, 2467.0));
+        assert_eq!(range("802.11ax", 11, ChannelWidth::Mhz40), (2432.0, 2472.0));
+    }
+
+    #[test]
+    fn what_a_standard_lacks_says_what_it_has() {
+        use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};
+        use GuardInterval::{Long, Short, Us0_8};
+        for (options, expected) in [
+            (
+                wide("802.11n", Mhz80, 1, Long),
+                "bss.channel_width: 802.11n has no channels of 80 MHz; it has 20 MHz, 40 MHz",
+            ),
+            (wide("802.11n", Mhz20, 5, Long), "bss.spatial_streams: 802.11n has 1 to 4 streams, not 5"),
+            (wide("802.11ac", Mhz20, 0, Long), "bss.spatial_streams: 802.11ac has 1 to 8 streams, not 0"),
+            (
+                wide("802.11n", Mhz20, 1, Us0_8),
+                "bss.guard_interval: 802.11n has no guard interval \"0.8 us\"; it has \"long\", \"short\"",
+            ),
+            (
+                wide("802.11ax", Mhz20, 1, Short),
+                "bss.guard_interval: 802.11ax has no guard interval \"short\"; it has \"0.8 us\", \"1.6 us\", \"3.2 us\"",
+            ),
+            (
+                PhyOptions { channel_width: Some(Mhz40), ..options("802.11a") },
+                "bss.channel_width: 802.11a has channels of 20 MHz only, not of 40 MHz",
+            ),
+            (
+                PhyOptions { spatial_streams: Some(1), ..options("802.11g") },
+                "bss.spatial_streams: 802.11g has one stream only; remove this key",
+            ),
+            (
+                PhyOptions { guard_interval: Some(Long), ..options("802.11b") },
+                "bss.guard_interval: 802.11b has one guard interval only; remove this key",
+            ),
+            (
+                PhyOptions { channel: Some(1), ..options("802.11ac") },
+                "bss.channel: 802.11ac has no channel 1; it has 36, 40, 44, 48, 52, 56, 60, 64, 100, 104, 108, 112, \
+                 116, 120, 124, 128, 132, 136, 140, 144, 149, 153, 157, 161, 165, 169, 173, 177",
+            ),
+            (
+                PhyOptions { channel: Some(140), ..wide("802.11ac", Mhz160, 1, Long) },
+                "bss.channel: no channel of 160 MHz holds channel 140; one does with 36, 40, 44, 48, 52, 56, 60, 64, \
+                 100, 104, 108, 112, 116, 120, 124, 128, 149, 153, 157, 161, 165, 169, 173, 177",
+            ),
+            (
+                PhyOptions { basic_rates: Some(mbps(&[65.0])), ..options("802.11n") },
+                "bss.basic_rates[0]: 802.11n has no rate of 65 Mbit/s; it has 6, 9, 12, 18, 24, 36, 48, 54 Mbit/s",
+            ),
+        ] {
+            assert_eq!(complaint(&options), expected);
+        }
+    }
 }
