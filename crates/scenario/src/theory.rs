@@ -7,7 +7,7 @@ use lasthop_theory::bianchi::{Backoff, SlotTimes};
 use lasthop_theory::exchange::{TcpRound, Timestamps, udp_goodput_bps};
 use lasthop_theory::frame_times::{Access, CollisionCost, FrameTimes};
 use lasthop_theory::same_slot::same_slot_probability;
-use lasthop_units::{Bytes, Time};
+use lasthop_units::{Bytes, Duration, Time};
 use lasthop_wifi::Channel;
 use lasthop_wifi::phy::{ModeId, frame_size};
 use lasthop_wifi::rate_control::FrameInfo;
@@ -88,11 +88,27 @@ impl<'a> Forms<'a> {
         FrameTimes {
             slot: phy.slot(),
             sifs: phy.sifs(),
-            difs: phy.difs(),
-            data: phy.ppdu_duration(mode, frame_size::data_mpdu(packet)),
+            difs: self.arbitration(),
+            data: phy.ppdu_duration(mode, self.psdu(mode, packet)),
             ack: phy.ppdu_duration(response, frame_size::ACK),
             rts: phy.ppdu_duration(response, frame_size::RTS),
             cts: phy.ppdu_duration(response, frame_size::CTS),
+        }
+    }
+
+    /// DIFS, or the AIFS of best effort, which is SIFS and three slots. [802.11-2020 Table 9-155]
+    fn arbitration(&self) -> Duration {
+        let phy = &self.scenario.phy;
+        if phy.is_qos() { phy.sifs() + phy.slot() * 3 } else { phy.difs() }
+    }
+
+    /// The PSDU that carries one packet.
+    fn psdu(&self, mode: ModeId, packet: Bytes) -> Bytes {
+        let phy = &self.scenario.phy;
+        match (phy.is_qos(), phy.always_aggregates(mode)) {
+            (false, _) => frame_size::data_mpdu(packet),
+            (true, false) => frame_size::qos_data_mpdu(packet),
+            (true, true) => frame_size::ampdu_subframe(frame_size::qos_data_mpdu(packet)),
         }
     }
 
@@ -180,8 +196,35 @@ impl<'a> Forms<'a> {
 
     /// What one exchange after another can carry at each rate.
     fn ceilings(&self) -> Vec<Form> {
-        let modes = self.scenario.phy.allowed_modes();
-        modes.iter().flat_map(|&mode| std::iter::once(self.udp_ceiling(mode)).chain(self.tcp_ceilings(mode))).collect()
+        let phy = &self.scenario.phy;
+        let ceilings = |&mode: &ModeId| std::iter::once(self.udp_ceiling(mode)).chain(self.tcp_ceilings(mode));
+        if phy.supports_aggregation(self.mode) {
+            // Of the many modes that streams make, the one in question.
+            return ceilings(&self.mode).chain([self.ampdu_ceiling()]).collect();
+        }
+        phy.allowed_modes().iter().flat_map(ceilings).collect()
+    }
+
+    /// The longest A-MPDU that Block Ack window, length and time allow, over and over.
+    fn ampdu_ceiling(&self) -> Form {
+        let (phy, mode) = (&self.scenario.phy, self.mode);
+        let subframe = frame_size::ampdu_subframe(frame_size::qos_data_mpdu(self.packet));
+        let psdu = |mpdus: u64| Bytes((mpdus - 1) * frame_size::padded(subframe).0 + subframe.0);
+        let fits = |mpdus: &u64| {
+            psdu(*mpdus) <= phy.max_ampdu_bytes()
+                && phy.ppdu_duration(mode, psdu(*mpdus)) <= phy.max_ppdu_duration(mode)
+        };
+        let mpdus = (1..=u64::from(phy.block_ack_window())).rev().find(fits).unwrap_or(1);
+        let air = phy.ppdu_duration(mode, psdu(mpdus)) + phy.sifs() + phy.block_ack_duration(mode);
+        let backoff = phy.slot() * u64::from(phy.cw_min()) / 2;
+        Form {
+            quantity: format!("UDP ceiling at {} in A-MPDUs of {mpdus}", phy.mode(mode).rate),
+            unit: "bit/s",
+            value: udp_goodput_bps(Bytes(mpdus * self.udp_payload().0), self.arbitration() + air, backoff),
+            simulated: None,
+            source: "frame exchange",
+            note: "one sender, mean backoff, no TXOP limit",
+        }
     }
 
     fn udp_ceiling(&self, mode: ModeId) -> Form {
