@@ -7,6 +7,6 @@ mod packet;
 pub mod queue_discipline;
 mod wired;
 
-pub use packet::{Packet, PacketMeta};
+pub use packet::{AckFacts, Packet, PacketMeta};
 pub use queue_discipline::{AirtimeUse, Drop, QueueDiscipline, QueueDisciplineKind, Wanted};
 pub use wired::{WiredEvent, WiredLink};

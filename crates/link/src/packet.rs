@@ -18,10 +18,44 @@ pub struct PacketMeta {
     pub tid: u8,
     /// a TCP segment without data, SYN, FIN or RST
     pub pure_ack: bool,
+    /// of a pure ACK, what filters compare; else the default
+    pub ack: AckFacts,
     /// the ECN field, which a queue may set to [`Ecn::Ce`] where it [may](Ecn::is_capable)
     pub ecn: Ecn,
     /// when it entered the queue it waits in
     pub enqueued_at: Time,
+}
+
+/// What a filter of ACKs may read of a TCP header that is not encrypted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckFacts {
+    /// acknowledgement number
+    pub number: u32,
+    /// which connection of the flow, as ports would tell
+    pub connection: u16,
+    /// the bits ECE, CWR and AE of the header [RFC 3168 §6.1, RFC 9768 §3.1]
+    pub ecn_flags: u16,
+    /// true if it bears nothing else: no SACK blocks, no PSH
+    pub is_plain: bool,
+}
+
+impl AckFacts {
+    /// Whether it acknowledges more than an ACK `before` it of the same connection, under the same ECN flags.
+    pub fn continues(&self, before: &AckFacts) -> bool {
+        self.connection == before.connection
+            && self.ecn_flags == before.ecn_flags
+            && self.number.wrapping_sub(before.number) as i32 > 0
+    }
+}
+
+impl PacketMeta {
+    /// Sets CE where it may; whether it carries CE now. [RFC 3168 §5]
+    pub fn mark(&mut self) -> bool {
+        if self.ecn.is_capable() {
+            self.ecn = Ecn::Ce;
+        }
+        self.ecn == Ecn::Ce
+    }
 }
 
 /// A packet with a body that nobody below looks into.

@@ -50,19 +50,21 @@ impl<B> WiredLink<B> {
         self.busy_until
     }
 
-    /// Takes a packet; `schedule` is asked for events, drops are appended to `dropped`.
+    /// Takes a packet; `schedule` is asked for events, drops are appended to `dropped`. Also what goes out at once
+    /// passes the queue, since a law may average over all arrivals.
     pub fn send(
         &mut self,
         now: Time,
-        packet: Packet<B>,
+        mut packet: Packet<B>,
         dropped: &mut Vec<Drop<B>>,
         schedule: &mut impl FnMut(Time, WiredEvent),
     ) {
-        if self.is_free(now) {
-            self.transmit(now, packet, schedule);
-            return;
-        }
+        packet.meta.enqueued_at = now;
+        let was_free = self.is_free(now);
         self.queue.enqueue(now, packet, dropped);
+        if was_free && let Some(packet) = self.queue.dequeue(now, Wanted::ANY, dropped) {
+            self.transmit(now, packet, schedule);
+        }
         if !self.waiting_for_transmitter && self.queue.packets() > 0 {
             self.waiting_for_transmitter = true;
             schedule(self.busy_until, WiredEvent::TransmitterFree);
@@ -108,6 +110,11 @@ impl<B> WiredLink<B> {
         }
     }
 
+    /// Packets that its queue has marked with CE so far.
+    pub fn marks(&self) -> u64 {
+        self.queue.marks()
+    }
+
     /// Packets that wait or are on the way.
     pub fn held(&self) -> u64 {
         u64::from(self.queue.packets()) + self.on_the_way.len() as u64
@@ -117,7 +124,7 @@ impl<B> WiredLink<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PacketMeta, QueueDisciplineKind, queue_discipline::fifo};
+    use crate::{AckFacts, PacketMeta, QueueDisciplineKind, queue_discipline::fifo};
     use lasthop_engine::{Scheduler, Stream};
     use lasthop_observe::{FlowId, NodeId};
     use lasthop_registry::Amount;
@@ -131,6 +138,7 @@ mod tests {
             up: true,
             tid: 0,
             pure_ack: false,
+            ack: AckFacts::default(),
             ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
         };

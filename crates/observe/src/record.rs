@@ -49,6 +49,8 @@ pub enum DropReason {
     AckFiltered,
     /// the MAC gave up after the last retransmission
     RetryLimit,
+    /// it arrived after its recipient had given it up and let later ones pass
+    ReorderTimeout,
 }
 
 /// Where a packet waited when it was dropped.
@@ -166,6 +168,8 @@ pub enum Record {
         rate: DataRate,
         /// with how many MPDUs
         mpdus: u32,
+        /// of these, acknowledged
+        acknowledged: u32,
         /// whether the frame had been tried before
         retry: bool,
         /// what came of it
@@ -187,6 +191,11 @@ pub enum Record {
         /// PPDU duration
         duration: Duration,
     },
+    /// Two access categories of a node wanted to send at the same instant; the lower one had to wait.
+    InternalCollision {
+        /// whose
+        node: NodeId,
+    },
     /// A queue marked packets with CE.
     Marked {
         /// whose queue; the AP for the wired link
@@ -205,8 +214,10 @@ pub enum Record {
         /// what became of the attempt before the change
         after: Outcome,
     },
-    /// So many PPDUs are on the air now.
+    /// So many PPDUs are on the air of a channel now.
     OnAir {
+        /// which channel, counted from 0
+        channel: u32,
         /// how many
         count: u32,
     },

@@ -11,6 +11,8 @@ pub struct Layout {
     pub nodes: usize,
     /// number of directed links
     pub links: usize,
+    /// number of channels
+    pub channels: usize,
 }
 
 /// A value of a summary.

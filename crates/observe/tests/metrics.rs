@@ -6,7 +6,7 @@ use lasthop_observe::{
 use lasthop_units::{DataRate, Duration, Time};
 
 fn layout() -> Layout {
-    Layout { flows: vec![(Transport::Tcp, true), (Transport::Udp, false)], nodes: 2, links: 2 }
+    Layout { flows: vec![(Transport::Tcp, true), (Transport::Udp, false)], nodes: 2, links: 2, channels: 1 }
 }
 
 fn at(ms: u64) -> Time {
@@ -15,7 +15,7 @@ fn at(ms: u64) -> Time {
 
 /// One of each record, twice, the second a second later.
 fn records() -> Vec<(Time, Record)> {
-    let (flow, node, link) = (FlowId(0), NodeId(1), LinkId(0));
+    let (flow, node, ap, link) = (FlowId(0), NodeId(1), NodeId(0), LinkId(0));
     let once = [
         Record::Delivered { flow, bytes: 125_000 },
         Record::SegmentSent { flow, retransmission: true },
@@ -26,17 +26,24 @@ fn records() -> Vec<(Time, Record)> {
         Record::Queue { node, packets: 4, tcp_acks: 1 },
         Record::Dropped { node, flow, layer: QueueLayer::Interface, reason: DropReason::QueueFull, tcp_ack: true },
         Record::Dropped { node, flow, layer: QueueLayer::Mac, reason: DropReason::RetryLimit, tcp_ack: false },
+        Record::Dropped { node, flow, layer: QueueLayer::Interface, reason: DropReason::Early, tcp_ack: false },
+        Record::Dropped { node, flow, layer: QueueLayer::Interface, reason: DropReason::AckFiltered, tcp_ack: true },
+        Record::Marked { node, layer: QueueLayer::Interface, count: 3 },
+        Record::Dropped { node: ap, flow, layer: QueueLayer::WiredDown, reason: DropReason::Early, tcp_ack: false },
+        Record::Marked { node: ap, layer: QueueLayer::WiredUp, count: 2 },
         Record::Attempt {
             link,
             node,
             rate: DataRate::from_bps(11_000_000),
             mpdus: 1,
+            acknowledged: 0,
             retry: false,
             outcome: Outcome::Collision,
         },
+        Record::RateChange { link, down: true, after: Outcome::Collision },
         Record::FrameDelivered { link, delay: Duration::from_millis(2) },
         Record::Airtime { node, link: Some(link), duration: Duration::from_millis(100) },
-        Record::OnAir { count: 1 },
+        Record::OnAir { channel: 0, count: 1 },
         Record::Contenders { count: 2 },
     ];
     [500, 1500].into_iter().flat_map(|ms| once.map(|record| (at(ms), record))).collect()
@@ -85,6 +92,29 @@ fn what_happened_in_the_warm_up_is_not_counted() {
     }
     // 100 ms in a second.
     assert_eq!(link.get("airtime_fraction"), Some(0.1));
+}
+
+#[test]
+fn drops_and_marks_are_counted_by_queue_and_by_reason() {
+    let report = observe(false, 1000);
+    for (node, name, count) in [
+        // A filtered ACK is no drop.
+        (1, "queue_drops", 2.0),
+        (1, "queue_drops_tail", 1.0),
+        (1, "queue_drops_early", 1.0),
+        (1, "queue_drops_tcp_ack", 1.0),
+        (1, "queue_drops_data", 1.0),
+        (1, "acks_filtered", 1.0),
+        (1, "queue_marks", 3.0),
+        (0, "queue_drops", 0.0),
+        (0, "queue_marks", 0.0),
+        (0, "wired_queue_drops", 1.0),
+        (0, "wired_queue_drops_early", 1.0),
+        (0, "wired_queue_drops_tail", 0.0),
+        (0, "wired_queue_marks", 2.0),
+    ] {
+        assert_eq!(report.nodes[node].get(name), Some(count), "{name} of {node}");
+    }
 }
 
 #[test]

@@ -8,9 +8,9 @@ use lasthop_theory::exchange::{TcpRound, Timestamps, udp_goodput_bps};
 use lasthop_theory::frame_times::{Access, CollisionCost, FrameTimes};
 use lasthop_theory::same_slot::same_slot_probability;
 use lasthop_units::{Bytes, Duration, Time};
-use lasthop_wifi::Channel;
 use lasthop_wifi::phy::{ModeId, frame_size};
 use lasthop_wifi::rate_control::FrameInfo;
+use lasthop_wifi::{AccessCategory, Channel, ChannelAccess};
 use serde_json::{Value as Json, json};
 
 use crate::description::{TransportWord, UdpRate};
@@ -70,8 +70,8 @@ impl<'a> Forms<'a> {
             TransportWord::Tcp => Bytes(u64::from(f.tcp.config.payload_bytes()) + timestamps(f).ack_packet().0),
         });
         let mpdu = frame_size::data_mpdu(packet);
-        let rts = scenario.bss().rts_threshold.as_option().is_some_and(|limit| mpdu > *limit);
-        let fastest = *scenario.phy.allowed_modes().last().expect("a PHY has a mode");
+        let rts = scenario.first_bss().rts_threshold.as_option().is_some_and(|limit| mpdu > *limit);
+        let fastest = *scenario.phy().allowed_modes().last().expect("a PHY has a mode");
         let forms = Forms { scenario, packet, mode: fastest, rts };
         // A fixed rate, if the first link that carries a flow has one.
         let fixed = forms.uplink_modes().and_then(|modes| modes.first().copied());
@@ -83,7 +83,7 @@ impl<'a> Forms<'a> {
     }
 
     fn times(&self, mode: ModeId, packet: Bytes) -> FrameTimes {
-        let phy = &self.scenario.phy;
+        let phy = self.scenario.phy();
         let response = phy.control_response_mode(mode);
         FrameTimes {
             slot: phy.slot(),
@@ -98,13 +98,13 @@ impl<'a> Forms<'a> {
 
     /// DIFS, or the AIFS of best effort, which is SIFS and three slots. [802.11-2020 Table 9-155]
     fn arbitration(&self) -> Duration {
-        let phy = &self.scenario.phy;
+        let phy = self.scenario.phy();
         if phy.is_qos() { phy.sifs() + phy.slot() * 3 } else { phy.difs() }
     }
 
     /// The PSDU that carries one packet.
     fn psdu(&self, mode: ModeId, packet: Bytes) -> Bytes {
-        let phy = &self.scenario.phy;
+        let phy = self.scenario.phy();
         match (phy.is_qos(), phy.always_aggregates(mode)) {
             (false, _) => frame_size::data_mpdu(packet),
             (true, false) => frame_size::qos_data_mpdu(packet),
@@ -113,7 +113,7 @@ impl<'a> Forms<'a> {
     }
 
     fn backoff(&self, attempts: Option<u32>) -> Backoff {
-        let (window, most) = (self.scenario.phy.cw_min() + 1, self.scenario.phy.cw_max() + 1);
+        let (window, most) = (self.scenario.phy().cw_min() + 1, self.scenario.phy().cw_max() + 1);
         Backoff { window, doublings: (most / window).ilog2(), attempts }
     }
 
@@ -130,6 +130,18 @@ impl<'a> Forms<'a> {
         !self.scenario.flows.is_empty() && self.scenario.flows.iter().all(saturated)
     }
 
+    /// Whether best effort has a TXOP limit, within which several A-MPDUs may share a backoff.
+    fn has_txop_limit(&self) -> bool {
+        let spec = &self.scenario.bss[0];
+        let up = self.scenario.flows.first().is_none_or(|f| f.up);
+        let access = if up { &spec.stations } else { &spec.ap };
+        matches!(access, ChannelAccess::Edca(all) if all[AccessCategory::Be.index()].txop_limit > Duration::ZERO)
+    }
+
+    fn is_one_packet_a_frame(&self) -> bool {
+        self.scenario.bss[0].config.aggregation.is_none()
+    }
+
     /// The one flow of the scenario, if its link has one rate.
     fn lone_flow(&self) -> Option<&FlowSpec> {
         let [flow] = self.scenario.flows.as_slice() else { return None };
@@ -142,7 +154,7 @@ impl<'a> Forms<'a> {
         let info =
             FrameInfo { now: Time::ZERO, bytes: frame_size::data_mpdu(self.packet), aggregates: false, retry: 0 };
         let mode = |f: &FlowSpec| {
-            let link = 2 * (f.station.index() - 1);
+            let link = self.scenario.uplink(f.station.index());
             self.scenario.is_fixed_rate(link).then(|| controls[link].rates_for(&info).first())
         };
         self.scenario.flows.iter().map(mode).collect()
@@ -187,7 +199,10 @@ impl<'a> Forms<'a> {
     /// Saturated UDP uplinks at one rate, where everybody hears everybody and only collisions lose frames.
     fn is_the_case_of_bianchi(&self) -> bool {
         let one_rate = self.uplink_modes().is_some_and(|modes| modes.iter().all(|mode| *mode == self.mode));
-        self.is_saturated_udp_uplink() && one_rate && matches!(self.scenario.channel(), Channel::Uniform)
+        self.is_saturated_udp_uplink()
+            && self.is_one_packet_a_frame()
+            && one_rate
+            && matches!(self.scenario.channel(), Channel::Uniform { .. })
     }
 
     fn udp_payload(&self) -> Bytes {
@@ -196,43 +211,45 @@ impl<'a> Forms<'a> {
 
     /// What one exchange after another can carry at each rate.
     fn ceilings(&self) -> Vec<Form> {
-        let phy = &self.scenario.phy;
+        let phy = self.scenario.phy();
         let ceilings = |&mode: &ModeId| std::iter::once(self.udp_ceiling(mode)).chain(self.tcp_ceilings(mode));
         if phy.supports_aggregation(self.mode) {
             // Of the many modes that streams make, the one in question.
-            return ceilings(&self.mode).chain([self.ampdu_ceiling()]).collect();
+            return ceilings(&self.mode).chain(self.ampdu_ceiling()).collect();
         }
         phy.allowed_modes().iter().flat_map(ceilings).collect()
     }
 
     /// The longest A-MPDU that Block Ack window, length and time allow, over and over.
-    fn ampdu_ceiling(&self) -> Form {
-        let (phy, mode) = (&self.scenario.phy, self.mode);
+    fn ampdu_ceiling(&self) -> Option<Form> {
+        let (phy, mode) = (self.scenario.phy(), self.mode);
+        let limits = self.scenario.bss[0].config.aggregation?;
         let subframe = frame_size::ampdu_subframe(frame_size::qos_data_mpdu(self.packet));
         let psdu = |mpdus: u64| Bytes((mpdus - 1) * frame_size::padded(subframe).0 + subframe.0);
-        let fits = |mpdus: &u64| {
-            psdu(*mpdus) <= phy.max_ampdu_bytes()
-                && phy.ppdu_duration(mode, psdu(*mpdus)) <= phy.max_ppdu_duration(mode)
-        };
-        let mpdus = (1..=u64::from(phy.block_ack_window())).rev().find(fits).unwrap_or(1);
-        let air = phy.ppdu_duration(mode, psdu(mpdus)) + phy.sifs() + phy.block_ack_duration(mode);
+        let air = |mpdus: u64| phy.ppdu_duration(mode, psdu(mpdus));
+        let exchange = |mpdus: u64| air(mpdus) + phy.sifs() + phy.block_ack_duration(mode);
+        let fits = |&mpdus: &u64| psdu(mpdus).0 <= u64::from(limits.max_bytes) && air(mpdus) <= limits.max_duration;
+        let mpdus = (1..=u64::from(limits.max_mpdus)).rev().find(fits).unwrap_or(1);
         let backoff = phy.slot() * u64::from(phy.cw_min()) / 2;
-        Form {
+        let alone = self.lone_flow().is_some_and(|f| f.section.rate == Some(UdpRate::Saturated));
+        let as_described = alone && limits.max_amsdu.is_none() && !self.has_txop_limit();
+        Some(Form {
             quantity: format!("UDP ceiling at {} in A-MPDUs of {mpdus}", phy.mode(mode).rate),
             unit: "bit/s",
-            value: udp_goodput_bps(Bytes(mpdus * self.udp_payload().0), self.arbitration() + air, backoff),
-            simulated: None,
+            value: udp_goodput_bps(Bytes(mpdus * self.udp_payload().0), self.arbitration() + exchange(mpdus), backoff),
+            simulated: as_described.then(|| GOODPUT.to_string()),
             source: "frame exchange",
-            note: "one sender, mean backoff, no TXOP limit",
-        }
+            note: "one sender, mean backoff, one A-MPDU a TXOP (edca.be txop_limit 0)",
+        })
     }
 
     fn udp_ceiling(&self, mode: ModeId) -> Form {
         let times = self.times(mode, self.packet);
-        let backoff = times.mean_backoff(self.scenario.phy.cw_min() + 1);
+        let backoff = times.mean_backoff(self.scenario.phy().cw_min() + 1);
         let alone = self.lone_flow().is_some_and(|f| f.section.rate == Some(UdpRate::Saturated));
+        let alone = alone && self.is_one_packet_a_frame();
         Form {
-            quantity: format!("UDP ceiling at {}", self.scenario.phy.mode(mode).rate),
+            quantity: format!("UDP ceiling at {}", self.scenario.phy().mode(mode).rate),
             unit: "bit/s",
             value: udp_goodput_bps(self.udp_payload(), times.success(self.access()), backoff),
             simulated: (alone && mode == self.mode).then(|| GOODPUT.to_string()),
@@ -244,8 +261,8 @@ impl<'a> Forms<'a> {
     fn tcp_ceilings(&self, mode: ModeId) -> Vec<Form> {
         let stamps = self.scenario.flows.first().map_or(Timestamps::Off, timestamps);
         let (times, acks) = (self.times(mode, self.packet), self.times(mode, stamps.ack_packet()));
-        let backoff = times.mean_backoff(self.scenario.phy.cw_min() + 1);
-        let rate = self.scenario.phy.mode(mode).rate;
+        let backoff = times.mean_backoff(self.scenario.phy().cw_min() + 1);
+        let rate = self.scenario.phy().mode(mode).rate;
         let policies = [(1, AckPolicy::EverySegment, "an ACK a segment"), (2, AckPolicy::Delayed, "an ACK for two")];
         let forms = |(data_exchanges, policy, name): (u32, AckPolicy, &str)| {
             let round = TcpRound {
@@ -255,7 +272,7 @@ impl<'a> Forms<'a> {
                 payload: stamps.payload(self.packet),
             };
             let alone = |f: &FlowSpec| f.section.transport == TransportWord::Tcp && f.tcp.config.ack == policy;
-            let here = mode == self.mode && self.lone_flow().is_some_and(alone);
+            let here = mode == self.mode && self.is_one_packet_a_frame() && self.lone_flow().is_some_and(alone);
             let form = |quantity, value, source, note| Form {
                 quantity,
                 unit: "bit/s",
@@ -284,7 +301,7 @@ impl<'a> Forms<'a> {
     /// Heusse's anomaly: for the rates that the stations have, if one of them is slow, else for the
     /// slowest and the fastest rate.
     fn anomaly(&self) -> Vec<Form> {
-        let modes = self.scenario.phy.allowed_modes();
+        let modes = self.scenario.phy().allowed_modes();
         let stations = self.contenders();
         let slow_and_fast = self.one_slow_station();
         let (Some(&first), Some(&last)) = (modes.first(), modes.last()) else { return Vec::new() };
@@ -295,12 +312,12 @@ impl<'a> Forms<'a> {
         let exchange = |mode: ModeId| self.times(mode, self.packet).success(Access::Basic);
         let cell = Cell {
             hosts: stations,
-            cw_min: self.scenario.phy.cw_min(),
-            slot: self.scenario.phy.slot(),
+            cw_min: self.scenario.phy().cw_min(),
+            slot: self.scenario.phy().slot(),
             fast: exchange(fast),
             slow: exchange(slow),
         };
-        let rate = |mode: ModeId| self.scenario.phy.mode(mode).rate;
+        let rate = |mode: ModeId| self.scenario.phy().mode(mode).rate;
         vec![Form {
             quantity: format!(
                 "Anomaly: each of {stations} stations, one at {}, the rest at {}",
@@ -332,7 +349,7 @@ impl<'a> Forms<'a> {
         if contenders < 2 {
             return Vec::new();
         }
-        let window = self.scenario.phy.cw_min() + 1;
+        let window = self.scenario.phy().cw_min() + 1;
         vec![Form {
             quantity: format!("Same slot drawn by any two of {contenders} contenders, CW {window}"),
             unit: "",

@@ -10,7 +10,10 @@ mod medium;
 pub mod phy;
 pub mod rate_control;
 
-pub use channel::{Channel, Matrix};
+pub use channel::{CcaLevels, Channel, Matrix};
+pub use mac::aggregation::Aggregation;
+pub use mac::carrier_sense::{Capture, LateCapture};
 pub use mac::contention::Countdown;
-pub use mac::node::{Access, NodeConfig, NodeQueue};
-pub use medium::{AfterLoss, Counts, Environment, Event, Medium, MediumConfig, Protection};
+pub use mac::edca::{AccessCategory, EdcaParameters};
+pub use mac::node::{Access, ChannelAccess, NodeConfig, NodeQueue};
+pub use medium::{AfterLoss, BssConfig, Counts, Environment, Event, Medium, MediumConfig, Protection};

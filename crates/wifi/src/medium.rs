@@ -6,14 +6,23 @@
 //! stations or a thousand; where they do not, each node has a view of its own. Both are the same
 //! code: a plain slot-by-slot twin in the tests sends the same frames at the same nanoseconds.
 
-use lasthop_link::{Drop, Packet, PacketMeta};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use lasthop_engine::Stream;
+use lasthop_link::{Drop, Packet, PacketMeta, QueueDiscipline};
 use lasthop_observe::{FlowId, LinkId, NodeId, QueueLayer, Record};
 use lasthop_registry::{Switch, words};
-use lasthop_units::{Bytes, Db, Duration, Time};
+use lasthop_units::{Bytes, Duration, Time};
 
 use crate::channel::Channel;
-use crate::mac::contention::{Countdown, Spaces, View};
-use crate::mac::node::{Node, NodeConfig, State};
+use crate::mac::aggregation::Aggregation;
+use crate::mac::carrier_sense::{Capture, CarrierSense};
+use crate::mac::contention::{Countdown, FunctionId, LaneId, LaneKind, Spaces, View};
+use crate::mac::edca::AccessCategory;
+use crate::mac::interference::{Memory, Success};
+use crate::mac::node::{Access, ChannelAccess, Function, Node, NodeConfig, NodeQueue, State, unlimited};
+use crate::mac::outcome::LinkMemory;
 use crate::mac::ppdu::Transmission;
 use crate::phy::Phy;
 use crate::phy::error_model::ErrorModel;
@@ -51,32 +60,45 @@ impl AfterLoss {
     }
 }
 
+/// A BSS of the medium.
+#[derive(Clone, Debug)]
+pub struct BssConfig {
+    /// timing and modes
+    pub phy: Arc<Phy>,
+    /// which of the medium's channels it is on, counted from 0
+    pub channel: u32,
+    /// its access point; stations follow all access points in the order of nodes
+    pub ap: NodeId,
+    /// limits of A-MPDUs; `None`: every MSDU is acknowledged by itself
+    pub aggregation: Option<Aggregation>,
+    /// data PPDUs longer than this are preceded by RTS/CTS; `None`: none
+    pub rts_threshold: Option<Bytes>,
+    /// what precedes data frames that older stations cannot make out
+    pub protection: Protection,
+    /// interval between beacons
+    pub beacons: Option<Duration>,
+}
+
 /// What a medium is made of.
 pub struct MediumConfig {
-    /// timing and modes
-    pub phy: Phy,
-    /// the AP first, then the stations
+    /// one BSS, or several on one or several channels
+    pub bss: Vec<BssConfig>,
+    /// the APs first, in the order of their BSSs, then the stations
     pub nodes: Vec<NodeConfig>,
     /// for each link, who chooses its rates; see [`LinkId`]
     pub rate_controls: Vec<Box<dyn RateControl>>,
     /// who hears whom
     pub channel: Channel,
-    /// noise power over the channel in milliwatts, for error models that need the SINR
-    pub noise_mw: f64,
+    /// noise in a receiver in milliwatts per hertz, for error models that need the SINR
+    pub noise_mw_per_hz: f64,
     /// noise
     pub error_model: Box<dyn ErrorModel>,
-    /// a frame this much stronger than all that overlaps it survives
-    pub capture: Switch<Db>,
-    /// data frames longer than this are preceded by RTS/CTS; `None`: none
-    pub rts_threshold: Option<Bytes>,
-    /// what precedes OFDM data frames
-    pub protection: Protection,
-    /// countdown of others during a transmission
+    /// when a frame survives others that overlap it
+    pub capture: Switch<Capture>,
+    /// countdown of others during a transmission, under DCF
     pub countdown: Countdown,
     /// what nodes wait after a frame that was lost
     pub after_loss: AfterLoss,
-    /// interval between beacons
-    pub beacons: Option<Duration>,
     /// of the run
     pub seed: u64,
 }
@@ -91,8 +113,11 @@ pub enum Event {
         /// which of its events
         generation: u32,
     },
-    /// a node starts at the boundary to which it is committed
-    Start(NodeId),
+    /// a channel access function starts at the boundary to which it is committed
+    Start {
+        /// which
+        function: u32,
+    },
     /// a PPDU ends
     PpduEnds(u32),
     /// a receiver sends its CTS or ACK, or a sender its data after a CTS
@@ -104,8 +129,15 @@ pub enum Event {
         /// only if nothing was heard since
         since: Time,
     },
-    /// a beacon is due
-    Beacon,
+    /// a recipient has waited long enough for an MPDU that is missing
+    Reorder {
+        /// whose agreement
+        function: u32,
+        /// which of its agreements
+        session: u32,
+    },
+    /// a beacon of this BSS is due
+    Beacon(u32),
 }
 
 /// The world around a medium.
@@ -114,9 +146,9 @@ pub trait Environment<B> {
     fn schedule(&mut self, at: Time, event: Event);
     /// `packet` arrived at `node`. Must not call the medium before it returns.
     fn deliver(&mut self, now: Time, node: NodeId, packet: Packet<B>);
-    /// `node` has nothing left to send: a packet of a back-pressured socket or a saturated source, if
-    /// there is one.
-    fn pull(&mut self, now: Time, node: NodeId) -> Option<Packet<B>>;
+    /// `node` has nothing left to send in `category`, or at all where it knows none: a packet of a back-pressured
+    /// socket or a saturated source, if there is one.
+    fn pull(&mut self, now: Time, node: NodeId, category: Option<AccessCategory>) -> Option<Packet<B>>;
     /// `node` is done with a packet that was handed to it: it was acknowledged, given up or dropped; `refused` if it
     /// was dropped while a packet of the same flow came in.
     fn released(&mut self, now: Time, node: NodeId, packet: &PacketMeta, refused: bool) {
@@ -126,26 +158,36 @@ pub trait Environment<B> {
     fn observe(&mut self, at: Time, record: Record);
 }
 
-/// The nodes of one channel and what is on the air.
+/// The nodes that share the air, and what is on it.
 pub struct Medium<B> {
-    pub(crate) phy: Phy,
-    pub(crate) spaces: Spaces,
-    pub(crate) nodes: Vec<Node<B>>,
+    pub(crate) bss: Vec<BssConfig>,
+    /// for each view
+    pub(crate) spaces: Vec<Spaces>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) functions: Vec<Function<B>>,
     pub(crate) rate_controls: Vec<Box<dyn RateControl>>,
+    pub(crate) link_memory: Vec<LinkMemory>,
+    pub(crate) bss_of_link: Vec<usize>,
     pub(crate) views: Vec<View>,
     pub(crate) channel: Channel,
-    pub(crate) noise_mw: f64,
+    pub(crate) noise_mw_per_hz: f64,
+    pub(crate) carrier_sense: CarrierSense,
+    pub(crate) memory: Memory,
+    pub(crate) successes: Vec<Success>,
     pub(crate) error_model: Box<dyn ErrorModel>,
-    pub(crate) capture: Switch<Db>,
-    pub(crate) rts_threshold: Option<Bytes>,
-    pub(crate) protection: Protection,
+    pub(crate) capture: Option<Capture>,
     pub(crate) after_loss: AfterLoss,
-    pub(crate) beacons: Option<Duration>,
     pub(crate) on_air: Vec<Transmission>,
     pub(crate) next_id: u32,
     pub(crate) contenders: u32,
-    pub(crate) noise: Vec<lasthop_engine::Stream>,
-    dropped: Vec<Drop<B>>,
+    pub(crate) noise: Vec<Stream>,
+    pub(crate) dropped: Vec<Drop<B>>,
+    /// Stations whose retries wait, while a turn is given.
+    pub(crate) retrying: Vec<NodeId>,
+    /// Which MPDUs of the A-MPDU that has just ended were decoded.
+    pub(crate) decoded: Vec<bool>,
+    /// Packets that a recipient has just let go.
+    pub(crate) arrived: Vec<Packet<B>>,
     pub(crate) counts: Counts,
 }
 
@@ -164,48 +206,87 @@ pub struct Counts {
     pub unacknowledged: u64,
 }
 
+/// The access classes of a medium, and the place of each.
+#[derive(Default)]
+struct Lanes(Vec<LaneKind>);
+
+impl Lanes {
+    fn place(&mut self, kind: LaneKind) -> LaneId {
+        let known = self.0.iter().position(|k| *k == kind);
+        LaneId(known.unwrap_or_else(|| {
+            self.0.push(kind);
+            self.0.len() - 1
+        }))
+    }
+}
+
 impl<B: Send + 'static> Medium<B> {
     /// A silent medium.
     pub fn new(config: MediumConfig) -> Self {
-        let spaces = Spaces { slot: config.phy.slot(), difs: config.phy.difs(), countdown: config.countdown };
-        let shared = matches!(config.channel, Channel::Uniform);
         let plain = config.error_model.is_none() && config.capture == Switch::Off;
-        assert!(!shared || plain, "errors and capture need a matrix of powers");
-        let nodes: Vec<Node<B>> = config
-            .nodes
-            .iter()
-            .enumerate()
-            .map(|(i, c)| Node::new(c, config.phy.cw_min(), if shared { 0 } else { i }, config.seed))
-            .collect();
-        let views = if shared { 1 } else { nodes.len() };
-        let noise = config.nodes.iter().map(|c| lasthop_engine::Stream::named(config.seed, "reception", &c.name));
+        assert!(!config.channel.is_uniform() || plain, "errors and capture need a matrix of powers");
+        let mut lanes = Lanes::default();
+        let mut functions = Vec::new();
+        let mut nodes: Vec<Node> = Vec::with_capacity(config.nodes.len());
+        let mut bss_of_link = Vec::new();
+        for (index, node) in config.nodes.iter().enumerate() {
+            let (id, bss) = (NodeId(index as u32), &config.bss[node.bss as usize]);
+            let uplink = LinkId(bss_of_link.len() as u32);
+            if id != bss.ap {
+                bss_of_link.extend([node.bss as usize; 2]);
+            }
+            let first = functions.len() as u32;
+            functions_of(id, node, bss, &config, &mut lanes, &mut functions);
+            nodes.push(Node {
+                bss: node.bss as usize,
+                ap: bss.ap,
+                uplink,
+                functions: first..functions.len() as u32,
+                backpressured: node.queue == NodeQueue::Backpressure,
+                retry_limit: node.retry_limit,
+                view: config.channel.view_of(id),
+                beacon_due: false,
+                transmitting: false,
+                response: None,
+            });
+        }
+        let spaces = spaces_of_views(&config, &nodes);
+        let capture = config.capture.as_option().copied();
         Medium {
+            noise: config.nodes.iter().map(|c| Stream::named(config.seed, "reception", &c.name)).collect(),
+            views: spaces.iter().map(|spaces| View::new(spaces, &lanes.0)).collect(),
+            link_memory: vec![LinkMemory::default(); bss_of_link.len()],
             spaces,
-            noise: noise.collect(),
             nodes,
+            functions,
             rate_controls: config.rate_controls,
-            views: (0..views).map(|_| View::new(&spaces)).collect(),
+            bss_of_link,
+            carrier_sense: CarrierSense::new(&config.channel, capture),
             channel: config.channel,
-            noise_mw: config.noise_mw,
+            noise_mw_per_hz: config.noise_mw_per_hz,
+            memory: Memory::new(),
+            successes: Vec::new(),
             error_model: config.error_model,
-            capture: config.capture,
-            rts_threshold: config.rts_threshold,
-            protection: config.protection,
+            capture,
             after_loss: config.after_loss,
-            beacons: config.beacons,
+            bss: config.bss,
             on_air: Vec::new(),
             next_id: 0,
             contenders: 0,
             dropped: Vec::new(),
+            retrying: Vec::new(),
+            decoded: Vec::new(),
+            arrived: Vec::new(),
             counts: Counts::default(),
-            phy: config.phy,
         }
     }
 
     /// Starts what runs by itself: beacons.
     pub fn start(&mut self, env: &mut impl Environment<B>) {
-        if let Some(interval) = self.beacons {
-            env.schedule(Time::ZERO + interval, Event::Beacon);
+        for (index, bss) in self.bss.iter().enumerate() {
+            if let Some(interval) = bss.beacons {
+                env.schedule(Time::ZERO + interval, Event::Beacon(index as u32));
+            }
         }
     }
 
@@ -213,22 +294,25 @@ impl<B: Send + 'static> Medium<B> {
     pub fn enqueue(&mut self, now: Time, node: NodeId, mut packet: Packet<B>, env: &mut impl Environment<B>) {
         packet.meta.enqueued_at = now;
         self.counts.offered += 1;
-        if self.nodes[node.index()].frame.is_none() && self.nodes[node.index()].queue.packets() == 0 {
-            self.load(now, node, packet, env);
+        let id = self.nodes[node.index()].function_of(packet.meta.tid);
+        let function = &self.functions[id.index()];
+        let aggregates = self.aggregation_of(id).is_some();
+        if !aggregates && function.frame.is_none() && function.queue.packets() == 0 {
+            self.load(now, id, packet);
         } else {
             let flow = packet.meta.flow;
-            self.nodes[node.index()].queue.enqueue(now, packet, &mut self.dropped);
-            self.report_drops(now, node, Some(flow), env);
+            self.functions[id.index()].queue.enqueue(now, packet, &mut self.dropped);
+            self.report_drops(now, id, Some(flow), env);
             self.report_queue(now, node, env);
         }
-        self.request_access(now, node, env);
+        self.request_access(now, id, env);
     }
 
-    /// A source that waits to be asked has data for `node`: if the device is free it is asked for it.
-    pub fn offer(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
-        if self.nodes[node.index()].frame.is_none() {
-            self.next_frame(now, node, env);
-            self.request_access(now, node, env);
+    /// A source that waits to be asked has data of `tid` for `node`: if the device is free it is asked for it.
+    pub fn offer(&mut self, now: Time, node: NodeId, tid: u8, env: &mut impl Environment<B>) {
+        let id = self.nodes[node.index()].function_of(tid);
+        if !self.functions[id.index()].backlogged && self.refill(now, id, env) {
+            self.request_access(now, id, env);
         }
     }
 
@@ -244,26 +328,30 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Packets that wait in queues or MACs and have not arrived yet.
     pub fn held(&self) -> u64 {
-        let waiting =
-            |n: &Node<B>| u64::from(n.queue.packets()) + u64::from(n.frame.as_ref().is_some_and(|f| f.body.is_some()));
-        self.nodes.iter().map(waiting).sum()
+        self.functions.iter().map(Function::held).sum()
     }
 
     /// Handles an event that was asked for.
     pub fn handle(&mut self, now: Time, event: Event, env: &mut impl Environment<B>) {
         match event {
             Event::Backoff { view, generation } => {
-                if self.views[view as usize].accept(generation)
-                    && let Some(node) = self.views[view as usize].take_ended(now, &self.spaces)
+                let at = view as usize;
+                if self.views[at].accept(generation)
+                    && let Some(function) = self.views[at].take_ended(now, &self.spaces[at])
                 {
-                    self.win(now, node, env);
+                    self.win(now, function, env);
                 }
             }
-            Event::Start(node) => self.win(now, node, env),
+            Event::Start { function } => {
+                if self.functions[function as usize].state == (State::Committed { at: now }) {
+                    self.win(now, FunctionId(function), env);
+                }
+            }
             Event::PpduEnds(id) => self.ppdu_ends(now, id, env),
             Event::Respond(node) => self.respond(now, node, env),
             Event::NavTimeout { view, since } => self.nav_timeout(now, view as usize, since, env),
-            Event::Beacon => self.beacon_is_due(now, env),
+            Event::Reorder { function, session } => self.reorder_timeout(now, function, session, env),
+            Event::Beacon(bss) => self.beacon_is_due(now, bss as usize, env),
         }
     }
 
@@ -272,95 +360,230 @@ impl<B: Send + 'static> Medium<B> {
         self.nodes[node.index()].view
     }
 
-    /// Puts a packet into the frame slot of `node`.
-    fn load(&mut self, now: Time, node: NodeId, packet: Packet<B>, env: &mut impl Environment<B>) {
-        let ap = NodeId(0);
-        let station = packet.meta.station;
-        let (to, link) =
-            if node == ap { (station, LinkId(2 * (station.0 - 1) + 1)) } else { (ap, LinkId(2 * (node.0 - 1))) };
-        self.nodes[node.index()].load(now, packet, to, link);
-        self.contenders += 1;
-        env.observe(now, Record::Contenders { count: self.contenders });
+    /// The PHY of a node's BSS.
+    pub(crate) fn phy_of(&self, node: NodeId) -> &Phy {
+        &self.bss[self.nodes[node.index()].bss].phy
     }
 
-    /// Fills the frame slot of `node` from its queue or its sockets; false if there is nothing to send.
-    pub(crate) fn next_frame(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) -> bool {
-        let queued = if self.nodes[node.index()].queue.packets() > 0 {
-            let packet = self.nodes[node.index()].dequeue(now, &mut self.dropped);
-            self.report_drops(now, node, None, env);
-            self.report_queue(now, node, env);
-            packet
-        } else {
-            None
-        };
-        let packet = queued.or_else(|| env.pull(now, node).inspect(|_| self.counts.offered += 1));
-        match packet {
-            Some(packet) => {
-                self.load(now, node, packet, env);
-                true
+    /// Where `node` sends packets of or for `station`, and over which link.
+    pub(crate) fn way(&self, node: NodeId, station: NodeId) -> (NodeId, LinkId) {
+        let (own, peer) = (&self.nodes[node.index()], &self.nodes[station.index()]);
+        if own.ap == node { (station, LinkId(peer.uplink.0 + 1)) } else { (own.ap, own.uplink) }
+    }
+
+    /// Puts a packet into the frame slot of a function.
+    fn load(&mut self, now: Time, id: FunctionId, packet: Packet<B>) {
+        let (to, link) = self.way(self.functions[id.index()].node, packet.meta.station);
+        self.functions[id.index()].load(now, packet, to, link);
+    }
+
+    /// A packet of a socket that waits to be asked.
+    pub(crate) fn pull(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<Packet<B>> {
+        let function = &self.functions[id.index()];
+        let functions = &self.nodes[function.node.index()].functions;
+        let category = (functions.len() > 1).then(|| AccessCategory::ALL[(id.0 - functions.start) as usize]);
+        let mut packet = env.pull(now, function.node, category)?;
+        packet.meta.enqueued_at = now;
+        self.counts.offered += 1;
+        Some(packet)
+    }
+
+    /// Makes sure that a function has what it sends next at hand; false if there is nothing to send.
+    pub(crate) fn refill(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> bool {
+        let has_work = self.has_work(now, id, env);
+        if std::mem::replace(&mut self.functions[id.index()].backlogged, has_work) != has_work {
+            if has_work {
+                self.contenders += 1
+            } else {
+                self.contenders -= 1
             }
-            None => false,
+            env.observe(now, Record::Contenders { count: self.contenders });
         }
+        has_work
     }
 
-    /// The frame slot of `node` is empty again.
-    pub(crate) fn unload(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
-        self.nodes[node.index()].frame = None;
-        self.contenders -= 1;
-        env.observe(now, Record::Contenders { count: self.contenders });
+    fn has_work(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> bool {
+        let function = &mut self.functions[id.index()];
+        if function.has_work() {
+            return true;
+        }
+        let node = function.node;
+        if self.aggregation_of(id).is_some() {
+            // A-MPDUs take packets from the queue when they are made.
+            if self.functions[id.index()].queue.packets() > 0 {
+                return true;
+            }
+            let Some(packet) = self.pull(now, id, env) else { return false };
+            self.functions[id.index()].staged.push_back(packet);
+            return true;
+        }
+        let function = &mut self.functions[id.index()];
+        let mut queued = None;
+        if function.queue.packets() > 0 {
+            queued = function.queue.dequeue(now, lasthop_link::Wanted::ANY, &mut self.dropped);
+            self.report_drops(now, id, None, env);
+            self.report_queue(now, node, env);
+        }
+        let Some(packet) = queued.or_else(|| self.pull(now, id, env)) else { return false };
+        self.load(now, id, packet);
+        true
     }
 
-    fn report_queue(&self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
-        let queue = &self.nodes[node.index()].queue;
-        env.observe(now, Record::Queue { node, packets: queue.packets(), tcp_acks: queue.tcp_acks() });
+    pub(crate) fn report_queue(&self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
+        let (mut packets, mut tcp_acks) = (0, 0);
+        for function in self.nodes[node.index()].functions.clone() {
+            let queue = &self.functions[function as usize].queue;
+            packets += queue.packets();
+            tcp_acks += queue.tcp_acks();
+        }
+        env.observe(now, Record::Queue { node, packets, tcp_acks });
     }
 
-    /// Tells of what the queue has dropped, while a packet of flow `incoming` came in.
-    fn report_drops(&mut self, now: Time, node: NodeId, incoming: Option<FlowId>, env: &mut impl Environment<B>) {
+    /// Tells of what the queue has dropped and marked, while a packet of flow `incoming` came in.
+    pub(crate) fn report_drops(
+        &mut self,
+        now: Time,
+        id: FunctionId,
+        incoming: Option<FlowId>,
+        env: &mut impl Environment<B>,
+    ) {
+        let function = &mut self.functions[id.index()];
+        let (node, layer) = (function.node, QueueLayer::Interface);
+        let marks = function.queue.marks();
+        let new = marks - std::mem::replace(&mut function.marks_told, marks);
+        if new > 0 {
+            env.observe(now, Record::Marked { node, layer, count: new });
+        }
         for (packet, reason) in self.dropped.drain(..) {
             self.counts.dropped_by_queue += 1;
             let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
-            env.observe(now, Record::Dropped { node, flow, layer: QueueLayer::Interface, reason, tcp_ack });
+            env.observe(now, Record::Dropped { node, flow, layer, reason, tcp_ack });
             env.released(now, node, &packet.meta, incoming == Some(flow));
         }
     }
 
-    /// `node` has something to send: it sends at once, counts on, or draws a backoff [802.11-2020 §10.3.4.2].
-    pub(crate) fn request_access(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
-        let State::Idle { ready_at } = self.nodes[node.index()].state else { return };
-        let (view, lane) = (self.view_of(node), self.nodes[node.index()].lane);
-        let left = self.views[view].left_of(now, &self.spaces, lane, ready_at);
-        let at = self.views[view].sends_at(now, &self.spaces, lane).filter(|_| left == 0);
-        match at {
-            Some(at) if at == now => return self.win(now, node, env),
-            Some(at) => {
-                self.nodes[node.index()].state = State::Committed;
-                return env.schedule(at, Event::Start(node));
-            }
-            None => self.contend_with(now, node, left),
+    /// A function has something to send: it sends at once, counts on, or draws a backoff [802.11-2020 §10.3.4.2].
+    pub(crate) fn request_access(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        if !self.functions[id.index()].backlogged {
+            self.refill(now, id, env);
         }
-        self.nodes[node.index()].state = State::Contending;
+        let State::Idle { ready_at } = self.functions[id.index()].state else { return };
+        let node = &self.nodes[self.functions[id.index()].node.index()];
+        let beacon = node.beacon_due && node.first_function() == id;
+        let (view, lane) = (node.view, self.functions[id.index()].lane);
+        if !self.functions[id.index()].backlogged && !beacon {
+            return;
+        }
+        let spaces = &self.spaces[view];
+        let left = self.views[view].left_of(now, spaces, lane, ready_at);
+        let at = self.views[view].sends_at(now, spaces, lane).filter(|_| left == 0);
+        match at {
+            Some(at) if at == now => return self.win(now, id, env),
+            Some(at) => {
+                self.functions[id.index()].state = State::Committed { at };
+                return env.schedule(at, Event::Start { function: id.0 });
+            }
+            None => self.contend_with(now, id, view, left),
+        }
+        self.functions[id.index()].state = State::Contending;
         self.schedule_backoff(view, env);
     }
 
-    /// `node` contends with what is left of its post-backoff; if nothing is, it draws a backoff where the
+    /// A function contends with what is left of its post-backoff; if nothing is, it draws a backoff where the
     /// medium is busy, and waits for the end of the inter-frame space where it is not.
-    fn contend_with(&mut self, now: Time, id: NodeId, left: u64) {
-        let node = &mut self.nodes[id.index()];
-        let (lane, view) = (node.lane, &mut self.views[node.view]);
+    fn contend_with(&mut self, now: Time, id: FunctionId, view: usize, left: u64) {
+        let function = &mut self.functions[id.index()];
+        let (lane, spaces, view) = (function.lane, &self.spaces[view], &mut self.views[view]);
         if left > 0 {
-            view.contend(now, &self.spaces, id, lane, left);
+            view.contend(now, spaces, id, lane, left);
         } else if view.is_busy(now) {
-            view.contend(now, &self.spaces, id, lane, node.draw_backoff());
+            view.contend(now, spaces, id, lane, function.draw_backoff());
         } else {
-            view.contend_without_backoff(id, lane, node.draw_backoff());
+            view.contend_without_backoff(id, lane, function.draw_backoff());
         }
     }
 
     /// Asks for the event at which the next backoff of `view` ends.
     pub(crate) fn schedule_backoff(&mut self, view: usize, env: &mut impl Environment<B>) {
-        if let Some((at, generation)) = self.views[view].reschedule(&self.spaces) {
+        if let Some((at, generation)) = self.views[view].reschedule(&self.spaces[view]) {
             env.schedule(at, Event::Backoff { view: view as u32, generation });
         }
     }
+}
+
+/// Appends the channel access functions of a node.
+fn functions_of<B: Send + 'static>(
+    id: NodeId,
+    node: &NodeConfig,
+    bss: &BssConfig,
+    config: &MediumConfig,
+    lanes: &mut Lanes,
+    functions: &mut Vec<Function<B>>,
+) {
+    let (cw_min, cw_max) = (bss.phy.cw_min(), bss.phy.cw_max());
+    match &node.access {
+        ChannelAccess::Dcf(access) => {
+            let offset = if *access == Access::Pifs { -1 } else { 0 };
+            let counts_busy_slot = config.countdown == Countdown::Bianchi;
+            let lane = lanes.place(LaneKind { offset, counts_busy_slot });
+            functions.push(function(id, node, config.seed, "", lane, (cw_min, cw_max), Duration::ZERO));
+        }
+        ChannelAccess::Edca(categories) => {
+            for (category, of) in AccessCategory::ALL.into_iter().zip(categories) {
+                let lane = lanes.place(LaneKind { offset: i64::from(of.aifsn) - 2, counts_busy_slot: true });
+                // Best effort draws what a station without categories would.
+                let suffix = if category == AccessCategory::Be { "" } else { category.word() };
+                functions.push(function(id, node, config.seed, suffix, lane, (of.cw_min, of.cw_max), of.txop_limit));
+            }
+        }
+    }
+}
+
+fn function<B: Send + 'static>(
+    id: NodeId,
+    node: &NodeConfig,
+    seed: u64,
+    suffix: &str,
+    lane: LaneId,
+    (cw_min, cw_max): (u32, u32),
+    txop_limit: Duration,
+) -> Function<B> {
+    let name = if suffix.is_empty() { node.name.clone() } else { format!("{} {suffix}", node.name) };
+    let kind = match &node.queue {
+        NodeQueue::Discipline(kind) => kind.clone(),
+        NodeQueue::Backpressure => unlimited(),
+    };
+    let queue: Box<dyn QueueDiscipline<B>> = kind.build_above(node.driver_queue, Stream::named(seed, "queue", &name));
+    Function {
+        node: id,
+        state: State::Idle { ready_at: 0 },
+        lane,
+        cw: cw_min,
+        cw_min,
+        cw_max,
+        txop_limit,
+        txop_ends: None,
+        began: Time::ZERO,
+        backoff: Stream::named(seed, "backoff", &name),
+        queue,
+        marks_told: 0,
+        frame: None,
+        staged: VecDeque::new(),
+        sessions: Vec::new(),
+        session_of: Default::default(),
+        line: VecDeque::new(),
+        lengths: Vec::new(),
+        psdu_bytes: 0,
+        backlogged: false,
+    }
+}
+
+/// Inter-frame spaces of each view: those of the nodes that share it.
+fn spaces_of_views(config: &MediumConfig, nodes: &[Node]) -> Vec<Spaces> {
+    let of = |view: usize| {
+        let first = nodes.iter().find(|n| n.view == view).expect("every view has a node");
+        let phy = &config.bss[first.bss].phy;
+        Spaces { slot: phy.slot(), difs: phy.difs() }
+    };
+    (0..config.channel.views()).map(of).collect()
 }

@@ -5,14 +5,14 @@ mod cell;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use cell::{Arrivals, Seen, config, phy, run};
+use cell::{Arrivals, Seen, config, phy, run, with_beacons, with_rts};
 use lasthop_observe::{NodeId, Outcome, Record};
 use lasthop_registry::Switch;
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Probability, Time};
 use lasthop_wifi::phy::ModeId;
 use lasthop_wifi::phy::error_model::{ErrorModelKind, fixed, gilbert_elliott, nist, yans};
 use lasthop_wifi::rate_control::{FrameInfo, RateChain, RateControl, TxStatus};
-use lasthop_wifi::{Channel, Matrix, MediumConfig};
+use lasthop_wifi::{Capture, Channel, LateCapture, Matrix, MediumConfig};
 
 fn seconds(s: u64) -> Duration {
     Duration::from_secs(s)
@@ -96,7 +96,7 @@ fn an_rts_or_cts_that_is_lost_alone_is_lost_to_noise() {
     // And one that is too weak to be noticed.
     let channel = Channel::Matrix(Matrix::new(2, Dbm(-82.0), |_, _| Dbm(-90.0)));
     for config in [lossy(up), lossy(down), MediumConfig { channel, ..config_of_11b(1) }] {
-        let mut config = MediumConfig { rts_threshold: Some(Bytes(0)), ..config };
+        let mut config = with_rts(config, Bytes(0));
         config.nodes[1].retry_limit = Some(0);
         assert_eq!(one_packet(config).outcomes(), [(1, Outcome::Noise)]);
     }
@@ -105,8 +105,8 @@ fn an_rts_or_cts_that_is_lost_alone_is_lost_to_noise() {
 #[test]
 fn an_rts_that_meets_another_is_lost_to_a_collision() {
     let everybody = || Channel::Matrix(Matrix::new(3, Dbm(-82.0), |_, _| Dbm(-40.0)));
-    for channel in [Channel::Uniform, everybody()] {
-        let mut config = MediumConfig { channel, rts_threshold: Some(Bytes(0)), ..config_of_11b(2) };
+    for channel in [Channel::uniform(3), everybody()] {
+        let mut config = with_rts(MediumConfig { channel, ..config_of_11b(2) }, Bytes(0));
         config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
         let arrivals: Arrivals = [1, 2].map(|node| (Time::from_nanos(10_000), NodeId(node))).to_vec();
         let seen = run(config, &[], seconds(1), &arrivals);
@@ -120,7 +120,7 @@ fn a_frame_that_is_noisy_only_through_what_overlaps_it_is_lost_to_a_collision() 
     let power = |tx: NodeId, _| Dbm(if tx.0 == 1 { -50.0 } else { -54.0 });
     let channel = Channel::Matrix(Matrix::new(3, Dbm(-82.0), power));
     let model = ErrorModelKind::Yans(yans::Params {});
-    let capture = Switch::On(Db(3.0));
+    let capture = Switch::On(Capture { threshold: Db(3.0), late: LateCapture::Off });
     let mut config = MediumConfig { channel, error_model: model.build(1), capture, ..config_of_11b(2) };
     config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
     let arrivals: Arrivals = [1, 2].map(|node| (Time::from_nanos(10_000), NodeId(node))).to_vec();
@@ -198,7 +198,7 @@ fn rate_control_is_told_of_every_attempt_once_and_its_chain_is_followed() {
 fn rate_control_never_hears_of_a_lost_rts_or_cts() {
     let control = fixed::Params { control: loss(1.0), ..none() };
     let mut config = heard_at(-40.0, 1, fixed(control));
-    (config.rts_threshold, config.nodes[1].retry_limit) = (Some(Bytes(0)), Some(4));
+    (config.bss[0].rts_threshold, config.nodes[1].retry_limit) = (Some(Bytes(0)), Some(4));
     let (seen, log) = noted(config);
     assert_eq!((seen.noisy[1], seen.drops[1]), (5, 1));
     assert_eq!(log.told, []);
@@ -209,11 +209,11 @@ fn beacons_keep_their_period_and_leave_the_rest_to_data() {
     // 120 bytes at 1 Mbit/s: 192 + 960 us, every 102.4 ms.
     let interval = Duration::from_micros(102_400);
     let never = vec![(Time::from_nanos(999_000_000), NodeId(1))];
-    let seen = run(MediumConfig { beacons: Some(interval), ..config_of_11b(1) }, &[], seconds(1), &never);
+    let seen = run(with_beacons(config_of_11b(1), interval), &[], seconds(1), &never);
     let beacons: Vec<(u64, u64, u32)> = (1..=9).map(|k| (k * 102_400_000, k * 102_400_000 + 1_152_000, 0)).collect();
     assert_eq!(seen.ppdus()[..9], beacons);
     let plain = run(config_of_11b(1), &[1], seconds(20), &Vec::new());
-    let busy = run(MediumConfig { beacons: Some(interval), ..config_of_11b(1) }, &[1], seconds(20), &Vec::new());
+    let busy = run(with_beacons(config_of_11b(1), interval), &[1], seconds(20), &Vec::new());
     // Beacons take 1152 + 50 us and a little of 102400: 1.2 %, and as many again collide with data.
     let share = busy.delivered[1] as f64 / plain.delivered[1] as f64;
     assert!((0.97..0.99).contains(&share), "{share}");
@@ -222,7 +222,7 @@ fn beacons_keep_their_period_and_leave_the_rest_to_data() {
 
 #[test]
 fn rate_control_does_not_hear_of_beacons() {
-    let (_, log) = noted(MediumConfig { beacons: Some(Duration::from_micros(102_400)), ..config_of_11b(1) });
+    let (_, log) = noted(with_beacons(config_of_11b(1), Duration::from_micros(102_400)));
     assert_eq!(log.told.len(), 1);
 }
 
@@ -232,13 +232,8 @@ fn crowded() -> (MediumConfig, Arrivals) {
     let power = |tx, rx| Dbm(if hears(tx, rx) { -60.0 } else { -200.0 });
     let channel = Channel::Matrix(Matrix::new(6, Dbm(-82.0), power));
     let model = fixed(fixed::Params { frame_error_rate: loss(0.1), ..none() });
-    let config = MediumConfig {
-        channel,
-        error_model: model.build(1),
-        rts_threshold: Some(Bytes(1000)),
-        beacons: Some(Duration::from_micros(102_400)),
-        ..config_of_11b(5)
-    };
+    let config = MediumConfig { channel, error_model: model.build(1), ..config_of_11b(5) };
+    let config = with_beacons(with_rts(config, Bytes(1000)), Duration::from_micros(102_400));
     let arrivals = (0..3000).map(|k| (Time::from_nanos(k * 3_000_017), NodeId((k % 6) as u32))).collect();
     (config, arrivals)
 }
@@ -247,14 +242,14 @@ fn crowded() -> (MediumConfig, Arrivals) {
 fn records_add_up() {
     for shared in [false, true] {
         let (config, arrivals) = crowded();
-        let plain = MediumConfig { channel: Channel::Uniform, ..config_of_11b(5) };
+        let plain = config_of_11b(5);
         let seen = run(if shared { plain } else { config }, &[], seconds(10), &arrivals);
         let (mut airtime, mut integral, mut count, mut since) = (0, 0, 0, Time::ZERO);
         let mut contenders = 0;
         for &(at, ref record) in &seen.records {
             match *record {
                 Record::Airtime { duration, .. } => airtime += duration.as_nanos(),
-                Record::OnAir { count: now } => {
+                Record::OnAir { count: now, .. } => {
                     assert_eq!(u32::abs_diff(now, count), 1, "PPDUs come and go one by one");
                     integral += u64::from(count) * at.since(since).as_nanos();
                     (count, since) = (now, at);

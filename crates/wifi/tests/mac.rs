@@ -10,7 +10,7 @@ use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_registry::Switch;
 use lasthop_units::{Bytes, Db, Dbm, Duration, Time};
-use lasthop_wifi::{Access, AfterLoss, Channel, Matrix, MediumConfig, Protection};
+use lasthop_wifi::{Access, AfterLoss, Capture, Channel, ChannelAccess, LateCapture, Matrix, MediumConfig, Protection};
 
 const DATA: u64 = 1_309_091;
 const ACK: u64 = 304_000;
@@ -99,7 +99,7 @@ fn a_frame_that_arrives_during_the_post_backoff_waits_for_its_end() {
 fn a_frame_that_waits_for_difs_draws_a_backoff_if_it_is_interrupted() {
     // The AP, with PIFS, sends at 30 us; without the interruption station 1 would have sent at 50 us.
     let mut config = dot11b(1);
-    config.nodes[0].access = Access::Pifs;
+    config.nodes[0].access = ChannelAccess::Dcf(Access::Pifs);
     let backoff = draws(1, &[31])[0];
     let seen = timeline(config, &[(5_000, 0), (6_000, 1)]);
     assert_eq!(seen.starts(0)[0], 30_000);
@@ -109,7 +109,7 @@ fn a_frame_that_waits_for_difs_draws_a_backoff_if_it_is_interrupted() {
 #[test]
 fn the_access_point_with_pifs_sends_one_slot_before_difs() {
     let mut config = dot11b(1);
-    config.nodes[0].access = Access::Pifs;
+    config.nodes[0].access = ChannelAccess::Dcf(Access::Pifs);
     assert_eq!(timeline(config, &[(10_000, 0)]).starts(0), [SIFS + SLOT]);
     assert_eq!(timeline(dot11b(1), &[(10_000, 0)]).starts(0), [SIFS + 2 * SLOT]);
 }
@@ -118,7 +118,7 @@ fn the_access_point_with_pifs_sends_one_slot_before_difs() {
 fn a_half_duplex_pair_in_one_slot_times_out_and_neither_waits_eifs() {
     // The ACK timeout of 10 + 20 + 192 us ends before the boundary at 50 + 9*20 us; EIFS, 364, would
     // mean 50 + 16*20. The first draw of each was for the case that its DIFS is interrupted.
-    for channel in [Channel::Uniform, powers(1, &[])] {
+    for channel in [Channel::uniform(2), powers(1, &[])] {
         let seen = timeline(MediumConfig { channel, ..dot11b(1) }, &[(10_000, 0), (20_000, 1)]);
         assert_eq!(seen.ppdus()[..2], [(DIFS, DIFS + DATA, 0), (DIFS, DIFS + DATA, 1)]);
         let again = draws(0, &[31, 63])[1].min(draws(1, &[31, 63])[1]);
@@ -129,7 +129,7 @@ fn a_half_duplex_pair_in_one_slot_times_out_and_neither_waits_eifs() {
 #[test]
 fn bystanders_of_a_collision_wait_eifs() {
     // 10 + 304 + 50 us: the boundary after that is at 50 + 16*20 us.
-    for channel in [Channel::Uniform, powers(3, &[])] {
+    for channel in [Channel::uniform(4), powers(3, &[])] {
         let mut config = MediumConfig { channel, ..dot11b(3) };
         config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
         let seen = timeline(config, &[(10_000, 1), (20_000, 2), (500_000, 3)]);
@@ -139,7 +139,7 @@ fn bystanders_of_a_collision_wait_eifs() {
 
 #[test]
 fn a_station_that_has_given_up_its_frame_still_waits_for_no_more_than_its_ack_timeout() {
-    for channel in [Channel::Uniform, powers(2, &[])] {
+    for channel in [Channel::uniform(3), powers(2, &[])] {
         let mut config = MediumConfig { channel, ..dot11b(2) };
         config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
         let (late, early) = if draws(1, &[31, 31])[1] > draws(2, &[31, 31])[1] { (1, 2) } else { (2, 1) };
@@ -205,7 +205,9 @@ fn the_window_doubles_up_to_its_bound_and_is_reset_after_the_last_attempt() {
 fn rts_precedes_frames_above_the_threshold_only() {
     let starts = |threshold| {
         let rts_threshold = Some(Bytes(threshold));
-        timeline(MediumConfig { rts_threshold, ..dot11b(1) }, &[(1_000_000, 1)]).ppdus()
+        let mut config = dot11b(1);
+        config.bss[0].rts_threshold = rts_threshold;
+        timeline(config, &[(1_000_000, 1)]).ppdus()
     };
     // The MPDU has 1536 bytes.
     assert_eq!(starts(1536).len(), 2);
@@ -215,7 +217,7 @@ fn rts_precedes_frames_above_the_threshold_only() {
 }
 
 fn with_rts(stations: usize, channel: Channel) -> MediumConfig {
-    MediumConfig { channel, rts_threshold: Some(Bytes(0)), ..dot11b(stations) }
+    cell::with_rts(MediumConfig { channel, ..dot11b(stations) }, Bytes(0))
 }
 
 #[test]
@@ -250,7 +252,8 @@ fn an_ofdm_frame_is_protected_at_a_dsss_rate() {
         (Protection::RtsCts, vec![rts, cts, data, ack]),
     ];
     for (protection, expected) in cases {
-        let config = MediumConfig { protection, ..config(phy("802.11g", &[1, 2, 11]), 1) };
+        let mut config = config(phy("802.11g", &[1, 2, 11]), 1);
+        config.bss[0].protection = protection;
         let seen = timeline(config, &[(1_000_000, 1)]);
         let lengths: Vec<u64> = seen.ppdus().iter().map(|p| p.1 - p.0).collect();
         assert_eq!(lengths, expected, "{protection:?}");
@@ -270,7 +273,11 @@ fn nodes_below_the_sense_threshold_do_not_defer_to_one_another() {
 /// station 1 so many dB above station 2. Who gets through at the first attempt?
 fn captured(above: f64, first: u64, second: u64) -> Vec<u64> {
     let channel = powers(2, &[(1, 2, -200.0), (2, 1, -200.0), (1, 0, -50.0 + above)]);
-    let mut config = MediumConfig { channel, capture: Switch::On(Db(10.0)), ..dot11b(2) };
+    let mut config = MediumConfig {
+        channel,
+        capture: Switch::On(Capture { threshold: Db(10.0), late: LateCapture::Off }),
+        ..dot11b(2)
+    };
     config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
     timeline(config, &[(first, 1), (second, 2)]).delivered
 }

@@ -7,7 +7,7 @@
 mod cell;
 mod twin;
 
-use cell::{Arrivals, config, phy};
+use cell::{Arrivals, config, phy, with_beacons};
 use lasthop_engine::Stream;
 use lasthop_link::QueueDisciplineKind;
 use lasthop_link::queue_discipline::fifo;
@@ -15,7 +15,9 @@ use lasthop_observe::NodeId;
 use lasthop_registry::{Amount, Switch};
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
 use lasthop_wifi::phy::{Phy, frame_size};
-use lasthop_wifi::{Access, AfterLoss, Channel, Matrix, MediumConfig, NodeQueue, Protection};
+use lasthop_wifi::{
+    Access, AfterLoss, Capture, Channel, ChannelAccess, LateCapture, Matrix, MediumConfig, NodeQueue, Protection,
+};
 
 const SEEDS: u64 = 3;
 const PACKET_BYTES: u64 = 1500;
@@ -34,6 +36,7 @@ struct Case {
     hidden: Vec<(usize, usize)>,
     /// Strength of what each node sends, in dB, at every other node alike; none: no capture.
     strengths: Option<Vec<f64>>,
+    late: LateCapture,
     /// At which each node sends its data, in Mbit/s; none: at the highest.
     rates: Option<Vec<u64>>,
     eifs: bool,
@@ -53,6 +56,7 @@ impl Case {
             periodic: Vec::new(),
             hidden: Vec::new(),
             strengths: None,
+            late: LateCapture::Off,
             rates: None,
             eifs: true,
             rts: false,
@@ -83,16 +87,16 @@ impl Case {
         let limit = Amount::Unlimited;
         let queue = NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params { limit }));
         config.nodes.iter_mut().for_each(|node| node.queue = queue.clone());
-        config.rts_threshold = self.rts.then_some(Bytes(0));
+        config.bss[0].rts_threshold = self.rts.then_some(Bytes(0));
         for (link, control) in config.rate_controls.iter_mut().enumerate() {
             let sender = if link % 2 == 0 { link / 2 + 1 } else { 0 };
             *control = cell::fixed_rate(&self.phy(), self.rate(sender));
         }
         if self.pifs {
-            config.nodes[0].access = Access::Pifs;
+            config.nodes[0].access = ChannelAccess::Dcf(Access::Pifs);
         }
         if self.strengths.is_some() {
-            config.capture = Switch::On(Db(10.0));
+            config.capture = Switch::On(Capture { threshold: Db(10.0), late: self.late });
         }
         if self.strengths.is_some() || !self.hidden.is_empty() {
             config.channel = self.matrix();
@@ -122,6 +126,11 @@ impl Case {
         let response = phy.control_response_mode(data);
         let ns = |d: Duration| d.as_nanos();
         let cts = phy.ppdu_duration(response, frame_size::CTS);
+        let late_ns = match self.late {
+            LateCapture::Off => 0,
+            LateCapture::Preamble => ns(phy.rx_start_delay(data)),
+            LateCapture::AnyTime => u64::MAX,
+        };
         let strengths = (0..=self.stations).map(|tx| vec![self.strength(tx); self.stations + 1]).collect();
         let hears = (0..=self.stations).map(|i| (0..=self.stations).map(|j| self.hears(i, j)).collect()).collect();
         let source = |node: usize| match self.periodic.iter().find(|p| p.0 == node) {
@@ -155,14 +164,20 @@ impl Case {
             eifs: self.eifs,
             rts: self.rts,
             nav_timeout_ns: Some(ns(phy.sifs() * 2 + cts + phy.rx_start_delay(response) + phy.slot() * 2)),
-            capture: self.strengths.as_ref().map(|_| twin::Capture { threshold_db: 10.0, power_db: strengths }),
+            capture: self.strengths.as_ref().map(|_| twin::Capture {
+                threshold_db: 10.0,
+                late_ns,
+                power_db: strengths,
+            }),
             hears,
             nodes: (0..=self.stations).map(node).collect(),
         }
     }
 
     fn run_medium(&self, seed: u64) -> cell::Seen {
-        cell::run(self.for_medium(seed), &self.saturated, Duration::from_secs(self.seconds), &self.arrivals())
+        // The twin handles what happens at the very end too.
+        let duration = Duration::from_secs(self.seconds) + Duration::from_nanos(1);
+        cell::run(self.for_medium(seed), &self.saturated, duration, &self.arrivals())
     }
 }
 
@@ -257,6 +272,17 @@ fn the_near_capture_the_far_that_are_hidden() {
 }
 
 #[test]
+fn the_later_and_stronger_frame_is_captured() {
+    for late in [LateCapture::Preamble, LateCapture::AnyTime] {
+        for standard in ["802.11b", "802.11a"] {
+            let (strengths, hidden) = (Some(vec![0.0, 12.0, 13.0, 0.0, 25.0]), vec![(1, 3), (2, 3), (3, 4)]);
+            let name = format!("late capture: {late:?}");
+            agree(&Case { strengths, hidden, late, ..Case::saturated(&name, standard, 4) });
+        }
+    }
+}
+
+#[test]
 fn an_access_point_that_sends_too() {
     for (standard, pifs) in [("802.11b", false), ("802.11b", true), ("802.11a", false), ("802.11a", true)] {
         let saturated = (0..=4).collect();
@@ -313,6 +339,7 @@ fn random_cell(which: u64) -> Case {
         .then(|| (0..=stations).map(|_| [1, 2, 11][dice.up_to(2) as usize]).collect());
     case.strengths = dice.chance(0.5).then(|| (0..=stations).map(|_| 0.93 * f64::from(dice.up_to(30))).collect());
     [case.eifs, case.rts, case.pifs] = [0.7, 0.4, 0.3].map(|p| dice.chance(p));
+    case.late = [LateCapture::Off, LateCapture::Preamble, LateCapture::AnyTime][dice.up_to(2) as usize];
     case
 }
 
@@ -361,13 +388,13 @@ fn one_view_for_all_is_a_view_for_each_to_the_nanosecond() {
 fn one_view_for_all_is_a_view_for_each_with_protection_and_beacons_too() {
     let cases = [Case::saturated("", "802.11b", 6), Case { pifs: true, ..periodic(5, Vec::new()) }];
     for (case, protection) in cases.iter().zip([Protection::CtsToSelf, Protection::RtsCts]) {
-        let mixed = |channel| MediumConfig {
-            protection,
-            channel,
-            beacons: Some(Duration::from_micros(10_240)),
-            ..config(phy("802.11g", &[1, 2, 11]), case.stations)
+        let mixed = |channel| {
+            let plain = config(phy("802.11g", &[1, 2, 11]), case.stations);
+            let mut config = with_beacons(MediumConfig { channel, ..plain }, Duration::from_micros(10_240));
+            config.bss[0].protection = protection;
+            config
         };
-        let [one, each] = [Channel::Uniform, case.matrix()].map(|channel| {
+        let [one, each] = [Channel::uniform(case.stations + 1), case.matrix()].map(|channel| {
             cell::run(mixed(channel), &case.saturated, Duration::from_secs(case.seconds), &case.arrivals())
         });
         assert!(one.collided.iter().sum::<u64>() > 10, "{:?}", one.collided);

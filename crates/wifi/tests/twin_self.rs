@@ -136,7 +136,7 @@ fn hidden_stations_collide_often_and_less_often_with_rts() {
 #[test]
 fn the_stronger_of_two_frames_is_captured_only_above_the_threshold() {
     let power = |sta1_db| vec![vec![0.0; 3], vec![sta1_db; 3], vec![0.0; 3]];
-    let capture = |sta1_db| Some(Capture { threshold_db: 10.0, power_db: power(sta1_db) });
+    let capture = |sta1_db| Some(Capture { threshold_db: 10.0, late_ns: 0, power_db: power(sta1_db) });
     let delivered = |sta1_db| run(&Config { capture: capture(sta1_db), ..without_backoff(2) }, 1, SECOND).delivered;
     assert_eq!(delivered(9.9), [0, 0, 0]);
     let [_, near, far] = delivered(10.0)[..] else { panic!("three nodes") };
@@ -147,7 +147,7 @@ fn the_stronger_of_two_frames_is_captured_only_above_the_threshold() {
 fn a_node_that_sends_receives_nothing() {
     // AP and station start together, send to each other, and both fail however strong they are.
     let nodes = vec![NodeConfig::new(Source::Saturated); 2];
-    let capture = Some(Capture { threshold_db: 0.0, power_db: vec![vec![0.0; 2]; 2] });
+    let capture = Some(Capture { threshold_db: 0.0, late_ns: 0, power_db: vec![vec![0.0; 2]; 2] });
     let outcome = run(&Config { nodes, capture, ..without_backoff(1) }, 1, SECOND);
     assert_eq!(outcome.delivered, [0, 0]);
     assert_eq!(outcome.collided, outcome.attempts);

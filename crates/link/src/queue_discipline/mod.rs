@@ -1,19 +1,46 @@
 //! Queue disciplines, one file each.
 
+mod backlog;
+mod driver;
+mod flow_queue;
+pub mod law;
+#[cfg(test)]
+mod samples;
+
 use lasthop_engine::Stream;
 use lasthop_observe::{DropReason, NodeId};
-use lasthop_registry::registry;
-use lasthop_units::{DataRate, Duration, Time};
+use lasthop_registry::{Amount, ParamError, registry};
+use lasthop_units::{Bytes, DataRate, Duration, Time};
 
 use crate::{Packet, PacketMeta};
+pub use backlog::{Backlog, Place};
+pub use driver::DriverQueue;
 
 registry! {
     /// The queue discipline that a scenario chose, with its parameters.
     pub enum QueueDisciplineKind as "queue_discipline" {
         /// First in, first out; drops at the tail.
         fifo => Fifo: source "the default of every system without a better one", status "unit tests";
+        /// Drops or marks while the least sojourn time of an interval stays above a target.
+        codel => Codel: source "RFC 8289", status "unit tests against the RFC's steps";
+        /// Drops or marks arrivals by chance, so that the queueing delay stays at a target.
+        pie => Pie: source "RFC 8033", status "unit tests against the RFC's pseudo-code";
+        /// Drops or marks arrivals by chance as the average queue grows.
+        red => Red: source "Floyd, Jacobson 1993; gentle: Floyd 2000", status "unit tests against the paper's formulas";
+        /// Two buffers, for data and for pure TCP ACKs, served in turn.
+        split_ack => SplitAck: source "Ha, Choi 2006; hashimoto2008 §III-B", status "unit tests";
+        /// First in, first out; of the pure TCP ACKs that wait, drops those that a later one makes superfluous.
+        ack_filter => AckFilter: source "Linux sch_cake.c; RFC 3449 §5.2", status "unit tests";
+        /// Hashes flows to queues that are served in turn; a full queue drops from the longest.
+        sfq => Sfq: source "sch_sfq of Linux 6.18", status "against a naive twin";
+        /// A queue with CoDel for each flow, those of sparse flows first.
+        fq_codel => FqCodel: source "RFC 8290", status "against a naive twin";
+        /// A queue with PIE for each flow, those of sparse flows first.
+        fq_pie => FqPie: source "sch_fq_pie of Linux 6.18", status "unit tests";
+        /// mac80211's: FQ-CoDel for each station, the stations served by the airtime that they use.
+        airtime_fq_codel => AirtimeFqCodel: source "mac80211 of Linux 6.18", status "unit tests";
     }
-    planned: red, codel, sfq, fq_codel, pie, fq_pie, cake_lite, split_ack, ack_filter, airtime_fq_codel
+    planned: cake_lite
 }
 
 /// A packet that a discipline threw away, and why.
@@ -33,8 +60,15 @@ impl Wanted {
     pub const ANY: Wanted = Wanted { station: None, tid: None };
 
     /// Whether this packet may be taken out.
+    #[inline]
     pub fn includes(self, packet: &PacketMeta) -> bool {
-        self.station.is_none_or(|s| s == packet.station) && self.tid.is_none_or(|t| t == packet.tid)
+        self.is_for(packet.station, packet.tid)
+    }
+
+    /// Whether packets of this station and TID may be taken out.
+    #[inline]
+    pub fn is_for(self, station: NodeId, tid: u8) -> bool {
+        self.station.is_none_or(|s| s == station) && self.tid.is_none_or(|t| t == tid)
     }
 }
 
@@ -61,19 +95,23 @@ pub trait QueueDiscipline<B>: Send {
     fn packets(&self) -> u32;
     /// Pure TCP ACKs among them.
     fn tcp_acks(&self) -> u32;
-    /// Whether a packet of `bytes` would be taken in without a drop.
+    /// Whether a packet of `bytes` would be taken in, unless a law drops it early.
     fn has_room(&self, bytes: u32) -> bool;
     /// Packets marked with CE so far.
     fn marks(&self) -> u64 {
         0
     }
-    /// A packet that was taken out is acknowledged or given up.
+    /// A packet that was taken out is acknowledged or given up. Owed for each: some count what is in flight.
     fn on_done(&mut self, now: Time, packet: &PacketMeta) {
         let _ = (now, packet);
     }
     /// A station has used the air.
     fn on_airtime(&mut self, now: Time, used: &AirtimeUse) {
         let _ = (now, used);
+    }
+    /// Gives a station `weight` parts of the airtime where others have 256, in a discipline that shares it.
+    fn set_weight(&mut self, station: NodeId, weight: u32) {
+        let _ = (station, weight);
     }
     /// Whose turn it is, where the MAC holds packets of the stations `retrying` that want another attempt;
     /// `None`: whoever [`dequeue`](Self::dequeue) chooses. Such packets come first unless a discipline says
@@ -84,12 +122,52 @@ pub trait QueueDiscipline<B>: Send {
     }
 }
 
+/// Refuses what the queues of single flows cannot work with.
+fn check_flows(flows: u32, quantum: Bytes, path: &str) -> Result<(), ParamError> {
+    if flows == 0 || flows > 65_536 {
+        return Err(ParamError::new(format!("{path}.flows"), "from 1 to 65536 queues"));
+    }
+    if quantum.0 == 0 || quantum.0 > 1 << 20 {
+        return Err(ParamError::new(format!("{path}.quantum"), "from 1 B to 1 MiB; a full-size frame has 1514 B"));
+    }
+    Ok(())
+}
+
+/// Refuses a limit that lets nothing in.
+fn check_limit(limit: Amount, path: &str) -> Result<(), ParamError> {
+    if matches!(limit, Amount::Packets(0) | Amount::Bytes(0)) {
+        return Err(ParamError::new(
+            format!("{path}.limit"),
+            "a queue without room drops everything; at least 1 packet",
+        ));
+    }
+    Ok(())
+}
+
 impl QueueDisciplineKind {
+    /// A queue of this kind above a driver that takes `driver_packets` packets, what the MAC holds included; 0: none.
+    pub fn build_above<B: Send + 'static>(&self, driver_packets: u32, random: Stream) -> Box<dyn QueueDiscipline<B>> {
+        match driver_packets {
+            0 => self.build(random),
+            packets => Box::new(DriverQueue::new(self.build(random), packets)),
+        }
+    }
+
     /// An empty queue of this kind; what it draws comes from `random`.
     pub fn build<B: Send + 'static>(&self, random: Stream) -> Box<dyn QueueDiscipline<B>> {
-        let _ = random;
         match self {
-            QueueDisciplineKind::Fifo(params) => Box::new(fifo::Fifo::new(params.clone())),
+            QueueDisciplineKind::Fifo(params) => Box::new(fifo::Fifo::new(params)),
+            QueueDisciplineKind::Codel(params) => Box::new(codel::Codel::new(params)),
+            QueueDisciplineKind::SplitAck(params) => Box::new(split_ack::SplitAck::new(params)),
+            QueueDisciplineKind::AckFilter(params) => Box::new(ack_filter::AckFilter::new(params)),
+            QueueDisciplineKind::Red(params) => Box::new(red::Red::new(params, random)),
+            QueueDisciplineKind::Pie(params) => Box::new(pie::Pie::new(params, random)),
+            QueueDisciplineKind::Sfq(params) => Box::new(sfq::Sfq::new(params, random)),
+            QueueDisciplineKind::FqCodel(params) => Box::new(fq_codel::FqCodel::new(params, random)),
+            QueueDisciplineKind::FqPie(params) => Box::new(fq_pie::FqPie::new(params, random)),
+            QueueDisciplineKind::AirtimeFqCodel(params) => {
+                Box::new(airtime_fq_codel::AirtimeFqCodel::new(params, random))
+            }
         }
     }
 }

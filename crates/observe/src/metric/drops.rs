@@ -1,18 +1,52 @@
-//! Packets dropped, by node, reason and kind.
+//! Packets dropped and marked, by node, queue, reason and kind.
+//!
+//! A pure ACK that a filter took out is counted apart from drops: what it said is said by the one that follows.
 
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
 use crate::{DropReason, Layout, QueueLayer, Record, Report, Scope, Series};
 
+/// What a queue did to packets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    tail: u64,
+    early: u64,
+    acks_filtered: u64,
+    marks: u64,
+    retry_limit: u64,
+    reorder_timeout: u64,
+    /// Of `tail` and `early`, pure TCP ACKs.
+    tcp_acks: u64,
+}
+
+impl Counts {
+    #[inline(always)]
+    fn drop(&mut self, reason: DropReason, tcp_ack: bool) {
+        match reason {
+            DropReason::QueueFull => self.tail += 1,
+            DropReason::Early => self.early += 1,
+            DropReason::AckFiltered => self.acks_filtered += 1,
+            DropReason::RetryLimit => self.retry_limit += 1,
+            DropReason::ReorderTimeout => self.reorder_timeout += 1,
+        }
+        let by_queue = matches!(reason, DropReason::QueueFull | DropReason::Early);
+        self.tcp_acks += u64::from(tcp_ack && by_queue);
+    }
+
+    fn drops(&self) -> u64 {
+        self.tail + self.early
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
-    tcp_acks: u64,
-    data: u64,
-    retry_limit: u64,
-    wired: u64,
-    interval_queue: u32,
-    interval_retry_limit: u32,
+    /// Its interface queue and its MAC.
+    own: Counts,
+    /// Both directions of the wired link, at the AP.
+    wired: Counts,
+    /// Of `own`, in this interval of the time series.
+    interval: Counts,
 }
 
 /// See the module.
@@ -27,51 +61,72 @@ impl Metric for Drops {
 
     #[inline(always)]
     fn observe(&mut self, _: Time, record: &Record) {
-        if let Record::Dropped { node, layer, reason, tcp_ack, .. } = *record {
-            let node = &mut self.nodes[node.index()];
-            match (layer, reason) {
-                (QueueLayer::WiredUp | QueueLayer::WiredDown, _) => node.wired += 1,
-                (_, DropReason::RetryLimit) => {
-                    node.retry_limit += 1;
-                    node.interval_retry_limit += 1;
-                }
-                (_, DropReason::QueueFull | DropReason::Early | DropReason::AckFiltered) => {
-                    *if tcp_ack { &mut node.tcp_acks } else { &mut node.data } += 1;
-                    node.interval_queue += 1;
+        match *record {
+            Record::Dropped { node, layer, reason, tcp_ack, .. } => {
+                let node = &mut self.nodes[node.index()];
+                match layer {
+                    QueueLayer::WiredUp | QueueLayer::WiredDown => node.wired.drop(reason, tcp_ack),
+                    QueueLayer::Interface | QueueLayer::Mac => {
+                        node.own.drop(reason, tcp_ack);
+                        node.interval.drop(reason, tcp_ack);
+                    }
                 }
             }
+            Record::Marked { node, layer, count } => {
+                let node = &mut self.nodes[node.index()];
+                match layer {
+                    QueueLayer::WiredUp | QueueLayer::WiredDown => node.wired.marks += count,
+                    QueueLayer::Interface | QueueLayer::Mac => {
+                        node.own.marks += count;
+                        node.interval.marks += count;
+                    }
+                }
+            }
+            _ => {}
         }
     }
 
     fn start(&mut self, _: Time) {
         for node in &mut self.nodes {
-            let Node { interval_queue, interval_retry_limit, .. } = *node;
-            *node = Node { interval_queue, interval_retry_limit, ..Node::default() };
+            *node = Node { interval: node.interval, ..Node::default() };
         }
     }
 
     fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
-        let nodes = || self.nodes.iter().enumerate();
-        series.push("drops_queue_full", Scope::Node, nodes().map(|(i, n)| (i as u32, f64::from(n.interval_queue))));
-        let by_retries = nodes().map(|(i, n)| (i as u32, f64::from(n.interval_retry_limit)));
-        series.push("drops_retry_limit", Scope::Node, by_retries);
+        let mut push = |name, count: fn(&Counts) -> u64| {
+            let nodes = self.nodes.iter().enumerate();
+            series.push(name, Scope::Node, nodes.map(|(i, n)| (i as u32, count(&n.interval) as f64)));
+        };
+        push("drops_queue_full", |c| c.tail);
+        push("drops_early", |c| c.early);
+        push("drops_ack_filtered", |c| c.acks_filtered);
+        push("drops_retry_limit", |c| c.retry_limit);
+        push("drops_reorder_timeout", |c| c.reorder_timeout);
+        push("queue_marks", |c| c.marks);
         for node in &mut self.nodes {
-            (node.interval_queue, node.interval_retry_limit) = (0, 0);
+            node.interval = Counts::default();
         }
     }
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
-        for (node, row) in self.nodes.iter().zip(&mut report.nodes) {
-            row.put_count("queue_drops", node.tcp_acks + node.data);
-            row.put_count("queue_drops_tcp_ack", node.tcp_acks);
-            row.put_count("queue_drops_data", node.data);
-            // No queue discipline marks yet.
-            row.put_count("queue_marks", 0);
-            row.put_count("frames_dropped_retry_limit", node.retry_limit);
+        for (Node { own, .. }, row) in self.nodes.iter().zip(&mut report.nodes) {
+            row.put_count("queue_drops", own.drops());
+            row.put_count("queue_drops_tcp_ack", own.tcp_acks);
+            row.put_count("queue_drops_data", own.drops() - own.tcp_acks);
+            row.put_count("queue_drops_tail", own.tail);
+            row.put_count("queue_drops_early", own.early);
+            row.put_count("acks_filtered", own.acks_filtered);
+            row.put_count("queue_marks", own.marks);
+            row.put_count("frames_dropped_retry_limit", own.retry_limit);
+            row.put_count("frames_dropped_reorder_timeout", own.reorder_timeout);
         }
         // The AP stands for both ends of the wired link.
-        if let (Some(ap), Some(row)) = (self.nodes.first(), report.nodes.first_mut()) {
-            row.put_count("wired_queue_drops", ap.wired);
+        if let (Some(Node { wired, .. }), Some(row)) = (self.nodes.first(), report.nodes.first_mut()) {
+            row.put_count("wired_queue_drops", wired.drops());
+            row.put_count("wired_queue_drops_tail", wired.tail);
+            row.put_count("wired_queue_drops_early", wired.early);
+            row.put_count("wired_acks_filtered", wired.acks_filtered);
+            row.put_count("wired_queue_marks", wired.marks);
         }
     }
 }

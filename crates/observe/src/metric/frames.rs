@@ -12,18 +12,28 @@ struct Attempts {
     all: u64,
     retries: u64,
     collided: u64,
+    noisy: u64,
+    interfered: u64,
     mpdus: u64,
+    acknowledged: u64,
     /// Sum of rates in bit/s: 2^64 holds 10^9 attempts at 10 Gbit/s.
     rate_sum: u64,
 }
 
 impl Attempts {
-    fn add(&mut self, rate_bps: u64, mpdus: u32, retry: bool, outcome: Outcome) {
+    fn add(&mut self, rate_bps: u64, (mpdus, acknowledged): (u32, u32), retry: bool, outcome: Outcome) {
         self.all += 1;
         self.retries += u64::from(retry);
         self.collided += u64::from(outcome == Outcome::Collision);
         self.mpdus += u64::from(mpdus);
+        self.acknowledged += u64::from(acknowledged);
+        self.noisy += u64::from(outcome == Outcome::Noise);
+        self.interfered += u64::from(outcome == Outcome::Interference);
         self.rate_sum += rate_bps;
+    }
+    /// MPDUs of all attempts that were not acknowledged, of all.
+    fn mpdu_loss(&self) -> Option<f64> {
+        (self.mpdus > 0).then(|| (self.mpdus - self.acknowledged) as f64 / self.mpdus as f64)
     }
     fn per_attempt(&self, sum: u64) -> Option<f64> {
         (self.all > 0).then(|| sum as f64 / self.all as f64)
@@ -52,10 +62,10 @@ impl Metric for Frames {
     #[inline(always)]
     fn observe(&mut self, _: Time, record: &Record) {
         match *record {
-            Record::Attempt { link, node, rate, mpdus, retry, outcome } => {
+            Record::Attempt { link, node, rate, mpdus, acknowledged, retry, outcome } => {
                 let link = &mut self.links[link.index()];
                 for attempts in [&mut self.nodes[node.index()], &mut link.attempts, &mut link.interval] {
-                    attempts.add(rate.as_bps(), mpdus, retry, outcome);
+                    attempts.add(rate.as_bps(), (mpdus, acknowledged), retry, outcome);
                 }
             }
             Record::FrameDelivered { link, delay } => {
@@ -97,6 +107,8 @@ impl Metric for Frames {
             row.put("mean_data_rate_bps", attempts.per_attempt(attempts.rate_sum));
             row.put("mpdus_per_ampdu_mean", attempts.per_attempt(attempts.mpdus));
             row.put("collision_probability", attempts.per_attempt(attempts.collided));
+            row.put("noise_probability", attempts.per_attempt(attempts.noisy));
+            row.put("interference_probability", attempts.per_attempt(attempts.interfered));
         }
         for (link, row) in self.links.iter().zip(&mut report.links) {
             let attempts = &link.attempts;
@@ -104,6 +116,7 @@ impl Metric for Frames {
             row.put("mean_data_rate_bps", attempts.per_attempt(attempts.rate_sum));
             row.put("mpdus_per_ampdu_mean", attempts.per_attempt(attempts.mpdus));
             row.put("retry_fraction", attempts.per_attempt(attempts.retries));
+            row.put("mpdu_loss_fraction", attempts.mpdu_loss());
             row.put("delay_p50_s", link.delays.quantile_s(0.5));
             row.put("delay_p95_s", link.delays.quantile_s(0.95));
         }

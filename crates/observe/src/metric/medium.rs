@@ -1,4 +1,5 @@
-//! How the channel is used: idle, one PPDU on the air, several at once; and how many nodes contend.
+//! How the channels are used: idle, one PPDU on the air, several at once, each as a mean over the channels; and how
+//! many nodes contend.
 
 use lasthop_units::{Duration, Time};
 
@@ -7,22 +8,24 @@ use crate::{Layout, Record, Report};
 
 /// See the module.
 pub struct Medium {
-    busy: Integral,
-    overlapping: Integral,
+    /// of each channel
+    busy: Vec<Integral>,
+    overlapping: Vec<Integral>,
     contenders: Integral,
 }
 
 impl Metric for Medium {
-    fn new(_: &Layout) -> Self {
-        Medium { busy: Integral::default(), overlapping: Integral::default(), contenders: Integral::default() }
+    fn new(layout: &Layout) -> Self {
+        let each = || vec![Integral::default(); layout.channels];
+        Medium { busy: each(), overlapping: each(), contenders: Integral::default() }
     }
 
     #[inline(always)]
     fn observe(&mut self, at: Time, record: &Record) {
         match *record {
-            Record::OnAir { count } => {
-                self.busy.set(at, f64::from(u8::from(count > 0)));
-                self.overlapping.set(at, f64::from(u8::from(count > 1)));
+            Record::OnAir { channel, count } => {
+                self.busy[channel as usize].set(at, f64::from(u8::from(count > 0)));
+                self.overlapping[channel as usize].set(at, f64::from(u8::from(count > 1)));
             }
             Record::Contenders { count } => self.contenders.set(at, f64::from(count)),
             _ => {}
@@ -30,16 +33,19 @@ impl Metric for Medium {
     }
 
     fn start(&mut self, now: Time) {
-        self.busy.start(now);
-        self.overlapping.start(now);
+        self.busy.iter_mut().chain(&mut self.overlapping).for_each(|one| one.start(now));
         self.contenders.start(now);
     }
 
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
-        let busy = self.busy.mean(now, covered);
+        let mean = |all: &mut Vec<Integral>| {
+            let channels = all.len() as f64;
+            all.iter_mut().map(|one| one.mean(now, covered)).sum::<f64>() / channels
+        };
+        let busy = mean(&mut self.busy);
         report.medium.put("idle_fraction", 1.0 - busy);
         report.medium.put("busy_fraction", busy);
-        report.medium.put("collision_fraction", self.overlapping.mean(now, covered));
+        report.medium.put("collision_fraction", mean(&mut self.overlapping));
         report.medium.put("contending_stations_mean", self.contenders.mean(now, covered));
     }
 }

@@ -66,6 +66,8 @@ metrics! {
     drops => Drops,
     /// Attempts, retries, rates and delays of frames.
     frames => Frames,
+    /// Decisions of rate controls and what lay behind them.
+    rate_decisions => RateDecisions,
     /// Airtime by node and link.
     airtime => Airtime,
     /// How the channel is used.

@@ -5,16 +5,15 @@ use lasthop_registry::{ParamError, Parameter, Shape, Switch, Value, params, word
 use lasthop_units::{Bytes, DataRate, Dbm, Duration, Metres, Packets};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rates, Standard};
 use lasthop_wifi::rate_control::{RateControlKind, fixed};
-use lasthop_wifi::{Access, Countdown, Protection};
-
-use super::Later;
+use lasthop_wifi::{Access, AccessCategory, Aggregation, Countdown, EdcaParameters, Protection};
 
 words! {
     /// Named departures from the standard, for comparison with other simulators.
     pub(crate) enum Compat {
         /// none
         None = "none",
-        /// ns-3: a collision of equal powers has no detectable preamble, so nobody waits EIFS after it
+        /// ns-3: a collision of equal powers has no detectable preamble, so nobody waits EIFS after it; the TXOP limit of
+        /// best effort and background is zero
         Ns3 = "ns3",
     }
 }
@@ -64,39 +63,143 @@ impl Parameter for RetryLimit {
     }
 }
 
-/// The inter-frame space of the AP.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct AccessChoice(pub Access);
+/// How the AP gets to the medium.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum AccessChoice {
+    /// as the other nodes of its BSS, or a slot earlier
+    Space(Access),
+    /// with parameters of its own
+    Edca(Edca),
+}
 
 impl Parameter for AccessChoice {
     fn shape() -> Shape {
-        Access::shape()
+        Shape::AnyOf(vec![Access::shape(), Shape::Words(vec!["edca".into()]), Edca::shape()])
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
-        let kind = if let Value::Table(_) = value { value.get("kind").unwrap_or(value) } else { value };
+        let Value::Table(entries) = value else {
+            return Access::parse(value, path).map(AccessChoice::Space);
+        };
+        let kind = value.get("kind").unwrap_or(value);
+        let rest: Vec<_> = entries.iter().filter(|(key, _)| key != "kind").cloned().collect();
         if matches!(kind, Value::Text(word) if word == "edca") {
-            return Err(ParamError::new(path, "the access \"edca\" is not there yet; one of: difs, pifs"));
+            return Edca::parse(&Value::Table(rest), path).map(AccessChoice::Edca);
         }
-        if let Value::Table(entries) = value
-            && let Some((key, _)) = entries.iter().find(|(key, _)| key != "kind")
-        {
+        if let Some((key, _)) = rest.first() {
             return Err(ParamError::new(format!("{path}.{key}"), format!("unknown key \"{key}\"; one of: kind")));
         }
-        Access::parse(kind, path).map(AccessChoice)
+        Access::parse(kind, path).map(AccessChoice::Space)
     }
     fn to_value(&self) -> Option<Value> {
-        self.0.to_value()
+        match self {
+            AccessChoice::Space(access) => access.to_value(),
+            AccessChoice::Edca(edca) => {
+                let mut entries = vec![("kind".to_string(), Value::text("edca"))];
+                if let Some(Value::Table(own)) = edca.to_value() {
+                    entries.extend(own);
+                }
+                Some(Value::Table(entries))
+            }
+        }
     }
 }
 
-fn no_driver_queue(path: &str, packets: Packets) -> Result<(), ParamError> {
-    if packets == Packets(0) {
-        return Ok(());
+params! {
+    /// What an access category has in place of the standard's defaults.
+    pub(crate) struct Category {
+        /// Slots between SIFS and the start of the countdown.
+        pub aifsn: Option<u8> = None,
+        /// The largest backoff before a first attempt, in slots.
+        pub cw_min: Option<u32> = None,
+        /// The largest backoff ever, in slots.
+        pub cw_max: Option<u32> = None,
+        /// How long it may keep the medium once it has won it; "0 us": for one exchange.
+        pub txop_limit: Option<Duration> = None,
     }
-    Err(ParamError::new(
-        format!("{path}.driver_queue"),
-        "a driver queue below the queue discipline is not there yet; \"0 packets\"",
-    ))
+    check |this, path| {
+        let fail = |key: &str, message: &str| Err(ParamError::new(format!("{path}.{key}"), message));
+        if this.aifsn.is_some_and(|n| !(1..=15).contains(&n)) {
+            return fail("aifsn", "from 2 to 15 slots, for an access point from 1");
+        }
+        for (key, window) in [("cw_min", this.cw_min), ("cw_max", this.cw_max)] {
+            if window.is_some_and(|w| w > 32_767 || !(w + 1).is_power_of_two()) {
+                return fail(key, "a contention window is a power of two less one: 0, 1, 3, 7, 15, … 32767");
+            }
+        }
+        if let (Some(least), Some(most)) = (this.cw_min, this.cw_max) && least > most {
+            return fail("cw_max", "smaller than cw_min");
+        }
+        if this.txop_limit.is_some_and(|limit| limit.as_nanos() % 32_000 != 0 || limit.as_nanos() > 65_535 * 32_000) {
+            return fail("txop_limit", "a TXOP limit is a multiple of 32 us, at most 2.097 s");
+        }
+        Ok(())
+    }
+}
+
+params! {
+    /// EDCA parameters, in place of the standard's.
+    pub(crate) struct Edca {
+        /// Voice.
+        pub vo: Option<Category> = None,
+        /// Video.
+        pub vi: Option<Category> = None,
+        /// Best effort.
+        pub be: Option<Category> = None,
+        /// Background.
+        pub bk: Option<Category> = None,
+    }
+}
+
+impl AggregationTable {
+    /// The table that says these limits.
+    pub(crate) fn of(limits: Option<Aggregation>) -> Switch<AggregationTable> {
+        let Some(limits) = limits else { return Switch::Off };
+        Switch::On(AggregationTable {
+            max_mpdus: Some(limits.max_mpdus),
+            max_bytes: Some(Bytes(u64::from(limits.max_bytes))),
+            max_duration: Some(limits.max_duration),
+            amsdu: limits.max_amsdu.map_or(Switch::Off, |bytes| Switch::On(Bytes(u64::from(bytes)))),
+        })
+    }
+}
+
+impl Edca {
+    /// The table that says all parameters, in the order of [`AccessCategory::ALL`].
+    pub(crate) fn of_all(categories: &[EdcaParameters; 4]) -> Edca {
+        let [vo, vi, be, bk] = categories.map(|of| {
+            Some(Category {
+                aifsn: Some(of.aifsn),
+                cw_min: Some(of.cw_min),
+                cw_max: Some(of.cw_max),
+                txop_limit: Some(of.txop_limit),
+            })
+        });
+        Edca { vo, vi, be, bk }
+    }
+
+    /// What was said of a category, if anything.
+    pub(crate) fn of(&self, category: AccessCategory) -> Option<&Category> {
+        match category {
+            AccessCategory::Vo => self.vo.as_ref(),
+            AccessCategory::Vi => self.vi.as_ref(),
+            AccessCategory::Be => self.be.as_ref(),
+            AccessCategory::Bk => self.bk.as_ref(),
+        }
+    }
+}
+
+params! {
+    /// Limits of A-MPDUs besides those of the standard.
+    pub(crate) struct AggregationTable {
+        /// MPDUs of a PPDU at most; default: what a Block Ack covers, 64, with 802.11ax 256.
+        pub max_mpdus: Option<u32> = None,
+        /// Bytes of a PSDU at most; default: what receivers of the standard take.
+        pub max_bytes: Option<Bytes> = None,
+        /// Duration of a PPDU at most; default: 5.484 ms.
+        pub max_duration: Option<Duration> = None,
+        /// Bytes of an A-MSDU at most; "off": each MSDU in an MPDU of its own.
+        pub amsdu: Switch<Bytes> = Switch::Off,
+    }
 }
 
 params! {
@@ -108,8 +211,8 @@ params! {
         pub queue: QueueDisciplineKind = QueueDisciplineKind::Fifo(fifo::Params::default()),
         /// A second FIFO below the queue discipline, as older drivers had.
         pub driver_queue: Packets = Packets(0),
-        /// Inter-frame space before it contends: "pifs" gives it priority.
-        pub access: AccessChoice = AccessChoice(Access::Difs),
+        /// How it gets to the medium: "difs" as the others of its BSS, "pifs" a slot earlier, or EDCA parameters of its own.
+        pub access: AccessChoice = AccessChoice::Space(Access::Difs),
         /// Rate control for what it sends; default: the BSS's.
         pub rate_control: Option<RateControlKind> = None,
         /// Retransmissions after the first attempt; default: the BSS's.
@@ -117,7 +220,6 @@ params! {
         /// Its transmit power; default: the channel's.
         pub tx_power: Option<Dbm> = None,
     }
-    check |this, path| { no_driver_queue(path, this.driver_queue) }
 }
 
 params! {
@@ -159,11 +261,11 @@ params! {
         /// What happens to backoff counters during a transmission of others.
         pub countdown: Countdown = Countdown::Frozen,
         /// EDCA parameters of the access categories.
-        pub edca: Option<Later> = None,
+        pub edca: Option<Edca> = None,
         /// Named departures from the standard.
         pub compat: Compat = Compat::None,
-        /// Aggregation of MPDUs.
-        pub aggregation: Switch<Later> = Switch::Off,
+        /// Aggregation of MPDUs; default: for 802.11n and later all that the standard allows.
+        pub aggregation: Option<Switch<AggregationTable>> = None,
         /// Rate control of every link; default: the highest rate, fixed.
         pub rate_control: RateControlKind = RateControlKind::Fixed(fixed::Params::default()),
         /// Retransmissions of every node after the first attempt: 0 is one attempt; or "unlimited".

@@ -2,6 +2,7 @@
 
 use lasthop_registry::{ParamError, Switch, params};
 use lasthop_units::{Db, Dbm};
+use lasthop_wifi::LateCapture;
 use lasthop_wifi::phy::error_model::{self, ErrorModelKind};
 use lasthop_wifi::phy::fading::{self, FadingKind};
 use lasthop_wifi::phy::path_loss::{self, PathLossKind};
@@ -11,6 +12,9 @@ params! {
     pub(crate) struct Capture {
         /// It is at least this much stronger than all of them together.
         pub threshold: Db = Db(10.0),
+        /// When a receiver leaves what it receives for a frame that begins later and is so much stronger: "off",
+        /// "preamble" (during preamble and PHY header of the first) or "any_time".
+        pub late: LateCapture = LateCapture::Preamble,
     }
     check |this, path| {
         if this.threshold.0 <= 0.0 {

@@ -10,7 +10,7 @@ mod wired;
 use lasthop_registry::{Parameter, params};
 use lasthop_units::Duration;
 
-pub(crate) use bss::{Bss, Compat, RetryLimit};
+pub(crate) use bss::{AccessChoice, AggregationTable, Bss, Category, Compat, Edca, RetryLimit};
 pub(crate) use channel::ChannelSection;
 pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
 pub(crate) use later::{Later, OneOrMany};

@@ -1,21 +1,24 @@
 //! A scenario checked as a whole.
 //!
-//! `nodes`: stations, their places and links. `flows`: who sends what to whom. `radio`: who hears whom.
+//! `bss`: BSSs, their PHYs and channels. `nodes`: stations, their places and links. `flows`: who sends what to whom. `radio`: who hears whom.
 
+mod bss;
 mod flows;
 mod nodes;
 mod radio;
 
 use lasthop_registry::{ParamError, Parameters, Value, read_table};
 use lasthop_units::{Duration, Metres};
-use lasthop_wifi::Protection;
-use lasthop_wifi::phy::{ChannelWidth, ModulationClass, Phy, PhyOptions, Preamble};
+use lasthop_wifi::ChannelAccess;
+use lasthop_wifi::phy::{ChannelWidth, ModulationClass, Phy, Preamble};
 
-use crate::description::{Bss, Description, TransportWord};
+use crate::description::{AggregationTable, Bss, Description, Edca, TransportWord};
 use crate::document::{Document, InputError};
+use bss::{BssSpec, bss_of};
 pub(crate) use flows::FlowSpec;
 use flows::flows_of;
-use nodes::{LinkRateControl, NodeSpec, hidden_pairs, links_of, nodes_of};
+pub(crate) use nodes::NodeSpec;
+use nodes::{LinkRateControl, hidden_pairs, links_of, nodes_of};
 
 /// How far stations stand from their AP where nothing is said.
 const DEFAULT_DISTANCE: Metres = Metres(10.0);
@@ -27,7 +30,7 @@ const AP: &str = "ap";
 #[derive(Clone)]
 pub struct ResolvedScenario {
     pub(crate) description: Description,
-    pub(crate) phy: Phy,
+    pub(crate) bss: Vec<BssSpec>,
     pub(crate) nodes: Vec<NodeSpec>,
     pub(crate) flows: Vec<FlowSpec>,
     links: Vec<LinkRateControl>,
@@ -55,15 +58,13 @@ fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, Pa
 impl ResolvedScenario {
     fn new(description: Description) -> Result<Self, ParamError> {
         check_times(&description)?;
-        let bss = the_bss(&description)?;
-        let phy = phy_of(bss)?;
-        check_bss(bss, &phy)?;
-        let nodes = nodes_of(&description, bss)?;
+        let bss = bss_of(&description)?;
+        let nodes = nodes_of(&description, &bss)?;
         let flows = flows_of(&description, &nodes)?;
         let hidden = hidden_pairs(&description, &nodes)?;
-        let links = links_of(&description, bss);
-        let description = with_defaults_of_the_phy(description, &phy);
-        let scenario = ResolvedScenario { phy, nodes, flows, links, hidden, warnings: Vec::new(), description };
+        let links = links_of(&description, &nodes);
+        let description = with_defaults_of_the_phy(description, &bss);
+        let scenario = ResolvedScenario { bss, nodes, flows, links, hidden, warnings: Vec::new(), description };
         scenario.rate_controls(0)?;
         let warnings = scenario.find_warnings();
         Ok(ResolvedScenario { warnings, ..scenario })
@@ -114,37 +115,71 @@ impl ResolvedScenario {
         self.description.sweep.0.iter().map(|(k, v)| (k.clone(), v.iter().map(text).collect())).collect()
     }
 
-    pub(crate) fn bss(&self) -> &Bss {
+    /// The first BSS, as it is described.
+    pub(crate) fn first_bss(&self) -> &Bss {
         &self.description.bss.0[0]
+    }
+
+    /// The PHY of the first BSS.
+    pub(crate) fn phy(&self) -> &Phy {
+        &self.bss[0].config.phy
+    }
+
+    /// The PHY of the BSS of a node.
+    pub(crate) fn phy_of(&self, node: usize) -> &Phy {
+        &self.bss[self.nodes[node].config.bss as usize].config.phy
+    }
+
+    /// Nodes at the two ends of a directed link: who sends, who receives.
+    pub(crate) fn ends(&self, link: usize) -> (usize, usize) {
+        let station = self.bss.len() + link / 2;
+        let ap = self.nodes[station].config.bss as usize;
+        if link.is_multiple_of(2) { (station, ap) } else { (ap, station) }
+    }
+
+    /// The uplink of a station; the link back follows.
+    pub(crate) fn uplink(&self, station: usize) -> usize {
+        2 * (station - self.bss.len())
     }
 
     /// Names of all directed links: the sender's and the receiver's.
     pub(crate) fn link_ends(&self, link: usize) -> (&str, &str) {
-        let station = &self.nodes[link / 2 + 1].name;
-        if link.is_multiple_of(2) { (station, AP) } else { (AP, station) }
+        let (sender, receiver) = self.ends(link);
+        (&self.nodes[sender].name, &self.nodes[receiver].name)
     }
 
     pub(crate) fn links(&self) -> usize {
         self.links.len()
     }
+
+    /// How many channels the BSSs are on.
+    pub(crate) fn channels(&self) -> usize {
+        self.bss.iter().map(|bss| bss.config.channel as usize + 1).max().unwrap_or(1)
+    }
 }
 
 /// The description with what it left to the standard, so that a result says what was simulated.
-fn with_defaults_of_the_phy(mut description: Description, phy: &Phy) -> Description {
-    let has = |class: ModulationClass| phy.modes().iter().any(|m| m.class == class);
-    let bss = &mut description.bss.0[0];
-    bss.channel = Some(phy.channel());
-    bss.channel_width = Some(phy.channel_width().unwrap_or(ChannelWidth::Mhz20));
-    if let Some(guard_interval) = phy.guard_interval() {
-        bss.guard_interval = Some(guard_interval);
-        bss.spatial_streams = Some(phy.spatial_streams());
-    }
-    bss.basic_rates = Some(phy.basic_modes().iter().map(|&m| phy.mode(m).rate).collect());
-    if has(ModulationClass::Dsss) {
-        bss.preamble = Some(bss.preamble.unwrap_or(Preamble::Long));
-    }
-    if has(ModulationClass::ErpOfdm) && has(ModulationClass::Dsss) {
-        bss.short_slot = Some(phy.slot() < Duration::from_micros(20));
+fn with_defaults_of_the_phy(mut description: Description, specs: &[BssSpec]) -> Description {
+    for (bss, spec) in description.bss.0.iter_mut().zip(specs) {
+        let phy = &spec.config.phy;
+        let has = |class: ModulationClass| phy.modes().iter().any(|m| m.class == class);
+        bss.channel = Some(phy.channel());
+        bss.channel_width = Some(phy.channel_width().unwrap_or(ChannelWidth::Mhz20));
+        if let Some(guard_interval) = phy.guard_interval() {
+            bss.guard_interval = Some(guard_interval);
+            bss.spatial_streams = Some(phy.spatial_streams());
+        }
+        bss.basic_rates = Some(phy.basic_modes().iter().map(|&m| phy.mode(m).rate).collect());
+        if has(ModulationClass::Dsss) {
+            bss.preamble = Some(bss.preamble.unwrap_or(Preamble::Long));
+        }
+        if has(ModulationClass::ErpOfdm) && has(ModulationClass::Dsss) {
+            bss.short_slot = Some(phy.slot() < Duration::from_micros(20));
+        }
+        bss.aggregation = Some(AggregationTable::of(spec.config.aggregation));
+        if let ChannelAccess::Edca(categories) = &spec.stations {
+            bss.edca = Some(Edca::of_all(categories));
+        }
     }
     for group in &mut description.station.0 {
         if group.position.is_none() {
@@ -163,54 +198,6 @@ fn check_times(description: &Description) -> Result<(), ParamError> {
         return error(
             "warmup",
             format!("{} leaves nothing of a duration of {}", description.warmup, description.duration),
-        );
-    }
-    Ok(())
-}
-
-fn the_bss(description: &Description) -> Result<&Bss, ParamError> {
-    match description.bss.0.as_slice() {
-        [] => error("bss", "a scenario needs [bss] with a standard, e.g. standard = \"802.11a\""),
-        [bss] => Ok(bss),
-        _ => error("bss[1]", "several BSSs on one medium are not there yet; keep one [bss]"),
-    }
-}
-
-fn phy_of(bss: &Bss) -> Result<Phy, ParamError> {
-    let Some(standard) = bss.standard else {
-        return error("bss.standard", "which standard? e.g. standard = \"802.11g\" or \"802.11ax\"");
-    };
-    let options = PhyOptions {
-        standard,
-        channel: bss.channel,
-        channel_width: bss.channel_width,
-        spatial_streams: bss.spatial_streams,
-        guard_interval: bss.guard_interval,
-        preamble: bss.preamble,
-        basic_rates: bss.basic_rates.clone(),
-        rates: bss.rates.clone(),
-        short_slot: bss.short_slot,
-    };
-    options.resolve("bss")
-}
-
-fn check_bss(bss: &Bss, phy: &Phy) -> Result<(), ParamError> {
-    let protectable = phy.allowed_modes().iter().any(|&m| phy.needs_protection(m));
-    if bss.protection != Protection::None && !protectable {
-        return error(
-            "bss.protection",
-            "only OFDM frames of 802.11g and frames with an MCS are protected; remove this key",
-        );
-    }
-    if let Some(interval) = bss.beacons.as_option()
-        && interval.as_secs_f64() < 1e-3
-    {
-        return error("bss.beacons", "beacons less than 1 ms apart leave no room for anything else");
-    }
-    if bss.countdown == lasthop_wifi::Countdown::Bianchi && bss.eifs {
-        return error(
-            "bss.countdown",
-            "\"bianchi\" is the chain of the closed form, which knows no EIFS; set eifs = false too",
         );
     }
     Ok(())

@@ -6,8 +6,9 @@ use lasthop_registry::ParamError;
 use lasthop_units::{Dbm, Metres};
 use lasthop_wifi::phy::path_loss::Position;
 use lasthop_wifi::rate_control::RateControlKind;
-use lasthop_wifi::{Access, NodeConfig, NodeQueue};
+use lasthop_wifi::{NodeConfig, NodeQueue};
 
+use super::bss::BssSpec;
 use super::{AP, DEFAULT_DISTANCE, error};
 use crate::description::{Bss, Description, RetryLimit, StationGroup};
 
@@ -18,6 +19,8 @@ pub(crate) struct NodeSpec {
     pub config: NodeConfig,
     pub position: Position,
     pub tx_power: Dbm,
+    /// The group of stations that it is of; none for an AP.
+    pub group: Option<usize>,
 }
 
 /// A rate control of a link, and where in the file it was chosen.
@@ -31,31 +34,43 @@ fn retry_limit(own: Option<RetryLimit>, bss: &Bss) -> Option<u32> {
     own.unwrap_or(bss.retry_limit).0
 }
 
-pub(super) fn nodes_of(description: &Description, bss: &Bss) -> Result<Vec<NodeSpec>, ParamError> {
+/// The name of an AP: "ap", or with several BSSs "NAME.ap".
+fn ap_name(bss: &Bss, several: bool) -> String {
+    match &bss.name {
+        Some(name) if several => format!("{name}.{AP}"),
+        _ => AP.into(),
+    }
+}
+
+pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<Vec<NodeSpec>, ParamError> {
     let channel = &description.channel;
     let place = |p: [Metres; 2]| Position { x: p[0], y: p[1] };
-    let ap = place(bss.ap.position);
-    let mut nodes = vec![NodeSpec {
-        name: AP.into(),
-        config: NodeConfig {
-            name: AP.into(),
-            queue: NodeQueue::Discipline(bss.ap.queue.clone()),
-            retry_limit: retry_limit(bss.ap.retry_limit, bss),
-            access: bss.ap.access.0,
-        },
-        position: ap,
-        tx_power: bss.ap.tx_power.unwrap_or(channel.tx_power),
-    }];
+    let all = &description.bss.0;
+    let ap = |(index, (bss, spec)): (usize, (&Bss, &BssSpec))| {
+        let name = ap_name(bss, all.len() > 1);
+        NodeSpec {
+            name: name.clone(),
+            config: NodeConfig {
+                name,
+                bss: index as u32,
+                queue: NodeQueue::Discipline(bss.ap.queue.clone()),
+                driver_queue: bss.ap.driver_queue.0 as u32,
+                retry_limit: retry_limit(bss.ap.retry_limit, bss),
+                access: spec.ap,
+            },
+            position: place(bss.ap.position),
+            tx_power: bss.ap.tx_power.unwrap_or(channel.tx_power),
+            group: None,
+        }
+    };
+    let mut nodes: Vec<NodeSpec> = all.iter().zip(specs).enumerate().map(ap).collect();
     let mut claimed: BTreeMap<String, usize> = BTreeMap::new();
     if description.station.0.is_empty() {
         return error("station", "a scenario needs at least one [[station]]");
     }
     for (index, group) in description.station.0.iter().enumerate() {
-        if let Some(name) = &group.bss
-            && bss.name.as_ref() != Some(name)
-        {
-            return error(format!("station[{index}].bss"), format!("there is no BSS called \"{name}\""));
-        }
+        let home = home_of(all, group, index)?;
+        let bss = &all[home];
         for (member, name) in names_of(group).into_iter().enumerate() {
             if let Some(other) = claimed.insert(name.clone(), index) {
                 let message = format!(
@@ -65,25 +80,45 @@ pub(super) fn nodes_of(description: &Description, bss: &Bss) -> Result<Vec<NodeS
             }
             let position = match group.position {
                 Some(position) => place(position),
-                None => on_circle(ap, group, member),
+                None => on_circle(place(bss.ap.position), group, member),
             };
             nodes.push(NodeSpec {
                 name: name.clone(),
                 config: NodeConfig {
                     name,
+                    bss: home as u32,
                     queue: group.queue.0.clone(),
+                    driver_queue: 0,
                     retry_limit: retry_limit(group.retry_limit, bss),
-                    access: Access::Difs,
+                    access: specs[home].stations,
                 },
                 position,
                 tx_power: group.tx_power.unwrap_or(channel.tx_power),
+                group: Some(index),
             });
         }
     }
-    if nodes.len() > 20_001 {
-        return error("station", format!("{} stations; at most 20000 in all", nodes.len() - 1));
+    if nodes.len() > 20_000 + all.len() {
+        return error("station", format!("{} stations; at most 20000 in all", nodes.len() - all.len()));
     }
     Ok(nodes)
+}
+
+/// The BSS to which a group of stations belongs.
+fn home_of(all: &[Bss], group: &StationGroup, index: usize) -> Result<usize, ParamError> {
+    let path = format!("station[{index}].bss");
+    let names = || all.iter().filter_map(|b| b.name.as_deref()).collect::<Vec<_>>().join(", ");
+    match &group.bss {
+        None if all.len() == 1 => Ok(0),
+        None => error(path, format!("which BSS? one of: {}", names())),
+        Some(name) => match all.iter().position(|b| b.name.as_ref() == Some(name)) {
+            Some(home) => Ok(home),
+            None if all[0].name.is_none() => {
+                error(path, format!("there is no BSS called \"{name}\": the only one has no name; remove this key"))
+            }
+            None => error(path, format!("there is no BSS called \"{name}\"; one of: {}", names())),
+        },
+    }
 }
 
 fn names_of(group: &StationGroup) -> Vec<String> {
@@ -99,22 +134,25 @@ fn on_circle(ap: Position, group: &StationGroup, member: usize) -> Position {
     Position { x: Metres(ap.x.0 + distance * libm::cos(angle)), y: Metres(ap.y.0 + distance * libm::sin(angle)) }
 }
 
-pub(super) fn links_of(description: &Description, bss: &Bss) -> Vec<LinkRateControl> {
-    let of_bss = (Some(&bss.rate_control), "bss.rate_control".to_string());
-    let of_ap = (bss.ap.rate_control.as_ref(), "bss.ap.rate_control".to_string());
+pub(super) fn links_of(description: &Description, nodes: &[NodeSpec]) -> Vec<LinkRateControl> {
+    let several = description.bss.0.len() > 1;
     let choose = |candidates: [(Option<&RateControlKind>, String); 4]| {
         let (kind, path) =
             candidates.into_iter().find_map(|(kind, path)| Some((kind?.clone(), path))).expect("the BSS has one");
         LinkRateControl { kind, path }
     };
     let mut links = Vec::new();
-    for (index, group) in description.station.0.iter().enumerate() {
+    for node in nodes {
+        let Some(index) = node.group else { continue };
+        let (group, home) = (&description.station.0[index], node.config.bss as usize);
+        let bss = &description.bss.0[home];
+        let place = if several { format!("bss[{home}]") } else { "bss".into() };
+        let of_bss = (Some(&bss.rate_control), format!("{place}.rate_control"));
+        let of_ap = (bss.ap.rate_control.as_ref(), format!("{place}.ap.rate_control"));
         let own = (group.rate_control.as_ref(), format!("station[{index}].rate_control"));
         let down = (group.downlink_rate_control.as_ref(), format!("station[{index}].downlink_rate_control"));
-        for _ in 0..group.count.unwrap_or(1) {
-            links.push(choose([own.clone(), of_bss.clone(), of_bss.clone(), of_bss.clone()]));
-            links.push(choose([down.clone(), own.clone(), of_ap.clone(), of_bss.clone()]));
-        }
+        links.push(choose([own.clone(), of_bss.clone(), of_bss.clone(), of_bss.clone()]));
+        links.push(choose([down, own, of_ap, of_bss]));
     }
     links
 }

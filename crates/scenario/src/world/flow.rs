@@ -1,8 +1,8 @@
 //! A flow: what the application offers, the transport that carries it, and what is counted.
 
-use lasthop_link::{Packet, PacketMeta};
+use lasthop_link::{AckFacts, Packet, PacketMeta};
 use lasthop_observe::{Collector, FlowId, NodeId, Row, Transport};
-use lasthop_tcp::Segment;
+use lasthop_tcp::{Flags, Segment};
 use lasthop_units::{Duration, Ecn, Time};
 
 use super::tcp_flow::TcpFlow;
@@ -68,6 +68,7 @@ impl Flow {
             up: spec.up,
             tid: 0,
             pure_ack: false,
+            ack: AckFacts::default(),
             ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
         };
@@ -80,6 +81,11 @@ impl Flow {
 
     pub(crate) fn is_up(&self) -> bool {
         self.meta.up
+    }
+
+    /// The user priority of its packets.
+    pub(crate) fn tid(&self) -> u8 {
+        self.meta.tid
     }
 
     pub(crate) fn station(&self) -> NodeId {
@@ -232,6 +238,19 @@ fn udp_packet(meta: PacketMeta, udp: &mut UdpFlow, now: Time, collector: &mut Co
 
 fn packet_of(meta: PacketMeta, side: Side, segment: Segment, connection: u32) -> Packet<Body> {
     let up = meta.up == (side == Side::Sender);
-    let meta = PacketMeta { bytes: segment.ip_bytes(), up, pure_ack: segment.is_pure_ack(), ecn: segment.ecn, ..meta };
+    let pure_ack = segment.is_pure_ack();
+    let ack = if pure_ack { ack_facts(&segment, connection) } else { AckFacts::default() };
+    let meta = PacketMeta { bytes: segment.ip_bytes(), up, pure_ack, ack, ecn: segment.ecn, ..meta };
     Packet { meta, body: Body::Tcp { segment, connection } }
+}
+
+/// What a filter of ACKs sees of a pure ACK.
+fn ack_facts(segment: &Segment, connection: u32) -> AckFacts {
+    let ecn_flags = Flags::ECE | Flags::CWR | Flags::AE;
+    AckFacts {
+        number: segment.ack.0,
+        connection: connection as u16,
+        ecn_flags: segment.flags.bits() & ecn_flags.bits(),
+        is_plain: segment.sack.is_empty() && segment.flags.bits() & !ecn_flags.bits() == Flags::ACK.bits(),
+    }
 }

@@ -1,7 +1,7 @@
 //! The world of a scenario: stations and their medium, the wired link, the server, and the flows.
 //!
 //! ```text
-//! station ── medium ── AP ── wired link ── server
+//! station ── medium ── AP ── wired link ── server        each AP has a wired link of its own
 //! ```
 //!
 //! The world owns the clock. Each component is handed the time and says what happens next; packets
@@ -12,27 +12,28 @@ mod own_queue;
 mod tcp_flow;
 mod udp_flow;
 
+use std::collections::VecDeque;
+
 use lasthop_engine::{Scheduler, Stream};
 use lasthop_link::{Drop, Packet, PacketMeta, WiredEvent, WiredLink};
 use lasthop_observe::{Collector, FlowId, NodeId, Observer, QueueLayer, Record};
 use lasthop_units::{Duration, Time};
-use lasthop_wifi::{Environment, Medium, MediumConfig};
+use lasthop_wifi::{AccessCategory, Environment, Medium, MediumConfig};
 
 use crate::ResolvedScenario;
+use crate::resolved::NodeSpec;
 pub(crate) use flow::{Body, Side};
 use flow::{Flow, Wants};
-
-/// The AP's node.
-const AP: NodeId = NodeId(0);
 
 /// Everything that can happen.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Medium(lasthop_wifi::Event),
-    WiredUp(WiredEvent),
-    WiredDown(WiredEvent),
-    /// The wired link is free for the next saturated source behind it.
-    ServerTransmitterFree,
+    /// Of the wired link of a BSS.
+    WiredUp(u32, WiredEvent),
+    WiredDown(u32, WiredEvent),
+    /// The wired link of a BSS is free for the next saturated source behind it.
+    ServerTransmitterFree(u32),
     FlowStarts(FlowId),
     /// The application of a flow offers its next packet.
     Application(FlowId),
@@ -50,7 +51,7 @@ struct Surroundings {
     sources: Vec<Vec<FlowId>>,
     /// For each node, the source to ask first.
     turn: Vec<usize>,
-    inbox: Vec<(NodeId, Packet<Body>)>,
+    inbox: VecDeque<(NodeId, Packet<Body>)>,
     /// Flows for whose data there is room again in the queue of their own host.
     roomy: Vec<FlowId>,
 }
@@ -59,15 +60,28 @@ struct Surroundings {
 pub(crate) struct World {
     medium: Medium<Body>,
     around: Surroundings,
-    wired_up: WiredLink<Body>,
-    wired_down: WiredLink<Body>,
+    /// Of each BSS; its AP has the same number.
+    wires: Vec<Wires>,
+    /// The BSS of each node.
+    bss_of: Vec<usize>,
     dropped: Vec<Drop<Body>>,
     /// Packets that reached the server, and the AP over the wire: for the conservation check.
     wired: Wired,
-    saturated_down: Vec<FlowId>,
     end: Time,
     interval: Option<Duration>,
     samples: u64,
+    channels: usize,
+}
+
+/// The wired link between an AP and the server.
+struct Wires {
+    up: WiredLink<Body>,
+    down: WiredLink<Body>,
+    /// Marks that were told to observers.
+    marks_up: u64,
+    marks_down: u64,
+    /// Saturated sources behind it.
+    saturated: Vec<FlowId>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,14 +97,17 @@ impl Environment<Body> for Surroundings {
     }
 
     fn deliver(&mut self, _: Time, node: NodeId, packet: Packet<Body>) {
-        self.inbox.push((node, packet));
+        self.inbox.push_back((node, packet));
     }
 
-    fn pull(&mut self, now: Time, node: NodeId) -> Option<Packet<Body>> {
+    fn pull(&mut self, now: Time, node: NodeId, category: Option<AccessCategory>) -> Option<Packet<Body>> {
         let sources = self.sources[node.index()].len();
         for attempt in 0..sources {
             let turn = (self.turn[node.index()] + attempt) % sources;
             let id = self.sources[node.index()][turn];
+            if category.is_some_and(|c| c != AccessCategory::of_tid(self.flows[id.index()].tid())) {
+                continue;
+            }
             if let Some(packet) = self.flows[id.index()].pull(now, &mut self.collector) {
                 self.turn[node.index()] = turn + 1;
                 self.arm_timer(id, Side::Sender);
@@ -135,17 +152,27 @@ impl World {
     pub(crate) fn new(scenario: &ResolvedScenario, seed: u64, interval: Option<Duration>) -> World {
         let description = &scenario.description;
         let wired = &description.wired;
-        let link =
-            |name| WiredLink::new(wired.rate, wired.delay, wired.queue.build(Stream::named(seed, "queue", name)));
+        let link = |ap: &str, name: &str| {
+            let random = Stream::named(seed, "queue", &format!("{ap} {name}"));
+            WiredLink::new(wired.rate, wired.delay, wired.queue.build(random))
+        };
+        let wires = |ap: &NodeSpec| Wires {
+            up: link(&ap.name, "wired up"),
+            down: link(&ap.name, "wired down"),
+            marks_up: 0,
+            marks_down: 0,
+            saturated: Vec::new(),
+        };
+        let mut wires: Vec<Wires> = scenario.nodes[..scenario.bss.len()].iter().map(wires).collect();
+        let bss_of: Vec<usize> = scenario.nodes.iter().map(|n| n.config.bss as usize).collect();
         let medium = Medium::new(medium_config(scenario, seed));
         let mut sources = vec![Vec::new(); scenario.nodes.len()];
-        let mut saturated_down = Vec::new();
         let mut flows = Vec::with_capacity(scenario.flows.len());
         for (id, spec) in (0..).map(FlowId).zip(&scenario.flows) {
             let asked = spec.up && medium.is_backpressured(spec.station);
             let flow = Flow::new(id, spec, seed, description.duration, asked);
             match (flow.wants(), spec.up) {
-                (Wants::Pull, false) => saturated_down.push(id),
+                (Wants::Pull, false) => wires[bss_of[spec.station.index()]].saturated.push(id),
                 (Wants::Pull, true) => sources[spec.station.index()].push(id),
                 (Wants::Push, true) if asked => {
                     sources[spec.station.index()].push(id);
@@ -158,6 +185,7 @@ impl World {
             flows: scenario.flows.iter().map(|f| (f.transport(), f.up)).collect(),
             nodes: scenario.nodes.len(),
             links: scenario.links(),
+            channels: scenario.channels(),
         };
         let mut world = World {
             medium,
@@ -167,17 +195,17 @@ impl World {
                 turn: vec![0; sources.len()],
                 sources,
                 flows,
-                inbox: Vec::new(),
+                inbox: VecDeque::new(),
                 roomy: Vec::new(),
             },
-            wired_up: link("wired up"),
-            wired_down: link("wired down"),
+            wires,
+            bss_of,
             dropped: Vec::new(),
             wired: Wired::default(),
-            saturated_down,
             end: Time::ZERO + description.duration,
             interval,
             samples: 0,
+            channels: scenario.channels(),
         };
         world.start(scenario, seed);
         world
@@ -212,26 +240,28 @@ impl World {
                 self.medium.handle(now, event, &mut self.around);
                 self.empty_inbox(now);
             }
-            Event::WiredUp(event) => {
+            Event::WiredUp(bss, event) => {
                 let events = &mut self.around.events;
-                let schedule = &mut |at, e| events.at(at, Event::WiredUp(e));
-                let arrived = self.wired_up.handle(now, event, &mut self.dropped, schedule);
+                let schedule = &mut |at, e| events.at(at, Event::WiredUp(bss, e));
+                let arrived = self.wires[bss as usize].up.handle(now, event, &mut self.dropped, schedule);
+                self.book_wired(now, bss, true);
                 if let Some(packet) = arrived {
                     self.wired.arrived += 1;
                     self.arrive(now, packet);
                 }
             }
-            Event::WiredDown(event) => {
+            Event::WiredDown(bss, event) => {
                 let events = &mut self.around.events;
-                let schedule = &mut |at, e| events.at(at, Event::WiredDown(e));
-                let arrived = self.wired_down.handle(now, event, &mut self.dropped, schedule);
+                let schedule = &mut |at, e| events.at(at, Event::WiredDown(bss, e));
+                let arrived = self.wires[bss as usize].down.handle(now, event, &mut self.dropped, schedule);
+                self.book_wired(now, bss, false);
                 if let Some(packet) = arrived {
                     self.wired.arrived += 1;
-                    self.medium.enqueue(now, AP, packet, &mut self.around);
+                    self.medium.enqueue(now, NodeId(bss), packet, &mut self.around);
                     self.empty_inbox(now);
                 }
             }
-            Event::ServerTransmitterFree => self.feed_wire(now),
+            Event::ServerTransmitterFree(bss) => self.feed_wire(now, bss as usize),
             Event::FlowStarts(id) => {
                 self.around.flows[id.index()].start(now);
                 self.may_send(now, id, Side::Sender);
@@ -259,8 +289,8 @@ impl World {
     }
 
     fn empty_inbox(&mut self, now: Time) {
-        while let Some((node, packet)) = self.around.inbox.pop() {
-            if node == AP {
+        while let Some((node, packet)) = self.around.inbox.pop_front() {
+            if node.index() < self.wires.len() {
                 self.send_wired(now, packet);
             } else {
                 self.arrive(now, packet);
@@ -282,7 +312,7 @@ impl World {
             self.around.events.at(at, Event::Application(id));
         }
         if self.around.flows[index].wants() == Wants::Pull && !self.around.flows[index].is_up() {
-            self.feed_wire(now);
+            self.feed_wire(now, self.bss_of[self.around.flows[index].station().index()]);
         }
         let held_back = self.is_held_back(id, side);
         while let Some(packet) = self.around.flows[index].poll(now, side, held_back, &mut self.around.collector) {
@@ -295,8 +325,8 @@ impl World {
             }
         }
         if held_back {
-            let station = self.around.flows[index].station();
-            self.medium.offer(now, station, &mut self.around);
+            let (station, tid) = (self.around.flows[index].station(), self.around.flows[index].tid());
+            self.medium.offer(now, station, tid, &mut self.around);
         }
         self.around.arm_timer(id, side);
     }
@@ -312,31 +342,47 @@ impl World {
     fn send_wired(&mut self, now: Time, packet: Packet<Body>) {
         self.wired.sent += 1;
         let up = packet.meta.up;
-        let events = &mut self.around.events;
+        let bss = self.bss_of[packet.meta.station.index()];
+        let (events, ap, wires) = (&mut self.around.events, bss as u32, &mut self.wires[bss]);
         if up {
-            self.wired_up.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredUp(e)));
+            wires.up.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredUp(ap, e)));
         } else {
-            self.wired_down.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredDown(e)));
+            wires.down.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredDown(ap, e)));
         }
+        self.book_wired(now, ap, up);
+    }
+
+    /// Reports what a queue of a wired link has dropped and marked.
+    fn book_wired(&mut self, now: Time, bss: u32, up: bool) {
+        let (node, wires) = (NodeId(bss), &mut self.wires[bss as usize]);
+        let (layer, link, known) = match up {
+            true => (QueueLayer::WiredUp, &wires.up, &mut wires.marks_up),
+            false => (QueueLayer::WiredDown, &wires.down, &mut wires.marks_down),
+        };
         for (packet, reason) in self.dropped.drain(..) {
             self.wired.dropped += 1;
-            let layer = if up { QueueLayer::WiredUp } else { QueueLayer::WiredDown };
             let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
-            self.around.collector.observe(now, Record::Dropped { node: AP, flow, layer, reason, tcp_ack });
+            self.around.collector.observe(now, Record::Dropped { node, flow, layer, reason, tcp_ack });
+        }
+        let count = link.marks() - *known;
+        if count > 0 {
+            *known = link.marks();
+            self.around.collector.observe(now, Record::Marked { node, layer, count });
         }
     }
 
     /// Saturated sources at the server send whenever the wire is free, in turn.
-    fn feed_wire(&mut self, now: Time) {
-        if !self.wired_down.is_free(now) {
+    fn feed_wire(&mut self, now: Time, bss: usize) {
+        if !self.wires[bss].down.is_free(now) {
             return;
         }
-        for _ in 0..self.saturated_down.len() {
-            let id = self.saturated_down[0];
-            self.saturated_down.rotate_left(1);
+        for _ in 0..self.wires[bss].saturated.len() {
+            let id = self.wires[bss].saturated[0];
+            self.wires[bss].saturated.rotate_left(1);
             if let Some(packet) = self.around.flows[id.index()].pull(now, &mut self.around.collector) {
                 self.send_wired(now, packet);
-                self.around.events.at(self.wired_down.free_at(), Event::ServerTransmitterFree);
+                let free_at = self.wires[bss].down.free_at();
+                self.around.events.at(free_at, Event::ServerTransmitterFree(bss as u32));
                 return;
             }
         }
@@ -353,7 +399,7 @@ impl World {
                 self.medium.held()
             ));
         }
-        let held = self.wired_up.held() + self.wired_down.held();
+        let held: u64 = self.wires.iter().map(|w| w.up.held() + w.down.held()).sum();
         if self.wired.sent != self.wired.arrived + self.wired.dropped + held {
             return Err(format!("packets are not conserved on the wire: {:?}, {held} held", self.wired));
         }
@@ -373,12 +419,12 @@ impl World {
             self.around.collector.sample(self.end);
         }
         let mut report = self.around.collector.report(self.end);
-        let busy = report.medium.get("busy_fraction").unwrap_or(0.0);
+        let (busy, channels) = (report.medium.get("busy_fraction").unwrap_or(0.0), self.channels as f64);
         for row in report.nodes.iter().chain(&report.links) {
             let airtime = row.get("airtime_fraction").unwrap_or(0.0);
             // A PPDU counts when it ends: one may reach over each edge of the time covered.
             let slack = 0.05 / self.around.collector.covered(self.end).as_secs_f64();
-            if airtime > busy + slack {
+            if airtime > channels * busy + slack {
                 return Err(format!("a transmitter was on for {airtime} of the time, the medium busy for {busy}"));
             }
         }
@@ -399,20 +445,16 @@ pub(crate) struct Finished {
 }
 
 fn medium_config(scenario: &ResolvedScenario, seed: u64) -> MediumConfig {
-    let bss = scenario.bss();
     MediumConfig {
-        phy: scenario.phy.clone(),
+        bss: scenario.bss.iter().map(|bss| bss.config.clone()).collect(),
         nodes: scenario.nodes.iter().map(|n| n.config.clone()).collect(),
         rate_controls: scenario.rate_controls(seed).expect("rate controls were built when the scenario was checked"),
         channel: scenario.channel(),
-        noise_mw: scenario.noise_mw(),
+        noise_mw_per_hz: scenario.noise_mw_per_hz(),
         error_model: scenario.description.channel.error_model.build(seed),
         capture: scenario.capture(),
-        rts_threshold: bss.rts_threshold.as_option().copied(),
-        protection: bss.protection,
-        countdown: bss.countdown,
+        countdown: scenario.first_bss().countdown,
         after_loss: scenario.after_loss(),
-        beacons: bss.beacons.as_option().copied(),
         seed,
     }
 }

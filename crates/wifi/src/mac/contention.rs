@@ -2,14 +2,17 @@
 //!
 //! Stations that hear the same transmissions share a [`View`] of the medium: it is busy and idle at
 //! the same instants for all of them. While it is idle all their backoff counters fall together, so a
-//! view keeps one count of idle slots per access class (a [`Lane`]: DIFS, or PIFS one slot earlier)
-//! and each contender only the count at which its own counter reaches zero. The next transmission is
-//! the smallest of these; freezing and resuming costs nothing per station.
+//! view keeps one count of idle slots per access class (a [`Lane`]: DIFS, PIFS one slot earlier, or the AIFS
+//! of an access category) and each contender only the count at which its own counter reaches zero. The next
+//! transmission is the smallest of these; freezing and resuming costs nothing per station. A contender is a
+//! channel access function: a station has one (DCF) or four (EDCA).
 //!
 //! Rules [802.11-2020 §10.3.3, §10.3.4]:
 //! - Slots are counted from the end of the inter-frame space. The slot in which the medium is found busy
 //!   is not counted, so a station that froze has at least one slot left, and only a station that
-//!   has just drawn zero sends at the first boundary [Bianchi, Tinnirello 2005].
+//!   has just drawn zero sends at the first boundary [Bianchi, Tinnirello 2005]. Under EDCA a counter falls
+//!   at the boundary at which a slot begins, so the slot in which the medium is found busy has been counted
+//!   [802.11-2020 §10.23.2.4].
 //! - Carrier sense takes one slot (aSlotTime is CCA time, turn-around and propagation): at a boundary less
 //!   than a slot after another began a contender cannot know of it. It counts the slot that ends there,
 //!   and sends if it was the last.
@@ -20,8 +23,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
-use lasthop_observe::NodeId;
 use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
 
@@ -35,37 +38,50 @@ words! {
     }
 }
 
+/// A channel access function: the one of DCF, or one of the four of EDCA. Those of a node follow one another, the
+/// one with the highest priority first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FunctionId(pub u32);
+
+impl FunctionId {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Inter-frame spaces and the slot that a view counts with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spaces {
     pub slot: Duration,
     pub difs: Duration,
-    pub countdown: Countdown,
 }
 
-/// An access class: how many slots before or after DIFS its countdown starts.
+/// An access class: when its countdown starts, and what a busy slot means for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LaneKind {
+    /// Slots after DIFS at which counting starts: AIFSN - 2.
+    pub offset: i64,
+    /// Whether the slot in which the medium turns busy is counted.
+    pub counts_busy_slot: bool,
+}
+
+/// The place of an access class in a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LaneId(pub usize);
 
-/// The lane of stations that wait DIFS.
-pub(crate) const DIFS_LANE: LaneId = LaneId(0);
-/// The lane of an AP that waits PIFS, one slot less.
-pub(crate) const PIFS_LANE: LaneId = LaneId(1);
-/// Slots after DIFS at which the countdown of each lane starts.
-const LANE_OFFSET: [i64; 2] = [0, -1];
-
 struct Lane {
+    kind: LaneKind,
     /// Slots counted so far, up to the last busy period.
     slots: u64,
     /// When counting starts or started in this idle period.
     from: Time,
-    /// (count of slots at which the backoff ends, node)
-    contenders: BinaryHeap<Reverse<(u64, NodeId)>>,
+    /// (count of slots at which the backoff ends, who)
+    contenders: BinaryHeap<Reverse<(u64, FunctionId)>>,
 }
 
 impl Lane {
     fn ends_at(&self, key: u64, slot: Duration) -> Time {
-        self.from + slot * (key - self.slots)
+        self.from + slot * key.saturating_sub(self.slots)
     }
 }
 
@@ -75,7 +91,7 @@ impl Lane {
 /// §10.3.2.11].)
 #[derive(Clone, Copy)]
 struct Apart {
-    node: NodeId,
+    function: FunctionId,
     lane: LaneId,
     remaining: u64,
     /// Slots to count if the medium turns busy before the newcomer can send.
@@ -101,7 +117,7 @@ pub(crate) struct View {
     nav_until: Time,
     /// EIFS instead of DIFS after this much idle time; zero for DIFS.
     eifs: Duration,
-    lanes: [Lane; 2],
+    lanes: Vec<Lane>,
     apart: Vec<Apart>,
     generation: u32,
     scheduled: Option<Time>,
@@ -118,8 +134,8 @@ fn shifted(at: Time, slot: Duration, slots: i64) -> Time {
 }
 
 impl View {
-    pub(crate) fn new(spaces: &Spaces) -> Self {
-        let lane = || Lane { slots: 0, from: Time::ZERO, contenders: BinaryHeap::new() };
+    pub(crate) fn new(spaces: &Spaces, lanes: &[LaneKind]) -> Self {
+        let lane = |&kind: &LaneKind| Lane { kind, slots: 0, from: Time::ZERO, contenders: BinaryHeap::new() };
         let mut view = View {
             on_air: 0,
             busy_since: Time::ZERO,
@@ -127,7 +143,7 @@ impl View {
             idle_since: Time::ZERO,
             nav_until: Time::ZERO,
             eifs: Duration::ZERO,
-            lanes: [lane(), lane()],
+            lanes: lanes.iter().map(lane).collect(),
             apart: Vec::new(),
             generation: 0,
             scheduled: None,
@@ -177,16 +193,28 @@ impl View {
         }
     }
 
-    /// A PPDU starts. `commit` is told of contenders that cannot sense it in time: node and its boundary.
-    pub(crate) fn ppdu_starts(&mut self, now: Time, spaces: &Spaces, commit: impl FnMut(NodeId, Time)) {
+    /// A PPDU starts. `own` are the functions of the node that sends it. `commit` is told of contenders that cannot
+    /// sense it in time, with their boundaries; of `own` only of those whose boundary is this very instant.
+    pub(crate) fn ppdu_starts(
+        &mut self,
+        now: Time,
+        spaces: &Spaces,
+        own: Range<u32>,
+        commit: impl FnMut(FunctionId, Time),
+    ) {
         self.on_air += 1;
         if self.last_starts[0] < now {
             self.last_starts = [now, self.last_starts[0]];
         }
         if self.on_air == 1 {
             self.busy_since = now;
-            self.freeze(now, spaces, commit);
+            self.freeze(now, spaces, own, commit);
         }
+    }
+
+    /// Whether the PPDU that ends now is the only one.
+    pub(crate) fn is_last(&self) -> bool {
+        self.on_air == 1
     }
 
     /// A PPDU ends; true if the medium is idle now.
@@ -209,72 +237,99 @@ impl View {
         } else {
             difs_ends
         };
-        for (lane, offset) in self.lanes.iter_mut().zip(LANE_OFFSET) {
-            lane.from = shifted(ends, spaces.slot, offset);
+        for lane in &mut self.lanes {
+            lane.from = shifted(ends, spaces.slot, lane.kind.offset);
         }
         for one in &mut self.apart {
-            let base = shifted(difs_ends, spaces.slot, LANE_OFFSET[one.lane.0]);
+            let base = shifted(difs_ends, spaces.slot, self.lanes[one.lane.0].kind.offset);
             one.from = on_grid(base, spaces.slot, one.not_before);
         }
     }
 
-    fn freeze(&mut self, now: Time, spaces: &Spaces, mut commit: impl FnMut(NodeId, Time)) {
+    fn freeze(&mut self, now: Time, spaces: &Spaces, own: Range<u32>, mut commit: impl FnMut(FunctionId, Time)) {
         let slot = spaces.slot;
         self.generation = self.generation.wrapping_add(1);
         self.scheduled = None;
-        let busy_counts = spaces.countdown == Countdown::Bianchi;
+        // Functions of the sender whose boundary is still to come: they know, and send when it is idle again.
+        let mut waiting = [None; 4];
         for lane in &mut self.lanes {
-            while let Some(&Reverse((key, node))) = lane.contenders.peek() {
+            let mut kept = 0;
+            while let Some(&Reverse((key, function))) = lane.contenders.peek() {
                 let end = lane.ends_at(key, slot);
                 if end >= now + slot {
                     break;
                 }
                 lane.contenders.pop();
-                commit(node, end.max(now));
+                if end > now && own.contains(&function.0) {
+                    waiting[kept] = Some(function);
+                    kept += 1;
+                } else {
+                    commit(function, end.max(now));
+                }
             }
             if now >= lane.from {
-                lane.slots += now.since(lane.from).div_ceil(slot) + u64::from(busy_counts);
+                lane.slots += now.since(lane.from).div_ceil(slot) + u64::from(lane.kind.counts_busy_slot);
                 lane.from = now;
+            }
+            for function in waiting.iter_mut().filter_map(Option::take) {
+                lane.contenders.push(Reverse((lane.slots, function)));
             }
         }
         for one in self.apart.drain(..) {
-            if one.ends_at(slot) < now + slot {
-                commit(one.node, one.ends_at(slot).max(now));
+            let end = one.ends_at(slot);
+            if end < now + slot && !(end > now && own.contains(&one.function.0)) {
+                commit(one.function, end.max(now));
                 continue;
             }
-            let counted = now.since(one.from).div_ceil(slot);
-            let left = one.if_interrupted.unwrap_or(one.remaining - counted);
             let lane = &mut self.lanes[one.lane.0];
-            lane.contenders.push(Reverse((lane.slots + left, one.node)));
+            let busy = u64::from(lane.kind.counts_busy_slot && now >= one.from);
+            let counted = now.since(one.from).div_ceil(slot) + busy;
+            let left = one.if_interrupted.unwrap_or(one.remaining.saturating_sub(counted));
+            lane.contenders.push(Reverse((lane.slots + left, one.function)));
         }
     }
 
-    /// `node` starts to count down `backoff` slots: from the end of the inter-frame space, or, where its
+    /// `function` starts to count down `backoff` slots: from the end of the inter-frame space, or, where its
     /// own view has been idle for longer (it did not hear what its exchange ended with), from the next
     /// boundary.
-    pub(crate) fn start_backoff(&mut self, now: Time, spaces: &Spaces, node: NodeId, lane: LaneId, backoff: u64) {
+    pub(crate) fn start_backoff(
+        &mut self,
+        now: Time,
+        spaces: &Spaces,
+        function: FunctionId,
+        lane: LaneId,
+        backoff: u64,
+    ) {
         let key = self.post_backoff(now, spaces, lane, backoff);
-        self.lanes[lane.0].contenders.push(Reverse((key, node)));
+        self.lanes[lane.0].contenders.push(Reverse((key, function)));
     }
 
-    /// `node` contends with `backoff` slots to go, of which the one in progress is the first.
-    pub(crate) fn contend(&mut self, now: Time, spaces: &Spaces, node: NodeId, lane: LaneId, backoff: u64) {
+    /// `function` contends with `backoff` slots to go, of which the one in progress is the first.
+    pub(crate) fn contend(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId, backoff: u64) {
         let key = backoff + self.counted_by(now, spaces, lane);
-        self.lanes[lane.0].contenders.push(Reverse((key, node)));
+        self.lanes[lane.0].contenders.push(Reverse((key, function)));
     }
 
     /// As [`View::contend`] while the medium is busy, for a sender that does not count before its ACK
     /// timeout, and then does not wait for the EIFS of the others.
-    pub(crate) fn contend_apart(&mut self, node: NodeId, lane: LaneId, backoff: u64, not_before: Time) {
+    pub(crate) fn contend_apart(&mut self, function: FunctionId, lane: LaneId, backoff: u64, not_before: Time) {
         assert!(self.on_air > 0, "when counting starts is known when the medium turns idle");
-        let one = Apart { node, lane, remaining: backoff, if_interrupted: None, not_before, from: Time::NEVER };
+        let one = Apart { function, lane, remaining: backoff, if_interrupted: None, not_before, from: Time::NEVER };
         self.apart.push(one);
     }
 
+    /// In a view of one node, which has tried to receive something since it sent: it waits as any other would.
+    pub(crate) fn end_apart(&mut self) {
+        for one in self.apart.drain(..) {
+            let lane = &mut self.lanes[one.lane.0];
+            lane.contenders.push(Reverse((lane.slots + one.remaining, one.function)));
+        }
+    }
+
     /// A newcomer waits for the end of the inter-frame space; `backoff` applies if that is interrupted.
-    pub(crate) fn contend_without_backoff(&mut self, node: NodeId, lane: LaneId, backoff: u64) {
+    pub(crate) fn contend_without_backoff(&mut self, function: FunctionId, lane: LaneId, backoff: u64) {
         let from = self.lanes[lane.0].from;
-        let one = Apart { node, lane, remaining: 0, if_interrupted: Some(backoff), not_before: Time::ZERO, from };
+        let one = Apart { function, lane, remaining: 0, if_interrupted: Some(backoff), not_before: Time::ZERO, from };
         self.apart.push(one);
     }
 
@@ -318,18 +373,26 @@ impl View {
         [lanes, apart].into_iter().flatten().min()
     }
 
-    /// Takes out a contender whose backoff ends now.
-    pub(crate) fn take_ended(&mut self, now: Time, spaces: &Spaces) -> Option<NodeId> {
-        for lane in &mut self.lanes {
-            if let Some(&Reverse((key, node))) = lane.contenders.peek()
-                && lane.ends_at(key, spaces.slot) <= now
-            {
-                lane.contenders.pop();
-                return Some(node);
+    /// Takes out a contender whose backoff ends now: of those of one node, the one with the highest priority.
+    pub(crate) fn take_ended(&mut self, now: Time, spaces: &Spaces) -> Option<FunctionId> {
+        let ended = |lane: &Lane| {
+            let Reverse((key, function)) = *lane.contenders.peek()?;
+            (lane.ends_at(key, spaces.slot) <= now).then_some(function)
+        };
+        let in_lanes = self.lanes.iter().enumerate().filter_map(|(i, lane)| Some((ended(lane)?, i))).min();
+        let apart = self.apart.iter().enumerate().filter(|(_, one)| one.ends_at(spaces.slot) <= now);
+        let apart = apart.map(|(i, one)| (one.function, i)).min();
+        match (in_lanes, apart) {
+            (Some((function, lane)), other) if other.is_none_or(|(o, _)| function < o) => {
+                self.lanes[lane].contenders.pop();
+                Some(function)
             }
+            (_, Some((function, place))) => {
+                self.apart.remove(place);
+                Some(function)
+            }
+            _ => None,
         }
-        let ended = self.apart.iter().position(|one| one.ends_at(spaces.slot) <= now)?;
-        Some(self.apart.remove(ended).node)
     }
 
     /// The time and generation of a new event, if the next end is not the one already scheduled.
@@ -357,19 +420,26 @@ impl View {
 mod tests {
     use super::*;
 
-    fn spaces(countdown: Countdown) -> Spaces {
-        Spaces { slot: Duration::from_micros(9), difs: Duration::from_micros(34), countdown }
+    const DIFS_LANE: LaneId = LaneId(0);
+    const PIFS_LANE: LaneId = LaneId(1);
+    /// The sender has no functions of its own in the view.
+    const NOBODY: Range<u32> = 0..0;
+    const SPACES: Spaces = Spaces { slot: Duration::from_micros(9), difs: Duration::from_micros(34) };
+
+    /// A view with a lane for DIFS and one for PIFS.
+    fn view(countdown: Countdown) -> View {
+        let counts_busy_slot = countdown == Countdown::Bianchi;
+        View::new(&SPACES, &[0, -1].map(|offset| LaneKind { offset, counts_busy_slot }))
     }
     fn us(us: u64) -> Time {
         Time::ZERO + Duration::from_micros(us)
     }
     /// A view that turns idle at 1000 us with contenders of these backoffs, drawn while it was busy.
     fn idle_with(backoffs: &[u64], countdown: Countdown) -> (View, Spaces) {
-        let spaces = spaces(countdown);
-        let mut view = View::new(&spaces);
-        view.ppdu_starts(us(900), &spaces, |_, _| {});
+        let (mut view, spaces) = (view(countdown), SPACES);
+        view.ppdu_starts(us(900), &spaces, NOBODY, |_, _| {});
         for (node, backoff) in backoffs.iter().enumerate() {
-            view.contend(us(950), &spaces, NodeId(node as u32), DIFS_LANE, *backoff);
+            view.contend(us(950), &spaces, FunctionId(node as u32), DIFS_LANE, *backoff);
         }
         assert!(view.ppdu_ends());
         view.turns_idle(us(1000), &spaces);
@@ -380,14 +450,14 @@ mod tests {
     fn the_smallest_backoff_ends_first_after_difs() {
         let (mut view, spaces) = idle_with(&[5, 3, 7], Countdown::Frozen);
         assert_eq!(view.next_end(&spaces), Some(us(1000 + 34 + 3 * 9)));
-        assert_eq!(view.take_ended(us(1061), &spaces), Some(NodeId(1)));
+        assert_eq!(view.take_ended(us(1061), &spaces), Some(FunctionId(1)));
     }
 
     #[test]
     fn a_frozen_counter_keeps_the_slots_it_had_left() {
         let (mut view, spaces) = idle_with(&[5, 3], Countdown::Frozen);
         view.take_ended(us(1061), &spaces);
-        view.ppdu_starts(us(1061), &spaces, |_, _| panic!("two slots apart"));
+        view.ppdu_starts(us(1061), &spaces, NOBODY, |_, _| panic!("two slots apart"));
         view.ppdu_ends();
         view.turns_idle(us(2000), &spaces);
         // Three of five slots were counted.
@@ -398,7 +468,7 @@ mod tests {
     fn in_bianchis_chain_a_busy_period_counts_as_a_slot() {
         let (mut view, spaces) = idle_with(&[5, 3], Countdown::Bianchi);
         view.take_ended(us(1061), &spaces);
-        view.ppdu_starts(us(1061), &spaces, |_, _| {});
+        view.ppdu_starts(us(1061), &spaces, NOBODY, |_, _| {});
         view.ppdu_ends();
         view.turns_idle(us(2000), &spaces);
         assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 9)));
@@ -409,8 +479,8 @@ mod tests {
         let (mut view, spaces) = idle_with(&[4, 4, 5], Countdown::Frozen);
         let mut committed = Vec::new();
         view.take_ended(us(1070), &spaces);
-        view.ppdu_starts(us(1070), &spaces, |n, at| committed.push((n, at)));
-        assert_eq!(committed, [(NodeId(1), us(1070))]);
+        view.ppdu_starts(us(1070), &spaces, NOBODY, |n, at| committed.push((n, at)));
+        assert_eq!(committed, [(FunctionId(1), us(1070))]);
     }
 
     #[test]
@@ -418,8 +488,8 @@ mod tests {
         // Immediate access at 1065 us; boundaries at 1061 (3 slots), 1070 (4), 1079 (5).
         let (mut view, spaces) = idle_with(&[4, 5], Countdown::Frozen);
         let mut committed = Vec::new();
-        view.ppdu_starts(us(1065), &spaces, |n, at| committed.push((n, at)));
-        assert_eq!(committed, [(NodeId(0), us(1070))]);
+        view.ppdu_starts(us(1065), &spaces, NOBODY, |n, at| committed.push((n, at)));
+        assert_eq!(committed, [(FunctionId(0), us(1070))]);
         view.ppdu_ends();
         view.turns_idle(us(2000), &spaces);
         // At 1070 us the other had counted four slots of five.
@@ -428,10 +498,9 @@ mod tests {
 
     #[test]
     fn after_a_failed_reception_counting_starts_at_the_boundary_after_eifs() {
-        let spaces = spaces(Countdown::Frozen);
-        let mut view = View::new(&spaces);
-        view.ppdu_starts(us(0), &spaces, |_, _| {});
-        view.contend(us(1), &spaces, NodeId(0), DIFS_LANE, 0);
+        let (mut view, spaces) = (view(Countdown::Frozen), SPACES);
+        view.ppdu_starts(us(0), &spaces, NOBODY, |_, _| {});
+        view.contend(us(1), &spaces, FunctionId(0), DIFS_LANE, 0);
         view.reception_failed(Duration::from_micros(94));
         view.ppdu_ends();
         view.turns_idle(us(1000), &spaces);
@@ -441,25 +510,24 @@ mod tests {
 
     #[test]
     fn a_sender_counts_from_its_ack_timeout_and_not_from_the_eifs_of_others() {
-        let spaces = spaces(Countdown::Frozen);
-        let mut view = View::new(&spaces);
-        view.ppdu_starts(us(0), &spaces, |_, _| {});
-        view.contend(us(1), &spaces, NodeId(0), DIFS_LANE, 0);
-        view.contend_apart(NodeId(1), DIFS_LANE, 0, us(1045));
+        let (mut view, spaces) = (view(Countdown::Frozen), SPACES);
+        view.ppdu_starts(us(0), &spaces, NOBODY, |_, _| {});
+        view.contend(us(1), &spaces, FunctionId(0), DIFS_LANE, 0);
+        view.contend_apart(FunctionId(1), DIFS_LANE, 0, us(1045));
         view.reception_failed(Duration::from_micros(94));
         view.ppdu_ends();
         view.turns_idle(us(1000), &spaces);
         // The timeout of 45 us ends before the second boundary.
         assert_eq!(view.next_end(&spaces), Some(us(1000 + 34 + 2 * 9)));
-        assert_eq!(view.take_ended(us(1052), &spaces), Some(NodeId(1)));
+        assert_eq!(view.take_ended(us(1052), &spaces), Some(FunctionId(1)));
     }
 
     #[test]
     fn a_newcomer_sends_after_the_inter_frame_space_or_draws_if_that_is_interrupted() {
         let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
-        view.contend_without_backoff(NodeId(0), DIFS_LANE, 5);
+        view.contend_without_backoff(FunctionId(0), DIFS_LANE, 5);
         assert_eq!(view.next_end(&spaces), Some(us(1034)));
-        view.ppdu_starts(us(1020), &spaces, |_, _| panic!("sensed in time"));
+        view.ppdu_starts(us(1020), &spaces, NOBODY, |_, _| panic!("sensed in time"));
         view.ppdu_ends();
         view.turns_idle(us(2000), &spaces);
         assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 5 * 9)));
@@ -470,7 +538,7 @@ mod tests {
         let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
         assert_eq!(view.sends_at(us(1033), &spaces, DIFS_LANE), None);
         assert_eq!(view.sends_at(us(1034), &spaces, DIFS_LANE), Some(us(1034)));
-        view.ppdu_starts(us(1100), &spaces, |_, _| {});
+        view.ppdu_starts(us(1100), &spaces, NOBODY, |_, _| {});
         assert_eq!(view.sends_at(us(1108), &spaces, DIFS_LANE), Some(us(1108)));
         assert_eq!(view.sends_at(us(1109), &spaces, DIFS_LANE), None);
     }
@@ -478,7 +546,7 @@ mod tests {
     #[test]
     fn a_reservation_taken_back_leaves_difs() {
         let (mut view, spaces) = idle_with(&[2], Countdown::Frozen);
-        view.ppdu_starts(us(1020), &spaces, |_, _| {});
+        view.ppdu_starts(us(1020), &spaces, NOBODY, |_, _| {});
         assert!(view.set_nav(us(3000)) && !view.set_nav(us(2900)));
         view.ppdu_ends();
         view.turns_idle(us(1200), &spaces);
@@ -489,8 +557,8 @@ mod tests {
     #[test]
     fn pifs_is_one_slot_before_difs() {
         let (mut view, spaces) = idle_with(&[0], Countdown::Frozen);
-        view.ppdu_starts(us(1034), &spaces, |_, _| {});
-        view.contend(us(1035), &spaces, NodeId(9), PIFS_LANE, 0);
+        view.ppdu_starts(us(1034), &spaces, NOBODY, |_, _| {});
+        view.contend(us(1035), &spaces, FunctionId(9), PIFS_LANE, 0);
         view.ppdu_ends();
         view.turns_idle(us(2000), &spaces);
         assert_eq!(view.next_end(&spaces), Some(us(2025)));
@@ -499,8 +567,8 @@ mod tests {
     #[test]
     fn the_nav_holds_counting_back() {
         let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
-        view.ppdu_starts(us(1100), &spaces, |_, _| {});
-        view.contend(us(1100), &spaces, NodeId(0), DIFS_LANE, 1);
+        view.ppdu_starts(us(1100), &spaces, NOBODY, |_, _| {});
+        view.contend(us(1100), &spaces, FunctionId(0), DIFS_LANE, 1);
         view.set_nav(us(3000));
         view.ppdu_ends();
         view.turns_idle(us(2000), &spaces);

@@ -1,13 +1,20 @@
-//! The distributed coordination function [802.11-2020 §10.3].
+//! Medium access [802.11-2020 §10]: the distributed coordination function, and EDCA above it.
 //!
-//! `contention`: who sends next. `node`: a station's or AP's queue, frame and counters. `exchange`:
-//! RTS, CTS, data, ACK. `outcome`: success, retransmission, giving up. `transmission`: what comes on the
-//! air and who senses it. `reception`: who decodes what.
+//! `contention`: who sends next. `edca`: access categories. `node`: a node, its channel access functions with their
+//! queues and counters. `exchange`: RTS, CTS, data, acknowledgement, TXOP. `aggregation`: how much goes into an A-MPDU;
+//! `ampdu`: what, and what the BlockAck says; `block_ack`: windows and reordering. `outcome`: success, retransmission,
+//! giving up. `transmission`: what comes on the air and who senses it. `reception`: who decodes what.
 
+pub(crate) mod aggregation;
+mod ampdu;
+mod block_ack;
+pub(crate) mod carrier_sense;
 pub(crate) mod contention;
+pub(crate) mod edca;
 mod exchange;
+pub(crate) mod interference;
 pub(crate) mod node;
-mod outcome;
+pub(crate) mod outcome;
 pub(crate) mod ppdu;
 mod reception;
 mod transmission;

@@ -1,15 +1,20 @@
-//! A node: its queue, the frame at the head of its MAC, its contention window and retry counter.
+//! A node, and its channel access functions: queue, frame or Block Ack agreements, contention window, backoff.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use lasthop_engine::Stream;
-use lasthop_link::{Drop, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind, Wanted};
+use lasthop_link::{Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind};
 use lasthop_observe::{LinkId, NodeId};
 use lasthop_registry::words;
-use lasthop_units::Time;
+use lasthop_units::{Duration, Time};
 
-use super::contention::{DIFS_LANE, LaneId, PIFS_LANE};
+use super::block_ack::Session;
+use super::contention::{FunctionId, LaneId};
+use super::edca::{AccessCategory, EdcaParameters};
 use super::ppdu::Ppdu;
 use crate::phy::ModeId;
-use crate::rate_control::RateChain;
+use crate::rate_control::{RateChain, RateEntry};
 
 words! {
     /// The inter-frame space a node waits before it contends.
@@ -21,10 +26,19 @@ words! {
     }
 }
 
+/// How a node gets to the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelAccess {
+    /// one queue: DCF
+    Dcf(Access),
+    /// a queue for each access category, in the order of [`AccessCategory::ALL`]: EDCA
+    Edca([EdcaParameters; 4]),
+}
+
 /// Where a node's packets wait.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeQueue {
-    /// in a queue discipline that may drop
+    /// in a queue discipline that may drop, one for each access category
     Discipline(QueueDisciplineKind),
     /// in the socket: data is asked for when the device has room, ACKs wait in an unlimited queue
     Backpressure,
@@ -35,28 +49,32 @@ pub enum NodeQueue {
 pub struct NodeConfig {
     /// its name, after which its random streams are named
     pub name: String,
+    /// which BSS of the medium it belongs to
+    pub bss: u32,
     /// where its packets wait
     pub queue: NodeQueue,
+    /// packets that fit a FIFO of the driver below the queue discipline; 0: there is none
+    pub driver_queue: u32,
     /// retransmissions after the first attempt; `None`: as many as it takes
     pub retry_limit: Option<u32>,
-    /// its inter-frame space
-    pub access: Access,
+    /// its way to the medium
+    pub access: ChannelAccess,
 }
 
-/// What a node's MAC is doing.
+/// What a channel access function is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// nothing to send; its post-backoff ends or ended at this count of slots of its lane
     Idle { ready_at: u64 },
     /// its backoff is counted down by its view; without a frame if it has just given one up
     Contending,
-    /// it will start at a boundary, whatever it could sense by then
-    Committed,
+    /// it will start at this boundary, whatever it could sense by then
+    Committed { at: Time },
     /// it has won: frame exchange in progress
     Exchanging,
 }
 
-/// The MSDU that the MAC tries to send.
+/// The MSDU that the MAC tries to send, where each is acknowledged by itself.
 pub(crate) struct Frame<B> {
     pub meta: PacketMeta,
     /// Gone once the receiver has it: what arrives again is a duplicate, acknowledged and discarded.
@@ -65,6 +83,7 @@ pub(crate) struct Frame<B> {
     pub link: LinkId,
     /// of the latest attempt
     pub mode: ModeId,
+    pub rts: bool,
     pub rates: Rates,
     /// attempts so far
     pub attempts: u32,
@@ -72,7 +91,7 @@ pub(crate) struct Frame<B> {
     pub since: Time,
 }
 
-/// The chain of rates that an MSDU goes through.
+/// The chain of rates that an MSDU or A-MPDU goes through.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Rates {
     chain: Option<RateChain>,
@@ -80,83 +99,135 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// The mode of the next attempt; a new chain is asked for where the last one is used up.
-    pub(crate) fn next(&mut self, ask: impl FnOnce() -> RateChain) -> ModeId {
-        let left = self.chain.and_then(|chain| chain.mode_of_attempt(self.tried));
+    /// The rate of the next attempt; a new chain is asked for where the last one is used up.
+    pub(crate) fn next(&mut self, ask: impl FnOnce() -> RateChain) -> RateEntry {
+        let left = self.chain.and_then(|chain| chain.entry_of_attempt(self.tried));
         self.tried += 1;
         left.unwrap_or_else(|| {
             let chain = ask();
             *self = Rates { chain: Some(chain), tried: 1 };
-            chain.first()
+            chain.entries()[0]
         })
     }
-}
 
-/// A node of the medium.
-pub(crate) struct Node<B> {
-    pub state: State,
-    pub frame: Option<Frame<B>>,
-    pub queue: Box<dyn QueueDiscipline<B>>,
-    pub backpressured: bool,
-    pub cw: u32,
-    pub retry_limit: Option<u32>,
-    pub lane: LaneId,
-    pub view: usize,
-    pub beacon_due: bool,
-    pub backoff: Stream,
-    /// true while its transmitter is on
-    pub transmitting: bool,
-    /// What it sends a SIFS after the frame before.
-    pub response: Option<Ppdu>,
-}
+    /// Whether the chain is there to learn of a mode: one MPDU alone goes through it.
+    pub(crate) fn is_probe(&self) -> bool {
+        self.chain.is_some_and(|chain| chain.is_probe())
+    }
 
-impl<B: Send + 'static> Node<B> {
-    pub(crate) fn new(config: &NodeConfig, cw_min: u32, view: usize, seed: u64) -> Self {
-        let (kind, backpressured) = match &config.queue {
-            NodeQueue::Discipline(kind) => (kind.clone(), false),
-            NodeQueue::Backpressure => (unlimited(), true),
-        };
-        Node {
-            state: State::Idle { ready_at: 0 },
-            frame: None,
-            queue: kind.build(Stream::named(seed, "queue", &config.name)),
-            backpressured,
-            cw: cw_min,
-            retry_limit: config.retry_limit,
-            lane: match config.access {
-                Access::Difs => DIFS_LANE,
-                Access::Pifs => PIFS_LANE,
-            },
-            view,
-            beacon_due: false,
-            backoff: Stream::named(seed, "backoff", &config.name),
-            transmitting: false,
-            response: None,
-        }
+    /// The attempt for which [`next`](Self::next) was asked is not made after all.
+    pub(crate) fn put_back(&mut self) {
+        self.tried -= 1;
     }
 }
 
-fn unlimited() -> QueueDisciplineKind {
-    QueueDisciplineKind::Fifo(lasthop_link::queue_discipline::fifo::Params {
-        limit: lasthop_registry::Amount::Unlimited,
-    })
+/// A channel access function.
+pub(crate) struct Function<B> {
+    pub node: NodeId,
+    pub state: State,
+    pub lane: LaneId,
+    pub cw: u32,
+    pub cw_min: u32,
+    pub cw_max: u32,
+    pub txop_limit: Duration,
+    /// When the TXOP that it holds ends, if its limit is not zero.
+    pub txop_ends: Option<Time>,
+    /// When the exchange in progress began.
+    pub began: Time,
+    pub backoff: Stream,
+    pub queue: Box<dyn QueueDiscipline<B>>,
+    /// Marks of the queue that were told to observers.
+    pub marks_told: u64,
+    /// The frame at its head, where frames are acknowledged one by one.
+    pub frame: Option<Frame<B>>,
+    /// Packets that were taken out and did not fit what was made, where A-MPDUs are made; they go first.
+    pub staged: VecDeque<Packet<B>>,
+    pub sessions: Vec<Session<B>>,
+    /// (station, TID) of each session
+    pub session_of: BTreeMap<(NodeId, u8), usize>,
+    /// Sessions that have something to send again, in the order in which they got it.
+    pub line: VecDeque<usize>,
+    /// Lengths of the MPDUs of the A-MPDU in progress; empty if it is about something else.
+    pub lengths: Vec<u32>,
+    /// Length of its PSDU.
+    pub psdu_bytes: u32,
+    /// Whether it has something to send.
+    pub backlogged: bool,
 }
 
-impl<B> Node<B> {
+impl<B> Function<B> {
     /// A backoff from the current contention window: uniform in 0..=CW [802.11-2020 §10.3.3].
     pub(crate) fn draw_backoff(&mut self) -> u64 {
         u64::from(self.backoff.up_to(self.cw))
+    }
+
+    /// The window of the next attempt after one that failed.
+    pub(crate) fn widen(&mut self) {
+        self.cw = (2 * self.cw + 1).min(self.cw_max);
     }
 
     /// Moves a waiting packet into the frame slot.
     pub(crate) fn load(&mut self, now: Time, packet: Packet<B>, to: NodeId, link: LinkId) {
         let Packet { meta, body } = packet;
         let (mode, rates) = (ModeId::default(), Rates::default());
-        self.frame = Some(Frame { meta, body: Some(body), to, link, mode, rates, attempts: 0, since: now });
+        self.frame = Some(Frame { meta, body: Some(body), to, link, mode, rts: false, rates, attempts: 0, since: now });
     }
 
-    /// Takes the next packet from the queue.
-    pub(crate) fn dequeue(&mut self, now: Time, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
-        self.queue.dequeue(now, Wanted::ANY, dropped)
+    /// Packets in its MAC that have not arrived.
+    pub(crate) fn held(&self) -> u64 {
+        let in_frame = u64::from(self.frame.as_ref().is_some_and(|f| f.body.is_some()));
+        let in_sessions: u64 = self.sessions.iter().map(Session::held).sum();
+        u64::from(self.queue.packets()) + in_frame + self.staged.len() as u64 + in_sessions
     }
+
+    /// Puts a session at the end of the line, unless it stands there.
+    pub(crate) fn line_up(&mut self, session: usize) {
+        if !std::mem::replace(&mut self.sessions[session].in_line, true) {
+            self.line.push_back(session);
+        }
+    }
+
+    /// Whether anything waits in its MAC.
+    pub(crate) fn has_work(&self) -> bool {
+        self.frame.is_some() || !self.staged.is_empty() || !self.line.is_empty()
+    }
+}
+
+/// A node of the medium.
+pub(crate) struct Node {
+    pub bss: usize,
+    /// The AP of its BSS; itself, where it is one.
+    pub ap: NodeId,
+    /// A station's link to its AP; the one back follows. Of no meaning for an AP.
+    pub uplink: LinkId,
+    /// Its channel access functions, the one with the highest priority first.
+    pub functions: Range<u32>,
+    pub backpressured: bool,
+    pub retry_limit: Option<u32>,
+    pub view: usize,
+    pub beacon_due: bool,
+    /// true while its transmitter is on
+    pub transmitting: bool,
+    /// What it sends a SIFS after the frame before.
+    pub response: Option<Ppdu>,
+}
+
+impl Node {
+    /// The function that serves packets of `tid`.
+    pub(crate) fn function_of(&self, tid: u8) -> FunctionId {
+        let place = if self.functions.len() == 1 { 0 } else { AccessCategory::of_tid(tid).index() as u32 };
+        FunctionId(self.functions.start + place)
+    }
+
+    /// The function with the highest priority.
+    pub(crate) fn first_function(&self) -> FunctionId {
+        FunctionId(self.functions.start)
+    }
+}
+
+/// A queue without limits, for ACKs of a node whose data waits in its socket.
+pub(crate) fn unlimited() -> QueueDisciplineKind {
+    QueueDisciplineKind::Fifo(lasthop_link::queue_discipline::fifo::Params {
+        limit: lasthop_registry::Amount::Unlimited,
+    })
 }

@@ -3,113 +3,197 @@
 //! Whether a response will come is known when a frame ends, so a sender learns of a loss at that
 //! instant; what it does next still waits for its ACK timeout [802.11-2020 §10.3.2.11].
 
-use lasthop_observe::{DropReason, NodeId, Outcome, QueueLayer, Record};
-use lasthop_units::Time;
+use lasthop_link::AirtimeUse;
+use lasthop_observe::{DropReason, LinkId, NodeId, Outcome, QueueLayer, Record};
+use lasthop_units::{DataRate, Duration, Time};
 
+use super::contention::FunctionId;
 use super::node::State;
 use super::ppdu::{Ppdu, PpduKind};
 use super::reception::Reception;
 use crate::medium::{Environment, Medium};
-use crate::rate_control::TxStatus;
+use crate::phy::ModeId;
+use crate::rate_control::{RateChain, TxStatus};
+
+/// What the rate control of a link did last, and what came of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkMemory {
+    first: Option<ModeId>,
+    outcome: Outcome,
+}
+
+impl Default for LinkMemory {
+    fn default() -> Self {
+        LinkMemory { first: None, outcome: Outcome::Success }
+    }
+}
 
 impl<B: Send + 'static> Medium<B> {
-    pub(crate) fn attempt_succeeded(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
-        self.report_attempt(now, node, Outcome::Success, env);
-        self.tell_rate_control(now, node, true);
-        self.finish_frame(now, node, env);
-        self.contend_again(now, node, None, env);
+    pub(crate) fn attempt_succeeded(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        self.report_attempt(now, id, Outcome::Success, env);
+        self.tell_rate_control(now, id, true);
+        self.charge_frame(now, id);
+        self.finish_frame(now, id, env);
     }
 
     /// `ppdu` did not get through, or was not answered.
-    pub(crate) fn attempt_failed(
+    pub(crate) fn exchange_failed(
         &mut self,
         now: Time,
         ppdu: &Ppdu,
         reception: Option<Reception>,
         env: &mut impl Environment<B>,
     ) {
-        let node = ppdu.initiator();
+        let id = ppdu.function;
         let outcome = match reception {
             Some(Reception::Noisy) => Outcome::Noise,
+            Some(Reception::Interfered) => Outcome::Interference,
             // An RTS that was decoded but not answered met the NAV of an exchange that its sender cannot hear.
             _ => Outcome::Collision,
         };
-        self.report_attempt(now, node, outcome, env);
-        if matches!(ppdu.kind, PpduKind::Data | PpduKind::Ack) {
-            self.tell_rate_control(now, node, false);
-        }
-        let frame = self.nodes[node.index()].frame.as_ref().expect("an attempt is about a frame");
-        if self.nodes[node.index()].retry_limit.is_some_and(|limit| frame.attempts > limit) {
-            self.give_up(now, node, env);
+        if self.aggregation_of(id).is_some() {
+            self.ampdu_failed(now, id, ppdu.session as usize, outcome, env);
         } else {
-            let cw_max = self.phy.cw_max();
-            let node = &mut self.nodes[node.index()];
-            node.cw = (2 * node.cw + 1).min(cw_max);
+            self.attempt_failed(now, id, ppdu, outcome, env);
         }
         // After its own frame the sender waits for the response that does not come.
-        let waits = self.after_loss.sender_waits_ack_timeout() && ppdu.from == node;
-        let timeout = self.phy.ack_timeout(self.phy.control_response_mode(ppdu.mode));
-        self.contend_again(now, node, waits.then(|| now + timeout), env);
+        let waits = self.after_loss.sender_waits_ack_timeout() && ppdu.from == self.functions[id.index()].node;
+        let phy = self.phy_of(ppdu.from);
+        let timeout = phy.ack_timeout(phy.control_response_mode(ppdu.mode));
+        self.contend_again(now, id, waits.then(|| now + timeout), env);
     }
 
-    fn report_attempt(&self, now: Time, node: NodeId, outcome: Outcome, env: &mut impl Environment<B>) {
-        let frame = self.nodes[node.index()].frame.as_ref().expect("an attempt is about a frame");
-        let (link, rate, retry) = (frame.link, self.phy.mode(frame.mode).rate, frame.attempts > 1);
-        env.observe(now, Record::Attempt { link, node, rate, mpdus: 1, retry, outcome });
+    fn attempt_failed(
+        &mut self,
+        now: Time,
+        id: FunctionId,
+        ppdu: &Ppdu,
+        outcome: Outcome,
+        env: &mut impl Environment<B>,
+    ) {
+        self.report_attempt(now, id, outcome, env);
+        if matches!(ppdu.kind, PpduKind::Data | PpduKind::Ack) {
+            self.tell_rate_control(now, id, false);
+        }
+        self.charge_frame(now, id);
+        let function = &mut self.functions[id.index()];
+        let attempts = function.frame.as_ref().expect("an attempt is about a frame").attempts;
+        if self.nodes[function.node.index()].retry_limit.is_some_and(|limit| attempts > limit) {
+            self.give_up(now, id, env);
+        } else {
+            function.widen();
+        }
     }
 
-    fn tell_rate_control(&mut self, now: Time, node: NodeId, success: bool) {
-        let frame = self.nodes[node.index()].frame.as_ref().expect("an attempt is about a frame");
-        let status = TxStatus {
-            now,
-            mode: frame.mode,
-            success,
-            mpdus: 1,
-            acknowledged: u32::from(success),
-            rts: false,
-            snr: None,
-        };
+    fn report_attempt(&mut self, now: Time, id: FunctionId, outcome: Outcome, env: &mut impl Environment<B>) {
+        let function = &self.functions[id.index()];
+        let (node, frame) = (function.node, function.frame.as_ref().expect("an attempt is about a frame"));
+        let (link, rate, retry) = (frame.link, self.phy_of(node).mode(frame.mode).rate, frame.attempts > 1);
+        let acknowledged = u32::from(outcome == Outcome::Success);
+        env.observe(now, Record::Attempt { link, node, rate, mpdus: 1, acknowledged, retry, outcome });
+        self.last_outcome(link, outcome);
+    }
+
+    fn tell_rate_control(&mut self, now: Time, id: FunctionId, success: bool) {
+        let frame = self.functions[id.index()].frame.as_ref().expect("an attempt is about a frame");
+        let (mode, rts, acknowledged) = (frame.mode, frame.rts, u32::from(success));
+        let status = TxStatus { now, mode, success, mpdus: 1, acknowledged, rts, snr: None };
         self.rate_controls[frame.link.index()].on_tx_status(&status);
     }
 
+    /// Remembers what became of the latest attempt on a link.
+    pub(crate) fn last_outcome(&mut self, link: LinkId, outcome: Outcome) {
+        self.link_memory[link.index()].outcome = outcome;
+    }
+
+    /// The rate control of a link has chosen `chain`; tells of a change of its first rate, but for probes, and of what
+    /// preceded it.
+    pub(crate) fn note_rate(&mut self, now: Time, link: LinkId, chain: &RateChain, env: &mut impl Environment<B>) {
+        if chain.is_probe() {
+            return;
+        }
+        let (memory, first) = (&mut self.link_memory[link.index()], chain.first());
+        if let Some(before) = memory.first.replace(first)
+            && before != first
+        {
+            let phy = &self.bss[self.bss_of_link[link.index()]].phy;
+            let down = phy.mode(first).rate < phy.mode(before).rate;
+            env.observe(now, Record::RateChange { link, down, after: self.link_memory[link.index()].outcome });
+        }
+    }
+
+    /// An attempt at the frame of a function, as its queue counts airtime.
+    fn charge_frame(&mut self, now: Time, id: FunctionId) {
+        let function = &self.functions[id.index()];
+        let frame = function.frame.as_ref().expect("an attempt is about a frame");
+        let rate = self.phy_of(function.node).mode(frame.mode).rate;
+        let (station, began) = (frame.meta.station, function.began);
+        self.charge_downlink(now, id, station, now.since(began), rate);
+    }
+
+    /// An AP's attempt at reaching a station counts against the station's share.
+    pub(crate) fn charge_downlink(
+        &mut self,
+        now: Time,
+        id: FunctionId,
+        station: NodeId,
+        airtime: Duration,
+        rate: DataRate,
+    ) {
+        let function = &mut self.functions[id.index()];
+        if self.nodes[function.node.index()].ap == function.node {
+            function.queue.on_airtime(now, &AirtimeUse { station, up: false, airtime, rate });
+        }
+    }
+
     /// The last attempt at a frame has failed.
-    fn give_up(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
-        let frame = self.nodes[node.index()].frame.as_ref().expect("an attempt is about a frame");
+    fn give_up(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        let function = &self.functions[id.index()];
+        let (node, frame) = (function.node, function.frame.as_ref().expect("an attempt is about a frame"));
         let (flow, tcp_ack) = (frame.meta.flow, frame.meta.pure_ack);
         let arrived = frame.body.is_none();
         *if arrived { &mut self.counts.unacknowledged } else { &mut self.counts.dropped_by_mac } += 1;
         let (layer, reason) = (QueueLayer::Mac, DropReason::RetryLimit);
         env.observe(now, Record::Dropped { node, flow, layer, reason, tcp_ack });
-        self.finish_frame(now, node, env);
+        self.finish_frame(now, id, env);
     }
 
     /// The frame is done with, one way or the other: the window is reset, the next frame comes up.
-    fn finish_frame(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
-        self.nodes[node.index()].cw = self.phy.cw_min();
-        if let Some(frame) = &self.nodes[node.index()].frame {
-            env.released(now, node, &frame.meta, false);
+    fn finish_frame(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        let function = &mut self.functions[id.index()];
+        function.cw = function.cw_min;
+        if let Some(frame) = function.frame.take() {
+            function.queue.on_done(now, &frame.meta);
+            env.released(now, function.node, &frame.meta, false);
         }
-        self.unload(now, node, env);
-        self.next_frame(now, node, env);
+        self.refill(now, id, env);
     }
 
     /// After an exchange, whatever came of it, a backoff is drawn; without a frame it is a post-backoff.
     /// `apart`: it is not counted before then, nor only after the EIFS of others.
-    pub(crate) fn contend_again(&mut self, now: Time, id: NodeId, apart: Option<Time>, env: &mut impl Environment<B>) {
-        let node = &mut self.nodes[id.index()];
-        let backoff = node.draw_backoff();
-        let (lane, view) = (node.lane, &mut self.views[node.view]);
-        let has_frame = node.frame.is_some() || node.beacon_due;
+    pub(crate) fn contend_again(
+        &mut self,
+        now: Time,
+        id: FunctionId,
+        apart: Option<Time>,
+        env: &mut impl Environment<B>,
+    ) {
+        let has_work = self.refill(now, id, env);
+        let function = &mut self.functions[id.index()];
+        let node = &self.nodes[function.node.index()];
+        let has_work = has_work || (node.beacon_due && node.first_function() == id);
+        let (backoff, lane, view) = (function.draw_backoff(), function.lane, node.view);
+        let (spaces, view) = (&self.spaces[view], &mut self.views[view]);
         match apart {
             Some(not_before) => view.contend_apart(id, lane, backoff, not_before),
-            None if has_frame => view.start_backoff(now, &self.spaces, id, lane, backoff),
+            None if has_work => view.start_backoff(now, spaces, id, lane, backoff),
             None => {
-                let ready_at = view.post_backoff(now, &self.spaces, lane, backoff);
-                node.state = State::Idle { ready_at };
+                function.state = State::Idle { ready_at: view.post_backoff(now, spaces, lane, backoff) };
                 return;
             }
         }
-        node.state = State::Contending;
-        self.schedule_backoff(self.view_of(id), env);
+        function.state = State::Contending;
+        let view = node.view;
+        self.schedule_backoff(view, env);
     }
 }

@@ -3,6 +3,7 @@
 use lasthop_observe::{LinkId, NodeId};
 use lasthop_units::{Bytes, Time};
 
+use super::contention::FunctionId;
 use crate::phy::error_model::FrameKind;
 use crate::phy::{ModeId, frame_size};
 
@@ -11,6 +12,8 @@ pub(crate) const CTS_BYTES: u32 = frame_size::CTS.0 as u32;
 pub(crate) const RTS_BYTES: u32 = frame_size::RTS.0 as u32;
 /// What an MPDU has besides the IP packet.
 pub(crate) const DATA_OVERHEAD: u32 = frame_size::data_mpdu(Bytes(0)).0 as u32;
+/// The same with a QoS Control field. [802.11-2020 §9.2.4.5]
+pub(crate) const QOS_DATA_OVERHEAD: u32 = frame_size::qos_data_mpdu(Bytes(0)).0 as u32;
 /// A beacon with the elements that a plain BSS sends: an assumption, real ones have 100 to 300 bytes.
 pub(crate) const BEACON_BYTES: u32 = 120;
 
@@ -22,6 +25,10 @@ pub(crate) enum PpduKind {
     CtsToSelf,
     Data,
     Ack,
+    /// an A-MPDU of data under a Block Ack agreement
+    Ampdu,
+    BlockAck,
+    BlockAckReq,
     Beacon,
 }
 
@@ -29,9 +36,9 @@ impl PpduKind {
     /// What error models make of it.
     pub(crate) fn frame_kind(self) -> FrameKind {
         match self {
-            PpduKind::Data => FrameKind::Data,
-            PpduKind::Ack => FrameKind::Ack,
-            PpduKind::Rts | PpduKind::Cts | PpduKind::CtsToSelf => FrameKind::Control,
+            PpduKind::Data | PpduKind::Ampdu => FrameKind::Data,
+            PpduKind::Ack | PpduKind::BlockAck => FrameKind::Ack,
+            PpduKind::Rts | PpduKind::Cts | PpduKind::CtsToSelf | PpduKind::BlockAckReq => FrameKind::Control,
             PpduKind::Beacon => FrameKind::Management,
         }
     }
@@ -50,6 +57,10 @@ pub(crate) struct Ppdu {
     pub bytes: u32,
     /// until when its Duration field reserves the medium
     pub reserves_until: Time,
+    /// the channel access function that began the exchange
+    pub function: FunctionId,
+    /// which of its Block Ack agreements, for an A-MPDU and what belongs to it
+    pub session: u32,
 }
 
 impl Ppdu {
@@ -58,16 +69,10 @@ impl Ppdu {
         match self.kind {
             PpduKind::Beacon => None,
             // Link 2k leads to the AP, 2k + 1 back.
-            PpduKind::Cts | PpduKind::Ack => Some(LinkId(self.link.0 ^ 1)),
-            PpduKind::Rts | PpduKind::CtsToSelf | PpduKind::Data => Some(self.link),
-        }
-    }
-
-    /// The node whose data frame the exchange is about: its sender, or the receiver of a response.
-    pub(crate) fn initiator(&self) -> NodeId {
-        match self.kind {
-            PpduKind::Cts | PpduKind::Ack => self.to.expect("a response has a receiver"),
-            PpduKind::Rts | PpduKind::CtsToSelf | PpduKind::Data | PpduKind::Beacon => self.from,
+            PpduKind::Cts | PpduKind::Ack | PpduKind::BlockAck => Some(LinkId(self.link.0 ^ 1)),
+            PpduKind::Rts | PpduKind::CtsToSelf | PpduKind::Data | PpduKind::Ampdu | PpduKind::BlockAckReq => {
+                Some(self.link)
+            }
         }
     }
 }

@@ -1,148 +1,208 @@
-//! Who decodes what.
+//! Who decodes what, and what a loss is due to.
 //!
-//! With one view for all there is neither noise nor capture: a PPDU is decoded by everybody if
-//! nothing overlapped it. Otherwise, at each receiver: it must not send itself (half duplex); what
-//! overlaps must be weaker by the capture threshold, and nothing that it hears may have been on the air
-//! when the PPDU began, as a receiver stays with what it has locked on; the power must reach the
-//! sensitivity of the mode, or the error model, fed with the SINR of each stretch between changes of
-//! interference, decides.
+//! ```text
+//! A-MPDU   | preamble, PHY header | MPDU | MPDU     | MPDU |      each in its share of the time, by its bytes
+//! other             |   burst   |
+//! SINR     ‾‾‾‾‾‾‾‾‾‾____________‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾
+//! ```
+//!
+//! Where nodes share a view there is neither noise nor capture: a PPDU is decoded by all of them if none of
+//! them overlapped it. Otherwise, at each receiver:
+//! 1. It must not send itself (half duplex), the PPDU must reach `cca_preamble`, and the receiver must have
+//!    locked on it and stayed with it; see `carrier_sense`.
+//! 2. Header and MPDU must be clear of what overlaps them: nothing that is heard at all without capture, or
+//!    with it the sum less than the signal by the threshold, at every moment.
+//! 3. Each MPDU must reach the sensitivity of its mode; or the error model, fed with the SINR of each stretch
+//!    between changes of interference, decides. What is too weak to be heard counts here too.
+//!
+//! A loss has one cause: a **collision** with a PPDU that began within a slot of this one, or whose sender this
+//! sender hears, so that contention should have prevented it; **interference** of nodes that this sender does not
+//! hear; or **noise**, which would have spoiled the frame in silence too. Left out: errors of the header.
 
 use lasthop_observe::NodeId;
-use lasthop_registry::Switch;
-use lasthop_units::{Db, Dbm, Time};
+use lasthop_units::{Duration, Time};
 
-use super::ppdu::{Overlap, Transmission};
-use crate::channel::{Channel, Matrix};
+use super::interference::{Air, Judge, Span, Success};
+use super::ppdu::Transmission;
+use crate::channel::Channel;
 use crate::medium::Medium;
 use crate::phy::error_model::{Direction, ReceivedFrame};
 
-/// What a receiver made of a PPDU.
+/// What a receiver made of a PPDU, or of the frame in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reception {
     Decoded,
-    /// overlapped by others
+    /// lost to another that began within a slot of it, or whose sender its sender hears
     Collided,
+    /// lost to others that its sender does not hear
+    Interfered,
     /// the receiver was sending itself
     Deaf,
-    /// lost to noise, or too weak for its mode
+    /// lost to noise, or too weak
     Noisy,
 }
 
-fn milliwatts(power: Dbm) -> f64 {
-    power.to_milliwatts(|x| libm::pow(10.0, x)).0
-}
-
 impl<B: Send + 'static> Medium<B> {
-    /// What `receiver` makes of a PPDU that ends now.
+    /// What `receiver` makes of a PPDU with a single frame that ends now.
     pub(crate) fn reception(&mut self, now: Time, ended: &Transmission, receiver: NodeId) -> Reception {
+        self.overhears(now, ended, receiver, &[ended.ppdu.bytes])
+    }
+
+    /// What `receiver` makes of a PPDU that ends now, where any one of its MPDUs will do: decoded if one is.
+    pub(crate) fn overhears(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        receiver: NodeId,
+        lengths: &[u32],
+    ) -> Reception {
+        let air = match self.receives_header(ended, receiver) {
+            Ok(Some(air)) => air,
+            Ok(None) => return Reception::Decoded,
+            Err(loss) => return loss,
+        };
+        let mut all_lost = Success { here: 1.0, in_silence: 1.0 };
+        self.each_mpdu(now, ended, receiver, &air, lengths, |success| {
+            all_lost.here *= 1.0 - success.here;
+            all_lost.in_silence *= 1.0 - success.in_silence;
+        });
+        let any = Success { here: 1.0 - all_lost.here, in_silence: 1.0 - all_lost.in_silence };
+        self.draw(ended, receiver, any)
+    }
+
+    /// What `receiver` makes of an A-MPDU that ends now, with MPDUs of so many bytes each, delimiters and padding
+    /// included: decoded if one is, and `decoded` says which; else what the first was lost to.
+    pub(crate) fn receive_mpdus(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        receiver: NodeId,
+        lengths: &[u32],
+        decoded: &mut Vec<bool>,
+    ) -> Reception {
+        decoded.clear();
+        decoded.resize(lengths.len(), true);
+        let air = match self.receives_header(ended, receiver) {
+            Ok(Some(air)) => air,
+            Ok(None) => return Reception::Decoded,
+            Err(loss) => {
+                decoded.fill(false);
+                return loss;
+            }
+        };
+        let mut successes = std::mem::take(&mut self.successes);
+        successes.clear();
+        self.each_mpdu(now, ended, receiver, &air, lengths, |success| successes.push(success));
+        let mut first = None;
+        for (success, decoded) in successes.iter().zip(decoded.iter_mut()) {
+            let fate = self.draw(ended, receiver, *success);
+            *decoded = fate == Reception::Decoded;
+            first = first.or(Some(fate));
+        }
+        self.successes = successes;
+        if decoded.contains(&true) { Reception::Decoded } else { first.unwrap_or(Reception::Decoded) }
+    }
+
+    /// Whether `receiver`, not sending itself, tried to receive this PPDU to its end.
+    pub(crate) fn locks_on(&self, ended: &Transmission, receiver: NodeId) -> bool {
+        match &self.channel {
+            Channel::Uniform { .. } => self.rivals(ended).all(|start| start >= ended.start),
+            Channel::Matrix(_) => self.carrier_sense.is_locked_on(receiver, ended.ppdu.from),
+        }
+    }
+
+    /// When those began that share a view with the sender of a PPDU and overlap it.
+    fn rivals<'a>(&'a self, ended: &'a Transmission) -> impl Iterator<Item = Time> + 'a {
+        let view = self.channel.view_of(ended.ppdu.from);
+        ended.overlaps.iter().filter(move |o| self.channel.view_of(o.node) == view).map(|o| o.start)
+    }
+
+    /// What surrounds a PPDU whose header `receiver` has received, or why it has not; nothing to ask for where nodes
+    /// share views.
+    fn receives_header(&self, ended: &Transmission, receiver: NodeId) -> Result<Option<Air>, Reception> {
         let Channel::Matrix(matrix) = &self.channel else {
-            return if ended.overlaps.is_empty() { Reception::Decoded } else { Reception::Collided };
+            return if self.rivals(ended).next().is_none() { Ok(None) } else { Err(Reception::Collided) };
         };
         if ended.overlaps.iter().any(|o| o.node == receiver) {
-            return Reception::Deaf;
+            return Err(Reception::Deaf);
         }
-        if !matrix.hears(receiver, ended.ppdu.from) {
-            return Reception::Noisy;
+        let noise_mw = self.noise_mw_per_hz * self.phy_of(ended.ppdu.from).mode(ended.ppdu.mode).bandwidth_hz;
+        let air = Air::of(matrix, ended, receiver, noise_mw, self.capture);
+        if air.signal_mw < matrix.preamble_mw {
+            return Err(Reception::Noisy);
         }
-        if !survives(matrix, ended, receiver, self.capture) {
-            return Reception::Collided;
-        }
-        let overlapped = audible(matrix, ended, receiver).next().is_some();
-        let success = self.success_probability(now, ended, receiver);
-        match success >= 1.0 || self.noise[receiver.index()].chance(success) {
-            true => Reception::Decoded,
-            false if overlapped => Reception::Collided,
-            false => Reception::Noisy,
+        let header = Span { from: ended.start, to: self.header_ends(ended) };
+        if self.carrier_sense.is_locked_on(receiver, ended.ppdu.from) && air.is_clear(header) {
+            Ok(Some(air))
+        } else {
+            Err(self.cause(ended, receiver))
         }
     }
 
-    /// Whether `receiver`, not sending itself, tried to receive this PPDU: nothing was on the air when it
-    /// began, and it is the strongest of those that began together.
-    pub(crate) fn locks_on(&self, ended: &Transmission, receiver: NodeId) -> bool {
-        let Channel::Matrix(matrix) = &self.channel else {
-            return ended.overlaps.iter().all(|o| o.start >= ended.start);
-        };
-        let power = matrix.power(ended.ppdu.from, receiver);
-        audible(matrix, ended, receiver)
-            .all(|o| o.start > ended.start || (o.start == ended.start && matrix.power(o.node, receiver) <= power))
+    fn header_ends(&self, ended: &Transmission) -> Time {
+        (ended.start + self.phy_of(ended.ppdu.from).rx_start_delay(ended.ppdu.mode)).min(ended.end)
     }
 
-    /// The error model's answer, or the product of its answers over stretches of constant interference.
-    fn success_probability(&mut self, now: Time, ended: &Transmission, receiver: NodeId) -> f64 {
-        let Channel::Matrix(matrix) = &self.channel else { return 1.0 };
-        let ppdu = &ended.ppdu;
-        let (mode, signal) = (self.phy.mode(ppdu.mode), matrix.power(ppdu.from, receiver));
-        let whole = ReceivedFrame {
-            at: now,
-            mode,
-            kind: ppdu.kind.frame_kind(),
-            direction: if ppdu.from == NodeId(0) { Direction::Down } else { Direction::Up },
-            link: ppdu.from.0 * matrix.nodes() as u32 + receiver.0,
-            bits: u64::from(ppdu.bytes) * 8,
-            sinr: milliwatts(signal) / self.noise_mw,
-        };
-        if !self.error_model.needs_sinr() {
-            let strong_enough = signal >= mode.sensitivity;
-            return if strong_enough { self.error_model.success_probability(&whole) } else { 0.0 };
+    /// Finds the success of each MPDU in turn. What follows the header is theirs, each by its bytes.
+    fn each_mpdu(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        receiver: NodeId,
+        air: &Air,
+        lengths: &[u32],
+        mut tell: impl FnMut(Success),
+    ) {
+        let (ppdu, header_ends) = (&ended.ppdu, self.header_ends(ended));
+        let (time, bytes) =
+            (ended.end.since(header_ends).as_nanos(), lengths.iter().map(|&l| u64::from(l)).sum::<u64>());
+        let after = |so_many: u64| header_ends + Duration::from_nanos(time * so_many / bytes.max(1));
+        let which = self.nodes[ppdu.from.index()].bss;
+        let bss = &self.bss[which];
+        let mode = bss.phy.mode(ppdu.mode);
+        let mut judge = Judge::new(&mut *self.error_model, &mut self.memory, (which, ppdu.mode));
+        let mut sent = 0;
+        for &length in lengths {
+            let length = u64::from(length);
+            let span = Span { from: after(sent), to: after(sent + length) };
+            sent += length;
+            let frame = ReceivedFrame {
+                at: now,
+                mode,
+                kind: ppdu.kind.frame_kind(),
+                direction: if ppdu.from == bss.ap { Direction::Down } else { Direction::Up },
+                link: ppdu.from.0 * self.channel.views() as u32 + receiver.0,
+                bits: length * 8,
+                sinr: air.signal_mw / air.noise_mw,
+            };
+            tell(judge.success(air, &frame, span));
         }
-        if ended.overlaps.is_empty() {
-            return self.error_model.success_probability(&whole);
+    }
+
+    /// Draws what becomes of a frame: one draw, so that what is lost to others would have arrived without them.
+    fn draw(&mut self, ended: &Transmission, receiver: NodeId, success: Success) -> Reception {
+        if success.here >= 1.0 {
+            return Reception::Decoded;
         }
-        let stretches = stretches(matrix, ended, receiver);
-        let part = |(share, interference)| {
-            let sinr = milliwatts(signal) / (self.noise_mw + interference);
-            let bits = libm::round(whole.bits as f64 * share) as u64;
-            self.error_model.success_probability(&ReceivedFrame { bits, sinr, ..whole })
-        };
-        stretches.map(part).product()
+        if success.here <= 0.0 && success.in_silence >= 1.0 {
+            return self.cause(ended, receiver);
+        }
+        let drawn = self.noise[receiver.index()].unit();
+        match drawn {
+            _ if drawn < success.here => Reception::Decoded,
+            _ if drawn < success.in_silence => self.cause(ended, receiver),
+            _ => Reception::Noisy,
+        }
     }
-}
 
-/// Overlapping PPDUs that `receiver` hears.
-fn audible<'a>(
-    matrix: &'a Matrix,
-    ended: &'a Transmission,
-    receiver: NodeId,
-) -> impl Iterator<Item = &'a Overlap> + Clone {
-    ended.overlaps.iter().filter(move |o| matrix.hears(receiver, o.node))
-}
-
-/// Whether a PPDU survives what overlaps it at `receiver`.
-fn survives(matrix: &Matrix, ended: &Transmission, receiver: NodeId, capture: Switch<Db>) -> bool {
-    let mut others = audible(matrix, ended, receiver).peekable();
-    if others.peek().is_none() {
-        return true;
+    /// What a frame was lost to that others have spoiled.
+    fn cause(&self, ended: &Transmission, receiver: NodeId) -> Reception {
+        let Channel::Matrix(matrix) = &self.channel else { return Reception::Collided };
+        let slot = self.phy_of(ended.ppdu.from).slot();
+        let apart = |a: Time, b: Time| a.since(b).max(b.since(a));
+        let heard = ended.overlaps.iter().filter(|o| matrix.power_mw(o.start, o.node, receiver) > 0.0);
+        let mut collided =
+            heard.filter(|o| apart(o.start, ended.start) < slot || matrix.hears(o.start, ended.ppdu.from, o.node));
+        if collided.next().is_some() { Reception::Collided } else { Reception::Interfered }
     }
-    let Switch::On(threshold) = capture else { return false };
-    if others.clone().any(|o| o.start < ended.start) {
-        return false;
-    }
-    let signal = milliwatts(matrix.power(ended.ppdu.from, receiver));
-    // Interference is greatest when one of the others has just begun.
-    others.clone().all(|latest| {
-        let present = others.clone().filter(|o| o.start <= latest.start && o.end > latest.start);
-        let sum: f64 = present.map(|o| milliwatts(matrix.power(o.node, receiver))).sum();
-        10.0 * libm::log10(signal / sum) >= threshold.0
-    })
-}
-
-/// For each stretch of a PPDU with constant interference: its share of the whole, and the interference in
-/// milliwatts.
-fn stretches<'a>(
-    matrix: &'a Matrix,
-    ended: &'a Transmission,
-    receiver: NodeId,
-) -> impl Iterator<Item = (f64, f64)> + 'a {
-    let inside = |t: &Time| *t > ended.start && *t < ended.end;
-    let changes = ended.overlaps.iter().flat_map(|o| [o.start, o.end]).filter(inside);
-    let mut edges: Vec<Time> = [ended.start, ended.end].into_iter().chain(changes).collect();
-    edges.sort_unstable();
-    edges.dedup();
-    let whole = ended.end.since(ended.start).as_secs_f64();
-    (1..edges.len()).map(move |i| {
-        let (from, to) = (edges[i - 1], edges[i]);
-        let present = ended.overlaps.iter().filter(|o| o.start <= from && o.end >= to);
-        let interference = present.map(|o| milliwatts(matrix.power(o.node, receiver))).sum();
-        (to.since(from).as_secs_f64() / whole, interference)
-    })
 }

@@ -3,16 +3,17 @@
 use lasthop_observe::{NodeId, Record};
 use lasthop_units::{Bytes, Duration, Time};
 
+use super::carrier_sense::Begun;
 use super::node::State;
 use super::ppdu::{CTS_BYTES, Overlap, Ppdu, PpduKind, Transmission};
 use super::reception::Reception;
-use crate::channel::Channel;
 use crate::medium::{Environment, Event, Medium};
 use crate::phy::ModeId;
 
 impl<B: Send + 'static> Medium<B> {
-    pub(crate) fn airtime(&self, mode: ModeId, bytes: u32) -> Duration {
-        self.phy.ppdu_duration(mode, Bytes(u64::from(bytes)))
+    /// Time on the air of what `from` sends in one of its modes.
+    pub(crate) fn airtime(&self, from: NodeId, mode: ModeId, bytes: u32) -> Duration {
+        self.phy_of(from).ppdu_duration(mode, Bytes(u64::from(bytes)))
     }
 
     /// Puts a PPDU on the air at `at`, which is now, or a SIFS later where nobody can come between.
@@ -23,39 +24,47 @@ impl<B: Send + 'static> Medium<B> {
         node.transmitting = true;
         let id = self.next_id;
         self.next_id = self.next_id.wrapping_add(1);
-        let end = at + self.airtime(ppdu.mode, ppdu.bytes);
+        let end = at + self.airtime(from, ppdu.mode, ppdu.bytes);
         let mut overlaps = Vec::new();
-        for other in self.on_air.iter_mut().filter(|other| other.end > at) {
+        let (nodes, bss) = (&self.nodes, &self.bss);
+        let channel = |node: NodeId| bss[nodes[node.index()].bss].channel;
+        let own_channel = channel(from);
+        for other in self.on_air.iter_mut().filter(|o| o.end > at && channel(o.ppdu.from) == own_channel) {
             overlaps.push(Overlap { node: other.ppdu.from, start: other.start, end: other.end });
             other.overlaps.push(Overlap { node: from, start: at, end });
         }
         self.on_air.push(Transmission { id, ppdu, start: at, end, overlaps });
+        let begun = Begun { from, start: at, header_ends: at + self.phy_of(from).rx_start_delay(ppdu.mode), end };
         for view in 0..self.views.len() {
-            if self.senses(view, from) {
+            let noticed = self.carrier_sense.begins(&self.channel, view, &begun);
+            if noticed.begins {
                 self.sense_start(at, view, from, env);
+            }
+            for _ in 0..noticed.forgotten {
+                self.views[view].ppdu_ends();
             }
         }
         env.schedule(end, Event::PpduEnds(id));
-        env.observe(at, Record::OnAir { count: self.on_air.len() as u32 });
+        self.report_on_air(at, own_channel, env);
+    }
+
+    fn report_on_air(&self, at: Time, channel: u32, env: &mut impl Environment<B>) {
+        let there = |t: &&Transmission| self.bss[self.nodes[t.ppdu.from.index()].bss].channel == channel;
+        let count = if self.bss.len() == 1 { self.on_air.len() } else { self.on_air.iter().filter(there).count() };
+        env.observe(at, Record::OnAir { channel, count: count as u32 });
     }
 
     fn sense_start(&mut self, at: Time, view: usize, from: NodeId, env: &mut impl Environment<B>) {
-        if self.views.len() > 1 && view == from.index() {
+        if !self.channel.is_uniform() && view == from.index() {
             self.views[view].end_eifs();
         }
-        let (nodes, spaces) = (&mut self.nodes, &self.spaces);
-        self.views[view].ppdu_starts(at, spaces, |node, boundary| {
-            nodes[node.index()].state = State::Committed;
-            env.schedule(boundary, Event::Start(node));
+        let (functions, own) = (&mut self.functions, self.nodes[from.index()].functions.clone());
+        self.views[view].ppdu_starts(at, &self.spaces[view], own.clone(), |id, boundary| {
+            functions[id.index()].state = State::Committed { at: boundary };
+            if !own.contains(&id.0) {
+                env.schedule(boundary, Event::Start { function: id.0 });
+            }
         });
-    }
-
-    /// Whether nodes of `view` notice that `from` sends.
-    fn senses(&self, view: usize, from: NodeId) -> bool {
-        match &self.channel {
-            Channel::Uniform => true,
-            Channel::Matrix(matrix) => matrix.hears(NodeId(view as u32), from),
-        }
     }
 
     pub(crate) fn ppdu_ends(&mut self, now: Time, id: u32, env: &mut impl Environment<B>) {
@@ -65,10 +74,13 @@ impl<B: Send + 'static> Medium<B> {
         self.nodes[ppdu.from.index()].transmitting = false;
         let duration = ended.end.since(ended.start);
         env.observe(now, Record::Airtime { node: ppdu.from, link: ppdu.own_link(), duration });
-        env.observe(now, Record::OnAir { count: self.on_air.len() as u32 });
-        let reception = ppdu.to.map(|to| self.reception(now, &ended, to));
+        self.report_on_air(now, self.bss[self.nodes[ppdu.from.index()].bss].channel, env);
+        let reception = ppdu.to.map(|to| match ppdu.kind {
+            PpduKind::Ampdu => self.ampdu_reception(now, &ended, to),
+            _ => self.reception(now, &ended, to),
+        });
         let next = self.step(now, &ended, reception, env);
-        if self.views.len() == 1 {
+        if self.channel.is_uniform() {
             self.end_for_all(now, &ended, next, env);
         } else {
             self.respond_after_sifs(now, next, env);
@@ -81,24 +93,27 @@ impl<B: Send + 'static> Medium<B> {
         let node = &mut self.nodes[response.from.index()];
         assert!(node.response.is_none(), "node {} owes two responses at once", response.from.0);
         node.response = Some(response);
-        env.schedule(now + self.phy.sifs(), Event::Respond(response.from));
+        let sifs = self.phy_of(response.from).sifs();
+        env.schedule(now + sifs, Event::Respond(response.from));
     }
 
     /// One view for all: either everybody decoded the PPDU or nobody did. What follows after a SIFS is put
     /// on the air at once, as nobody can come between.
     fn end_for_all(&mut self, now: Time, ended: &Transmission, next: Option<Ppdu>, env: &mut impl Environment<B>) {
+        let view = self.view_of(ended.ppdu.from);
         if ended.overlaps.is_empty() {
-            self.views[0].end_eifs();
+            self.views[view].end_eifs();
         } else if self.after_loss.bystanders_wait_eifs() && self.locks_on(ended, ended.ppdu.from) {
-            self.views[0].reception_failed(self.phy.eifs(ended.ppdu.mode));
+            let eifs = self.phy_of(ended.ppdu.from).eifs(ended.ppdu.mode);
+            self.views[view].reception_failed(eifs);
         }
         match next {
-            Some(next) if self.on_air.is_empty() => self.launch(now + self.phy.sifs(), next, env),
+            Some(next) if self.views[view].is_last() => self.launch(now + self.phy_of(next.from).sifs(), next, env),
             next => self.respond_after_sifs(now, next, env),
         }
-        if self.views[0].ppdu_ends() {
-            self.views[0].turns_idle(now, &self.spaces);
-            self.schedule_backoff(0, env);
+        if self.views[view].ppdu_ends() {
+            self.views[view].turns_idle(now, &self.spaces[view]);
+            self.schedule_backoff(view, env);
         }
     }
 
@@ -112,19 +127,23 @@ impl<B: Send + 'static> Medium<B> {
     ) {
         let ppdu = &ended.ppdu;
         for view in 0..self.views.len() {
-            if !self.senses(view, ppdu.from) {
-                continue;
-            }
             let node = NodeId(view as u32);
-            if node != ppdu.from {
+            if node != ppdu.from && self.carrier_sense.notices(&self.channel, view, ppdu.from) {
                 let known = at_destination.filter(|_| ppdu.to == Some(node));
                 let reception = known.unwrap_or_else(|| self.reception(now, ended, node));
                 self.defer(now, ended, node, reception, env);
             }
-            if self.views[view].ppdu_ends() {
-                self.views[view].turns_idle(now, &self.spaces);
-                self.schedule_backoff(view, env);
-            }
+            self.sense_end(now, view, ppdu.from, env);
+        }
+    }
+
+    /// What `view` does not notice any more when a PPDU of `from` has ended.
+    fn sense_end(&mut self, now: Time, view: usize, from: NodeId, env: &mut impl Environment<B>) {
+        let gone = self.carrier_sense.ends(&self.channel, view, from);
+        let idle = (0..gone).map(|_| self.views[view].ppdu_ends()).last();
+        if idle == Some(true) {
+            self.views[view].turns_idle(now, &self.spaces[view]);
+            self.schedule_backoff(view, env);
         }
     }
 
@@ -144,13 +163,15 @@ impl<B: Send + 'static> Medium<B> {
                 self.views[view].end_eifs();
                 let longer = ppdu.to != Some(node) && self.views[view].set_nav(ppdu.reserves_until);
                 if longer && ppdu.kind == PpduKind::Rts {
-                    self.expect_cts(now, view, ppdu.mode, env);
+                    self.expect_cts(now, view, ppdu, env);
                 }
             }
             Reception::Deaf => {}
-            Reception::Collided | Reception::Noisy => {
+            Reception::Collided | Reception::Interfered | Reception::Noisy => {
                 if self.after_loss.bystanders_wait_eifs() && self.locks_on(ended, node) {
-                    self.views[view].reception_failed(self.phy.eifs(ppdu.mode));
+                    let eifs = self.phy_of(ppdu.from).eifs(ppdu.mode);
+                    self.views[view].reception_failed(eifs);
+                    self.views[view].end_apart();
                 }
             }
         }
@@ -158,16 +179,17 @@ impl<B: Send + 'static> Medium<B> {
 
     /// A NAV set by an RTS may be taken back if nothing is heard for
     /// 2 SIFS + CTS + aRxPHYStartDelay + 2 slots [802.11-2020 §10.3.2.4].
-    fn expect_cts(&mut self, now: Time, view: usize, rts: ModeId, env: &mut impl Environment<B>) {
-        let cts = self.phy.control_response_mode(rts);
-        let wait =
-            self.phy.sifs() * 2 + self.airtime(cts, CTS_BYTES) + self.phy.rx_start_delay(cts) + self.phy.slot() * 2;
+    fn expect_cts(&mut self, now: Time, view: usize, rts: &Ppdu, env: &mut impl Environment<B>) {
+        let phy = self.phy_of(rts.from);
+        let cts = phy.control_response_mode(rts.mode);
+        let duration = phy.ppdu_duration(cts, Bytes(u64::from(CTS_BYTES)));
+        let wait = phy.sifs() * 2 + duration + phy.rx_start_delay(cts) + phy.slot() * 2;
         env.schedule(now + wait, Event::NavTimeout { view: view as u32, since: now });
     }
 
     pub(crate) fn nav_timeout(&mut self, now: Time, view: usize, since: Time, env: &mut impl Environment<B>) {
         if !self.views[view].heard_since(now, since) && self.views[view].nav_is_set(now) {
-            self.views[view].reset_nav(now, &self.spaces);
+            self.views[view].reset_nav(now, &self.spaces[view]);
             self.schedule_backoff(view, env);
         }
     }

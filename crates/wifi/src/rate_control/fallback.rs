@@ -7,11 +7,13 @@
 //!            success: stay; failure: one mode down at once
 //!   Steady: failure_threshold failures in a row: one mode down
 //! ```
+//!
+//! An A-MPDU is one attempt, which succeeds if at least half of its MPDUs arrive.
 
 use lasthop_registry::{ParamError, Parameter, Shape, Value, words};
 use lasthop_units::{Duration, Time};
 
-use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus};
+use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus, ladder};
 use crate::phy::ModeId;
 
 words! {
@@ -36,6 +38,14 @@ pub enum Timer {
 }
 
 impl Timer {
+    /// Whether it has run out, `attempts` attempts after the change at `changed`.
+    pub(super) fn is_over(self, attempts: u32, changed: Time, now: Time) -> bool {
+        match self {
+            Timer::Off => false,
+            Timer::Attempts(n) => attempts >= n,
+            Timer::After(t) => now.since(changed) >= t,
+        }
+    }
     fn scaled(self, factor: u32) -> Timer {
         match self {
             Timer::Off => Timer::Off,
@@ -114,7 +124,7 @@ enum State {
 /// A rate control under [`Law`].
 pub struct Fallback {
     law: Law,
-    /// Sorted by rate.
+    /// Strictly growing in rate.
     modes: Vec<ModeId>,
     /// Place of the mode in use.
     at: usize,
@@ -131,10 +141,11 @@ pub struct Fallback {
 
 impl Fallback {
     pub(super) fn new(law: Law, start: Start, peer: &PeerModes) -> Fallback {
+        let modes = ladder(peer);
         Fallback {
             law,
-            modes: peer.modes.to_vec(),
-            at: if start == Start::Lowest { 0 } else { peer.modes.len() - 1 },
+            at: if start == Start::Lowest { 0 } else { modes.len() - 1 },
+            modes,
             state: State::Steady,
             successes: 0,
             failures: 0,
@@ -149,7 +160,7 @@ impl Fallback {
         self.state = State::Steady;
         self.failures = 0;
         self.successes += 1;
-        let due = self.successes >= self.threshold || self.timer_is_over(now);
+        let due = self.successes >= self.threshold || self.timer.is_over(self.attempts, self.changed, now);
         if due && self.at + 1 < self.modes.len() {
             self.change(self.at + 1, State::Probing, now);
         }
@@ -166,14 +177,6 @@ impl Fallback {
             self.threshold = self.law.success_threshold;
             self.timer = self.law.timer;
             self.change(self.at.saturating_sub(1), State::Steady, now);
-        }
-    }
-
-    fn timer_is_over(&self, now: Time) -> bool {
-        match self.timer {
-            Timer::Off => false,
-            Timer::Attempts(n) => self.attempts >= n,
-            Timer::After(t) => now.since(self.changed) >= t,
         }
     }
 
@@ -195,7 +198,7 @@ impl RateControl for Fallback {
 
     fn on_tx_status(&mut self, status: &TxStatus) {
         self.attempts = self.attempts.saturating_add(1);
-        if status.success { self.on_success(status.now) } else { self.on_failure(status.now) }
+        if status.is_good() { self.on_success(status.now) } else { self.on_failure(status.now) }
     }
 }
 

@@ -1,10 +1,13 @@
-//! One mode for every frame and every retry.
+//! One mode for every frame and every retry, named by its rate or its MCS.
+//!
+//! Of several modes with a rate, that with the fewest streams, then the narrowest, then that with the longest guard
+//! interval. The MCS as [`Phy::mode_of_mcs`](crate::phy::Phy::mode_of_mcs) counts it.
 
 use lasthop_registry::ParamError;
 use lasthop_units::DataRate;
 
-use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus};
-use crate::phy::list_rates;
+use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus, ladder};
+use crate::phy::{ModeId, list_rates};
 
 lasthop_registry::params! {
     /// Parameters.
@@ -27,25 +30,35 @@ pub struct Fixed(RateChain);
 
 impl Fixed {
     pub(super) fn new(params: &Params, peer: &PeerModes, path: &str) -> Result<Fixed, ParamError> {
-        let name = peer.phy.standard().name();
-        if params.mcs.is_some() {
-            let message = format!("{name} has no MCS; write rate = \"…\" with one of {}", rates(peer));
-            return Err(ParamError::new(format!("{path}.mcs"), message));
-        }
-        let highest = *peer.modes.last().expect("a peer has at least one mode");
-        let mode = match params.rate {
-            None => highest,
-            Some(rate) => peer.modes.iter().copied().find(|m| peer.phy.mode(*m).rate == rate).ok_or_else(|| {
-                let message = format!("{rate} is not among the rates of this {name} link; it has {}", rates(peer));
-                ParamError::new(format!("{path}.rate"), message)
-            })?,
+        let mode = match (params.rate, params.mcs) {
+            (Some(rate), _) => of_rate(rate, peer, path)?,
+            (None, Some(mcs)) => of_mcs(mcs, peer, path)?,
+            (None, None) => *ladder(peer).last().expect("a peer has at least one mode"),
         };
         Ok(Fixed(RateChain::single(mode, u8::MAX)))
     }
 }
 
+fn of_rate(rate: DataRate, peer: &PeerModes, path: &str) -> Result<ModeId, ParamError> {
+    let name = peer.phy.standard().name();
+    ladder(peer).into_iter().find(|m| peer.phy.mode(*m).has_rate(rate)).ok_or_else(|| {
+        let message = format!("{rate} is not among the rates of this {name} link; it has {}", rates(peer));
+        ParamError::new(format!("{path}.rate"), message)
+    })
+}
+
+fn of_mcs(mcs: u8, peer: &PeerModes, path: &str) -> Result<ModeId, ParamError> {
+    let error = |message| ParamError::new(format!("{path}.mcs"), message);
+    let mode = peer.phy.mode_of_mcs(mcs).map_err(error)?;
+    if !peer.modes.contains(&mode) {
+        let rate = peer.phy.mode(mode).rate;
+        return Err(error(format!("MCS {mcs}, {rate}, is not among the rates of this link; it has {}", rates(peer))));
+    }
+    Ok(mode)
+}
+
 fn rates(peer: &PeerModes) -> String {
-    list_rates(peer.modes.iter().map(|m| peer.phy.mode(*m)))
+    list_rates(ladder(peer).iter().map(|m| peer.phy.mode(*m)))
 }
 
 impl RateControl for Fixed {
@@ -57,8 +70,9 @@ impl RateControl for Fixed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{peer, phy, rate};
+    use super::super::tests::{frame, peer, phy, rate};
     use super::super::{RateControlKind, fixed};
+    use crate::phy::{ChannelWidth, GuardInterval, PhyOptions, Standard};
 
     fn built(standard: &str, params: fixed::Params) -> Result<f64, String> {
         let phy = phy(standard);
@@ -66,7 +80,7 @@ mod tests {
         built.map(|mut control| rate(&mut *control, &phy)).map_err(|e| e.to_string())
     }
     fn of_rate(mbps: u64) -> fixed::Params {
-        fixed::Params { rate: Some(lasthop_units::DataRate::from_100kbps(mbps * 10)), mcs: None }
+        fixed::Params { rate: Some(lasthop_units::DataRate::from_100kbps(mbps * 10)), ..fixed::Params::default() }
     }
 
     #[test]
@@ -84,9 +98,30 @@ mod tests {
     }
 
     #[test]
+    fn an_mcs_and_a_rate_name_the_same_mode() {
+        let options = PhyOptions {
+            channel_width: Some(ChannelWidth::Mhz40),
+            spatial_streams: Some(2),
+            guard_interval: Some(GuardInterval::Short),
+            ..PhyOptions::new(Standard::named("802.11n").unwrap())
+        };
+        let phy = options.resolve("bss").unwrap();
+        let mode = |params| {
+            let mut control = RateControlKind::Fixed(params).build(&peer(&phy), "bss.rate_control").unwrap();
+            let mode = phy.mode(control.rates_for(&frame(0)).first());
+            (mode.mcs_index(), mode.rate.as_mbps_f64())
+        };
+        assert_eq!(mode(fixed::Params { mcs: Some(15), ..fixed::Params::default() }), (Some(15), 300.0));
+        assert_eq!(mode(of_rate(300)), (Some(15), 300.0));
+        // 150 Mbit/s: MCS 7 with the short guard interval has one stream less than any other.
+        assert_eq!(mode(of_rate(150)), (Some(7), 150.0));
+        assert_eq!(mode(fixed::Params::default()), (Some(15), 300.0));
+    }
+
+    #[test]
     fn an_mcs_is_refused_where_there_is_none() {
         assert_eq!(
-            built("802.11b", fixed::Params { rate: None, mcs: Some(7) }).unwrap_err(),
+            built("802.11b", fixed::Params { mcs: Some(7), ..fixed::Params::default() }).unwrap_err(),
             "bss.rate_control.mcs: 802.11b has no MCS; write rate = \"…\" with one of 1, 2, 5.5, 11 Mbit/s"
         );
     }

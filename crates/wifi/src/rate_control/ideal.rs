@@ -2,13 +2,13 @@
 //!
 //! For each mode the SNR that it needs is found beforehand: where the error model judges by the
 //! SINR, that at which a bit is lost with `bit_error_rate`; else the sensitivity of the mode over
-//! the noise. The highest rate whose need is met is used, or the lowest rate where none is.
-//! Each acknowledgement that tells an SNR replaces the one known at the start. An idealisation:
+//! the noise; both as an SNR within the bandwidth of the PHY, in which signals are told: a mode of half that lets in
+//! half the noise. The highest rate whose need is met is used, or the lowest where none is. Each acknowledgement that tells an SNR replaces the one known at the start. An idealisation:
 //! real receivers do not tell, and collisions do not mislead it.
 
 use lasthop_units::{Db, Probability, Time};
 
-use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus};
+use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus, ladder};
 use crate::phy::error_model::{Direction, FrameKind, ReceivedFrame};
 use crate::phy::noise::noise_floor;
 use crate::phy::{Mode, ModeId};
@@ -30,7 +30,7 @@ pub struct Ideal {
 
 impl Ideal {
     pub(super) fn new(params: &Params, peer: &PeerModes) -> Ideal {
-        let needs: Vec<_> = peer.modes.iter().map(|&m| (m, needed_snr(params, peer, peer.phy.mode(m)))).collect();
+        let needs: Vec<_> = ladder(peer).iter().map(|&m| (m, needed_snr(params, peer, peer.phy.mode(m)))).collect();
         let snr = peer.received - noise_floor(peer.phy.bandwidth_hz(), peer.noise_figure);
         let chosen = choose(&needs, snr);
         Ideal { needs, chosen }
@@ -43,12 +43,12 @@ fn choose(needs: &[(ModeId, Db)], snr: Db) -> ModeId {
     met.unwrap_or(&needs[0]).0
 }
 
-/// The SNR at which `mode` is good enough, to a thousandth of a dB.
+/// The SNR within the PHY's bandwidth at which `mode` is good enough, to a thousandth of a dB.
 fn needed_snr(params: &Params, peer: &PeerModes, mode: &Mode) -> Db {
     // Models that judge by the SINR draw no random numbers: any seed will do.
     let mut model = peer.error_model.build(0);
     if !model.needs_sinr() {
-        return mode.sensitivity - noise_floor(mode.bandwidth_hz, peer.noise_figure);
+        return mode.sensitivity - noise_floor(peer.phy.bandwidth_hz(), peer.noise_figure);
     }
     let mut good = |snr_db: f64| {
         let sinr = libm::pow(10.0, snr_db / 10.0);
@@ -61,7 +61,8 @@ fn needed_snr(params: &Params, peer: &PeerModes, mode: &Mode) -> Db {
         let middle = (low + high) / 2.0;
         if good(middle) { high = middle } else { low = middle }
     }
-    Db(high)
+    let wider = 10.0 * libm::log10(mode.bandwidth_hz / peer.phy.bandwidth_hz());
+    Db(high + wider)
 }
 
 impl RateControl for Ideal {

@@ -1,17 +1,19 @@
 //! A cell round the medium for tests: saturated or periodic sources, and everything counted.
 #![allow(dead_code)]
 
+use std::sync::Arc;
+
 use lasthop_engine::Scheduler;
-use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
+use lasthop_link::{AckFacts, Packet, PacketMeta, QueueDisciplineKind};
 use lasthop_observe::{DropReason, FlowId, NodeId, Outcome, Record};
 use lasthop_registry::Switch;
-use lasthop_units::{DataRate, Db, Dbm, Duration, Ecn, Time};
+use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Ecn, Time};
 use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
 use lasthop_wifi::{
-    Access, AfterLoss, Channel, Countdown, Counts, Environment, Event, Medium, MediumConfig, NodeConfig, NodeQueue,
-    Protection,
+    Access, AccessCategory, AfterLoss, BssConfig, Channel, ChannelAccess, Countdown, Counts, Environment, Event,
+    Medium, MediumConfig, NodeConfig, NodeQueue, Protection,
 };
 
 /// A PHY with these basic rates, in Mbit/s; none: the default.
@@ -25,26 +27,45 @@ pub fn phy(standard: &str, basic: &[u64]) -> Phy {
 pub fn config(phy: Phy, stations: usize) -> MediumConfig {
     let node = |index: usize| NodeConfig {
         name: format!("node{index}"),
+        bss: 0,
         queue: NodeQueue::Discipline(QueueDisciplineKind::all().remove(0)),
+        driver_queue: 0,
         retry_limit: Some(7),
-        access: Access::Difs,
+        access: ChannelAccess::Dcf(Access::Difs),
     };
     let error_model = ErrorModelKind::all().remove(0);
     MediumConfig {
         rate_controls: (0..2 * stations).map(|_| fixed_rate(&phy, None)).collect(),
         nodes: (0..=stations).map(node).collect(),
-        channel: Channel::Uniform,
-        noise_mw: 1e-10,
+        channel: Channel::uniform(stations + 1),
+        noise_mw_per_hz: 1e-10 / 20e6,
         error_model: error_model.build(1),
         capture: Switch::Off,
-        rts_threshold: None,
-        protection: Protection::None,
         countdown: Countdown::Frozen,
         after_loss: AfterLoss::Standard,
-        beacons: None,
         seed: 1,
-        phy,
+        bss: vec![BssConfig {
+            phy: Arc::new(phy),
+            channel: 0,
+            ap: NodeId(0),
+            aggregation: None,
+            rts_threshold: None,
+            protection: Protection::None,
+            beacons: None,
+        }],
     }
+}
+
+/// `config` with RTS/CTS before what is longer than `threshold`.
+pub fn with_rts(mut config: MediumConfig, threshold: Bytes) -> MediumConfig {
+    config.bss[0].rts_threshold = Some(threshold);
+    config
+}
+
+/// `config` with beacons.
+pub fn with_beacons(mut config: MediumConfig, interval: Duration) -> MediumConfig {
+    config.bss[0].beacons = Some(interval);
+    config
 }
 
 /// A rate control that sends everything at `rate`; `None`: the highest.
@@ -58,14 +79,17 @@ pub fn fixed_rate(phy: &Phy, rate: Option<DataRate>) -> Box<dyn RateControl> {
         error_model: &error_model,
         seed: 1,
     };
-    RateControlKind::Fixed(fixed::Params { rate, mcs: None }).build(&peer, "rate_control").unwrap()
+    RateControlKind::Fixed(fixed::Params { rate, ..fixed::Params::default() }).build(&peer, "rate_control").unwrap()
 }
 
 /// What was seen of each node.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     pub attempts: Vec<u64>,
+    /// Lost to others: collisions and interference.
     pub collided: Vec<u64>,
+    /// Of these, to interference.
+    pub interfered: Vec<u64>,
     pub noisy: Vec<u64>,
     pub delivered: Vec<u64>,
     pub drops: Vec<u64>,
@@ -134,6 +158,7 @@ impl World {
             up: node != NodeId(0),
             tid: 0,
             pure_ack: false,
+            ack: AckFacts::default(),
             ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
         };
@@ -148,7 +173,7 @@ impl Environment<NodeId> for World {
     fn deliver(&mut self, _: Time, _: NodeId, packet: Packet<NodeId>) {
         self.seen.delivered[packet.body.index()] += 1;
     }
-    fn pull(&mut self, _: Time, node: NodeId) -> Option<Packet<NodeId>> {
+    fn pull(&mut self, _: Time, node: NodeId, _: Option<AccessCategory>) -> Option<Packet<NodeId>> {
         self.saturated[node.index()].then(|| self.packet(node))
     }
     fn observe(&mut self, at: Time, record: Record) {
@@ -158,7 +183,9 @@ impl Environment<NodeId> for World {
         match record {
             Record::Attempt { node, outcome, .. } => {
                 self.seen.attempts[node.index()] += 1;
-                self.seen.collided[node.index()] += u64::from(outcome == Outcome::Collision);
+                let interfered = outcome == Outcome::Interference;
+                self.seen.collided[node.index()] += u64::from(interfered || outcome == Outcome::Collision);
+                self.seen.interfered[node.index()] += u64::from(interfered);
                 self.seen.noisy[node.index()] += u64::from(outcome == Outcome::Noise);
             }
             Record::FrameDelivered { link, delay } => {
@@ -185,6 +212,7 @@ pub fn run(mut config: MediumConfig, saturated: &[usize], duration: Duration, ar
     let seen = Seen {
         attempts: zeros(),
         collided: zeros(),
+        interfered: zeros(),
         noisy: zeros(),
         delivered: zeros(),
         drops: zeros(),
@@ -202,7 +230,7 @@ pub fn run(mut config: MediumConfig, saturated: &[usize], duration: Duration, ar
     };
     medium.start(&mut world);
     for &node in saturated {
-        medium.offer(Time::ZERO, NodeId(node as u32), &mut world);
+        medium.offer(Time::ZERO, NodeId(node as u32), 0, &mut world);
     }
     let mut arrivals = arrivals.iter().peekable();
     let end = Time::ZERO + duration;

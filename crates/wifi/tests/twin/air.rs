@@ -27,7 +27,8 @@ pub struct Transmission {
     pub clear: Vec<bool>,
     /// The node sent during some of it.
     pub missed: Vec<bool>,
-    /// The node heard nothing else when it began, or of what began together this is the strongest.
+    /// The node is receiving it: it heard nothing else when it began, or of what began together this is the
+    /// strongest, or it captured the receiver.
     pub locked: Vec<bool>,
 }
 
@@ -68,24 +69,44 @@ impl Air {
             let heard: Vec<usize> = (0..self.ongoing.len())
                 .filter(|&i| self.ongoing[i].from != node && config.hears[node][self.ongoing[i].from])
                 .collect();
-            let free = !sending && heard.iter().all(|&i| self.ongoing[i].start == now);
-            for &i in &heard {
-                if sending {
+            if sending {
+                for &i in &heard {
                     self.ongoing[i].missed[node] = true;
+                    self.ongoing[i].locked[node] = false;
                 }
+            } else {
+                self.lock(config, node, &heard, now);
+            }
+            for &i in &heard {
                 let others: Vec<usize> = heard.iter().copied().filter(|&j| j != i).collect();
-                if free {
-                    let power =
-                        |i: usize| config.capture.as_ref().map_or(0.0, |c| c.power_db[self.ongoing[i].from][node]);
-                    self.ongoing[i].locked[node] = others.iter().all(|&j| power(j) <= power(i));
-                }
-                let first = self.ongoing[i].locked[node];
-                let survives = others.is_empty() || (first && self.captures(config, node, i, &others));
+                let survives =
+                    others.is_empty() || (self.ongoing[i].locked[node] && self.captures(config, node, i, &others));
                 if !survives {
                     self.ongoing[i].clear[node] = false;
                 }
             }
         }
+    }
+
+    /// On which of the frames that begin now `node` locks, and what it leaves for them.
+    fn lock(&mut self, config: &Config, node: usize, heard: &[usize], now: u64) {
+        let (new, old): (Vec<usize>, Vec<usize>) = heard.iter().copied().partition(|&i| self.ongoing[i].start == now);
+        let power =
+            |air: &Air, i: usize| config.capture.as_ref().map_or(0.0, |c| c.power_db[air.ongoing[i].from][node]);
+        let late = config.capture.as_ref().map_or(0, |c| c.late_ns);
+        let stays = old.iter().any(|&i| self.ongoing[i].locked[node] && now - self.ongoing[i].start >= late);
+        let chosen = |air: &Air, i: usize| {
+            let others: Vec<usize> = heard.iter().copied().filter(|&j| j != i).collect();
+            match old.is_empty() {
+                true => others.iter().all(|&j| power(air, j) <= power(air, i)),
+                false => !stays && air.captures(config, node, i, &others),
+            }
+        };
+        let chosen: Vec<usize> = new.into_iter().filter(|&i| chosen(self, i)).collect();
+        if !chosen.is_empty() {
+            old.iter().for_each(|&i| self.ongoing[i].locked[node] = false);
+        }
+        chosen.iter().for_each(|&i| self.ongoing[i].locked[node] = true);
     }
 
     fn captures(&self, config: &Config, node: usize, one: usize, others: &[usize]) -> bool {

@@ -21,7 +21,8 @@
 //!   that comes up in the slot in which something has begun unnoticed, that slot counts as over.
 //! * A frame that nothing audible overlaps is received, or with capture one that is stronger than the
 //!   sum of the others by the threshold, all the time. A receiver locks on what begins when it hears
-//!   nothing, of several on the strongest, and cannot receive anything else meanwhile. Who sends during any
+//!   nothing, of several on the strongest, and cannot receive anything else meanwhile. With capture it locks
+//!   on what is so much stronger than all it hears, if it is not receiving, or has only just begun to. Who sends during any
 //!   part of a frame receives nothing of it. Who locked on a frame that cannot be decoded waits EIFS; any
 //!   good frame, or sending, ends that.
 //! * A node without a frame counts down too; when one arrives with nothing left to count and the
@@ -80,6 +81,8 @@ impl NodeConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capture {
     pub threshold_db: f64,
+    /// A receiver leaves a frame for one so much stronger that begins less than this after it.
+    pub late_ns: u64,
     /// `power_db[i][j]`: of what node `i` sends, at node `j`.
     pub power_db: Vec<Vec<f64>>,
 }

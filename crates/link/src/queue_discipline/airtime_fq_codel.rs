@@ -1,0 +1,466 @@
+//! The queues of Linux's Wi-Fi stack: FQ-CoDel for each station and TID, the stations served by airtime.
+//!
+//! Follows mac80211 of Linux 6.18 (`net/mac80211/tx.c`, `sta_info.c`, `airtime.c`; `include/net/fq_impl.h`), which
+//! grew out of "Ending the Anomaly" [Høiland-Jørgensen 2017]. 6.18 has no slow-station relaxation of CoDel any
+//! more. One instance stands for one access category, since deficits and limits are kept by station and category.
+//!
+//! ```text
+//!  packet ─► TXQ of its station and TID ─► a queue for its flow (4096 shared by all TXQs) ─► CoDel
+//!                 │
+//!                 └─► in the round of TXQs ─► first with deficit >= 0 and pending airtime below the limit ─► MAC
+//! ```
+//!
+//! - Airtime: what a station has used, sending or being sent to, is taken off its deficit; a TXQ in debt goes to the
+//!   end of the round and its station gets its weight in us. So does one of which too much is pending.
+//! - A TXQ that gets its first packet comes first in the round: a sparse station does not wait.
+//! - AQL: estimated airtime of the packets that the MAC has and has not done with. The kernel keeps the estimate with
+//!   each packet; here that of all of them follows the station's last rate. Packets that the MAC itself holds for
+//!   another attempt do not keep their station from its turn, as in drivers that repeat in software (ath9k).
+//!
+//! Leaves out: multicast, management frames, power save, and the departures of single drivers.
+
+use std::collections::VecDeque;
+
+use lasthop_engine::Stream;
+use lasthop_observe::{DropReason, NodeId};
+use lasthop_registry::{ParamError, params};
+use lasthop_units::{Bytes, DataRate, Duration, Packets, Time};
+
+use super::flow_queue::{Classifier, FlowQueues, Limits, Round, Signals};
+use super::law::codel::{Codel, Settings};
+use super::{AirtimeUse, Drop, QueueDiscipline, Wanted};
+use crate::{Packet, PacketMeta};
+
+/// A station's weight unless it has another. [Linux `IEEE80211_DEFAULT_AIRTIME_WEIGHT`]
+const WEIGHT: u32 = 256;
+
+/// For so long after it had packets, a station pays for the airtime that it uses. [Linux `ieee80211_sta_keep_active`]
+const ACTIVE: Duration = Duration::from_millis(100);
+
+/// Most packets that the fattest queue loses at once. [Linux `fq_flow_drop`]
+const DROP_BATCH: u32 = 32;
+
+params! {
+    /// Parameters of `airtime_fq_codel`.
+    pub struct Params {
+        /// Largest number of packets for all stations together; one more and the fattest flow loses some.
+        pub limit: Packets = Packets(8192),
+        /// Largest memory for all stations together, as Linux counts it: 2304 B for a packet of 1500 B. Linux has 4 MiB
+        /// where the device knows no VHT.
+        pub memory_limit: Bytes = Bytes(16 << 20),
+        /// Number of queues, to which the flows of all stations are hashed.
+        pub flows: u32 = 4096,
+        /// Bytes (of Ethernet frames without FCS) that a flow may send in its turn among those of its station.
+        pub quantum: Bytes = Bytes(300),
+        /// Sojourn time that CoDel keeps in each queue.
+        pub target: Duration = Duration::from_millis(20),
+        /// In which the least sojourn time must exceed the target before a drop.
+        pub interval: Duration = Duration::from_millis(100),
+        /// Mark capable packets where others are dropped.
+        pub ecn: bool = true,
+        /// Whether the airtime of packets that the MAC has not done with is limited (AQL).
+        pub aql: bool = true,
+        /// Airtime that may always be pending for a station.
+        pub aql_low: Duration = Duration::from_millis(5),
+        /// Airtime that may be pending for a station while that of all is below the threshold.
+        pub aql_high: Duration = Duration::from_millis(12),
+        /// Pending airtime of all stations from which on the low limit holds for each.
+        pub aql_threshold: Duration = Duration::from_millis(24),
+    }
+    check |this, path| {
+        this.limits().check(path)?;
+        if this.aql_low == Duration::ZERO || this.aql_high < this.aql_low {
+            return Err(ParamError::new(format!("{path}.aql_low"), "above 0 s and not above aql_high; aql = false has no limit"));
+        }
+        super::check_flows(this.flows, this.quantum, path)?;
+        this.settings().check(path)
+    }
+}
+
+impl Params {
+    fn limits(&self) -> Limits {
+        Limits { packets: self.limit.0, memory: self.memory_limit.0 }
+    }
+
+    /// mac80211 never sets CoDel's `mtu`: only the last packet of a flow is safe.
+    fn settings(&self) -> Settings {
+        let Params { target, interval, ecn, .. } = *self;
+        Settings { target, interval, mtu: 0, ecn, ce_threshold: None }
+    }
+}
+
+/// Packets of one station and TID.
+struct Txq {
+    station: u32,
+    tid: u8,
+    flows: Round,
+    packets: u32,
+    /// for flows whose queue another TXQ uses at present
+    collided: Option<u32>,
+    is_scheduled: bool,
+}
+
+/// Packets that the MAC has and has not done with.
+#[derive(Clone, Copy, Default)]
+struct Pending {
+    packets: u32,
+    bytes: u64,
+    airtime: Duration,
+}
+
+/// What the scheduler knows of a station.
+struct Station {
+    node: NodeId,
+    txqs: [Option<u32>; 8],
+    weight: u32,
+    /// airtime that it may still use in its turn, in ns
+    deficit: i64,
+    /// when it last had packets
+    last_active: Option<Time>,
+    /// of the last data sent to it
+    rate: Option<DataRate>,
+    pending: Pending,
+}
+
+/// Airtime of packets at a rate, aggregated as is usual at that rate. [Linux `ieee80211_calc_expected_tx_airtime`]
+fn expected_airtime(packets: u32, bytes: u64, rate: DataRate) -> Duration {
+    /// Preamble and SIFS in ns, shared by the packets of an aggregate.
+    const OVERHEAD: u64 = 40_000;
+    /// Ethernet and 802.11 headers of a packet, bytes.
+    const HEADERS: u64 = 38;
+    // Linux asks for the duration of 1024 B: above 400, 250, 150 and 70 us.
+    let packets_in_aggregate = match rate.as_bps() {
+        0..20_480_000 => 2,
+        20_480_000..32_768_000 => 4,
+        32_768_000..54_613_333 => 8,
+        54_613_333..117_028_571 => 16,
+        _ => 32,
+    };
+    let overhead = Duration::from_nanos(u64::from(packets) * OVERHEAD / packets_in_aggregate);
+    rate.time_for(Bytes(bytes + HEADERS * u64::from(packets))) + overhead
+}
+
+impl Station {
+    fn new(node: NodeId) -> Self {
+        Station {
+            node,
+            txqs: [None; 8],
+            weight: WEIGHT,
+            deficit: nanoseconds(WEIGHT),
+            last_active: None,
+            rate: None,
+            pending: Pending::default(),
+        }
+    }
+
+    fn is_active(&self, now: Time) -> bool {
+        self.last_active.is_some_and(|then| now.since(then) <= ACTIVE)
+    }
+
+    fn estimate(&mut self) {
+        let Pending { packets, bytes, .. } = self.pending;
+        self.pending.airtime = self.rate.map_or(Duration::ZERO, |rate| expected_airtime(packets, bytes, rate));
+    }
+
+    /// What is left of its airtime when the MAC will be done with what it has.
+    fn deficit(&self, is_retrying: bool) -> i64 {
+        if is_retrying { self.deficit } else { self.deficit - self.pending.airtime.as_nanos() as i64 }
+    }
+}
+
+/// The airtime of a weight: a microsecond a part.
+fn nanoseconds(weight: u32) -> i64 {
+    i64::from(weight) * 1000
+}
+
+/// See the module.
+pub struct AirtimeFqCodel<B> {
+    params: Params,
+    settings: Settings,
+    classifier: Classifier,
+    queues: FlowQueues<B, Codel>,
+    stations: Vec<Station>,
+    /// the place in `stations` of a node
+    station_of: Vec<Option<u32>>,
+    txqs: Vec<Txq>,
+    /// TXQs that wait for their turn, the next one first
+    scheduled: VecDeque<u32>,
+    /// the TXQ whose turn it is
+    served: Option<u32>,
+    pending: Duration,
+    marks: u64,
+}
+
+impl<B> AirtimeFqCodel<B> {
+    /// An empty queue; the key of the hash is drawn from `random`.
+    pub fn new(params: &Params, mut random: Stream) -> Self {
+        AirtimeFqCodel {
+            settings: params.settings(),
+            classifier: Classifier::new(params.flows, random.bits()),
+            queues: FlowQueues::default(),
+            stations: Vec::new(),
+            station_of: Vec::new(),
+            txqs: Vec::new(),
+            scheduled: VecDeque::new(),
+            served: None,
+            pending: Duration::ZERO,
+            marks: 0,
+            params: params.clone(),
+        }
+    }
+
+    fn known_station(&self, node: NodeId) -> Option<u32> {
+        self.station_of.get(node.0 as usize).copied().flatten()
+    }
+
+    fn station(&mut self, node: NodeId) -> u32 {
+        let place = node.0 as usize;
+        if place >= self.station_of.len() {
+            self.station_of.resize(place + 1, None);
+        }
+        *self.station_of[place].get_or_insert_with(|| {
+            self.stations.push(Station::new(node));
+            self.stations.len() as u32 - 1
+        })
+    }
+
+    fn txq(&mut self, packet: &PacketMeta) -> u32 {
+        let station = self.station(packet.station);
+        let quantum = self.params.quantum.0;
+        *self.stations[station as usize].txqs[usize::from(packet.tid & 7)].get_or_insert_with(|| {
+            let name = self.txqs.len() as u32;
+            let (tid, flows) = (packet.tid, Round::new(name, quantum));
+            self.txqs.push(Txq { station, tid, flows, packets: 0, collided: None, is_scheduled: false });
+            name
+        })
+    }
+
+    fn station_of_txq(&self, txq: u32) -> &Station {
+        &self.stations[self.txqs[txq as usize].station as usize]
+    }
+
+    /// The queue of a flow, or the TXQ's own where another TXQ uses that one. [Linux `fq_flow_classify`]
+    fn classify(&mut self, packet: &PacketMeta, txq: u32) -> u32 {
+        let queue = self.classifier.queue(packet, || self.queues.add(Codel::default()));
+        if self.queues[queue].round.is_none_or(|user| user == txq) {
+            return queue;
+        }
+        *self.txqs[txq as usize].collided.get_or_insert_with(|| self.queues.add(Codel::default()))
+    }
+
+    /// Drops from the fattest queue until the limits are kept. [Linux `fq_tin_enqueue`]
+    fn keep_limits(&mut self, dropped: &mut Vec<Drop<B>>) {
+        while self.queues.is_over(self.params.limits()) {
+            let Some(fattest) = self.queues.fattest() else {
+                return;
+            };
+            let batch = (self.queues[fattest].packets() / 2).clamp(1, DROP_BATCH);
+            let user = self.queues[fattest].round.expect("a queue with packets is in the round of a TXQ");
+            for _ in 0..batch {
+                dropped.extend(self.queues.pop(fattest, Wanted::ANY).map(|p| (p, DropReason::QueueFull)));
+                self.txqs[user as usize].packets -= 1;
+            }
+        }
+    }
+
+    /// Lets a TXQ wait for its turn: first, if there is something to send. [Linux `__ieee80211_schedule_txq`]
+    fn schedule(&mut self, now: Time, txq: u32, has_packets: bool) {
+        if self.txqs[txq as usize].is_scheduled {
+            return;
+        }
+        if has_packets {
+            self.scheduled.push_front(txq);
+            let station = self.txqs[txq as usize].station as usize;
+            self.stations[station].last_active = Some(now);
+        } else if self.station_of_txq(txq).deficit(false) < 0 && self.station_of_txq(txq).is_active(now) {
+            // It comes back for its share of the round, so that it does not return with its debt.
+            self.scheduled.push_back(txq);
+        } else {
+            return;
+        }
+        self.txqs[txq as usize].is_scheduled = true;
+    }
+
+    /// Ends the turn of the TXQ that has it, and brings those in that wait in the MAC for another attempt.
+    fn begin_turn(&mut self, now: Time, retrying: &[NodeId]) {
+        let previous = self.served.take();
+        for node in retrying.iter().rev() {
+            let Some(station) = self.known_station(*node) else {
+                continue;
+            };
+            let mut txqs = self.stations[station as usize].txqs.into_iter().flatten();
+            let is_waiting = txqs.clone().any(|txq| self.txqs[txq as usize].is_scheduled);
+            let last = previous.filter(|txq| self.txqs[*txq as usize].station == station);
+            if let Some(txq) = last.or(txqs.next()).filter(|_| !is_waiting) {
+                self.schedule(now, txq, true);
+            }
+        }
+        if let Some(txq) = previous {
+            self.schedule(now, txq, self.txqs[txq as usize].packets > 0);
+        }
+    }
+
+    /// Whether so little of a station is pending that it may send. [Linux `ieee80211_txq_airtime_check`]
+    fn is_below_limit(&self, station: &Station) -> bool {
+        let Params { aql, aql_low, aql_high, aql_threshold, .. } = self.params;
+        let pending = station.pending.airtime;
+        !aql || pending < aql_low || (self.pending < aql_threshold && pending < aql_high)
+    }
+
+    /// Whether so little of all stations is pending that any may have a turn. [Linux `ieee80211_txq_schedule_airtime_check`]
+    fn is_any_below_limit(&self) -> bool {
+        let others = self.scheduled.len().saturating_sub(1) as u64;
+        !self.params.aql || self.pending < self.params.aql_low * others / 2 + self.params.aql_high
+    }
+
+    /// The TXQ whose turn it is. [Linux `ieee80211_next_txq`]
+    fn next_txq(&mut self, now: Time, tid: Option<u8>, retrying: &[NodeId]) -> Option<u32> {
+        self.begin_turn(now, retrying);
+        let any_may = self.is_any_below_limit();
+        let may_send = |this: &Self, txq: u32| {
+            let station = this.station_of_txq(txq);
+            retrying.contains(&station.node)
+                || (any_may && this.txqs[txq as usize].packets > 0 && this.is_below_limit(station))
+        };
+        let is_asked_for = |this: &Self, txq: &u32| tid.is_none_or(|tid| this.txqs[*txq as usize].tid == tid);
+        if !self.scheduled.iter().any(|txq| is_asked_for(self, txq) && may_send(self, *txq)) {
+            return None;
+        }
+        loop {
+            let place = self.scheduled.iter().position(|txq| is_asked_for(self, txq))?;
+            let txq = self.scheduled.remove(place)?;
+            let is_retrying = retrying.contains(&self.station_of_txq(txq).node);
+            let station = self.txqs[txq as usize].station as usize;
+            if self.stations[station].deficit(is_retrying) < 0 {
+                self.stations[station].deficit += nanoseconds(self.stations[station].weight);
+                self.scheduled.push_back(txq);
+            } else if may_send(self, txq) {
+                self.txqs[txq as usize].is_scheduled = false;
+                self.served = Some(txq);
+                return Some(txq);
+            } else if self.txqs[txq as usize].packets > 0 {
+                self.scheduled.push_back(txq);
+            } else {
+                self.txqs[txq as usize].is_scheduled = false;
+            }
+        }
+    }
+
+    /// The TXQ of a station from which a packet may be taken: the one that has its turn, if it is one of its.
+    fn txq_of(&self, node: NodeId, tid: Option<u8>) -> Option<u32> {
+        let station = &self.stations[self.known_station(node)? as usize];
+        let may = |txq: &u32| {
+            self.txqs[*txq as usize].packets > 0 && tid.is_none_or(|tid| self.txqs[*txq as usize].tid == tid)
+        };
+        let its = |txq: &u32| self.txqs[*txq as usize].station == self.station_of[node.0 as usize].unwrap_or(u32::MAX);
+        let found = self.served.filter(|txq| its(txq) && may(txq)).or(station.txqs.into_iter().flatten().find(may))?;
+        self.is_below_limit(station).then_some(found)
+    }
+
+    /// The next packet of a TXQ, which is pending from now on. [Linux `ieee80211_tx_dequeue`]
+    fn take(&mut self, now: Time, txq: u32, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
+        let before = self.queues.packets();
+        let mut signals = Signals { dropped, marks: &mut self.marks };
+        let settings = &self.settings;
+        let this = &mut self.txqs[txq as usize];
+        let packet = this.flows.dequeue(&mut self.queues, Wanted::ANY, |queues, queue| {
+            queues.pop_by_codel(queue, Wanted::ANY, now, settings, &mut signals)
+        });
+        this.packets -= before - self.queues.packets();
+        let packet = packet?;
+        let station = this.station;
+        self.change_pending(station, |station| {
+            station.pending.packets += 1;
+            station.pending.bytes += u64::from(packet.meta.bytes);
+        });
+        Some(packet)
+    }
+
+    /// Changes what is pending of a station, or the rate at which its airtime is reckoned.
+    fn change_pending(&mut self, station: u32, change: impl FnOnce(&mut Station)) {
+        let station = &mut self.stations[station as usize];
+        let before = station.pending.airtime;
+        change(station);
+        station.estimate();
+        self.pending = self.pending + station.pending.airtime - before;
+    }
+}
+
+impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
+    fn enqueue(&mut self, now: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
+        let txq = self.txq(&packet.meta);
+        let queue = self.classify(&packet.meta, txq);
+        self.queues.push(queue, packet);
+        let this = &mut self.txqs[txq as usize];
+        this.packets += 1;
+        this.flows.admit(&mut self.queues[queue], queue);
+        self.keep_limits(dropped);
+        self.schedule(now, txq, self.txqs[txq as usize].packets > 0);
+    }
+
+    fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
+        loop {
+            let txq = match wanted.station {
+                Some(node) => self.txq_of(node, wanted.tid)?,
+                None => self.next_txq(now, wanted.tid, &[])?,
+            };
+            // CoDel may have dropped all that the TXQ had.
+            if let Some(packet) = self.take(now, txq, dropped) {
+                return Some(packet);
+            }
+        }
+    }
+
+    fn packets(&self) -> u32 {
+        self.queues.packets()
+    }
+
+    fn tcp_acks(&self) -> u32 {
+        self.queues.tcp_acks()
+    }
+
+    fn has_room(&self, bytes: u32) -> bool {
+        self.queues.has_room(self.params.limits(), bytes)
+    }
+
+    fn marks(&self) -> u64 {
+        self.marks
+    }
+
+    fn on_done(&mut self, _: Time, packet: &PacketMeta) {
+        if let Some(station) = self.known_station(packet.station) {
+            self.change_pending(station, |station| {
+                let Pending { packets, bytes, .. } = &mut station.pending;
+                *packets = packets.checked_sub(1).expect("the MAC is done with no packet that it did not take");
+                *bytes -= u64::from(packet.bytes);
+            });
+        }
+    }
+
+    /// [Linux `ieee80211_sta_register_airtime`]
+    fn on_airtime(&mut self, now: Time, used: &AirtimeUse) {
+        let station = self.station(used.station);
+        if !used.up {
+            self.change_pending(station, |station| station.rate = Some(used.rate));
+        }
+        let station = &mut self.stations[station as usize];
+        if station.is_active(now) {
+            station.deficit -= used.airtime.as_nanos() as i64;
+        }
+    }
+
+    fn set_weight(&mut self, station: NodeId, weight: u32) {
+        let station = self.station(station);
+        let station = &mut self.stations[station as usize];
+        station.weight = weight.max(1);
+        station.deficit = nanoseconds(station.weight);
+    }
+
+    fn next_station(&mut self, now: Time, retrying: &[NodeId]) -> Option<NodeId> {
+        match self.next_txq(now, None, retrying) {
+            Some(txq) => Some(self.station_of_txq(txq).node),
+            // Of a station to which no packet ever went through here.
+            None => retrying.first().copied(),
+        }
+    }
+}

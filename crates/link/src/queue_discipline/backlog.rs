@@ -1,0 +1,227 @@
+//! Packets in the order in which they came, from which any may be taken.
+//!
+//! What most disciplines wait in. A doubly linked list in an array: taking the oldest packet, or one that is known by
+//! its [`Place`], costs the same whatever the length. Looking for those of a station goes on where the last look
+//! ended, so that filling an A-MPDU passes each packet once.
+
+use lasthop_registry::Amount;
+
+use super::Wanted;
+use crate::{Packet, PacketMeta};
+
+/// Where a packet waits, until it is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(u32);
+
+/// No place: before the first, after the last.
+const NOWHERE: u32 = u32::MAX;
+
+struct Node<B> {
+    /// `None` while the node is free; `next` is then the next free one.
+    packet: Option<Packet<B>>,
+    previous: u32,
+    next: u32,
+}
+
+/// Up to `at`, nothing is wanted.
+#[derive(Clone, Copy)]
+struct Search {
+    wanted: Wanted,
+    at: u32,
+}
+
+/// See the module.
+pub struct Backlog<B> {
+    nodes: Vec<Node<B>>,
+    free: u32,
+    first: u32,
+    last: u32,
+    search: Search,
+    packets: u32,
+    tcp_acks: u32,
+    bytes: u64,
+}
+
+impl<B> Default for Backlog<B> {
+    fn default() -> Self {
+        let search = Search { wanted: Wanted::ANY, at: NOWHERE };
+        Backlog {
+            nodes: Vec::new(),
+            free: NOWHERE,
+            first: NOWHERE,
+            last: NOWHERE,
+            search,
+            packets: 0,
+            tcp_acks: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl<B> Backlog<B> {
+    /// Packets that wait.
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Pure TCP ACKs among them.
+    pub fn tcp_acks(&self) -> u32 {
+        self.tcp_acks
+    }
+
+    /// Bytes that wait.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether a packet of `bytes` fits below the limit.
+    #[inline]
+    pub fn has_room(&self, limit: Amount, bytes: u32) -> bool {
+        match limit {
+            Amount::Unlimited => true,
+            Amount::Packets(limit) => u64::from(self.packets) < limit,
+            Amount::Bytes(limit) => self.bytes + u64::from(bytes) <= limit,
+        }
+    }
+
+    /// Adds a packet behind all others.
+    pub fn push(&mut self, packet: Packet<B>) -> Place {
+        self.packets += 1;
+        self.bytes += u64::from(packet.meta.bytes);
+        self.tcp_acks += u32::from(packet.meta.pure_ack);
+        let node = Node { packet: Some(packet), previous: self.last, next: NOWHERE };
+        let at = self.node_for(node);
+        match self.last {
+            NOWHERE => self.first = at,
+            last => self.nodes[last as usize].next = at,
+        }
+        self.last = at;
+        if self.search.at == NOWHERE {
+            self.search.at = at;
+        }
+        Place(at)
+    }
+
+    fn node_for(&mut self, node: Node<B>) -> u32 {
+        match self.free {
+            NOWHERE => {
+                self.nodes.push(node);
+                self.nodes.len() as u32 - 1
+            }
+            at => {
+                self.free = self.nodes[at as usize].next;
+                self.nodes[at as usize] = node;
+                at
+            }
+        }
+    }
+
+    /// The oldest packet that is wanted.
+    pub fn find(&mut self, wanted: Wanted) -> Option<Place> {
+        if wanted == Wanted::ANY {
+            return self.oldest();
+        }
+        if self.search.wanted != wanted {
+            self.search = Search { wanted, at: self.first };
+        }
+        while let Some(node) = self.nodes.get(self.search.at as usize) {
+            if node.packet.as_ref().is_some_and(|p| wanted.includes(&p.meta)) {
+                return Some(Place(self.search.at));
+            }
+            self.search.at = node.next;
+        }
+        None
+    }
+
+    /// The packet that came first.
+    pub fn oldest(&self) -> Option<Place> {
+        (self.first != NOWHERE).then_some(Place(self.first))
+    }
+
+    /// The facts of the packet that waits there.
+    pub fn meta(&self, place: Place) -> &PacketMeta {
+        let node = &self.nodes[place.0 as usize];
+        &node.packet.as_ref().expect("a packet waits at its place until it is taken").meta
+    }
+
+    /// Takes out the packet that waits there.
+    pub fn take(&mut self, place: Place) -> Packet<B> {
+        let node = &mut self.nodes[place.0 as usize];
+        let packet = node.packet.take().expect("a packet waits at its place until it is taken");
+        let (previous, next) = (node.previous, node.next);
+        node.next = self.free;
+        self.free = place.0;
+        match previous {
+            NOWHERE => self.first = next,
+            previous => self.nodes[previous as usize].next = next,
+        }
+        match next {
+            NOWHERE => self.last = previous,
+            next => self.nodes[next as usize].previous = previous,
+        }
+        if self.search.at == place.0 {
+            self.search.at = next;
+        }
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.meta.bytes);
+        self.tcp_acks -= u32::from(packet.meta.pure_ack);
+        packet
+    }
+
+    /// Takes out the oldest packet that is wanted.
+    #[inline]
+    pub fn pop(&mut self, wanted: Wanted) -> Option<Packet<B>> {
+        let place = self.find(wanted)?;
+        Some(self.take(place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::data;
+    use super::*;
+    use lasthop_engine::Stream;
+    use lasthop_observe::NodeId;
+
+    fn packet(number: u64, random: &mut Stream) -> Packet<u64> {
+        let meta = PacketMeta {
+            station: NodeId(1 + random.up_to(2)),
+            tid: random.up_to(1) as u8,
+            pure_ack: random.chance(0.3),
+            ..data(0, 40 + random.up_to(1460))
+        };
+        Packet { meta, body: number }
+    }
+
+    fn wanted(random: &mut Stream) -> Wanted {
+        let station = random.chance(0.6).then(|| NodeId(1 + random.up_to(2)));
+        Wanted { station, tid: random.chance(0.3).then(|| random.up_to(1) as u8) }
+    }
+
+    #[test]
+    fn it_gives_the_packets_that_a_plain_list_gives() {
+        for seed in 0..20 {
+            let mut random = Stream::new(seed, "backlog", 0);
+            let (mut backlog, mut plain) = (Backlog::default(), Vec::<Packet<u64>>::new());
+            let mut asked = Wanted::ANY;
+            for number in 0..5_000 {
+                // Mostly growing in the first half, mostly shrinking in the second.
+                if random.chance(if number < 2_500 { 0.6 } else { 0.4 }) {
+                    let packet = packet(number, &mut random);
+                    plain.push(packet.clone());
+                    backlog.push(packet);
+                } else {
+                    // As a MAC asks: several times for the same.
+                    if random.chance(0.3) {
+                        asked = wanted(&mut random);
+                    }
+                    let expected = plain.iter().position(|p| asked.includes(&p.meta)).map(|i| plain.remove(i).body);
+                    assert_eq!(backlog.pop(asked).map(|p| p.body), expected, "seed {seed}, step {number}");
+                }
+                let counts = (backlog.packets() as usize, backlog.tcp_acks() as usize, backlog.bytes());
+                let acks = plain.iter().filter(|p| p.meta.pure_ack).count();
+                assert_eq!(counts, (plain.len(), acks, plain.iter().map(|p| u64::from(p.meta.bytes)).sum()));
+            }
+        }
+    }
+}

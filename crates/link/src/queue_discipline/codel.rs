@@ -1,0 +1,120 @@
+//! CoDel over one queue: a standing queue is dropped from, or marked, at its head.
+//!
+//! Source: RFC 8289; the law is in [`law::codel`](super::law::codel). Packets beyond the limit are dropped at the
+//! tail. Packets that a MAC takes out of turn are not judged: they show whose turn it is, not how long the queue
+//! stands. Leaves out: several queues [RFC 8289 §4.5], which is `fq_codel`.
+
+use lasthop_observe::DropReason;
+use lasthop_registry::{Amount, params};
+use lasthop_units::{Bytes, Duration, Time};
+
+use super::backlog::Backlog;
+use super::law::Verdict;
+use super::law::codel::{Codel as Law, Departing, Settings};
+use super::{Drop, QueueDiscipline, Wanted};
+use crate::Packet;
+
+params! {
+    /// Parameters of `codel`.
+    pub struct Params {
+        /// Largest backlog, in packets or in bytes; a packet that would exceed it is dropped at the tail.
+        pub limit: Amount = Amount::Packets(1000),
+        /// Sojourn time to keep. [RFC 8289 §4.4]
+        pub target: Duration = Duration::from_millis(5),
+        /// In which the least sojourn time must exceed the target before a drop: the longest usual RTT. [RFC 8289 §4.3]
+        pub interval: Duration = Duration::from_millis(100),
+        /// So many bytes left behind a packet are no queue: the largest packet. [RFC 8289 §5.6]
+        pub mtu: Bytes = Bytes(1500),
+        /// Mark capable packets where others are dropped.
+        pub ecn: bool = false,
+        /// Mark every capable packet that waited for longer than this; absent: never. [Linux]
+        pub ce_threshold: Option<Duration> = None,
+    }
+    check |this, path| {
+        super::check_limit(this.limit, path)?;
+        this.settings().check(path)
+    }
+}
+
+impl Params {
+    /// What the law is to keep.
+    fn settings(&self) -> Settings {
+        let Params { target, interval, mtu, ecn, ce_threshold, .. } = *self;
+        Settings { target, interval, mtu: mtu.0, ecn, ce_threshold }
+    }
+}
+
+/// See the module.
+pub struct Codel<B> {
+    settings: Settings,
+    limit: Amount,
+    waiting: Backlog<B>,
+    law: Law,
+    marks: u64,
+}
+
+impl<B> Codel<B> {
+    /// An empty queue.
+    pub fn new(params: &Params) -> Self {
+        let (settings, limit) = (params.settings(), params.limit);
+        Codel { settings, limit, waiting: Backlog::default(), law: Law::default(), marks: 0 }
+    }
+
+    /// What becomes of a packet that has just been taken out.
+    fn judge(&mut self, now: Time, in_turn: bool, packet: &Packet<B>) -> Verdict {
+        if !in_turn {
+            return Verdict::Forward;
+        }
+        let departing = Departing {
+            sojourn: now.since(packet.meta.enqueued_at),
+            left_bytes: self.waiting.bytes(),
+            is_capable: packet.meta.ecn.is_capable(),
+        };
+        self.law.judge(&self.settings, now, departing)
+    }
+}
+
+impl<B: Send> QueueDiscipline<B> for Codel<B> {
+    fn enqueue(&mut self, _: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
+        if !self.has_room(packet.meta.bytes) {
+            dropped.push((packet, DropReason::QueueFull));
+            return;
+        }
+        self.waiting.push(packet);
+    }
+
+    fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
+        while let Some(place) = self.waiting.find(wanted) {
+            let in_turn = self.waiting.oldest() == Some(place);
+            let mut packet = self.waiting.take(place);
+            match self.judge(now, in_turn, &packet) {
+                Verdict::Forward => return Some(packet),
+                Verdict::Mark => {
+                    self.marks += u64::from(packet.meta.mark());
+                    return Some(packet);
+                }
+                Verdict::Drop => dropped.push((packet, DropReason::Early)),
+            }
+        }
+        if self.waiting.packets() == 0 {
+            self.law.on_empty();
+        }
+        None
+    }
+
+    fn packets(&self) -> u32 {
+        self.waiting.packets()
+    }
+
+    fn tcp_acks(&self) -> u32 {
+        self.waiting.tcp_acks()
+    }
+
+    fn has_room(&self, bytes: u32) -> bool {
+        self.waiting.has_room(self.limit, bytes)
+    }
+
+    fn marks(&self) -> u64 {
+        self.marks
+    }
+}

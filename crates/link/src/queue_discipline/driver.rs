@@ -1,0 +1,198 @@
+//! The queue of a driver below a queue discipline: the two layers of older systems.
+//!
+//! ```text
+//!  discipline ──► FIFO of N packets ──► MAC
+//!                 with what the MAC holds: N at most
+//! ```
+//!
+//! Models a driver of Linux up to 4.9: it takes packets from the discipline, in its order, as long as it has room, and
+//! stops it otherwise (ath9k: `ATH_TXBUF` and the limits in `ath_tx_start`). A law of the discipline does not see what
+//! waits here, which is why such drivers had long queues whatever stood above. Packets that the MAC has taken out count
+//! until they are acknowledged or given up. What the driver takes in after such an end, it takes in when it is next
+//! called, which is at the same instant wherever the MAC goes on. Leaves out: a FIFO for each access category.
+
+use lasthop_observe::NodeId;
+use lasthop_units::Time;
+
+use super::backlog::Backlog;
+use super::{AirtimeUse, Drop, QueueDiscipline, Wanted};
+use crate::{Packet, PacketMeta};
+
+/// See the module.
+pub struct DriverQueue<B> {
+    above: Box<dyn QueueDiscipline<B>>,
+    limit: u32,
+    fifo: Backlog<B>,
+    /// Packets that the MAC has taken out and not finished.
+    with_mac: u32,
+}
+
+impl<B> DriverQueue<B> {
+    /// An empty FIFO of `limit` packets below `above`.
+    ///
+    /// # Panics
+    /// If `limit` is 0: no packet would ever pass.
+    pub fn new(above: Box<dyn QueueDiscipline<B>>, limit: u32) -> Self {
+        assert!(limit > 0, "a driver queue has room for a packet");
+        DriverQueue { above, limit, fifo: Backlog::default(), with_mac: 0 }
+    }
+
+    fn is_full(&self) -> bool {
+        self.fifo.packets() + self.with_mac >= self.limit
+    }
+
+    /// Takes from above what there is room for.
+    fn refill(&mut self, now: Time, dropped: &mut Vec<Drop<B>>) {
+        while !self.is_full()
+            && let Some(packet) = self.above.dequeue(now, Wanted::ANY, dropped)
+        {
+            self.fifo.push(packet);
+        }
+    }
+}
+
+impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
+    fn enqueue(&mut self, now: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
+        self.refill(now, dropped);
+        self.above.enqueue(now, packet, dropped);
+        self.refill(now, dropped);
+    }
+
+    fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
+        self.refill(now, dropped);
+        let packet = self.fifo.pop(wanted)?;
+        self.with_mac += 1;
+        Some(packet)
+    }
+
+    fn packets(&self) -> u32 {
+        self.above.packets() + self.fifo.packets()
+    }
+
+    fn tcp_acks(&self) -> u32 {
+        self.above.tcp_acks() + self.fifo.tcp_acks()
+    }
+
+    fn has_room(&self, bytes: u32) -> bool {
+        self.above.has_room(bytes)
+    }
+
+    fn marks(&self) -> u64 {
+        self.above.marks()
+    }
+
+    fn on_done(&mut self, now: Time, packet: &PacketMeta) {
+        self.with_mac = self.with_mac.saturating_sub(1);
+        self.above.on_done(now, packet);
+    }
+
+    fn on_airtime(&mut self, now: Time, used: &AirtimeUse) {
+        self.above.on_airtime(now, used);
+    }
+
+    fn set_weight(&mut self, station: NodeId, weight: u32) {
+        self.above.set_weight(station, weight);
+    }
+
+    /// The FIFO knows no stations: a packet that wants another attempt comes first.
+    fn next_station(&mut self, _: Time, retrying: &[NodeId]) -> Option<NodeId> {
+        retrying.first().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::data;
+    use super::super::{QueueDisciplineKind, codel, fifo, split_ack};
+    use super::*;
+    use lasthop_engine::Stream;
+    use lasthop_observe::DropReason;
+    use lasthop_registry::Amount;
+    use lasthop_units::Duration;
+
+    fn below(kind: QueueDisciplineKind, packets: u32) -> Box<dyn QueueDiscipline<u32>> {
+        kind.build_above(packets, Stream::new(1, "queue", 0))
+    }
+
+    fn fifo(packets: u64) -> QueueDisciplineKind {
+        QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Packets(packets) })
+    }
+
+    fn to(station: u32, body: u32) -> Packet<u32> {
+        Packet { meta: PacketMeta { station: NodeId(station), ..data(0, 1500) }, body }
+    }
+
+    #[test]
+    fn both_layers_hold_packets_and_the_upper_one_drops_them() {
+        let mut queue = below(fifo(3), 2);
+        let mut dropped = Vec::new();
+        for body in 0..7 {
+            queue.enqueue(Time::ZERO, to(1, body), &mut dropped);
+        }
+        assert_eq!((queue.packets(), queue.has_room(40)), (5, false));
+        assert_eq!(
+            dropped.iter().map(|(p, r)| (p.body, *r)).collect::<Vec<_>>(),
+            [(5, DropReason::QueueFull), (6, DropReason::QueueFull)]
+        );
+    }
+
+    #[test]
+    fn what_the_mac_holds_counts_until_it_is_done() {
+        let mut queue = below(fifo(10), 2);
+        let mut dropped = Vec::new();
+        for body in 0..5 {
+            queue.enqueue(Time::ZERO, to(1, body), &mut dropped);
+        }
+        let mut take = |queue: &mut Box<dyn QueueDiscipline<u32>>| queue.dequeue(Time::ZERO, Wanted::ANY, &mut dropped);
+        let first = take(&mut queue).map(|p| p.meta);
+        assert!(first.is_some() && take(&mut queue).is_some());
+        assert!(take(&mut queue).is_none() && queue.packets() == 3);
+        queue.on_done(Time::ZERO, &first.expect("it was there"));
+        assert_eq!(take(&mut queue).map(|p| p.body), Some(2));
+        assert!(take(&mut queue).is_none());
+    }
+
+    #[test]
+    fn the_mac_chooses_among_what_the_driver_has() {
+        let mut queue = below(fifo(10), 2);
+        for (station, body) in [(1, 0), (1, 1), (2, 2)] {
+            queue.enqueue(Time::ZERO, to(station, body), &mut Vec::new());
+        }
+        let wanted = Wanted { station: Some(NodeId(2)), tid: None };
+        assert!(queue.dequeue(Time::ZERO, wanted, &mut Vec::new()).is_none());
+        let wanted = Wanted { station: Some(NodeId(1)), tid: Some(0) };
+        assert_eq!(queue.dequeue(Time::ZERO, wanted, &mut Vec::new()).map(|p| p.body), Some(0));
+    }
+
+    #[test]
+    fn packets_come_in_the_order_of_the_discipline() {
+        let mut queue = below(QueueDisciplineKind::SplitAck(split_ack::Params::default()), 1);
+        let mut out = Vec::new();
+        for (body, pure_ack) in [(0, false), (1, false), (2, false), (3, true)] {
+            let mut packet = to(1, body);
+            packet.meta.pure_ack = pure_ack;
+            queue.enqueue(Time::ZERO, packet, &mut Vec::new());
+        }
+        while let Some(packet) = queue.dequeue(Time::ZERO, Wanted::ANY, &mut Vec::new()) {
+            queue.on_done(Time::ZERO, &packet.meta);
+            out.push(packet.body);
+        }
+        assert_eq!(out, [0, 3, 1, 2]);
+    }
+
+    #[test]
+    fn drops_above_keep_their_reason() {
+        let mut queue = below(QueueDisciplineKind::Codel(codel::Params::default()), 1);
+        let mut dropped = Vec::new();
+        for body in 0..20 {
+            queue.enqueue(Time::ZERO, to(1, body), &mut dropped);
+        }
+        for at_ms in [10, 120] {
+            let now = Time::ZERO + Duration::from_millis(at_ms);
+            let packet = queue.dequeue(now, Wanted::ANY, &mut dropped).expect("packets wait");
+            queue.on_done(now, &packet.meta);
+        }
+        queue.dequeue(Time::ZERO + Duration::from_millis(230), Wanted::ANY, &mut dropped);
+        assert!(!dropped.is_empty() && dropped.iter().all(|(_, reason)| *reason == DropReason::Early));
+    }
+}

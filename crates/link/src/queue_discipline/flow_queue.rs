@@ -1,0 +1,400 @@
+//! Queues of single flows: what the fair disciplines have in common.
+//!
+//! A packet goes to one of many queues by a hash of its five-tuple, for which the flow and the direction stand here:
+//! the data and the ACKs of one connection are different flows. Sizes are those of Ethernet frames, as Linux counts
+//! them, so that a quantum of 1514 B is one full-size packet.
+
+use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
+
+use lasthop_observe::{DropReason, NodeId};
+use lasthop_registry::{Amount, ParamError};
+use lasthop_units::Time;
+
+use super::Drop;
+use super::law::Verdict;
+use super::law::codel::{Codel, Departing, Settings};
+use crate::{Packet, PacketMeta, Wanted};
+
+/// A full-size Ethernet frame without its FCS, in bytes: an IP packet of 1500 B and its header.
+pub(super) const FULL_FRAME: u64 = 1514;
+
+/// Size in bytes as an Ethernet interface of Linux counts it: with a header of 14 B.
+pub(super) fn frame_bytes(packet: &PacketMeta) -> u32 {
+    packet.bytes + 14
+}
+
+/// Memory that Linux needs for an IP packet of so many bytes, in bytes: the data with 64 B of headroom and 320 B of shared information in a
+/// slab of a power of two, and 256 B of `sk_buff`; 2304 B for a packet of 1500 B, 768 B for an ACK. \[Linux 6.18
+/// `SKB_TRUESIZE`\]
+pub(super) fn memory_for(bytes: u32) -> u64 {
+    u64::from((bytes + 64 + 320).next_power_of_two() + 256)
+}
+
+/// A hash of the flow and the direction of a packet under a secret `key`: SplitMix64 [Steele, Lea, Flood 2014].
+pub(super) fn flow_hash(packet: &PacketMeta, key: u64) -> u32 {
+    let tuple = u64::from(packet.flow.0) << 1 | u64::from(packet.up);
+    let mut z = tuple.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ key;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 32) as u32
+}
+
+/// One queue, first in, first out, and what its scheduler and its law `L` keep about it.
+pub(super) struct FlowQueue<B, L> {
+    waiting: VecDeque<Packet<B>>,
+    bytes: u32,
+    /// station and TID of the packets, as far as they are the same
+    receiver: (NodeId, u8),
+    /// whether they are not, since flows have the same hash
+    is_mixed: bool,
+    /// bytes that it may still send in its turn
+    pub deficit: i64,
+    /// the round in which it takes its turns
+    pub round: Option<u32>,
+    /// its active queue management
+    pub law: L,
+}
+
+impl<B, L> FlowQueue<B, L> {
+    /// An empty queue.
+    pub fn new(law: L) -> Self {
+        let receiver = (NodeId(0), 0);
+        FlowQueue { waiting: VecDeque::new(), bytes: 0, receiver, is_mixed: false, deficit: 0, round: None, law }
+    }
+
+    /// Packets waiting.
+    pub fn packets(&self) -> u32 {
+        self.waiting.len() as u32
+    }
+
+    /// Bytes of [frames](frame_bytes) waiting.
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Whether a packet that is `wanted` waits.
+    #[inline]
+    pub fn has(&self, wanted: Wanted) -> bool {
+        if self.is_mixed {
+            return self.waiting.iter().any(|p| wanted.includes(&p.meta));
+        }
+        !self.is_empty() && wanted.is_for(self.receiver.0, self.receiver.1)
+    }
+
+    /// Takes a packet in, at the tail.
+    #[inline]
+    pub fn push(&mut self, packet: Packet<B>) {
+        let receiver = (packet.meta.station, packet.meta.tid);
+        if self.is_empty() {
+            (self.receiver, self.is_mixed) = (receiver, false);
+        }
+        self.is_mixed |= self.receiver != receiver;
+        self.bytes += frame_bytes(&packet.meta);
+        self.waiting.push_back(packet);
+    }
+
+    /// The first packet that is `wanted`.
+    #[inline]
+    pub fn pop(&mut self, wanted: Wanted) -> Option<Packet<B>> {
+        let packet = if self.is_mixed && wanted != Wanted::ANY {
+            let place = self.waiting.iter().position(|p| wanted.includes(&p.meta))?;
+            self.waiting.remove(place)?
+        } else if wanted.is_for(self.receiver.0, self.receiver.1) {
+            self.waiting.pop_front()?
+        } else {
+            return None;
+        };
+        self.bytes -= frame_bytes(&packet.meta);
+        Some(packet)
+    }
+
+    /// The newest packet.
+    pub fn pop_newest(&mut self) -> Option<Packet<B>> {
+        let packet = self.waiting.pop_back()?;
+        self.bytes -= frame_bytes(&packet.meta);
+        Some(packet)
+    }
+}
+
+/// How much may wait in all queues together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// packets
+    pub packets: u64,
+    /// [memory](memory_for), bytes
+    pub memory: u64,
+}
+
+impl Limits {
+    /// Refuses limits that let nothing in; `path` is the place of the table.
+    pub fn check(&self, path: &str) -> Result<(), ParamError> {
+        super::check_limit(Amount::Packets(self.packets), path)?;
+        if self.memory < memory_for(1500) {
+            let told = "too little for a packet of 1500 B, which takes 2304 B";
+            return Err(ParamError::new(format!("{path}.memory_limit"), told));
+        }
+        Ok(())
+    }
+}
+
+/// Many queues, each made when its first packet comes and then kept, and what waits in all of them.
+pub(super) struct FlowQueues<B, L> {
+    queues: Vec<FlowQueue<B, L>>,
+    packets: u32,
+    tcp_acks: u32,
+    memory: u64,
+}
+
+impl<B, L> Default for FlowQueues<B, L> {
+    fn default() -> Self {
+        FlowQueues { queues: Vec::new(), packets: 0, tcp_acks: 0, memory: 0 }
+    }
+}
+
+impl<B, L> FlowQueues<B, L> {
+    /// Adds an empty queue; its index.
+    pub fn add(&mut self, law: L) -> u32 {
+        self.queues.push(FlowQueue::new(law));
+        self.queues.len() as u32 - 1
+    }
+
+    /// Packets waiting.
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Pure TCP ACKs among them.
+    pub fn tcp_acks(&self) -> u32 {
+        self.tcp_acks
+    }
+
+    /// Whether more waits than may.
+    pub fn is_over(&self, limits: Limits) -> bool {
+        u64::from(self.packets) > limits.packets || self.memory > limits.memory
+    }
+
+    /// Whether a packet of `bytes` would fit.
+    pub fn has_room(&self, limits: Limits, bytes: u32) -> bool {
+        u64::from(self.packets) < limits.packets && self.memory + memory_for(bytes) <= limits.memory
+    }
+
+    /// Takes a packet into a queue.
+    pub fn push(&mut self, queue: u32, packet: Packet<B>) {
+        self.packets += 1;
+        self.tcp_acks += u32::from(packet.meta.pure_ack);
+        self.memory += memory_for(packet.meta.bytes);
+        self[queue].push(packet);
+    }
+
+    /// The first packet of a queue that is `wanted`.
+    pub fn pop(&mut self, queue: u32, wanted: Wanted) -> Option<Packet<B>> {
+        let packet = self[queue].pop(wanted)?;
+        self.forget(&packet);
+        Some(packet)
+    }
+
+    /// The newest packet of a queue.
+    pub fn pop_newest(&mut self, queue: u32) -> Option<Packet<B>> {
+        let packet = self[queue].pop_newest()?;
+        self.forget(&packet);
+        Some(packet)
+    }
+
+    fn forget(&mut self, packet: &Packet<B>) {
+        self.packets -= 1;
+        self.tcp_acks -= u32::from(packet.meta.pure_ack);
+        self.memory -= memory_for(packet.meta.bytes);
+    }
+
+    /// The queue with the most bytes, if anything waits.
+    pub fn fattest(&self) -> Option<u32> {
+        let fat = (0..self.queues.len()).rev().max_by_key(|i| self.queues[*i].bytes)?;
+        (!self.queues[fat].is_empty()).then_some(fat as u32)
+    }
+}
+
+/// What a law has done to packets that nobody asked about.
+pub(super) struct Signals<'a, B> {
+    /// dropped
+    pub dropped: &'a mut Vec<Drop<B>>,
+    /// marked with CE, a number
+    pub marks: &'a mut u64,
+}
+
+impl<B> FlowQueues<B, Codel> {
+    /// The first packet of a queue that is `wanted` and that CoDel lets go.
+    pub fn pop_by_codel(
+        &mut self,
+        queue: u32,
+        wanted: Wanted,
+        now: Time,
+        settings: &Settings,
+        signals: &mut Signals<B>,
+    ) -> Option<Packet<B>> {
+        while let Some(mut packet) = self.pop(queue, wanted) {
+            let departing = Departing {
+                sojourn: now.since(packet.meta.enqueued_at),
+                left_bytes: u64::from(self[queue].bytes()),
+                is_capable: packet.meta.ecn.is_capable(),
+            };
+            match self[queue].law.judge(settings, now, departing) {
+                Verdict::Forward => return Some(packet),
+                Verdict::Mark => {
+                    *signals.marks += u64::from(packet.meta.mark());
+                    return Some(packet);
+                }
+                Verdict::Drop => signals.dropped.push((packet, DropReason::Early)),
+            }
+        }
+        if self[queue].is_empty() {
+            self[queue].law.on_empty();
+        }
+        None
+    }
+}
+
+impl<B, L> Index<u32> for FlowQueues<B, L> {
+    type Output = FlowQueue<B, L>;
+    fn index(&self, queue: u32) -> &FlowQueue<B, L> {
+        &self.queues[queue as usize]
+    }
+}
+
+impl<B, L> IndexMut<u32> for FlowQueues<B, L> {
+    fn index_mut(&mut self, queue: u32) -> &mut FlowQueue<B, L> {
+        &mut self.queues[queue as usize]
+    }
+}
+
+/// Which queue a packet goes to: as many hash values as asked for, and a queue for each that has come up.
+pub(super) struct Classifier {
+    key: u64,
+    queue_of: Vec<u32>,
+}
+
+/// A hash value whose queue has not been made yet.
+const UNUSED: u32 = u32::MAX;
+
+impl Classifier {
+    /// `hashes` different values under a secret `key`.
+    pub fn new(hashes: u32, key: u64) -> Self {
+        Classifier { key, queue_of: vec![UNUSED; hashes as usize] }
+    }
+
+    /// The index of the packet's queue, which `add` makes if need be.
+    pub fn queue(&mut self, packet: &PacketMeta, add: impl FnOnce() -> u32) -> u32 {
+        // As Linux scales a hash: without a division, each value equally likely.
+        let hash = (u64::from(flow_hash(packet, self.key)) * self.queue_of.len() as u64) >> 32;
+        let queue = &mut self.queue_of[hash as usize];
+        if *queue == UNUSED {
+            *queue = add();
+        }
+        *queue
+    }
+}
+
+/// Deficit round robin over queues with priority for those that are new. [RFC 8290 §4.2]
+///
+/// ```text
+///            packet for an                          deficit used up
+///            empty queue      ┌─────┐ ─────────────────────────────────┐
+///           ────────────────► │ new │                                  ▼
+///                             └─────┘ ─── emptied, others are old ─► ┌─────┐ ──┐ deficit
+///                                │                                   │ old │   │ used up
+///                                └─ emptied, none is old ─► gone ◄── └─────┘ ◄─┘
+///                                                          emptied
+/// ```
+pub(super) struct Round {
+    name: u32,
+    quantum: i64,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+}
+
+/// A place in a [`Round`].
+enum Place {
+    New(usize),
+    Old(usize),
+}
+
+impl Round {
+    /// An empty round; a queue may send `quantum` bytes in its turn.
+    pub fn new(name: u32, quantum: u64) -> Self {
+        Round { name, quantum: quantum as i64, new: VecDeque::new(), old: VecDeque::new() }
+    }
+
+    /// Gives a queue that has got a packet its turns, first among the new ones if it had none. [RFC 8290 §4.1]
+    pub fn admit<B, L>(&mut self, queue: &mut FlowQueue<B, L>, index: u32) {
+        if queue.round.is_none() {
+            queue.round = Some(self.name);
+            queue.deficit = self.quantum;
+            self.new.push_back(index);
+        }
+    }
+
+    /// The next packet of those that are `wanted`. `serve` takes one from the queue whose turn it is, by its law.
+    pub fn dequeue<B, L>(
+        &mut self,
+        queues: &mut FlowQueues<B, L>,
+        wanted: Wanted,
+        mut serve: impl FnMut(&mut FlowQueues<B, L>, u32) -> Option<Packet<B>>,
+    ) -> Option<Packet<B>> {
+        loop {
+            let (place, index) = self.next(queues, wanted)?;
+            let queue = &mut queues[index];
+            if queue.deficit <= 0 {
+                // Alone, it has as many turns as it takes at once.
+                let is_alone = self.new.len() + self.old.len() == 1;
+                let turns = if is_alone { 1 - queue.deficit / self.quantum } else { 1 };
+                queue.deficit += self.quantum * turns;
+                self.remove(&place);
+                self.old.push_back(index);
+            } else if let Some(packet) = serve(queues, index) {
+                queues[index].deficit -= i64::from(frame_bytes(&packet.meta));
+                return Some(packet);
+            } else if queues[index].is_empty() {
+                self.retire(place, &mut queues[index], index);
+            }
+        }
+    }
+
+    /// The first queue that has a packet `wanted`, or none at all and is to be retired.
+    fn next<B, L>(&self, queues: &FlowQueues<B, L>, wanted: Wanted) -> Option<(Place, u32)> {
+        if wanted == Wanted::ANY {
+            let first_old = || self.old.front().map(|index| (Place::Old(0), *index));
+            return self.new.front().map(|index| (Place::New(0), *index)).or_else(first_old);
+        }
+        let is_next = |index: &u32| queues[*index].is_empty() || queues[*index].has(wanted);
+        if let Some(place) = self.new.iter().position(is_next) {
+            return Some((Place::New(place), self.new[place]));
+        }
+        let place = self.old.iter().position(is_next)?;
+        Some((Place::Old(place), self.old[place]))
+    }
+
+    fn remove(&mut self, place: &Place) {
+        match *place {
+            Place::New(0) => self.new.pop_front(),
+            Place::Old(0) => self.old.pop_front(),
+            Place::New(place) => self.new.remove(place),
+            Place::Old(place) => self.old.remove(place),
+        };
+    }
+
+    /// An emptied queue that was new has to pass through the old ones, or it could come back as new at once and starve
+    /// them. [RFC 8290 §4.2]
+    fn retire<B, L>(&mut self, place: Place, queue: &mut FlowQueue<B, L>, index: u32) {
+        self.remove(&place);
+        if matches!(place, Place::New(_)) && !self.old.is_empty() {
+            self.old.push_back(index);
+        } else {
+            queue.round = None;
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Decisions of rate controls, and what lay behind them: collisions, noise, interference.
+//!
+//! A rate control sees that a frame failed, not why; here both are known. A decision is a change of the
+//! rate at which frames start. One that leads down is put down to the attempt just before it; since
+//! some algorithms judge windows of attempts, all that failed since the change before is counted, too.
+
+use lasthop_units::{Duration, Time};
+
+use crate::metric::Metric;
+use crate::{Layout, Outcome, Record, Report};
+
+/// How many attempts ended in which way.
+#[derive(Clone, Copy, Debug, Default)]
+struct ByOutcome {
+    success: u64,
+    collision: u64,
+    noise: u64,
+    interference: u64,
+}
+
+impl ByOutcome {
+    fn add(&mut self, outcome: Outcome) {
+        *match outcome {
+            Outcome::Success => &mut self.success,
+            Outcome::Collision => &mut self.collision,
+            Outcome::Noise => &mut self.noise,
+            Outcome::Interference => &mut self.interference,
+        } += 1;
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    up: u64,
+    /// Changes down, by the attempt just before.
+    down: ByOutcome,
+    /// Attempts since the last change.
+    since: ByOutcome,
+    /// Of those before changes down, what failed.
+    behind: ByOutcome,
+}
+
+impl Link {
+    fn change(&mut self, down: bool, after: Outcome) {
+        let since = std::mem::take(&mut self.since);
+        if down {
+            self.down.add(after);
+            self.behind.collision += since.collision;
+            self.behind.noise += since.noise;
+            self.behind.interference += since.interference;
+        } else {
+            self.up += 1;
+        }
+    }
+}
+
+/// See the module.
+pub struct RateDecisions {
+    links: Vec<Link>,
+}
+
+impl Metric for RateDecisions {
+    fn new(layout: &Layout) -> Self {
+        RateDecisions { links: vec![Link::default(); layout.links] }
+    }
+
+    #[inline(always)]
+    fn observe(&mut self, _: Time, record: &Record) {
+        match *record {
+            Record::Attempt { link, outcome, .. } => self.links[link.index()].since.add(outcome),
+            Record::RateChange { link, down, after } => self.links[link.index()].change(down, after),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, _: Time) {
+        self.links.fill(Link::default());
+    }
+
+    fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
+        for (link, row) in self.links.iter().zip(&mut report.links) {
+            row.put_count("rate_changes_up", link.up);
+            row.put_count("rate_changes_down_after_collision", link.down.collision);
+            row.put_count("rate_changes_down_after_noise", link.down.noise);
+            row.put_count("rate_changes_down_after_interference", link.down.interference);
+            row.put_count("rate_changes_down_after_success", link.down.success);
+            row.put_count("failures_before_rate_down_collision", link.behind.collision);
+            row.put_count("failures_before_rate_down_noise", link.behind.noise);
+            row.put_count("failures_before_rate_down_interference", link.behind.interference);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LinkId, NodeId};
+    use lasthop_units::DataRate;
+
+    fn layout() -> Layout {
+        Layout { flows: Vec::new(), nodes: 2, links: 2, channels: 1 }
+    }
+    fn attempt(outcome: Outcome) -> Record {
+        let rate = DataRate::from_bps(11_000_000);
+        Record::Attempt { link: LinkId(0), node: NodeId(1), rate, mpdus: 1, acknowledged: 0, retry: false, outcome }
+    }
+    fn change(down: bool, after: Outcome) -> Record {
+        Record::RateChange { link: LinkId(0), down, after }
+    }
+    fn report(metric: &mut RateDecisions) -> Report {
+        let mut report = Report::new(&layout());
+        metric.report(Time::ZERO, Duration::from_secs(1), &mut report);
+        report
+    }
+
+    #[test]
+    fn a_change_down_is_put_down_to_the_attempt_before_and_to_all_that_failed_since_the_last() {
+        let mut metric = RateDecisions::new(&layout());
+        let (success, collision, noise) = (Outcome::Success, Outcome::Collision, Outcome::Noise);
+        let told = [
+            attempt(noise),
+            attempt(success),
+            change(false, success),
+            attempt(collision),
+            attempt(collision),
+            attempt(noise),
+            change(true, noise),
+            attempt(collision),
+            change(true, collision),
+            attempt(Outcome::Interference),
+        ];
+        told.iter().for_each(|record| metric.observe(Time::ZERO, record));
+        let report = report(&mut metric);
+        let get = |name: &str| report.links[0].get(name).unwrap();
+        assert_eq!(get("rate_changes_up"), 1.0);
+        let down =
+            ["collision", "noise", "interference", "success"].map(|c| get(&format!("rate_changes_down_after_{c}")));
+        assert_eq!(down, [1.0, 1.0, 0.0, 0.0]);
+        // The first loss to noise came before the change up, the interference before no change yet.
+        let behind = ["collision", "noise", "interference"].map(|c| get(&format!("failures_before_rate_down_{c}")));
+        assert_eq!(behind, [3.0, 1.0, 0.0]);
+        assert_eq!(report.links[1].get("rate_changes_up"), Some(0.0));
+    }
+
+    #[test]
+    fn the_warm_up_does_not_count() {
+        let mut metric = RateDecisions::new(&layout());
+        metric.observe(Time::ZERO, &change(true, Outcome::Noise));
+        metric.start(Time::ZERO);
+        assert_eq!(report(&mut metric).links[0].get("rate_changes_down_after_noise"), Some(0.0));
+    }
+}

@@ -1,0 +1,255 @@
+//! The BSSs: their PHYs, channels, ways to the medium and limits of aggregation, checked.
+
+use std::sync::Arc;
+
+use lasthop_observe::NodeId;
+use lasthop_registry::{ParamError, Switch};
+use lasthop_units::{Bytes, Duration};
+use lasthop_wifi::phy::{Phy, PhyOptions};
+use lasthop_wifi::{Access, AccessCategory, Aggregation, BssConfig, ChannelAccess, EdcaParameters, Protection};
+
+use super::error;
+use crate::description::{AccessChoice, AggregationTable, Bss, Category, Compat, Description, Edca};
+
+/// A BSS with every choice made.
+#[derive(Clone, Debug)]
+pub(crate) struct BssSpec {
+    /// where it stands in the file
+    pub path: String,
+    pub config: BssConfig,
+    /// how its stations get to the medium
+    pub stations: ChannelAccess,
+    /// how its AP does
+    pub ap: ChannelAccess,
+}
+
+/// The place of the `index`-th of `count` BSSs in the file.
+fn path_of(index: usize, count: usize) -> String {
+    if count == 1 { "bss".into() } else { format!("bss[{index}]") }
+}
+
+pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamError> {
+    let all = &description.bss.0;
+    if all.is_empty() {
+        return error("bss", "a scenario needs [bss] with a standard, e.g. standard = \"802.11a\"");
+    }
+    check_names(all)?;
+    let mut specs: Vec<BssSpec> = Vec::with_capacity(all.len());
+    for (index, bss) in all.iter().enumerate() {
+        let path = path_of(index, all.len());
+        let phy = phy_of(bss, &path)?;
+        check(bss, &phy, &path)?;
+        let channel = channel_of(&specs, &phy, &path)?;
+        let config = BssConfig {
+            ap: NodeId(index as u32),
+            channel,
+            aggregation: aggregation_of(bss, &phy, &path)?,
+            rts_threshold: bss.rts_threshold.as_option().copied(),
+            protection: bss.protection,
+            beacons: bss.beacons.as_option().copied(),
+            phy: Arc::new(phy),
+        };
+        let stations = access_of(bss, &config.phy, bss.edca.as_ref(), (2, &format!("{path}.edca")))?;
+        let ap = ap_access(bss, &config.phy, &path, stations)?;
+        specs.push(BssSpec { path, config, stations, ap });
+    }
+    check_common(all)?;
+    Ok(specs)
+}
+
+fn check_names(all: &[Bss]) -> Result<(), ParamError> {
+    if all.len() == 1 {
+        return Ok(());
+    }
+    for (index, bss) in all.iter().enumerate() {
+        let path = format!("bss[{index}].name");
+        let Some(name) = &bss.name else {
+            return error(path, "several BSSs need a name each, by which stations say where they belong");
+        };
+        if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') {
+            return error(path, format!("\"{name}\" cannot be a name; use letters, digits, - and _"));
+        }
+        if all[..index].iter().any(|other| other.name.as_ref() == Some(name)) {
+            return error(path, format!("\"{name}\" is the name of another BSS too"));
+        }
+    }
+    Ok(())
+}
+
+fn phy_of(bss: &Bss, path: &str) -> Result<Phy, ParamError> {
+    let Some(standard) = bss.standard else {
+        let message = "which standard? e.g. standard = \"802.11g\" or \"802.11ax\"";
+        return error(format!("{path}.standard"), message);
+    };
+    let options = PhyOptions {
+        standard,
+        channel: bss.channel,
+        channel_width: bss.channel_width,
+        spatial_streams: bss.spatial_streams,
+        guard_interval: bss.guard_interval,
+        preamble: bss.preamble,
+        basic_rates: bss.basic_rates.clone(),
+        rates: bss.rates.clone(),
+        short_slot: bss.short_slot,
+    };
+    options.resolve(path)
+}
+
+fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
+    let protectable = phy.allowed_modes().iter().any(|&m| phy.needs_protection(m));
+    if bss.protection != Protection::None && !protectable {
+        let message = "only OFDM frames of 802.11g and frames with an MCS are protected; remove this key";
+        return error(format!("{path}.protection"), message);
+    }
+    if let Some(interval) = bss.beacons.as_option()
+        && interval.as_secs_f64() < 1e-3
+    {
+        return error(format!("{path}.beacons"), "beacons less than 1 ms apart leave no room for anything else");
+    }
+    if bss.countdown == lasthop_wifi::Countdown::Bianchi && bss.eifs {
+        let message = "\"bianchi\" is the chain of the closed form, which knows no EIFS; set eifs = false too";
+        return error(format!("{path}.countdown"), message);
+    }
+    Ok(())
+}
+
+/// What belongs to the air and not to a BSS must be the same for all.
+fn check_common(all: &[Bss]) -> Result<(), ParamError> {
+    for (index, bss) in all.iter().enumerate().skip(1) {
+        for (key, differs) in [
+            ("eifs", bss.eifs != all[0].eifs),
+            ("countdown", bss.countdown != all[0].countdown),
+            ("compat", bss.compat != all[0].compat),
+        ] {
+            if differs {
+                return error(
+                    format!("bss[{index}].{key}"),
+                    "all BSSs of a scenario have the same; bss[0] says otherwise",
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The number of a BSS's channel among those of the scenario: BSSs share one, or their bands lie apart.
+fn channel_of(others: &[BssSpec], phy: &Phy, path: &str) -> Result<u32, ParamError> {
+    let (low, high) = phy.frequency_range_hz();
+    for other in others {
+        let (from, to) = other.config.phy.frequency_range_hz();
+        if (from, to) == (low, high) {
+            if other.config.phy.slot() != phy.slot() {
+                let message = format!(
+                    "stations of one channel count the same slots, and {} has others; set short_slot, or another channel",
+                    other.path
+                );
+                return error(format!("{path}.standard"), message);
+            }
+            return Ok(other.config.channel);
+        }
+        if low < to && from < high {
+            let message = format!(
+                "its band of {:.0} to {:.0} MHz overlaps that of {} without being the same; choose the same channel and width, or one apart",
+                low / 1e6,
+                high / 1e6,
+                other.path
+            );
+            return error(format!("{path}.channel"), message);
+        }
+    }
+    Ok(others.iter().map(|o| o.config.channel + 1).max().unwrap_or(0))
+}
+
+fn aggregation_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<Aggregation>, ParamError> {
+    let table = match &bss.aggregation {
+        Some(Switch::Off) => return Ok(None),
+        Some(Switch::On(_)) if !phy.is_qos() => {
+            let message = format!("{} has no aggregation; remove this key", phy.standard().name());
+            return error(format!("{path}.aggregation"), message);
+        }
+        None if !phy.is_qos() => return Ok(None),
+        None => &AggregationTable::default(),
+        Some(Switch::On(table)) => table,
+    };
+    let limit = |key: &str, asked: u64, most: u64, unit: &str| -> Result<u64, ParamError> {
+        if (1..=most).contains(&asked) {
+            return Ok(asked);
+        }
+        let message = format!("{asked}{unit}; {} has from 1 to {most}{unit}", phy.standard().name());
+        error(format!("{path}.aggregation.{key}"), message)
+    };
+    let window = u64::from(phy.block_ack_window());
+    let longest = Duration::from_micros(5484);
+    let max_duration = table.max_duration.unwrap_or(longest);
+    limit("max_duration", max_duration.as_nanos() / 1000, longest.as_nanos() / 1000, " us")?;
+    let bytes = phy.max_ampdu_bytes().0;
+    let max_amsdu = match table.amsdu {
+        Switch::Off => None,
+        Switch::On(asked) => {
+            // An MPDU of an A-MPDU holds a header, the A-MSDU and the FCS.
+            let most = phy.max_amsdu_bytes().0.min(phy.max_mpdu_bytes_in_ampdu().0 - 30);
+            Some(limit("amsdu", asked.0, most, " B")? as u32)
+        }
+    };
+    Ok(Some(Aggregation {
+        max_mpdus: limit("max_mpdus", table.max_mpdus.map_or(window, u64::from), window, " MPDUs")? as u32,
+        max_bytes: limit("max_bytes", table.max_bytes.unwrap_or(Bytes(bytes)).0, bytes, " B")? as u32,
+        max_duration,
+        max_amsdu,
+    }))
+}
+
+/// How nodes of a BSS get to the medium, with `edca` in place of the standard's defaults; `least` AIFSN.
+fn access_of(
+    bss: &Bss,
+    phy: &Phy,
+    edca: Option<&Edca>,
+    (least, path): (u8, &str),
+) -> Result<ChannelAccess, ParamError> {
+    if !phy.is_qos() {
+        return match edca {
+            Some(_) => error(path, format!("{} has no access categories; remove this key", phy.standard().name())),
+            None => Ok(ChannelAccess::Dcf(Access::Difs)),
+        };
+    }
+    let mut all = [EdcaParameters::default_of(AccessCategory::Be, phy.cw_min(), phy.cw_max()); 4];
+    for category in AccessCategory::ALL {
+        let mut of = EdcaParameters::default_of(category, phy.cw_min(), phy.cw_max());
+        if bss.compat == Compat::Ns3 && matches!(category, AccessCategory::Be | AccessCategory::Bk) {
+            of.txop_limit = Duration::ZERO;
+        }
+        if let Some(own) = edca.and_then(|edca| edca.of(category)) {
+            let place = format!("{path}.{}", category.word());
+            replace(&mut of, own);
+            if of.aifsn < least {
+                let message =
+                    "a station waits at least 2 slots; 1 is for an access point: ap.access = { kind = \"edca\", … }";
+                return error(format!("{place}.aifsn"), message);
+            }
+            if of.cw_min > of.cw_max {
+                return error(format!("{place}.cw_min"), format!("{} is more than cw_max, {}", of.cw_min, of.cw_max));
+            }
+        }
+        all[category.index()] = of;
+    }
+    Ok(ChannelAccess::Edca(all))
+}
+
+fn replace(of: &mut EdcaParameters, own: &Category) {
+    of.aifsn = own.aifsn.unwrap_or(of.aifsn);
+    of.cw_min = own.cw_min.unwrap_or(of.cw_min);
+    of.cw_max = own.cw_max.unwrap_or(of.cw_max);
+    of.txop_limit = own.txop_limit.unwrap_or(of.txop_limit);
+}
+
+fn ap_access(bss: &Bss, phy: &Phy, path: &str, stations: ChannelAccess) -> Result<ChannelAccess, ParamError> {
+    match (&bss.ap.access, stations) {
+        (AccessChoice::Space(Access::Difs), stations) => Ok(stations),
+        (AccessChoice::Space(Access::Pifs), ChannelAccess::Dcf(_)) => Ok(ChannelAccess::Dcf(Access::Pifs)),
+        // PIFS is AIFSN 1, which only an AP may have [802.11-2020 Table 9-155].
+        (AccessChoice::Space(Access::Pifs), ChannelAccess::Edca(categories)) => {
+            Ok(ChannelAccess::Edca(categories.map(|of| EdcaParameters { aifsn: 1, ..of })))
+        }
+        (AccessChoice::Edca(edca), _) => access_of(bss, phy, Some(edca), (1, &format!("{path}.ap.access"))),
+    }
+}

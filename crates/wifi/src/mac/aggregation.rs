@@ -1,0 +1,147 @@
+//! How much goes into one A-MPDU, all limits at once. [802.11-2020 §10.12]
+//!
+//! ```text
+//! | delimiter 4 | MPDU | pad to 4 || delimiter 4 | MPDU | pad to 4 || …   the PSDU of one PPDU
+//! ```
+//!
+//! A subframe that is shorter than what the receiver needs between the starts of two MPDUs is followed by empty
+//! delimiters.
+
+use lasthop_units::{Bytes, Duration, Time};
+
+use crate::phy::{ModeId, Phy, frame_size};
+
+const DELIMITER: u32 = frame_size::AMPDU_DELIMITER.0 as u32;
+
+/// What a driver allows beyond what PHY and Block Ack agreement do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aggregation {
+    /// MPDUs in a PPDU at most
+    pub max_mpdus: u32,
+    /// bytes of the PSDU at most
+    pub max_bytes: u32,
+    /// duration of the PPDU at most
+    pub max_duration: Duration,
+    /// bytes of an A-MSDU at most; `None`: an MSDU for each MPDU
+    pub max_amsdu: Option<u32>,
+}
+
+/// The length of a PSDU that grows MPDU by MPDU.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Psdu<'a> {
+    phy: &'a Phy,
+    limits: Aggregation,
+    mode: ModeId,
+    /// How long its PPDU may last.
+    longest: Duration,
+    /// Bytes between the starts of two MPDUs at least.
+    spacing: u32,
+    at_least_one: bool,
+    /// End of the last MPDU.
+    bytes: u32,
+    /// Where the next subframe may start.
+    next: u32,
+    mpdus: u32,
+}
+
+impl<'a> Psdu<'a> {
+    /// An empty one for a PPDU in `mode`, which may last no longer than `longest`; with `at_least_one` the first MPDU fits
+    /// whatever the limits say.
+    pub(crate) fn new(phy: &'a Phy, limits: Aggregation, mode: ModeId, longest: Duration, at_least_one: bool) -> Self {
+        let spacing = phy.mode(mode).rate.as_bps() as u128 * u128::from(phy.min_mpdu_start_spacing().as_nanos());
+        let longest = longest.min(limits.max_duration).min(phy.max_ppdu_duration(mode));
+        let spacing = spacing.div_ceil(8_000_000_000) as u32;
+        Psdu { phy, limits, mode, longest, spacing, at_least_one, bytes: 0, next: 0, mpdus: 0 }
+    }
+
+    /// Adds an MPDU of `bytes` if all limits allow.
+    pub(crate) fn add(&mut self, bytes: u32) -> bool {
+        let whole = self.next + DELIMITER + bytes;
+        let must = self.at_least_one && self.mpdus == 0;
+        if !must && !self.allows(whole) {
+            return false;
+        }
+        self.next = (self.next + self.spacing).max(whole).next_multiple_of(4);
+        (self.bytes, self.mpdus) = (whole, self.mpdus + 1);
+        true
+    }
+
+    fn allows(&self, bytes: u32) -> bool {
+        self.mpdus < self.limits.max_mpdus
+            && bytes <= self.limits.max_bytes
+            && u64::from(bytes) <= self.phy.max_ampdu_bytes().0
+            && self.phy.ppdu_duration(self.mode, Bytes(u64::from(bytes))) <= self.longest
+    }
+
+    /// Whether another MPDU could be added, if it were short enough.
+    pub(crate) fn has_room(&self) -> bool {
+        self.mpdus < self.limits.max_mpdus
+    }
+
+    /// Its length now.
+    pub(crate) fn bytes(&self) -> u32 {
+        self.bytes
+    }
+}
+
+/// How long a PPDU may last that starts at `at` in a TXOP, with the response to it.
+pub(crate) fn left_of_txop(at: Time, ends: Time, response: Duration) -> Duration {
+    if ends <= at + response { Duration::ZERO } else { ends.since(at + response) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::{ChannelWidth, PhyOptions, Standard};
+
+    const OWN: Aggregation =
+        Aggregation { max_mpdus: 64, max_bytes: 65_535, max_duration: Duration::from_micros(5484), max_amsdu: None };
+
+    fn phy() -> Phy {
+        let options = PhyOptions::new(Standard::named("802.11n").unwrap());
+        let wide = PhyOptions { channel_width: Some(ChannelWidth::Mhz40), spatial_streams: Some(2), ..options };
+        wide.resolve("bss").unwrap()
+    }
+    /// MPDUs of 1538 bytes that fit in the mode with this MCS, and the length of the PSDU.
+    fn fit(limits: Aggregation, mcs: u8, longest: Duration, at_least_one: bool) -> (u32, u32) {
+        let phy = phy();
+        let mode = phy.mode_of_mcs(mcs).unwrap();
+        let mut psdu = Psdu::new(&phy, limits, mode, longest, at_least_one);
+        let fitted = (0..100).take_while(|_| psdu.has_room() && psdu.add(1538)).count();
+        (fitted as u32, psdu.bytes())
+    }
+
+    #[test]
+    fn the_length_of_an_ht_a_mpdu_limits_it_to_42_full_packets() {
+        // 1542 bytes, padded to 1544: 42 * 1544 - 2 = 64,846; another would make 66,390.
+        assert_eq!(fit(OWN, 15, Duration::from_secs(1), true), (42, 64_846));
+    }
+
+    #[test]
+    fn each_limit_binds_where_it_is_the_smallest() {
+        let second = Duration::from_secs(1);
+        assert_eq!(fit(Aggregation { max_mpdus: 5, ..OWN }, 15, second, true).0, 5);
+        assert_eq!(fit(Aggregation { max_bytes: 4630, ..OWN }, 15, second, true), (3, 4630));
+        assert_eq!(fit(Aggregation { max_bytes: 4629, ..OWN }, 15, second, true).0, 2);
+        let phy = phy();
+        let three = phy.ppdu_duration(phy.mode_of_mcs(15).unwrap(), Bytes(4630));
+        assert_eq!(fit(OWN, 15, three, true).0, 3);
+        assert_eq!(fit(OWN, 15, three - Duration::from_nanos(1), true).0, 2);
+        assert_eq!(fit(Aggregation { max_duration: three, ..OWN }, 15, second, true).0, 3);
+        // 13.5 Mbit/s: 1544 bytes take 915 us, and 5.484 ms hold five of them.
+        assert_eq!(fit(OWN, 0, second, true).0, 5);
+    }
+
+    #[test]
+    fn the_first_mpdu_goes_whatever_the_limits_say_unless_it_must_fit() {
+        let short = Duration::from_micros(100);
+        assert_eq!((fit(OWN, 0, short, true).0, fit(OWN, 0, short, false)), (1, (0, 0)));
+    }
+
+    #[test]
+    fn what_is_left_of_a_txop_has_the_response_taken_off() {
+        let us = |us| Time::ZERO + Duration::from_micros(us);
+        assert_eq!(left_of_txop(us(100), us(200), Duration::from_micros(60)), Duration::from_micros(40));
+        assert_eq!(left_of_txop(us(150), us(200), Duration::from_micros(60)), Duration::ZERO);
+    }
+}
