@@ -71,6 +71,9 @@ pub struct BssConfig {
     pub ap: NodeId,
     /// limits of A-MPDUs; `None`: every MSDU is acknowledged by itself
     pub aggregation: Option<Aggregation>,
+    /// whether a sender asks by a BlockAckReq what has arrived of an A-MPDU that no BlockAck answered, as ns-3 does, or
+    /// sends all of it again, as hardware does
+    pub asks_after_loss: bool,
     /// data PPDUs longer than this are preceded by RTS/CTS; `None`: none
     pub rts_threshold: Option<Bytes>,
     /// what precedes data frames that older stations cannot make out

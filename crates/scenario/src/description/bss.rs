@@ -13,7 +13,7 @@ words! {
         /// none
         None = "none",
         /// ns-3: a collision of equal powers has no detectable preamble, so nobody waits EIFS after it; the TXOP limit of
-        /// best effort and background is zero
+        /// best effort and background is zero; a BlockAckReq follows an A-MPDU that no BlockAck answered
         Ns3 = "ns3",
     }
 }

@@ -44,6 +44,7 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
             ap: NodeId(index as u32),
             channel,
             aggregation: aggregation_of(bss, &phy, &path)?,
+            asks_after_loss: bss.compat == Compat::Ns3,
             rts_threshold: bss.rts_threshold.as_option().copied(),
             protection: bss.protection,
             beacons: bss.beacons.as_option().copied(),

@@ -372,9 +372,11 @@ impl<B: Send + 'static> Medium<B> {
             }
         } else {
             self.report_ampdu(now, id, session, outcome, 0, env);
-            if self.give_up_mpdus(now, id, session, env) {
-                let function = &mut self.functions[id.index()];
-                function.sessions[session].originator.request_due = true;
+            let asks = self.bss[self.nodes[node.index()].bss].asks_after_loss;
+            let gave_up = self.give_up_mpdus(now, id, session, env);
+            let function = &mut self.functions[id.index()];
+            function.sessions[session].originator.request_due |= gave_up || asks;
+            if gave_up {
                 function.cw = function.cw_min;
             }
         }

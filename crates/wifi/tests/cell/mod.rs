@@ -49,6 +49,7 @@ pub fn config(phy: Phy, stations: usize) -> MediumConfig {
             channel: 0,
             ap: NodeId(0),
             aggregation: None,
+            asks_after_loss: false,
             rts_threshold: None,
             protection: Protection::None,
             beacons: None,
