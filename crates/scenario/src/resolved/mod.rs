@@ -235,6 +235,19 @@ mod tests {
     }
 
     #[test]
+    fn what_was_left_to_the_standard_is_said() {
+        let json = |text: &str| resolve(text, "f.toml", &[]).unwrap().to_json();
+        let ax = json("[bss]\nstandard = \"802.11ax\"\nchannel_width = \"80 MHz\"\nspatial_streams = 2\n[[station]]\n");
+        for part in
+            ["\"channel\":36", "\"channel_width\":\"80 MHz\"", "\"spatial_streams\":2", "\"guard_interval\":\"0.8 us\""]
+        {
+            assert!(ax.contains(part), "{part} in {ax}");
+        }
+        let a = json("[bss]\nstandard = \"802.11a\"\n[[station]]\n");
+        assert!(a.contains("\"channel_width\":\"20 MHz\"") && !a.contains("spatial_streams"), "{a}");
+    }
+
+    #[test]
     fn mistakes_name_the_line_the_place_and_the_remedy() {
         assert_eq!(
             complaint(&format!("{BASE}station = \"stb1\"\n")),

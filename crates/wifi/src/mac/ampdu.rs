@@ -11,8 +11,8 @@ use lasthop_units::{Bytes, Duration, Time};
 use super::aggregation::{Aggregation, Psdu, left_of_txop};
 use super::block_ack::{Mpdu, Msdus, Session};
 use super::contention::FunctionId;
-use super::reception::Reception;
 use super::ppdu::{Ppdu, PpduKind, QOS_DATA_OVERHEAD, Transmission};
+use super::reception::Reception;
 use crate::medium::{Environment, Event, Medium};
 use crate::phy::frame_size;
 use crate::rate_control::{FrameInfo, TxStatus};
@@ -47,7 +47,8 @@ impl<B: Send + 'static> Medium<B> {
         self.functions[id.index()].lengths.clear();
         self.functions[id.index()].latest = session;
         if self.functions[id.index()].sessions[session].originator.request_due {
-            return Some(self.block_ack_req(at, id, session)).filter(|req| by.is_none_or(|by| req.reserves_until <= by));
+            return Some(self.block_ack_req(at, id, session))
+                .filter(|req| by.is_none_or(|by| req.reserves_until <= by));
         }
         self.choose_ampdu_mode(at, id, session, env);
         self.fill(at, id, session, by.is_none(), env);
@@ -188,12 +189,7 @@ impl<B: Send + 'static> Medium<B> {
     fn choose_ampdu_mode(&mut self, now: Time, id: FunctionId, session: usize, env: &mut impl Environment<B>) {
         let session = &mut self.functions[id.index()].sessions[session];
         let first = session.originator.window.iter().find(|m| !m.done).expect("what is in line has something to send");
-        let info = FrameInfo {
-            now,
-            bytes: Bytes(u64::from(first.bytes)),
-            aggregates: true,
-            retry: first.attempts,
-        };
+        let info = FrameInfo { now, bytes: Bytes(u64::from(first.bytes)), aggregates: true, retry: first.attempts };
         let (control, link) = (&mut self.rate_controls[session.link.index()], session.link);
         let mut asked = None;
         let entry = session.rates.next(|| *asked.insert(control.rates_for(&info)));
@@ -205,14 +201,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Chooses the MPDUs of the next A-MPDU: those of the window, then new ones; the first whatever the limits say, where
     /// `at_least_one`.
-    fn fill(
-        &mut self,
-        at: Time,
-        id: FunctionId,
-        session: usize,
-        at_least_one: bool,
-        env: &mut impl Environment<B>,
-    ) {
+    fn fill(&mut self, at: Time, id: FunctionId, session: usize, at_least_one: bool, env: &mut impl Environment<B>) {
         let node = self.functions[id.index()].node;
         let mut limits = self.aggregation_of(id).expect("the function makes A-MPDUs");
         let mode = self.functions[id.index()].sessions[session].mode;
@@ -457,13 +446,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// Counts the attempt for each MPDU in flight; those that had their last one are given up, if they did not arrive.
-    fn give_up_mpdus(
-        &mut self,
-        now: Time,
-        id: FunctionId,
-        session: usize,
-        env: &mut impl Environment<B>,
-    ) -> bool {
+    fn give_up_mpdus(&mut self, now: Time, id: FunctionId, session: usize, env: &mut impl Environment<B>) -> bool {
         let function = &mut self.functions[id.index()];
         let node = function.node;
         let limit = self.nodes[node.index()].retry_limit;
@@ -475,7 +458,8 @@ impl<B: Send + 'static> Medium<B> {
             if mpdu.done || limit.is_none_or(|limit| mpdu.attempts <= limit) {
                 continue;
             }
-            let lost = if mpdu.content.is_some() { &mut self.counts.dropped_by_mac } else { &mut self.counts.unacknowledged };
+            let lost =
+                if mpdu.content.is_some() { &mut self.counts.dropped_by_mac } else { &mut self.counts.unacknowledged };
             *lost += mpdu.facts.len();
             (mpdu.done, mpdu.content, gave_up) = (true, None, true);
             for meta in mpdu.facts.iter() {

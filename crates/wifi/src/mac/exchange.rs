@@ -107,13 +107,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// The next data PPDU of a function, to be sent at `at`: its frame, or an A-MPDU that is made now. `by`: with its
     /// response it must end by then, or is not sent.
-    fn next_data(
-        &mut self,
-        at: Time,
-        id: FunctionId,
-        by: Option<Time>,
-        env: &mut impl Environment<B>,
-    ) -> Option<Ppdu> {
+    fn next_data(&mut self, at: Time, id: FunctionId, by: Option<Time>, env: &mut impl Environment<B>) -> Option<Ppdu> {
         if self.aggregation_of(id).is_some() {
             return self.next_ampdu(at, id, by, env);
         }
@@ -192,8 +186,7 @@ impl<B: Send + 'static> Medium<B> {
         let mpdu = Bytes(u64::from(frame.meta.bytes + self.overhead(id)));
         let psdu = if phy.always_aggregates(mode) { frame_size::ampdu_subframe(mpdu) } else { mpdu };
         let bytes = psdu.0 as u32;
-        let reserves_until =
-            at + phy.ppdu_duration(mode, psdu) + phy.sifs() + phy.ack_duration(mode);
+        let reserves_until = at + phy.ppdu_duration(mode, psdu) + phy.sifs() + phy.ack_duration(mode);
         let (from, to, link) = (function.node, Some(frame.to), frame.link);
         Ppdu { kind: PpduKind::Data, from, to, link, mode, bytes, reserves_until, function: id, session: 0 }
     }
