@@ -483,9 +483,14 @@ impl<B: Send + 'static> Medium<B> {
         }
         let spaces = &self.spaces[view];
         let left = self.views[view].left_of(now, spaces, lane, ready_at);
-        let at = self.views[view].sends_at(now, spaces, lane).filter(|_| left == 0);
+        let may_send = left == 0 && !self.is_in_exchange(self.functions[id.index()].node);
+        let at = self.views[view].sends_at(now, spaces, lane).filter(|_| may_send);
         match at {
-            Some(at) if at == now => return self.win(now, id, env),
+            Some(at) if at == now && self.views[view].is_boundary(now, spaces, lane) => {
+                return self.win(now, id, env);
+            }
+            // Functions of EDCA send at boundaries of slots alone [802.11-2020 §10.23.2.4].
+            Some(at) if at == now => self.views[view].contend_from_next_boundary(now, spaces, id, lane),
             Some(at) => {
                 self.functions[id.index()].state = State::Committed { at };
                 return env.schedule(at, Event::Start { function: id.0 });
@@ -499,15 +504,26 @@ impl<B: Send + 'static> Medium<B> {
     /// A function contends with what is left of its post-backoff; if nothing is, it draws a backoff where the
     /// medium is busy, and waits for the end of the inter-frame space where it is not.
     fn contend_with(&mut self, now: Time, id: FunctionId, view: usize, left: u64) {
+        let in_exchange = self.is_in_exchange(self.functions[id.index()].node);
         let function = &mut self.functions[id.index()];
         let (lane, spaces, view) = (function.lane, &self.spaces[view], &mut self.views[view]);
         if left > 0 {
             view.contend(now, spaces, id, lane, left);
-        } else if view.is_busy(now) {
+        } else if view.is_busy(now) || in_exchange {
             view.contend(now, spaces, id, lane, function.draw_backoff());
+        } else if view.is_edca(lane) {
+            // No backoff is drawn if AIFS is interrupted: the medium was idle when the frame came [802.11-2020 §10.23.2.2].
+            view.contend(now, spaces, id, lane, 0);
         } else {
             view.contend_without_backoff(id, lane, function.draw_backoff());
         }
+    }
+
+    /// Whether a node sends, or waits for the response to what it sent.
+    fn is_in_exchange(&self, node: NodeId) -> bool {
+        let node = &self.nodes[node.index()];
+        let exchanging = |f: u32| self.functions[f as usize].state == State::Exchanging;
+        node.transmitting || node.functions.clone().any(exchanging)
     }
 
     /// Asks for the event at which the next backoff of `view` ends.
@@ -532,12 +548,13 @@ fn functions_of<B: Send + 'static>(
         ChannelAccess::Dcf(access) => {
             let offset = if *access == Access::Pifs { -1 } else { 0 };
             let counts_busy_slot = config.countdown == Countdown::Bianchi;
-            let lane = lanes.place(LaneKind { offset, counts_busy_slot });
+            let lane = lanes.place(LaneKind { offset, counts_busy_slot, at_boundaries: false });
             functions.push(function(id, node, config.seed, "", lane, (cw_min, cw_max), Duration::ZERO));
         }
         ChannelAccess::Edca(categories) => {
             for (category, of) in AccessCategory::ALL.into_iter().zip(categories) {
-                let lane = lanes.place(LaneKind { offset: i64::from(of.aifsn) - 2, counts_busy_slot: true });
+                let offset = i64::from(of.aifsn) - 2;
+                let lane = lanes.place(LaneKind { offset, counts_busy_slot: true, at_boundaries: true });
                 // Best effort draws what a station without categories would.
                 let suffix = if category == AccessCategory::Be { "" } else { category.word() };
                 functions.push(function(id, node, config.seed, suffix, lane, (of.cw_min, of.cw_max), of.txop_limit));

@@ -61,6 +61,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Whose turn it is: a session that has something to send again, or that of the next packet of the queue.
     fn choose_session(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<usize> {
+        self.bring_next_into_line(now, id, env);
         let function = &mut self.functions[id.index()];
         self.retrying.clear();
         self.retrying.extend(function.line.iter().map(|&s| function.sessions[s].station));
@@ -96,6 +97,24 @@ impl<B: Send + 'static> Medium<B> {
             self.take_in(at, id, session, packet, env);
         }
         Some(session)
+    }
+
+    /// Where the queue discipline leaves the turns of stations to the MAC, they come in the order of the line, and the
+    /// session of the next packet of the queue joins it.
+    fn bring_next_into_line(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        let function = &self.functions[id.index()];
+        let has_order = function.queue.schedules_stations() || function.line.is_empty();
+        if has_order || !function.staged.is_empty() || function.queue.packets() == 0 {
+            return;
+        }
+        let Some(packet) = self.take_packet(now, id, Wanted::ANY, env) else { return };
+        let session = self.session_for(id, &packet);
+        let window = u32::from(self.phy_of(self.functions[id.index()].node).block_ack_window());
+        if self.functions[id.index()].sessions[session].originator.has_room(window) {
+            self.take_in(now, id, session, packet, env);
+        } else {
+            self.functions[id.index()].staged.push_back(packet);
+        }
     }
 
     /// A packet that is `wanted`: one that was looked at already, of the queue, or of a socket that waits to be asked.

@@ -63,6 +63,8 @@ pub(crate) struct LaneKind {
     pub offset: i64,
     /// Whether the slot in which the medium turns busy is counted.
     pub counts_busy_slot: bool,
+    /// Whether a newcomer starts at boundaries of slots alone.
+    pub at_boundaries: bool,
 }
 
 /// The place of an access class in a view.
@@ -310,6 +312,53 @@ impl View {
         self.lanes[lane.0].contenders.push(Reverse((key, function)));
     }
 
+    /// Whether a lane counts as EDCA does.
+    pub(crate) fn is_edca(&self, lane: LaneId) -> bool {
+        self.lanes[lane.0].kind.at_boundaries
+    }
+
+    /// Whether a function of this lane may start now, on an idle medium.
+    pub(crate) fn is_boundary(&self, now: Time, spaces: &Spaces, lane: LaneId) -> bool {
+        let lane = &self.lanes[lane.0];
+        !lane.kind.at_boundaries || on_grid(lane.from, spaces.slot, now) == now
+    }
+
+    /// `function` has nothing left to count, and sends at the next boundary.
+    pub(crate) fn contend_from_next_boundary(
+        &mut self,
+        now: Time,
+        spaces: &Spaces,
+        function: FunctionId,
+        lane: LaneId,
+    ) {
+        let lane = &mut self.lanes[lane.0];
+        let key = lane.slots + now.since(lane.from).div_ceil(spaces.slot);
+        lane.contenders.push(Reverse((key, function)));
+    }
+
+    /// The end of the inter-frame space of a lane that begins at `at`.
+    pub(crate) fn after_space(&self, at: Time, spaces: &Spaces, lane: LaneId) -> Time {
+        shifted(at + spaces.difs, spaces.slot, self.lanes[lane.0].kind.offset)
+    }
+
+    /// `function` waits for the end of its node's ACK timeout, and only then for its inter-frame space.
+    pub(crate) fn hold_back(&mut self, function: FunctionId, lane: LaneId, until: Time) {
+        let at = &mut self.lanes[lane.0];
+        let mut left = None;
+        at.contenders.retain(|Reverse((key, other))| {
+            let found = *other == function;
+            if found {
+                left = Some(key.saturating_sub(at.slots));
+            }
+            !found
+        });
+        if let Some(remaining) = left {
+            self.contend_apart(function, lane, remaining, until);
+        } else if let Some(one) = self.apart.iter_mut().find(|one| one.function == function) {
+            one.not_before = one.not_before.max(until);
+        }
+    }
+
     /// As [`View::contend`] while the medium is busy, for a sender that does not count before its ACK
     /// timeout, and then does not wait for the EIFS of the others.
     pub(crate) fn contend_apart(&mut self, function: FunctionId, lane: LaneId, backoff: u64, not_before: Time) {
@@ -429,7 +478,7 @@ mod tests {
     /// A view with a lane for DIFS and one for PIFS.
     fn view(countdown: Countdown) -> View {
         let counts_busy_slot = countdown == Countdown::Bianchi;
-        View::new(&SPACES, &[0, -1].map(|offset| LaneKind { offset, counts_busy_slot }))
+        View::new(&SPACES, &[0, -1].map(|offset| LaneKind { offset, counts_busy_slot, at_boundaries: false }))
     }
     fn us(us: u64) -> Time {
         Time::ZERO + Duration::from_micros(us)

@@ -71,11 +71,25 @@ impl<B: Send + 'static> Medium<B> {
                 continue;
             }
             env.observe(now, Record::InternalCollision { node });
+            self.count_internal_collision(now, id, env);
             let (view, function) = (self.nodes[node.index()].view, &mut self.functions[id.index()]);
-            function.widen();
             let backoff = function.draw_backoff();
             function.state = State::Contending;
             self.views[view].contend(now, &self.spaces[view], id, function.lane, backoff);
+        }
+    }
+
+    /// A frame that lost to another of its node has had an attempt. [802.11-2020 §10.23.2.12.1] Those of an A-MPDU, which
+    /// is not made yet, have not.
+    fn count_internal_collision(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        let function = &mut self.functions[id.index()];
+        let limit = self.nodes[function.node.index()].retry_limit;
+        let Some(frame) = &mut function.frame else { return function.widen() };
+        frame.attempts += 1;
+        if limit.is_some_and(|limit| frame.attempts > limit) {
+            self.give_up(now, id, env);
+        } else {
+            function.widen();
         }
     }
 

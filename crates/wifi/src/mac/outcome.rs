@@ -61,6 +61,25 @@ impl<B: Send + 'static> Medium<B> {
         let phy = self.phy_of(ppdu.from);
         let timeout = phy.ack_timeout(phy.control_response_mode(ppdu.mode));
         self.contend_again(now, id, waits.then(|| now + timeout), env);
+        if waits {
+            self.hold_siblings_back(now + timeout, id);
+        }
+    }
+
+    /// The other functions of a node count only when its ACK timeout and their AIFS are over.
+    /// [802.11-2020 §10.23.2.4 c]
+    fn hold_siblings_back(&mut self, timeout: Time, id: FunctionId) {
+        let node = &self.nodes[self.functions[id.index()].node.index()];
+        if node.functions.len() == 1 {
+            return;
+        }
+        for other in node.functions.clone().map(FunctionId).filter(|other| *other != id) {
+            let function = &self.functions[other.index()];
+            if function.state == State::Contending {
+                let until = self.views[node.view].after_space(timeout, &self.spaces[node.view], function.lane);
+                self.views[node.view].hold_back(other, function.lane, until);
+            }
+        }
     }
 
     fn attempt_failed(
@@ -147,7 +166,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// The last attempt at a frame has failed.
-    fn give_up(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+    pub(crate) fn give_up(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         let function = &self.functions[id.index()];
         let (node, frame) = (function.node, function.frame.as_ref().expect("an attempt is about a frame"));
         let (flow, tcp_ack) = (frame.meta.flow, frame.meta.pure_ack);
