@@ -12,8 +12,8 @@ use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
 use lasthop_wifi::{
-    Access, AccessCategory, AfterLoss, BssConfig, Channel, ChannelAccess, Countdown, Counts, Environment, Event, Medium,
-    MediumConfig, NodeConfig, NodeQueue, Protection,
+    Access, AccessCategory, AfterLoss, BssConfig, Channel, ChannelAccess, Countdown, Counts, Environment, Event,
+    Medium, MediumConfig, NodeConfig, NodeQueue, Protection,
 };
 
 /// A PHY with these basic rates, in Mbit/s; none: the default.

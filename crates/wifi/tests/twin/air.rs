@@ -21,7 +21,8 @@ pub struct Transmission {
     pub end: u64,
     /// The Duration field: until when after `end` the exchange goes on.
     pub duration: u64,
-    /// Which frame of its sender; for data.
+    /// Which function of its sender, for data and RTS, and which frame of that.
+    pub function: usize,
     pub number: u64,
     /// Stronger than all else that the node heard meanwhile.
     pub clear: Vec<bool>,
