@@ -20,12 +20,12 @@ const BACKLOG: u64 = 40;
 fn packet(number: u64, now: Time) -> Packet<[u64; 12]> {
     let flow = (number % 8) as u32;
     let meta = PacketMeta {
-        bytes: if number % 3 == 0 { 40 } else { 1500 },
+        bytes: if number.is_multiple_of(3) { 40 } else { 1500 },
         flow: FlowId(flow),
         station: NodeId(flow),
         up: false,
         tid: 0,
-        pure_ack: number % 3 == 0,
+        pure_ack: number.is_multiple_of(3),
         ack: AckFacts::default(),
         ecn: Ecn::NotEct,
         enqueued_at: now,
@@ -46,7 +46,7 @@ fn piece(queue: &mut dyn QueueDiscipline<[u64; 12]>, now: &mut Time, taking: Tak
     for number in 0..PIECE {
         *now += Duration::from_micros(100);
         queue.enqueue(*now, packet(number, *now), &mut dropped);
-        if matches!(taking, Taking::Aggregates) && number % 16 == 0 {
+        if matches!(taking, Taking::Aggregates) && number.is_multiple_of(16) {
             station = queue.next_station(*now, &[]);
         }
         let wanted = Wanted { station, tid: None };

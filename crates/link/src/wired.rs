@@ -25,6 +25,8 @@ pub struct WiredLink<B> {
     on_the_way: VecDeque<(Time, Packet<B>)>,
     busy_until: Time,
     waiting_for_transmitter: bool,
+    /// Marks that have been told of.
+    marks_told: u64,
 }
 
 impl<B> WiredLink<B> {
@@ -37,6 +39,7 @@ impl<B> WiredLink<B> {
             on_the_way: VecDeque::new(),
             busy_until: Time::ZERO,
             waiting_for_transmitter: false,
+            marks_told: 0,
         }
     }
 
@@ -110,9 +113,10 @@ impl<B> WiredLink<B> {
         }
     }
 
-    /// Packets that its queue has marked with CE so far.
-    pub fn marks(&self) -> u64 {
-        self.queue.marks()
+    /// Packets that its queue has marked with CE since it was last asked.
+    pub fn new_marks(&mut self) -> u64 {
+        let marks = self.queue.marks();
+        marks - std::mem::replace(&mut self.marks_told, marks)
     }
 
     /// Packets that wait or are on the way.

@@ -218,15 +218,15 @@ fn pending_airtime_stays_below_its_limits() {
 
 #[test]
 fn the_more_stations_wait_the_more_may_be_pending_of_all() {
-    // 13 391 us are pending of station 1, for which nothing waits. One waiting: 12 ms in all; two: 12 ms + 5/2 ms.
-    let (mut queue, mut dropped) = (airtime_fq_codel(Params::default()), Vec::new());
+    // 13 391 us are pending of station 1, which stays in the round for this debt. With another: 12 ms + 2/2 ms may be
+    // pending of all; with a third 12 ms + 2 * 2/2 ms.
+    let aql_low = Duration::from_millis(2);
+    let (mut queue, mut dropped) = (airtime_fq_codel(Params { aql_low, ..Default::default() }), Vec::new());
     let used = AirtimeUse { station: NodeId(1), up: false, airtime: Duration::ZERO, rate: mbps(6.5) };
     queue.on_airtime(ms(0), &used);
     (0..7).for_each(|body| queue.enqueue(ms(0), packet(1, 1500, body, ms(0)), &mut dropped));
     assert_eq!(hoard(&mut *queue, &[1], ms(0))[0].len(), 7);
-    // Later than 100 ms, so that it is no longer in the round for its debt.
-    let now = ms(200);
-    assert_eq!(queue.next_station(now, &[]), None);
+    let now = ms(1);
     queue.enqueue(now, packet(2, 1500, 0, now), &mut dropped);
     assert_eq!(queue.next_station(now, &[]), None);
     queue.enqueue(now, packet(3, 1500, 0, now), &mut dropped);

@@ -50,7 +50,7 @@ impl Source {
 struct Outcome {
     /// waiting times in ms, sorted
     waits_ms: Vec<f64>,
-    /// the least of each 100 ms
+    /// the least of each 100 packets, which take 100 ms
     least_ms: Vec<f64>,
     drops: Vec<DropReason>,
     marks: u64,
@@ -139,7 +139,7 @@ fn run(kind: &QueueDisciplineKind, sources: usize, rtt: Duration, ecn: Ecn, seco
     }
     outcome.least_ms = outcome.waits_ms.chunks(100).map(|c| c.iter().copied().fold(f64::MAX, f64::min)).collect();
     outcome.waits_ms.sort_by(f64::total_cmp);
-    outcome.marks = link.marks();
+    outcome.marks = link.new_marks();
     let sent = outcome.waits_ms.len() as f64 * PACKET_TIME.as_secs_f64();
     outcome.utilisation = sent / end.since(start).as_secs_f64();
     outcome

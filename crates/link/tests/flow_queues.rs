@@ -207,24 +207,32 @@ fn pie_holds_a_flow_that_does_not_yield_near_its_target() {
     assert!((3500..3700).contains(&late_drops), "{late_drops}");
 }
 
+/// A queue of a twin: packets with their sizes as frames, bytes that it may send, when its length last changed.
+struct PlainQueue {
+    flow: u32,
+    packets: Vec<(u64, i64)>,
+    credit: i64,
+    changed: u64,
+}
+
 /// Deficit round robin as RFC 8290 §4.2 tells it, in plain lists.
 #[derive(Default)]
 struct PlainRoundRobin {
-    waiting: Vec<(u32, Vec<(u64, i64)>, i64)>,
+    queues: Vec<PlainQueue>,
     new: Vec<u32>,
     old: Vec<u32>,
 }
 
 impl PlainRoundRobin {
     fn enqueue(&mut self, flow: u32, body: u64, frame: i64) {
-        if !self.waiting.iter().any(|w| w.0 == flow) {
-            self.waiting.push((flow, Vec::new(), 0));
+        if !self.queues.iter().any(|q| q.flow == flow) {
+            self.queues.push(PlainQueue { flow, packets: Vec::new(), credit: 0, changed: 0 });
         }
         let is_listed = self.new.contains(&flow) || self.old.contains(&flow);
-        let queue = self.waiting.iter_mut().find(|w| w.0 == flow).expect("just made");
-        queue.1.push((body, frame));
+        let queue = self.queues.iter_mut().find(|q| q.flow == flow).expect("just made");
+        queue.packets.push((body, frame));
         if !is_listed {
-            queue.2 = 1514;
+            queue.credit = 1514;
             self.new.push(flow);
         }
     }
@@ -232,26 +240,26 @@ impl PlainRoundRobin {
     /// The next packet of a flow for which `may` holds, one station a flow.
     fn dequeue(&mut self, may: impl Fn(u32) -> bool) -> Option<u64> {
         loop {
-            let is_empty = |waiting: &[(u32, Vec<_>, i64)], f: u32| waiting.iter().any(|w| w.0 == f && w.1.is_empty());
-            let next = |list: &[u32]| list.iter().copied().find(|f| may(*f) || is_empty(&self.waiting, *f));
+            let is_empty = |flow: u32| self.queues.iter().any(|q| q.flow == flow && q.packets.is_empty());
+            let next = |list: &[u32]| list.iter().copied().find(|flow| may(*flow) || is_empty(*flow));
             let (flow, is_new) = match (next(&self.new), next(&self.old)) {
                 (Some(flow), _) => (flow, true),
                 (None, Some(flow)) => (flow, false),
                 (None, None) => return None,
             };
-            let queue = self.waiting.iter_mut().find(|w| w.0 == flow).expect("a listed flow has a queue");
-            if queue.2 > 0 && !queue.1.is_empty() {
-                let (body, frame) = queue.1.remove(0);
-                queue.2 -= frame;
+            let queue = self.queues.iter_mut().find(|q| q.flow == flow).expect("a listed flow has a queue");
+            if queue.credit > 0 && !queue.packets.is_empty() {
+                let (body, frame) = queue.packets.remove(0);
+                queue.credit -= frame;
                 return Some(body);
             }
-            let has_turns_to_come = queue.2 <= 0;
-            if has_turns_to_come {
-                queue.2 += 1514;
+            let has_used_its_turn = queue.credit <= 0;
+            if has_used_its_turn {
+                queue.credit += 1514;
             }
             self.new.retain(|f| *f != flow);
             self.old.retain(|f| *f != flow);
-            if has_turns_to_come || is_new && !self.old.is_empty() {
+            if has_used_its_turn || is_new && !self.old.is_empty() {
                 self.old.push(flow);
             }
         }
@@ -282,13 +290,13 @@ fn fq_codel_serves_as_a_plain_round_robin_does() {
     }
 }
 
-/// `sch_sfq` in plain lists: queues in the order of the round; what waits, allotment, when the length last changed.
+/// `sch_sfq` in plain lists: queues in the order of the round.
 struct PlainSfq {
     limit: usize,
     depth: usize,
     flows: usize,
     head_drop: bool,
-    round: Vec<(u32, Vec<(u64, i64)>, i64, u64)>,
+    round: Vec<PlainQueue>,
     clock: u64,
 }
 
@@ -297,41 +305,44 @@ impl PlainSfq {
     fn enqueue(&mut self, flow: u32, body: u64, frame: i64) -> Option<u64> {
         self.clock += 1;
         let mut lost = None;
-        match self.round.iter().position(|q| q.0 == flow) {
+        let new = PlainQueue { flow, packets: vec![(body, frame)], credit: 1514, changed: self.clock };
+        match self.round.iter().position(|q| q.flow == flow) {
             None if self.round.len() == self.flows => return Some(body),
-            None => self.round.push((flow, vec![(body, frame)], 1514, self.clock)),
-            Some(at) if self.round[at].1.len() == self.depth && !self.head_drop => return Some(body),
+            None => self.round.push(new),
+            Some(at) if self.round[at].packets.len() == self.depth && !self.head_drop => return Some(body),
             Some(at) => {
-                if self.round[at].1.len() == self.depth {
-                    lost = Some(self.round[at].1.remove(0).0);
+                let queue = &mut self.round[at];
+                if queue.packets.len() == self.depth {
+                    lost = Some(queue.packets.remove(0).0);
                 }
-                self.round[at].1.push((body, frame));
-                self.round[at].3 = self.clock;
+                queue.packets.push((body, frame));
+                queue.changed = self.clock;
             }
         }
-        if self.round.iter().map(|q| q.1.len()).sum::<usize>() <= self.limit {
+        if self.round.iter().map(|q| q.packets.len()).sum::<usize>() <= self.limit {
             return lost;
         }
         self.clock += 1;
-        let longest = self.round.iter().map(|q| q.1.len()).max().unwrap_or(0);
-        let candidates = (0..self.round.len()).filter(|at| self.round[*at].1.len() == longest);
-        let at = if longest == 1 { 0 } else { candidates.max_by_key(|at| self.round[*at].3).unwrap_or(0) };
+        let longest = self.round.iter().map(|q| q.packets.len()).max().unwrap_or(0);
+        let candidates = (0..self.round.len()).filter(|at| self.round[*at].packets.len() == longest);
+        let at = if longest == 1 { 0 } else { candidates.max_by_key(|at| self.round[*at].changed).unwrap_or(0) };
         let queue = &mut self.round[at];
-        queue.3 = self.clock;
-        let lost = if self.head_drop { queue.1.remove(0) } else { queue.1.remove(longest - 1) };
-        self.round.retain(|q| !q.1.is_empty());
+        queue.changed = self.clock;
+        let lost = queue.packets.remove(if self.head_drop { 0 } else { longest - 1 });
+        self.round.retain(|q| !q.packets.is_empty());
         Some(lost.0)
     }
 
     fn dequeue(&mut self) -> Option<u64> {
         self.clock += 1;
-        while self.round.first()?.2 <= 0 {
-            self.round[0].2 += 1514;
+        while self.round.first()?.credit <= 0 {
+            self.round[0].credit += 1514;
             self.round.rotate_left(1);
         }
-        let (body, frame) = self.round[0].1.remove(0);
-        (self.round[0].2, self.round[0].3) = (self.round[0].2 - frame, self.clock);
-        self.round.retain(|q| !q.1.is_empty());
+        let queue = &mut self.round[0];
+        let (body, frame) = queue.packets.remove(0);
+        (queue.credit, queue.changed) = (queue.credit - frame, self.clock);
+        self.round.retain(|q| !q.packets.is_empty());
         Some(body)
     }
 }
@@ -407,14 +418,34 @@ fn parameters_that_cannot_work_are_told_with_their_place() {
     let cases = [
         ("sfq", "depth", integer(128), "queue.depth: a queue holds 1 to 127 packets"),
         ("sfq", "divisor", integer(1000), "queue.divisor: a power of two up to 65536"),
-        ("sfq", "limit", Value::text("20000 packets"), "queue.limit: from 2 to 16256 packets, which is depth times flows"),
+        (
+            "sfq",
+            "limit",
+            Value::text("20000 packets"),
+            "queue.limit: from 2 to 16256 packets, which is depth times flows",
+        ),
         ("sfq", "perturb", Value::text("0 s"), "queue.perturb: a time above 0 s, or \"off\""),
         ("fq_codel", "flows", integer(0), "queue.flows: from 1 to 65536 queues"),
         ("fq_codel", "quantum", Value::text("0 B"), "queue.quantum: from 1 B to 1 MiB; a full-size frame has 1514 B"),
         ("fq_codel", "drop_batch", integer(0), "queue.drop_batch: a full queue must lose a packet; at least 1"),
-        ("fq_pie", "memory_limit", Value::text("2000 B"), "queue.memory_limit: too little for a packet of 1500 B, which takes 2304 B"),
-        ("airtime_fq_codel", "limit", Value::text("0 packets"), "queue.limit: a queue without room drops everything; at least 1 packet"),
-        ("airtime_fq_codel", "aql_low", Value::text("13 ms"), "queue.aql_low: above 0 s and not above aql_high; aql = false has no limit"),
+        (
+            "fq_pie",
+            "memory_limit",
+            Value::text("2000 B"),
+            "queue.memory_limit: too little for a packet of 1500 B, which takes 2304 B",
+        ),
+        (
+            "airtime_fq_codel",
+            "limit",
+            Value::text("0 packets"),
+            "queue.limit: a queue without room drops everything; at least 1 packet",
+        ),
+        (
+            "airtime_fq_codel",
+            "aql_low",
+            Value::text("13 ms"),
+            "queue.aql_low: above 0 s and not above aql_high; aql = false has no limit",
+        ),
     ];
     for (kind, key, value, told) in cases {
         let table = Value::Table(vec![("kind".into(), Value::text(kind)), (key.into(), value)]);

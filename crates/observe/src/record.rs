@@ -71,12 +71,12 @@ pub enum QueueLayer {
 pub enum Outcome {
     /// acknowledged
     Success,
-    /// lost because another transmission overlapped it or its response
+    /// lost to another transmission that overlapped it or its response, and began within a slot of it or came from a
+    /// node that its sender hears
     Collision,
-    /// lost to noise, to a frame error or below the sensitivity
+    /// lost to noise, to a frame error or below the sensitivity: it would have been without others too
     Noise,
-    /// lost although the strongest at its receiver, or to one that its sender cannot hear: weaker transmissions, of
-    /// another BSS or a hidden node, were too strong for its mode
+    /// lost to others that its sender does not hear, of another BSS or hidden
     Interference,
 }
 

@@ -7,8 +7,10 @@ use crate::Transport;
 pub struct Layout {
     /// the transport and the direction (true: up) of each flow
     pub flows: Vec<(Transport, bool)>,
-    /// number of nodes, the AP included
+    /// number of nodes, the APs included
     pub nodes: usize,
+    /// number of APs: the first nodes
+    pub aps: usize,
     /// number of directed links
     pub links: usize,
     /// number of channels

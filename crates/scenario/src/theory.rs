@@ -171,7 +171,7 @@ impl<'a> Forms<'a> {
     /// Saturated UDP uplinks at one rate, where everybody hears everybody and only collisions lose frames.
     fn is_the_case_of_bianchi(&self) -> bool {
         let one_rate = self.uplink_modes().is_some_and(|modes| modes.iter().all(|mode| *mode == self.mode));
-        self.is_saturated_udp_uplink() && one_rate && matches!(self.scenario.channel(), Channel::Uniform { .. })
+        self.is_saturated_udp_uplink() && one_rate && matches!(self.scenario.channel(0), Channel::Uniform { .. })
     }
 
     fn udp_payload(&self) -> Bytes {

@@ -4,8 +4,13 @@
 //! It is a function of that moment alone, so that looking more or less often changes nothing. Left out:
 //! what changes within a PPDU, and the time that signals take.
 
+use core::cell::Cell;
+use std::sync::Arc;
+
 use lasthop_observe::NodeId;
-use lasthop_units::{Dbm, Time};
+use lasthop_units::{Dbm, Duration, Time};
+
+use crate::phy::fading::Fading;
 
 /// Received powers between all nodes of a medium.
 ///
@@ -78,12 +83,39 @@ impl From<Dbm> for CcaLevels {
 #[derive(Clone, Debug)]
 pub struct Matrix {
     nodes: usize,
-    /// in milliwatts, receiver-major; zero for pairs that do not hear one another
+    /// mean in milliwatts at the start, receiver-major; zero for pairs that do not hear one another
     power: Vec<f64>,
     /// from which on a preamble is received
     pub(crate) preamble_mw: f64,
     /// from which on any signal is noticed
     pub(crate) energy_mw: f64,
+    varying: Option<Varying>,
+}
+
+/// Mean received powers where nodes move.
+pub trait Movement: core::fmt::Debug + Send + Sync {
+    /// Whether either of two nodes ever moves.
+    fn moves(&self, tx: NodeId, rx: NodeId) -> bool;
+    /// Mean power of `tx` at `rx` at `at`.
+    fn mean_power(&self, at: Time, tx: NodeId, rx: NodeId) -> Dbm;
+}
+
+/// What changes powers in the course of time.
+#[derive(Clone, Debug)]
+struct Varying {
+    fading: Option<Fading>,
+    /// and how often places are looked at
+    movement: Option<(Arc<dyn Movement>, Duration)>,
+    /// what was found last, for each ordered pair
+    memory: Vec<Cell<Found>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    block: u64,
+    gain: f64,
+    step: u64,
+    mean_mw: f64,
 }
 
 /// `power` in milliwatts.
@@ -101,13 +133,27 @@ impl Matrix {
             power: pairs.map(|(tx, rx)| milliwatts(power(tx, rx))).collect(),
             preamble_mw: milliwatts(levels.preamble),
             energy_mw: milliwatts(levels.energy),
+            varying: None,
         }
+    }
+
+    /// The same with `fading`, and with nodes that move: their places are looked at every `interval`.
+    pub fn varying(self, fading: Option<Fading>, movement: Option<(Arc<dyn Movement>, Duration)>) -> Self {
+        if fading.is_none() && movement.is_none() {
+            return self;
+        }
+        let found = |&mean_mw: &f64| Cell::new(Found { block: u64::MAX, gain: 1.0, step: 0, mean_mw });
+        let memory = self.power.iter().map(found).collect();
+        Matrix { varying: Some(Varying { fading, movement, memory }), ..self }
     }
 
     /// Power in milliwatts at `rx` of what `tx` begins to send at `began`.
     pub fn power_mw(&self, began: Time, tx: NodeId, rx: NodeId) -> f64 {
-        let _ = began;
-        self.power[rx.index() * self.nodes + tx.index()]
+        let place = rx.index() * self.nodes + tx.index();
+        match &self.varying {
+            None => self.power[place],
+            Some(varying) => varying.power_mw(place, began, tx, rx),
+        }
     }
 
     /// Whether what `tx` begins to send at `began` is strong enough at `rx` to be heard at all.
@@ -126,9 +172,35 @@ impl Matrix {
     }
 }
 
+impl Varying {
+    fn power_mw(&self, place: usize, at: Time, tx: NodeId, rx: NodeId) -> f64 {
+        let mut found = self.memory[place].get();
+        if tx == rx {
+            return found.mean_mw;
+        }
+        if let Some((movement, interval)) = &self.movement {
+            let step = at.as_nanos() / interval.as_nanos();
+            if step != found.step && movement.moves(tx, rx) {
+                let then = Time::from_nanos(step * interval.as_nanos());
+                (found.step, found.mean_mw) = (step, milliwatts(movement.mean_power(then, tx, rx)));
+            }
+        }
+        if let Some(fading) = &self.fading {
+            let (a, b) = (tx.index(), rx.index());
+            let block = fading.block(a, b, at);
+            if block != found.block {
+                (found.block, found.gain) = (block, fading.gain(a, b, block));
+            }
+        }
+        self.memory[place].set(found);
+        found.mean_mw * found.gain
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phy::fading::FadingKind;
 
     #[test]
     fn nodes_of_a_group_hear_one_another_and_nobody_else() {
@@ -145,5 +217,61 @@ mod tests {
         assert_eq!((channel.views(), channel.view_of(NodeId(2))), (3, 2));
         let heard = |view| (0..3).filter(|&tx| channel.hears(Time::ZERO, view, NodeId(tx))).collect::<Vec<_>>();
         assert_eq!([0, 1, 2].map(heard), [vec![0, 1], vec![0, 1], vec![2]]);
+    }
+
+    /// Node 1 walks away from node 0: a dB every second.
+    #[derive(Debug)]
+    struct Walk;
+
+    impl Movement for Walk {
+        fn moves(&self, tx: NodeId, rx: NodeId) -> bool {
+            tx.0 == 1 || rx.0 == 1
+        }
+        fn mean_power(&self, at: Time, _: NodeId, _: NodeId) -> Dbm {
+            Dbm(-50.0 - at.as_secs_f64())
+        }
+    }
+
+    fn varying(fading: bool) -> Matrix {
+        let rayleigh = FadingKind::Rayleigh(Default::default()).build(&["ap", "a", "b"], 1);
+        let movement: Arc<dyn Movement> = Arc::new(Walk);
+        let still = Matrix::new(3, Dbm(-82.0), |_, _| Dbm(-50.0));
+        still.varying(rayleigh.filter(|_| fading), Some((movement, Duration::from_millis(100))))
+    }
+
+    #[test]
+    fn powers_follow_the_places_of_nodes_in_steps() {
+        let matrix = varying(false);
+        let dbm = |ms: u64, tx, rx| {
+            10.0 * libm::log10(matrix.power_mw(Time::from_nanos(ms * 1_000_000), NodeId(tx), NodeId(rx)))
+        };
+        let found =
+            [dbm(0, 1, 0), dbm(99, 1, 0), dbm(100, 0, 1), dbm(31_999, 1, 0), dbm(32_100, 1, 0), dbm(32_100, 2, 0)];
+        let expected = [-50.0, -50.0, -50.1, -81.9, -82.1, -50.0];
+        assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-9), "{found:?}");
+        let heard =
+            [32_000, 32_100].map(|ms: u64| matrix.hears(Time::from_nanos(ms * 1_000_000), NodeId(0), NodeId(1)));
+        assert_eq!(heard, [true, false]);
+    }
+
+    #[test]
+    fn powers_do_not_depend_on_how_often_one_looks_nor_in_which_order() {
+        let all = |matrix: &Matrix, times: &mut dyn Iterator<Item = u64>| {
+            let mut found: Vec<_> = times
+                .map(|t| {
+                    (
+                        t,
+                        [(0, 1), (1, 0), (0, 2), (1, 2)]
+                            .map(|(a, b)| matrix.power_mw(Time::from_nanos(t * 7_000_000), NodeId(a), NodeId(b))),
+                    )
+                })
+                .collect();
+            found.sort_by_key(|f| f.0);
+            found
+        };
+        let forward = all(&varying(true), &mut (0..1000));
+        assert_eq!(all(&varying(true), &mut (0..1000).rev()), forward);
+        let coarse = all(&varying(true), &mut (0..1000).step_by(10));
+        assert!(coarse.iter().all(|found| forward[found.0 as usize] == *found));
     }
 }

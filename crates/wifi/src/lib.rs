@@ -10,7 +10,7 @@ mod medium;
 pub mod phy;
 pub mod rate_control;
 
-pub use channel::{CcaLevels, Channel, Matrix};
+pub use channel::{CcaLevels, Channel, Matrix, Movement};
 pub use mac::aggregation::Aggregation;
 pub use mac::carrier_sense::{Capture, LateCapture};
 pub use mac::contention::Countdown;

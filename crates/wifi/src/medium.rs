@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use lasthop_engine::Stream;
-use lasthop_link::{Drop, Packet, PacketMeta, QueueDiscipline};
+use lasthop_link::{Drop, Packet, PacketMeta, QueueDiscipline, Wanted};
 use lasthop_observe::{FlowId, LinkId, NodeId, QueueLayer, Record};
 use lasthop_registry::{Switch, words};
 use lasthop_units::{Bytes, Duration, Time};
@@ -189,6 +189,8 @@ pub struct Medium<B> {
     pub(crate) retrying: Vec<NodeId>,
     /// Which MPDUs of the A-MPDU that has just ended were decoded.
     pub(crate) decoded: Vec<bool>,
+    /// Lengths of the MPDUs that bystanders overhear.
+    pub(crate) overheard: Vec<u32>,
     /// Packets that a recipient has just let go.
     pub(crate) arrived: Vec<Packet<B>>,
     pub(crate) counts: Counts,
@@ -279,6 +281,7 @@ impl<B: Send + 'static> Medium<B> {
             dropped: Vec::new(),
             retrying: Vec::new(),
             decoded: Vec::new(),
+            overheard: Vec::new(),
             arrived: Vec::new(),
             counts: Counts::default(),
         }
@@ -298,15 +301,16 @@ impl<B: Send + 'static> Medium<B> {
         packet.meta.enqueued_at = now;
         self.counts.offered += 1;
         let id = self.nodes[node.index()].function_of(packet.meta.tid);
-        let function = &self.functions[id.index()];
-        let aggregates = self.aggregation_of(id).is_some();
-        if !aggregates && function.frame.is_none() && function.queue.packets() == 0 {
-            self.load(now, id, packet);
-        } else {
-            let flow = packet.meta.flow;
-            self.functions[id.index()].queue.enqueue(now, packet, &mut self.dropped);
-            self.report_drops(now, id, Some(flow), env);
-            self.report_queue(now, node, env);
+        // Also what goes to the MAC at once passes the queue: it may average over arrivals, or count what is in flight.
+        let is_free = self.aggregation_of(id).is_none() && self.functions[id.index()].frame.is_none();
+        let flow = packet.meta.flow;
+        let queue = &mut self.functions[id.index()].queue;
+        queue.enqueue(now, packet, &mut self.dropped);
+        let next = is_free.then(|| queue.dequeue(now, Wanted::ANY, &mut self.dropped)).flatten();
+        self.report_drops(now, id, Some(flow), env);
+        match next {
+            Some(packet) => self.load(now, id, packet),
+            None => self.report_queue(now, node, env),
         }
         self.request_access(now, id, env);
     }
@@ -395,7 +399,11 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn refill(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> bool {
         let has_work = self.has_work(now, id, env);
         if std::mem::replace(&mut self.functions[id.index()].backlogged, has_work) != has_work {
-            if has_work { self.contenders += 1 } else { self.contenders -= 1 }
+            if has_work {
+                self.contenders += 1
+            } else {
+                self.contenders -= 1
+            }
             env.observe(now, Record::Contenders { count: self.contenders });
         }
         has_work
@@ -419,7 +427,7 @@ impl<B: Send + 'static> Medium<B> {
         let function = &mut self.functions[id.index()];
         let mut queued = None;
         if function.queue.packets() > 0 {
-            queued = function.queue.dequeue(now, lasthop_link::Wanted::ANY, &mut self.dropped);
+            queued = function.queue.dequeue(now, Wanted::ANY, &mut self.dropped);
             self.report_drops(now, id, None, env);
             self.report_queue(now, node, env);
         }
@@ -571,6 +579,7 @@ fn function<B: Send + 'static>(
         sessions: Vec::new(),
         session_of: Default::default(),
         line: VecDeque::new(),
+        latest: 0,
         lengths: Vec::new(),
         psdu_bytes: 0,
         backlogged: false,

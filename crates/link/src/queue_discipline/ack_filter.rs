@@ -288,8 +288,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_takes_an_ack_in_place_of_a_superfluous_one() {
-        let params =
-            Params { aggressive: true, start_after: Packets(2), limit: Amount::Packets(3), ..Params::default() };
+        let params = Params { aggressive: true, start_after: Packets(2), limit: Amount::Packets(3) };
         let mut queue = AckFilter::new(&params);
         let mut dropped = Vec::new();
         for number in [10, 20, 30, 40, 50] {

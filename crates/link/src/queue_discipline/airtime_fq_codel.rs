@@ -367,8 +367,14 @@ impl<B> AirtimeFqCodel<B> {
             queues.pop_by_codel(queue, Wanted::ANY, now, settings, &mut signals)
         });
         this.packets -= before - self.queues.packets();
-        let packet = packet?;
         let station = this.station;
+        if this.packets == 0 && this.is_scheduled {
+            // Emptied out of turn.
+            this.is_scheduled = false;
+            self.scheduled.retain(|other| *other != txq);
+            self.schedule(now, txq, false);
+        }
+        let packet = packet?;
         self.change_pending(station, |station| {
             station.pending.packets += 1;
             station.pending.bytes += u64::from(packet.meta.bytes);
@@ -427,12 +433,13 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
         self.marks
     }
 
+    /// Packets that an idle MAC was handed without a stop here are not pending, and not missed.
     fn on_done(&mut self, _: Time, packet: &PacketMeta) {
         if let Some(station) = self.known_station(packet.station) {
             self.change_pending(station, |station| {
                 let Pending { packets, bytes, .. } = &mut station.pending;
-                *packets = packets.checked_sub(1).expect("the MAC is done with no packet that it did not take");
-                *bytes -= u64::from(packet.bytes);
+                *packets = packets.saturating_sub(1);
+                *bytes = if *packets == 0 { 0 } else { bytes.saturating_sub(u64::from(packet.bytes)) };
             });
         }
     }

@@ -9,7 +9,7 @@
 //! stops it otherwise (ath9k: `ATH_TXBUF` and the limits in `ath_tx_start`). A law of the discipline does not see what
 //! waits here, which is why such drivers had long queues whatever stood above. Packets that the MAC has taken out count
 //! until they are acknowledged or given up. What the driver takes in after such an end, it takes in when it is next
-//! called, which is at the same instant wherever the MAC goes on. Leaves out: a FIFO for each access category.
+//! called, which is at the same instant wherever the MAC goes on.
 
 use lasthop_observe::NodeId;
 use lasthop_units::Time;

@@ -25,8 +25,7 @@ pub(super) fn frame_bytes(packet: &PacketMeta) -> u32 {
 }
 
 /// Memory that Linux needs for an IP packet of so many bytes, in bytes: the data with 64 B of headroom and 320 B of shared information in a
-/// slab of a power of two, and 256 B of `sk_buff`; 2304 B for a packet of 1500 B, 768 B for an ACK. \[Linux 6.18
-/// `SKB_TRUESIZE`\]
+/// slab of a power of two, and 256 B of `sk_buff`; 2304 B for a packet of 1500 B, 768 B for an ACK. [Linux 6.18 `SKB_TRUESIZE`]
 pub(super) fn memory_for(bytes: u32) -> u64 {
     u64::from((bytes + 64 + 320).next_power_of_two() + 256)
 }

@@ -51,12 +51,13 @@ struct Node {
 
 /// See the module.
 pub struct Drops {
+    aps: usize,
     nodes: Vec<Node>,
 }
 
 impl Metric for Drops {
     fn new(layout: &Layout) -> Self {
-        Drops { nodes: vec![Node::default(); layout.nodes] }
+        Drops { aps: layout.aps, nodes: vec![Node::default(); layout.nodes] }
     }
 
     #[inline(always)]
@@ -120,8 +121,8 @@ impl Metric for Drops {
             row.put_count("frames_dropped_retry_limit", own.retry_limit);
             row.put_count("frames_dropped_reorder_timeout", own.reorder_timeout);
         }
-        // The AP stands for both ends of the wired link.
-        if let (Some(Node { wired, .. }), Some(row)) = (self.nodes.first(), report.nodes.first_mut()) {
+        // An AP stands for both ends of its wired link.
+        for (Node { wired, .. }, row) in self.nodes.iter().zip(&mut report.nodes).take(self.aps) {
             row.put_count("wired_queue_drops", wired.drops());
             row.put_count("wired_queue_drops_tail", wired.tail);
             row.put_count("wired_queue_drops_early", wired.early);

@@ -1,7 +1,7 @@
 //! `[channel]`: what lies between antennas.
 
 use lasthop_registry::{ParamError, Switch, params};
-use lasthop_units::{Db, Dbm};
+use lasthop_units::{Db, Dbm, Duration};
 use lasthop_wifi::LateCapture;
 use lasthop_wifi::phy::error_model::{self, ErrorModelKind};
 use lasthop_wifi::phy::fading::{self, FadingKind};
@@ -44,6 +44,8 @@ params! {
         pub cca_preamble: Dbm = Dbm(-82.0),
         /// Any signal is noticed from this power on. [802.11-2020 §17.3.10.6]
         pub cca_energy: Dbm = Dbm(-62.0),
+        /// How often the places of stations that move are looked at; default: every 100 ms.
+        pub position_interval: Option<Duration> = None,
         /// Pairs that do not hear one another, whatever the geometry; "ap" is the access point.
         pub hidden: Vec<[String; 2]> = Vec::new(),
     }

@@ -5,6 +5,8 @@ mod channel;
 mod flow;
 mod later;
 mod station;
+mod wall;
+mod waypoint;
 mod wired;
 
 use lasthop_registry::{Parameter, params};
@@ -15,6 +17,8 @@ pub(crate) use channel::ChannelSection;
 pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
 pub(crate) use later::{Later, OneOrMany};
 pub(crate) use station::StationGroup;
+pub(crate) use wall::WallSection;
+pub(crate) use waypoint::Waypoint;
 pub(crate) use wired::Wired;
 
 /// An entry of `[sweep]`: values to vary, checked when they are applied.
@@ -64,7 +68,7 @@ params! {
         /// Groups of stations.
         pub station: OneOrMany<StationGroup> = OneOrMany(Vec::new()),
         /// Walls, for path_loss = "multi_wall".
-        pub wall: Option<Later> = None,
+        pub wall: OneOrMany<WallSection> = OneOrMany(Vec::new()),
         /// The wired link between access point and server.
         pub wired: Wired = Wired::default(),
         /// Defaults for every TCP flow.

@@ -6,7 +6,7 @@ use lasthop_units::{Dbm, Metres};
 use lasthop_wifi::NodeQueue;
 use lasthop_wifi::rate_control::RateControlKind;
 
-use super::RetryLimit;
+use super::{RetryLimit, Waypoint};
 
 /// More than this is a slip of the pen.
 const MOST_STATIONS: u32 = 10_000;
@@ -49,6 +49,8 @@ params! {
         pub distance: Option<Metres> = None,
         /// Where it stands, instead of `distance`.
         pub position: Option<[Metres; 2]> = None,
+        /// Where it is when, instead of `position`: times and places between which it goes straight.
+        pub waypoints: Option<Vec<Waypoint>> = None,
         /// Where packets wait: a queue discipline, or "backpressure", where the socket waits instead.
         pub queue: StationQueue = StationQueue(NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params::default()))),
         /// The BSS it belongs to, where there are several.
@@ -76,6 +78,22 @@ params! {
         }
         if this.position.is_some() && this.count.is_some_and(|count| count > 1) {
             return fail("position", "several stations cannot stand at one place; use distance, or a group each".into());
+        }
+        if let Some(waypoints) = &this.waypoints {
+            if this.distance.is_some() || this.position.is_some() {
+                let other = if this.position.is_some() { "position" } else { "distance" };
+                return fail("waypoints", format!("{other} says where it stands; remove one of the two"));
+            }
+            if this.count.is_some_and(|count| count > 1) {
+                return fail("waypoints", "several stations cannot go one way; a group each".into());
+            }
+            if waypoints.len() < 2 {
+                return fail("waypoints", "a way has at least two points; for a station that stands, use position".into());
+            }
+            if let Some(late) = (1..waypoints.len()).find(|&i| waypoints[i].at <= waypoints[i - 1].at) {
+                let message = format!("{} is not after {}", waypoints[late].at, waypoints[late - 1].at);
+                return fail(&format!("waypoints[{late}]"), message);
+            }
         }
         if this.distance.is_some_and(|distance| distance.0 < 0.0) {
             return fail("distance", "a distance cannot be negative".into());

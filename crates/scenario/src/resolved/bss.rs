@@ -123,7 +123,10 @@ fn check_common(all: &[Bss]) -> Result<(), ParamError> {
             ("compat", bss.compat != all[0].compat),
         ] {
             if differs {
-                return error(format!("bss[{index}].{key}"), "all BSSs of a scenario have the same; bss[0] says otherwise");
+                return error(
+                    format!("bss[{index}].{key}"),
+                    "all BSSs of a scenario have the same; bss[0] says otherwise",
+                );
             }
         }
     }
@@ -220,7 +223,8 @@ fn access_of(
             let place = format!("{path}.{}", category.word());
             replace(&mut of, own);
             if of.aifsn < least {
-                let message = "a station waits at least 2 slots; 1 is for an access point: ap.access = { kind = \"edca\", … }";
+                let message =
+                    "a station waits at least 2 slots; 1 is for an access point: ap.access = { kind = \"edca\", … }";
                 return error(format!("{place}.aifsn"), message);
             }
             if of.cw_min > of.cw_max {

@@ -1,11 +1,13 @@
 //! A scenario checked as a whole.
 //!
-//! `bss`: BSSs, their PHYs and channels. `nodes`: stations, their places and links. `flows`: who sends what to whom. `radio`: who hears whom.
+//! `bss`: BSSs, their PHYs and channels. `nodes`: stations, their places and links. `flows`: who sends what to whom. `space`:
+//! places, ways and walls. `radio`: who hears whom.
 
 mod bss;
 mod flows;
 mod nodes;
 mod radio;
+mod space;
 
 use lasthop_registry::{ParamError, Parameters, Value, read_table};
 use lasthop_units::{Duration, Metres};
@@ -19,6 +21,7 @@ pub(crate) use flows::FlowSpec;
 use flows::flows_of;
 pub(crate) use nodes::NodeSpec;
 use nodes::{LinkRateControl, hidden_pairs, links_of, nodes_of};
+use space::{POSITION_INTERVAL, check_space};
 
 /// How far stations stand from their AP where nothing is said.
 const DEFAULT_DISTANCE: Metres = Metres(10.0);
@@ -58,6 +61,7 @@ fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, Pa
 impl ResolvedScenario {
     fn new(description: Description) -> Result<Self, ParamError> {
         check_times(&description)?;
+        check_space(&description)?;
         let bss = bss_of(&description)?;
         let nodes = nodes_of(&description, &bss)?;
         let flows = flows_of(&description, &nodes)?;
@@ -181,8 +185,11 @@ fn with_defaults_of_the_phy(mut description: Description, specs: &[BssSpec]) -> 
             bss.edca = Some(Edca::of_all(categories));
         }
     }
+    if description.station.0.iter().any(|group| group.waypoints.is_some()) {
+        description.channel.position_interval.get_or_insert(POSITION_INTERVAL);
+    }
     for group in &mut description.station.0 {
-        if group.position.is_none() {
+        if group.position.is_none() && group.waypoints.is_none() {
             group.distance = Some(group.distance.unwrap_or(DEFAULT_DISTANCE));
         }
     }

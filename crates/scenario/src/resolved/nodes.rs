@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 
 use lasthop_registry::ParamError;
-use lasthop_units::{Dbm, Metres};
-use lasthop_wifi::phy::path_loss::Position;
+use lasthop_units::{Dbm, Metres, Time};
+use lasthop_wifi::phy::path_loss::{Position, Way};
 use lasthop_wifi::rate_control::RateControlKind;
 use lasthop_wifi::{NodeConfig, NodeQueue};
 
 use super::bss::BssSpec;
 use super::{AP, DEFAULT_DISTANCE, error};
-use crate::description::{Bss, Description, RetryLimit, StationGroup};
+use crate::description::{Bss, Description, RetryLimit, StationGroup, Waypoint};
 
 /// A node of the wireless side.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeSpec {
     pub name: String,
     pub config: NodeConfig,
-    pub position: Position,
+    pub way: Way,
     pub tx_power: Dbm,
     /// The group of stations that it is of; none for an AP.
     pub group: Option<usize>,
@@ -58,7 +58,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                 retry_limit: retry_limit(bss.ap.retry_limit, bss),
                 access: spec.ap,
             },
-            position: place(bss.ap.position),
+            way: Way::from(place(bss.ap.position)),
             tx_power: bss.ap.tx_power.unwrap_or(channel.tx_power),
             group: None,
         }
@@ -78,9 +78,10 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                 );
                 return error(format!("station[{index}].name"), message);
             }
-            let position = match group.position {
-                Some(position) => place(position),
-                None => on_circle(place(bss.ap.position), group, member),
+            let way = match (&group.waypoints, group.position) {
+                (Some(waypoints), _) => way_through(waypoints),
+                (None, Some(position)) => Way::from(place(position)),
+                (None, None) => Way::from(on_circle(place(bss.ap.position), group, member)),
             };
             nodes.push(NodeSpec {
                 name: name.clone(),
@@ -92,7 +93,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                     retry_limit: retry_limit(group.retry_limit, bss),
                     access: specs[home].stations,
                 },
-                position,
+                way,
                 tx_power: group.tx_power.unwrap_or(channel.tx_power),
                 group: Some(index),
             });
@@ -126,6 +127,11 @@ fn names_of(group: &StationGroup) -> Vec<String> {
         None => vec![group.name.clone()],
         Some(count) => (1..=count).map(|i| format!("{}{i}", group.name)).collect(),
     }
+}
+
+fn way_through(waypoints: &[Waypoint]) -> Way {
+    let point = |w: &Waypoint| (Time::ZERO + w.at, Position { x: w.place[0], y: w.place[1] });
+    Way::through(waypoints.iter().map(point).collect()).expect("their times were checked")
 }
 
 fn on_circle(ap: Position, group: &StationGroup, member: usize) -> Position {

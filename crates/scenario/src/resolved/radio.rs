@@ -1,13 +1,19 @@
 //! What a scenario says about the air: who hears whom and how loud, and the rate controls that depend on it.
 
+use std::sync::Arc;
+
 use lasthop_engine::Stream;
+use lasthop_observe::NodeId;
 use lasthop_registry::{ParamError, Switch};
-use lasthop_units::Dbm;
+use lasthop_units::{Dbm, Time};
+use lasthop_wifi::phy::error_model::{Direction, FrameKind, ReceivedFrame};
+use lasthop_wifi::phy::{Mode, Phy};
 use lasthop_wifi::rate_control::{PeerModes, RateControl};
-use lasthop_wifi::{AfterLoss, Capture, CcaLevels, Channel, Matrix};
+use lasthop_wifi::{AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement};
 
 use super::ResolvedScenario;
 use super::nodes::LinkRateControl;
+use super::space::Space;
 use crate::description::Compat;
 
 impl ResolvedScenario {
@@ -18,6 +24,7 @@ impl ResolvedScenario {
     /// A fresh rate control for each link.
     pub(crate) fn rate_controls(&self, run_seed: u64) -> Result<Vec<Box<dyn RateControl>>, ParamError> {
         let channel = &self.description.channel;
+        let space = self.space();
         let build = |(index, link): (usize, &LinkRateControl)| {
             let (tx, rx) = self.ends(index);
             let phy = self.phy_of(tx);
@@ -26,7 +33,7 @@ impl ResolvedScenario {
             let peer = PeerModes {
                 phy,
                 modes: phy.allowed_modes(),
-                received: self.received_power(tx, rx),
+                received: space.mean_power(Time::ZERO, tx, rx),
                 noise_figure: channel.noise_figure,
                 error_model: &channel.error_model,
                 seed,
@@ -36,39 +43,35 @@ impl ResolvedScenario {
         self.links.iter().enumerate().map(build).collect()
     }
 
-    fn received_power(&self, tx: usize, rx: usize) -> Dbm {
-        if self.hidden.contains(&(tx.min(rx), tx.max(rx))) {
-            return Dbm(f64::NEG_INFINITY);
-        }
-        if self.channel_of(tx) != self.channel_of(rx) {
-            return Dbm(f64::NEG_INFINITY);
-        }
-        let (from, to) = (&self.nodes[tx], &self.nodes[rx]);
-        let loss = self.description.channel.path_loss.law().loss(from.position, to.position, self.phy_of(tx).frequency_hz());
-        from.tx_power - loss
-    }
-
     /// Who hears whom: one shared view where nothing distinguishes the nodes, else a matrix.
-    pub(crate) fn channel(&self) -> Channel {
+    pub(crate) fn channel(&self, seed: u64) -> Channel {
         let channel = &self.description.channel;
+        let space = self.space();
         let distinct = !self.hidden.is_empty()
             || channel.capture.as_option().is_some()
             || channel.error_model.name() != "none"
-            || !self.everybody_hears_everybody();
+            || channel.fading.name() != "none"
+            || space.has_movement()
+            || !self.everybody_hears_everybody(&space);
         if !distinct {
             let group = (0..self.nodes.len()).map(|node| self.channel_of(node)).collect();
             return Channel::Uniform { group };
         }
         let levels = CcaLevels { preamble: channel.cca_preamble, energy: channel.cca_energy };
-        Channel::Matrix(Matrix::new(self.nodes.len(), levels, |tx, rx| self.received_power(tx.index(), rx.index())))
+        let at_start = |tx: NodeId, rx: NodeId| space.mean_power(Time::ZERO, tx.index(), rx.index());
+        let matrix = Matrix::new(self.nodes.len(), levels, at_start);
+        let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
+        let interval = channel.position_interval.filter(|_| space.has_movement());
+        let movement = interval.map(|interval| (Arc::new(space) as Arc<dyn Movement>, interval));
+        Channel::Matrix(matrix.varying(channel.fading.build(&names, seed), movement))
     }
 
     /// The channel that a node is on, counted from 0.
-    fn channel_of(&self, node: usize) -> u32 {
+    pub(super) fn channel_of(&self, node: usize) -> u32 {
         self.bss[self.nodes[node].config.bss as usize].config.channel
     }
 
-    fn everybody_hears_everybody(&self) -> bool {
+    fn everybody_hears_everybody(&self, space: &Space) -> bool {
         if self.description.channel.path_loss.name() == "none" {
             // All powers are the transmit powers themselves.
             return self.nodes.iter().all(|n| n.tx_power >= self.weakest_useful());
@@ -76,7 +79,7 @@ impl ResolvedScenario {
         let weakest = self.weakest_useful();
         let pairs = |rx: usize| (0..rx).flat_map(move |tx| [(tx, rx), (rx, tx)]);
         (0..self.nodes.len()).flat_map(pairs).all(|(tx, rx)| {
-            self.channel_of(tx) != self.channel_of(rx) || self.received_power(tx, rx) >= weakest
+            self.channel_of(tx) != self.channel_of(rx) || space.mean_power(Time::ZERO, tx, rx) >= weakest
         })
     }
 
@@ -97,20 +100,9 @@ impl ResolvedScenario {
 
     pub(super) fn find_warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        for station in self.bss.len()..self.nodes.len() {
-            let (_, ap) = self.ends(self.uplink(station));
-            let modes = self.phy_of(station).modes().iter();
-            let lowest = modes.map(|m| m.sensitivity.0).fold(f64::INFINITY, f64::min);
-            let power = self.received_power(station, ap).0.min(self.received_power(ap, station).0);
-            let name = &self.nodes[station].name;
-            if power == f64::NEG_INFINITY {
-                warnings.push(format!("station {name} is hidden from its access point: nothing passes between them"));
-            } else if power < lowest {
-                warnings.push(format!(
-                    "station {name} and its access point hear one another at {power:.1} dBm, below the sensitivity of every rate"
-                ));
-            }
-        }
+        let space = self.space();
+        warnings
+            .extend((self.bss.len()..self.nodes.len()).filter_map(|station| self.warning_of_reach(&space, station)));
         if self.flows.is_empty() {
             warnings.push("there is no [[flow]]: nothing will be sent".into());
         }
@@ -123,6 +115,43 @@ impl ResolvedScenario {
             );
         }
         warnings
+    }
+
+    /// What is to be said of a station and its AP that cannot talk to one another where they start.
+    fn warning_of_reach(&self, space: &Space, station: usize) -> Option<String> {
+        let (_, ap) = self.ends(self.uplink(station));
+        let name = &self.nodes[station].name;
+        let [up, down] = [(station, ap), (ap, station)].map(|(tx, rx)| space.mean_power(Time::ZERO, tx, rx));
+        let weaker = if up < down { up } else { down };
+        if weaker.0 == f64::NEG_INFINITY {
+            return Some(format!("station {name} is hidden from its access point: nothing passes between them"));
+        }
+        let power = format!("station {name} and its access point hear one another at {:.1} dBm", weaker.0);
+        if weaker < self.description.channel.cca_preamble {
+            let level = self.description.channel.cca_preamble;
+            return Some(format!(
+                "{power}, below the {level} at which a preamble is received: nothing passes between them"
+            ));
+        }
+        if self.most_robust_success(self.phy_of(station), weaker) < 0.01 {
+            return Some(format!("{power}, too weak for every rate: nothing passes between them"));
+        }
+        None
+    }
+
+    /// The highest probability of any rate that a packet of 100 bytes arrives in silence.
+    fn most_robust_success(&self, phy: &Phy, received: Dbm) -> f64 {
+        let mut model = self.description.channel.error_model.build(0);
+        let milliwatts = |power: Dbm| power.to_milliwatts(|x| libm::pow(10.0, x)).0;
+        let success = |mode: &Mode| {
+            if !model.needs_sinr() {
+                return if received >= mode.sensitivity { 1.0 } else { 0.0 };
+            }
+            let (at, kind, direction) = (Time::ZERO, FrameKind::Data, Direction::Up);
+            let sinr = milliwatts(received) / (self.noise_mw_per_hz() * mode.bandwidth_hz);
+            model.success_probability(&ReceivedFrame { at, mode, kind, direction, link: 0, bits: 800, sinr })
+        };
+        phy.allowed_modes().iter().map(|&id| phy.mode(id)).map(success).fold(0.0, f64::max)
     }
 
     pub(crate) fn noise_mw_per_hz(&self) -> f64 {

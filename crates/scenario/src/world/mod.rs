@@ -77,9 +77,6 @@ pub(crate) struct World {
 struct Wires {
     up: WiredLink<Body>,
     down: WiredLink<Body>,
-    /// Marks that were told to observers.
-    marks_up: u64,
-    marks_down: u64,
     /// Saturated sources behind it.
     saturated: Vec<FlowId>,
 }
@@ -159,8 +156,6 @@ impl World {
         let wires = |ap: &NodeSpec| Wires {
             up: link(&ap.name, "wired up"),
             down: link(&ap.name, "wired down"),
-            marks_up: 0,
-            marks_down: 0,
             saturated: Vec::new(),
         };
         let mut wires: Vec<Wires> = scenario.nodes[..scenario.bss.len()].iter().map(wires).collect();
@@ -184,6 +179,7 @@ impl World {
         let layout = lasthop_observe::Layout {
             flows: scenario.flows.iter().map(|f| (f.transport(), f.up)).collect(),
             nodes: scenario.nodes.len(),
+            aps: scenario.bss.len(),
             links: scenario.links(),
             channels: scenario.channels(),
         };
@@ -352,21 +348,18 @@ impl World {
         self.book_wired(now, ap, up);
     }
 
-    /// Reports what a queue of a wired link has dropped and marked.
-    fn book_wired(&mut self, now: Time, bss: u32, up: bool) {
-        let (node, wires) = (NodeId(bss), &mut self.wires[bss as usize]);
-        let (layer, link, known) = match up {
-            true => (QueueLayer::WiredUp, &wires.up, &mut wires.marks_up),
-            false => (QueueLayer::WiredDown, &wires.down, &mut wires.marks_down),
-        };
+    /// Reports what the queue of a wired link has dropped and marked since it was last asked.
+    fn book_wired(&mut self, now: Time, ap: u32, up: bool) {
+        let (node, wires) = (NodeId(ap), &mut self.wires[ap as usize]);
+        let (layer, link) =
+            if up { (QueueLayer::WiredUp, &mut wires.up) } else { (QueueLayer::WiredDown, &mut wires.down) };
         for (packet, reason) in self.dropped.drain(..) {
             self.wired.dropped += 1;
             let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
             self.around.collector.observe(now, Record::Dropped { node, flow, layer, reason, tcp_ack });
         }
-        let count = link.marks() - *known;
+        let count = link.new_marks();
         if count > 0 {
-            *known = link.marks();
             self.around.collector.observe(now, Record::Marked { node, layer, count });
         }
     }
@@ -449,7 +442,7 @@ fn medium_config(scenario: &ResolvedScenario, seed: u64) -> MediumConfig {
         bss: scenario.bss.iter().map(|bss| bss.config.clone()).collect(),
         nodes: scenario.nodes.iter().map(|n| n.config.clone()).collect(),
         rate_controls: scenario.rate_controls(seed).expect("rate controls were built when the scenario was checked"),
-        channel: scenario.channel(),
+        channel: scenario.channel(seed),
         noise_mw_per_hz: scenario.noise_mw_per_hz(),
         error_model: scenario.description.channel.error_model.build(seed),
         capture: scenario.capture(),

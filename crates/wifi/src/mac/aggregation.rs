@@ -47,13 +47,7 @@ pub(crate) struct Psdu<'a> {
 impl<'a> Psdu<'a> {
     /// An empty one for a PPDU in `mode`, which may last no longer than `longest`; with `at_least_one` the first MPDU fits
     /// whatever the limits say.
-    pub(crate) fn new(
-        phy: &'a Phy,
-        limits: Aggregation,
-        mode: ModeId,
-        longest: Duration,
-        at_least_one: bool,
-    ) -> Self {
+    pub(crate) fn new(phy: &'a Phy, limits: Aggregation, mode: ModeId, longest: Duration, at_least_one: bool) -> Self {
         let spacing = phy.mode(mode).rate.as_bps() as u128 * u128::from(phy.min_mpdu_start_spacing().as_nanos());
         let longest = longest.min(limits.max_duration).min(phy.max_ppdu_duration(mode));
         let spacing = spacing.div_ceil(8_000_000_000) as u32;
@@ -79,9 +73,9 @@ impl<'a> Psdu<'a> {
             && self.phy.ppdu_duration(self.mode, Bytes(u64::from(bytes))) <= self.longest
     }
 
-    /// Whether another MPDU could be added, if it were short enough.
-    pub(crate) fn has_room(&self) -> bool {
-        self.mpdus < self.limits.max_mpdus
+    /// Whether an MPDU of `bytes` could be added.
+    pub(crate) fn has_room(&self, bytes: u32) -> bool {
+        self.allows(self.next + DELIMITER + bytes)
     }
 
     /// Its length now.
@@ -113,7 +107,7 @@ mod tests {
         let phy = phy();
         let mode = phy.mode_of_mcs(mcs).unwrap();
         let mut psdu = Psdu::new(&phy, limits, mode, longest, at_least_one);
-        let fitted = (0..100).take_while(|_| psdu.has_room() && psdu.add(1538)).count();
+        let fitted = (0..100).take_while(|_| psdu.add(1538)).count();
         (fitted as u32, psdu.bytes())
     }
 

@@ -17,6 +17,9 @@ use crate::medium::{Environment, Event, Medium};
 use crate::phy::frame_size;
 use crate::rate_control::{FrameInfo, TxStatus};
 
+/// What a subframe of an A-MSDU has besides the IP packet.
+const AMSDU_SUBFRAME_OVERHEAD: u32 = frame_size::amsdu_subframe(Bytes(0)).0 as u32;
+
 /// Bytes of a subframe of an A-MSDU, without padding.
 fn amsdu_subframe<B>(packet: &Packet<B>) -> u32 {
     frame_size::amsdu_subframe(Bytes(u64::from(packet.meta.bytes))).0 as u32
@@ -37,8 +40,12 @@ impl<B: Send + 'static> Medium<B> {
         by: Option<Time>,
         env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
-        let session = self.choose_session(at, id, env)?;
+        let session = match by {
+            None => self.choose_session(at, id, env)?,
+            Some(by) => self.same_session(at, id, by, env)?,
+        };
         self.functions[id.index()].lengths.clear();
+        self.functions[id.index()].latest = session;
         if self.functions[id.index()].sessions[session].originator.request_due {
             return Some(self.block_ack_req(at, id, session)).filter(|req| by.is_none_or(|by| req.reserves_until <= by));
         }
@@ -71,6 +78,23 @@ impl<B: Send + 'static> Medium<B> {
             // An active queue management may have dropped all that it had.
             None => self.functions[id.index()].line.front().copied(),
         }
+    }
+
+    /// The session of the exchange before, if it has more and that could end `by` then: a TXOP is spent on one receiver.
+    fn same_session(&mut self, at: Time, id: FunctionId, by: Time, env: &mut impl Environment<B>) -> Option<usize> {
+        let function = &self.functions[id.index()];
+        let session = function.latest;
+        let (of, phy) = (&function.sessions[session], self.phy_of(function.node));
+        let psdu = frame_size::ampdu_subframe(Bytes(u64::from(of.largest_mpdu)));
+        let shortest = phy.ppdu_duration(of.mode, psdu) + phy.sifs() + phy.block_ack_duration(of.mode);
+        if at + shortest > by {
+            return None;
+        }
+        if !of.in_line {
+            let packet = self.take_packet(at, id, self.wanted_by(id, session), env)?;
+            self.take_in(at, id, session, packet, env);
+        }
+        Some(session)
     }
 
     /// A packet that is `wanted`: one that was looked at already, of the queue, or of a socket that waits to be asked.
@@ -130,7 +154,8 @@ impl<B: Send + 'static> Medium<B> {
         if let Some(longest) = self.aggregation_of(id).and_then(|a| a.max_amsdu) {
             let mut body = amsdu_subframe(&packet);
             let wanted = self.wanted_by(id, session);
-            while body < longest {
+            let largest = self.functions[id.index()].sessions[session].largest_packet.max(packet.meta.bytes);
+            while body.next_multiple_of(4) + largest + AMSDU_SUBFRAME_OVERHEAD <= longest {
                 let Some(next) = self.take_packet(now, id, wanted, env) else { break };
                 let grown = body.next_multiple_of(4) + amsdu_subframe(&next);
                 if grown > longest {
@@ -146,7 +171,11 @@ impl<B: Send + 'static> Medium<B> {
             }
         }
         let function = &mut self.functions[id.index()];
-        function.sessions[session].originator.push(now, Msdus { first: packet, more }, bytes);
+        let of = &mut function.sessions[session];
+        let packets = std::iter::once(&packet).chain(&more).map(|p| p.meta.bytes);
+        of.largest_packet = packets.fold(of.largest_packet, u32::max);
+        of.largest_mpdu = of.largest_mpdu.max(bytes);
+        of.originator.push(now, Msdus { first: packet, more }, bytes);
         function.line_up(session);
         bytes
     }
@@ -203,7 +232,9 @@ impl<B: Send + 'static> Medium<B> {
             function.lengths.push(mpdu.bytes);
         }
         let (window, wanted) = (u32::from(phy.block_ack_window()), self.wanted_by(id, session));
-        while psdu.has_room() && self.functions[id.index()].sessions[session].originator.has_room(window) {
+        while self.functions[id.index()].sessions[session].originator.has_room(window)
+            && psdu.has_room(self.functions[id.index()].sessions[session].largest_mpdu)
+        {
             let Some(packet) = self.take_packet(at, id, wanted, env) else { break };
             let bytes = self.take_in(at, id, session, packet, env);
             if !psdu.add(bytes) {

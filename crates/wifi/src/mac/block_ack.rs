@@ -227,6 +227,9 @@ pub(crate) struct Session<B> {
     pub rts: bool,
     pub originator: Originator<B>,
     pub recipient: Recipient<B>,
+    /// Length of the largest IP packet and MPDU so far: the next is expected to be no longer.
+    pub largest_packet: u32,
+    pub largest_mpdu: u32,
     /// Whether it stands in the line of those that have something to send again.
     pub in_line: bool,
 }
@@ -243,6 +246,8 @@ impl<B> Session<B> {
             rts: false,
             originator: Originator::new(),
             recipient: Recipient::new(),
+            largest_packet: 0,
+            largest_mpdu: 0,
             in_line: false,
         }
     }

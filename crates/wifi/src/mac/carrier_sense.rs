@@ -231,3 +231,129 @@ fn may_turn_from(first: &Present, capture: Option<Capture>, now: Time) -> bool {
         LateCapture::AnyTime => true,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::CcaLevels;
+    use lasthop_units::{Dbm, Duration};
+
+    /// Node 0 listens; node n is heard there at `levels[n - 1]` dBm. Headers last 20 us.
+    struct Cell {
+        channel: Channel,
+        sense: CarrierSense,
+    }
+
+    const RX: NodeId = NodeId(0);
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_micros(us)
+    }
+
+    impl Cell {
+        fn new(levels: &[f64], capture: Option<(f64, LateCapture)>) -> Cell {
+            let cca = CcaLevels { preamble: Dbm(-82.0), energy: Dbm(-62.0) };
+            let power = |tx: NodeId, rx: NodeId| Dbm(if rx == RX && tx != RX { levels[tx.index() - 1] } else { -50.0 });
+            let channel = Channel::Matrix(Matrix::new(levels.len() + 1, cca, power));
+            let capture = capture.map(|(db, late)| Capture { threshold: Db(db), late });
+            Cell { sense: CarrierSense::new(&channel, capture), channel }
+        }
+        fn begins(&mut self, from: u32, start: u64, end: u64) -> (bool, u32) {
+            let (start, end) = (us(start), us(end));
+            let header_ends = start + Duration::from_micros(20);
+            let begun = Begun { from: NodeId(from), start, header_ends, end };
+            let noticed = self.sense.begins(&self.channel, 0, &begun);
+            (noticed.begins, noticed.forgotten)
+        }
+        fn ends(&mut self, from: u32) -> u32 {
+            self.sense.ends(&self.channel, 0, NodeId(from))
+        }
+        fn locked(&self) -> Vec<u32> {
+            (1..self.sense.receivers.len() as u32).filter(|&from| self.sense.is_locked_on(RX, NodeId(from))).collect()
+        }
+    }
+
+    #[test]
+    fn a_preamble_is_noticed_from_its_level_on_and_what_has_none_from_that_of_energy() {
+        for (level, noticed) in [(-82.0, true), (-82.1, false)] {
+            assert_eq!(Cell::new(&[level], None).begins(1, 0, 100).0, noticed);
+        }
+        // The preamble of the second is missed, as the first is received. -62.1 and -70 dBm are -61.4 together, and
+        // without the first too little; -63 and -70 are -62.2.
+        for (level, noticed, let_go) in [(-62.0, true, 1), (-62.1, true, 2), (-63.0, false, 1)] {
+            let mut cell = Cell::new(&[-70.0, level], None);
+            assert_eq!(cell.begins(1, 0, 100), (true, 0));
+            assert_eq!(cell.begins(2, 50, 200), (noticed, 0));
+            assert_eq!((cell.locked(), cell.ends(1)), (vec![1], let_go));
+        }
+    }
+
+    #[test]
+    fn what_begins_while_a_receiver_sends_is_energy_to_it() {
+        let mut cell = Cell::new(&[-70.0, -60.0], None);
+        assert_eq!(cell.begins(0, 0, 100), (true, 0));
+        assert_eq!((cell.begins(1, 50, 300), cell.begins(2, 60, 300)), ((false, 0), (true, 0)));
+        assert!(cell.locked().is_empty());
+        // One that it was receiving is lost when it sends, and at -70 dBm not noticed any more.
+        let mut cell = Cell::new(&[-70.0], None);
+        assert_eq!((cell.begins(1, 0, 300), cell.locked()), ((true, 0), vec![1]));
+        assert_eq!((cell.begins(0, 50, 100), cell.locked()), ((true, 1), vec![]));
+        assert_eq!((cell.ends(0), cell.ends(1)), (1, 0));
+    }
+
+    #[test]
+    fn powers_add_up_to_energy() {
+        // Two of -64.9 dBm make -61.9; the first is received, the second noticed while both are there.
+        let mut cell = Cell::new(&[-64.9, -64.9, -64.9], None);
+        assert_eq!((cell.begins(1, 0, 100).0, cell.begins(2, 50, 300).0), (true, true));
+        assert_eq!(cell.ends(1), 2);
+        // A third together with the second: its preamble meets the second and is missed.
+        assert_eq!((cell.begins(3, 200, 400), cell.locked()), ((true, 0), vec![]));
+        assert_eq!((cell.ends(2), cell.ends(3)), (1, 0));
+    }
+
+    #[test]
+    fn of_those_that_begin_together_the_strongest_is_received() {
+        let mut cell = Cell::new(&[-70.0, -65.0, -68.0], None);
+        assert_eq!((cell.begins(1, 0, 100).0, cell.locked()), (true, vec![1]));
+        // The first has been left: at -70 dBm it is not noticed any more.
+        assert_eq!((cell.begins(2, 0, 100), cell.locked()), ((true, 1), vec![2]));
+        assert_eq!((cell.begins(3, 0, 100).0, cell.locked()), (false, vec![2]));
+        let mut alike = Cell::new(&[-70.0, -70.0], None);
+        assert!(alike.begins(1, 0, 100).0 && alike.begins(2, 0, 100).0);
+        assert_eq!(alike.locked(), [1, 2]);
+    }
+
+    #[test]
+    fn the_later_and_stronger_frame_is_captured_where_that_is_allowed() {
+        use LateCapture::{AnyTime, Off, Preamble};
+        for (late, start, level, captured) in [
+            (Off, 5, -40.0, false),
+            (Preamble, 5, -59.9, true),
+            (Preamble, 5, -60.1, false),
+            (Preamble, 19, -59.9, true),
+            (Preamble, 20, -40.0, false),
+            (AnyTime, 90, -59.9, true),
+            (AnyTime, 90, -60.1, false),
+        ] {
+            let mut cell = Cell::new(&[-70.0, level], Some((10.0, late)));
+            cell.begins(1, 0, 100);
+            // What is left is at -70 dBm not noticed for itself, but as part of the energy.
+            assert_eq!(cell.begins(2, start, 200), (true, 0), "{late:?} {start} {level}");
+            assert_eq!(cell.locked(), [if captured { 2 } else { 1 }], "{late:?} {start} {level}");
+        }
+    }
+
+    #[test]
+    fn a_receiver_that_receives_nothing_locks_on_what_exceeds_all_else() {
+        // The second is missed as the first is received; when that is over, a third 10 dB above the second is not.
+        for (third, locked) in [(-59.9, vec![3]), (-60.1, vec![])] {
+            let mut cell = Cell::new(&[-70.0, -70.0, third], Some((10.0, LateCapture::Off)));
+            cell.begins(1, 0, 100);
+            cell.begins(2, 50, 500);
+            cell.ends(1);
+            cell.begins(3, 200, 400);
+            assert_eq!(cell.locked(), locked);
+        }
+    }
+}

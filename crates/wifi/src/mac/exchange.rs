@@ -34,7 +34,10 @@ impl<B: Send + 'static> Medium<B> {
             // A post-backoff after a frame was given up, or a queue that dropped all it had.
             self.functions[winner.index()].state = State::Idle { ready_at: 0 };
             self.schedule_backoff(self.view_of(node), env);
-            return if winner == id { () } else { self.win(now, id, env) };
+            if winner != id {
+                self.win(now, id, env);
+            }
+            return;
         };
         self.functions[winner.index()].state = State::Exchanging;
         self.launch(now, ppdu, env);

@@ -5,13 +5,13 @@
 //! channels that overlap in part.
 
 use lasthop_observe::NodeId;
-use lasthop_units::Time;
+use lasthop_units::{Duration, Time};
 
 use super::carrier_sense::Capture;
 use super::ppdu::Transmission;
-use crate::channel::Matrix;
-use crate::phy::ModeId;
+use crate::channel::{Matrix, milliwatts};
 use crate::phy::error_model::{ErrorModel, ReceivedFrame};
+use crate::phy::{Mode, ModeId};
 
 /// A PPDU that overlaps another, at a receiver.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +44,18 @@ pub(super) struct Span {
 pub(crate) struct Success {
     pub here: f64,
     pub in_silence: f64,
+}
+
+/// The parts of a PPDU that its frames take up: what follows the header is theirs, each by its bytes.
+pub(super) fn spans(header_ends: Time, end: Time, lengths: &[u32]) -> impl Iterator<Item = (u32, Span)> {
+    let (time, bytes) = (end.since(header_ends).as_nanos(), lengths.iter().map(|&l| u64::from(l)).sum::<u64>());
+    let after = move |sent: u64| header_ends + Duration::from_nanos(time * sent / bytes.max(1));
+    let mut sent = 0;
+    lengths.iter().map(move |&length| {
+        let from = after(sent);
+        sent += u64::from(length);
+        (length, Span { from, to: after(sent) })
+    })
 }
 
 impl Air {
@@ -104,21 +116,33 @@ impl Air {
 pub(super) struct Judge<'a> {
     model: &'a mut dyn ErrorModel,
     memory: &'a mut Memory,
-    /// In the table of which BSS.
-    mode: (usize, ModeId),
+    air: &'a Air,
+    /// The BSS, and the mode in its table.
+    id: (usize, ModeId),
+    /// Above the sensitivity of the mode, where that decides.
+    strong_enough: bool,
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(model: &'a mut dyn ErrorModel, memory: &'a mut Memory, mode: (usize, ModeId)) -> Self {
-        Judge { model, memory, mode }
+    /// For frames in `mode`; `id` says in the table of which BSS it stands, and where.
+    pub(super) fn new(
+        model: &'a mut dyn ErrorModel,
+        memory: &'a mut Memory,
+        air: &'a Air,
+        mode: &Mode,
+        id: (usize, ModeId),
+    ) -> Self {
+        let strong_enough = model.needs_sinr() || air.signal_mw >= milliwatts(mode.sensitivity);
+        Judge { model, memory, air, id, strong_enough }
     }
 
     /// The success of `frame`, which takes up `span`; its SINR is that in silence.
-    pub(super) fn success(&mut self, air: &Air, frame: &ReceivedFrame, span: Span) -> Success {
+    pub(super) fn success(&mut self, frame: &ReceivedFrame, span: Span) -> Success {
+        let air = self.air;
         if !air.others.is_empty() && !air.is_clear(span) {
             return Success { here: 0.0, in_silence: 1.0 };
         }
-        let in_silence = self.in_silence(air, frame);
+        let in_silence = self.in_silence(frame);
         let disturbed = air.others.iter().any(|o| o.start < span.to && o.end > span.from);
         if !disturbed || !self.model.needs_sinr() {
             return Success { here: in_silence, in_silence };
@@ -130,12 +154,12 @@ impl<'a> Judge<'a> {
         Success { here: air.stretches(span).map(part).product(), in_silence }
     }
 
-    fn in_silence(&mut self, air: &Air, frame: &ReceivedFrame) -> f64 {
-        if self.model.needs_sinr() {
-            return self.memory.recall(self.mode, frame, || self.model.success_probability(frame));
+    fn in_silence(&mut self, frame: &ReceivedFrame) -> f64 {
+        match (self.model.needs_sinr(), self.strong_enough) {
+            (true, _) => self.memory.recall(self.id, frame, || self.model.success_probability(frame)),
+            (false, true) => self.model.success_probability(frame),
+            (false, false) => 0.0,
         }
-        let strong_enough = air.signal_mw >= crate::channel::milliwatts(frame.mode.sensitivity);
-        if strong_enough { self.model.success_probability(frame) } else { 0.0 }
     }
 }
 
@@ -163,7 +187,8 @@ impl Memory {
 
     fn recall(&mut self, mode: (usize, ModeId), frame: &ReceivedFrame, ask: impl FnOnce() -> f64) -> f64 {
         let (bits, sinr) = (frame.bits, frame.sinr.to_bits());
-        let key = (sinr ^ bits.rotate_left(32) ^ u64::from(mode.1.0) ^ (mode.0 as u64) << 16).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let key = (sinr ^ bits.rotate_left(32) ^ u64::from(mode.1.0) ^ (mode.0 as u64) << 16)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let place = &mut self.answers[(key >> 54) as usize % Self::ANSWERS];
         match *place {
             Some(known) if (known.mode, known.bits, known.sinr) == (mode, bits, sinr) => known.probability,
@@ -172,6 +197,132 @@ impl Memory {
                 *place = Some(Answer { mode, bits, sinr, probability });
                 probability
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::carrier_sense::LateCapture;
+    use super::super::contention::FunctionId;
+    use super::super::ppdu::{Overlap, Ppdu, PpduKind};
+    use super::*;
+    use crate::phy::error_model::{Direction, ErrorModelKind, FrameKind, nist};
+    use crate::phy::{Phy, PhyOptions, Standard};
+    use lasthop_observe::LinkId;
+    use lasthop_units::{Db, Dbm};
+
+    const NOISE_MW: f64 = 1e-10;
+
+    fn phy() -> Phy {
+        PhyOptions::new(Standard::named("802.11a").unwrap()).resolve("bss").unwrap()
+    }
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_micros(us)
+    }
+
+    /// A PPDU of node 1 from 0 to 3020 us, overlapped by what others send from and to these times.
+    fn transmission(others: &[(u32, u64, u64)]) -> Transmission {
+        let overlap =
+            |&(node, from, to): &(u32, u64, u64)| Overlap { node: NodeId(node), start: us(from), end: us(to) };
+        let ppdu = Ppdu {
+            kind: PpduKind::Data,
+            from: NodeId(1),
+            to: Some(NodeId(0)),
+            link: LinkId(0),
+            mode: ModeId(4),
+            bytes: 3000,
+            reserves_until: us(0),
+            function: FunctionId(0),
+            session: 0,
+        };
+        Transmission { id: 0, ppdu, start: us(0), end: us(3020), overlaps: others.iter().map(overlap).collect() }
+    }
+
+    /// At node 0, node 1 is heard at -50 dBm and node n at `levels[n - 2]`.
+    fn air(levels: &[f64], others: &[(u32, u64, u64)], capture: Option<f64>) -> Air {
+        let power = |tx: NodeId, _| Dbm(if tx.0 < 2 { -50.0 } else { levels[tx.index() - 2] });
+        let matrix = Matrix::new(levels.len() + 2, Dbm(-82.0), power);
+        let capture = capture.map(|db| Capture { threshold: Db(db), late: LateCapture::Off });
+        Air::of(&matrix, &transmission(others), NodeId(0), NOISE_MW, capture)
+    }
+
+    /// For each of three equal MPDUs of 1000 bytes at 24 Mbit/s: whether it is sure to arrive, or sure not to.
+    fn fates(air: &Air) -> Vec<bool> {
+        let phy = phy();
+        let mode = phy.mode(ModeId(4));
+        let (mut model, mut memory) = (ErrorModelKind::Nist(nist::Params {}).build(1), Memory::new());
+        let mut judge = Judge::new(&mut *model, &mut memory, air, mode, (0, ModeId(4)));
+        let fate = |(bytes, span): (u32, Span)| {
+            let (kind, direction, sinr) = (FrameKind::Data, Direction::Up, air.signal_mw / air.noise_mw);
+            let bits = u64::from(bytes) * 8;
+            let frame = ReceivedFrame { at: us(3020), mode, kind, direction, link: 0, bits, sinr };
+            let success = judge.success(&frame, span);
+            assert!(success.here < 1e-9 || success.here > 1.0 - 1e-9, "{success:?}");
+            assert!(success.in_silence > 1.0 - 1e-9);
+            success.here > 0.5
+        };
+        spans(us(20), us(3020), &[1000; 3]).map(fate).collect()
+    }
+
+    #[test]
+    fn mpdus_share_what_follows_the_header_by_their_bytes() {
+        let spans: Vec<_> = spans(us(20), us(3020), &[500, 1500, 1000]).map(|(_, s)| (s.from, s.to)).collect();
+        assert_eq!(spans, [(us(20), us(520)), (us(520), us(2020)), (us(2020), us(3020))]);
+    }
+
+    #[test]
+    fn a_burst_over_the_first_third_kills_what_it_overlaps_and_no_more() {
+        // As strong as the signal, with capture and without.
+        for capture in [None, Some(10.0)] {
+            assert_eq!(fates(&air(&[-50.0], &[(2, 30, 1019)], capture)), [false, true, true]);
+            assert_eq!(fates(&air(&[-50.0], &[(2, 30, 1020)], capture)), [false, true, true]);
+            assert_eq!(fates(&air(&[-50.0], &[(2, 30, 1030)], capture)), [false, false, true]);
+            assert_eq!(fates(&air(&[-50.0], &[(2, 1500, 1600)], capture)), [true, false, true]);
+        }
+    }
+
+    #[test]
+    fn without_capture_what_is_heard_spoils_and_what_is_not_only_interferes() {
+        assert_eq!(fates(&air(&[-82.0], &[(2, 0, 4000)], None)), [false; 3]);
+        assert_eq!(fates(&air(&[-82.1], &[(2, 0, 4000)], None)), [true; 3]);
+    }
+
+    #[test]
+    fn powers_of_all_that_overlap_add_up() {
+        // Three of -65 dBm are -60.23 dBm: 10.23 dB below the signal; a fourth makes -58.98.
+        let others: Vec<(u32, u64, u64)> = (2..6).map(|node| (node, 100, 900)).collect();
+        let whole = Span { from: us(20), to: us(1020) };
+        assert!(air(&[-65.0; 3], &others[..3], Some(10.2)).is_clear(whole));
+        assert!(!air(&[-65.0; 3], &others[..3], Some(10.3)).is_clear(whole));
+        assert!(!air(&[-65.0; 4], &others, Some(10.2)).is_clear(whole));
+        // One after the other they do not.
+        let apart: Vec<(u32, u64, u64)> =
+            (2..6).map(|node| (node, 200 * u64::from(node), 200 * u64::from(node) + 200)).collect();
+        assert!(air(&[-65.0; 4], &apart, Some(14.9)).is_clear(whole));
+    }
+
+    #[test]
+    fn the_sinr_of_each_stretch_has_noise_and_what_is_there() {
+        let air = air(&[-60.0, -70.0], &[(2, 270, 770), (3, 520, 4000)], Some(1.0));
+        let found: Vec<_> = air.stretches(Span { from: us(20), to: us(1020) }).collect();
+        // -50 dBm = 1e-5 mW over 1e-10 of noise, 1e-6 of one and 1e-7 of the other.
+        let expected = [1e-10, 1.0001e-6, 1.1001e-6, 1.001e-7].map(|noise| (0.25, 1e-5 / noise));
+        assert!(found.iter().zip(expected).all(|(f, e)| f.0 == e.0 && (f.1 / e.1 - 1.0).abs() < 1e-9), "{found:?}");
+        assert_eq!(found.len(), 4);
+    }
+
+    #[test]
+    fn what_was_said_before_is_said_again_whatever_was_asked_meanwhile() {
+        let phy = phy();
+        let mut memory = Memory::new();
+        let mut model = ErrorModelKind::Nist(nist::Params {}).build(1);
+        for k in 0..20_000u32 {
+            let (mode, bits, sinr) = (ModeId((k % 8) as u16), u64::from(k % 7 * 800), f64::from(k % 301) / 10.0);
+            let (kind, direction) = (FrameKind::Data, Direction::Up);
+            let frame = ReceivedFrame { at: us(0), mode: phy.mode(mode), kind, direction, link: 0, bits, sinr };
+            let asked = model.success_probability(&frame);
+            assert_eq!(memory.recall((0, mode), &frame, || asked), asked);
         }
     }
 }

@@ -147,6 +147,8 @@ pub(crate) struct Function<B> {
     pub session_of: BTreeMap<(NodeId, u8), usize>,
     /// Sessions that have something to send again, in the order in which they got it.
     pub line: VecDeque<usize>,
+    /// The session of the latest exchange.
+    pub latest: usize,
     /// Lengths of the MPDUs of the A-MPDU in progress; empty if it is about something else.
     pub lengths: Vec<u32>,
     /// Length of its PSDU.

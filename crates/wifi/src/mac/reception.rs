@@ -20,9 +20,9 @@
 //! hear; or **noise**, which would have spoiled the frame in silence too. Left out: errors of the header.
 
 use lasthop_observe::NodeId;
-use lasthop_units::{Duration, Time};
+use lasthop_units::Time;
 
-use super::interference::{Air, Judge, Span, Success};
+use super::interference::{Air, Judge, Span, Success, spans};
 use super::ppdu::Transmission;
 use crate::channel::Channel;
 use crate::medium::Medium;
@@ -153,29 +153,23 @@ impl<B: Send + 'static> Medium<B> {
         lengths: &[u32],
         mut tell: impl FnMut(Success),
     ) {
-        let (ppdu, header_ends) = (&ended.ppdu, self.header_ends(ended));
-        let (time, bytes) =
-            (ended.end.since(header_ends).as_nanos(), lengths.iter().map(|&l| u64::from(l)).sum::<u64>());
-        let after = |so_many: u64| header_ends + Duration::from_nanos(time * so_many / bytes.max(1));
+        let ppdu = &ended.ppdu;
+        let spans = spans(self.header_ends(ended), ended.end, lengths);
         let which = self.nodes[ppdu.from.index()].bss;
         let bss = &self.bss[which];
         let mode = bss.phy.mode(ppdu.mode);
-        let mut judge = Judge::new(&mut *self.error_model, &mut self.memory, (which, ppdu.mode));
-        let mut sent = 0;
-        for &length in lengths {
-            let length = u64::from(length);
-            let span = Span { from: after(sent), to: after(sent + length) };
-            sent += length;
+        let mut judge = Judge::new(&mut *self.error_model, &mut self.memory, air, mode, (which, ppdu.mode));
+        for (bytes, span) in spans {
             let frame = ReceivedFrame {
                 at: now,
                 mode,
                 kind: ppdu.kind.frame_kind(),
                 direction: if ppdu.from == bss.ap { Direction::Down } else { Direction::Up },
                 link: ppdu.from.0 * self.channel.views() as u32 + receiver.0,
-                bits: length * 8,
+                bits: u64::from(bytes) * 8,
                 sinr: air.signal_mw / air.noise_mw,
             };
-            tell(judge.success(air, &frame, span));
+            tell(judge.success(&frame, span));
         }
     }
 

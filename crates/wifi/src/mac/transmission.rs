@@ -79,12 +79,23 @@ impl<B: Send + 'static> Medium<B> {
             PpduKind::Ampdu => self.ampdu_reception(now, &ended, to),
             _ => self.reception(now, &ended, to),
         });
+        self.note_lengths(ppdu);
         let next = self.step(now, &ended, reception, env);
         if self.channel.is_uniform() {
             self.end_for_all(now, &ended, next, env);
         } else {
             self.respond_after_sifs(now, next, env);
             self.end_for_each(now, &ended, reception, env);
+        }
+    }
+
+    /// Keeps the lengths of what bystanders overhear: any MPDU of an A-MPDU tells them the duration.
+    fn note_lengths(&mut self, ppdu: &Ppdu) {
+        self.overheard.clear();
+        if ppdu.kind == PpduKind::Ampdu && !self.channel.is_uniform() {
+            self.overheard.extend_from_slice(&self.functions[ppdu.function.index()].lengths);
+        } else {
+            self.overheard.push(ppdu.bytes);
         }
     }
 
@@ -126,15 +137,17 @@ impl<B: Send + 'static> Medium<B> {
         env: &mut impl Environment<B>,
     ) {
         let ppdu = &ended.ppdu;
+        let lengths = std::mem::take(&mut self.overheard);
         for view in 0..self.views.len() {
             let node = NodeId(view as u32);
             if node != ppdu.from && self.carrier_sense.notices(&self.channel, view, ppdu.from) {
                 let known = at_destination.filter(|_| ppdu.to == Some(node));
-                let reception = known.unwrap_or_else(|| self.reception(now, ended, node));
+                let reception = known.unwrap_or_else(|| self.overhears(now, ended, node, &lengths));
                 self.defer(now, ended, node, reception, env);
             }
             self.sense_end(now, view, ppdu.from, env);
         }
+        self.overheard = lengths;
     }
 
     /// What `view` does not notice any more when a PPDU of `from` has ended.

@@ -35,12 +35,14 @@ lasthop_registry::params! {
         pub timer: Timer = Timer::Attempts(15),
     }
     check |this, path| {
-        let at_least_one = [("failure_threshold", this.failure_threshold), ("success_threshold", this.success_threshold)];
+        let at_least_one =
+            [("failure_threshold", this.failure_threshold), ("success_threshold", this.success_threshold)];
         if let Some((key, _)) = at_least_one.iter().find(|(_, value)| *value == 0) {
             return Err(ParamError::new(format!("{path}.{key}"), "must be at least 1"));
         }
         if this.probe_threshold >= this.failure_threshold {
-            let message = format!("must be below failure_threshold = {}, or no RTS is ever sent", this.failure_threshold);
+            let message =
+                format!("must be below failure_threshold = {}, or no RTS is ever sent", this.failure_threshold);
             return Err(ParamError::new(format!("{path}.probe_threshold"), message));
         }
         Ok(())

@@ -70,9 +70,9 @@ impl RateControl for Fixed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{frame, peer, phy, rate};
+    use super::super::tests::{frame, peer, phy, phy_with_mcs, rate};
     use super::super::{RateControlKind, fixed};
-    use crate::phy::{ChannelWidth, GuardInterval, PhyOptions, Standard};
+    use crate::phy::{ChannelWidth, GuardInterval};
 
     fn built(standard: &str, params: fixed::Params) -> Result<f64, String> {
         let phy = phy(standard);
@@ -99,13 +99,7 @@ mod tests {
 
     #[test]
     fn an_mcs_and_a_rate_name_the_same_mode() {
-        let options = PhyOptions {
-            channel_width: Some(ChannelWidth::Mhz40),
-            spatial_streams: Some(2),
-            guard_interval: Some(GuardInterval::Short),
-            ..PhyOptions::new(Standard::named("802.11n").unwrap())
-        };
-        let phy = options.resolve("bss").unwrap();
+        let phy = phy_with_mcs("802.11n", ChannelWidth::Mhz40, GuardInterval::Short);
         let mode = |params| {
             let mut control = RateControlKind::Fixed(params).build(&peer(&phy), "bss.rate_control").unwrap();
             let mode = phy.mode(control.rates_for(&frame(0)).first());

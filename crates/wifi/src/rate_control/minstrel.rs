@@ -257,7 +257,7 @@ impl Rate {
 impl RateControl for Minstrel {
     fn rates_for(&mut self, frame: &FrameInfo) -> RateChain {
         self.deferred = None;
-        let sampled = if frame.retry == 0 { self.next_sample() } else { None };
+        let sampled = if frame.is_new() { self.next_sample() } else { None };
         sampled.and_then(|i| self.sampling_chain(i)).unwrap_or_else(|| self.chain(self.best, self.second))
     }
 

@@ -61,8 +61,15 @@ pub struct FrameInfo {
     pub bytes: Bytes,
     /// Whether several MPDUs may go into the PPDU.
     pub aggregates: bool,
-    /// Attempts made at this frame before.
+    /// Attempts made at this frame before, or at the first of an A-MPDU.
     pub retry: u32,
+}
+
+impl FrameInfo {
+    /// Whether something new may go out: a frame's first attempt, or an A-MPDU, most of which is new.
+    fn is_new(&self) -> bool {
+        self.retry == 0 || self.aggregates
+    }
 }
 
 /// What became of an attempt that asked for an acknowledgement.
@@ -231,12 +238,22 @@ fn ladder(peer: &PeerModes) -> Vec<ModeId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::{PhyOptions, Standard};
+    use crate::phy::{ChannelWidth, GuardInterval, PhyOptions, Standard};
     use lasthop_engine::Stream;
 
     /// The PHY of a standard, nothing else said.
     pub fn phy(name: &str) -> Phy {
         PhyOptions::new(Standard::named(name).unwrap()).resolve("bss").unwrap()
+    }
+    /// The PHY of a standard with MCSs: two streams, this width and guard interval.
+    pub fn phy_with_mcs(standard: &str, channel_width: ChannelWidth, guard_interval: GuardInterval) -> Phy {
+        let options = PhyOptions {
+            channel_width: Some(channel_width),
+            spatial_streams: Some(2),
+            guard_interval: Some(guard_interval),
+            ..PhyOptions::new(Standard::named(standard).unwrap())
+        };
+        options.resolve("bss").unwrap()
     }
     /// A peer with all modes of `phy`, heard well.
     pub fn peer(phy: &Phy) -> PeerModes<'_> {
@@ -325,6 +342,34 @@ mod tests {
             }
             assert!(phy.mode(last).rate.as_mbps_f64() >= 48.0, "{}: {:?}", kind.name(), phy.mode(last).rate);
         }
+    }
+
+    #[test]
+    fn every_rate_control_climbs_the_modes_of_two_streams() {
+        for kind in RateControlKind::all() {
+            let phy = phy_with_mcs("802.11n", ChannelWidth::Mhz40, GuardInterval::Short);
+            let mut control = kind.build(&peer(&phy), "rate_control").unwrap();
+            let mut rate = 0.0;
+            for i in 0..300_000 {
+                let now = Time::from_nanos(i * 1_000_000);
+                let mode = control.rates_for(&FrameInfo { now, aggregates: true, ..frame(0) }).first();
+                let (mpdus, acknowledged) = (16, 16);
+                control.on_tx_status(&TxStatus { mpdus, acknowledged, ..status(now, mode, true, None) });
+                rate = phy.mode(mode).rate.as_mbps_f64();
+            }
+            assert!(rate >= 270.0, "{}: {rate}", kind.name());
+        }
+    }
+
+    #[test]
+    fn a_ladder_has_the_simplest_mode_of_each_rate() {
+        let phy = phy_with_mcs("802.11n", ChannelWidth::Mhz40, GuardInterval::Short);
+        let ladder = ladder(&peer(&phy));
+        let rates: Vec<u64> = ladder.iter().map(|m| phy.mode(*m).rate.as_bps()).collect();
+        assert!(rates.windows(2).all(|pair| pair[0] < pair[1]), "{rates:?}");
+        // 27 Mbit/s: MCS 1 or 8, both with the long guard interval; 30: MCS 1 or 8 with the short one.
+        let of = |bps| phy.mode(ladder[rates.iter().position(|r| *r == bps).unwrap()]).mcs_index();
+        assert_eq!((of(27_000_000), of(30_000_000), of(300_000_000)), (Some(1), Some(1), Some(15)));
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl RateControl for Onoe {
         if frame.retry == 0 && std::mem::take(&mut self.failed_last) {
             self.frames.given_up += 1;
         }
-        if frame.retry == 0 && frame.now >= self.next_decision {
+        if frame.is_new() && frame.now >= self.next_decision {
             self.next_decision = frame.now + self.params.period;
             self.decide();
         }

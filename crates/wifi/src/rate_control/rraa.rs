@@ -14,7 +14,8 @@
 //! with one.
 //!
 //! `T` is data and Ack at the mode's rate, SIFS and DIFS, as in ns-3; a window is as many attempts as fit
-//! its time, where the paper has a table of about twice as many above 9 Mbit/s. Of an A-MPDU each MPDU
+//! its time, where the paper has a table of about twice as many above 9 Mbit/s. The paper is about 802.11a: where many
+//! modes lie close together, as in 802.11n, thresholds are low, and it is timid. Of an A-MPDU each MPDU
 //! counts in the ratios; the filter takes it as one attempt, lost if less than half arrive.
 
 use lasthop_registry::ParamError;
@@ -124,11 +125,18 @@ impl Rraa {
 
 fn thresholds(params: &Params, peer: &PeerModes) -> Vec<Rate> {
     let phy = peer.phy;
-    let modes = ladder(peer);
     let exchange = |mode: ModeId| {
         let frames = phy.ppdu_duration(mode, params.frame_bytes) + phy.ppdu_duration(mode, frame_size::ACK);
         (frames + phy.sifs() + phy.difs()).as_secs_f64()
     };
+    let mut modes = ladder(peer);
+    // A rung that is no faster than the one below, its symbols being rounded up, could not be climbed.
+    let mut fastest = f64::INFINITY;
+    modes.retain(|&mode| {
+        let is_faster = exchange(mode) < fastest;
+        fastest = fastest.min(exchange(mode));
+        is_faster
+    });
     // Of the mode at place `i`; the lowest bears any loss, and nothing lies above the highest.
     let tolerable = |i: usize| match i {
         0 => 1.0,

@@ -1,9 +1,9 @@
 //! Rate controls on links whose truth is known: do they find the best mode, and what do collisions do to them?
 
-use super::tests::{peer, phy};
+use super::tests::{peer, phy, phy_with_mcs};
 use super::*;
 use crate::phy::error_model::{Direction, ErrorModel, FrameKind, ReceivedFrame, nist};
-use crate::phy::{ChannelWidth, GuardInterval, PhyOptions, Standard};
+use crate::phy::{ChannelWidth, GuardInterval};
 use lasthop_engine::Stream;
 use lasthop_units::Duration;
 
@@ -140,25 +140,14 @@ fn minstrel_settles_within_a_tenth_of_the_best_fixed_rate_on_average() {
     assert!(mean(&shares) > 0.9 && least(&shares) > 0.8, "{shares:.3?}");
 }
 
-/// PHYs of 802.11n and later with two streams, on wide channels.
-fn with_mcs() -> Vec<Phy> {
-    let phy = |(standard, channel_width, guard_interval)| {
-        let options = PhyOptions {
-            channel_width: Some(channel_width),
-            spatial_streams: Some(2),
-            guard_interval: Some(guard_interval),
-            ..PhyOptions::new(Standard::named(standard).unwrap())
-        };
-        options.resolve("bss").unwrap()
-    };
+/// PHYs of 802.11n and later with two streams.
+fn with_mcs() -> [Phy; 4] {
     [
-        ("802.11n", ChannelWidth::Mhz20, GuardInterval::Long),
-        ("802.11n", ChannelWidth::Mhz40, GuardInterval::Short),
-        ("802.11ac", ChannelWidth::Mhz80, GuardInterval::Short),
-        ("802.11ax", ChannelWidth::Mhz80, GuardInterval::Us0_8),
+        phy_with_mcs("802.11n", ChannelWidth::Mhz20, GuardInterval::Long),
+        phy_with_mcs("802.11n", ChannelWidth::Mhz40, GuardInterval::Short),
+        phy_with_mcs("802.11ac", ChannelWidth::Mhz80, GuardInterval::Short),
+        phy_with_mcs("802.11ax", ChannelWidth::Mhz80, GuardInterval::Us0_8),
     ]
-    .map(phy)
-    .into()
 }
 
 #[test]
@@ -167,8 +156,8 @@ fn minstrel_ht_settles_within_a_tenth_of_the_best_fixed_rate() {
         let shares = shares("minstrel_ht", &phy, 16);
         let short = shares.iter().filter(|share| **share < 0.9).count();
         // Where the next rate loses a third or so, half a dB wide, single samples now and then make it look
-        // better than a sure rate, whose probability counts as 0.9: there 10 to 15 % are lost.
-        assert!(short <= 7 && least(&shares) > 0.85, "{} {short} {shares:.3?}", phy.standard().name());
+        // better than a sure rate, whose probability counts as 0.9: there up to 13 % are lost.
+        assert!(short <= 5 && least(&shares) > 0.86, "{} {short} {shares:.3?}", phy.standard().name());
         assert!(mean(&shares) > 0.95, "{} {shares:.3?}", phy.standard().name());
     }
 }

@@ -31,26 +31,13 @@ lasthop_registry::params! {
     }
 }
 
-/// A mode and what is known of it.
+/// A mode and what is known of it: MPDUs that arrived and were lost, the older the less.
 #[derive(Clone, Copy, Debug)]
 struct Rate {
     mode: ModeId,
     bps: f64,
     arrived: f64,
     lost: f64,
-    /// When the counts were last faded.
-    faded: Time,
-}
-
-impl Rate {
-    fn fade(&mut self, now: Time, decay: f64) {
-        if now > self.faded {
-            let factor = libm::exp(-decay * now.since(self.faded).as_secs_f64());
-            self.arrived *= factor;
-            self.lost *= factor;
-            self.faded = now;
-        }
-    }
 }
 
 /// The rate control.
@@ -58,6 +45,8 @@ pub struct ThompsonSampling {
     decay: f64,
     /// Highest rate first.
     rates: Vec<Rate>,
+    /// When the counts were last faded.
+    faded: Time,
     draws: Stream,
 }
 
@@ -65,21 +54,33 @@ impl ThompsonSampling {
     pub(super) fn new(params: &Params, peer: &PeerModes) -> ThompsonSampling {
         let rate = |&mode: &ModeId| {
             let bps = peer.phy.mode(mode).rate.as_bps() as f64;
-            Rate { mode, bps, arrived: 0.0, lost: 0.0, faded: Time::ZERO }
+            Rate { mode, bps, arrived: 0.0, lost: 0.0 }
         };
         let rates = ladder(peer).iter().rev().map(rate).collect();
-        ThompsonSampling { decay: params.decay, rates, draws: Stream::new(peer.seed, "thompson_sampling", 0) }
+        let draws = Stream::new(peer.seed, "thompson_sampling", 0);
+        ThompsonSampling { decay: params.decay, rates, faded: Time::ZERO, draws }
+    }
+
+    fn fade(&mut self, now: Time) {
+        if now > self.faded {
+            let factor = libm::exp(-self.decay * now.since(self.faded).as_secs_f64());
+            for rate in &mut self.rates {
+                rate.arrived *= factor;
+                rate.lost *= factor;
+            }
+            self.faded = now;
+        }
     }
 }
 
 impl RateControl for ThompsonSampling {
     fn rates_for(&mut self, frame: &FrameInfo) -> RateChain {
+        self.fade(frame.now);
         let (mut best, mut chosen) = (0.0, self.rates[self.rates.len() - 1].mode);
-        for rate in &mut self.rates {
+        for rate in &self.rates {
             if rate.bps <= best {
                 break;
             }
-            rate.fade(frame.now, self.decay);
             let drawn = rate.bps * beta(1.0 + rate.arrived, 1.0 + rate.lost, &mut self.draws);
             if drawn > best {
                 (best, chosen) = (drawn, rate.mode);
@@ -89,8 +90,8 @@ impl RateControl for ThompsonSampling {
     }
 
     fn on_tx_status(&mut self, status: &TxStatus) {
+        self.fade(status.now);
         if let Some(rate) = self.rates.iter_mut().find(|r| r.mode == status.mode) {
-            rate.fade(status.now, self.decay);
             rate.arrived += f64::from(status.acknowledged);
             rate.lost += f64::from(status.mpdus - status.acknowledged);
         }
@@ -114,8 +115,10 @@ fn gamma(shape: f64, draws: &mut Stream) -> f64 {
             continue;
         }
         let v = t * t * t;
-        // 1 - unit() lies in (0, 1]: its logarithm is finite.
-        if libm::log(1.0 - draws.unit()) < 0.5 * x * x + d - d * v + d * libm::log(v) {
+        // In (0, 1], so that its logarithm is finite. The first question spares most of the second's logarithms.
+        let u = 1.0 - draws.unit();
+        let x2 = x * x;
+        if u < 1.0 - 0.0331 * x2 * x2 || libm::log(u) < 0.5 * x2 + d - d * v + d * libm::log(v) {
             return d * v;
         }
     }

@@ -122,7 +122,7 @@ impl Codel {
         self.leave();
     }
 
-    /// So many packets were dropped for want of room: it signals as much faster from now on. [Linux]
+    /// So many packets were dropped for want of room: it signals as much faster from now on, as in Linux.
     pub fn on_overflow(&mut self, dropped: u32) {
         self.count = self.count.saturating_add(dropped);
     }

@@ -1,6 +1,12 @@
 //! Path loss: how much weaker a signal arrives than it left, from the places of the antennas.
 
+pub mod wall;
+mod way;
+
 use lasthop_registry::registry;
+pub use wall::Wall;
+pub use way::Way;
+
 use lasthop_units::{Db, Metres};
 
 registry! {
@@ -14,8 +20,12 @@ registry! {
         two_ray_ground => TwoRayGround: source "Rappaport 2002 §4.6", status "unit tests; crossover as in ns-2";
         /// An exponent of one's choice beyond a reference distance.
         log_distance => LogDistance: source "Rappaport 2002 §4.9", status "unit tests";
+        /// Log-distance, and the loss of each wall in between.
+        multi_wall => MultiWall: source "COST 231 1999 §4.7", status "unit tests";
+        /// Within a building, walls and furniture included.
+        itu_indoor => ItuIndoor: source "ITU-R P.1238-7", status "unit tests";
     }
-    planned: multi_wall, itu_indoor
+    planned:
 }
 
 /// A place on the plane.
@@ -48,7 +58,14 @@ impl PathLossKind {
             PathLossKind::Friis(law) => law,
             PathLossKind::TwoRayGround(law) => law,
             PathLossKind::LogDistance(law) => law,
+            PathLossKind::MultiWall(law) => law,
+            PathLossKind::ItuIndoor(law) => law,
         }
+    }
+
+    /// Whether walls weaken signals besides.
+    pub fn has_walls(&self) -> bool {
+        matches!(self, PathLossKind::MultiWall(_))
     }
 }
 
@@ -84,7 +101,8 @@ mod tests {
     fn no_law_amplifies_and_none_weakens_with_distance() {
         for kind in PathLossKind::all() {
             let losses: Vec<f64> = (0..2000).map(|i| loss_db(kind.law(), f64::from(i) * 0.5)).collect();
-            assert!(losses[0] == 0.0 || kind.name() == "log_distance", "{}", kind.name());
+            let has_reference = ["log_distance", "multi_wall", "itu_indoor"].contains(&kind.name());
+            assert!(losses[0] == 0.0 || has_reference, "{}", kind.name());
             assert!(losses.iter().all(|l| l.is_finite() && *l >= 0.0), "{}", kind.name());
             assert!(losses.is_sorted(), "{}", kind.name());
         }

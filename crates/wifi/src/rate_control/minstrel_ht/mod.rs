@@ -13,8 +13,8 @@
 //! - a group has all MCS of its class, and short preambles make no groups of their own;
 //! - a jump's rows are those of the group at hand, where Linux skips the rows that it lacks.
 //!
-//! A frame that asks again after its chain is not sampled. Left out: what drivers make of the A-MSDU limit;
-//! STBC, LDPC and SMPS; rates without a chain.
+//! A single frame that asks again after its chain is not sampled; an A-MPDU is, since most of it is new. Left out: what
+//! drivers make of the A-MSDU limit; STBC, LDPC and SMPS; rates without a chain.
 
 mod sampling;
 mod statistics;
@@ -299,7 +299,7 @@ fn packet_ns(phy: &Phy, id: ModeId, legacy: bool) -> f64 {
 
 impl RateControl for MinstrelHt {
     fn rates_for(&mut self, frame: &FrameInfo) -> RateChain {
-        if frame.retry > 0 || frame.now < self.next_sample {
+        if !frame.is_new() || frame.now < self.next_sample {
             return self.chain;
         }
         self.next_sample = frame.now + self.params.sample_interval;

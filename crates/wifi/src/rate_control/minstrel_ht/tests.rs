@@ -1,7 +1,8 @@
 //! Minstrel-HT step by step, on legacy rates and on HT.
 
-use super::super::tests::{frame, peer, phy};
+use super::super::tests::{frame, peer, phy, phy_with_mcs};
 use super::*;
+use crate::phy::{ChannelWidth, GuardInterval};
 
 fn control(phy: &Phy) -> MinstrelHt {
     MinstrelHt::new(&Params::default(), &peer(phy))
@@ -117,10 +118,11 @@ fn a_sample_is_one_attempt_before_the_rest_of_the_chain() {
 }
 
 #[test]
-fn a_retry_is_no_sample() {
+fn a_retry_is_no_sample_but_an_aggregate_whose_first_mpdu_is_one_may_be() {
     let phy = phy("802.11a");
     let mut control = control(&phy);
     assert!((0..100).all(|ms| !control.rates_for(&FrameInfo { now: at(ms), ..frame(9) }).is_probe()));
+    assert!(control.rates_for(&FrameInfo { now: at(100), aggregates: true, ..frame(1) }).is_probe());
 }
 
 #[test]
@@ -170,4 +172,122 @@ fn tries_fill_a_segment_of_six_milliseconds_but_are_two_at_least() {
     assert_eq!(control.tries(7, false), 5);
     control.rates[0].average = Average::default();
     assert_eq!(control.tries(0, false), 2);
+}
+
+fn ht() -> Phy {
+    phy_with_mcs("802.11n", ChannelWidth::Mhz40, GuardInterval::Short)
+}
+/// The mode of an MCS from 0 to 15, with the short guard interval.
+fn mcs(phy: &Phy, index: u8) -> ModeId {
+    phy.mode_of_mcs(index).unwrap()
+}
+/// Twenty windows in which of a hundred MPDUs, 20 to an aggregate, these many arrive at these MCSs.
+fn settle_ht(control: &mut MinstrelHt, phy: &Phy, outcomes: &[(u8, u32)]) {
+    for window in 0..20 {
+        for &(index, acknowledged) in outcomes {
+            (0..5).for_each(|_| tell(control, at(60 * window), mcs(phy, index), 20, acknowledged / 5));
+        }
+        control.update(at(60 * window + 60));
+    }
+}
+
+#[test]
+fn groups_are_guard_intervals_and_streams() {
+    let phy = ht();
+    let control = control(&phy);
+    let told: Vec<_> = control
+        .groups
+        .iter()
+        .map(|g| {
+            let mode = phy.mode(control.rates[g.first].mode);
+            (mode.guard_interval.as_nanos(), g.streams, g.places().len(), g.legacy)
+        })
+        .collect();
+    assert_eq!(told, [(800, 1, 8, false), (800, 2, 8, false), (400, 1, 8, false), (400, 2, 8, false)]);
+}
+
+#[test]
+fn of_802_11ac_and_ax_the_groups_have_all_that_the_standard_has() {
+    // At 80 MHz two streams have MCS 9 as one has.
+    let rates = |phy: Phy| control(&phy).groups.iter().map(|g| g.places().len()).collect::<Vec<_>>();
+    assert_eq!(rates(phy_with_mcs("802.11ac", ChannelWidth::Mhz80, GuardInterval::Short)), [10, 10, 10, 10]);
+    assert_eq!(rates(phy_with_mcs("802.11ac", ChannelWidth::Mhz20, GuardInterval::Long)), [9, 9]);
+    assert_eq!(rates(phy_with_mcs("802.11ax", ChannelWidth::Mhz80, GuardInterval::Us0_8)), [12, 12]);
+}
+
+#[test]
+fn a_packet_takes_its_share_of_whole_symbols() {
+    let phy = ht();
+    let control = control(&phy);
+    let place = control.places[mcs(&phy, 15).index()].unwrap();
+    // 16 * 1200 * 8 bits over 1080 bits a symbol: 143 of 3.6 us, a sixteenth of them.
+    let expected = 143.0 * 3600.0 / 16.0;
+    assert!((control.rates[usize::from(place)].packet_ns - expected).abs() < 1.0);
+}
+
+#[test]
+fn the_overhead_is_shared_by_the_packets_of_the_usual_aggregate() {
+    let phy = ht();
+    let mut control = control(&phy);
+    settle_ht(&mut control, &phy, &[(7, 100)]);
+    let rate = &control.rates[usize::from(control.places[mcs(&phy, 7).index()].unwrap())];
+    // The average nears 20 from below, and is cut to 19. 16 * 9600 bits over 540: 285 symbols of 3.6 us.
+    let expected = 0.9 / (108e-6 / 19.0 + 285.0 * 3.6e-6 / 16.0);
+    assert!((rate.throughput / expected - 1.0).abs() < 1e-4, "{} {expected}", rate.throughput);
+}
+
+#[test]
+fn an_aggregate_that_is_answered_is_judged_by_what_arrived_of_it() {
+    let phy = ht();
+    let mut control = control(&phy);
+    // Every aggregate is answered; at MCS 15 a quarter of it has arrived, at MCS 12 all.
+    settle_ht(&mut control, &phy, &[(15, 25), (12, 100)]);
+    assert_eq!(control.chain.first(), mcs(&phy, 12));
+}
+
+#[test]
+fn the_most_probable_rate_has_fewer_streams_than_the_best() {
+    let phy = ht();
+    let mut control = control(&phy);
+    settle_ht(&mut control, &phy, &[(12, 100), (11, 100), (10, 100), (5, 95), (4, 100)]);
+    let chain = control.chain;
+    assert_eq!([0, 1].map(|i| chain.entries()[i].mode), [mcs(&phy, 12), mcs(&phy, 11)]);
+    // Above 75 %, what carries more: MCS 5 of one stream.
+    assert_eq!(chain.entries()[3].mode, mcs(&phy, 5));
+}
+
+#[test]
+fn sudden_death_moves_to_a_group_with_no_more_streams_before_the_window_is_over() {
+    let phy = ht();
+    let mut control = control(&phy);
+    settle_ht(&mut control, &phy, &[(15, 100), (14, 100), (7, 100), (6, 100)]);
+    assert_eq!(control.chain.first(), mcs(&phy, 15));
+    let now = control.last_update + Duration::from_millis(1);
+    tell(&mut control, now, mcs(&phy, 15), 30, 7);
+    assert_eq!(control.chain.first(), mcs(&phy, 15));
+    // 7 of 32 is less than a quarter of more than 30.
+    tell(&mut control, now, mcs(&phy, 15), 2, 0);
+    assert_eq!(control.chain.first(), mcs(&phy, 7));
+}
+
+#[test]
+fn samples_take_turns_through_the_groups() {
+    let phy = ht();
+    let mut control = control(&phy);
+    settle_ht(&mut control, &phy, &[(4, 100), (3, 100), (2, 100)]);
+    let Ranking { best: [first, second, ..], probable, .. } = control.ranking;
+    let slowest_ns = [first, second, probable].map(|i| control.rates[i].packet_ns).into_iter().fold(0.0, f64::max);
+    let mut groups = Vec::new();
+    for i in 0..60 {
+        let chain = control.rates_for(&FrameInfo { now: at(5000 + 20 * i), ..frame(0) });
+        if chain.is_probe() {
+            let rate = &control.rates[usize::from(control.places[chain.first().index()].unwrap())];
+            assert!(rate.packet_ns < slowest_ns);
+            groups.push(rate.group);
+        }
+        if i % 3 == 2 {
+            control.update(at(5000 + 20 * i + 1));
+        }
+    }
+    assert!((0..4).all(|g| groups.contains(&g)), "{groups:?}");
 }

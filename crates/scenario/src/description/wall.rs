@@ -1,0 +1,37 @@
+//! `[[wall]]`: what stands between antennas.
+
+use lasthop_registry::{ParamError, params};
+use lasthop_units::{Db, Metres};
+use lasthop_wifi::phy::path_loss::{Position, Wall};
+
+params! {
+    /// A wall, for path_loss = "multi_wall".
+    pub(crate) struct WallSection {
+        /// Where it begins.
+        pub from: [Metres; 2] = [Metres(0.0), Metres(0.0)],
+        /// Where it ends.
+        pub to: [Metres; 2] = [Metres(0.0), Metres(0.0)],
+        /// What a signal loses on its way through.
+        pub loss: Db = Db(5.0),
+    }
+    check |this, path| {
+        if this.from == this.to {
+            let message = format!(
+                "it begins and ends at ({}, {}): a wall of zero length stops nothing; give from and to two places",
+                this.from[0], this.from[1]
+            );
+            return Err(ParamError::new(path, message));
+        }
+        if this.loss.0 < 0.0 {
+            return Err(ParamError::new(format!("{path}.loss"), format!("{} is negative: no wall amplifies", this.loss)));
+        }
+        Ok(())
+    }
+}
+
+impl WallSection {
+    pub(crate) fn wall(&self) -> Wall {
+        let place = |p: [Metres; 2]| Position { x: p[0], y: p[1] };
+        Wall { from: place(self.from), to: place(self.to), loss: self.loss }
+    }
+}

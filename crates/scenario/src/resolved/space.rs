@@ -1,0 +1,93 @@
+//! Places of nodes, ways and walls: the mean power of each node at each other, at any time.
+
+use lasthop_observe::NodeId;
+use lasthop_registry::ParamError;
+use lasthop_units::{Dbm, Duration, Time};
+use lasthop_wifi::Movement;
+use lasthop_wifi::phy::path_loss::{PathLossKind, Wall, Way, wall};
+
+use super::{NodeSpec, ResolvedScenario, error};
+use crate::description::Description;
+
+/// How often places are looked at where nothing is said: a walker goes 15 cm meanwhile.
+pub(super) const POSITION_INTERVAL: Duration = Duration::from_millis(100);
+
+/// What received powers depend on, fading apart.
+#[derive(Clone, Debug)]
+pub(super) struct Space {
+    nodes: Vec<Antenna>,
+    path_loss: PathLossKind,
+    walls: Vec<Wall>,
+    /// Pairs that do not hear one another, the smaller first.
+    hidden: Vec<(usize, usize)>,
+}
+
+#[derive(Clone, Debug)]
+struct Antenna {
+    way: Way,
+    moves: bool,
+    tx_power: Dbm,
+    frequency_hz: f64,
+    channel: u32,
+}
+
+impl Space {
+    /// Mean power of `tx` at `rx`; none where they are hidden from one another, or on different channels.
+    pub(super) fn mean_power(&self, at: Time, tx: usize, rx: usize) -> Dbm {
+        let (from, to) = (&self.nodes[tx], &self.nodes[rx]);
+        if self.hidden.contains(&(tx.min(rx), tx.max(rx))) || from.channel != to.channel {
+            return Dbm(f64::NEG_INFINITY);
+        }
+        let (a, b) = (from.way.at(at), to.way.at(at));
+        from.tx_power - self.path_loss.law().loss(a, b, from.frequency_hz) - wall::loss(&self.walls, a, b)
+    }
+
+    /// Whether any node moves.
+    pub(super) fn has_movement(&self) -> bool {
+        self.nodes.iter().any(|node| node.moves)
+    }
+}
+
+impl Movement for Space {
+    fn moves(&self, tx: NodeId, rx: NodeId) -> bool {
+        self.nodes[tx.index()].moves || self.nodes[rx.index()].moves
+    }
+    fn mean_power(&self, at: Time, tx: NodeId, rx: NodeId) -> Dbm {
+        Space::mean_power(self, at, tx.index(), rx.index())
+    }
+}
+
+impl ResolvedScenario {
+    pub(super) fn space(&self) -> Space {
+        let antenna = |(index, node): (usize, &NodeSpec)| Antenna {
+            moves: node.way.moves(),
+            way: node.way.clone(),
+            tx_power: node.tx_power,
+            frequency_hz: self.phy_of(index).frequency_hz(),
+            channel: self.channel_of(index),
+        };
+        Space {
+            nodes: self.nodes.iter().enumerate().map(antenna).collect(),
+            path_loss: self.description.channel.path_loss.clone(),
+            walls: self.description.wall.0.iter().map(|section| section.wall()).collect(),
+            hidden: self.hidden.clone(),
+        }
+    }
+}
+
+/// Walls and ways have an effect, and keys about them too.
+pub(super) fn check_space(description: &Description) -> Result<(), ParamError> {
+    let channel = &description.channel;
+    if !description.wall.0.is_empty() && !channel.path_loss.has_walls() {
+        let message = "walls have no effect unless channel.path_loss = \"multi_wall\"; say so, or remove them";
+        return error("wall[0]", message);
+    }
+    let moves = description.station.0.iter().any(|group| group.waypoints.is_some());
+    match channel.position_interval {
+        Some(_) if !moves => {
+            error("channel.position_interval", "it has no effect, as no station has waypoints; remove this key")
+        }
+        Some(Duration::ZERO) => error("channel.position_interval", "some time must pass between two looks"),
+        _ => Ok(()),
+    }
+}

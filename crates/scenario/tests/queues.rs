@@ -1,0 +1,86 @@
+//! Queue disciplines where a scenario puts them: at the AP, at stations, at the wired link, above a driver.
+
+use lasthop_link::QueueDisciplineKind;
+use lasthop_scenario::{resolve, run};
+use serde_json::Value;
+
+/// Uploads and downloads that all wait at the AP or in front of it.
+const CELL: &str = r#"
+name = "cell"
+duration = "5 s"
+warmup = "0 s"
+[bss]
+standard = "802.11a"
+rate_control = { kind = "fixed", rate = "24 Mbit/s" }
+[[station]]
+name = "sta"
+count = 4
+[wired]
+rate = "20 Mbit/s"
+delay = "10 ms"
+queue = { kind = "fifo", limit = "100 packets" }
+[tcp]
+profile = "linux"
+[[flow]]
+station = "*"
+direction = "both"
+"#;
+
+fn result(settings: &[(&str, &str)]) -> Value {
+    let settings: Vec<_> = settings.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let scenario = resolve(CELL, "cell.toml", &settings).unwrap_or_else(|e| panic!("{e}"));
+    serde_json::from_str(run(&scenario, 1, None).unwrap_or_else(|e| panic!("{e}")).json()).unwrap()
+}
+
+fn ap(result: &Value, metric: &str) -> f64 {
+    result["nodes"][0][metric].as_f64().unwrap_or_else(|| panic!("{metric} of the AP"))
+}
+
+fn goodput_mbps(result: &Value, metric: &str) -> f64 {
+    result["totals"][metric].as_f64().unwrap() / 1e6
+}
+
+#[test]
+fn every_discipline_serves_every_place() {
+    for kind in QueueDisciplineKind::REGISTRY.entries.iter().map(|entry| entry.name) {
+        for place in ["bss.ap.queue", "station.0.queue", "wired.queue"] {
+            // A run checks by itself that packets are conserved.
+            let result = result(&[(place, kind)]);
+            let goodput = goodput_mbps(&result, "goodput_bps");
+            assert!((8.0..24.0).contains(&goodput), "{kind} at {place}: {goodput} Mbit/s");
+        }
+    }
+}
+
+#[test]
+fn a_driver_below_is_out_of_reach_of_the_law_above() {
+    let waits = |driver| {
+        let result = result(&[("bss.ap.queue", "pie"), ("bss.ap.driver_queue", driver)]);
+        ap(&result, "queue_mean_packets")
+    };
+    let (without, with) = (waits("0 packets"), waits("100 packets"));
+    assert!(with > without + 50.0, "{without} packets without a driver, {with} with one of 100");
+}
+
+#[test]
+fn a_mark_on_the_wire_is_counted_and_costs_no_packet() {
+    let ecn =
+        [("tcp.ecn", "on"), ("wired.rate", "5 Mbit/s"), ("bss.ap.queue", r#"{ kind = "fifo", limit = "unlimited" }"#)];
+    let marking = [ecn.as_slice(), &[("wired.queue", r#"{ kind = "codel", ecn = true }"#)]].concat();
+    let result = result(&marking);
+    assert!(ap(&result, "wired_queue_marks") > 10.0, "{} marks", ap(&result, "wired_queue_marks"));
+    assert_eq!(ap(&result, "queue_marks"), 0.0);
+    // Pure ACKs are not capable, and are dropped.
+    assert_eq!(ap(&result, "wired_queue_drops_tail"), 0.0);
+}
+
+#[test]
+fn a_filter_thins_acks_and_buffers_apart_save_downloads() {
+    let of = |queue| result(&[("bss.ap.queue", queue)]);
+    let (plain, filter, split) = (of("fifo"), of("ack_filter"), of("split_ack"));
+    assert_eq!(ap(&plain, "acks_filtered"), 0.0);
+    assert!(ap(&filter, "acks_filtered") > 100.0, "{}", ap(&filter, "acks_filtered"));
+    assert!(ap(&filter, "queue_drops_tcp_ack") < ap(&plain, "queue_drops_tcp_ack"));
+    let down = |result| goodput_mbps(result, "goodput_down_bps");
+    assert!(down(&split) > down(&plain), "{} and {} Mbit/s", down(&split), down(&plain));
+}

@@ -1,0 +1,146 @@
+//! Walls, ways, fading and hidden nodes, from the file to what stations get.
+
+use lasthop_scenario::{ResolvedScenario, resolve, run};
+use lasthop_units::Duration;
+
+fn resolved(text: &str) -> ResolvedScenario {
+    resolve(text, "f.toml", &[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn complaint(text: &str) -> String {
+    resolve(text, "f.toml", &[]).err().map(|e| e.to_string()).unwrap_or_default()
+}
+
+/// What all flows get together, in Mbit/s.
+fn goodput_mbps(text: &str) -> f64 {
+    let run = run(&resolved(text), 1, None).unwrap();
+    let result: serde_json::Value = serde_json::from_str(run.json()).unwrap();
+    result["totals"]["goodput_bps"].as_f64().unwrap() / 1e6
+}
+
+/// Two stations on opposite sides of the AP that always have something to send.
+fn opposite(distance: &str, bss: &str) -> String {
+    format!(
+        "duration = \"10 s\"\n[channel]\npath_loss = {{ kind = \"log_distance\", reference_loss = \"46.7 dB\" }}\n\
+         [bss]\nstandard = \"802.11a\"\nrate_control = {{ kind = \"fixed\", rate = \"6 Mbit/s\" }}\n{bss}\n\
+         [[station]]\ncount = 2\ndistance = \"{distance}\"\n\
+         [[flow]]\ntransport = \"udp\"\ndirection = \"up\"\nrate = \"saturated\"\npacket_size = \"1500 B\"\n"
+    )
+}
+
+#[test]
+fn stations_that_only_the_ap_hears_collide_and_rts_helps() {
+    // At 40 m -78.8 dBm arrive, at 80 m -87.8: the AP is heard, the other station is not.
+    let near = goodput_mbps(&opposite("10 m", ""));
+    let hidden = goodput_mbps(&opposite("40 m", ""));
+    let with_rts = goodput_mbps(&opposite("40 m", "rts_threshold = \"0 B\""));
+    // 12,000 bits in 2072 + 16 + 44 + 34 us and 3.5 slots of backoff on average.
+    assert!((5.0..5.6).contains(&near), "{near}");
+    assert!(hidden < 0.7 * near, "{hidden} of {near}");
+    assert!(with_rts > 1.3 * hidden && with_rts < near, "{with_rts} {hidden}");
+}
+
+#[test]
+fn a_wall_takes_what_it_says() {
+    let text = |wall: &str| {
+        format!(
+            "duration = \"2 s\"\n[channel]\npath_loss = {{ kind = \"multi_wall\", reference_loss = \"46.7 dB\" }}\n\
+             [bss]\nstandard = \"802.11a\"\nrate_control = \"ideal\"\n[[station]]\nposition = [\"20 m\", \"0 m\"]\n{wall}\
+             [[flow]]\ntransport = \"udp\"\ndirection = \"up\"\nrate = \"saturated\"\npacket_size = \"1500 B\"\n"
+        )
+    };
+    // 16 - 46.7 - 26.02 = -56.7 dBm; a wall of 8.2 leaves -64.9, one of 8.4 -65.1: 54 Mbit/s need -65.
+    let of = |loss: &str, x: &str| {
+        goodput_mbps(&text(&format!(
+            "[[wall]]\nfrom = [\"{x} m\", \"-5 m\"]\nto = [\"{x} m\", \"5 m\"]\nloss = \"{loss} dB\"\n"
+        )))
+    };
+    let open = goodput_mbps(&text(""));
+    assert_eq!((of("8.2", "10"), of("60", "30")), (open, open));
+    assert!(of("8.4", "10") < 0.95 * open);
+    assert_eq!(of("60", "10"), 0.0);
+}
+
+#[test]
+fn a_station_that_walks_away_is_served_until_it_is_out_of_reach() {
+    let text = "duration = \"12 s\"\n[channel]\npath_loss = { kind = \"log_distance\", reference_loss = \"46.7 dB\" }\n\
+         [bss]\nstandard = \"802.11a\"\nrate_control = { kind = \"fixed\", rate = \"6 Mbit/s\" }\n\
+         [[station]]\nwaypoints = [[\"2 s\", \"10 m\", \"0 m\"], [\"12 s\", \"110 m\", \"0 m\"]]\n\
+         [[flow]]\ntransport = \"udp\"\ndirection = \"up\"\nrate = \"saturated\"\npacket_size = \"1500 B\"\n";
+    let run = run(&resolved(text), 1, Some(Duration::from_secs(1))).unwrap();
+    let goodput = run.series().iter().find(|block| block.metric == "goodput_bps").unwrap();
+    let served: Vec<bool> = goodput.values.iter().map(|bps| *bps > 5e6).collect();
+    // -82 dBm are left at 10^((16 - 46.7 + 82) / 30) = 51.3 m: after 2 + 4.13 s.
+    let first_gap = served.iter().position(|s| !s).unwrap();
+    assert_eq!((first_gap, served.len()), (6, 12), "{:?}", goodput.values);
+    assert!(goodput.values[7..].iter().all(|bps| *bps == 0.0));
+}
+
+#[test]
+fn fading_costs_a_station_at_the_edge_some_frames_and_repeats_itself() {
+    let text = |fading: &str| {
+        let text = opposite("40 m", "rts_threshold = \"0 B\"").replace("[bss]", &format!("fading = {fading}\n[bss]"));
+        text.replace("count = 2\n", "")
+    };
+    let steady = goodput_mbps(&text("\"none\""));
+    let rayleigh = goodput_mbps(&text("\"rayleigh\""));
+    let mild = goodput_mbps(&text("{ kind = \"nakagami\", m = 20.0 }"));
+    // 3.2 dB above the sensitivity: lost where the gain is below 0.48, with 1 - e^-0.48 = 38 %.
+    assert!((0.5..0.72).contains(&(rayleigh / steady)), "{rayleigh} of {steady}");
+    assert!(mild > 0.97 * steady, "{mild} of {steady}");
+    assert_eq!(goodput_mbps(&text("\"rayleigh\"")), rayleigh);
+}
+
+#[test]
+fn what_does_not_fit_says_so() {
+    let base = "[bss]\nstandard = \"802.11a\"\n[[station]]\n";
+    let wall = "[[wall]]\nfrom = [\"1 m\", \"2 m\"]\nto = [\"1 m\", \"2 m\"]\n";
+    assert_eq!(
+        complaint(&format!("[channel]\npath_loss = \"multi_wall\"\n{base}{wall}")),
+        "f.toml:6: wall[0]: it begins and ends at (1 m, 2 m): a wall of zero length stops nothing; give from and to two places"
+    );
+    let wall = wall.replace("to = [\"1 m\"", "to = [\"9 m\"");
+    assert_eq!(
+        complaint(&format!("{base}{wall}")),
+        "f.toml:4: wall[0]: walls have no effect unless channel.path_loss = \"multi_wall\"; say so, or remove them"
+    );
+    assert!(
+        complaint(&format!("[channel]\npath_loss = \"multi_wall\"\n{base}{wall}loss = \"-3 dB\"\n"))
+            .contains("no wall amplifies")
+    );
+    assert_eq!(
+        complaint(&format!("[channel]\nposition_interval = \"1 s\"\n{base}")),
+        "f.toml:2: channel.position_interval: it has no effect, as no station has waypoints; remove this key"
+    );
+    let way = |points: &str| complaint(&format!("{base}waypoints = {points}\n"));
+    assert!(way("[[\"0 s\", \"3 m\", \"4 m\"]]").contains("a way has at least two points"));
+    assert!(
+        way("[[\"2 s\", \"3 m\", \"4 m\"], [\"2 s\", \"3 m\", \"5 m\"]]")
+            .contains("waypoints[1]: 2 s is not after 2 s")
+    );
+    assert!(way("[[\"0 s\", \"3 m\"]]").contains("a time and two coordinates are needed"));
+    assert!(way("[[\"0 s\", \"3 m\", \"4\"]]").contains("station[0].waypoints[0][2]: \"4\" has no unit"));
+}
+
+#[test]
+fn a_station_that_no_rate_reaches_gets_nothing_and_a_warning() {
+    for (path_loss, error_model, expected) in [
+        ("log_distance", "none", "below the -82 dBm at which a preamble is received: nothing passes between them"),
+        // Detected at -90 dBm, but 4 dB over the noise of -94 are not enough for 6 Mbit/s.
+        ("log_distance", "nist", "too weak for every rate: nothing passes between them"),
+    ] {
+        let level = if error_model == "nist" { "cca_preamble = \"-120 dBm\"\n" } else { "" };
+        let distance = if error_model == "nist" { "130 m" } else { "100 m" };
+        let text = format!(
+            "duration = \"2 s\"\n[channel]\npath_loss = {{ kind = \"{path_loss}\", reference_loss = \"46.7 dB\" }}\n\
+             error_model = \"{error_model}\"\n{level}[bss]\nstandard = \"802.11a\"\n[[station]]\ndistance = \"{distance}\"\n\
+             [[flow]]\ndirection = \"both\"\n"
+        );
+        let warnings = resolved(&text).warnings();
+        assert!(
+            warnings.iter().any(|w| w.starts_with("station sta and its access point") && w.ends_with(expected)),
+            "{warnings:?}"
+        );
+        assert_eq!(goodput_mbps(&text), 0.0);
+    }
+}

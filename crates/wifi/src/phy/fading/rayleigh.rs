@@ -1,0 +1,14 @@
+//! No path is stronger than the others: the power is exponential. [Rappaport 2002 §5.6]
+
+use lasthop_units::Duration;
+
+use super::{COHERENCE_TIME, check_coherence};
+
+lasthop_registry::params! {
+    /// Parameters.
+    pub struct Params {
+        /// Time for which the channel of a pair stays as it is.
+        pub coherence_time: Duration = COHERENCE_TIME,
+    }
+    check |this, path| { check_coherence(this.coherence_time, path) }
+}
