@@ -252,6 +252,7 @@ impl<B: Send + 'static> Medium<B> {
                 view: config.channel.view_of(id),
                 beacon_due: false,
                 transmitting: false,
+                unanswered: (Time::ZERO, Time::ZERO),
                 response: None,
             });
         }
@@ -481,6 +482,9 @@ impl<B: Send + 'static> Medium<B> {
         if !self.functions[id.index()].backlogged && !beacon {
             return;
         }
+        if node.has_edca() {
+            return self.request_edca_access(now, id, ready_at, env);
+        }
         let spaces = &self.spaces[view];
         let left = self.views[view].left_of(now, spaces, lane, ready_at);
         let at = self.views[view].sends_at(now, spaces, lane).filter(|_| left == 0);
@@ -494,6 +498,35 @@ impl<B: Send + 'static> Medium<B> {
         }
         self.functions[id.index()].state = State::Contending;
         self.schedule_backoff(view, env);
+    }
+
+    /// A function of EDCA has something to send: with nothing left to count it waits for the next boundary of slots, or draws
+    /// a backoff where the medium is busy; if it turns busy before the boundary, it draws none
+    /// [802.11-2020 §10.23.2.2, §10.23.2.4].
+    fn request_edca_access(&mut self, now: Time, id: FunctionId, ready_at: u64, env: &mut impl Environment<B>) {
+        let node = &self.nodes[self.functions[id.index()].node.index()];
+        let (at, (since, timeout)) = (node.view, node.unanswered);
+        let exchanging = node.functions.clone().any(|f| self.functions[f as usize].state == State::Exchanging);
+        let occupied = node.transmitting || node.response.is_some() || exchanging;
+        let (function, spaces, view) = (&mut self.functions[id.index()], &self.spaces[at], &mut self.views[at]);
+        let lane = function.lane;
+        let next = view.next_boundary(now, spaces, lane);
+        let waits = now < timeout && view.is_undisturbed_since(since);
+        let busy = occupied || waits || view.is_noticed(now, spaces);
+        let boundary = view.last_boundary(now, lane, ready_at).filter(|_| !busy);
+        if let Some(at) = boundary {
+            function.state = State::Committed { at };
+            return env.schedule(at, Event::Start { function: id.0 });
+        }
+        let key = if busy && ready_at <= next { next + function.draw_backoff() } else { ready_at.max(next) };
+        function.state = State::Contending;
+        let held = timeout + spaces.difs + spaces.slot * 16 > now && view.is_undisturbed_since(since);
+        if held && since > Time::ZERO {
+            view.hold_back_newcomer(spaces, id, lane, key - next, timeout);
+        } else {
+            view.contend_until(id, lane, key);
+        }
+        self.schedule_backoff(at, env);
     }
 
     /// A function contends with what is left of its post-backoff; if nothing is, it draws a backoff where the

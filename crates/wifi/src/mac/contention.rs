@@ -75,6 +75,8 @@ struct Lane {
     slots: u64,
     /// When counting starts or started in this idle period.
     from: Time,
+    /// The last boundary before the medium was found busy, if any was passed.
+    last: Time,
     /// (count of slots at which the backoff ends, who)
     contenders: BinaryHeap<Reverse<(u64, FunctionId)>>,
 }
@@ -82,6 +84,13 @@ struct Lane {
 impl Lane {
     fn ends_at(&self, key: u64, slot: Duration) -> Time {
         self.from + slot * key.saturating_sub(self.slots)
+    }
+}
+
+impl LaneKind {
+    /// Slots counted from `from` on by who does not find the medium busy before a slot after `now`.
+    fn counted(self, from: Time, now: Time, slot: Duration) -> u64 {
+        if self.counts_busy_slot { (now + slot).since(from).div_ceil(slot) } else { now.since(from).div_ceil(slot) }
     }
 }
 
@@ -135,7 +144,7 @@ fn shifted(at: Time, slot: Duration, slots: i64) -> Time {
 
 impl View {
     pub(crate) fn new(spaces: &Spaces, lanes: &[LaneKind]) -> Self {
-        let lane = |&kind: &LaneKind| Lane { kind, slots: 0, from: Time::ZERO, contenders: BinaryHeap::new() };
+        let lane = |&kind: &LaneKind| Lane { kind, slots: 0, from: Time::ZERO, last: Time::ZERO, contenders: BinaryHeap::new() };
         let mut view = View {
             on_air: 0,
             busy_since: Time::ZERO,
@@ -273,10 +282,10 @@ impl View {
                     commit(function, end.max(now));
                 }
             }
-            if now >= lane.from {
-                lane.slots += now.since(lane.from).div_ceil(slot) + u64::from(lane.kind.counts_busy_slot);
-                lane.from = now;
-            }
+            let counted = lane.kind.counted(lane.from, now, slot);
+            lane.slots += counted;
+            lane.last = if counted > 0 { lane.from + slot * (counted - 1) } else { Time::ZERO };
+            lane.from = lane.from.max(now);
             for function in waiting.iter_mut().filter_map(Option::take) {
                 lane.contenders.push(Reverse((lane.slots, function)));
             }
@@ -288,8 +297,7 @@ impl View {
                 continue;
             }
             let lane = &mut self.lanes[one.lane.0];
-            let busy = u64::from(lane.kind.counts_busy_slot && now >= one.from);
-            let counted = now.since(one.from).div_ceil(slot) + busy;
+            let counted = lane.kind.counted(one.from, now, slot);
             let left = one.if_interrupted.unwrap_or(one.remaining.saturating_sub(counted));
             lane.contenders.push(Reverse((lane.slots + left, one.function)));
         }
@@ -323,6 +331,66 @@ impl View {
             let lane = &mut self.lanes[one.lane.0];
             lane.contenders.push(Reverse((lane.slots + one.remaining, one.function)));
         }
+    }
+
+    /// As [`View::contend_apart`] for those of `own` that wait in lanes, once the medium is idle for the inter-frame space of
+    /// each after `timeout`.
+    pub(crate) fn hold_back(&mut self, spaces: &Spaces, own: Range<u32>, timeout: Time) {
+        for (place, lane) in self.lanes.iter_mut().enumerate() {
+            let (slots, not_before) = (lane.slots, shifted(timeout + spaces.difs, spaces.slot, lane.kind.offset));
+            lane.contenders.retain(|&Reverse((key, function))| {
+                let held = own.contains(&function.0);
+                if held {
+                    let (remaining, lane) = (key - slots, LaneId(place));
+                    let from = Time::NEVER;
+                    self.apart.push(Apart { function, lane, remaining, if_interrupted: None, not_before, from });
+                }
+                !held
+            });
+        }
+    }
+
+    /// As [`View::hold_back`] for a function that has something to send only now.
+    pub(crate) fn hold_back_newcomer(
+        &mut self,
+        spaces: &Spaces,
+        function: FunctionId,
+        lane: LaneId,
+        backoff: u64,
+        timeout: Time,
+    ) {
+        let offset = self.lanes[lane.0].kind.offset;
+        let not_before = shifted(timeout + spaces.difs, spaces.slot, offset);
+        let difs_ends = self.idle_since.max(self.nav_until) + spaces.difs;
+        let from = on_grid(shifted(difs_ends, spaces.slot, offset), spaces.slot, not_before);
+        self.apart.push(Apart { function, lane, remaining: backoff, if_interrupted: None, not_before, from });
+    }
+
+    /// Whether no PPDU has begun since `at` that was not on the air then.
+    pub(crate) fn is_undisturbed_since(&self, at: Time) -> bool {
+        self.busy_since <= at
+    }
+
+    /// Whether a node has noticed that the medium is busy: carrier sense takes a slot.
+    pub(crate) fn is_noticed(&self, now: Time, spaces: &Spaces) -> bool {
+        (self.on_air > 0 && now >= self.busy_since + spaces.slot) || self.nav_is_set(now)
+    }
+
+    /// The count at which a function with nothing left to count sends at the next boundary. [802.11-2020 §10.23.2.4]
+    pub(crate) fn next_boundary(&self, now: Time, spaces: &Spaces, lane: LaneId) -> u64 {
+        self.post_backoff(now, spaces, lane, 0)
+    }
+
+    /// The boundary that is still to come of those passed before the medium is noticed to be busy, where nothing was left to
+    /// count at `key` before it.
+    pub(crate) fn last_boundary(&self, now: Time, lane: LaneId, key: u64) -> Option<Time> {
+        let lane = &self.lanes[lane.0];
+        (self.on_air > 0 && now <= lane.last && key < lane.slots).then_some(lane.last)
+    }
+
+    /// `function` contends up to a count of slots.
+    pub(crate) fn contend_until(&mut self, function: FunctionId, lane: LaneId, key: u64) {
+        self.lanes[lane.0].contenders.push(Reverse((key, function)));
     }
 
     /// A newcomer waits for the end of the inter-frame space; `backoff` applies if that is interrupted.

@@ -61,7 +61,7 @@ impl<B: Send + 'static> Medium<B> {
         tried: FunctionId,
         env: &mut impl Environment<B>,
     ) {
-        if self.nodes[node.index()].functions.len() == 1 {
+        if !self.nodes[node.index()].has_edca() {
             return;
         }
         for place in self.nodes[node.index()].functions.clone() {
@@ -70,9 +70,13 @@ impl<B: Send + 'static> Medium<B> {
             if id == winner || !meant_to {
                 continue;
             }
+            if !self.functions[id.index()].backlogged {
+                self.functions[place as usize].state = State::Idle { ready_at: 0 };
+                continue;
+            }
             env.observe(now, Record::InternalCollision { node });
+            self.lose_internally(now, id, env);
             let (view, function) = (self.nodes[node.index()].view, &mut self.functions[id.index()]);
-            function.widen();
             let backoff = function.draw_backoff();
             function.state = State::Contending;
             self.views[view].contend(now, &self.spaces[view], id, function.lane, backoff);

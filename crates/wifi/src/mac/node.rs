@@ -210,6 +210,8 @@ pub(crate) struct Node {
     pub beacon_due: bool,
     /// true while its transmitter is on
     pub transmitting: bool,
+    /// When its last frame ended that was not answered, and when it gave up the response.
+    pub unanswered: (Time, Time),
     /// What it sends a SIFS after the frame before.
     pub response: Option<Ppdu>,
 }
@@ -219,6 +221,11 @@ impl Node {
     pub(crate) fn function_of(&self, tid: u8) -> FunctionId {
         let place = if self.functions.len() == 1 { 0 } else { AccessCategory::of_tid(tid).index() as u32 };
         FunctionId(self.functions.start + place)
+    }
+
+    /// Whether it has a function for each access category.
+    pub(crate) fn has_edca(&self) -> bool {
+        self.functions.len() > 1
     }
 
     /// The function with the highest priority.

@@ -76,6 +76,22 @@ impl<B: Send + 'static> Medium<B> {
             self.tell_rate_control(now, id, false);
         }
         self.charge_frame(now, id);
+        self.retry_or_give_up(now, id, env);
+    }
+
+    /// A frame that could not go out as a function of higher priority sends counts an attempt, too
+    /// [802.11-2020 §10.23.2.12.1]; of the MPDUs of an A-MPDU none does, as none was chosen yet.
+    pub(crate) fn lose_internally(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        match &mut self.functions[id.index()].frame {
+            Some(frame) => {
+                frame.attempts += 1;
+                self.retry_or_give_up(now, id, env);
+            }
+            None => self.functions[id.index()].widen(),
+        }
+    }
+
+    fn retry_or_give_up(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         let function = &mut self.functions[id.index()];
         let attempts = function.frame.as_ref().expect("an attempt is about a frame").attempts;
         if self.nodes[function.node.index()].retry_limit.is_some_and(|limit| attempts > limit) {
@@ -184,8 +200,12 @@ impl<B: Send + 'static> Medium<B> {
         let has_work = has_work || (node.beacon_due && node.first_function() == id);
         let (backoff, lane, view) = (function.draw_backoff(), function.lane, node.view);
         let (spaces, view) = (&self.spaces[view], &mut self.views[view]);
+        let mut hold = None;
         match apart {
-            Some(not_before) => view.contend_apart(id, lane, backoff, not_before),
+            Some(not_before) => {
+                view.contend_apart(id, lane, backoff, not_before);
+                hold = Some(not_before);
+            }
             None if has_work => view.start_backoff(now, spaces, id, lane, backoff),
             None => {
                 function.state = State::Idle { ready_at: view.post_backoff(now, spaces, lane, backoff) };
@@ -194,6 +214,27 @@ impl<B: Send + 'static> Medium<B> {
         }
         function.state = State::Contending;
         let view = node.view;
+        if let Some(timeout) = hold.filter(|_| node.has_edca()) {
+            self.hold_back_others(now, id, timeout);
+        }
         self.schedule_backoff(view, env);
+    }
+
+    /// After a frame without response the other functions of its node wait for an AIFS after the timeout, too.
+    /// [802.11-2020 §10.23.2.4 c]
+    fn hold_back_others(&mut self, now: Time, id: FunctionId, timeout: Time) {
+        let node = &mut self.nodes[self.functions[id.index()].node.index()];
+        node.unanswered = (now, timeout);
+        let (own, view) = (node.functions.clone(), node.view);
+        for other in own.clone().filter(|f| *f != id.0) {
+            let function = &mut self.functions[other as usize];
+            let State::Idle { ready_at } = function.state else { continue };
+            // What is left of a post-backoff is counted like a backoff.
+            if self.views[view].left_of(now, &self.spaces[view], function.lane, ready_at) > 0 {
+                function.state = State::Contending;
+                self.views[view].contend_until(FunctionId(other), function.lane, ready_at);
+            }
+        }
+        self.views[view].hold_back(&self.spaces[view], own, timeout);
     }
 }
