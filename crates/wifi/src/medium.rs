@@ -520,10 +520,8 @@ impl<B: Send + 'static> Medium<B> {
         }
         let key = if busy && ready_at <= next { next + function.draw_backoff() } else { ready_at.max(next) };
         function.state = State::Contending;
-        let held = timeout + spaces.difs + spaces.slot * 16 > now && view.is_undisturbed_since(since);
-        if held && since > Time::ZERO {
-            view.hold_back_newcomer(spaces, id, lane, key - next, timeout);
-        } else {
+        let alone = since > Time::ZERO && view.is_undisturbed_since(since);
+        if !alone || !view.hold_back_newcomer(now, spaces, id, lane, key - next, timeout) {
             view.contend_until(id, lane, key);
         }
         self.schedule_backoff(at, env);

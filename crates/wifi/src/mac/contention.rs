@@ -350,20 +350,27 @@ impl View {
         }
     }
 
-    /// As [`View::hold_back`] for a function that has something to send only now.
+    /// As [`View::hold_back`] for a function that has something to send only `now`; false if it need not be held back, nor
+    /// waits less than the others of its lane.
     pub(crate) fn hold_back_newcomer(
         &mut self,
+        now: Time,
         spaces: &Spaces,
         function: FunctionId,
         lane: LaneId,
         backoff: u64,
         timeout: Time,
-    ) {
-        let offset = self.lanes[lane.0].kind.offset;
-        let not_before = shifted(timeout + spaces.difs, spaces.slot, offset);
+    ) -> bool {
+        let of = &self.lanes[lane.0];
+        let not_before = shifted(timeout + spaces.difs, spaces.slot, of.kind.offset);
+        if now >= not_before.max(of.from) {
+            return false;
+        }
         let difs_ends = self.idle_since.max(self.nav_until) + spaces.difs;
-        let from = on_grid(shifted(difs_ends, spaces.slot, offset), spaces.slot, not_before);
+        let not_before = not_before.max(now);
+        let from = on_grid(shifted(difs_ends, spaces.slot, of.kind.offset), spaces.slot, not_before);
         self.apart.push(Apart { function, lane, remaining: backoff, if_interrupted: None, not_before, from });
+        true
     }
 
     /// Whether no PPDU has begun since `at` that was not on the air then.

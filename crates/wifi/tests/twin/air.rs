@@ -49,12 +49,6 @@ impl Air {
         self.ongoing.iter().any(|t| t.from != node && config.hears[node][t.from])
     }
 
-    /// Whether `node` has noticed at `now` that something is in the air: carrier sense takes a slot.
-    pub fn is_sensed_at(&self, config: &Config, node: usize, now: u64) -> bool {
-        let audible = |t: &&Transmission| t.from != node && config.hears[node][t.from];
-        self.ongoing.iter().filter(audible).any(|t| t.start + config.slot_ns <= now)
-    }
-
     /// Whether `node` hears something that may yet prove to be the response to its frame that ended at
     /// `since`: it began a SIFS after that, or at most a slot later [802.11-2020 §10.3.2.11].
     pub fn may_be_response(&self, config: &Config, node: usize, since: u64) -> bool {

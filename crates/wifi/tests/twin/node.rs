@@ -81,6 +81,8 @@ pub struct Node {
     /// Which function has the exchange, and until when it may go on.
     pub active: usize,
     pub txop_ends: Option<u64>,
+    /// Start of the busy time that goes on.
+    pub busy_since: Option<u64>,
     /// End of the last busy time, physical or virtual; it may lie ahead.
     pub idle_since: u64,
     /// End of the last signal.
@@ -104,6 +106,7 @@ impl Node {
             functions: functions(config, which, seed),
             active: 0,
             txop_ends: None,
+            busy_since: None,
             idle_since: 0,
             quiet_since: 0,
             nav_until: 0,

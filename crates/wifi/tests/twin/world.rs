@@ -94,12 +94,18 @@ impl<'a> World<'a> {
         self.judge_late_responses();
     }
 
+    /// Whether `node` has noticed at `at` that something is in the air: carrier sense takes a slot.
+    fn is_sensed_at(&self, node: usize, at: u64) -> bool {
+        self.nodes[node].busy_since.is_some_and(|since| since + self.config.slot_ns <= at)
+    }
+
     /// Nothing that `node` hears goes on: it counts slots from here, or from the end of its NAV.
     fn turn_idle(&mut self, node: usize) {
         if self.air.is_busy_at(self.config, node) || self.air.is_sending(node) {
             return;
         }
         let n = &mut self.nodes[node];
+        n.busy_since = None;
         n.idle_since = self.now.max(n.nav_until);
         for function in &mut n.functions {
             if let Some(backoff) = function.newcomer.take() {
@@ -211,7 +217,7 @@ impl<'a> World<'a> {
         }
         // What began less than a slot ago it cannot know of, if it found the medium idle before.
         let was_idle = self.nodes[node].quiet_since <= self.nodes[node].idle_since;
-        if was_idle && !self.air.is_sensed_at(self.config, node, self.now) {
+        if was_idle && !self.is_sensed_at(node, self.now) {
             self.plan(node);
         }
     }
@@ -309,7 +315,7 @@ impl<'a> World<'a> {
 
     /// Draws a backoff for a frame that has just come, if nothing is left to count and the medium is busy.
     fn wait_if_busy(&mut self, node: usize, which: usize) {
-        let sensed = self.air.is_sensed_at(self.config, node, self.now) || self.air.is_sending(node);
+        let sensed = self.is_sensed_at(node, self.now) || self.air.is_sending(node);
         let n = &mut self.nodes[node];
         let busy = sensed || n.nav_until > self.now || n.pending.is_some() || n.awaited.is_some();
         if busy && n.functions[which].counter == 0 {
@@ -322,8 +328,8 @@ impl<'a> World<'a> {
         if self.nodes[node].functions[0].gave_up {
             return false;
         }
-        let sensed = self.air.is_sensed_at(self.config, node, self.now) || self.air.is_sending(node);
-        let is_reached = |b: &Boundary| !self.air.is_sensed_at(self.config, node, b.at);
+        let sensed = self.is_sensed_at(node, self.now) || self.air.is_sending(node);
+        let is_reached = |b: &Boundary| !self.is_sensed_at(node, b.at);
         let reaches_next = self.nodes[node].functions[0].boundary.as_ref().is_some_and(is_reached);
         let unnoticed = !sensed && self.air.is_busy_at(self.config, node);
         let has_waited = self.nodes[node].has_waited(self.config, 0, self.now);
@@ -356,7 +362,7 @@ impl<'a> World<'a> {
             if self.nodes[node].functions[which].boundary.is_none_or(|b| b.at != self.now) {
                 continue;
             }
-            let sensed = self.air.is_sensed_at(self.config, node, self.now);
+            let sensed = self.is_sensed_at(node, self.now);
             let sends = match self.nodes[node].functions[which].edca {
                 true => self.pass_boundary_of_edca(node, which, sensed),
                 false => self.pass_boundary(node, sensed),
@@ -436,6 +442,7 @@ impl<'a> World<'a> {
         for other in 0..count {
             if other == node || self.config.hears[other][node] {
                 self.nodes[other].last_start = self.now;
+                self.nodes[other].busy_since.get_or_insert(self.now);
             }
         }
         if let (Kind::Cts | Kind::Ack, Some(awaited)) = (kind, &mut self.nodes[to].awaited) {
