@@ -319,7 +319,7 @@ impl<B: Send + 'static> Medium<B> {
     /// A source that waits to be asked has data of `tid` for `node`: if the device is free it is asked for it.
     pub fn offer(&mut self, now: Time, node: NodeId, tid: u8, env: &mut impl Environment<B>) {
         let id = self.nodes[node.index()].function_of(tid);
-        if !self.functions[id.index()].backlogged && self.refill(now, id, env) {
+        if !self.functions[id.index()].backlogged {
             self.request_access(now, id, env);
         }
     }
@@ -472,8 +472,8 @@ impl<B: Send + 'static> Medium<B> {
 
     /// A function has something to send: it sends at once, counts on, or draws a backoff [802.11-2020 §10.3.4.2].
     pub(crate) fn request_access(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
-        if !self.functions[id.index()].backlogged {
-            self.refill(now, id, env);
+        if !self.functions[id.index()].backlogged && self.refill(now, id, env) {
+            self.withdraw(now, id);
         }
         let State::Idle { ready_at } = self.functions[id.index()].state else { return };
         let node = &self.nodes[self.functions[id.index()].node.index()];
@@ -498,6 +498,16 @@ impl<B: Send + 'static> Medium<B> {
         }
         self.functions[id.index()].state = State::Contending;
         self.schedule_backoff(view, env);
+    }
+
+    /// A function of EDCA that counts without anything to send has nothing to do but that.
+    fn withdraw(&mut self, now: Time, id: FunctionId) {
+        let function = &mut self.functions[id.index()];
+        let node = &self.nodes[function.node.index()];
+        if node.has_edca() && function.state == State::Contending {
+            let ready_at = self.views[node.view].withdraw(now, &self.spaces[node.view], id, function.lane);
+            function.state = State::Idle { ready_at };
+        }
     }
 
     /// A function of EDCA has something to send: with nothing left to count it waits for the next boundary of slots, or draws

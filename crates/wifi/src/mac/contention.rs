@@ -395,6 +395,19 @@ impl View {
         (self.on_air > 0 && now <= lane.last && key < lane.slots).then_some(lane.last)
     }
 
+    /// `function` does not contend any more, as it had nothing to send: the count up to which it would have.
+    pub(crate) fn withdraw(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId) -> u64 {
+        if let Some(place) = self.apart.iter().position(|one| one.function == function) {
+            let one = self.apart.remove(place);
+            let passed = if self.on_air > 0 { 0 } else { now.since(one.from).div_ceil(spaces.slot) };
+            return self.next_boundary(now, spaces, lane) + one.remaining.saturating_sub(passed);
+        }
+        let contenders = &mut self.lanes[lane.0].contenders;
+        let key = contenders.iter().find(|c| c.0.1 == function).expect("who contends is in a lane, or apart").0.0;
+        contenders.retain(|c| c.0.1 != function);
+        key
+    }
+
     /// `function` contends up to a count of slots.
     pub(crate) fn contend_until(&mut self, function: FunctionId, lane: LaneId, key: u64) {
         self.lanes[lane.0].contenders.push(Reverse((key, function)));
