@@ -252,7 +252,7 @@ impl<B: Send + 'static> Medium<B> {
                 view: config.channel.view_of(id),
                 beacon_due: false,
                 transmitting: false,
-                unanswered: (Time::ZERO, Time::ZERO),
+                unanswered: None,
                 response: None,
             });
         }
@@ -500,13 +500,13 @@ impl<B: Send + 'static> Medium<B> {
         self.schedule_backoff(view, env);
     }
 
-    /// A function of EDCA that counts without anything to send has nothing to do but that.
+    /// A function of EDCA that has counted without anything to send, and has nothing left to count, is idle.
     fn withdraw(&mut self, now: Time, id: FunctionId) {
         let function = &mut self.functions[id.index()];
         let node = &self.nodes[function.node.index()];
-        if node.has_edca() && function.state == State::Contending {
-            let ready_at = self.views[node.view].withdraw(now, &self.spaces[node.view], id, function.lane);
-            function.state = State::Idle { ready_at };
+        let counts = node.has_edca() && function.state == State::Contending;
+        if counts && self.views[node.view].withdraw(now, &self.spaces[node.view], id, function.lane) {
+            function.state = State::Idle { ready_at: 0 };
         }
     }
 
@@ -515,13 +515,14 @@ impl<B: Send + 'static> Medium<B> {
     /// [802.11-2020 §10.23.2.2, §10.23.2.4].
     fn request_edca_access(&mut self, now: Time, id: FunctionId, ready_at: u64, env: &mut impl Environment<B>) {
         let node = &self.nodes[self.functions[id.index()].node.index()];
-        let (at, (since, timeout)) = (node.view, node.unanswered);
+        let (at, unanswered) = (node.view, node.unanswered);
         let exchanging = node.functions.clone().any(|f| self.functions[f as usize].state == State::Exchanging);
         let occupied = node.transmitting || node.response.is_some() || exchanging;
         let (function, spaces, view) = (&mut self.functions[id.index()], &self.spaces[at], &mut self.views[at]);
         let lane = function.lane;
         let next = view.next_boundary(now, spaces, lane);
-        let waits = now < timeout && view.is_undisturbed_since(since);
+        let unanswered = unanswered.filter(|u| view.is_undisturbed_since(u.ended));
+        let waits = unanswered.is_some_and(|u| now < u.timeout);
         let busy = occupied || waits || view.is_noticed(now, spaces);
         let boundary = view.last_boundary(now, lane, ready_at).filter(|_| !busy);
         if let Some(at) = boundary {
@@ -530,8 +531,8 @@ impl<B: Send + 'static> Medium<B> {
         }
         let key = if busy && ready_at <= next { next + function.draw_backoff() } else { ready_at.max(next) };
         function.state = State::Contending;
-        let alone = since > Time::ZERO && view.is_undisturbed_since(since);
-        if !alone || !view.hold_back_newcomer(now, spaces, id, lane, key - next, timeout) {
+        let held = unanswered.is_some_and(|u| view.hold_back_newcomer(now, spaces, id, lane, key - next, &u));
+        if !held {
             view.contend_until(id, lane, key);
         }
         self.schedule_backoff(at, env);

@@ -25,6 +25,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use super::node::Unanswered;
 use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
 
@@ -359,10 +360,11 @@ impl View {
         function: FunctionId,
         lane: LaneId,
         backoff: u64,
-        timeout: Time,
+        unanswered: &Unanswered,
     ) -> bool {
         let of = &self.lanes[lane.0];
-        let not_before = shifted(timeout + spaces.difs, spaces.slot, of.kind.offset);
+        let (own, timeout) = (unanswered.by == function, unanswered.timeout);
+        let not_before = if own { timeout } else { shifted(timeout + spaces.difs, spaces.slot, of.kind.offset) };
         if now >= not_before.max(of.from) {
             return false;
         }
@@ -395,17 +397,22 @@ impl View {
         (self.on_air > 0 && now <= lane.last && key < lane.slots).then_some(lane.last)
     }
 
-    /// `function` does not contend any more, as it had nothing to send: the count up to which it would have.
-    pub(crate) fn withdraw(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId) -> u64 {
+    /// Whether `function` contends with nothing left to count. It does not any more then.
+    pub(crate) fn withdraw(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId) -> bool {
         if let Some(place) = self.apart.iter().position(|one| one.function == function) {
-            let one = self.apart.remove(place);
+            let one = &self.apart[place];
             let passed = if self.on_air > 0 { 0 } else { now.since(one.from).div_ceil(spaces.slot) };
-            return self.next_boundary(now, spaces, lane) + one.remaining.saturating_sub(passed);
+            let done = one.remaining <= passed;
+            if done {
+                self.apart.remove(place);
+            }
+            return done;
         }
+        let next = self.next_boundary(now, spaces, lane);
         let contenders = &mut self.lanes[lane.0].contenders;
-        let key = contenders.iter().find(|c| c.0.1 == function).expect("who contends is in a lane, or apart").0.0;
-        contenders.retain(|c| c.0.1 != function);
-        key
+        let before = contenders.len();
+        contenders.retain(|&Reverse((key, id))| id != function || key > next);
+        contenders.len() < before
     }
 
     /// `function` contends up to a count of slots.

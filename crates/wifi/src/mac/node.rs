@@ -195,6 +195,15 @@ impl<B> Function<B> {
     }
 }
 
+/// A frame that was not answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unanswered {
+    pub by: FunctionId,
+    pub ended: Time,
+    /// When the response was given up.
+    pub timeout: Time,
+}
+
 /// A node of the medium.
 pub(crate) struct Node {
     pub bss: usize,
@@ -210,8 +219,8 @@ pub(crate) struct Node {
     pub beacon_due: bool,
     /// true while its transmitter is on
     pub transmitting: bool,
-    /// When its last frame ended that was not answered, and when it gave up the response.
-    pub unanswered: (Time, Time),
+    /// Its last frame that was not answered.
+    pub unanswered: Option<Unanswered>,
     /// What it sends a SIFS after the frame before.
     pub response: Option<Ppdu>,
 }

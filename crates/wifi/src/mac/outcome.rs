@@ -8,7 +8,7 @@ use lasthop_observe::{DropReason, LinkId, NodeId, Outcome, QueueLayer, Record};
 use lasthop_units::{DataRate, Duration, Time};
 
 use super::contention::FunctionId;
-use super::node::State;
+use super::node::{State, Unanswered};
 use super::ppdu::{Ppdu, PpduKind};
 use super::reception::Reception;
 use crate::medium::{Environment, Medium};
@@ -224,7 +224,7 @@ impl<B: Send + 'static> Medium<B> {
     /// [802.11-2020 §10.23.2.4 c]
     fn hold_back_others(&mut self, now: Time, id: FunctionId, timeout: Time) {
         let node = &mut self.nodes[self.functions[id.index()].node.index()];
-        node.unanswered = (now, timeout);
+        node.unanswered = Some(Unanswered { by: id, ended: now, timeout });
         let (own, view) = (node.functions.clone(), node.view);
         for other in own.clone().filter(|f| *f != id.0) {
             let function = &mut self.functions[other as usize];
