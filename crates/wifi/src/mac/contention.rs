@@ -121,6 +121,8 @@ impl Apart {
 pub(crate) struct View {
     on_air: u32,
     busy_since: Time,
+    /// The same, where what begins a SIFS after the end of another at most goes on.
+    exchange_since: Time,
     /// The last two instants at which PPDUs began.
     last_starts: [Time; 2],
     idle_since: Time,
@@ -149,6 +151,7 @@ impl View {
         let mut view = View {
             on_air: 0,
             busy_since: Time::ZERO,
+            exchange_since: Time::ZERO,
             last_starts: [Time::ZERO; 2],
             idle_since: Time::ZERO,
             nav_until: Time::ZERO,
@@ -218,6 +221,9 @@ impl View {
         }
         if self.on_air == 1 {
             self.busy_since = now;
+            if self.idle_since == Time::ZERO || now > self.idle_since + spaces.difs - spaces.slot * 2 {
+                self.exchange_since = now;
+            }
             self.freeze(now, spaces, own, commit);
         }
     }
@@ -380,9 +386,14 @@ impl View {
         self.busy_since <= at
     }
 
-    /// Whether a node has noticed that the medium is busy: carrier sense takes a slot.
+    /// Whether a node takes the medium to be busy: carrier sense takes a slot, and what ended less than a SIFS ago may go on.
     pub(crate) fn is_noticed(&self, now: Time, spaces: &Spaces) -> bool {
-        (self.on_air > 0 && now >= self.busy_since + spaces.slot) || self.nav_is_set(now)
+        let sifs_ends = self.idle_since + spaces.difs - spaces.slot * 2;
+        let busy = match self.on_air {
+            0 => self.idle_since > Time::ZERO && now < sifs_ends,
+            _ => now >= self.exchange_since + spaces.slot,
+        };
+        busy || self.nav_is_set(now)
     }
 
     /// The count at which a function with nothing left to count sends at the next boundary. [802.11-2020 §10.23.2.4]
@@ -451,7 +462,7 @@ impl View {
     /// backoff slot in which it began counts as over.)
     pub(crate) fn sends_at(&self, now: Time, spaces: &Spaces, lane: LaneId) -> Option<Time> {
         let from = self.lanes[lane.0].from;
-        let sensed_at = if self.on_air > 0 { self.busy_since + spaces.slot } else { Time::NEVER };
+        let sensed_at = if self.on_air > 0 { self.exchange_since + spaces.slot } else { Time::NEVER };
         let settled = if self.on_air > 0 { from < sensed_at } else { from <= now };
         (settled && now < sensed_at && !self.nav_is_set(now)).then_some(from.max(now))
     }

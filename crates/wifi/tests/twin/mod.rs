@@ -32,8 +32,8 @@
 //!   boundary at which the space ends, and at each that follows while the medium is idle, a function lowers
 //!   its counter, or, with 0 left, sends if it has a frame: the slot in which the medium turns busy has thus been
 //!   counted, and nothing starts between boundaries. Of several functions of a node the first sends, the others
-//!   do as after a collision. A frame that finds the medium busy and nothing left to count waits for
-//!   a backoff. While a node waits for a response none of its functions counts; if none comes, the others wait
+//!   do as after a collision. A frame that finds nothing left to count and the medium busy, now or less than
+//!   a SIFS ago, waits for a backoff. While a node waits for a response none of its functions counts; if none comes, the others wait
 //!   for an AIFS from the timeout on. A winner goes on, a SIFS after each ACK, as long as its TXOP limit has room for the
 //!   next frame and its ACK.
 //! * The next frame is at the head of the queue from the end of the last attempt on, response included,

@@ -81,8 +81,9 @@ pub struct Node {
     /// Which function has the exchange, and until when it may go on.
     pub active: usize,
     pub txop_ends: Option<u64>,
-    /// Start of the busy time that goes on.
-    pub busy_since: Option<u64>,
+    pub is_busy: bool,
+    /// Start of the last busy time; what begins a SIFS after the end of another at most goes on.
+    pub busy_since: u64,
     /// End of the last busy time, physical or virtual; it may lie ahead.
     pub idle_since: u64,
     /// End of the last signal.
@@ -106,7 +107,8 @@ impl Node {
             functions: functions(config, which, seed),
             active: 0,
             txop_ends: None,
-            busy_since: None,
+            is_busy: false,
+            busy_since: 0,
             idle_since: 0,
             quiet_since: 0,
             nav_until: 0,
@@ -117,6 +119,15 @@ impl Node {
             pending: None,
             last_received: vec![[None; 4]; config.nodes.len()],
         }
+    }
+
+    /// Something is in the air from now on, or still is.
+    pub fn turn_busy(&mut self, config: &Config, now: u64) {
+        let goes_on = self.quiet_since > 0 && now <= self.quiet_since + config.sifs_ns;
+        if !self.is_busy && !goes_on {
+            self.busy_since = now;
+        }
+        self.is_busy = true;
     }
 
     /// When the node has waited for long enough after the medium turned idle: DIFS, AIFS, EIFS, or a slot less

@@ -96,7 +96,7 @@ impl<'a> World<'a> {
 
     /// Whether `node` has noticed at `at` that something is in the air: carrier sense takes a slot.
     fn is_sensed_at(&self, node: usize, at: u64) -> bool {
-        self.nodes[node].busy_since.is_some_and(|since| since + self.config.slot_ns <= at)
+        self.nodes[node].is_busy && self.nodes[node].busy_since + self.config.slot_ns <= at
     }
 
     /// Nothing that `node` hears goes on: it counts slots from here, or from the end of its NAV.
@@ -105,7 +105,7 @@ impl<'a> World<'a> {
             return;
         }
         let n = &mut self.nodes[node];
-        n.busy_since = None;
+        n.is_busy = false;
         n.idle_since = self.now.max(n.nav_until);
         for function in &mut n.functions {
             if let Some(backoff) = function.newcomer.take() {
@@ -317,7 +317,8 @@ impl<'a> World<'a> {
     fn wait_if_busy(&mut self, node: usize, which: usize) {
         let sensed = self.is_sensed_at(node, self.now) || self.air.is_sending(node);
         let n = &mut self.nodes[node];
-        let busy = sensed || n.nav_until > self.now || n.pending.is_some() || n.awaited.is_some();
+        let goes_on = n.quiet_since > 0 && self.now < n.quiet_since + self.config.sifs_ns;
+        let busy = sensed || goes_on || n.nav_until > self.now || n.pending.is_some() || n.awaited.is_some();
         if busy && n.functions[which].counter == 0 {
             n.functions[which].draw_backoff();
         }
@@ -442,7 +443,7 @@ impl<'a> World<'a> {
         for other in 0..count {
             if other == node || self.config.hears[other][node] {
                 self.nodes[other].last_start = self.now;
-                self.nodes[other].busy_since.get_or_insert(self.now);
+                self.nodes[other].turn_busy(self.config, self.now);
             }
         }
         if let (Kind::Cts | Kind::Ack, Some(awaited)) = (kind, &mut self.nodes[to].awaited) {
