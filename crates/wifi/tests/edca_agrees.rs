@@ -349,6 +349,6 @@ fn random_case(which: u64) -> Case {
 #[test]
 fn random_cells() {
     let alone = std::env::var("LASTHOP_CELL").ok().map(|n| n.parse().expect("the number of a cell"));
-    let cells = alone.map_or(1..=60, |n| n..=n);
+    let cells = alone.map_or(1..=200, |n| n..=n);
     cells.for_each(|which| agree(&random_case(which)));
 }

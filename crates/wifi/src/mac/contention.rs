@@ -202,7 +202,7 @@ impl View {
         assert!(self.nav_is_set(now), "only what is set is taken back");
         self.nav_until = now;
         if self.on_air == 0 {
-            self.turns_idle(now, spaces);
+            self.start_counting(spaces);
         }
     }
 
