@@ -504,9 +504,11 @@ impl<B: Send + 'static> Medium<B> {
     fn withdraw(&mut self, now: Time, id: FunctionId) {
         let function = &mut self.functions[id.index()];
         let node = &self.nodes[function.node.index()];
-        let counts = node.has_edca() && function.state == State::Contending;
-        if counts && self.views[node.view].withdraw(now, &self.spaces[node.view], id, function.lane) {
-            function.state = State::Idle { ready_at: 0 };
+        if !node.has_edca() || function.state != State::Contending {
+            return;
+        }
+        if let Some(ready_at) = self.views[node.view].withdraw(now, &self.spaces[node.view], id, function.lane) {
+            function.state = State::Idle { ready_at };
         }
     }
 

@@ -408,8 +408,10 @@ impl View {
         (self.on_air > 0 && now <= lane.last && key < lane.slots).then_some(lane.last)
     }
 
-    /// Whether `function` contends with nothing left to count. It does not any more then.
-    pub(crate) fn withdraw(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId) -> bool {
+    /// The count at which `function`, which contends, has or had nothing left to count. It does not contend any more
+    /// then.
+    pub(crate) fn withdraw(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId) -> Option<u64> {
+        let next = self.next_boundary(now, spaces, lane);
         if let Some(place) = self.apart.iter().position(|one| one.function == function) {
             let one = &self.apart[place];
             let passed = if self.on_air > 0 { 0 } else { now.since(one.from).div_ceil(spaces.slot) };
@@ -417,13 +419,12 @@ impl View {
             if done {
                 self.apart.remove(place);
             }
-            return done;
+            return done.then_some(next);
         }
-        let next = self.next_boundary(now, spaces, lane);
         let contenders = &mut self.lanes[lane.0].contenders;
-        let before = contenders.len();
-        contenders.retain(|&Reverse((key, id))| id != function || key > next);
-        contenders.len() < before
+        let key = contenders.iter().find(|c| c.0.1 == function && c.0.0 <= next)?.0.0;
+        contenders.retain(|c| c.0.1 != function);
+        Some(key)
     }
 
     /// `function` contends up to a count of slots.
