@@ -23,6 +23,7 @@ def headlines(result: Result) -> list[Headline]:
     metrics = result.metrics
     ap_drops = _over_runs(result, lambda run: _node_sum(run, "queue_drops", _is_ap))
     retried = _over_runs(result, _retry_fraction)
+    given_up = _over_runs(result, lambda run: _node_sum(run, "frames_dropped_retry_limit"))
     found = [
         _scaled("goodput", "Mbit/s", 3, metrics.get("totals.goodput_bps"), 1e-6),
         _scaled("goodput, up", "Mbit/s", 3, metrics.get("totals.goodput_up_bps"), 1e-6),
@@ -33,6 +34,7 @@ def headlines(result: Result) -> list[Headline]:
         _scaled("collision probability", "", 4, metrics.get("medium.collision_probability")),
         _scaled("retried attempts", "%", 2, retried, 100),
         _scaled("AP queue drops", "packets", 1, ap_drops),
+        _scaled("given up after the last retry", "packets", 1, given_up),
         _scaled("medium busy", "%", 2, metrics.get("medium.busy_fraction"), 100),
         _scaled("medium idle", "%", 2, metrics.get("medium.idle_fraction"), 100),
     ]

@@ -36,6 +36,8 @@ pub enum Transport {
     Tcp,
     /// not
     Udp,
+    /// datagrams that the other end sends back: what counts is the round trip
+    Echo,
 }
 
 /// Why a packet was dropped.
@@ -180,6 +182,15 @@ pub enum Record {
         /// on which link
         link: LinkId,
         /// from the head of the sender's queue to the end of the data frame
+        delay: Duration,
+    },
+    /// A packet arrived at the host at its end.
+    PacketDelivered {
+        /// the station at the wireless end
+        station: NodeId,
+        /// true from the station to the server
+        up: bool,
+        /// since the other host sent it
         delay: Duration,
     },
     /// A node's transmitter was on for this long.

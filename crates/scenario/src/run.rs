@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use lasthop_observe::{Cell, Report, Row, Scope, Series};
+use lasthop_registry::Parameter;
 use lasthop_units::{Duration, Time};
 use serde_json::{Map, Value as Json, json};
 
@@ -141,6 +142,8 @@ fn result_of(
             ("station", json!(scenario.nodes[spec.station.index()].name)),
             ("direction", json!(if spec.up { "up" } else { "down" })),
             ("transport", json!(section.transport.word())),
+            ("traffic", json!(section.traffic.name())),
+            ("dscp", section.dscp.to_value().map_or(Json::Null, |value| crate::schema::json_of(&value))),
             ("congestion_control", if tcp { json!(control.name()) } else { Json::Null }),
             ("congestion_control_validation", if tcp { json!(control.validation()) } else { Json::Null }),
         ];

@@ -7,10 +7,10 @@ use lasthop_theory::bianchi::{Backoff, SlotTimes};
 use lasthop_theory::exchange::{TcpRound, Timestamps, udp_goodput_bps};
 use lasthop_theory::frame_times::{Access, CollisionCost, FrameTimes};
 use lasthop_theory::same_slot::same_slot_probability;
-use lasthop_units::{Bytes, Time};
-use lasthop_wifi::Channel;
+use lasthop_units::{Bytes, Duration, Time};
 use lasthop_wifi::phy::{ModeId, frame_size};
 use lasthop_wifi::rate_control::FrameInfo;
+use lasthop_wifi::{AccessCategory, Channel, ChannelAccess};
 use serde_json::{Value as Json, json};
 
 use crate::description::{TransportWord, UdpRate};
@@ -88,11 +88,27 @@ impl<'a> Forms<'a> {
         FrameTimes {
             slot: phy.slot(),
             sifs: phy.sifs(),
-            difs: phy.difs(),
-            data: phy.ppdu_duration(mode, frame_size::data_mpdu(packet)),
+            difs: self.arbitration(),
+            data: phy.ppdu_duration(mode, self.psdu(mode, packet)),
             ack: phy.ppdu_duration(response, frame_size::ACK),
             rts: phy.ppdu_duration(response, frame_size::RTS),
             cts: phy.ppdu_duration(response, frame_size::CTS),
+        }
+    }
+
+    /// DIFS, or the AIFS of best effort, which is SIFS and three slots. [802.11-2020 Table 9-155]
+    fn arbitration(&self) -> Duration {
+        let phy = self.scenario.phy();
+        if phy.is_qos() { phy.sifs() + phy.slot() * 3 } else { phy.difs() }
+    }
+
+    /// The PSDU that carries one packet.
+    fn psdu(&self, mode: ModeId, packet: Bytes) -> Bytes {
+        let phy = self.scenario.phy();
+        match (phy.is_qos(), phy.always_aggregates(mode)) {
+            (false, _) => frame_size::data_mpdu(packet),
+            (true, false) => frame_size::qos_data_mpdu(packet),
+            (true, true) => frame_size::ampdu_subframe(frame_size::qos_data_mpdu(packet)),
         }
     }
 
@@ -112,6 +128,18 @@ impl<'a> Forms<'a> {
     fn is_saturated_udp_uplink(&self) -> bool {
         let saturated = |f: &FlowSpec| f.up && f.section.rate == Some(UdpRate::Saturated);
         !self.scenario.flows.is_empty() && self.scenario.flows.iter().all(saturated)
+    }
+
+    /// Whether best effort has a TXOP limit, within which several A-MPDUs may share a backoff.
+    fn has_txop_limit(&self) -> bool {
+        let spec = &self.scenario.bss[0];
+        let up = self.scenario.flows.first().is_none_or(|f| f.up);
+        let access = if up { &spec.stations } else { &spec.ap };
+        matches!(access, ChannelAccess::Edca(all) if all[AccessCategory::Be.index()].txop_limit > Duration::ZERO)
+    }
+
+    fn is_one_packet_a_frame(&self) -> bool {
+        self.scenario.bss[0].config.aggregation.is_none()
     }
 
     /// The one flow of the scenario, if its link has one rate.
@@ -171,7 +199,10 @@ impl<'a> Forms<'a> {
     /// Saturated UDP uplinks at one rate, where everybody hears everybody and only collisions lose frames.
     fn is_the_case_of_bianchi(&self) -> bool {
         let one_rate = self.uplink_modes().is_some_and(|modes| modes.iter().all(|mode| *mode == self.mode));
-        self.is_saturated_udp_uplink() && one_rate && matches!(self.scenario.channel(0), Channel::Uniform { .. })
+        self.is_saturated_udp_uplink()
+            && self.is_one_packet_a_frame()
+            && one_rate
+            && matches!(self.scenario.channel(0), Channel::Uniform { .. })
     }
 
     fn udp_payload(&self) -> Bytes {
@@ -180,14 +211,43 @@ impl<'a> Forms<'a> {
 
     /// What one exchange after another can carry at each rate.
     fn ceilings(&self) -> Vec<Form> {
-        let modes = self.scenario.phy().allowed_modes();
-        modes.iter().flat_map(|&mode| std::iter::once(self.udp_ceiling(mode)).chain(self.tcp_ceilings(mode))).collect()
+        let phy = self.scenario.phy();
+        let ceilings = |&mode: &ModeId| std::iter::once(self.udp_ceiling(mode)).chain(self.tcp_ceilings(mode));
+        if phy.supports_aggregation(self.mode) {
+            // Of the many modes that streams make, the one in question.
+            return ceilings(&self.mode).chain(self.ampdu_ceiling()).collect();
+        }
+        phy.allowed_modes().iter().flat_map(ceilings).collect()
+    }
+
+    /// The longest A-MPDU that Block Ack window, length and time allow, over and over.
+    fn ampdu_ceiling(&self) -> Option<Form> {
+        let (phy, mode) = (self.scenario.phy(), self.mode);
+        let limits = self.scenario.bss[0].config.aggregation?;
+        let subframe = frame_size::ampdu_subframe(frame_size::qos_data_mpdu(self.packet));
+        let psdu = |mpdus: u64| Bytes((mpdus - 1) * frame_size::padded(subframe).0 + subframe.0);
+        let air = |mpdus: u64| phy.ppdu_duration(mode, psdu(mpdus));
+        let exchange = |mpdus: u64| air(mpdus) + phy.sifs() + phy.block_ack_duration(mode);
+        let fits = |&mpdus: &u64| psdu(mpdus).0 <= u64::from(limits.max_bytes) && air(mpdus) <= limits.max_duration;
+        let mpdus = (1..=u64::from(limits.max_mpdus)).rev().find(fits).unwrap_or(1);
+        let backoff = phy.slot() * u64::from(phy.cw_min()) / 2;
+        let alone = self.lone_flow().is_some_and(|f| f.section.rate == Some(UdpRate::Saturated));
+        let as_described = alone && limits.max_amsdu.is_none() && !self.has_txop_limit();
+        Some(Form {
+            quantity: format!("UDP ceiling at {} in A-MPDUs of {mpdus}", phy.mode(mode).rate),
+            unit: "bit/s",
+            value: udp_goodput_bps(Bytes(mpdus * self.udp_payload().0), self.arbitration() + exchange(mpdus), backoff),
+            simulated: as_described.then(|| GOODPUT.to_string()),
+            source: "frame exchange",
+            note: "one sender, mean backoff, one A-MPDU a TXOP (edca.be txop_limit 0)",
+        })
     }
 
     fn udp_ceiling(&self, mode: ModeId) -> Form {
         let times = self.times(mode, self.packet);
         let backoff = times.mean_backoff(self.scenario.phy().cw_min() + 1);
         let alone = self.lone_flow().is_some_and(|f| f.section.rate == Some(UdpRate::Saturated));
+        let alone = alone && self.is_one_packet_a_frame();
         Form {
             quantity: format!("UDP ceiling at {}", self.scenario.phy().mode(mode).rate),
             unit: "bit/s",
@@ -212,7 +272,7 @@ impl<'a> Forms<'a> {
                 payload: stamps.payload(self.packet),
             };
             let alone = |f: &FlowSpec| f.section.transport == TransportWord::Tcp && f.tcp.config.ack == policy;
-            let here = mode == self.mode && self.lone_flow().is_some_and(alone);
+            let here = mode == self.mode && self.is_one_packet_a_frame() && self.lone_flow().is_some_and(alone);
             let form = |quantity, value, source, note| Form {
                 quantity,
                 unit: "bit/s",

@@ -1,9 +1,10 @@
 //! Closed forms to hold the simulation against: saturation throughput of the DCF, several rates in
-//! one BSS, the ceiling of one frame exchange, the same-slot probability, and square-root laws.
+//! one BSS, the ceiling of one frame exchange, A-MPDUs, the same-slot probability, and square-root laws.
 //!
-//! Everything here is a pure function of durations and window sizes that the caller supplies; no
-//! 802.11 standard is named in the code. Throughputs are in bit/s, probabilities plain numbers.
+//! Everything here is a pure function of durations, sizes and counts that the caller supplies; formats of
+//! PPDUs are named in `ampdu` alone, which writes their formulas anew. Throughputs are in bit/s, probabilities plain numbers.
 
+pub mod ampdu;
 pub mod anomaly;
 pub mod bianchi;
 pub mod exchange;

@@ -2,6 +2,7 @@
 
 mod table;
 
+use lasthop_theory::ampdu::{Format, Overhead, Ppdu, ampdu_bytes, saturated_bps};
 use lasthop_theory::bianchi::Backoff;
 use lasthop_theory::exchange::{TcpRound, Timestamps, udp_goodput_bps};
 use lasthop_theory::sqrt_p::HighSpeed;
@@ -69,6 +70,37 @@ fn every_row_of_the_aggregation_table() {
         assert_near(rate / 300.0, row.number("efficiency_of_300"), SIX_DIGITS, row.text("kind"));
         let bound = udp_goodput_bps(all, exchange, Duration::ZERO) / 1e6;
         assert_near(bound, row.number("payload_Mbps_zero_backoff"), SIX_DIGITS, row.text("kind"));
+    }
+}
+
+/// 802.11n at 300 Mbit/s: 40 MHz, two streams, 64-QAM 5/6, short guard interval.
+const HT_300: Ppdu = Ppdu {
+    format: Format::HtMixed,
+    subcarriers: 108,
+    coded_bits: 6,
+    code_rate: (5, 6),
+    streams: 2,
+    guard_interval: Duration::from_nanos(400),
+};
+
+#[test]
+fn every_row_of_the_aggregation_table_from_the_formulas_of_ht() {
+    let us = Duration::from_micros;
+    let mean_backoff = Duration::from_nanos(67_500);
+    let overhead = Overhead { aifs: us(43), mean_backoff, sifs: us(16), block_ack: us(32) };
+    for row in rows("ampdu_300") {
+        let what = format!("{} {}", row.text("kind"), row.text("mpdus"));
+        let (psdu, mpdus) = (Bytes(row.number("psdu_bytes") as u64), row.number("mpdus") as u64);
+        assert_eq!(HT_300.duration(psdu), row.time("t_ppdu_us"), "{what}");
+        if what.contains("noagg") {
+            continue;
+        }
+        let (mpdu, payload) = if what.starts_with("ip1500") { (1538, 1500) } else { (1500, 1462) };
+        let rate = saturated_bps(&HT_300, &overhead, psdu, Bytes(payload * mpdus)) / 1e6;
+        assert_near(rate, row.number("payload_Mbps"), SIX_DIGITS, &what);
+        // The table fills up the last of several subframes too, which the standard does not.
+        let unfilled = ampdu_bytes(mpdus, Bytes(mpdu));
+        assert!((0..=2).contains(&(psdu.0 - unfilled.0)), "{what}");
     }
 }
 

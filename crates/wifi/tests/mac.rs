@@ -273,7 +273,11 @@ fn nodes_below_the_sense_threshold_do_not_defer_to_one_another() {
 /// station 1 so many dB above station 2. Who gets through at the first attempt?
 fn captured(above: f64, first: u64, second: u64) -> Vec<u64> {
     let channel = powers(2, &[(1, 2, -200.0), (2, 1, -200.0), (1, 0, -50.0 + above)]);
-    let mut config = MediumConfig { channel, capture: Switch::On(Capture { threshold: Db(10.0), late: LateCapture::Off }), ..dot11b(2) };
+    let mut config = MediumConfig {
+        channel,
+        capture: Switch::On(Capture { threshold: Db(10.0), late: LateCapture::Off }),
+        ..dot11b(2)
+    };
     config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
     timeline(config, &[(first, 1), (second, 2)]).delivered
 }

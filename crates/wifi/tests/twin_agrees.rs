@@ -15,7 +15,9 @@ use lasthop_observe::NodeId;
 use lasthop_registry::{Amount, Switch};
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
 use lasthop_wifi::phy::{Phy, frame_size};
-use lasthop_wifi::{Access, AfterLoss, Capture, Channel, ChannelAccess, LateCapture, Matrix, MediumConfig, NodeQueue, Protection};
+use lasthop_wifi::{
+    Access, AfterLoss, Capture, Channel, ChannelAccess, LateCapture, Matrix, MediumConfig, NodeQueue, Protection,
+};
 
 const SEEDS: u64 = 3;
 const PACKET_BYTES: u64 = 1500;

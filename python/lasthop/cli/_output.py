@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from ..confidence import estimate
 from ..files import write_whole
@@ -64,25 +64,54 @@ def _mean_heading(runs: int) -> str:
     return "mean ± 95 % CI" if runs > 1 else "value"
 
 
+# Label, key, factor and decimals; a column is shown if a flow has it.
+FLOW_COLUMNS = (
+    ("goodput (Mbit/s)", "goodput_bps", 1e-6, 3),
+    ("cwnd (segments)", "cwnd_mean_segments", 1, 1),
+    ("RTT (ms)", "rtt_mean_s", 1e3, 1),
+    ("RTT p95 (ms)", "rtt_p95_s", 1e3, 1),
+    ("retransmitted", "segments_retransmitted", 1, 1),
+    ("timeouts", "timeouts", 1, 1),
+    ("loss (%)", "loss_fraction", 100, 2),
+    ("delay p50 (ms)", "delay_p50_s", 1e3, 1),
+    ("delay p95 (ms)", "delay_p95_s", 1e3, 1),
+    ("jitter (ms)", "jitter_s", 1e3, 2),
+    ("MOS", "mos", 1, 2),
+    ("pages", "pages", 1, 1),
+    ("page load p50 (s)", "page_load_time_p50_s", 1, 3),
+    ("page load p95 (s)", "page_load_time_p95_s", 1, 3),
+    ("stalls", "stalls", 1, 1),
+    ("stalled (s)", "stall_time_s", 1, 1),
+)
+
+
 def _flows_text(result: Result) -> str:
     metrics = result.metrics
-    columns = [
-        ("goodput (Mbit/s)", "goodput_bps", 1e-6, 3),
-        ("cwnd (segments)", "cwnd_mean_segments", 1, 1),
-        ("RTT (ms)", "rtt_mean_s", 1e3, 1),
-        ("retransmitted", "segments_retransmitted", 1, 1),
-        ("timeouts", "timeouts", 1, 1),
-    ]
-    flows = list(dict.fromkeys(flow["id"] for run in result.runs for flow in run["flows"]))
-    rows = []
-    for flow in flows[:FLOWS_SHOWN]:
-        cells = []
-        for _, key, scale, decimals in columns:
-            values = metrics.get(f"flows.{flow}.{key}", {}).values()
-            cells.append(mean_and_interval(estimate([value * scale for value in values]), decimals))
-        rows.append([flow, *cells])
-    if not rows:
+    flows = {flow["id"]: flow for run in result.runs for flow in run["flows"]}
+    if not flows:
         return ""
+    shown = list(flows)[:FLOWS_SHOWN]
+
+    def values(flow: str, key: str) -> list[float]:
+        return list(metrics.get(f"flows.{flow}.{key}", {}).values())
+
+    columns = [column for column in FLOW_COLUMNS if any(values(flow, column[1]) for flow in shown)]
+    rows = [
+        [flow, _what(flows[flow])]
+        + [
+            mean_and_interval(estimate([value * scale for value in values(flow, key)]), decimals)
+            for _, key, scale, decimals in columns
+        ]
+        for flow in shown
+    ]
     more = len(flows) - len(rows)
     rest = f"and {more} more flows; --json or --out has them all\n" if more else ""
-    return table(["flow", *(column[0] for column in columns)], rows) + rest
+    return table(["flow", "traffic", *(column[0] for column in columns)], rows, left=2) + rest
+
+
+def _what(flow: dict[str, Any]) -> str:
+    """What a flow carries, and with which code point if it has one."""
+    kind = flow.get("traffic", "bulk")
+    carried = flow["transport"] if kind == "bulk" else kind
+    dscp = flow.get("dscp", "CS0")
+    return carried if dscp in ("CS0", 0) else f"{carried} {dscp}"

@@ -463,6 +463,10 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
         station.deficit = nanoseconds(station.weight);
     }
 
+    fn schedules_stations(&self) -> bool {
+        true
+    }
+
     fn next_station(&mut self, now: Time, retrying: &[NodeId]) -> Option<NodeId> {
         match self.next_txq(now, None, retrying) {
             Some(txq) => Some(self.station_of_txq(txq).node),

@@ -338,6 +338,9 @@ impl Round {
     }
 
     /// The next packet of those that are `wanted`. `serve` takes one from the queue whose turn it is, by its law.
+    ///
+    /// Where not every packet is wanted, a queue may be served though it has used up its deficit: it goes into debt, and
+    /// waits for it when everybody is asked again.
     pub fn dequeue<B, L>(
         &mut self,
         queues: &mut FlowQueues<B, L>,
@@ -347,7 +350,7 @@ impl Round {
         loop {
             let (place, index) = self.next(queues, wanted)?;
             let queue = &mut queues[index];
-            if queue.deficit <= 0 {
+            if queue.deficit <= 0 && wanted == Wanted::ANY {
                 // Alone, it has as many turns as it takes at once.
                 let is_alone = self.new.len() + self.old.len() == 1;
                 let turns = if is_alone { 1 - queue.deficit / self.quantum } else { 1 };
@@ -356,6 +359,11 @@ impl Round {
                 self.old.push_back(index);
             } else if let Some(packet) = serve(queues, index) {
                 queues[index].deficit -= i64::from(frame_bytes(&packet.meta));
+                if queues[index].deficit <= 0 && wanted != Wanted::ANY {
+                    // Others of the same receiver come before it when they are asked next.
+                    self.remove(&place);
+                    self.old.push_back(index);
+                }
                 return Some(packet);
             } else if queues[index].is_empty() {
                 self.retire(place, &mut queues[index], index);

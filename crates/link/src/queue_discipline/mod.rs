@@ -113,6 +113,11 @@ pub trait QueueDiscipline<B>: Send {
     fn set_weight(&mut self, station: NodeId, weight: u32) {
         let _ = (station, weight);
     }
+    /// Whether [`next_station`](Self::next_station) orders stations by a rule of its own; if not, the MAC serves those for
+    /// which it holds packets in turn, and that of the discipline's next packet with them.
+    fn schedules_stations(&self) -> bool {
+        false
+    }
     /// Whose turn it is, where the MAC holds packets of the stations `retrying` that want another attempt;
     /// `None`: whoever [`dequeue`](Self::dequeue) chooses. Such packets come first unless a discipline says
     /// otherwise.

@@ -188,9 +188,13 @@ impl<B> Sfq<B> {
             if self.queues[queue].deficit > 0 {
                 return Some(queue);
             }
-            self.queues[queue].deficit += self.params.quantum.0 as i64;
             self.round.remove(place);
             self.round.push_back(queue);
+            if wanted != Wanted::ANY {
+                // It goes into debt, and waits for it when everybody is asked again.
+                return Some(queue);
+            }
+            self.queues[queue].deficit += self.params.quantum.0 as i64;
         }
     }
 }

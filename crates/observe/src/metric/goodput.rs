@@ -6,11 +6,13 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
-use crate::{Layout, Record, Report, Scope, Series};
+use crate::{Layout, Record, Report, Scope, Series, Transport};
 
 #[derive(Clone, Debug, Default)]
 struct Flow {
     up: bool,
+    /// not one of requests that are sent back, which deliver nothing
+    delivers: bool,
     bytes: u64,
     interval_bytes: u64,
     last_delivery: Time,
@@ -33,7 +35,8 @@ fn jain(rates: impl Iterator<Item = f64> + Clone) -> Option<f64> {
 
 impl Metric for Goodput {
     fn new(layout: &Layout) -> Self {
-        Goodput { flows: layout.flows.iter().map(|&(_, up)| Flow { up, ..Flow::default() }).collect() }
+        let flow = |&(transport, up)| Flow { up, delivers: transport != Transport::Echo, ..Flow::default() };
+        Goodput { flows: layout.flows.iter().map(flow).collect() }
     }
 
     #[inline(always)]
@@ -58,6 +61,7 @@ impl Metric for Goodput {
         for flow in &mut self.flows {
             *flow = Flow {
                 up: flow.up,
+                delivers: flow.delivers,
                 interval_bytes: flow.interval_bytes,
                 last_delivery: now,
                 completed: flow.completed,
@@ -68,7 +72,8 @@ impl Metric for Goodput {
 
     fn sample(&mut self, _: Time, interval: Duration, series: &mut Series) {
         let rate = |f: &Flow| f.interval_bytes as f64 * 8.0 / interval.as_secs_f64();
-        series.push("goodput_bps", Scope::Flow, self.flows.iter().enumerate().map(|(i, f)| (i as u32, rate(f))));
+        let flows = self.flows.iter().enumerate().filter(|(_, f)| f.delivers);
+        series.push("goodput_bps", Scope::Flow, flows.map(|(i, f)| (i as u32, rate(f))));
         for flow in &mut self.flows {
             flow.interval_bytes = 0;
         }
@@ -77,14 +82,15 @@ impl Metric for Goodput {
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
         let rate = |f: &Flow| f.bytes as f64 * 8.0 / covered.as_secs_f64();
         for (flow, row) in self.flows.iter().zip(&mut report.flows) {
-            row.put("goodput_bps", rate(flow));
-            row.put_count("bytes_delivered", flow.bytes);
+            row.put("goodput_bps", flow.delivers.then(|| rate(flow)));
+            row.put_count("bytes_delivered", flow.delivers.then_some(flow.bytes));
             row.put("completion_time_s", flow.completed.map(|(n, sum)| sum.as_secs_f64() / f64::from(n)));
             row.put_count("transfers_completed", flow.completed.map(|(n, _)| u64::from(n)));
-            row.put("starved_s", flow.silence.max(now.since(flow.last_delivery)).as_secs_f64());
+            let silence = flow.silence.max(now.since(flow.last_delivery)).as_secs_f64();
+            row.put("starved_s", flow.delivers.then_some(silence));
         }
-        let of = |up: bool| self.flows.iter().filter(move |f| f.up == up).map(rate);
-        let all = || self.flows.iter().map(rate);
+        let all = || self.flows.iter().filter(|f| f.delivers).map(rate);
+        let of = |up: bool| self.flows.iter().filter(move |f| f.delivers && f.up == up).map(rate);
         // An empty sum of floats is minus zero.
         let sum = |rates: &mut dyn Iterator<Item = f64>| rates.fold(0.0, |sum, rate| sum + rate);
         report.totals.put("goodput_bps", sum(&mut all()));

@@ -58,6 +58,8 @@ metrics! {
     window => Window,
     /// Round-trip times.
     rtt => Rtt,
+    /// One-way delay of packets, by station.
+    latency => Latency,
     /// Segments, retransmissions and timeouts.
     segments => Segments,
     /// Occupancy of interface queues.

@@ -1,4 +1,4 @@
-//! Round-trip times as TCP senders measure them.
+//! Round-trip times as TCP senders, and those who send echo requests, measure them.
 
 use lasthop_units::{Duration, Time};
 
@@ -8,6 +8,7 @@ use crate::{Histogram, Layout, Record, Report, Scope, Series, Transport};
 #[derive(Clone, Debug, Default)]
 struct Flow {
     samples: Histogram,
+    least: Option<Duration>,
     latest: Option<Duration>,
     controller: Option<Duration>,
 }
@@ -19,7 +20,7 @@ pub struct Rtt {
 
 impl Metric for Rtt {
     fn new(layout: &Layout) -> Self {
-        Rtt { flows: layout.flows.iter().map(|&(t, _)| (t == Transport::Tcp).then(Flow::default)).collect() }
+        Rtt { flows: layout.flows.iter().map(|&(t, _)| (t != Transport::Udp).then(Flow::default)).collect() }
     }
 
     #[inline(always)]
@@ -28,13 +29,14 @@ impl Metric for Rtt {
             && let Some(flow) = &mut self.flows[flow.index()]
         {
             flow.samples.add(sample);
+            flow.least = Some(flow.least.map_or(sample, |least| least.min(sample)));
             flow.latest = Some(sample);
             flow.controller = controller;
         }
     }
 
     fn start(&mut self, _: Time) {
-        self.flows.iter_mut().flatten().for_each(|f| f.samples = Histogram::default());
+        self.flows.iter_mut().flatten().for_each(|f| (f.samples, f.least) = (Histogram::default(), None));
     }
 
     fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
@@ -46,8 +48,13 @@ impl Metric for Rtt {
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for (flow, row) in self.flows.iter().zip(&mut report.flows) {
-            row.put("rtt_mean_s", flow.as_ref().and_then(|f| f.samples.mean_s()));
-            row.put("rtt_p95_s", flow.as_ref().and_then(|f| f.samples.quantile_s(0.95)));
+            let samples = flow.as_ref().map(|f| &f.samples);
+            let quantile = |q: f64| samples.and_then(|s| s.quantile_s(q));
+            row.put("rtt_mean_s", samples.and_then(Histogram::mean_s));
+            row.put("rtt_min_s", flow.as_ref().and_then(|f| f.least).map(Duration::as_secs_f64));
+            row.put("rtt_p50_s", quantile(0.5));
+            row.put("rtt_p95_s", quantile(0.95));
+            row.put("rtt_p99_s", quantile(0.99));
         }
     }
 }

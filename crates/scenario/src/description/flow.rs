@@ -4,7 +4,7 @@ use lasthop_registry::{Field, ParamError, Parameter, Parameters, Shape, Value, p
 use lasthop_tcp::{Config, Profile};
 use lasthop_units::{Bytes, DataRate, Duration};
 
-use super::Later;
+use super::{Dscp, application};
 use crate::traffic::TrafficKind;
 
 words! {
@@ -89,7 +89,9 @@ params! {
         pub station: Names = Names(vec!["*".into()]),
         /// From the station ("up"), to it ("down"), or both (two flows).
         pub direction: Direction = Direction::Up,
-        /// "tcp" or "udp".
+        /// How many such flows for each station and direction.
+        pub count: u32 = 1,
+        /// "tcp" or "udp"; "voip" and "ping" go over UDP without saying so.
         pub transport: TransportWord = TransportWord::Tcp,
         /// Bytes to transfer; without it the flow lasts to the end.
         pub size: Option<Bytes> = None,
@@ -101,35 +103,16 @@ params! {
         pub start_jitter: Duration = Duration::ZERO,
         /// Rate at which the application offers packets; UDP: or "saturated"; TCP without it: as fast as it goes.
         pub rate: Option<UdpRate> = None,
-        /// Differentiated services code point.
-        pub dscp: Option<Later> = None,
+        /// Differentiated services code point of both directions: a name such as "EF", or a number; 802.11n and later
+        /// give it an access category. [RFC 8325]
+        pub dscp: Dscp = Dscp::DEFAULT,
+        /// One-way delay between the wired link and this flow's server, besides that of [wired].
+        pub wired_delay: Duration = Duration::ZERO,
         /// What the application does.
         pub traffic: TrafficKind = TrafficKind::Bulk(crate::traffic::bulk::Params::default()),
     }
     check |this, path| {
-        let fail = |key: &str, message: &str| Err(ParamError::new(format!("{path}.{key}"), message));
-        if this.station.0.is_empty() {
-            return fail("station", "an empty list is a flow of nobody; name a station, or remove this flow");
-        }
-        if this.size == Some(Bytes(0)) {
-            return fail("size", "a transfer of 0 B moves nothing; at least 1 B");
-        }
-        if this.repeat == 0 {
-            return fail("repeat", "at least 1");
-        }
-        if this.repeat > 1 && this.size.is_none() {
-            return fail("repeat", "only a transfer with a `size` can be repeated");
-        }
-        match (this.transport, this.rate) {
-            (TransportWord::Udp, None) => fail("rate", "a UDP flow needs a rate: e.g. \"10 Mbit/s\" or \"saturated\""),
-            (TransportWord::Tcp, Some(UdpRate::Saturated)) => {
-                fail("rate", "\"saturated\" is for UDP; a TCP flow without a rate sends as fast as it goes")
-            }
-            (TransportWord::Udp, _) if this.size.is_some() => {
-                fail("size", "a UDP flow has no size here; give it a rate, and `duration` ends it")
-            }
-            _ => Ok(()),
-        }
+        application::check(this, path)
     }
 }
 
@@ -216,6 +199,15 @@ impl FlowTable {
     }
 }
 
+/// What carries a flow of these keys where `transport` is not among them.
+fn usual_transport(keys: &[(String, Value)]) -> TransportWord {
+    let traffic = keys.iter().find(|(key, _)| key == "traffic").map(|(_, value)| value);
+    match traffic.and_then(|value| value.get("kind").or(Some(value))) {
+        Some(Value::Text(kind)) => application::usual_transport(kind),
+        _ => TransportWord::Tcp,
+    }
+}
+
 impl Parameter for FlowTable {
     fn shape() -> Shape {
         Shape::Table(FlowSection::fields().into_iter().chain([profile_field()]).chain(Config::fields()).collect())
@@ -234,7 +226,8 @@ impl Parameter for FlowTable {
             return Err(ParamError::new(format!("{path}.{key}"), message));
         }
         let (tcp, own): (Vec<_>, Vec<_>) = entries.iter().cloned().partition(|(k, _)| is_tcp(k));
-        let section = read_table(FlowSection::default(), &Value::Table(own), path, &[])?;
+        let usual = FlowSection { transport: usual_transport(&own), ..FlowSection::default() };
+        let section = read_table(usual, &Value::Table(own), path, &[])?;
         Ok(FlowTable { section, tcp: Value::Table(tcp) })
     }
     fn to_value(&self) -> Option<Value> {

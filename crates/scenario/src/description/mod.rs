@@ -1,9 +1,11 @@
 //! What may stand in a scenario file: one struct a section, whose fields' comments are the manual.
 
+mod application;
 mod bss;
 mod channel;
+mod dscp;
 mod flow;
-mod later;
+mod one_or_many;
 mod station;
 mod wall;
 mod waypoint;
@@ -14,8 +16,9 @@ use lasthop_units::Duration;
 
 pub(crate) use bss::{AccessChoice, AggregationTable, Bss, Category, Compat, Edca, RetryLimit};
 pub(crate) use channel::ChannelSection;
+pub(crate) use dscp::Dscp;
 pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
-pub(crate) use later::{Later, OneOrMany};
+pub(crate) use one_or_many::OneOrMany;
 pub(crate) use station::StationGroup;
 pub(crate) use wall::WallSection;
 pub(crate) use waypoint::Waypoint;

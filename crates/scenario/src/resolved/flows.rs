@@ -1,20 +1,27 @@
 //! The flows that the `[[flow]]` tables ask for: one for each station that matches, and direction.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
 use lasthop_observe::NodeId;
 use lasthop_registry::ParamError;
-use lasthop_units::Bytes;
+use lasthop_units::{Bytes, Duration};
 use lasthop_wifi::phy::frame_size::LLC_SNAP;
 
 use super::error;
 use super::nodes::NodeSpec;
-use crate::description::{Description, Direction, FlowSection, FlowTable, TcpSection, TransportWord};
+use crate::description::{Description, Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
+use crate::traffic::{Offer, TrafficKind, trace};
 
 /// The most that a frame without aggregation carries. [802.11-2020 §9.2.4.7]
 const MAX_MSDU: Bytes = Bytes(2304);
 /// IPv4 and TCP headers without options. [RFC 791 §3.1; RFC 9293 §3.1]
 const IP_AND_TCP_HEADERS: Bytes = Bytes(40);
+/// IPv4 and UDP headers. [RFC 791 §3.1; RFC 768]
+const IP_AND_UDP_HEADERS: Bytes = Bytes(28);
+/// No server is further away than this, one way.
+const FARTHEST: Duration = Duration::from_secs(100);
 
 /// A flow between a station and the server.
 #[derive(Clone, Debug)]
@@ -24,6 +31,8 @@ pub(crate) struct FlowSpec {
     pub up: bool,
     pub section: FlowSection,
     pub tcp: TcpSection,
+    /// What its file lists, for `traffic = "trace"`.
+    pub trace: Option<Arc<[Offer]>>,
 }
 
 /// Whether `name` matches `pattern`, where `*` stands for any text and `?` for a character.
@@ -53,7 +62,63 @@ fn check_msdu(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), Par
     error(format!("{section}.{key}"), message)
 }
 
-pub(super) fn flows_of(description: &Description, nodes: &[NodeSpec]) -> Result<Vec<FlowSpec>, ParamError> {
+/// The keys of a UDP flow among those of `[tcp]`, and their values.
+fn check_udp(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), ParamError> {
+    let traffic = &table.section.traffic;
+    let own_size = matches!(traffic, TrafficKind::Voip(_) | TrafficKind::Ping(_) | TrafficKind::Trace(_));
+    if let Some(key) = table.tcp_keys().into_iter().find(|key| own_size || *key != "packet_size") {
+        let flow = if key == "packet_size" { format!("\"{}\"", traffic.name()) } else { "a UDP flow".into() };
+        return error(format!("{path}.{key}"), format!("`{key}` has no effect on {flow}; remove it"));
+    }
+    if !own_size && !(29..=65_000).contains(&tcp.config.packet_size.0) {
+        return error(format!("{path}.packet_size"), "an IP packet with a UDP header has 29 to 65000 B");
+    }
+    Ok(())
+}
+
+/// What lies beyond the wired link.
+fn check_wired_delay(section: &FlowSection, path: &str) -> Result<(), ParamError> {
+    let path = format!("{path}.wired_delay");
+    if section.wired_delay > FARTHEST {
+        return error(path, format!("{} is no delay of a wire; at most {FARTHEST}", section.wired_delay));
+    }
+    let saturated = section.transport == TransportWord::Udp && section.rate == Some(UdpRate::Saturated);
+    if section.wired_delay > Duration::ZERO && saturated && section.direction != Direction::Up {
+        return error(
+            path,
+            "a saturated source sends whenever the wired link is free, so it stands beside it; remove this key",
+        );
+    }
+    Ok(())
+}
+
+/// The file of a packet trace, whose packets must fit frames.
+fn trace_of(section: &FlowSection, path: &str, folder: &Path) -> Result<Option<Arc<[Offer]>>, ParamError> {
+    let TrafficKind::Trace(params) = &section.traffic else { return Ok(None) };
+    let path = format!("{path}.traffic.file");
+    let offers = match trace::read(&params.file, folder) {
+        Ok(offers) => offers,
+        Err(message) => return error(path, message),
+    };
+    let most = MAX_MSDU.0 - LLC_SNAP.0 - IP_AND_UDP_HEADERS.0;
+    let large = offers.iter().find(|offer| u64::from(offer.bytes) > most);
+    if let Some(offer) = large.filter(|_| section.transport == TransportWord::Udp) {
+        let message = format!(
+            "a datagram of {} B at {} s does not fit a frame of 802.11; at most {most} B",
+            offer.bytes,
+            offer.at.as_secs_f64()
+        );
+        return error(path, message);
+    }
+    Ok(Some(offers))
+}
+
+/// The flows of `description`; relative paths in it start at `folder`.
+pub(super) fn flows_of(
+    description: &Description,
+    nodes: &[NodeSpec],
+    folder: &Path,
+) -> Result<Vec<FlowSpec>, ParamError> {
     let mut flows: Vec<FlowSpec> = Vec::new();
     let mut taken: BTreeMap<String, usize> = BTreeMap::new();
     for (index, table) in description.flow.0.iter().enumerate() {
@@ -73,17 +138,15 @@ pub(super) fn flows_of(description: &Description, nodes: &[NodeSpec]) -> Result<
         }
         let tcp = table.tcp(&description.tcp, &path)?;
         if section.transport == TransportWord::Udp {
-            if let Some(key) = table.tcp_keys().into_iter().find(|key| *key != "packet_size") {
-                return error(format!("{path}.{key}"), format!("`{key}` has no effect on a UDP flow; remove it"));
-            }
-            if !(29..=65_000).contains(&tcp.config.packet_size.0) {
-                return error(format!("{path}.packet_size"), "an IP packet with a UDP header has 29 to 65000 B");
-            }
+            check_udp(&tcp, table, &path)?;
         }
+        check_wired_delay(section, &path)?;
+        let trace = trace_of(section, &path, folder)?;
         check_msdu(&tcp, table, &path)?;
         for (n, pattern) in section.station.0.iter().enumerate() {
             let pattern_chars: Vec<char> = pattern.chars().collect();
-            let matching: Vec<usize> = (1..nodes.len())
+            let matching: Vec<usize> = (0..nodes.len())
+                .filter(|&node| nodes[node].group.is_some())
                 .filter(|&node| matches(&pattern_chars, &nodes[node].name.chars().collect::<Vec<_>>()))
                 .collect();
             if matching.is_empty() {
@@ -92,7 +155,7 @@ pub(super) fn flows_of(description: &Description, nodes: &[NodeSpec]) -> Result<
                 } else {
                     format!("{path}.station")
                 };
-                let names: Vec<&str> = nodes[1..].iter().map(|n| n.name.as_str()).collect();
+                let names: Vec<&str> = nodes.iter().filter(|n| n.group.is_some()).map(|n| n.name.as_str()).collect();
                 let hint = lasthop_registry::suggestion(pattern, names.iter().copied());
                 let shown: Vec<&str> = names.iter().copied().take(8).collect();
                 let more = if names.len() > 8 { ", …" } else { "" };
@@ -105,13 +168,14 @@ pub(super) fn flows_of(description: &Description, nodes: &[NodeSpec]) -> Result<
                     Direction::Down => &[false],
                     Direction::Both => &[true, false],
                 };
-                for &up in directions {
+                for &up in directions.iter().flat_map(|up| std::iter::repeat_n(up, section.count as usize)) {
                     let base = format!("{}.{}", nodes[node].name, if up { "up" } else { "down" });
                     let count = taken.entry(base.clone()).or_insert(0);
                     *count += 1;
                     let id = if *count == 1 { base } else { format!("{base}.{count}") };
                     let station = NodeId(node as u32);
-                    flows.push(FlowSpec { id, station, up, section: section.clone(), tcp: tcp.clone() });
+                    let (section, tcp, trace) = (section.clone(), tcp.clone(), trace.clone());
+                    flows.push(FlowSpec { id, station, up, section, tcp, trace });
                 }
             }
         }

@@ -9,6 +9,8 @@ mod nodes;
 mod radio;
 mod space;
 
+use std::path::Path;
+
 use lasthop_registry::{ParamError, Parameters, Value, read_table};
 use lasthop_units::{Duration, Metres};
 use lasthop_wifi::ChannelAccess;
@@ -41,7 +43,8 @@ pub struct ResolvedScenario {
     warnings: Vec<String>,
 }
 
-/// Reads a scenario: `text` as it stands in the file called `file_name`, then `settings`, in order.
+/// Reads a scenario: `text` as it stands in the file called `file_name`, then `settings`, in order. Packet traces that it
+/// names are read from the folder of that file.
 ///
 /// # Errors
 /// One message with place and remedy.
@@ -51,7 +54,10 @@ pub fn resolve(text: &str, file_name: &str, settings: &[(String, String)]) -> Re
         document.set(path, value)?;
     }
     let description = read_table(Description::default(), &document.root, "", &[]);
-    description.and_then(ResolvedScenario::new).map_err(|error| document.locate(error))
+    let folder = Path::new(file_name).parent().unwrap_or(Path::new(""));
+    description
+        .and_then(|description| ResolvedScenario::new(description, folder))
+        .map_err(|error| document.locate(error))
 }
 
 fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, ParamError> {
@@ -59,12 +65,12 @@ fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, Pa
 }
 
 impl ResolvedScenario {
-    fn new(description: Description) -> Result<Self, ParamError> {
+    fn new(description: Description, folder: &Path) -> Result<Self, ParamError> {
         check_times(&description)?;
         check_space(&description)?;
         let bss = bss_of(&description)?;
         let nodes = nodes_of(&description, &bss)?;
-        let flows = flows_of(&description, &nodes)?;
+        let flows = flows_of(&description, &nodes, folder)?;
         let hidden = hidden_pairs(&description, &nodes)?;
         let links = links_of(&description, &nodes);
         let description = with_defaults_of_the_phy(description, &bss);
@@ -226,6 +232,19 @@ mod tests {
         let scenario = resolve(&text, "f.toml", &[]).unwrap();
         let ids: Vec<&str> = scenario.flows.iter().map(|f| f.id.as_str()).collect();
         assert_eq!(ids, ["sta1.up", "sta1.down", "sta2.up", "sta2.down", "sta3.up", "sta3.down"]);
+    }
+
+    #[test]
+    fn what_was_left_to_the_standard_is_said() {
+        let json = |text: &str| resolve(text, "f.toml", &[]).unwrap().to_json();
+        let ax = json("[bss]\nstandard = \"802.11ax\"\nchannel_width = \"80 MHz\"\nspatial_streams = 2\n[[station]]\n");
+        for part in
+            ["\"channel\":36", "\"channel_width\":\"80 MHz\"", "\"spatial_streams\":2", "\"guard_interval\":\"0.8 us\""]
+        {
+            assert!(ax.contains(part), "{part} in {ax}");
+        }
+        let a = json("[bss]\nstandard = \"802.11a\"\n[[station]]\n");
+        assert!(a.contains("\"channel_width\":\"20 MHz\"") && !a.contains("spatial_streams"), "{a}");
     }
 
     #[test]

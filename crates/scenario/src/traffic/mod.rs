@@ -1,12 +1,68 @@
 //! What applications do, one file each.
+//!
+//! An application that only sends is a [`Source`]: it says when it writes how many bytes, whatever becomes of them.
+//! Web pages, video and transfers answer to what arrives; their files hold the part that knows no network, and
+//! `world/exchange_flow` drives it.
+
+mod distribution;
+mod e_model;
+mod playout;
 
 use lasthop_registry::registry;
+use lasthop_units::Duration;
+
+pub(crate) use playout::Call;
 
 registry! {
     /// The choice `traffic = "…"`.
     pub enum TrafficKind as "traffic" {
         /// As much as the transport takes, or at the flow's rate.
         bulk => Bulk: source "FTP of ns-2, BulkSend of ns-3, iperf3", status "unit tests";
+        /// At the flow's rate for a while, then silent for a while.
+        on_off => OnOff: source "OnOffApplication of ns-3, Exponential of ns-2", status "unit tests";
+        /// Packets, or transfers of the flow's `size`, as a Poisson process with the flow's rate as its mean.
+        poisson => Poisson: source "—", status "unit tests";
+        /// One direction of a call: frames of a codec, a playout buffer, the quality by the E-model.
+        voip => Voip: source "ITU-T G.107, G.113, P.59", status "unit tests";
+        /// Pages of several objects, with time to think between them.
+        web => Web: source "NGMN 2008 (3GPP's HTTP model)", status "unit tests";
+        /// Segments of a film, a buffer, stalls.
+        video => Video: source "DASH; Yin et al. 2015", status "unit tests";
+        /// Packets as a file lists them.
+        trace => Trace: source "—", status "unit tests";
+        /// Small datagrams that the other end sends back.
+        ping => Ping: source "ping, as Flent runs it", status "unit tests";
     }
-    planned: voip, web, video, on_off, poisson, trace
+    planned:
+}
+
+/// The longest time that a parameter may have: that of the longest run.
+const LONGEST: Duration = Duration::from_secs(1_000_000);
+
+/// A write of an application: so many bytes, so long after its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub at: Duration,
+    pub bytes: u32,
+}
+
+/// An application that only sends.
+pub(crate) trait Source {
+    /// The next write, never before the last one; `None` when there are no more.
+    fn next(&mut self) -> Option<Offer>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All writes of `source` in its first `seconds`.
+    pub(super) fn offers(source: &mut dyn Source, seconds: u64) -> Vec<Offer> {
+        std::iter::from_fn(|| source.next()).take_while(|o| o.at < Duration::from_secs(seconds)).collect()
+    }
+
+    /// Bits offered in `seconds` over their length.
+    pub(super) fn rate_bps(source: &mut dyn Source, seconds: u64) -> f64 {
+        offers(source, seconds).iter().map(|o| f64::from(o.bytes) * 8.0).sum::<f64>() / seconds as f64
+    }
 }

@@ -3,12 +3,15 @@
 use lasthop_link::{AckFacts, Packet, PacketMeta};
 use lasthop_observe::{Collector, FlowId, NodeId, Row, Transport};
 use lasthop_tcp::{Flags, Segment};
-use lasthop_units::{Duration, Ecn, Time};
+use lasthop_units::{Ecn, Time};
 
+use super::application::Span;
+use super::exchange_flow::ExchangeFlow;
 use super::tcp_flow::TcpFlow;
 use super::udp_flow::{Datagram, UdpFlow};
 use crate::description::TransportWord;
 use crate::resolved::FlowSpec;
+use crate::traffic::TrafficKind;
 
 /// What a packet carries; only flows look at it.
 #[derive(Clone, Debug)]
@@ -17,8 +20,21 @@ pub(crate) enum Body {
     Tcp {
         segment: Segment,
         connection: u32,
+        sent_at: Time,
     },
-    Udp(Datagram),
+    Udp {
+        datagram: Datagram,
+        sent_at: Time,
+    },
+}
+
+impl Body {
+    /// When its host sent it.
+    pub(crate) fn sent_at(&self) -> Time {
+        match *self {
+            Body::Tcp { sent_at, .. } | Body::Udp { sent_at, .. } => sent_at,
+        }
+    }
 }
 
 /// An end of a flow.
@@ -41,7 +57,8 @@ pub(crate) enum Wants {
 
 enum Carrier {
     Tcp(Box<TcpFlow>),
-    Udp(UdpFlow),
+    Udp(Box<UdpFlow>),
+    Exchange(Box<ExchangeFlow>),
 }
 
 /// A flow.
@@ -52,29 +69,31 @@ pub(crate) struct Flow {
 
 impl FlowSpec {
     pub(crate) fn transport(&self) -> Transport {
-        match self.section.transport {
-            TransportWord::Tcp => Transport::Tcp,
-            TransportWord::Udp => Transport::Udp,
+        match (self.section.transport, &self.section.traffic) {
+            (_, TrafficKind::Ping(_)) => Transport::Echo,
+            (TransportWord::Tcp, _) => Transport::Tcp,
+            (TransportWord::Udp, _) => Transport::Udp,
         }
     }
 }
 
 impl Flow {
-    pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, duration: Duration, asked: bool) -> Flow {
+    pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span, asked: bool) -> Flow {
         let meta = PacketMeta {
             bytes: 0,
             flow: id,
             station: spec.station,
             up: spec.up,
-            tid: 0,
+            tid: spec.section.dscp.user_priority(),
             pure_ack: false,
             ack: AckFacts::default(),
             ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
         };
-        let carrier = match spec.section.transport {
-            TransportWord::Tcp => Carrier::Tcp(Box::new(TcpFlow::new(id, spec, seed, asked))),
-            TransportWord::Udp => Carrier::Udp(UdpFlow::new(id, spec, duration)),
+        let carrier = match (spec.section.transport, ExchangeFlow::new(id, spec, seed, span)) {
+            (_, Some(exchange)) => Carrier::Exchange(Box::new(exchange)),
+            (TransportWord::Tcp, None) => Carrier::Tcp(Box::new(TcpFlow::new(id, spec, seed, span, asked))),
+            (TransportWord::Udp, None) => Carrier::Udp(Box::new(UdpFlow::new(id, spec, seed, span))),
         };
         Flow { meta, carrier }
     }
@@ -99,20 +118,32 @@ impl Flow {
         }
     }
 
-    /// The time has come to start.
-    pub(crate) fn start(&mut self, now: Time) {
-        match &mut self.carrier {
-            Carrier::Tcp(tcp) => tcp.start(now),
-            Carrier::Udp(udp) => udp.start(now),
+    /// The end at which the application begins.
+    fn active_side(&self) -> Side {
+        match &self.carrier {
+            Carrier::Exchange(exchange) => exchange.active_side(),
+            Carrier::Tcp(_) | Carrier::Udp(_) => Side::Sender,
         }
     }
 
-    /// The application offers its next packet.
-    pub(crate) fn application_offers(&mut self, now: Time) {
+    /// The time has come to start; which end may have to send.
+    pub(crate) fn start(&mut self, now: Time) -> Side {
+        match &mut self.carrier {
+            Carrier::Tcp(tcp) => tcp.start(now),
+            Carrier::Udp(udp) => udp.start(now),
+            Carrier::Exchange(exchange) => exchange.start(now),
+        }
+        self.active_side()
+    }
+
+    /// The application offers its next packet; which end may have to send.
+    pub(crate) fn application_offers(&mut self, now: Time) -> Side {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.application_offers(now),
             Carrier::Udp(udp) => udp.application_offers(now),
+            Carrier::Exchange(exchange) => exchange.application_offers(now),
         }
+        self.active_side()
     }
 
     /// When the application offers its next packet; answered once for each.
@@ -120,6 +151,7 @@ impl Flow {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.application_at(),
             Carrier::Udp(udp) => udp.application_at(),
+            Carrier::Exchange(exchange) => exchange.application_at(),
         }
     }
 
@@ -127,15 +159,21 @@ impl Flow {
     pub(crate) fn arrive(&mut self, now: Time, packet: &Packet<Body>, collector: &mut Collector) -> Side {
         let side = if packet.meta.up == self.meta.up { Side::Receiver } else { Side::Sender };
         match (&mut self.carrier, &packet.body) {
-            (Carrier::Tcp(tcp), Body::Tcp { segment, connection }) => {
-                if packet.meta.ecn == segment.ecn {
-                    tcp.arrive(now, side, segment, *connection, collector);
+            (Carrier::Udp(udp), Body::Udp { datagram, .. }) => udp.arrive(now, side, datagram, collector),
+            (carrier, Body::Tcp { segment, connection, .. }) => {
+                let marked;
+                let segment = if packet.meta.ecn == segment.ecn {
+                    segment
                 } else {
-                    let marked = Segment { ecn: packet.meta.ecn, ..*segment };
-                    tcp.arrive(now, side, &marked, *connection, collector);
+                    marked = Segment { ecn: packet.meta.ecn, ..*segment };
+                    &marked
+                };
+                match carrier {
+                    Carrier::Tcp(tcp) => tcp.arrive(now, side, segment, *connection, collector),
+                    Carrier::Exchange(exchange) => exchange.arrive(now, side, segment, *connection, collector),
+                    Carrier::Udp(_) => unreachable!("a packet belongs to a flow of its transport"),
                 }
             }
-            (Carrier::Udp(udp), Body::Udp(datagram)) => udp.arrive(now, datagram, collector),
             _ => unreachable!("a packet belongs to a flow of its transport"),
         }
         side
@@ -149,13 +187,19 @@ impl Flow {
         held_back: bool,
         collector: &mut Collector,
     ) -> Option<Packet<Body>> {
+        let meta = self.meta;
         match &mut self.carrier {
             Carrier::Tcp(tcp) => {
                 let (segment, connection) = tcp.poll(now, side, held_back, collector)?;
-                Some(packet_of(self.meta, side, segment, connection))
+                Some(packet_of(meta, side, segment, connection, now))
             }
-            Carrier::Udp(udp) if side == Side::Sender && !held_back && !udp.is_saturated() => {
-                udp_packet(self.meta, udp, now, collector)
+            Carrier::Exchange(exchange) => {
+                let (segment, connection) = exchange.poll(now, side, held_back, collector)?;
+                Some(packet_of(meta, side, segment, connection, now))
+            }
+            Carrier::Udp(udp) if side == Side::Receiver => Some(udp_packet(meta, side, udp.poll_answer()?, now)),
+            Carrier::Udp(udp) if !held_back && !udp.is_saturated() => {
+                Some(udp_packet(meta, side, udp.poll(now, collector)?, now))
             }
             Carrier::Udp(_) => None,
         }
@@ -193,11 +237,8 @@ impl Flow {
     /// The interface has room for a data packet of the sender.
     pub(crate) fn pull(&mut self, now: Time, collector: &mut Collector) -> Option<Packet<Body>> {
         match &mut self.carrier {
-            Carrier::Tcp(tcp) => {
-                let (segment, connection) = tcp.poll(now, Side::Sender, false, collector)?;
-                Some(packet_of(self.meta, Side::Sender, segment, connection))
-            }
-            Carrier::Udp(udp) => udp_packet(self.meta, udp, now, collector),
+            Carrier::Udp(udp) => Some(udp_packet(self.meta, Side::Sender, udp.poll(now, collector)?, now)),
+            Carrier::Tcp(_) | Carrier::Exchange(_) => self.poll(now, Side::Sender, false, collector),
         }
     }
 
@@ -205,14 +246,17 @@ impl Flow {
     pub(crate) fn timer_to_arm(&mut self, side: Side) -> Option<Time> {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.timer_to_arm(side),
+            Carrier::Exchange(exchange) => exchange.timer_to_arm(side),
             Carrier::Udp(_) => None,
         }
     }
 
     /// The event that was armed.
     pub(crate) fn timer_fires(&mut self, now: Time, side: Side, collector: &mut Collector) {
-        if let Carrier::Tcp(tcp) = &mut self.carrier {
-            tcp.timer_fires(now, side, collector);
+        match &mut self.carrier {
+            Carrier::Tcp(tcp) => tcp.timer_fires(now, side, collector),
+            Carrier::Exchange(exchange) => exchange.timer_fires(now, side, collector),
+            Carrier::Udp(_) => {}
         }
     }
 
@@ -220,28 +264,31 @@ impl Flow {
         match &self.carrier {
             Carrier::Tcp(tcp) => tcp.check_conservation(),
             Carrier::Udp(udp) => udp.check_conservation(),
+            Carrier::Exchange(exchange) => exchange.check_conservation(),
         }
     }
 
-    /// Metrics that only this transport has.
+    /// Metrics that only this transport, or this application, has.
     pub(crate) fn report(&self, row: &mut Row) {
-        if let Carrier::Udp(udp) = &self.carrier {
-            udp.report(row);
+        match &self.carrier {
+            Carrier::Tcp(_) => {}
+            Carrier::Udp(udp) => udp.report(row),
+            Carrier::Exchange(exchange) => exchange.report(row),
         }
     }
 }
 
-fn udp_packet(meta: PacketMeta, udp: &mut UdpFlow, now: Time, collector: &mut Collector) -> Option<Packet<Body>> {
-    let datagram = udp.poll(now, collector)?;
-    Some(Packet { meta: PacketMeta { bytes: udp.packet_bytes(), ..meta }, body: Body::Udp(datagram) })
+fn udp_packet(meta: PacketMeta, side: Side, datagram: Datagram, sent_at: Time) -> Packet<Body> {
+    let up = meta.up == (side == Side::Sender);
+    Packet { meta: PacketMeta { bytes: datagram.bytes, up, ..meta }, body: Body::Udp { datagram, sent_at } }
 }
 
-fn packet_of(meta: PacketMeta, side: Side, segment: Segment, connection: u32) -> Packet<Body> {
+fn packet_of(meta: PacketMeta, side: Side, segment: Segment, connection: u32, sent_at: Time) -> Packet<Body> {
     let up = meta.up == (side == Side::Sender);
     let pure_ack = segment.is_pure_ack();
     let ack = if pure_ack { ack_facts(&segment, connection) } else { AckFacts::default() };
     let meta = PacketMeta { bytes: segment.ip_bytes(), up, pure_ack, ack, ecn: segment.ecn, ..meta };
-    Packet { meta, body: Body::Tcp { segment, connection } }
+    Packet { meta, body: Body::Tcp { segment, connection, sent_at } }
 }
 
 /// What a filter of ACKs sees of a pure ACK.

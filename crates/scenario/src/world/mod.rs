@@ -1,15 +1,20 @@
 //! The world of a scenario: stations and their medium, the wired link, the server, and the flows.
 //!
 //! ```text
-//! station ── medium ── AP ── wired link ── server        each AP has a wired link of its own
+//! station ── medium ── AP ── wired link ── detour of a flow ── server        each AP has a wired link of its own
 //! ```
 //!
 //! The world owns the clock. Each component is handed the time and says what happens next; packets
 //! that arrive at a node wait in an inbox until the component that delivered them has returned.
 
+mod application;
+mod detour;
+mod exchange_flow;
 mod flow;
 mod own_queue;
+mod reception;
 mod tcp_flow;
+mod tcp_pool;
 mod udp_flow;
 
 use std::collections::VecDeque;
@@ -22,6 +27,8 @@ use lasthop_wifi::{AccessCategory, Environment, Medium, MediumConfig};
 
 use crate::ResolvedScenario;
 use crate::resolved::NodeSpec;
+use application::Span;
+use detour::Detour;
 pub(crate) use flow::{Body, Side};
 use flow::{Flow, Wants};
 
@@ -38,6 +45,8 @@ enum Event {
     /// The application of a flow offers its next packet.
     Application(FlowId),
     TcpTimer(FlowId, Side),
+    /// The oldest packet of a flow on its detour is at its end: upwards, or down.
+    DetourEnds(FlowId, bool),
     WarmupEnds,
     Sample,
 }
@@ -64,6 +73,8 @@ pub(crate) struct World {
     wires: Vec<Wires>,
     /// The BSS of each node.
     bss_of: Vec<usize>,
+    /// For each flow.
+    detours: Vec<Detour<Body>>,
     dropped: Vec<Drop<Body>>,
     /// Packets that reached the server, and the AP over the wire: for the conservation check.
     wired: Wired,
@@ -163,9 +174,10 @@ impl World {
         let medium = Medium::new(medium_config(scenario, seed));
         let mut sources = vec![Vec::new(); scenario.nodes.len()];
         let mut flows = Vec::with_capacity(scenario.flows.len());
+        let span = Span { from: Time::ZERO + description.warmup, end: Time::ZERO + description.duration };
         for (id, spec) in (0..).map(FlowId).zip(&scenario.flows) {
             let asked = spec.up && medium.is_backpressured(spec.station);
-            let flow = Flow::new(id, spec, seed, description.duration, asked);
+            let flow = Flow::new(id, spec, seed, span, asked);
             match (flow.wants(), spec.up) {
                 (Wants::Pull, false) => wires[bss_of[spec.station.index()]].saturated.push(id),
                 (Wants::Pull, true) => sources[spec.station.index()].push(id),
@@ -196,6 +208,7 @@ impl World {
             },
             wires,
             bss_of,
+            detours: scenario.flows.iter().map(|f| Detour::new(f.section.wired_delay)).collect(),
             dropped: Vec::new(),
             wired: Wired::default(),
             end: Time::ZERO + description.duration,
@@ -243,7 +256,7 @@ impl World {
                 self.book_wired(now, bss, true);
                 if let Some(packet) = arrived {
                     self.wired.arrived += 1;
-                    self.arrive(now, packet);
+                    self.beyond_the_wire(now, packet);
                 }
             }
             Event::WiredDown(bss, event) => {
@@ -259,17 +272,22 @@ impl World {
             }
             Event::ServerTransmitterFree(bss) => self.feed_wire(now, bss as usize),
             Event::FlowStarts(id) => {
-                self.around.flows[id.index()].start(now);
-                self.may_send(now, id, Side::Sender);
+                let side = self.around.flows[id.index()].start(now);
+                self.may_send(now, id, side);
             }
             Event::Application(id) => {
-                self.around.flows[id.index()].application_offers(now);
-                self.may_send(now, id, Side::Sender);
+                let side = self.around.flows[id.index()].application_offers(now);
+                self.may_send(now, id, side);
             }
             Event::TcpTimer(id, side) => {
                 self.around.flows[id.index()].timer_fires(now, side, &mut self.around.collector);
                 self.may_send(now, id, side);
             }
+            Event::DetourEnds(id, up) => match self.detours[id.index()].leave(up) {
+                Some(packet) if up => self.arrive(now, packet),
+                Some(packet) => self.send_wired(now, packet),
+                None => unreachable!("an event is scheduled for each packet on a detour"),
+            },
             Event::WarmupEnds => self.around.collector.start(now),
             Event::Sample => {
                 self.samples += 1;
@@ -297,6 +315,9 @@ impl World {
     /// A packet has reached the host at its end: the station or the server.
     fn arrive(&mut self, now: Time, packet: Packet<Body>) {
         let id = packet.meta.flow;
+        let PacketMeta { station, up, .. } = packet.meta;
+        let delay = now.since(packet.body.sent_at());
+        self.around.collector.observe(now, Record::PacketDelivered { station, up, delay });
         let side = self.around.flows[id.index()].arrive(now, &packet, &mut self.around.collector);
         self.may_send(now, id, side);
     }
@@ -317,7 +338,7 @@ impl World {
                 self.around.flows[index].enters_own_queue(&packet.meta);
                 self.medium.enqueue(now, station, packet, &mut self.around);
             } else {
-                self.send_wired(now, packet);
+                self.beyond_the_wire(now, packet);
             }
         }
         if held_back {
@@ -333,6 +354,20 @@ impl World {
         side == Side::Sender
             && flow.is_up()
             && (flow.wants() == Wants::Pull || self.medium.is_backpressured(flow.station()))
+    }
+
+    /// Takes a packet from or to the server over the detour of its flow, if that takes time.
+    fn beyond_the_wire(&mut self, now: Time, packet: Packet<Body>) {
+        let PacketMeta { flow, up, .. } = packet.meta;
+        let detour = &mut self.detours[flow.index()];
+        if detour.delay > Duration::ZERO {
+            self.around.events.after(detour.delay, Event::DetourEnds(flow, up));
+            detour.enter(packet);
+        } else if up {
+            self.arrive(now, packet);
+        } else {
+            self.send_wired(now, packet);
+        }
     }
 
     fn send_wired(&mut self, now: Time, packet: Packet<Body>) {

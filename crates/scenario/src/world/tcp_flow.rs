@@ -6,6 +6,7 @@ use lasthop_tcp::{Config, Endpoint, Segment, State};
 use lasthop_units::{Duration, Time};
 
 use super::Side;
+use super::application::{Application, Span};
 use super::own_queue::OwnQueue;
 use crate::description::UdpRate;
 use crate::resolved::FlowSpec;
@@ -31,6 +32,8 @@ pub(crate) struct TcpFlow {
     transfers_left: u32,
     /// Bytes and interval of an application that offers data at a rate.
     paced: Option<(u64, Duration)>,
+    /// An application that writes at times of its own.
+    application: Option<Application>,
     next_offer: Option<Time>,
     /// Bytes offered on this connection.
     offered: u64,
@@ -53,12 +56,13 @@ fn endpoints(config: &Config, iss: &mut Stream) -> (Endpoint, Endpoint) {
 
 impl TcpFlow {
     /// `asked`: its interface asks for data when it has room.
-    pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, asked: bool) -> TcpFlow {
+    pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span, asked: bool) -> TcpFlow {
         let config = spec.tcp.config.clone();
         let mut iss = Stream::named(seed, "iss", &spec.id);
         let (sender, receiver) = endpoints(&config, &mut iss);
+        let application = Application::over_tcp(spec, seed, span);
         let paced = match spec.section.rate {
-            Some(UdpRate::Constant(rate)) => {
+            Some(UdpRate::Constant(rate)) if application.is_none() => {
                 let bytes = u64::from(config.payload_bytes());
                 Some((bytes, rate.time_for(lasthop_units::Bytes(bytes))))
             }
@@ -77,6 +81,7 @@ impl TcpFlow {
             size: spec.section.size.map(|b| b.0),
             transfers_left: spec.section.repeat,
             paced,
+            application,
             next_offer: None,
             offered: 0,
             running: false,
@@ -97,6 +102,10 @@ impl TcpFlow {
         self.transfers_left -= 1;
         self.receiver.listen();
         self.sender.connect(now);
+        if let Some(application) = &mut self.application {
+            application.start(now);
+            return self.application_offers(now);
+        }
         match (self.size, self.paced) {
             (None, None) => self.sender.write_forever(),
             (Some(size), None) => {
@@ -108,6 +117,12 @@ impl TcpFlow {
     }
 
     pub(crate) fn application_offers(&mut self, now: Time) {
+        if let Some(application) = &mut self.application {
+            while let Some(bytes) = application.take_due(now) {
+                self.sender.write(u64::from(bytes));
+            }
+            return;
+        }
         let Some((bytes, interval)) = self.paced else { return };
         let offered = self.offered;
         let left = self.size.map_or(bytes, |size| size.saturating_sub(offered).min(bytes));
@@ -121,7 +136,10 @@ impl TcpFlow {
     }
 
     pub(crate) fn application_at(&mut self) -> Option<Time> {
-        self.next_offer.take()
+        match &mut self.application {
+            Some(application) => application.wake_at(),
+            None => self.next_offer.take(),
+        }
     }
 
     fn endpoint(&mut self, side: Side) -> &mut Endpoint {

@@ -1,131 +1,147 @@
-//! A UDP flow: packets of one size at a constant rate, or whenever the interface is free.
+//! A UDP flow: datagrams as an application offers them, or whenever the interface is free.
 
-use lasthop_observe::{Collector, FlowId, Histogram, Observer, Record, Row};
-use lasthop_units::{Bytes, Duration, Time};
+use std::collections::VecDeque;
 
-use crate::description::UdpRate;
+use lasthop_observe::{Collector, FlowId, Observer, Record, Row};
+use lasthop_units::Time;
+
+use super::Side;
+use super::application::{Application, Span, UDP_HEADERS};
+use super::reception::Reception;
 use crate::resolved::FlowSpec;
+use crate::traffic::{Call, TrafficKind};
 
-/// IPv4 and UDP headers. [RFC 791, RFC 768]
-const HEADERS: u64 = 28;
-
-/// A datagram: its number and when it left the application.
+/// A datagram: its number, when the application wrote it, and its size as an IP packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Datagram {
     number: u64,
-    sent_at: Time,
+    written_at: Time,
+    pub(crate) bytes: u32,
+}
+
+/// Where datagrams come from.
+enum Supply {
+    /// there is always one of so many bytes
+    Saturated(u32),
+    /// the application writes, and what it wrote waits to be sent
+    Offered(Application, VecDeque<(u32, Time)>),
+}
+
+/// What the receiver does with them.
+enum Receiver {
+    /// counts them
+    Sink,
+    /// plays them
+    Player(Box<Call>),
+    /// sends them back
+    Echo(VecDeque<Datagram>),
 }
 
 /// See the module.
 pub(crate) struct UdpFlow {
     id: FlowId,
-    packet: Bytes,
-    interval: Option<Duration>,
+    supply: Supply,
+    receiver: Receiver,
     started: bool,
-    /// Packets offered and not yet sent.
-    backlog: u64,
-    next_offer: Option<Time>,
-    sent: u64,
-    received: u64,
-    highest: Option<u64>,
-    late: u64,
-    delays: Histogram,
-    /// Smoothed difference of transit times, in seconds [RFC 3550 §6.4.1].
-    jitter_s: f64,
-    last_transit: Option<Duration>,
-    end: Time,
+    reception: Reception,
 }
 
 impl UdpFlow {
-    pub(crate) fn new(id: FlowId, spec: &FlowSpec, duration: Duration) -> UdpFlow {
-        let packet = spec.tcp.config.packet_size;
-        let interval = match spec.section.rate {
-            // The rate is that of the IP packets.
-            Some(UdpRate::Constant(rate)) => Some(rate.time_for(packet)),
-            Some(UdpRate::Saturated) | None => None,
+    pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span) -> UdpFlow {
+        let supply = match Application::over_udp(spec, seed, span) {
+            Some(application) => Supply::Offered(application, VecDeque::new()),
+            None => Supply::Saturated(spec.tcp.config.packet_size.0 as u32),
         };
-        UdpFlow {
-            id,
-            packet,
-            interval,
-            started: false,
-            backlog: 0,
-            next_offer: None,
-            sent: 0,
-            received: 0,
-            highest: None,
-            late: 0,
-            delays: Histogram::default(),
-            jitter_s: 0.0,
-            last_transit: None,
-            end: Time::ZERO + duration,
-        }
+        let receiver = match &spec.section.traffic {
+            TrafficKind::Voip(params) => Receiver::Player(Box::new(Call::new(params.clone()))),
+            TrafficKind::Ping(_) => Receiver::Echo(VecDeque::new()),
+            _ => Receiver::Sink,
+        };
+        UdpFlow { id, supply, receiver, started: false, reception: Reception::new(span) }
     }
 
     pub(crate) fn is_saturated(&self) -> bool {
-        self.interval.is_none()
-    }
-
-    pub(crate) fn packet_bytes(&self) -> u32 {
-        self.packet.0 as u32
+        matches!(self.supply, Supply::Saturated(_))
     }
 
     pub(crate) fn start(&mut self, now: Time) {
         self.started = true;
-        if self.interval.is_some() {
-            self.application_offers(now);
+        if let Supply::Offered(application, _) = &mut self.supply {
+            application.start(now);
         }
+        self.application_offers(now);
     }
 
     pub(crate) fn application_offers(&mut self, now: Time) {
-        if let Some(interval) = self.interval {
-            self.backlog += 1;
-            self.next_offer = Some(now + interval).filter(|at| *at < self.end);
+        if let Supply::Offered(application, backlog) = &mut self.supply {
+            while let Some(bytes) = application.take_due(now) {
+                backlog.push_back((bytes, now));
+            }
         }
     }
 
     pub(crate) fn application_at(&mut self) -> Option<Time> {
-        self.next_offer.take()
+        match &mut self.supply {
+            Supply::Offered(application, _) => application.wake_at(),
+            Supply::Saturated(_) => None,
+        }
     }
 
+    /// The next datagram of the sender.
     pub(crate) fn poll(&mut self, now: Time, collector: &mut Collector) -> Option<Datagram> {
-        if !self.started || (self.interval.is_some() && self.backlog == 0) {
-            return None;
-        }
-        self.backlog = self.backlog.saturating_sub(1);
-        self.sent += 1;
+        let (bytes, written_at) = match &mut self.supply {
+            Supply::Saturated(bytes) => self.started.then_some((*bytes, now))?,
+            Supply::Offered(_, backlog) => backlog.pop_front()?,
+        };
+        let number = self.reception.on_sent(now);
         collector.observe(now, Record::SegmentSent { flow: self.id, retransmission: false });
-        Some(Datagram { number: self.sent, sent_at: now })
+        Some(Datagram { number, written_at, bytes })
     }
 
-    pub(crate) fn arrive(&mut self, now: Time, datagram: &Datagram, collector: &mut Collector) {
-        self.received += 1;
-        self.late += u64::from(self.highest.is_some_and(|highest| datagram.number < highest));
-        self.highest = self.highest.max(Some(datagram.number));
-        let transit = now.since(datagram.sent_at);
-        self.delays.add(transit);
-        if let Some(last) = self.last_transit {
-            let difference = (transit.as_secs_f64() - last.as_secs_f64()).abs();
-            self.jitter_s += (difference - self.jitter_s) / 16.0;
+    /// The next answer of the receiver.
+    pub(crate) fn poll_answer(&mut self) -> Option<Datagram> {
+        match &mut self.receiver {
+            Receiver::Echo(answers) => answers.pop_front(),
+            Receiver::Sink | Receiver::Player(_) => None,
         }
-        self.last_transit = Some(transit);
-        collector.observe(now, Record::Delivered { flow: self.id, bytes: self.packet.0 - HEADERS });
+    }
+
+    pub(crate) fn arrive(&mut self, now: Time, side: Side, datagram: &Datagram, collector: &mut Collector) {
+        let flow = self.id;
+        let taken = now.since(datagram.written_at);
+        match (&mut self.receiver, side) {
+            (Receiver::Echo(answers), Side::Receiver) => answers.push_back(*datagram),
+            (Receiver::Echo(_), Side::Sender) => {
+                self.reception.on_arrival(datagram.number, taken);
+                collector.observe(now, Record::Rtt { flow, sample: taken, controller: None });
+            }
+            (receiver, _) => {
+                let counts = self.reception.on_arrival(datagram.number, taken);
+                if let Receiver::Player(call) = receiver {
+                    call.on_packet(datagram.number, taken, counts);
+                }
+                collector.observe(now, Record::Delivered { flow, bytes: u64::from(datagram.bytes - UDP_HEADERS) });
+            }
+        }
     }
 
     pub(crate) fn check_conservation(&self) -> Result<(), String> {
-        if self.received <= self.sent {
-            return Ok(());
-        }
-        Err(format!("flow {} received {} datagrams of {} sent", self.id.0, self.received, self.sent))
+        self.reception.check_conservation(self.id.0)
     }
 
-    /// Loss, delay and jitter over the whole run.
+    /// What only such flows have.
     pub(crate) fn report(&self, row: &mut Row) {
-        let lost = |sent: u64| (sent - self.received) as f64 / sent as f64;
-        row.put("loss_fraction", (self.sent > 0).then(|| lost(self.sent)));
-        row.put_count("reordered", self.late);
-        row.put("delay_p50_s", self.delays.quantile_s(0.5));
-        row.put("delay_p95_s", self.delays.quantile_s(0.95));
-        row.put("jitter_s", self.last_transit.map(|_| self.jitter_s));
+        match &self.receiver {
+            Receiver::Echo(_) => row.put("loss_fraction", self.reception.loss_fraction()),
+            Receiver::Sink => self.reception.report(row),
+            Receiver::Player(call) => {
+                self.reception.report(row);
+                let heard = call.report(self.reception.expected());
+                row.put("late_fraction", heard.map(|h| h.late_fraction));
+                row.put("mouth_to_ear_s", heard.and_then(|h| h.mouth_to_ear_s));
+                row.put("r_factor", heard.and_then(|h| h.r_factor));
+                row.put("mos", heard.and_then(|h| h.mos));
+            }
+        }
     }
 }

@@ -11,8 +11,8 @@ use lasthop_units::{Bytes, Duration, Time};
 use super::aggregation::{Aggregation, Psdu, left_of_txop};
 use super::block_ack::{Mpdu, Msdus, Session};
 use super::contention::FunctionId;
-use super::reception::Reception;
 use super::ppdu::{Ppdu, PpduKind, QOS_DATA_OVERHEAD, Transmission};
+use super::reception::Reception;
 use crate::medium::{Environment, Event, Medium};
 use crate::phy::frame_size;
 use crate::rate_control::{FrameInfo, TxStatus};
@@ -47,7 +47,8 @@ impl<B: Send + 'static> Medium<B> {
         self.functions[id.index()].lengths.clear();
         self.functions[id.index()].latest = session;
         if self.functions[id.index()].sessions[session].originator.request_due {
-            return Some(self.block_ack_req(at, id, session)).filter(|req| by.is_none_or(|by| req.reserves_until <= by));
+            return Some(self.block_ack_req(at, id, session))
+                .filter(|req| by.is_none_or(|by| req.reserves_until <= by));
         }
         self.choose_ampdu_mode(at, id, session, env);
         self.fill(at, id, session, by.is_none(), env);
@@ -60,6 +61,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Whose turn it is: a session that has something to send again, or that of the next packet of the queue.
     fn choose_session(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<usize> {
+        self.bring_next_into_line(now, id, env);
         let function = &mut self.functions[id.index()];
         self.retrying.clear();
         self.retrying.extend(function.line.iter().map(|&s| function.sessions[s].station));
@@ -95,6 +97,24 @@ impl<B: Send + 'static> Medium<B> {
             self.take_in(at, id, session, packet, env);
         }
         Some(session)
+    }
+
+    /// Where the queue discipline leaves the turns of stations to the MAC, they come in the order of the line, and the
+    /// session of the next packet of the queue joins it.
+    fn bring_next_into_line(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        let function = &self.functions[id.index()];
+        let has_order = function.queue.schedules_stations() || function.line.is_empty();
+        if has_order || !function.staged.is_empty() || function.queue.packets() == 0 {
+            return;
+        }
+        let Some(packet) = self.take_packet(now, id, Wanted::ANY, env) else { return };
+        let session = self.session_for(id, &packet);
+        let window = u32::from(self.phy_of(self.functions[id.index()].node).block_ack_window());
+        if self.functions[id.index()].sessions[session].originator.has_room(window) {
+            self.take_in(now, id, session, packet, env);
+        } else {
+            self.functions[id.index()].staged.push_back(packet);
+        }
     }
 
     /// A packet that is `wanted`: one that was looked at already, of the queue, or of a socket that waits to be asked.
@@ -188,12 +208,7 @@ impl<B: Send + 'static> Medium<B> {
     fn choose_ampdu_mode(&mut self, now: Time, id: FunctionId, session: usize, env: &mut impl Environment<B>) {
         let session = &mut self.functions[id.index()].sessions[session];
         let first = session.originator.window.iter().find(|m| !m.done).expect("what is in line has something to send");
-        let info = FrameInfo {
-            now,
-            bytes: Bytes(u64::from(first.bytes)),
-            aggregates: true,
-            retry: first.attempts,
-        };
+        let info = FrameInfo { now, bytes: Bytes(u64::from(first.bytes)), aggregates: true, retry: first.attempts };
         let (control, link) = (&mut self.rate_controls[session.link.index()], session.link);
         let mut asked = None;
         let entry = session.rates.next(|| *asked.insert(control.rates_for(&info)));
@@ -205,14 +220,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Chooses the MPDUs of the next A-MPDU: those of the window, then new ones; the first whatever the limits say, where
     /// `at_least_one`.
-    fn fill(
-        &mut self,
-        at: Time,
-        id: FunctionId,
-        session: usize,
-        at_least_one: bool,
-        env: &mut impl Environment<B>,
-    ) {
+    fn fill(&mut self, at: Time, id: FunctionId, session: usize, at_least_one: bool, env: &mut impl Environment<B>) {
         let node = self.functions[id.index()].node;
         let mut limits = self.aggregation_of(id).expect("the function makes A-MPDUs");
         let mode = self.functions[id.index()].sessions[session].mode;
@@ -236,8 +244,11 @@ impl<B: Send + 'static> Medium<B> {
             && psdu.has_room(self.functions[id.index()].sessions[session].largest_mpdu)
         {
             let Some(packet) = self.take_packet(at, id, wanted, env) else { break };
+            let expected = self.functions[id.index()].sessions[session].largest_mpdu;
             let bytes = self.take_in(at, id, session, packet, env);
-            if !psdu.add(bytes) {
+            if bytes <= expected {
+                psdu.push(bytes);
+            } else if !psdu.add(bytes) {
                 break;
             }
             let function = &mut self.functions[id.index()];
@@ -457,13 +468,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// Counts the attempt for each MPDU in flight; those that had their last one are given up, if they did not arrive.
-    fn give_up_mpdus(
-        &mut self,
-        now: Time,
-        id: FunctionId,
-        session: usize,
-        env: &mut impl Environment<B>,
-    ) -> bool {
+    fn give_up_mpdus(&mut self, now: Time, id: FunctionId, session: usize, env: &mut impl Environment<B>) -> bool {
         let function = &mut self.functions[id.index()];
         let node = function.node;
         let limit = self.nodes[node.index()].retry_limit;
@@ -475,7 +480,8 @@ impl<B: Send + 'static> Medium<B> {
             if mpdu.done || limit.is_none_or(|limit| mpdu.attempts <= limit) {
                 continue;
             }
-            let lost = if mpdu.content.is_some() { &mut self.counts.dropped_by_mac } else { &mut self.counts.unacknowledged };
+            let lost =
+                if mpdu.content.is_some() { &mut self.counts.dropped_by_mac } else { &mut self.counts.unacknowledged };
             *lost += mpdu.facts.len();
             (mpdu.done, mpdu.content, gave_up) = (true, None, true);
             for meta in mpdu.facts.iter() {

@@ -262,13 +262,7 @@ impl View {
         }
     }
 
-    fn freeze(
-        &mut self,
-        now: Time,
-        spaces: &Spaces,
-        own: Range<u32>,
-        mut commit: impl FnMut(FunctionId, Time),
-    ) {
+    fn freeze(&mut self, now: Time, spaces: &Spaces, own: Range<u32>, mut commit: impl FnMut(FunctionId, Time)) {
         let slot = spaces.slot;
         self.generation = self.generation.wrapping_add(1);
         self.scheduled = None;
@@ -313,7 +307,14 @@ impl View {
     /// `function` starts to count down `backoff` slots: from the end of the inter-frame space, or, where its
     /// own view has been idle for longer (it did not hear what its exchange ended with), from the next
     /// boundary.
-    pub(crate) fn start_backoff(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId, backoff: u64) {
+    pub(crate) fn start_backoff(
+        &mut self,
+        now: Time,
+        spaces: &Spaces,
+        function: FunctionId,
+        lane: LaneId,
+        backoff: u64,
+    ) {
         let key = self.post_backoff(now, spaces, lane, backoff);
         self.lanes[lane.0].contenders.push(Reverse((key, function)));
     }

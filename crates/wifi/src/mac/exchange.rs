@@ -75,11 +75,25 @@ impl<B: Send + 'static> Medium<B> {
                 continue;
             }
             env.observe(now, Record::InternalCollision { node });
-            self.lose_internally(now, id, env);
+            self.count_internal_collision(now, id, env);
             let (view, function) = (self.nodes[node.index()].view, &mut self.functions[id.index()]);
             let backoff = function.draw_backoff();
             function.state = State::Contending;
             self.views[view].contend(now, &self.spaces[view], id, function.lane, backoff);
+        }
+    }
+
+    /// A frame that lost to another of its node has had an attempt. [802.11-2020 §10.23.2.12.1] Those of an A-MPDU, which
+    /// is not made yet, have not.
+    fn count_internal_collision(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        let function = &mut self.functions[id.index()];
+        let limit = self.nodes[function.node.index()].retry_limit;
+        let Some(frame) = &mut function.frame else { return function.widen() };
+        frame.attempts += 1;
+        if limit.is_some_and(|limit| frame.attempts > limit) {
+            self.give_up(now, id, env);
+        } else {
+            function.widen();
         }
     }
 
@@ -111,13 +125,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// The next data PPDU of a function, to be sent at `at`: its frame, or an A-MPDU that is made now. `by`: with its
     /// response it must end by then, or is not sent.
-    fn next_data(
-        &mut self,
-        at: Time,
-        id: FunctionId,
-        by: Option<Time>,
-        env: &mut impl Environment<B>,
-    ) -> Option<Ppdu> {
+    fn next_data(&mut self, at: Time, id: FunctionId, by: Option<Time>, env: &mut impl Environment<B>) -> Option<Ppdu> {
         if self.aggregation_of(id).is_some() {
             return self.next_ampdu(at, id, by, env);
         }
@@ -196,8 +204,7 @@ impl<B: Send + 'static> Medium<B> {
         let mpdu = Bytes(u64::from(frame.meta.bytes + self.overhead(id)));
         let psdu = if phy.always_aggregates(mode) { frame_size::ampdu_subframe(mpdu) } else { mpdu };
         let bytes = psdu.0 as u32;
-        let reserves_until =
-            at + phy.ppdu_duration(mode, psdu) + phy.sifs() + phy.ack_duration(mode);
+        let reserves_until = at + phy.ppdu_duration(mode, psdu) + phy.sifs() + phy.ack_duration(mode);
         let (from, to, link) = (function.node, Some(frame.to), frame.link);
         Ppdu { kind: PpduKind::Data, from, to, link, mode, bytes, reserves_until, function: id, session: 0 }
     }

@@ -76,22 +76,6 @@ impl<B: Send + 'static> Medium<B> {
             self.tell_rate_control(now, id, false);
         }
         self.charge_frame(now, id);
-        self.retry_or_give_up(now, id, env);
-    }
-
-    /// A frame that could not go out as a function of higher priority sends counts an attempt, too
-    /// [802.11-2020 §10.23.2.12.1]; of the MPDUs of an A-MPDU none does, as none was chosen yet.
-    pub(crate) fn lose_internally(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
-        match &mut self.functions[id.index()].frame {
-            Some(frame) => {
-                frame.attempts += 1;
-                self.retry_or_give_up(now, id, env);
-            }
-            None => self.functions[id.index()].widen(),
-        }
-    }
-
-    fn retry_or_give_up(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         let function = &mut self.functions[id.index()];
         let attempts = function.frame.as_ref().expect("an attempt is about a frame").attempts;
         if self.nodes[function.node.index()].retry_limit.is_some_and(|limit| attempts > limit) {
@@ -163,7 +147,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// The last attempt at a frame has failed.
-    fn give_up(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+    pub(crate) fn give_up(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         let function = &self.functions[id.index()];
         let (node, frame) = (function.node, function.frame.as_ref().expect("an attempt is about a frame"));
         let (flow, tcp_ack) = (frame.meta.flow, frame.meta.pure_ack);

@@ -44,6 +44,10 @@ impl LdpcCode {
     fn punctures_too_much(&self, payload: u32, available: u32) -> bool {
         let (k, n) = self.rate;
         let (codewords, length) = self.codewords(payload, available);
+        if codewords >= 10 {
+            // Less than one codeword is left over: a tenth of the bits, so of the parity bits, or less.
+            return false;
+        }
         let all = codewords * length;
         let shortened = (all / n * k).saturating_sub(payload);
         let punctured = all.saturating_sub(available + shortened);
@@ -65,6 +69,41 @@ impl LdpcCode {
             1297..=1944 => (1, 1944),
             1945..=2592 => (2, if roomy(2916) { 1944 } else { 1296 }),
             _ => (payload.div_ceil(CODEWORD / n * k), CODEWORD),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 20 MHz, one stream, BPSK 1/2: 234 coded and 117 data bits in a symbol, 60 and 30 in a segment.
+    const SLOW: LdpcCode = LdpcCode::new(CodeRate::Half, 234, 60);
+    /// 80 MHz, two streams, 1024-QAM 5/6.
+    const FAST: LdpcCode = LdpcCode::new(CodeRate::FiveSixths, 19_600, 4800);
+
+    #[test]
+    fn a_last_symbol_with_room_for_a_segment_is_enough() {
+        // 117 bits a symbol: 90 bits of the last one are three segments.
+        assert_eq!(SLOW.symbols(117 + 90, 117), 2);
+    }
+
+    #[test]
+    fn a_full_symbol_whose_code_is_punctured_too_much_asks_for_another() {
+        // Two symbols: 234 data bits in 468 coded ones, in a codeword of 648: 468 < 234 + 912 / 2. Shortened by
+        // 324 - 234 = 90 bits, punctured by 648 - 468 - 90 = 90 of 324 parity bits: more than a tenth, and 90 < 1.2 * 90.
+        assert_eq!(SLOW.symbols(234, 117), 3);
+        // Five symbols: 585 in 1170 coded bits, one codeword of 1296: shortened by 63, punctured by 63 of 648: 9.7 %.
+        assert_eq!(SLOW.symbols(585, 117), 5);
+        // Ten: 1170 in 2340, two codewords of 1296: shortened by 126, punctured by 126 of 1296.
+        assert_eq!(SLOW.symbols(1170, 117), 10);
+    }
+
+    #[test]
+    fn long_frames_never_ask_for_another() {
+        // 9 codewords or more: less than a codeword is left over, 1/9 or less of the parity bits at 16 symbols and more.
+        for symbols in 16..400 {
+            assert_eq!(FAST.symbols(16_333 * symbols, 16_333), symbols);
         }
     }
 }

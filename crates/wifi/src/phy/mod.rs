@@ -13,13 +13,15 @@ mod mode;
 pub mod noise;
 mod options;
 pub mod path_loss;
+mod rates;
 mod standard;
 mod timing;
 
 pub use ldpc::LdpcCode;
 pub use mode::{CodeRate, Coding, Mode, ModeId, Modulation, ModulationClass};
-pub(crate) use options::list_rates;
-pub use options::{PhyOptions, Preamble, Rates};
+pub use options::{PhyOptions, Preamble};
+pub use rates::Rates;
+pub(crate) use rates::list_rates;
 pub use standard::{ChannelWidth, GuardInterval, Standard};
 use standard::{Choice, Limits};
 use timing::AirTime;

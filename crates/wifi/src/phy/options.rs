@@ -1,10 +1,13 @@
 //! What a scenario says about the PHY of a BSS, and its way to a [`Phy`].
 
-use lasthop_registry::{ParamError, Parameter, Shape, Value, words};
+use lasthop_registry::{ParamError, words};
 use lasthop_units::{DataRate, Duration};
 
 use super::Phy;
-use super::mode::{Mode, ModeId, ModulationClass};
+use super::mode::{ModeId, ModulationClass};
+use super::rates::{
+    Rates, control_response, data_modes, find_basic_modes, find_modes, ids, is_default_basic, modes_of, protection,
+};
 use super::standard::{Band, ChannelWidth, Choice, GuardInterval, SlotTime, Standard, Table};
 use super::timing::AirTime;
 
@@ -15,35 +18,6 @@ words! {
         Long = "long",
         /// 96 us; frames of 1 Mbit/s keep the long one
         Short = "short",
-    }
-}
-
-/// Which rates data frames may use.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum Rates {
-    /// all that the standard has
-    #[default]
-    All,
-    /// these alone
-    List(Vec<DataRate>),
-}
-
-impl Parameter for Rates {
-    fn shape() -> Shape {
-        Shape::AnyOf(vec![Shape::Words(vec!["all".into()]), Vec::<DataRate>::shape()])
-    }
-    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
-        match value {
-            Value::Text(word) if word == "all" => Ok(Rates::All),
-            Value::List(_) => Vec::parse(value, path).map(Rates::List),
-            _ => Err(ParamError::new(path, format!("{value} stands where \"all\" or a list of rates is needed"))),
-        }
-    }
-    fn to_value(&self) -> Option<Value> {
-        match self {
-            Rates::All => Some(Value::text("all")),
-            Rates::List(rates) => rates.to_value(),
-        }
     }
 }
 
@@ -200,10 +174,6 @@ impl PhyOptions {
     }
 }
 
-fn ids(modes: &[Mode]) -> impl DoubleEndedIterator<Item = ModeId> + Clone {
-    (0..modes.len() as u16).map(ModeId)
-}
-
 fn no_room(table: &Table, channel: u8, width_mhz: u8, path: &str) -> ParamError {
     let room = |(band, numbers): &(Band, &'static [u8])| {
         numbers.iter().filter(|n| band.bonded(**n, width_mhz).is_some()).map(u8::to_string).collect::<Vec<_>>()
@@ -211,94 +181,6 @@ fn no_room(table: &Table, channel: u8, width_mhz: u8, path: &str) -> ParamError 
     let known: Vec<String> = table.channels.iter().flat_map(room).collect();
     let message = format!("no channel of {width_mhz} MHz holds channel {channel}; one does with {}", known.join(", "));
     ParamError::new(format!("{path}.channel"), message)
-}
-
-/// Every mode of the BSS, sorted by rate; of equal rates those without an MCS, then those with fewer streams first.
-fn modes_of(table: &Table, band: Band, choice: Option<Choice>) -> Vec<Mode> {
-    let mut modes = table.modes.to_vec();
-    let (Some(family), Some(choice)) = (table.family, choice) else { return modes };
-    for mode in &mut modes {
-        mode.antennas_per_stream = f64::from(choice.streams);
-        if band == Band::Ghz2 {
-            mode.class = ModulationClass::ErpOfdm;
-        }
-    }
-    modes.extend(family.modes(choice));
-    modes.sort_by_key(|m| (m.rate, m.mcs.is_some(), m.streams, m.mcs));
-    modes
-}
-
-/// The modes of data frames where a scenario names none: those with an MCS, where there are any.
-fn data_modes(modes: &[Mode]) -> Vec<ModeId> {
-    let has_mcs = |m: &ModeId| modes[m.index()].mcs.is_some();
-    let with_mcs: Vec<ModeId> = ids(modes).filter(has_mcs).collect();
-    if with_mcs.is_empty() { ids(modes).collect() } else { with_mcs }
-}
-
-fn is_default_basic(table: &Table, mode: &Mode) -> bool {
-    let is = |&rate: &u64| DataRate::from_100kbps(rate) == mode.rate;
-    mode.mcs.is_none() && table.default_basic_100kbps.iter().any(is)
-}
-
-/// All modes of these rates, sorted by rate: those with an MCS where one has the rate.
-fn find_modes(table: &Table, modes: &[Mode], rates: &[DataRate], path: &str) -> Result<Vec<ModeId>, ParamError> {
-    let of = |rate: DataRate, mcs: bool| {
-        ids(modes).filter(move |m| modes[m.index()].mcs.is_some() == mcs && modes[m.index()].has_rate(rate))
-    };
-    let mut found = Vec::with_capacity(rates.len());
-    for (i, &rate) in rates.iter().enumerate() {
-        let fail = |message| Err(ParamError::new(format!("{path}[{i}]"), message));
-        let these: Vec<ModeId> =
-            if of(rate, true).next().is_some() { of(rate, true) } else { of(rate, false) }.collect();
-        match these.first() {
-            None => return fail(format!("{} has no rate of {rate}; it has {}", table.name, list_rates(modes.iter()))),
-            Some(first) if found.contains(first) => return fail(format!("{rate} stands here twice")),
-            Some(_) => found.extend(these),
-        }
-    }
-    if found.is_empty() {
-        return Err(ParamError::new(path, "at least one rate is needed"));
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// The modes of these rates, sorted by rate: those without an MCS, for control responses and group
-/// frames have none. [802.11-2020 §10.6.5.1]
-fn find_basic_modes(table: &Table, modes: &[Mode], rates: &[DataRate], path: &str) -> Result<Vec<ModeId>, ParamError> {
-    let plain = find_modes(table, table.modes, rates, path)?;
-    let place =
-        |rate: DataRate| modes.iter().position(|m| m.mcs.is_none() && m.rate == rate).expect("a mode of the table");
-    Ok(plain.iter().map(|m| ModeId(place(table.modes[m.index()].rate) as u16)).collect())
-}
-
-/// `1, 2, 5.5, 11 Mbit/s`, each once, to 100 kbit/s
-pub(crate) fn list_rates<'a>(modes: impl Iterator<Item = &'a Mode>) -> String {
-    let mut tenths: Vec<u64> = modes.map(|m| (m.rate.as_bps() + 50_000) / 100_000).collect();
-    tenths.dedup();
-    let rates: Vec<String> = tenths.iter().map(|&t| (t as f64 / 10.0).to_string()).collect();
-    format!("{} Mbit/s", rates.join(", "))
-}
-
-/// The mode of the response to a frame sent in `frame`: see [`Phy::control_response_mode`].
-fn control_response(modes: &[Mode], basic: &[ModeId], frame: ModeId) -> ModeId {
-    let (class, rate) = (modes[frame.index()].class, modes[frame.index()].non_ht_reference_rate());
-    let fits = |m: &Mode| m.class == class || (!class.is_non_ht() && m.class.is_non_ht());
-    let not_above = ids(modes).rev().filter(|m| fits(&modes[m.index()]) && modes[m.index()].rate <= rate);
-    let not_above = not_above.filter(|m| modes[m.index()].class.is_non_ht());
-    let highest_basic = not_above.clone().find(|m| basic.contains(m));
-    let highest_mandatory = || not_above.clone().find(|m| modes[m.index()].mandatory);
-    highest_basic.or_else(highest_mandatory).expect("the lowest mode of a class is mandatory")
-}
-
-/// The mode that announces frames which need protection: see [`Phy::protection_mode`].
-fn protection(modes: &[Mode], basic: &[ModeId]) -> ModeId {
-    let dsss = |m: &ModeId| modes[m.index()].class == ModulationClass::Dsss;
-    let has_dsss = ids(modes).any(|m| dsss(&m));
-    let known = |m: &ModeId| if has_dsss { dsss(m) } else { modes[m.index()].class.is_non_ht() };
-    let highest_basic = basic.iter().copied().rev().find(known);
-    let highest_mandatory = || ids(modes).rev().find(|m| known(m) && modes[m.index()].mandatory);
-    highest_basic.or_else(highest_mandatory).unwrap_or(basic[0])
 }
 
 #[cfg(test)]
@@ -314,32 +196,17 @@ mod tests {
     fn basic(name: &str, rates: &[f64]) -> Phy {
         PhyOptions { basic_rates: Some(mbps(rates)), ..options(name) }.resolve("bss").unwrap()
     }
-    fn rates_of(phy: &Phy, modes: &[ModeId]) -> Vec<f64> {
-        modes.iter().map(|&m| phy.mode(m).rate.as_mbps_f64()).collect()
-    }
-    fn response(phy: &Phy, rate: f64) -> f64 {
-        let mode = phy.mode_of_rate(mbps(&[rate])[0]).unwrap();
-        phy.mode(phy.control_response_mode(mode)).rate.as_mbps_f64()
-    }
     fn complaint(options: &PhyOptions) -> String {
         options.resolve("bss").unwrap_err().to_string()
     }
 
-    #[test]
-    fn basic_rates_default_to_the_mandatory_ones_of_an_unmixed_bss() {
-        for (name, expected) in
-            [("802.11b", &[1.0, 2.0, 5.5, 11.0][..]), ("802.11a", &[6.0, 12.0, 24.0]), ("802.11g", &[6.0, 12.0, 24.0])]
-        {
-            let phy = options(name).resolve("bss").unwrap();
-            assert_eq!(rates_of(&phy, phy.basic_modes()), expected, "{name}");
+    fn wide(name: &str, width: ChannelWidth, streams: u8, guard_interval: GuardInterval) -> PhyOptions {
+        PhyOptions {
+            channel_width: Some(width),
+            spatial_streams: Some(streams),
+            guard_interval: Some(guard_interval),
+            ..options(name)
         }
-    }
-
-    #[test]
-    fn all_rates_of_11g_are_twelve_sorted_by_rate() {
-        let phy = options("802.11g").resolve("bss").unwrap();
-        let expected = [1.0, 2.0, 5.5, 6.0, 9.0, 11.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0];
-        assert_eq!(rates_of(&phy, phy.allowed_modes()), expected);
     }
 
     #[test]
@@ -368,40 +235,6 @@ mod tests {
     }
 
     #[test]
-    fn a_response_takes_the_highest_basic_rate_not_above_the_data_rate() {
-        let b = basic("802.11b", &[1.0, 2.0]);
-        assert_eq!([1.0, 2.0, 5.5, 11.0].map(|r| response(&b, r)), [1.0, 2.0, 2.0, 2.0]);
-        let a = options("802.11a").resolve("bss").unwrap();
-        assert_eq!(
-            [6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0].map(|r| response(&a, r)),
-            [6.0, 6.0, 12.0, 12.0, 24.0, 24.0, 24.0, 24.0]
-        );
-    }
-
-    #[test]
-    fn a_response_keeps_the_modulation_class_and_falls_back_on_mandatory_rates() {
-        // 9 Mbit/s lies between basic DSSS rates, and yet is answered by OFDM.
-        let g = basic("802.11g", &[1.0, 2.0, 5.5, 11.0]);
-        assert_eq!([9.0, 11.0, 12.0, 54.0].map(|r| response(&g, r)), [6.0, 11.0, 12.0, 24.0]);
-        let pure = options("802.11g").resolve("bss").unwrap();
-        assert_eq!([5.5, 11.0].map(|r| response(&pure, r)), [5.5, 11.0]);
-        // The basic rate lies above the data rate.
-        let b = basic("802.11b", &[11.0]);
-        assert_eq!([1.0, 5.5, 11.0].map(|r| response(&b, r)), [1.0, 5.5, 11.0]);
-    }
-
-    #[test]
-    fn protection_is_sent_at_a_rate_that_older_stations_know() {
-        let rate = |phy: &Phy| phy.mode(phy.protection_mode()).rate.as_mbps_f64();
-        let pure = options("802.11g").resolve("bss").unwrap();
-        assert_eq!((rate(&basic("802.11g", &[1.0, 2.0, 6.0])), rate(&pure)), (2.0, 11.0));
-        let needing: Vec<bool> = (0..12).map(|i| pure.needs_protection(ModeId(i))).collect();
-        assert_eq!(needing.iter().position(|n| *n), pure.mode_of_rate(mbps(&[6.0])[0]).map(ModeId::index));
-        let a = options("802.11a").resolve("bss").unwrap();
-        assert!((0..8).all(|i| !a.needs_protection(ModeId(i))));
-    }
-
-    #[test]
     fn impossible_options_say_where_and_what_to_do() {
         let rates = PhyOptions { basic_rates: Some(mbps(&[1.0, 54.0])), ..options("802.11b") };
         assert_eq!(
@@ -424,10 +257,80 @@ mod tests {
     }
 
     #[test]
-    fn rates_read_as_a_word_or_a_list() {
-        assert_eq!(Rates::parse(&Value::text("all"), "r"), Ok(Rates::All));
-        let list = Value::List(vec![Value::text("6 Mbit/s")]);
-        assert_eq!(Rates::parse(&list, "r"), Ok(Rates::List(mbps(&[6.0]))));
-        assert!(Rates::parse(&Value::text("some"), "bss.rates").is_err());
+    fn what_is_left_unsaid_is_narrow_with_one_stream() {
+        let of = |name: &str| {
+            let phy = options(name).resolve("bss").unwrap();
+            (phy.channel(), phy.bandwidth_hz(), phy.spatial_streams(), phy.guard_interval(), phy.allowed_modes().len())
+        };
+        assert_eq!(of("802.11n"), (36, 20e6, 1, Some(GuardInterval::Long), 8));
+        assert_eq!(of("802.11ac"), (36, 20e6, 1, Some(GuardInterval::Long), 9));
+        assert_eq!(of("802.11ax"), (36, 20e6, 1, Some(GuardInterval::Us0_8), 12));
+        assert_eq!(of("802.11a"), (36, 20e6, 1, None, 8));
+    }
+
+    #[test]
+    fn bonded_channels_occupy_what_their_primary_channel_belongs_to() {
+        let range = |name, channel, width| {
+            let options = PhyOptions { channel: Some(channel), channel_width: Some(width), ..options(name) };
+            let (low, high) = options.resolve("bss").unwrap().frequency_range_hz();
+            (low / 1e6, high / 1e6)
+        };
+        assert_eq!(range("802.11n", 36, ChannelWidth::Mhz40), (5170.0, 5210.0));
+        assert_eq!(range("802.11n", 40, ChannelWidth::Mhz40), (5170.0, 5210.0));
+        assert_eq!(range("802.11ac", 149, ChannelWidth::Mhz80), (5735.0, 5815.0));
+        assert_eq!(range("802.11ax", 100, ChannelWidth::Mhz160), (5490.0, 5650.0));
+        assert_eq!(range("802.11n", 6, ChannelWidth::Mhz20), (2427.0, 2447.0));
+        assert_eq!(range("802.11n", 6, ChannelWidth::Mhz40), (2427.0, 2467.0));
+        assert_eq!(range("802.11ax", 11, ChannelWidth::Mhz40), (2432.0, 2472.0));
+    }
+
+    #[test]
+    fn what_a_standard_lacks_says_what_it_has() {
+        use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};
+        use GuardInterval::{Long, Short, Us0_8};
+        for (options, expected) in [
+            (
+                wide("802.11n", Mhz80, 1, Long),
+                "bss.channel_width: 802.11n has no channels of 80 MHz; it has 20 MHz, 40 MHz",
+            ),
+            (wide("802.11n", Mhz20, 5, Long), "bss.spatial_streams: 802.11n has 1 to 4 streams, not 5"),
+            (wide("802.11ac", Mhz20, 0, Long), "bss.spatial_streams: 802.11ac has 1 to 8 streams, not 0"),
+            (
+                wide("802.11n", Mhz20, 1, Us0_8),
+                "bss.guard_interval: 802.11n has no guard interval \"0.8 us\"; it has \"long\", \"short\"",
+            ),
+            (
+                wide("802.11ax", Mhz20, 1, Short),
+                "bss.guard_interval: 802.11ax has no guard interval \"short\"; it has \"0.8 us\", \"1.6 us\", \"3.2 us\"",
+            ),
+            (
+                PhyOptions { channel_width: Some(Mhz40), ..options("802.11a") },
+                "bss.channel_width: 802.11a has channels of 20 MHz only, not of 40 MHz",
+            ),
+            (
+                PhyOptions { spatial_streams: Some(1), ..options("802.11g") },
+                "bss.spatial_streams: 802.11g has one stream only; remove this key",
+            ),
+            (
+                PhyOptions { guard_interval: Some(Long), ..options("802.11b") },
+                "bss.guard_interval: 802.11b has one guard interval only; remove this key",
+            ),
+            (
+                PhyOptions { channel: Some(1), ..options("802.11ac") },
+                "bss.channel: 802.11ac has no channel 1; it has 36, 40, 44, 48, 52, 56, 60, 64, 100, 104, 108, 112, \
+                 116, 120, 124, 128, 132, 136, 140, 144, 149, 153, 157, 161, 165, 169, 173, 177",
+            ),
+            (
+                PhyOptions { channel: Some(140), ..wide("802.11ac", Mhz160, 1, Long) },
+                "bss.channel: no channel of 160 MHz holds channel 140; one does with 36, 40, 44, 48, 52, 56, 60, 64, \
+                 100, 104, 108, 112, 116, 120, 124, 128, 149, 153, 157, 161, 165, 169, 173, 177",
+            ),
+            (
+                PhyOptions { basic_rates: Some(mbps(&[65.0])), ..options("802.11n") },
+                "bss.basic_rates[0]: 802.11n has no rate of 65 Mbit/s; it has 6, 9, 12, 18, 24, 36, 48, 54 Mbit/s",
+            ),
+        ] {
+            assert_eq!(complaint(&options), expected);
+        }
     }
 }

@@ -108,7 +108,7 @@ fn all_succeed(error: f64, count: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::{Phy, PhyOptions, Standard};
+    use crate::phy::{ChannelWidth, Phy, PhyOptions, Standard};
     use lasthop_units::DataRate;
 
     /// A data frame of `bits` on its way up at `sinr_db`.
@@ -123,6 +123,16 @@ mod tests {
     /// The mode of a rate.
     pub fn mode(phy: &Phy, rate_100kbps: u64) -> &Mode {
         phy.mode(phy.mode_of_rate(DataRate::from_100kbps(rate_100kbps)).unwrap())
+    }
+    /// The mode of an MCS on 20 MHz, where every station has `streams` antennas.
+    pub fn mcs_mode(name: &str, streams: u8, mcs: u8) -> Mode {
+        let options = PhyOptions {
+            channel_width: Some(ChannelWidth::Mhz20),
+            spatial_streams: Some(streams),
+            ..PhyOptions::new(Standard::named(name).unwrap())
+        };
+        let phy = options.resolve("bss").unwrap();
+        phy.mode(phy.mode_of_mcs(mcs).unwrap()).clone()
     }
     /// The SINR in dB at which a frame succeeds with `probability`, by bisection.
     pub fn sinr_db_for(model: &mut dyn ErrorModel, mode: &Mode, bits: u64, probability: f64) -> f64 {
@@ -164,6 +174,17 @@ mod tests {
                 let (parts, whole) = (ask(3000) * ask(5000), ask(8000));
                 assert!((parts - whole).abs() < 1e-9, "{parts} {whole}");
             }
+        }
+    }
+
+    #[test]
+    fn as_many_streams_as_antennas_need_the_sinr_of_one_and_fewer_need_less() {
+        for kind in [ErrorModelKind::Yans(yans::Params {}), ErrorModelKind::Nist(nist::Params {})] {
+            let need = |streams, mcs| sinr_db_for(&mut *kind.build(1), &mcs_mode("802.11n", streams, mcs), 8000, 0.9);
+            // MCS 4 on one stream, MCS 12 on two: the same modulation and code rate.
+            assert!((need(2, 12) - need(1, 4)).abs() < 1e-9, "{}", kind.name());
+            // Two antennas combine what one stream sends: 10 log10(2) dB.
+            assert!((need(1, 4) - need(2, 4) - 3.0103).abs() < 1e-4, "{}", kind.name());
         }
     }
 

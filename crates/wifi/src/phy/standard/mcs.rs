@@ -199,3 +199,133 @@ fn encoders(coded_bits: u32, code_rate: CodeRate, needed: u32) -> u32 {
     let even = |n: &u32| coded_bits.is_multiple_of(*n) && (coded_bits / n).is_multiple_of(denominator);
     (needed..=coded_bits).find(even).expect("one encoder for each bit serves")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::{Phy, PhyOptions, Standard};
+
+    fn phy(name: &str, width: ChannelWidth, streams: u8, guard_interval: GuardInterval) -> Phy {
+        let options = PhyOptions {
+            channel_width: Some(width),
+            spatial_streams: Some(streams),
+            guard_interval: Some(guard_interval),
+            ..PhyOptions::new(Standard::named(name).unwrap())
+        };
+        options.resolve("bss").unwrap()
+    }
+    /// The rate of an MCS, in units of 100 kbit/s as the standard prints it.
+    fn rate(phy: &Phy, mcs: u8) -> u64 {
+        (phy.mode(phy.mode_of_mcs(mcs).unwrap()).rate.as_bps() + 50_000) / 100_000
+    }
+
+    #[test]
+    fn rates_are_those_of_the_standards_tables() {
+        use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};
+        use GuardInterval::{Long, Short, Us0_8, Us1_6, Us3_2};
+        for (name, width, streams, gi, mcs, expected) in [
+            ("802.11n", Mhz20, 1, Long, 0, 65),
+            ("802.11n", Mhz20, 1, Short, 7, 722),
+            ("802.11n", Mhz20, 2, Long, 15, 1300),
+            ("802.11n", Mhz40, 1, Short, 7, 1500),
+            ("802.11n", Mhz40, 2, Short, 15, 3000),
+            ("802.11n", Mhz40, 4, Short, 31, 6000),
+            ("802.11ac", Mhz20, 1, Short, 8, 867),
+            ("802.11ac", Mhz20, 3, Short, 9, 2889),
+            ("802.11ac", Mhz40, 2, Short, 9, 4000),
+            ("802.11ac", Mhz80, 1, Short, 9, 4333),
+            ("802.11ac", Mhz80, 4, Long, 9, 15_600),
+            ("802.11ac", Mhz160, 8, Short, 9, 69_333),
+            ("802.11ax", Mhz20, 1, Us0_8, 0, 86),
+            ("802.11ax", Mhz20, 2, Us0_8, 11, 2868),
+            ("802.11ax", Mhz40, 1, Us1_6, 9, 2167),
+            ("802.11ax", Mhz80, 2, Us0_8, 11, 12_010),
+            ("802.11ax", Mhz80, 1, Us3_2, 11, 5104),
+            ("802.11ax", Mhz160, 8, Us0_8, 11, 96_078),
+        ] {
+            assert_eq!(rate(&phy(name, width, streams, gi), mcs), expected, "{name} {width:?} {streams} {gi:?} {mcs}");
+        }
+    }
+
+    #[test]
+    fn combinations_without_a_whole_symbol_are_excluded() {
+        let modes = |width, streams| phy("802.11ac", width, streams, GuardInterval::Long).allowed_modes().len();
+        // Ten MCSs for each number of streams, but for what is left out up to there.
+        assert_eq!([1, 2, 3, 6, 8].map(|n| modes(ChannelWidth::Mhz20, n)), [9, 18, 28, 56, 74]);
+        assert_eq!([1, 3, 6, 7, 8].map(|n| modes(ChannelWidth::Mhz80, n)), [10, 29, 58, 67, 77]);
+        assert_eq!([2, 3, 8].map(|n| modes(ChannelWidth::Mhz160, n)), [20, 29, 79]);
+        assert_eq!(modes(ChannelWidth::Mhz40, 8), 80);
+    }
+
+    #[test]
+    fn every_mode_carries_whole_bits_at_each_encoder() {
+        for name in ["802.11n", "802.11ac"] {
+            for width in [ChannelWidth::Mhz20, ChannelWidth::Mhz40, ChannelWidth::Mhz80, ChannelWidth::Mhz160] {
+                if name == "802.11n" && width > ChannelWidth::Mhz40 {
+                    continue;
+                }
+                let streams = if name == "802.11n" { 4 } else { 8 };
+                let phy = phy(name, width, streams, GuardInterval::Short);
+                for mode in phy.modes() {
+                    let Coding::Convolutional { encoders } = mode.coding else { panic!("{mode:?}") };
+                    assert!(mode.bits_per_symbol.is_multiple_of(encoders), "{mode:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn encoders_are_as_many_as_in_the_tables() {
+        let of = |name, width, streams, mcs| {
+            let phy = phy(name, width, streams, GuardInterval::Long);
+            phy.mode(phy.mode_of_mcs(mcs).unwrap()).coding
+        };
+        let ht = |streams, mcs| of("802.11n", ChannelWidth::Mhz40, streams, mcs);
+        // 270, 243, 324 and 540 Mbit/s.
+        assert_eq!(
+            [(2, 15), (3, 20), (3, 21), (4, 31)].map(|(s, m)| ht(s, m)),
+            [1, 1, 2, 2].map(|encoders| Coding::Convolutional { encoders })
+        );
+        // Those that are more than one for each 540 Mbit/s begun.
+        for (width, streams, mcs, encoders) in [
+            (ChannelWidth::Mhz80, 7, 2, 3),
+            (ChannelWidth::Mhz80, 7, 7, 6),
+            (ChannelWidth::Mhz80, 7, 8, 6),
+            (ChannelWidth::Mhz80, 8, 7, 6),
+            (ChannelWidth::Mhz160, 4, 7, 6),
+            (ChannelWidth::Mhz160, 5, 8, 8),
+            (ChannelWidth::Mhz160, 6, 7, 8),
+            (ChannelWidth::Mhz160, 7, 3, 4),
+            (ChannelWidth::Mhz160, 7, 4, 6),
+            (ChannelWidth::Mhz160, 7, 5, 7),
+            (ChannelWidth::Mhz160, 7, 7, 9),
+            (ChannelWidth::Mhz160, 7, 8, 12),
+            (ChannelWidth::Mhz160, 7, 9, 12),
+        ] {
+            assert_eq!(
+                of("802.11ac", width, streams, mcs),
+                Coding::Convolutional { encoders },
+                "{width:?} {streams} {mcs}"
+            );
+        }
+    }
+
+    #[test]
+    fn twice_the_width_asks_for_3_db_more_and_streams_for_nothing() {
+        let of = |width, streams, mcs| {
+            let phy = phy("802.11ax", width, streams, GuardInterval::Us0_8);
+            phy.mode(phy.mode_of_mcs(mcs).unwrap()).sensitivity
+        };
+        // [802.11ax-2021 Table 27-51]
+        assert_eq!(of(ChannelWidth::Mhz20, 1, 11), Dbm(-52.0));
+        assert_eq!(of(ChannelWidth::Mhz80, 1, 0), Dbm(-76.0));
+        assert_eq!(of(ChannelWidth::Mhz160, 8, 11), Dbm(-43.0));
+    }
+
+    #[test]
+    fn a_short_guard_interval_leaves_the_long_one_of_11n_but_not_of_11ax() {
+        let count = |name, gi| phy(name, ChannelWidth::Mhz40, 2, gi).allowed_modes().len();
+        assert_eq!((count("802.11n", GuardInterval::Long), count("802.11n", GuardInterval::Short)), (16, 32));
+        assert_eq!((count("802.11ax", GuardInterval::Us0_8), count("802.11ax", GuardInterval::Us3_2)), (24, 24));
+    }
+}

@@ -1,24 +1,6 @@
-//! Forms that several sections use.
+//! A section that may come once or several times.
 
 use lasthop_registry::{ParamError, Parameter, Shape, Value};
-
-/// A key of the interface that this version refuses: it cannot be made.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Later {}
-
-impl Parameter for Later {
-    fn shape() -> Shape {
-        Shape::Words(Vec::new())
-    }
-    fn parse(_: &Value, path: &str) -> Result<Self, ParamError> {
-        let key = path.rsplit('.').next().unwrap_or(path);
-        let key = key.split('[').next().unwrap_or(key);
-        Err(ParamError::new(path, format!("`{key}` is not there yet; remove this key")))
-    }
-    fn to_value(&self) -> Option<Value> {
-        match *self {}
-    }
-}
 
 /// `[section]` once, or `[[section]]` several times.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,113 @@
+//! Which keys of `[[flow]]` go with which traffic.
+
+use lasthop_registry::ParamError;
+use lasthop_units::Bytes;
+
+use super::{Direction, FlowSection, TransportWord, UdpRate};
+use crate::traffic::TrafficKind;
+
+/// What carries such traffic where nothing is said.
+pub(super) fn usual_transport(traffic: &str) -> TransportWord {
+    match traffic {
+        "voip" | "ping" => TransportWord::Udp,
+        _ => TransportWord::Tcp,
+    }
+}
+
+fn fail(path: &str, key: &str, message: impl Into<String>) -> Result<(), ParamError> {
+    Err(ParamError::new(format!("{path}.{key}"), message))
+}
+
+/// Checks the keys of `flow` against one another.
+pub(super) fn check(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
+    if flow.station.0.is_empty() {
+        return fail(path, "station", "an empty list is a flow of nobody; name a station, or remove this flow");
+    }
+    if flow.size == Some(Bytes(0)) {
+        return fail(path, "size", "a transfer of 0 B moves nothing; at least 1 B");
+    }
+    if !(1..=1000).contains(&flow.count) {
+        return fail(path, "count", "from 1 to 1000 flows for each station");
+    }
+    if flow.repeat == 0 {
+        return fail(path, "repeat", "at least 1");
+    }
+    match flow.traffic {
+        TrafficKind::Bulk(_) => check_bulk(flow, path),
+        TrafficKind::OnOff(_) | TrafficKind::Poisson(_) => check_offered(flow, path),
+        TrafficKind::Voip(_) | TrafficKind::Ping(_) => check_own_rate(flow, path, Some(TransportWord::Udp)),
+        TrafficKind::Web(_) | TrafficKind::Video(_) => {
+            check_own_rate(flow, path, Some(TransportWord::Tcp)).and_then(|()| check_down(flow, path))
+        }
+        TrafficKind::Trace(_) => check_own_rate(flow, path, None),
+    }
+}
+
+fn check_bulk(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
+    if flow.repeat > 1 && flow.size.is_none() {
+        return fail(path, "repeat", "only a transfer with a `size` can be repeated");
+    }
+    match (flow.transport, flow.rate) {
+        (TransportWord::Udp, None) => {
+            fail(path, "rate", "a UDP flow needs a rate: e.g. \"10 Mbit/s\" or \"saturated\"")
+        }
+        (TransportWord::Tcp, Some(UdpRate::Saturated)) => {
+            fail(path, "rate", "\"saturated\" is for UDP; a TCP flow without a rate sends as fast as it goes")
+        }
+        (TransportWord::Udp, _) if flow.size.is_some() => {
+            fail(path, "size", "a UDP flow has no size here; give it a rate, and `duration` ends it")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Traffic that takes its rate from the flow.
+fn check_offered(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
+    let name = flow.traffic.name();
+    if !matches!(flow.rate, Some(UdpRate::Constant(_))) {
+        let what = if name == "poisson" { "its mean rate" } else { "the rate while it is on" };
+        return fail(path, "rate", format!("\"{name}\" needs {what}, e.g. rate = \"10 Mbit/s\""));
+    }
+    if flow.size.is_some() && (name, flow.transport) != ("poisson", TransportWord::Tcp) {
+        return fail(
+            path,
+            "size",
+            format!("`size` has no effect on \"{name}\" over {}; remove it", flow.transport.word()),
+        );
+    }
+    no_repeat(flow, path)
+}
+
+/// Traffic that knows itself how much it sends.
+fn check_own_rate(flow: &FlowSection, path: &str, over: Option<TransportWord>) -> Result<(), ParamError> {
+    let name = flow.traffic.name();
+    if let Some(needed) = over.filter(|&needed| needed != flow.transport) {
+        let message = format!("\"{name}\" goes over {}; remove this key", needed.word());
+        return fail(path, "transport", message);
+    }
+    if flow.rate.is_some() {
+        return fail(path, "rate", format!("`rate` has no effect on \"{name}\", which has its own; remove it"));
+    }
+    if flow.size.is_some() {
+        return fail(path, "size", format!("`size` has no effect on \"{name}\"; remove it"));
+    }
+    no_repeat(flow, path)
+}
+
+fn no_repeat(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
+    if flow.repeat == 1 {
+        return Ok(());
+    }
+    fail(path, "repeat", format!("`repeat` has no effect on \"{}\"; remove it", flow.traffic.name()))
+}
+
+fn check_down(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
+    if flow.direction == Direction::Down {
+        return Ok(());
+    }
+    let message = format!(
+        "\"{}\" comes from the server, and its requests go up by themselves; set \"down\"",
+        flow.traffic.name()
+    );
+    fail(path, "direction", message)
+}

@@ -1,0 +1,298 @@
+//! A film in segments: what the player asks for, what it has, when it stands still.
+//!
+//! One segment is asked for at a time, the next when the last is there and the buffer has room for it. The film begins,
+//! and goes on after a stall, when the buffer holds `startup`. With a `ladder` of bitrates each segment is of the
+//! highest below the harmonic mean of the last five segments' throughputs, the first of the lowest: the rate-based rule
+//! of [Yin et al. 2015 §4]. Every segment has the bitrate's size exactly.
+//!
+//! Left out: audio apart, variable bitrates, seeking, and players that drop a segment which comes too slowly.
+
+use std::collections::VecDeque;
+
+use lasthop_registry::{ParamError, params};
+use lasthop_units::{Bytes, DataRate, Duration, Time};
+
+use super::LONGEST;
+
+/// Throughputs that the prediction is made of. [Yin et al. 2015 §7.1]
+const REMEMBERED: usize = 5;
+
+params! {
+    /// Parameters of `video`.
+    pub struct Params {
+        /// Bitrate of the film; without a ladder.
+        pub bitrate: Option<DataRate> = None,
+        /// Bitrates to choose from, ascending.
+        pub ladder: Option<Vec<DataRate>> = None,
+        /// Film in a segment.
+        pub segment: Duration = Duration::from_secs(4),
+        /// Film that the buffer holds at most.
+        pub buffer: Duration = Duration::from_secs(30),
+        /// Film in the buffer at which the player begins, and goes on after a stall.
+        pub startup: Duration = Duration::from_secs(4),
+        /// Size of a request.
+        pub request: Bytes = Bytes(328),
+    }
+    check |this, path| {
+        let fail = |key: &str, message: &str| Err(ParamError::new(format!("{path}.{key}"), message));
+        if this.bitrate.is_some() && this.ladder.is_some() {
+            return fail("bitrate", "has no effect beside a `ladder`; keep one of the two");
+        }
+        let ladder = this.bitrates();
+        if ladder.is_empty() || ladder.iter().any(|rate| !(1_000..=10_000_000_000).contains(&rate.as_bps())) {
+            let key = if this.ladder.is_some() { "ladder" } else { "bitrate" };
+            return fail(key, "a film has from 1 kbit/s to 10 Gbit/s");
+        }
+        if ladder.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return fail("ladder", "bitrates ascend, each above the one before");
+        }
+        if this.segment < Duration::from_millis(10) || this.segment > LONGEST {
+            return fail("segment", "from 10 ms to 1000000 s");
+        }
+        if this.buffer < this.segment || this.buffer > LONGEST {
+            return fail("buffer", "has to hold one segment at least, and 1000000 s at most");
+        }
+        if this.startup > this.buffer {
+            return fail("startup", "more than the buffer holds: the film would never begin");
+        }
+        if this.request == Bytes(0) {
+            return fail("request", "at least 1 B");
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    /// The bitrates, ascending.
+    fn bitrates(&self) -> Vec<DataRate> {
+        match (&self.ladder, self.bitrate) {
+            (Some(ladder), _) => ladder.clone(),
+            (None, bitrate) => vec![bitrate.unwrap_or(DataRate::from_bps(5_000_000))],
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    /// since when it waits for the buffer to fill: before the film, or in a stall
+    Waiting(Time),
+    /// since when, with how much film in the buffer then
+    Playing(Time, Duration),
+}
+
+/// What the player wants next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Next {
+    /// a segment of so many bytes, now
+    Request(u64),
+    /// to be asked again at this time, when there is room
+    WaitUntil(Time),
+}
+
+/// A player.
+#[derive(Clone, Debug)]
+pub(crate) struct Player {
+    params: Params,
+    ladder: Vec<DataRate>,
+    throughputs: VecDeque<f64>,
+    state: State,
+    /// Film in the buffer while waiting.
+    waiting_film: Duration,
+    began_at: Time,
+    started_playing: Option<Duration>,
+    /// Beginnings and ends of stalls that are over.
+    stalls: Vec<(Time, Time)>,
+    requested_at: Time,
+    rung: usize,
+    /// Rungs of the segments that came, with their times.
+    segments: Vec<(Time, usize)>,
+}
+
+/// What became of a film between two times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Watched {
+    pub stalls: u64,
+    pub stall_time_s: f64,
+    pub startup_delay_s: Option<f64>,
+    pub segments: u64,
+    pub bitrate_mean_bps: Option<f64>,
+    pub switches: u64,
+}
+
+impl Player {
+    /// A player that is switched on at `now`.
+    pub(crate) fn new(params: Params, now: Time) -> Player {
+        Player {
+            ladder: params.bitrates(),
+            params,
+            throughputs: VecDeque::new(),
+            state: State::Waiting(now),
+            waiting_film: Duration::ZERO,
+            began_at: now,
+            started_playing: None,
+            stalls: Vec::new(),
+            requested_at: now,
+            rung: 0,
+            segments: Vec::new(),
+        }
+    }
+
+    /// Film in the buffer, and since when it is empty.
+    fn film(&self, now: Time) -> (Duration, Option<Time>) {
+        match self.state {
+            State::Waiting(_) => (self.waiting_film, None),
+            State::Playing(since, film) => {
+                let played = now.since(since);
+                let empty = (played > film).then(|| since + film);
+                (film.saturating_sub(played), empty)
+            }
+        }
+    }
+
+    /// What to do now that no segment is on its way.
+    pub(crate) fn next(&mut self, now: Time) -> Next {
+        let (film, _) = self.film(now);
+        let full = film + self.params.segment;
+        if full > self.params.buffer {
+            return Next::WaitUntil(now + (full - self.params.buffer));
+        }
+        self.requested_at = now;
+        self.rung = self.choose();
+        let bits = self.ladder[self.rung].as_bps() as f64 * self.params.segment.as_secs_f64();
+        Next::Request(((bits / 8.0) as u64).max(1))
+    }
+
+    /// The highest bitrate below the prediction.
+    fn choose(&self) -> usize {
+        if self.throughputs.is_empty() {
+            return 0;
+        }
+        let inverse: f64 = self.throughputs.iter().map(|t| 1.0 / t).sum();
+        let predicted = self.throughputs.len() as f64 / inverse;
+        self.ladder.iter().rposition(|rate| (rate.as_bps() as f64) <= predicted).unwrap_or(0)
+    }
+
+    /// The segment asked for, of so many bytes, is there.
+    pub(crate) fn on_segment(&mut self, now: Time, bytes: u64) {
+        let took = now.since(self.requested_at).as_secs_f64().max(1e-9);
+        self.throughputs.push_back(bytes as f64 * 8.0 / took);
+        if self.throughputs.len() > REMEMBERED {
+            self.throughputs.pop_front();
+        }
+        self.segments.push((now, self.rung));
+        let (film, empty) = self.film(now);
+        if let Some(since) = empty {
+            self.state = State::Waiting(since);
+        }
+        let film = film + self.params.segment;
+        match self.state {
+            State::Playing(..) => self.state = State::Playing(now, film),
+            State::Waiting(since) if film >= self.params.startup => self.begin(now, since, film),
+            State::Waiting(_) => self.waiting_film = film,
+        }
+    }
+
+    fn begin(&mut self, now: Time, since: Time, film: Duration) {
+        match self.started_playing {
+            None => self.started_playing = Some(now.since(self.began_at)),
+            Some(_) => self.stalls.push((since, now)),
+        }
+        self.waiting_film = Duration::ZERO;
+        self.state = State::Playing(now, film);
+    }
+
+    /// The stall that lasts at `now`, if one does.
+    fn present_stall(&self, now: Time) -> Option<(Time, Time)> {
+        let since = match self.state {
+            State::Waiting(since) => self.started_playing.map(|_| since),
+            State::Playing(..) => self.film(now).1,
+        };
+        since.map(|since| (since, now))
+    }
+
+    /// What happened from `from` to `now`; the delay before the film whenever it was.
+    pub(crate) fn report(&self, from: Time, now: Time) -> Watched {
+        let stalls = || self.stalls.iter().copied().chain(self.present_stall(now)).filter(|&(_, end)| end > from);
+        let counted = || self.segments.iter().filter(|(at, _)| *at >= from);
+        let segments = counted().count();
+        let bits: f64 = counted().map(|&(_, rung)| self.ladder[rung].as_bps() as f64).sum();
+        let rungs: Vec<usize> = counted().map(|&(_, rung)| rung).collect();
+        Watched {
+            stalls: stalls().count() as u64,
+            // An empty sum of floats is minus zero.
+            stall_time_s: stalls().fold(0.0, |sum, (start, end)| sum + end.since(start.max(from)).as_secs_f64()),
+            startup_delay_s: self.started_playing.map(Duration::as_secs_f64),
+            segments: segments as u64,
+            bitrate_mean_bps: (segments > 0).then(|| bits / segments as f64),
+            switches: rungs.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plays for `seconds` over a link of `bps` without delay; what is reported from time 0.
+    fn watch(params: Params, bps: f64, seconds: u64) -> Watched {
+        let mut now = Time::ZERO;
+        let mut player = Player::new(params, now);
+        let end = Time::ZERO + Duration::from_secs(seconds);
+        loop {
+            match player.next(now) {
+                Next::WaitUntil(at) => now = at,
+                Next::Request(bytes) => {
+                    now += Duration::from_secs_f64(bytes as f64 * 8.0 / bps);
+                    if now < end {
+                        player.on_segment(now, bytes);
+                    }
+                }
+            }
+            if now >= end {
+                return player.report(Time::ZERO, end);
+            }
+        }
+    }
+
+    fn film(mbps: u64) -> Params {
+        Params { bitrate: Some(DataRate::from_bps(mbps * 1_000_000)), ..Params::default() }
+    }
+
+    #[test]
+    fn a_link_faster_than_the_film_never_stalls_it() {
+        let watched = watch(film(4), 5e6, 200);
+        // The first segment of 4 s takes 4 x 4/5 s.
+        assert_eq!((watched.stalls, watched.stall_time_s, watched.startup_delay_s), (0, 0.0, Some(3.2)));
+    }
+
+    #[test]
+    fn a_link_slower_than_the_film_stalls_it_for_the_difference() {
+        // 16 Mbit take 5 s at 3.2 Mbit/s: it begins at 5 s and then stands still for 1 s in every 5.
+        let watched = watch(film(4), 3.2e6, 205);
+        assert_eq!(watched.startup_delay_s, Some(5.0));
+        // Segments at 10, 15, …, 200 s each end a stall of 1 s; that from 204 s lasts at the end.
+        assert_eq!((watched.stalls, watched.segments), (40, 40));
+        assert!((watched.stall_time_s - 40.0).abs() < 1e-6, "{}", watched.stall_time_s);
+    }
+
+    #[test]
+    fn a_full_buffer_waits_until_there_is_room() {
+        let mut player = Player::new(Params { buffer: Duration::from_secs(6), ..film(4) }, Time::ZERO);
+        assert_eq!(player.next(Time::ZERO), Next::Request(2_000_000));
+        let second = Time::ZERO + Duration::from_secs(1);
+        player.on_segment(second, 2_000_000);
+        // 4 s are there and are played from 1 s on: room for 4 s more when 2 s are left.
+        assert_eq!(player.next(second), Next::WaitUntil(Time::ZERO + Duration::from_secs(3)));
+        assert_eq!(player.next(Time::ZERO + Duration::from_secs(3)), Next::Request(2_000_000));
+    }
+
+    #[test]
+    fn a_ladder_takes_the_highest_rung_that_the_link_carries() {
+        let rungs = [1, 2, 4, 8].map(|m| DataRate::from_bps(m * 1_000_000)).to_vec();
+        let watched = watch(Params { ladder: Some(rungs), ..Params::default() }, 5e6, 400);
+        // The lowest first, 4 Mbit/s from then on.
+        assert_eq!((watched.stalls, watched.switches), (0, 1));
+        let n = watched.segments as f64;
+        assert!((watched.bitrate_mean_bps.unwrap() - (4e6 * (n - 1.0) + 1e6) / n).abs() < 1.0);
+    }
+}

@@ -1,0 +1,124 @@
+//! The application of a flow that only sends: when it writes, and how much.
+
+use lasthop_engine::Stream;
+use lasthop_units::{Bytes, DataRate, Duration, Time};
+
+use crate::description::UdpRate;
+use crate::resolved::FlowSpec;
+use crate::traffic::{
+    Offer, Source, TrafficKind, on_off::OnOff, ping::Steady, poisson::Poisson, trace::Trace, voip::Talker,
+};
+
+/// IPv4 and UDP headers. [RFC 791, RFC 768]
+pub(super) const UDP_HEADERS: u32 = 28;
+
+/// When a run begins to count, and when it ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub from: Time,
+    pub end: Time,
+}
+
+/// See the module.
+pub(super) struct Application {
+    source: Box<dyn Source>,
+    started: Time,
+    upcoming: Option<Offer>,
+    /// The time of `upcoming`, until somebody has asked for it.
+    wake: Option<Time>,
+    end: Time,
+}
+
+impl Application {
+    /// What `spec` describes over UDP: sizes are those of IP packets. `None` for a saturated source.
+    pub(super) fn over_udp(spec: &FlowSpec, seed: u64, span: Span) -> Option<Application> {
+        let packet = spec.tcp.config.packet_size;
+        Application::new(source(spec, seed, packet, UDP_HEADERS)?, span)
+    }
+
+    /// What `spec` describes over TCP: sizes are those of writes. `None` where the flow itself knows what to write.
+    pub(super) fn over_tcp(spec: &FlowSpec, seed: u64, span: Span) -> Option<Application> {
+        if matches!(spec.section.traffic, TrafficKind::Bulk(_)) {
+            return None;
+        }
+        let write = spec.section.size.unwrap_or(Bytes(u64::from(spec.tcp.config.payload_bytes())));
+        Application::new(source(spec, seed, write, 0)?, span)
+    }
+
+    fn new(source: Box<dyn Source>, span: Span) -> Option<Application> {
+        Some(Application { source, started: Time::ZERO, upcoming: None, wake: None, end: span.end })
+    }
+
+    /// The application starts.
+    pub(super) fn start(&mut self, now: Time) {
+        self.started = now;
+        self.advance();
+    }
+
+    fn advance(&mut self) {
+        self.upcoming = self.source.next();
+        self.wake = self.upcoming_at();
+    }
+
+    fn upcoming_at(&self) -> Option<Time> {
+        self.upcoming.map(|offer| self.started + offer.at).filter(|&at| at < self.end)
+    }
+
+    /// The next write that is due at `now`.
+    pub(super) fn take_due(&mut self, now: Time) -> Option<u32> {
+        self.upcoming_at().filter(|&at| at <= now)?;
+        let bytes = self.upcoming.map(|offer| offer.bytes);
+        self.advance();
+        bytes
+    }
+
+    /// When it writes next; answered once for each write.
+    pub(super) fn wake_at(&mut self) -> Option<Time> {
+        self.wake.take()
+    }
+}
+
+/// Of packets or writes of `unit`, each of which has `headers` besides what a trace says.
+fn source(spec: &FlowSpec, seed: u64, unit: Bytes, headers: u32) -> Option<Box<dyn Source>> {
+    let draws = || Stream::named(seed, "application", &spec.id);
+    // Units above 4 GB are transfers, whose size their flow knows.
+    let bytes = u32::try_from(unit.0).unwrap_or(u32::MAX);
+    let gap = |rate: DataRate| rate.time_for(unit);
+    let rate = match spec.section.rate {
+        Some(UdpRate::Constant(rate)) => Some(rate),
+        Some(UdpRate::Saturated) | None => None,
+    };
+    Some(match &spec.section.traffic {
+        TrafficKind::Bulk(_) => Box::new(Steady::new(bytes, gap(rate?))),
+        TrafficKind::OnOff(params) => Box::new(OnOff::new(params.clone(), draws(), bytes, gap(rate?))),
+        TrafficKind::Poisson(_) => Box::new(Poisson::new(draws(), bytes, gap(rate?))),
+        TrafficKind::Voip(params) => Box::new(Talker::new(params.clone(), draws())),
+        TrafficKind::Ping(params) => Box::new(Steady::new(params.payload.0 as u32 + headers, params.interval)),
+        TrafficKind::Trace(_) => Box::new(WithHeaders { trace: Trace::new(spec.trace.clone()?), headers }),
+        TrafficKind::Web(_) | TrafficKind::Video(_) => return None,
+    })
+}
+
+/// A trace of payloads as packets.
+struct WithHeaders {
+    trace: Trace,
+    headers: u32,
+}
+
+impl Source for WithHeaders {
+    fn next(&mut self) -> Option<Offer> {
+        let offer = self.trace.next()?;
+        Some(Offer { bytes: offer.bytes + self.headers, ..offer })
+    }
+}
+
+/// The shortest time that is left to what is sent before the run ends.
+const GRACE: Duration = Duration::from_secs(1);
+
+impl Span {
+    /// What was sent before and has not arrived is lost; later, it may be under way.
+    pub(super) fn settled(&self) -> Time {
+        let length = self.end.since(self.from);
+        self.end - GRACE.min(length / 10)
+    }
+}

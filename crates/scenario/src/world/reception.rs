@@ -1,0 +1,139 @@
+//! What becomes of the datagrams of a flow: loss, order, delay and jitter.
+//!
+//! Datagrams sent after the warm-up count. One that has not arrived when the run ends is lost, unless it was sent in
+//! the last second (the last tenth of a short run) and none sent after it has arrived: it may be under way.
+
+use lasthop_observe::{Histogram, Row};
+use lasthop_units::{Duration, Time};
+
+use super::application::Span;
+
+/// See the module. Datagrams are numbered from 1.
+#[derive(Clone, Debug)]
+pub(super) struct Reception {
+    span: Span,
+    sent: u64,
+    /// Number of the last one sent in the warm-up.
+    warmup: u64,
+    /// Number of the last one that has no excuse.
+    settled: u64,
+    highest: u64,
+    /// All that came, and those that count.
+    arrived: u64,
+    received: u64,
+    late: u64,
+    delays: Histogram,
+    /// Smoothed difference of transit times, in seconds [RFC 3550 §6.4.1].
+    jitter_s: f64,
+    last_transit: Option<Duration>,
+}
+
+impl Reception {
+    pub(super) fn new(span: Span) -> Reception {
+        Reception {
+            span,
+            sent: 0,
+            warmup: 0,
+            settled: 0,
+            highest: 0,
+            arrived: 0,
+            received: 0,
+            late: 0,
+            delays: Histogram::default(),
+            jitter_s: 0.0,
+            last_transit: None,
+        }
+    }
+
+    /// The next datagram leaves; its number.
+    pub(super) fn on_sent(&mut self, now: Time) -> u64 {
+        self.sent += 1;
+        if now < self.span.from {
+            self.warmup = self.sent;
+        }
+        if now < self.span.settled() {
+            self.settled = self.sent;
+        }
+        self.sent
+    }
+
+    /// A datagram arrives after `transit`; true if it counts.
+    pub(super) fn on_arrival(&mut self, number: u64, transit: Duration) -> bool {
+        self.arrived += 1;
+        let late = number < self.highest;
+        self.highest = self.highest.max(number);
+        if let Some(last) = self.last_transit {
+            let difference = (transit.as_secs_f64() - last.as_secs_f64()).abs();
+            self.jitter_s += (difference - self.jitter_s) / 16.0;
+        }
+        self.last_transit = Some(transit);
+        let counts = number > self.warmup;
+        if counts {
+            self.received += 1;
+            self.late += u64::from(late);
+            self.delays.add(transit);
+        }
+        counts
+    }
+
+    /// How many have to have arrived.
+    pub(super) fn expected(&self) -> u64 {
+        self.settled.max(self.highest).saturating_sub(self.warmup)
+    }
+
+    pub(super) fn loss_fraction(&self) -> Option<f64> {
+        let expected = self.expected();
+        (expected > 0).then(|| (expected - self.received) as f64 / expected as f64)
+    }
+
+    pub(super) fn check_conservation(&self, flow: u32) -> Result<(), String> {
+        if self.arrived <= self.sent {
+            return Ok(());
+        }
+        Err(format!("flow {flow} received {} datagrams of {} sent", self.arrived, self.sent))
+    }
+
+    pub(super) fn report(&self, row: &mut Row) {
+        row.put("loss_fraction", self.loss_fraction());
+        row.put_count("reordered", self.late);
+        row.put("delay_p50_s", self.delays.quantile_s(0.5));
+        row.put("delay_p95_s", self.delays.quantile_s(0.95));
+        row.put("delay_p99_s", self.delays.quantile_s(0.99));
+        row.put("jitter_s", self.last_transit.map(|_| self.jitter_s));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(s: u64) -> Time {
+        Time::ZERO + Duration::from_secs(s)
+    }
+
+    #[test]
+    fn only_what_is_sent_after_the_warmup_counts_and_the_last_second_is_excused() {
+        let mut reception = Reception::new(Span { from: second(10), end: second(30) });
+        for s in [5, 11, 12, 13, 29] {
+            reception.on_sent(second(s));
+        }
+        let ms = Duration::from_millis(1);
+        assert!(!reception.on_arrival(1, ms));
+        assert!(reception.on_arrival(2, ms) && reception.on_arrival(4, ms));
+        // Of 11 to 13 s two came; that of 29 s may be under way.
+        assert_eq!(reception.loss_fraction(), Some(1.0 / 3.0));
+        // It arrives: of four, three.
+        reception.on_arrival(5, ms);
+        assert_eq!(reception.loss_fraction(), Some(0.25));
+    }
+
+    #[test]
+    fn jitter_is_a_sixteenth_of_the_first_difference() {
+        let mut reception = Reception::new(Span { from: second(0), end: second(30) });
+        for (number, ms) in [(1, 10), (2, 26)] {
+            reception.on_sent(second(1));
+            reception.on_arrival(number, Duration::from_millis(ms));
+        }
+        assert!((reception.jitter_s - 0.001).abs() < 1e-12);
+    }
+}
