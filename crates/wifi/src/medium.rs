@@ -531,6 +531,8 @@ impl<B: Send + 'static> Medium<B> {
         let (function, spaces, view) = (&mut self.functions[id.index()], &self.spaces[at], &mut self.views[at]);
         let lane = function.lane;
         let next = view.next_boundary(now, spaces, lane);
+        // What comes before the timeout of the frame before it has come in time for the backoff drawn after that.
+        let in_time = unanswered.is_some_and(|u| u.by == id && now < u.timeout);
         let unanswered = unanswered.filter(|u| view.is_undisturbed_since(u.ended));
         let waits = unanswered.is_some_and(|u| now < u.timeout);
         let busy = occupied || waits || view.is_noticed(now, spaces);
@@ -539,7 +541,7 @@ impl<B: Send + 'static> Medium<B> {
             function.state = State::Committed { at };
             return env.schedule(at, Event::Start { function: id.0 });
         }
-        let key = if busy && ready_at <= next { next + function.draw_backoff() } else { ready_at.max(next) };
+        let key = if busy && ready_at <= next && !in_time { next + function.draw_backoff() } else { ready_at.max(next) };
         function.state = State::Contending;
         let held = unanswered.is_some_and(|u| view.hold_back_newcomer(now, spaces, id, lane, key - next, &u));
         if !held {
