@@ -204,6 +204,15 @@ impl<B> Function<B> {
     }
 }
 
+/// A frame that was not answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unanswered {
+    pub by: FunctionId,
+    pub ended: Time,
+    /// When the response was given up.
+    pub timeout: Time,
+}
+
 /// A node of the medium.
 pub(crate) struct Node {
     pub bss: usize,
@@ -219,6 +228,8 @@ pub(crate) struct Node {
     pub beacon_due: bool,
     /// true while its transmitter is on
     pub transmitting: bool,
+    /// Its last frame that was not answered.
+    pub unanswered: Option<Unanswered>,
     /// What it sends a SIFS after the frame before.
     pub response: Option<Ppdu>,
 }
@@ -228,6 +239,11 @@ impl Node {
     pub(crate) fn function_of(&self, tid: u8) -> FunctionId {
         let place = if self.functions.len() == 1 { 0 } else { AccessCategory::of_tid(tid).index() as u32 };
         FunctionId(self.functions.start + place)
+    }
+
+    /// Whether it has a function for each access category.
+    pub(crate) fn has_edca(&self) -> bool {
+        self.functions.len() > 1
     }
 
     /// The function with the highest priority.
