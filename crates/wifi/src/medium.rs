@@ -24,6 +24,7 @@ use crate::mac::interference::{Memory, Success};
 use crate::mac::node::{Access, ChannelAccess, Function, Node, NodeConfig, NodeQueue, State, unlimited};
 use crate::mac::outcome::LinkMemory;
 use crate::mac::ppdu::Transmission;
+use crate::mac::reception::Reception;
 use crate::phy::Phy;
 use crate::phy::error_model::ErrorModel;
 use crate::rate_control::RateControl;
@@ -189,6 +190,8 @@ pub struct Medium<B> {
     pub(crate) retrying: Vec<NodeId>,
     /// Which MPDUs of the A-MPDU that has just ended were decoded.
     pub(crate) decoded: Vec<bool>,
+    /// What the first MPDU of it that was not was lost to.
+    pub(crate) lost_to: Option<Reception>,
     /// Lengths of the MPDUs that bystanders overhear.
     pub(crate) overheard: Vec<u32>,
     /// Packets that a recipient has just let go.
@@ -256,6 +259,12 @@ impl<B: Send + 'static> Medium<B> {
                 response: None,
             });
         }
+        for (index, station) in config.nodes.iter().enumerate().filter(|(_, n)| n.airtime_weight != 256) {
+            let ap = &nodes[nodes[index].ap.index()];
+            for function in &mut functions[ap.functions.start as usize..ap.functions.end as usize] {
+                function.queue.set_weight(NodeId(index as u32), station.airtime_weight);
+            }
+        }
         let spaces = spaces_of_views(&config, &nodes);
         let capture = config.capture.as_option().copied();
         Medium {
@@ -282,6 +291,7 @@ impl<B: Send + 'static> Medium<B> {
             dropped: Vec::new(),
             retrying: Vec::new(),
             decoded: Vec::new(),
+            lost_to: None,
             overheard: Vec::new(),
             arrived: Vec::new(),
             counts: Counts::default(),
@@ -641,6 +651,7 @@ fn function<B: Send + 'static>(
         latest: 0,
         lengths: Vec::new(),
         psdu_bytes: 0,
+        lost_to: None,
         backlogged: false,
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use lasthop_engine::Stream;
 use lasthop_link::{Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind};
-use lasthop_observe::{LinkId, NodeId};
+use lasthop_observe::{LinkId, NodeId, Outcome};
 use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
 
@@ -59,6 +59,8 @@ pub struct NodeConfig {
     pub retry_limit: Option<u32>,
     /// its way to the medium
     pub access: ChannelAccess,
+    /// a station's share of airtime, where the queue of its AP gives shares; 256 is the default
+    pub airtime_weight: u32,
 }
 
 /// What a channel access function is doing.
@@ -158,6 +160,8 @@ pub(crate) struct Function<B> {
     pub lengths: Vec<u32>,
     /// Length of its PSDU.
     pub psdu_bytes: u32,
+    /// What the first of them that was lost was lost to, while others arrived.
+    pub lost_to: Option<Outcome>,
     /// Whether it has something to send.
     pub backlogged: bool,
 }

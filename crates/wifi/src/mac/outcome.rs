@@ -28,6 +28,15 @@ impl Default for LinkMemory {
     }
 }
 
+/// What an attempt came to whose frame its receiver did not decode.
+pub(crate) fn outcome_of(reception: Reception) -> Outcome {
+    match reception {
+        Reception::Noisy => Outcome::Noise,
+        Reception::Interfered => Outcome::Interference,
+        Reception::Decoded | Reception::Collided | Reception::Deaf => Outcome::Collision,
+    }
+}
+
 impl<B: Send + 'static> Medium<B> {
     pub(crate) fn attempt_succeeded(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         self.report_attempt(now, id, Outcome::Success, env);
@@ -45,12 +54,8 @@ impl<B: Send + 'static> Medium<B> {
         env: &mut impl Environment<B>,
     ) {
         let id = ppdu.function;
-        let outcome = match reception {
-            Some(Reception::Noisy) => Outcome::Noise,
-            Some(Reception::Interfered) => Outcome::Interference,
-            // An RTS that was decoded but not answered met the NAV of an exchange that its sender cannot hear.
-            _ => Outcome::Collision,
-        };
+        // An RTS that was decoded but not answered met the NAV of an exchange that its sender cannot hear.
+        let outcome = reception.map_or(Outcome::Collision, outcome_of);
         if self.aggregation_of(id).is_some() {
             self.ampdu_failed(now, id, ppdu.session as usize, outcome, env);
         } else {
