@@ -11,7 +11,9 @@ use lasthop_observe::{NodeId, Record};
 use lasthop_registry::Amount;
 use lasthop_units::{Dbm, Duration, Time};
 use lasthop_wifi::phy::error_model::{ErrorModel, FrameKind, ReceivedFrame};
-use lasthop_wifi::{AccessCategory, Aggregation, Channel, ChannelAccess, EdcaParameters, Matrix, MediumConfig, NodeQueue};
+use lasthop_wifi::{
+    AccessCategory, Aggregation, Channel, ChannelAccess, EdcaParameters, Matrix, MediumConfig, NodeQueue,
+};
 
 const REORDER_TIMEOUT: u64 = 100_000_000;
 /// A BlockAckReq of 24 bytes and a BlockAck of 32 at 24 Mbit/s: 20 + 3*4 us each.
@@ -59,7 +61,13 @@ fn aggregating(max_mpdus: u32, arrives: impl FnMut(Question) -> bool + 'static) 
         (node.access, node.queue) = (ChannelAccess::Edca(edca), queue.clone());
     }
     let max_duration = Duration::from_micros(5484);
-    config.bss[0].aggregation = Some(Aggregation { max_mpdus, max_bytes: 65_535, max_duration, max_amsdu: None });
+    config.bss[0].aggregation = Some(Aggregation {
+        max_mpdus,
+        max_bytes: 65_535,
+        max_duration,
+        max_amsdu: None,
+        min_start_spacing: Duration::ZERO,
+    });
     config.error_model = Box::new(Script { arrives, last: None, ppdus: [0; 4] });
     config.channel = Channel::Matrix(Matrix::new(2, Dbm(-82.0), |_, _| Dbm(-40.0)));
     config
@@ -68,7 +76,11 @@ fn aggregating(max_mpdus: u32, arrives: impl FnMut(Question) -> bool + 'static) 
 /// Station 1 has so many packets of 500 bytes at 10 us; what comes of them within a second.
 fn packets(config: MediumConfig, count: usize) -> Seen {
     let arrivals = vec![(Time::from_nanos(10_000), NodeId(1), 0); count];
-    run_load(config, &Load { arrivals, packet_bytes: 500, keep_records: true, ..Load::default() }, Duration::from_secs(1))
+    run_load(
+        config,
+        &Load { arrivals, packet_bytes: 500, keep_records: true, ..Load::default() },
+        Duration::from_secs(1),
+    )
 }
 
 /// MPDUs sent and acknowledged in each A-MPDU.
