@@ -551,7 +551,8 @@ impl<B: Send + 'static> Medium<B> {
             function.state = State::Committed { at };
             return env.schedule(at, Event::Start { function: id.0 });
         }
-        let key = if busy && ready_at <= next && !in_time { next + function.draw_backoff() } else { ready_at.max(next) };
+        let key =
+            if busy && ready_at <= next && !in_time { next + function.draw_backoff() } else { ready_at.max(next) };
         function.state = State::Contending;
         let held = unanswered.is_some_and(|u| view.hold_back_newcomer(now, spaces, id, lane, key - next, &u));
         if !held {

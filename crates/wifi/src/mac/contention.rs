@@ -147,7 +147,13 @@ fn shifted(at: Time, slot: Duration, slots: i64) -> Time {
 
 impl View {
     pub(crate) fn new(spaces: &Spaces, lanes: &[LaneKind]) -> Self {
-        let lane = |&kind: &LaneKind| Lane { kind, slots: 0, from: Time::ZERO, last: Time::ZERO, contenders: BinaryHeap::new() };
+        let lane = |&kind: &LaneKind| Lane {
+            kind,
+            slots: 0,
+            from: Time::ZERO,
+            last: Time::ZERO,
+            contenders: BinaryHeap::new(),
+        };
         let mut view = View {
             on_air: 0,
             busy_since: Time::ZERO,
