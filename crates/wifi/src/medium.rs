@@ -436,12 +436,16 @@ impl<B: Send + 'static> Medium<B> {
         true
     }
 
-    pub(crate) fn report_queue(&self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
+    pub(crate) fn report_queue(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
+        let functions = self.nodes[node.index()].functions.clone();
         let (mut packets, mut tcp_acks) = (0, 0);
-        for function in self.nodes[node.index()].functions.clone() {
-            let queue = &self.functions[function as usize].queue;
-            packets += queue.packets();
-            tcp_acks += queue.tcp_acks();
+        for function in &mut self.functions[functions.start as usize..functions.end as usize] {
+            if function.queue_changed {
+                function.queue_changed = false;
+                function.queued = (function.queue.packets(), function.queue.tcp_acks());
+            }
+            packets += function.queued.0;
+            tcp_acks += function.queued.1;
         }
         env.observe(now, Record::Queue { node, packets, tcp_acks });
     }
@@ -455,6 +459,10 @@ impl<B: Send + 'static> Medium<B> {
         env: &mut impl Environment<B>,
     ) {
         let function = &mut self.functions[id.index()];
+        function.queue_changed = true;
+        if self.dropped.is_empty() && !function.marks {
+            return;
+        }
         let (node, layer) = (function.node, QueueLayer::Interface);
         let marks = function.queue.marks();
         let new = marks - std::mem::replace(&mut function.marks_told, marks);
@@ -577,6 +585,7 @@ fn function<B: Send + 'static>(
         NodeQueue::Discipline(kind) => kind.clone(),
         NodeQueue::Backpressure => unlimited(),
     };
+    let marks = !matches!(kind, lasthop_link::QueueDisciplineKind::Fifo(_));
     let queue: Box<dyn QueueDiscipline<B>> = kind.build_above(node.driver_queue, Stream::named(seed, "queue", &name));
     Function {
         node: id,
@@ -590,7 +599,10 @@ fn function<B: Send + 'static>(
         began: Time::ZERO,
         backoff: Stream::named(seed, "backoff", &name),
         queue,
+        marks,
         marks_told: 0,
+        queued: (0, 0),
+        queue_changed: false,
         frame: None,
         staged: VecDeque::new(),
         sessions: Vec::new(),

@@ -54,6 +54,13 @@ impl<'a> Psdu<'a> {
         Psdu { phy, limits, mode, longest, spacing, at_least_one, bytes: 0, next: 0, mpdus: 0 }
     }
 
+    /// Adds an MPDU that is no longer than one for which there is [room](Self::has_room).
+    pub(crate) fn push(&mut self, bytes: u32) {
+        let whole = self.next + DELIMITER + bytes;
+        self.next = (self.next + self.spacing).max(whole).next_multiple_of(4);
+        (self.bytes, self.mpdus) = (whole, self.mpdus + 1);
+    }
+
     /// Adds an MPDU of `bytes` if all limits allow.
     pub(crate) fn add(&mut self, bytes: u32) -> bool {
         let whole = self.next + DELIMITER + bytes;
@@ -61,8 +68,7 @@ impl<'a> Psdu<'a> {
         if !must && !self.allows(whole) {
             return false;
         }
-        self.next = (self.next + self.spacing).max(whole).next_multiple_of(4);
-        (self.bytes, self.mpdus) = (whole, self.mpdus + 1);
+        self.push(bytes);
         true
     }
 

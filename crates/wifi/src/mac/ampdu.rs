@@ -244,8 +244,11 @@ impl<B: Send + 'static> Medium<B> {
             && psdu.has_room(self.functions[id.index()].sessions[session].largest_mpdu)
         {
             let Some(packet) = self.take_packet(at, id, wanted, env) else { break };
+            let expected = self.functions[id.index()].sessions[session].largest_mpdu;
             let bytes = self.take_in(at, id, session, packet, env);
-            if !psdu.add(bytes) {
+            if bytes <= expected {
+                psdu.push(bytes);
+            } else if !psdu.add(bytes) {
                 break;
             }
             let function = &mut self.functions[id.index()];

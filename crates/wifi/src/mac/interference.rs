@@ -81,6 +81,11 @@ impl Air {
         }
     }
 
+    /// Whether nothing overlaps the PPDU.
+    pub(super) fn is_silent(&self) -> bool {
+        self.others.is_empty()
+    }
+
     /// Whether what overlaps `span` leaves it clear: nothing audible does, or with capture the sum of what does is
     /// weaker by the threshold at every moment.
     pub(super) fn is_clear(&self, span: Span) -> bool {
@@ -154,6 +159,17 @@ impl<'a> Judge<'a> {
         Success { here: air.stretches(span).map(part).product(), in_silence }
     }
 
+    /// Whether frames of one length have one answer, whichever comes first.
+    pub(super) fn repeats_itself(&self) -> bool {
+        self.model.needs_sinr() || self.model.is_none()
+    }
+
+    /// The success of a frame that nothing overlaps.
+    pub(super) fn success_in_silence(&mut self, frame: &ReceivedFrame) -> Success {
+        let in_silence = self.in_silence(frame);
+        Success { here: in_silence, in_silence }
+    }
+
     fn in_silence(&mut self, frame: &ReceivedFrame) -> f64 {
         match (self.model.needs_sinr(), self.strong_enough) {
             (true, _) => self.memory.recall(self.id, frame, || self.model.success_probability(frame)),
@@ -179,7 +195,7 @@ struct Answer {
 }
 
 impl Memory {
-    const ANSWERS: usize = 1 << 10;
+    const ANSWERS: usize = 1 << 14;
 
     pub(crate) fn new() -> Self {
         Memory { answers: vec![None; Self::ANSWERS] }

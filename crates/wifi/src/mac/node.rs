@@ -136,6 +136,11 @@ pub(crate) struct Function<B> {
     pub began: Time,
     pub backoff: Stream,
     pub queue: Box<dyn QueueDiscipline<B>>,
+    /// Whether the queue may mark packets.
+    pub marks: bool,
+    /// Packets and TCP ACKs in the queue, when they were last counted; whether that may have changed.
+    pub queued: (u32, u32),
+    pub queue_changed: bool,
     /// Marks of the queue that were told to observers.
     pub marks_told: u64,
     /// The frame at its head, where frames are acknowledged one by one.

@@ -19,6 +19,8 @@
 //! sender hears, so that contention should have prevented it; **interference** of nodes that this sender does not
 //! hear; or **noise**, which would have spoiled the frame in silence too. Left out: errors of the header.
 
+use std::ops::ControlFlow;
+
 use lasthop_observe::NodeId;
 use lasthop_units::Time;
 
@@ -27,6 +29,9 @@ use super::ppdu::Transmission;
 use crate::channel::Channel;
 use crate::medium::Medium;
 use crate::phy::error_model::{Direction, ReceivedFrame};
+
+/// Less than half the distance from one to the number below it.
+const NEGLIGIBLE: f64 = f64::EPSILON / 4.0;
 
 /// What a receiver made of a PPDU, or of the frame in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +70,8 @@ impl<B: Send + 'static> Medium<B> {
         self.each_mpdu(now, ended, receiver, &air, lengths, |success| {
             all_lost.here *= 1.0 - success.here;
             all_lost.in_silence *= 1.0 - success.in_silence;
+            // One less than this is one: the rest cannot change what follows.
+            if all_lost.here < NEGLIGIBLE { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let any = Success { here: 1.0 - all_lost.here, in_silence: 1.0 - all_lost.in_silence };
         self.draw(ended, receiver, any)
@@ -92,7 +99,10 @@ impl<B: Send + 'static> Medium<B> {
         };
         let mut successes = std::mem::take(&mut self.successes);
         successes.clear();
-        self.each_mpdu(now, ended, receiver, &air, lengths, |success| successes.push(success));
+        self.each_mpdu(now, ended, receiver, &air, lengths, |success| {
+            successes.push(success);
+            ControlFlow::Continue(())
+        });
         let mut first = None;
         for (success, decoded) in successes.iter().zip(decoded.iter_mut()) {
             let fate = self.draw(ended, receiver, *success);
@@ -151,25 +161,41 @@ impl<B: Send + 'static> Medium<B> {
         receiver: NodeId,
         air: &Air,
         lengths: &[u32],
-        mut tell: impl FnMut(Success),
+        mut tell: impl FnMut(Success) -> ControlFlow<()>,
     ) {
         let ppdu = &ended.ppdu;
-        let spans = spans(self.header_ends(ended), ended.end, lengths);
+        let header_ends = self.header_ends(ended);
         let which = self.nodes[ppdu.from.index()].bss;
         let bss = &self.bss[which];
         let mode = bss.phy.mode(ppdu.mode);
         let mut judge = Judge::new(&mut *self.error_model, &mut self.memory, air, mode, (which, ppdu.mode));
-        for (bytes, span) in spans {
-            let frame = ReceivedFrame {
-                at: now,
-                mode,
-                kind: ppdu.kind.frame_kind(),
-                direction: if ppdu.from == bss.ap { Direction::Down } else { Direction::Up },
-                link: ppdu.from.0 * self.channel.views() as u32 + receiver.0,
-                bits: u64::from(bytes) * 8,
-                sinr: air.signal_mw / air.noise_mw,
-            };
-            tell(judge.success(&frame, span));
+        let mut frame = ReceivedFrame {
+            at: now,
+            mode,
+            kind: ppdu.kind.frame_kind(),
+            direction: if ppdu.from == bss.ap { Direction::Down } else { Direction::Up },
+            link: ppdu.from.0 * self.channel.views() as u32 + receiver.0,
+            bits: 0,
+            sinr: air.signal_mw / air.noise_mw,
+        };
+        if air.is_silent() {
+            // Where in the PPDU an MPDU stands makes no difference, and those of one length have one answer.
+            let mut latest: Option<(u32, Success)> = None;
+            for &bytes in lengths {
+                frame.bits = u64::from(bytes) * 8;
+                let known = latest.filter(|(length, _)| *length == bytes && judge.repeats_itself());
+                let (_, success) = *latest.insert(known.unwrap_or_else(|| (bytes, judge.success_in_silence(&frame))));
+                if tell(success).is_break() {
+                    return;
+                }
+            }
+            return;
+        }
+        for (bytes, span) in spans(header_ends, ended.end, lengths) {
+            frame.bits = u64::from(bytes) * 8;
+            if tell(judge.success(&frame, span)).is_break() {
+                return;
+            }
         }
     }
 
