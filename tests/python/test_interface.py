@@ -386,7 +386,7 @@ def test_out_of_range_warns_and_delivers_nothing():
     settings = {**SATURATED, "channel.path_loss": "two_ray_ground", "station.0.distance": "3 km"}
     result = lasthop.run(scenario(settings), seeds=1, interval_s=None)
     assert result.summary["totals.goodput_bps"]["mean"] == 0
-    assert "below the sensitivity" in result.warnings[0] and "sta " in result.warnings[0]
+    assert "nothing passes between them" in result.warnings[0] and "sta " in result.warnings[0]
 
 
 def test_the_exact_words_of_a_warning_for_a_hidden_access_point():

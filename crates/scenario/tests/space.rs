@@ -102,7 +102,7 @@ fn what_does_not_fit_says_so() {
     let wall = wall.replace("to = [\"1 m\"", "to = [\"9 m\"");
     assert_eq!(
         complaint(&format!("{base}{wall}")),
-        "f.toml:4: wall[0]: walls have no effect unless channel.path_loss = \"multi_wall\"; say so, or remove them"
+        "f.toml:4: wall[0]: a wall has no effect unless channel.path_loss = \"multi_wall\"; say so, or remove them"
     );
     assert!(
         complaint(&format!("[channel]\npath_loss = \"multi_wall\"\n{base}{wall}loss = \"-3 dB\"\n"))

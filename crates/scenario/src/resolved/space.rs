@@ -79,7 +79,7 @@ impl ResolvedScenario {
 pub(super) fn check_space(description: &Description) -> Result<(), ParamError> {
     let channel = &description.channel;
     if !description.wall.0.is_empty() && !channel.path_loss.has_walls() {
-        let message = "walls have no effect unless channel.path_loss = \"multi_wall\"; say so, or remove them";
+        let message = "a wall has no effect unless channel.path_loss = \"multi_wall\"; say so, or remove them";
         return error("wall[0]", message);
     }
     let moves = description.station.0.iter().any(|group| group.waypoints.is_some());

@@ -153,6 +153,13 @@ impl Receiver {
             return Noticed::default();
         }
         let now = begun.start;
+        if self.present.is_empty() && self.sends_until <= now {
+            // Alone on the air: there is nothing to settle.
+            let locked = power_mw >= matrix.preamble_mw;
+            let noticed = locked || power_mw >= matrix.energy_mw;
+            self.present.push(Present { locked, noticed, ..Present::new(begun, power_mw) });
+            return Noticed { begins: noticed, forgotten: 0 };
+        }
         self.present.push(Present::new(begun, power_mw));
         if self.sends_until <= now {
             self.lock(matrix, capture, now);
@@ -210,6 +217,9 @@ impl Receiver {
     fn ends(&mut self, matrix: &Matrix, from: NodeId) -> u32 {
         let Some(index) = self.present.iter().position(|p| p.ppdu.from == from) else { return 0 };
         let ended = self.present.swap_remove(index);
+        if self.present.is_empty() {
+            return u32::from(ended.noticed);
+        }
         u32::from(ended.noticed) + self.forget(matrix, ended.ppdu.end)
     }
 

@@ -172,6 +172,7 @@ impl<'a> Judge<'a> {
 
     fn in_silence(&mut self, frame: &ReceivedFrame) -> f64 {
         match (self.model.needs_sinr(), self.strong_enough) {
+            (true, _) if frame.sinr >= self.memory.certain_from(self.id, frame, &mut *self.model) => 1.0,
             (true, _) => self.memory.recall(self.id, frame, || self.model.success_probability(frame)),
             (false, true) => self.model.success_probability(frame),
             (false, false) => 0.0,
@@ -179,11 +180,16 @@ impl<'a> Judge<'a> {
     }
 }
 
+/// More than any PSDU has. [802.11ax-2021 Table 27-54]
+const LONGEST_FRAME_BITS: u64 = 8 * 6_500_631;
+
 /// What an error model that judges by the SINR has said of frames that nothing overlapped. Such a model is a function
 /// of mode, length and SINR, of which few combinations come up in a run, again and again.
 pub(crate) struct Memory {
     /// By a hash of the question; a later question takes the place of an earlier one.
     answers: Vec<Option<Answer>>,
+    /// For each BSS and mode, the SINR from which on no frame is lost; not a number where it is not known yet.
+    certain: Vec<Vec<f64>>,
 }
 
 #[derive(Clone, Copy)]
@@ -195,17 +201,43 @@ struct Answer {
 }
 
 impl Memory {
-    const ANSWERS: usize = 1 << 14;
+    const ANSWERS: usize = 1 << 12;
 
     pub(crate) fn new() -> Self {
-        Memory { answers: vec![None; Self::ANSWERS] }
+        Memory { answers: vec![None; Self::ANSWERS], certain: Vec::new() }
+    }
+
+    /// The SINR from which on the model says that even the longest frame is never lost. More signal or fewer bits do no
+    /// harm, so nothing need be asked above it.
+    fn certain_from(&mut self, (bss, mode): (usize, ModeId), frame: &ReceivedFrame, model: &mut dyn ErrorModel) -> f64 {
+        if self.certain.len() <= bss {
+            self.certain.resize(bss + 1, Vec::new());
+        }
+        let known = &mut self.certain[bss];
+        if known.len() <= mode.index() {
+            known.resize(mode.index() + 1, f64::NAN);
+        }
+        if known[mode.index()].is_nan() {
+            let longest = ReceivedFrame { bits: LONGEST_FRAME_BITS, ..*frame };
+            let mut certain = |db: f64| {
+                let sinr = libm::pow(10.0, db / 10.0);
+                model.success_probability(&ReceivedFrame { sinr, ..longest }) >= 1.0
+            };
+            let (mut low, mut high) = (-10.0, 100.0);
+            while high - low > 0.01 {
+                let middle = (low + high) / 2.0;
+                if certain(middle) { high = middle } else { low = middle }
+            }
+            known[mode.index()] = if certain(high) { libm::pow(10.0, high / 10.0) } else { f64::INFINITY };
+        }
+        known[mode.index()]
     }
 
     fn recall(&mut self, mode: (usize, ModeId), frame: &ReceivedFrame, ask: impl FnOnce() -> f64) -> f64 {
         let (bits, sinr) = (frame.bits, frame.sinr.to_bits());
         let key = (sinr ^ bits.rotate_left(32) ^ u64::from(mode.1.0) ^ (mode.0 as u64) << 16)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let place = &mut self.answers[(key >> 54) as usize % Self::ANSWERS];
+        let place = &mut self.answers[(key >> (64 - Self::ANSWERS.ilog2())) as usize];
         match *place {
             Some(known) if (known.mode, known.bits, known.sinr) == (mode, bits, sinr) => known.probability,
             _ => {
