@@ -200,6 +200,29 @@ fn aggregation_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<Aggregation
     }))
 }
 
+/// What is to be said of access categories with parameters of their own in which nothing is sent.
+pub(super) fn warnings_of_idle_categories(
+    spec: &BssSpec,
+    bss: &Bss,
+    has_traffic: impl Fn(AccessCategory) -> bool,
+) -> Vec<String> {
+    let (Ok(ChannelAccess::Edca(defaults)), ChannelAccess::Edca(stations), ChannelAccess::Edca(ap)) =
+        (access_of(bss, &spec.config.phy, None, (1, &spec.path)), spec.stations, spec.ap)
+    else {
+        return Vec::new();
+    };
+    let is_set = |of: usize| stations[of] != defaults[of] || ap[of] != defaults[of];
+    let idle = AccessCategory::ALL.into_iter().filter(|c| is_set(c.index()) && !has_traffic(*c));
+    let sentence = |category: AccessCategory| {
+        let (path, word) = (&spec.path, category.word());
+        format!(
+            "{path}.edca.{word} has no effect: no flow of this BSS is in AC_{}; its dscp puts it there",
+            word.to_uppercase()
+        )
+    };
+    idle.map(sentence).collect()
+}
+
 /// How nodes of a BSS get to the medium, with `edca` in place of the standard's defaults; `least` AIFSN.
 fn access_of(
     bss: &Bss,

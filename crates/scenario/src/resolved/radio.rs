@@ -9,9 +9,11 @@ use lasthop_units::{Dbm, Time};
 use lasthop_wifi::phy::error_model::{Direction, FrameKind, ReceivedFrame};
 use lasthop_wifi::phy::{Mode, Phy};
 use lasthop_wifi::rate_control::{PeerModes, RateControl};
-use lasthop_wifi::{AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement};
+use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement};
 
 use super::ResolvedScenario;
+use super::bss::warnings_of_idle_categories;
+use super::flows::FlowSpec;
 use super::nodes::LinkRateControl;
 use super::space::Space;
 use crate::description::Compat;
@@ -108,6 +110,14 @@ impl ResolvedScenario {
         }
         for flow in &self.flows {
             warnings.extend(flow.tcp.config.warning().map(|text| format!("flow {}: {text}", flow.id)));
+        }
+        for (index, (spec, bss)) in self.bss.iter().zip(&self.description.bss.0).enumerate() {
+            let in_bss = |flow: &&FlowSpec| self.nodes[flow.station.index()].config.bss as usize == index;
+            let has_traffic = |category| {
+                let tids = self.flows.iter().filter(in_bss).map(|flow| flow.section.dscp.user_priority());
+                tids.map(AccessCategory::of_tid).any(|of| of == category)
+            };
+            warnings.extend(warnings_of_idle_categories(spec, bss, has_traffic));
         }
         if self.first_bss().compat == Compat::Ns3 {
             warnings.push(
