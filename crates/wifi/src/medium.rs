@@ -24,6 +24,7 @@ use crate::mac::interference::{Memory, Success};
 use crate::mac::node::{Access, ChannelAccess, Function, Node, NodeConfig, NodeQueue, State, unlimited};
 use crate::mac::outcome::LinkMemory;
 use crate::mac::ppdu::Transmission;
+use crate::mac::reception::Reception;
 use crate::phy::Phy;
 use crate::phy::error_model::ErrorModel;
 use crate::rate_control::RateControl;
@@ -189,6 +190,8 @@ pub struct Medium<B> {
     pub(crate) retrying: Vec<NodeId>,
     /// Which MPDUs of the A-MPDU that has just ended were decoded.
     pub(crate) decoded: Vec<bool>,
+    /// What the first MPDU of it that was not was lost to.
+    pub(crate) lost_to: Option<Reception>,
     /// Lengths of the MPDUs that bystanders overhear.
     pub(crate) overheard: Vec<u32>,
     /// Packets that a recipient has just let go.
@@ -252,8 +255,15 @@ impl<B: Send + 'static> Medium<B> {
                 view: config.channel.view_of(id),
                 beacon_due: false,
                 transmitting: false,
+                unanswered: None,
                 response: None,
             });
+        }
+        for (index, station) in config.nodes.iter().enumerate().filter(|(_, n)| n.airtime_weight != 256) {
+            let ap = &nodes[nodes[index].ap.index()];
+            for function in &mut functions[ap.functions.start as usize..ap.functions.end as usize] {
+                function.queue.set_weight(NodeId(index as u32), station.airtime_weight);
+            }
         }
         let spaces = spaces_of_views(&config, &nodes);
         let capture = config.capture.as_option().copied();
@@ -281,6 +291,7 @@ impl<B: Send + 'static> Medium<B> {
             dropped: Vec::new(),
             retrying: Vec::new(),
             decoded: Vec::new(),
+            lost_to: None,
             overheard: Vec::new(),
             arrived: Vec::new(),
             counts: Counts::default(),
@@ -318,7 +329,7 @@ impl<B: Send + 'static> Medium<B> {
     /// A source that waits to be asked has data of `tid` for `node`: if the device is free it is asked for it.
     pub fn offer(&mut self, now: Time, node: NodeId, tid: u8, env: &mut impl Environment<B>) {
         let id = self.nodes[node.index()].function_of(tid);
-        if !self.functions[id.index()].backlogged && self.refill(now, id, env) {
+        if !self.functions[id.index()].backlogged {
             self.request_access(now, id, env);
         }
     }
@@ -479,8 +490,8 @@ impl<B: Send + 'static> Medium<B> {
 
     /// A function has something to send: it sends at once, counts on, or draws a backoff [802.11-2020 §10.3.4.2].
     pub(crate) fn request_access(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
-        if !self.functions[id.index()].backlogged {
-            self.refill(now, id, env);
+        if !self.functions[id.index()].backlogged && self.refill(now, id, env) {
+            self.withdraw(now, id);
         }
         let State::Idle { ready_at } = self.functions[id.index()].state else { return };
         let node = &self.nodes[self.functions[id.index()].node.index()];
@@ -489,16 +500,14 @@ impl<B: Send + 'static> Medium<B> {
         if !self.functions[id.index()].backlogged && !beacon {
             return;
         }
+        if node.has_edca() {
+            return self.request_edca_access(now, id, ready_at, env);
+        }
         let spaces = &self.spaces[view];
         let left = self.views[view].left_of(now, spaces, lane, ready_at);
-        let may_send = left == 0 && !self.is_in_exchange(self.functions[id.index()].node);
-        let at = self.views[view].sends_at(now, spaces, lane).filter(|_| may_send);
+        let at = self.views[view].sends_at(now, spaces, lane).filter(|_| left == 0);
         match at {
-            Some(at) if at == now && self.views[view].is_boundary(now, spaces, lane) => {
-                return self.win(now, id, env);
-            }
-            // Functions of EDCA send at boundaries of slots alone [802.11-2020 §10.23.2.4].
-            Some(at) if at == now => self.views[view].contend_from_next_boundary(now, spaces, id, lane),
+            Some(at) if at == now => return self.win(now, id, env),
             Some(at) => {
                 self.functions[id.index()].state = State::Committed { at };
                 return env.schedule(at, Event::Start { function: id.0 });
@@ -509,29 +518,60 @@ impl<B: Send + 'static> Medium<B> {
         self.schedule_backoff(view, env);
     }
 
+    /// A function of EDCA that has counted without anything to send, and has nothing left to count, is idle.
+    fn withdraw(&mut self, now: Time, id: FunctionId) {
+        let function = &mut self.functions[id.index()];
+        let node = &self.nodes[function.node.index()];
+        if !node.has_edca() || function.state != State::Contending {
+            return;
+        }
+        if let Some(ready_at) = self.views[node.view].withdraw(now, &self.spaces[node.view], id, function.lane) {
+            function.state = State::Idle { ready_at };
+        }
+    }
+
+    /// A function of EDCA has something to send: with nothing left to count it waits for the next boundary of slots, or draws
+    /// a backoff where the medium is busy; if it turns busy before the boundary, it draws none
+    /// [802.11-2020 §10.23.2.2, §10.23.2.4].
+    fn request_edca_access(&mut self, now: Time, id: FunctionId, ready_at: u64, env: &mut impl Environment<B>) {
+        let node = &self.nodes[self.functions[id.index()].node.index()];
+        let (at, unanswered) = (node.view, node.unanswered);
+        let exchanging = node.functions.clone().any(|f| self.functions[f as usize].state == State::Exchanging);
+        let occupied = node.transmitting || node.response.is_some() || exchanging;
+        let (function, spaces, view) = (&mut self.functions[id.index()], &self.spaces[at], &mut self.views[at]);
+        let lane = function.lane;
+        let next = view.next_boundary(now, spaces, lane);
+        // What comes before the timeout of the frame before it has come in time for the backoff drawn after that.
+        let in_time = unanswered.is_some_and(|u| u.by == id && now < u.timeout);
+        let unanswered = unanswered.filter(|u| view.is_undisturbed_since(u.ended));
+        let waits = unanswered.is_some_and(|u| now < u.timeout);
+        let busy = occupied || waits || view.is_noticed(now, spaces);
+        let boundary = view.last_boundary(now, lane, ready_at).filter(|_| !busy);
+        if let Some(at) = boundary {
+            function.state = State::Committed { at };
+            return env.schedule(at, Event::Start { function: id.0 });
+        }
+        let key = if busy && ready_at <= next && !in_time { next + function.draw_backoff() } else { ready_at.max(next) };
+        function.state = State::Contending;
+        let held = unanswered.is_some_and(|u| view.hold_back_newcomer(now, spaces, id, lane, key - next, &u));
+        if !held {
+            view.contend_until(id, lane, key);
+        }
+        self.schedule_backoff(at, env);
+    }
+
     /// A function contends with what is left of its post-backoff; if nothing is, it draws a backoff where the
     /// medium is busy, and waits for the end of the inter-frame space where it is not.
     fn contend_with(&mut self, now: Time, id: FunctionId, view: usize, left: u64) {
-        let in_exchange = self.is_in_exchange(self.functions[id.index()].node);
         let function = &mut self.functions[id.index()];
         let (lane, spaces, view) = (function.lane, &self.spaces[view], &mut self.views[view]);
         if left > 0 {
             view.contend(now, spaces, id, lane, left);
-        } else if view.is_busy(now) || in_exchange {
+        } else if view.is_busy(now) {
             view.contend(now, spaces, id, lane, function.draw_backoff());
-        } else if view.is_edca(lane) {
-            // No backoff is drawn if AIFS is interrupted: the medium was idle when the frame came [802.11-2020 §10.23.2.2].
-            view.contend(now, spaces, id, lane, 0);
         } else {
             view.contend_without_backoff(id, lane, function.draw_backoff());
         }
-    }
-
-    /// Whether a node sends, or waits for the response to what it sent.
-    fn is_in_exchange(&self, node: NodeId) -> bool {
-        let node = &self.nodes[node.index()];
-        let exchanging = |f: u32| self.functions[f as usize].state == State::Exchanging;
-        node.transmitting || node.functions.clone().any(exchanging)
     }
 
     /// Asks for the event at which the next backoff of `view` ends.
@@ -556,13 +596,13 @@ fn functions_of<B: Send + 'static>(
         ChannelAccess::Dcf(access) => {
             let offset = if *access == Access::Pifs { -1 } else { 0 };
             let counts_busy_slot = config.countdown == Countdown::Bianchi;
-            let lane = lanes.place(LaneKind { offset, counts_busy_slot, at_boundaries: false });
+            let lane = lanes.place(LaneKind { offset, counts_busy_slot });
             functions.push(function(id, node, config.seed, "", lane, (cw_min, cw_max), Duration::ZERO));
         }
         ChannelAccess::Edca(categories) => {
             for (category, of) in AccessCategory::ALL.into_iter().zip(categories) {
                 let offset = i64::from(of.aifsn) - 2;
-                let lane = lanes.place(LaneKind { offset, counts_busy_slot: true, at_boundaries: true });
+                let lane = lanes.place(LaneKind { offset, counts_busy_slot: true });
                 // Best effort draws what a station without categories would.
                 let suffix = if category == AccessCategory::Be { "" } else { category.word() };
                 functions.push(function(id, node, config.seed, suffix, lane, (of.cw_min, of.cw_max), of.txop_limit));
@@ -611,6 +651,7 @@ fn function<B: Send + 'static>(
         latest: 0,
         lengths: Vec::new(),
         psdu_bytes: 0,
+        lost_to: None,
         backlogged: false,
     }
 }

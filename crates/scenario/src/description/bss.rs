@@ -159,6 +159,7 @@ impl AggregationTable {
             max_bytes: Some(Bytes(u64::from(limits.max_bytes))),
             max_duration: Some(limits.max_duration),
             amsdu: limits.max_amsdu.map_or(Switch::Off, |bytes| Switch::On(Bytes(u64::from(bytes)))),
+            min_start_spacing: limits.min_start_spacing,
         })
     }
 }
@@ -199,6 +200,8 @@ params! {
         pub max_duration: Option<Duration> = None,
         /// Bytes of an A-MSDU at most; "off": each MSDU in an MPDU of its own.
         pub amsdu: Switch<Bytes> = Switch::Off,
+        /// Time between the starts of two MPDUs that receivers ask for; ath9k's ask for 8 us.
+        pub min_start_spacing: Duration = Duration::ZERO,
     }
 }
 

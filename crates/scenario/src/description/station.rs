@@ -61,6 +61,8 @@ params! {
         pub rate_control: Option<RateControlKind> = None,
         /// Rate control of what the AP sends to it, where that differs.
         pub downlink_rate_control: Option<RateControlKind> = None,
+        /// Its share of airtime under queue = "airtime_fq_codel" at the AP, where 256 is that of every other.
+        pub airtime_weight: Option<u32> = None,
         /// Its transmit power; default: the channel's.
         pub tx_power: Option<Dbm> = None,
     }
@@ -72,6 +74,9 @@ params! {
         }
         if let Some(count) = this.count && !(1..=MOST_STATIONS).contains(&count) {
             return fail("count", format!("{count} stations; from 1 to {MOST_STATIONS}"));
+        }
+        if this.airtime_weight.is_some_and(|weight| !(1..=65_535).contains(&weight)) {
+            return fail("airtime_weight", "a weight is a whole number from 1 to 65535".into());
         }
         if this.distance.is_some() && this.position.is_some() {
             return fail("position", "distance and position both say where it stands; keep one of them".into());

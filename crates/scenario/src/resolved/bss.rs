@@ -21,6 +21,8 @@ pub(crate) struct BssSpec {
     pub stations: ChannelAccess,
     /// how its AP does
     pub ap: ChannelAccess,
+    /// access categories whose parameters the file gives
+    pub named_categories: Vec<AccessCategory>,
 }
 
 /// The place of the `index`-th of `count` BSSs in the file.
@@ -52,7 +54,9 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
         };
         let stations = access_of(bss, &config.phy, bss.edca.as_ref(), (2, &format!("{path}.edca")))?;
         let ap = ap_access(bss, &config.phy, &path, stations)?;
-        specs.push(BssSpec { path, config, stations, ap });
+        let is_named = |c: &AccessCategory| bss.edca.as_ref().is_some_and(|edca| edca.of(*c).is_some());
+        let named_categories = AccessCategory::ALL.into_iter().filter(is_named).collect();
+        specs.push(BssSpec { path, config, stations, ap, named_categories });
     }
     check_common(all)?;
     Ok(specs)
@@ -197,30 +201,18 @@ fn aggregation_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<Aggregation
         max_bytes: limit("max_bytes", table.max_bytes.unwrap_or(Bytes(bytes)).0, bytes, " B")? as u32,
         max_duration,
         max_amsdu,
+        min_start_spacing: spacing_of(table, path)?,
     }))
 }
 
-/// What is to be said of access categories with parameters of their own in which nothing is sent.
-pub(super) fn warnings_of_idle_categories(
-    spec: &BssSpec,
-    bss: &Bss,
-    has_traffic: impl Fn(AccessCategory) -> bool,
-) -> Vec<String> {
-    let (Ok(ChannelAccess::Edca(defaults)), ChannelAccess::Edca(stations), ChannelAccess::Edca(ap)) =
-        (access_of(bss, &spec.config.phy, None, (1, &spec.path)), spec.stations, spec.ap)
-    else {
-        return Vec::new();
-    };
-    let is_set = |of: usize| stations[of] != defaults[of] || ap[of] != defaults[of];
-    let idle = AccessCategory::ALL.into_iter().filter(|c| is_set(c.index()) && !has_traffic(*c));
-    let sentence = |category: AccessCategory| {
-        let (path, word) = (&spec.path, category.word());
-        format!(
-            "{path}.edca.{word} has no effect: no flow of this BSS is in AC_{}; its dscp puts it there",
-            word.to_uppercase()
-        )
-    };
-    idle.map(sentence).collect()
+/// The least time between the starts of two MPDUs, as receivers ask for it. [802.11-2020 §9.4.2.55.3]
+fn spacing_of(table: &AggregationTable, path: &str) -> Result<Duration, ParamError> {
+    let allowed = [0, 250, 500, 1000, 2000, 4000, 8000, 16_000].map(Duration::from_nanos);
+    if allowed.contains(&table.min_start_spacing) {
+        return Ok(table.min_start_spacing);
+    }
+    let message = format!("{}; receivers ask for 0, 0.25, 0.5, 1, 2, 4, 8 or 16 us", table.min_start_spacing);
+    error(format!("{path}.aggregation.min_start_spacing"), message)
 }
 
 /// How nodes of a BSS get to the medium, with `edca` in place of the standard's defaults; `least` AIFSN.

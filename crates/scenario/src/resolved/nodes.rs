@@ -57,6 +57,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                 driver_queue: bss.ap.driver_queue.0 as u32,
                 retry_limit: retry_limit(bss.ap.retry_limit, bss),
                 access: spec.ap,
+                airtime_weight: 256,
             },
             way: Way::from(place(bss.ap.position)),
             tx_power: bss.ap.tx_power.unwrap_or(channel.tx_power),
@@ -71,6 +72,10 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
     for (index, group) in description.station.0.iter().enumerate() {
         let home = home_of(all, group, index)?;
         let bss = &all[home];
+        if group.airtime_weight.is_some() && bss.ap.queue.name() != "airtime_fq_codel" {
+            let message = "the queue of its access point gives no shares of airtime; set ap.queue = \"airtime_fq_codel\", or remove this key";
+            return error(format!("station[{index}].airtime_weight"), message);
+        }
         for (member, name) in names_of(group).into_iter().enumerate() {
             if let Some(other) = claimed.insert(name.clone(), index) {
                 let message = format!(
@@ -92,6 +97,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                     driver_queue: 0,
                     retry_limit: retry_limit(group.retry_limit, bss),
                     access: specs[home].stations,
+                    airtime_weight: group.airtime_weight.unwrap_or(256),
                 },
                 way,
                 tx_power: group.tx_power.unwrap_or(channel.tx_power),

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_registry::{ParamError, Switch};
-use lasthop_units::{Dbm, Time};
+use lasthop_units::{Bytes, Dbm, Time};
 use lasthop_wifi::phy::error_model::{Direction, FrameKind, ReceivedFrame};
-use lasthop_wifi::phy::{Mode, Phy};
-use lasthop_wifi::rate_control::{PeerModes, RateControl};
+use lasthop_wifi::phy::{Mode, ModeId, Phy};
+use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl};
 use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement};
 
 use super::ResolvedScenario;
-use super::bss::warnings_of_idle_categories;
 use super::flows::FlowSpec;
 use super::nodes::LinkRateControl;
 use super::space::Space;
@@ -103,33 +102,54 @@ impl ResolvedScenario {
     pub(super) fn find_warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let space = self.space();
-        warnings
-            .extend((self.bss.len()..self.nodes.len()).filter_map(|station| self.warning_of_reach(&space, station)));
+        let fixed = self.fixed_modes();
+        let stations = self.bss.len()..self.nodes.len();
+        warnings.extend(stations.filter_map(|station| self.warning_of_reach(&space, station, &fixed)));
+        warnings.extend(self.warnings_of_categories());
         if self.flows.is_empty() {
             warnings.push("there is no [[flow]]: nothing will be sent".into());
         }
         for flow in &self.flows {
             warnings.extend(flow.tcp.config.warning().map(|text| format!("flow {}: {text}", flow.id)));
         }
-        for (index, (spec, bss)) in self.bss.iter().zip(&self.description.bss.0).enumerate() {
-            let in_bss = |flow: &&FlowSpec| self.nodes[flow.station.index()].config.bss as usize == index;
-            let has_traffic = |category| {
-                let tids = self.flows.iter().filter(in_bss).map(|flow| flow.section.dscp.user_priority());
-                tids.map(AccessCategory::of_tid).any(|of| of == category)
-            };
-            warnings.extend(warnings_of_idle_categories(spec, bss, has_traffic));
-        }
         if self.first_bss().compat == Compat::Ns3 {
             warnings.push(
-                "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS".into(),
+                "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS; TXOP limits of best effort and background are zero".into(),
             );
         }
         warnings
     }
 
+    /// The mode of each link whose rate is fixed.
+    fn fixed_modes(&self) -> Vec<Option<ModeId>> {
+        let mut controls = self.rate_controls(0).expect("they were built when the scenario was checked");
+        let info = FrameInfo { now: Time::ZERO, bytes: Bytes(1500), aggregates: false, retry: 0 };
+        let mode = |(link, control): (usize, &mut Box<dyn RateControl>)| {
+            self.is_fixed_rate(link).then(|| control.rates_for(&info).first())
+        };
+        controls.iter_mut().enumerate().map(mode).collect()
+    }
+
+    /// Access categories that have parameters of their own and no flow.
+    fn warnings_of_categories(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for (index, bss) in self.bss.iter().enumerate() {
+            let of_bss = |f: &&FlowSpec| self.nodes[f.station.index()].config.bss as usize == index;
+            for category in &bss.named_categories {
+                let served = |f: &FlowSpec| AccessCategory::of_tid(f.section.dscp.user_priority()) == *category;
+                if !self.flows.iter().filter(of_bss).any(served) {
+                    let (path, word) = (&bss.path, category.word());
+                    warnings.push(format!("{path}.edca.{word}: no flow is of this access category; give one a dscp"));
+                }
+            }
+        }
+        warnings
+    }
+
     /// What is to be said of a station and its AP that cannot talk to one another where they start.
-    fn warning_of_reach(&self, space: &Space, station: usize) -> Option<String> {
-        let (_, ap) = self.ends(self.uplink(station));
+    fn warning_of_reach(&self, space: &Space, station: usize, fixed: &[Option<ModeId>]) -> Option<String> {
+        let uplink = self.uplink(station);
+        let (_, ap) = self.ends(uplink);
         let name = &self.nodes[station].name;
         let [up, down] = [(station, ap), (ap, station)].map(|(tx, rx)| space.mean_power(Time::ZERO, tx, rx));
         let weaker = if up < down { up } else { down };
@@ -143,14 +163,26 @@ impl ResolvedScenario {
                 "{power}, below the {level} at which a preamble is received: nothing passes between them"
             ));
         }
-        if self.most_robust_success(self.phy_of(station), weaker) < 0.01 {
+        let phy = self.phy_of(station);
+        if self.success_of(phy, weaker, phy.allowed_modes()) < 0.01 {
             return Some(format!("{power}, too weak for every rate: nothing passes between them"));
+        }
+        for (link, received) in [(uplink, up), (uplink + 1, down)] {
+            if let Some(mode) = fixed[link]
+                && self.success_of(phy, received, &[mode]) < 0.01
+            {
+                let (from, to) = self.link_ends(link);
+                let rate = phy.mode(mode).rate;
+                return Some(format!(
+                    "{power}, too weak for the fixed rate of {rate}: nothing passes from {from} to {to}"
+                ));
+            }
         }
         None
     }
 
-    /// The highest probability of any rate that a packet of 100 bytes arrives in silence.
-    fn most_robust_success(&self, phy: &Phy, received: Dbm) -> f64 {
+    /// The highest probability in any of `modes` that a packet of 100 bytes arrives in silence.
+    fn success_of(&self, phy: &Phy, received: Dbm, modes: &[ModeId]) -> f64 {
         let mut model = self.description.channel.error_model.build(0);
         let milliwatts = |power: Dbm| power.to_milliwatts(|x| libm::pow(10.0, x)).0;
         let success = |mode: &Mode| {
@@ -161,7 +193,7 @@ impl ResolvedScenario {
             let sinr = milliwatts(received) / (self.noise_mw_per_hz() * mode.bandwidth_hz);
             model.success_probability(&ReceivedFrame { at, mode, kind, direction, link: 0, bits: 800, sinr })
         };
-        phy.allowed_modes().iter().map(|&id| phy.mode(id)).map(success).fold(0.0, f64::max)
+        modes.iter().map(|&id| phy.mode(id)).map(success).fold(0.0, f64::max)
     }
 
     pub(crate) fn noise_mw_per_hz(&self) -> f64 {

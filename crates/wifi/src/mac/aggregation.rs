@@ -24,6 +24,8 @@ pub struct Aggregation {
     pub max_duration: Duration,
     /// bytes of an A-MSDU at most; `None`: an MSDU for each MPDU
     pub max_amsdu: Option<u32>,
+    /// time between the starts of two MPDUs that receivers ask for
+    pub min_start_spacing: Duration,
 }
 
 /// The length of a PSDU that grows MPDU by MPDU.
@@ -48,7 +50,8 @@ impl<'a> Psdu<'a> {
     /// An empty one for a PPDU in `mode`, which may last no longer than `longest`; with `at_least_one` the first MPDU fits
     /// whatever the limits say.
     pub(crate) fn new(phy: &'a Phy, limits: Aggregation, mode: ModeId, longest: Duration, at_least_one: bool) -> Self {
-        let spacing = phy.mode(mode).rate.as_bps() as u128 * u128::from(phy.min_mpdu_start_spacing().as_nanos());
+        let spacing = phy.mode(mode).rate.as_bps() as u128
+            * u128::from(limits.min_start_spacing.max(phy.min_mpdu_start_spacing()).as_nanos());
         let longest = longest.min(limits.max_duration).min(phy.max_ppdu_duration(mode));
         let spacing = spacing.div_ceil(8_000_000_000) as u32;
         Psdu { phy, limits, mode, longest, spacing, at_least_one, bytes: 0, next: 0, mpdus: 0 }
@@ -100,8 +103,13 @@ mod tests {
     use super::*;
     use crate::phy::{ChannelWidth, PhyOptions, Standard};
 
-    const OWN: Aggregation =
-        Aggregation { max_mpdus: 64, max_bytes: 65_535, max_duration: Duration::from_micros(5484), max_amsdu: None };
+    const OWN: Aggregation = Aggregation {
+        max_mpdus: 64,
+        max_bytes: 65_535,
+        max_duration: Duration::from_micros(5484),
+        max_amsdu: None,
+        min_start_spacing: Duration::ZERO,
+    };
 
     fn phy() -> Phy {
         let options = PhyOptions::new(Standard::named("802.11n").unwrap());
@@ -136,6 +144,15 @@ mod tests {
         assert_eq!(fit(Aggregation { max_duration: three, ..OWN }, 15, second, true).0, 3);
         // 13.5 Mbit/s: 1544 bytes take 915 us, and 5.484 ms hold five of them.
         assert_eq!(fit(OWN, 0, second, true).0, 5);
+    }
+
+    #[test]
+    fn short_mpdus_are_spaced_as_receivers_ask() {
+        let limits = Aggregation { min_start_spacing: Duration::from_micros(8), ..OWN };
+        let phy = phy();
+        let mut psdu = Psdu::new(&phy, limits, phy.mode_of_mcs(15).unwrap(), Duration::from_secs(1), true);
+        // 270 Mbit/s: 270 bytes in 8 us, filled up to 272.
+        assert!(psdu.add(78) && psdu.add(78) && psdu.bytes() == 272 + 4 + 78);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use lasthop_units::{Bytes, Duration, Time};
 use super::aggregation::{Aggregation, Psdu, left_of_txop};
 use super::block_ack::{Mpdu, Msdus, Session};
 use super::contention::FunctionId;
+use super::outcome::outcome_of;
 use super::ppdu::{Ppdu, PpduKind, QOS_DATA_OVERHEAD, Transmission};
 use super::reception::Reception;
 use crate::medium::{Environment, Event, Medium};
@@ -314,7 +315,8 @@ impl<B: Send + 'static> Medium<B> {
         decoded.clear();
         let reception = self.receive_mpdus(now, ended, to, &lengths, &mut decoded);
         self.decoded = decoded;
-        self.functions[ended.ppdu.function.index()].lengths = lengths;
+        let function = &mut self.functions[ended.ppdu.function.index()];
+        (function.lengths, function.lost_to) = (lengths, self.lost_to.map(outcome_of));
         reception
     }
 
@@ -453,7 +455,9 @@ impl<B: Send + 'static> Medium<B> {
         let (link, mode, rts, station) = (of.link, of.mode, of.rts, of.station);
         let rate = self.phy_of(node).mode(mode).rate;
         env.observe(now, Record::Attempt { link, node, rate, mpdus, acknowledged, retry, outcome });
-        self.last_outcome(link, outcome);
+        // Where a part was lost, the rate control goes by that.
+        let lost = self.functions[id.index()].lost_to.filter(|_| outcome == Outcome::Success && acknowledged < mpdus);
+        self.last_outcome(link, lost.unwrap_or(outcome));
         let success = acknowledged > 0;
         self.rate_controls[link.index()].on_tx_status(&TxStatus {
             now,

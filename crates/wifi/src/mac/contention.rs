@@ -25,6 +25,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use super::node::Unanswered;
 use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
 
@@ -63,8 +64,6 @@ pub(crate) struct LaneKind {
     pub offset: i64,
     /// Whether the slot in which the medium turns busy is counted.
     pub counts_busy_slot: bool,
-    /// Whether a newcomer starts at boundaries of slots alone.
-    pub at_boundaries: bool,
 }
 
 /// The place of an access class in a view.
@@ -77,6 +76,8 @@ struct Lane {
     slots: u64,
     /// When counting starts or started in this idle period.
     from: Time,
+    /// The last boundary before the medium was found busy, if any was passed.
+    last: Time,
     /// (count of slots at which the backoff ends, who)
     contenders: BinaryHeap<Reverse<(u64, FunctionId)>>,
 }
@@ -84,6 +85,13 @@ struct Lane {
 impl Lane {
     fn ends_at(&self, key: u64, slot: Duration) -> Time {
         self.from + slot * key.saturating_sub(self.slots)
+    }
+}
+
+impl LaneKind {
+    /// Slots counted from `from` on by who does not find the medium busy before a slot after `now`.
+    fn counted(self, from: Time, now: Time, slot: Duration) -> u64 {
+        if self.counts_busy_slot { (now + slot).since(from).div_ceil(slot) } else { now.since(from).div_ceil(slot) }
     }
 }
 
@@ -113,6 +121,8 @@ impl Apart {
 pub(crate) struct View {
     on_air: u32,
     busy_since: Time,
+    /// The same, where what begins a SIFS after the end of another at most goes on.
+    exchange_since: Time,
     /// The last two instants at which PPDUs began.
     last_starts: [Time; 2],
     idle_since: Time,
@@ -137,10 +147,11 @@ fn shifted(at: Time, slot: Duration, slots: i64) -> Time {
 
 impl View {
     pub(crate) fn new(spaces: &Spaces, lanes: &[LaneKind]) -> Self {
-        let lane = |&kind: &LaneKind| Lane { kind, slots: 0, from: Time::ZERO, contenders: BinaryHeap::new() };
+        let lane = |&kind: &LaneKind| Lane { kind, slots: 0, from: Time::ZERO, last: Time::ZERO, contenders: BinaryHeap::new() };
         let mut view = View {
             on_air: 0,
             busy_since: Time::ZERO,
+            exchange_since: Time::ZERO,
             last_starts: [Time::ZERO; 2],
             idle_since: Time::ZERO,
             nav_until: Time::ZERO,
@@ -191,7 +202,7 @@ impl View {
         assert!(self.nav_is_set(now), "only what is set is taken back");
         self.nav_until = now;
         if self.on_air == 0 {
-            self.turns_idle(now, spaces);
+            self.start_counting(spaces);
         }
     }
 
@@ -210,6 +221,9 @@ impl View {
         }
         if self.on_air == 1 {
             self.busy_since = now;
+            if self.idle_since == Time::ZERO || now > self.idle_since + spaces.difs - spaces.slot * 2 {
+                self.exchange_since = now;
+            }
             self.freeze(now, spaces, own, commit);
         }
     }
@@ -269,10 +283,10 @@ impl View {
                     commit(function, end.max(now));
                 }
             }
-            if now >= lane.from {
-                lane.slots += now.since(lane.from).div_ceil(slot) + u64::from(lane.kind.counts_busy_slot);
-                lane.from = now;
-            }
+            let counted = lane.kind.counted(lane.from, now, slot);
+            lane.slots += counted;
+            lane.last = if counted > 0 { lane.from + slot * (counted - 1) } else { Time::ZERO };
+            lane.from = lane.from.max(now);
             for function in waiting.iter_mut().filter_map(Option::take) {
                 lane.contenders.push(Reverse((lane.slots, function)));
             }
@@ -284,8 +298,7 @@ impl View {
                 continue;
             }
             let lane = &mut self.lanes[one.lane.0];
-            let busy = u64::from(lane.kind.counts_busy_slot && now >= one.from);
-            let counted = now.since(one.from).div_ceil(slot) + busy;
+            let counted = lane.kind.counted(one.from, now, slot);
             let left = one.if_interrupted.unwrap_or(one.remaining.saturating_sub(counted));
             lane.contenders.push(Reverse((lane.slots + left, one.function)));
         }
@@ -312,53 +325,6 @@ impl View {
         self.lanes[lane.0].contenders.push(Reverse((key, function)));
     }
 
-    /// Whether a lane counts as EDCA does.
-    pub(crate) fn is_edca(&self, lane: LaneId) -> bool {
-        self.lanes[lane.0].kind.at_boundaries
-    }
-
-    /// Whether a function of this lane may start now, on an idle medium.
-    pub(crate) fn is_boundary(&self, now: Time, spaces: &Spaces, lane: LaneId) -> bool {
-        let lane = &self.lanes[lane.0];
-        !lane.kind.at_boundaries || on_grid(lane.from, spaces.slot, now) == now
-    }
-
-    /// `function` has nothing left to count, and sends at the next boundary.
-    pub(crate) fn contend_from_next_boundary(
-        &mut self,
-        now: Time,
-        spaces: &Spaces,
-        function: FunctionId,
-        lane: LaneId,
-    ) {
-        let lane = &mut self.lanes[lane.0];
-        let key = lane.slots + now.since(lane.from).div_ceil(spaces.slot);
-        lane.contenders.push(Reverse((key, function)));
-    }
-
-    /// The end of the inter-frame space of a lane that begins at `at`.
-    pub(crate) fn after_space(&self, at: Time, spaces: &Spaces, lane: LaneId) -> Time {
-        shifted(at + spaces.difs, spaces.slot, self.lanes[lane.0].kind.offset)
-    }
-
-    /// `function` waits for the end of its node's ACK timeout, and only then for its inter-frame space.
-    pub(crate) fn hold_back(&mut self, function: FunctionId, lane: LaneId, until: Time) {
-        let at = &mut self.lanes[lane.0];
-        let mut left = None;
-        at.contenders.retain(|Reverse((key, other))| {
-            let found = *other == function;
-            if found {
-                left = Some(key.saturating_sub(at.slots));
-            }
-            !found
-        });
-        if let Some(remaining) = left {
-            self.contend_apart(function, lane, remaining, until);
-        } else if let Some(one) = self.apart.iter_mut().find(|one| one.function == function) {
-            one.not_before = one.not_before.max(until);
-        }
-    }
-
     /// As [`View::contend`] while the medium is busy, for a sender that does not count before its ACK
     /// timeout, and then does not wait for the EIFS of the others.
     pub(crate) fn contend_apart(&mut self, function: FunctionId, lane: LaneId, backoff: u64, not_before: Time) {
@@ -373,6 +339,98 @@ impl View {
             let lane = &mut self.lanes[one.lane.0];
             lane.contenders.push(Reverse((lane.slots + one.remaining, one.function)));
         }
+    }
+
+    /// As [`View::contend_apart`] for those of `own` that wait in lanes, once the medium is idle for the inter-frame space of
+    /// each after `timeout`.
+    pub(crate) fn hold_back(&mut self, spaces: &Spaces, own: Range<u32>, timeout: Time) {
+        for (place, lane) in self.lanes.iter_mut().enumerate() {
+            let (slots, not_before) = (lane.slots, shifted(timeout + spaces.difs, spaces.slot, lane.kind.offset));
+            lane.contenders.retain(|&Reverse((key, function))| {
+                let held = own.contains(&function.0);
+                if held {
+                    let (remaining, lane) = (key - slots, LaneId(place));
+                    let from = Time::NEVER;
+                    self.apart.push(Apart { function, lane, remaining, if_interrupted: None, not_before, from });
+                }
+                !held
+            });
+        }
+    }
+
+    /// As [`View::hold_back`] for a function that has something to send only `now`; false if it need not be held back, nor
+    /// waits less than the others of its lane.
+    pub(crate) fn hold_back_newcomer(
+        &mut self,
+        now: Time,
+        spaces: &Spaces,
+        function: FunctionId,
+        lane: LaneId,
+        backoff: u64,
+        unanswered: &Unanswered,
+    ) -> bool {
+        let of = &self.lanes[lane.0];
+        let (own, timeout) = (unanswered.by == function, unanswered.timeout);
+        let not_before = if own { timeout } else { shifted(timeout + spaces.difs, spaces.slot, of.kind.offset) };
+        if now >= not_before.max(of.from) {
+            return false;
+        }
+        let difs_ends = self.idle_since.max(self.nav_until) + spaces.difs;
+        let not_before = not_before.max(now);
+        let from = on_grid(shifted(difs_ends, spaces.slot, of.kind.offset), spaces.slot, not_before);
+        self.apart.push(Apart { function, lane, remaining: backoff, if_interrupted: None, not_before, from });
+        true
+    }
+
+    /// Whether no PPDU has begun since `at` that was not on the air then.
+    pub(crate) fn is_undisturbed_since(&self, at: Time) -> bool {
+        self.busy_since <= at
+    }
+
+    /// Whether a node takes the medium to be busy: carrier sense takes a slot, and what ended less than a SIFS ago may go on.
+    pub(crate) fn is_noticed(&self, now: Time, spaces: &Spaces) -> bool {
+        let sifs_ends = self.idle_since + spaces.difs - spaces.slot * 2;
+        let busy = match self.on_air {
+            0 => self.idle_since > Time::ZERO && now < sifs_ends,
+            _ => now >= self.exchange_since + spaces.slot,
+        };
+        busy || self.nav_is_set(now)
+    }
+
+    /// The count at which a function with nothing left to count sends at the next boundary. [802.11-2020 §10.23.2.4]
+    pub(crate) fn next_boundary(&self, now: Time, spaces: &Spaces, lane: LaneId) -> u64 {
+        self.post_backoff(now, spaces, lane, 0)
+    }
+
+    /// The boundary that is still to come of those passed before the medium is noticed to be busy, where nothing was left to
+    /// count at `key` before it.
+    pub(crate) fn last_boundary(&self, now: Time, lane: LaneId, key: u64) -> Option<Time> {
+        let lane = &self.lanes[lane.0];
+        (self.on_air > 0 && now <= lane.last && key < lane.slots).then_some(lane.last)
+    }
+
+    /// The count at which `function`, which contends, has or had nothing left to count. It does not contend any more
+    /// then.
+    pub(crate) fn withdraw(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId) -> Option<u64> {
+        let next = self.next_boundary(now, spaces, lane);
+        if let Some(place) = self.apart.iter().position(|one| one.function == function) {
+            let one = &self.apart[place];
+            let passed = if self.on_air > 0 { 0 } else { now.since(one.from).div_ceil(spaces.slot) };
+            let done = one.remaining <= passed;
+            if done {
+                self.apart.remove(place);
+            }
+            return done.then_some(next);
+        }
+        let contenders = &mut self.lanes[lane.0].contenders;
+        let key = contenders.iter().find(|c| c.0.1 == function && c.0.0 <= next)?.0.0;
+        contenders.retain(|c| c.0.1 != function);
+        Some(key)
+    }
+
+    /// `function` contends up to a count of slots.
+    pub(crate) fn contend_until(&mut self, function: FunctionId, lane: LaneId, key: u64) {
+        self.lanes[lane.0].contenders.push(Reverse((key, function)));
     }
 
     /// A newcomer waits for the end of the inter-frame space; `backoff` applies if that is interrupted.
@@ -406,7 +464,7 @@ impl View {
     /// backoff slot in which it began counts as over.)
     pub(crate) fn sends_at(&self, now: Time, spaces: &Spaces, lane: LaneId) -> Option<Time> {
         let from = self.lanes[lane.0].from;
-        let sensed_at = if self.on_air > 0 { self.busy_since + spaces.slot } else { Time::NEVER };
+        let sensed_at = if self.on_air > 0 { self.exchange_since + spaces.slot } else { Time::NEVER };
         let settled = if self.on_air > 0 { from < sensed_at } else { from <= now };
         (settled && now < sensed_at && !self.nav_is_set(now)).then_some(from.max(now))
     }
@@ -478,7 +536,7 @@ mod tests {
     /// A view with a lane for DIFS and one for PIFS.
     fn view(countdown: Countdown) -> View {
         let counts_busy_slot = countdown == Countdown::Bianchi;
-        View::new(&SPACES, &[0, -1].map(|offset| LaneKind { offset, counts_busy_slot, at_boundaries: false }))
+        View::new(&SPACES, &[0, -1].map(|offset| LaneKind { offset, counts_busy_slot }))
     }
     fn us(us: u64) -> Time {
         Time::ZERO + Duration::from_micros(us)

@@ -61,13 +61,17 @@ impl<B: Send + 'static> Medium<B> {
         tried: FunctionId,
         env: &mut impl Environment<B>,
     ) {
-        if self.nodes[node.index()].functions.len() == 1 {
+        if !self.nodes[node.index()].has_edca() {
             return;
         }
         for place in self.nodes[node.index()].functions.clone() {
             let id = FunctionId(place);
             let meant_to = id == tried || self.functions[id.index()].state == State::Committed { at: now };
             if id == winner || !meant_to {
+                continue;
+            }
+            if !self.functions[id.index()].backlogged {
+                self.functions[place as usize].state = State::Idle { ready_at: 0 };
                 continue;
             }
             env.observe(now, Record::InternalCollision { node });

@@ -16,5 +16,5 @@ pub(crate) mod interference;
 pub(crate) mod node;
 pub(crate) mod outcome;
 pub(crate) mod ppdu;
-mod reception;
+pub(crate) mod reception;
 mod transmission;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use lasthop_engine::Stream;
 use lasthop_link::{Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind};
-use lasthop_observe::{LinkId, NodeId};
+use lasthop_observe::{LinkId, NodeId, Outcome};
 use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
 
@@ -59,6 +59,8 @@ pub struct NodeConfig {
     pub retry_limit: Option<u32>,
     /// its way to the medium
     pub access: ChannelAccess,
+    /// a station's share of airtime, where the queue of its AP gives shares; 256 is the default
+    pub airtime_weight: u32,
 }
 
 /// What a channel access function is doing.
@@ -158,6 +160,8 @@ pub(crate) struct Function<B> {
     pub lengths: Vec<u32>,
     /// Length of its PSDU.
     pub psdu_bytes: u32,
+    /// What the first of them that was lost was lost to, while others arrived.
+    pub lost_to: Option<Outcome>,
     /// Whether it has something to send.
     pub backlogged: bool,
 }
@@ -200,6 +204,15 @@ impl<B> Function<B> {
     }
 }
 
+/// A frame that was not answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unanswered {
+    pub by: FunctionId,
+    pub ended: Time,
+    /// When the response was given up.
+    pub timeout: Time,
+}
+
 /// A node of the medium.
 pub(crate) struct Node {
     pub bss: usize,
@@ -215,6 +228,8 @@ pub(crate) struct Node {
     pub beacon_due: bool,
     /// true while its transmitter is on
     pub transmitting: bool,
+    /// Its last frame that was not answered.
+    pub unanswered: Option<Unanswered>,
     /// What it sends a SIFS after the frame before.
     pub response: Option<Ppdu>,
 }
@@ -224,6 +239,11 @@ impl Node {
     pub(crate) fn function_of(&self, tid: u8) -> FunctionId {
         let place = if self.functions.len() == 1 { 0 } else { AccessCategory::of_tid(tid).index() as u32 };
         FunctionId(self.functions.start + place)
+    }
+
+    /// Whether it has a function for each access category.
+    pub(crate) fn has_edca(&self) -> bool {
+        self.functions.len() > 1
     }
 
     /// The function with the highest priority.

@@ -8,7 +8,7 @@ use lasthop_observe::{DropReason, LinkId, NodeId, Outcome, QueueLayer, Record};
 use lasthop_units::{DataRate, Duration, Time};
 
 use super::contention::FunctionId;
-use super::node::State;
+use super::node::{State, Unanswered};
 use super::ppdu::{Ppdu, PpduKind};
 use super::reception::Reception;
 use crate::medium::{Environment, Medium};
@@ -25,6 +25,15 @@ pub(crate) struct LinkMemory {
 impl Default for LinkMemory {
     fn default() -> Self {
         LinkMemory { first: None, outcome: Outcome::Success }
+    }
+}
+
+/// What an attempt came to whose frame its receiver did not decode.
+pub(crate) fn outcome_of(reception: Reception) -> Outcome {
+    match reception {
+        Reception::Noisy => Outcome::Noise,
+        Reception::Interfered => Outcome::Interference,
+        Reception::Decoded | Reception::Collided | Reception::Deaf => Outcome::Collision,
     }
 }
 
@@ -45,12 +54,8 @@ impl<B: Send + 'static> Medium<B> {
         env: &mut impl Environment<B>,
     ) {
         let id = ppdu.function;
-        let outcome = match reception {
-            Some(Reception::Noisy) => Outcome::Noise,
-            Some(Reception::Interfered) => Outcome::Interference,
-            // An RTS that was decoded but not answered met the NAV of an exchange that its sender cannot hear.
-            _ => Outcome::Collision,
-        };
+        // An RTS that was decoded but not answered met the NAV of an exchange that its sender cannot hear.
+        let outcome = reception.map_or(Outcome::Collision, outcome_of);
         if self.aggregation_of(id).is_some() {
             self.ampdu_failed(now, id, ppdu.session as usize, outcome, env);
         } else {
@@ -61,25 +66,6 @@ impl<B: Send + 'static> Medium<B> {
         let phy = self.phy_of(ppdu.from);
         let timeout = phy.ack_timeout(phy.control_response_mode(ppdu.mode));
         self.contend_again(now, id, waits.then(|| now + timeout), env);
-        if waits {
-            self.hold_siblings_back(now + timeout, id);
-        }
-    }
-
-    /// The other functions of a node count only when its ACK timeout and their AIFS are over.
-    /// [802.11-2020 §10.23.2.4 c]
-    fn hold_siblings_back(&mut self, timeout: Time, id: FunctionId) {
-        let node = &self.nodes[self.functions[id.index()].node.index()];
-        if node.functions.len() == 1 {
-            return;
-        }
-        for other in node.functions.clone().map(FunctionId).filter(|other| *other != id) {
-            let function = &self.functions[other.index()];
-            if function.state == State::Contending {
-                let until = self.views[node.view].after_space(timeout, &self.spaces[node.view], function.lane);
-                self.views[node.view].hold_back(other, function.lane, until);
-            }
-        }
     }
 
     fn attempt_failed(
@@ -203,8 +189,12 @@ impl<B: Send + 'static> Medium<B> {
         let has_work = has_work || (node.beacon_due && node.first_function() == id);
         let (backoff, lane, view) = (function.draw_backoff(), function.lane, node.view);
         let (spaces, view) = (&self.spaces[view], &mut self.views[view]);
+        let mut hold = None;
         match apart {
-            Some(not_before) => view.contend_apart(id, lane, backoff, not_before),
+            Some(not_before) => {
+                view.contend_apart(id, lane, backoff, not_before);
+                hold = Some(not_before);
+            }
             None if has_work => view.start_backoff(now, spaces, id, lane, backoff),
             None => {
                 function.state = State::Idle { ready_at: view.post_backoff(now, spaces, lane, backoff) };
@@ -213,6 +203,27 @@ impl<B: Send + 'static> Medium<B> {
         }
         function.state = State::Contending;
         let view = node.view;
+        if let Some(timeout) = hold.filter(|_| node.has_edca()) {
+            self.hold_back_others(now, id, timeout);
+        }
         self.schedule_backoff(view, env);
+    }
+
+    /// After a frame without response the other functions of its node wait for an AIFS after the timeout, too.
+    /// [802.11-2020 §10.23.2.4 c]
+    fn hold_back_others(&mut self, now: Time, id: FunctionId, timeout: Time) {
+        let node = &mut self.nodes[self.functions[id.index()].node.index()];
+        node.unanswered = Some(Unanswered { by: id, ended: now, timeout });
+        let (own, view) = (node.functions.clone(), node.view);
+        for other in own.clone().filter(|f| *f != id.0) {
+            let function = &mut self.functions[other as usize];
+            let State::Idle { ready_at } = function.state else { continue };
+            // What is left of a post-backoff is counted like a backoff.
+            if self.views[view].left_of(now, &self.spaces[view], function.lane, ready_at) > 0 {
+                function.state = State::Contending;
+                self.views[view].contend_until(FunctionId(other), function.lane, ready_at);
+            }
+        }
+        self.views[view].hold_back(&self.spaces[view], own, timeout);
     }
 }

@@ -89,6 +89,7 @@ impl<B: Send + 'static> Medium<B> {
     ) -> Reception {
         decoded.clear();
         decoded.resize(lengths.len(), true);
+        self.lost_to = None;
         let air = match self.receives_header(ended, receiver) {
             Ok(Some(air)) => air,
             Ok(None) => return Reception::Decoded,
@@ -108,6 +109,7 @@ impl<B: Send + 'static> Medium<B> {
             let fate = self.draw(ended, receiver, *success);
             *decoded = fate == Reception::Decoded;
             first = first.or(Some(fate));
+            self.lost_to = self.lost_to.or(Some(fate).filter(|_| !*decoded));
         }
         self.successes = successes;
         if decoded.contains(&true) { Reception::Decoded } else { first.unwrap_or(Reception::Decoded) }

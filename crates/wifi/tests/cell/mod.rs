@@ -1,6 +1,7 @@
 //! A cell round the medium for tests: saturated or periodic sources, and everything counted.
 #![allow(dead_code)]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lasthop_engine::Scheduler;
@@ -32,6 +33,7 @@ pub fn config(phy: Phy, stations: usize) -> MediumConfig {
         driver_queue: 0,
         retry_limit: Some(7),
         access: ChannelAccess::Dcf(Access::Difs),
+        airtime_weight: 256,
     };
     let error_model = ErrorModelKind::all().remove(0);
     MediumConfig {
@@ -54,6 +56,32 @@ pub fn config(phy: Phy, stations: usize) -> MediumConfig {
             protection: Protection::None,
             beacons: None,
         }],
+    }
+}
+
+/// BSSs with so many stations each on these channels: the APs first, then the stations of the first, of the second, and
+/// so on. All that are on one channel hear one another.
+pub fn several_bss(phy: Phy, of: &[(u32, usize)]) -> MediumConfig {
+    let stations = of.iter().map(|bss| bss.1).sum::<usize>();
+    let plain = config(phy, stations);
+    let aps = of.len();
+    let station_bss = of.iter().enumerate().flat_map(|(bss, of)| std::iter::repeat_n(bss, of.1));
+    let bss_of_node: Vec<usize> = (0..aps).chain(station_bss).collect();
+    let node = |(index, &bss): (usize, &usize)| NodeConfig {
+        name: format!("node{index}"),
+        bss: bss as u32,
+        ..plain.nodes[0].clone()
+    };
+    let bss = |(index, of): (usize, &(u32, usize))| BssConfig {
+        channel: of.0,
+        ap: NodeId(index as u32),
+        ..plain.bss[0].clone()
+    };
+    MediumConfig {
+        nodes: bss_of_node.iter().enumerate().map(node).collect(),
+        bss: of.iter().enumerate().map(bss).collect(),
+        channel: Channel::Uniform { group: bss_of_node.iter().map(|&bss| of[bss].0).collect() },
+        ..plain
     }
 }
 
@@ -94,6 +122,7 @@ pub struct Seen {
     pub noisy: Vec<u64>,
     pub delivered: Vec<u64>,
     pub drops: Vec<u64>,
+    pub internal_collisions: Vec<u64>,
     pub delays: Vec<Vec<Duration>>,
     /// Everything, where there are arrivals.
     pub records: Vec<(Time, Record)>,
@@ -136,28 +165,30 @@ impl Seen {
 struct World {
     events: Scheduler<Event>,
     seen: Seen,
-    /// Nodes that always have another packet; the AP's go to its stations in turn.
-    saturated: Vec<bool>,
+    /// Nodes and TIDs for which there is always another packet.
+    saturated: Vec<(NodeId, u8)>,
     packet_bytes: u32,
-    stations: u32,
-    turn: u32,
+    /// The AP of each node.
+    aps: Vec<NodeId>,
+    /// Packets of each node and TID so far: an AP's go to its stations in turn.
+    turns: BTreeMap<(NodeId, u8), usize>,
     keep_records: bool,
 }
 
 impl World {
-    fn packet(&mut self, node: NodeId) -> Packet<NodeId> {
-        let station = if node == NodeId(0) {
-            self.turn = self.turn % self.stations + 1;
-            NodeId(self.turn)
-        } else {
-            node
-        };
+    fn packet(&mut self, node: NodeId, tid: u8) -> Packet<NodeId> {
+        let up = self.aps[node.index()] != node;
+        let turn = self.turns.entry((node, tid)).or_default();
+        let stations = (0..self.aps.len()).filter(|&n| n != node.index() && self.aps[n] == node);
+        let stations: Vec<NodeId> = stations.map(|n| NodeId(n as u32)).collect();
+        let station = if up { node } else { stations[*turn % stations.len()] };
+        *turn += 1;
         let meta = PacketMeta {
             bytes: self.packet_bytes,
             flow: FlowId(0),
             station,
-            up: node != NodeId(0),
-            tid: 0,
+            up,
+            tid,
             pure_ack: false,
             ack: AckFacts::default(),
             ecn: Ecn::NotEct,
@@ -174,8 +205,10 @@ impl Environment<NodeId> for World {
     fn deliver(&mut self, _: Time, _: NodeId, packet: Packet<NodeId>) {
         self.seen.delivered[packet.body.index()] += 1;
     }
-    fn pull(&mut self, _: Time, node: NodeId, _: Option<AccessCategory>) -> Option<Packet<NodeId>> {
-        self.saturated[node.index()].then(|| self.packet(node))
+    fn pull(&mut self, _: Time, node: NodeId, category: Option<AccessCategory>) -> Option<Packet<NodeId>> {
+        let is_wanted = |tid: u8| category.is_none_or(|c| c == AccessCategory::of_tid(tid));
+        let source = self.saturated.iter().find(|s| s.0 == node && is_wanted(s.1)).copied();
+        source.map(|(node, tid)| self.packet(node, tid))
     }
     fn observe(&mut self, at: Time, record: Record) {
         if self.keep_records {
@@ -194,6 +227,7 @@ impl Environment<NodeId> for World {
                 self.seen.delays[node as usize].push(delay);
             }
             Record::Dropped { node, reason: DropReason::RetryLimit, .. } => self.seen.drops[node.index()] += 1,
+            Record::InternalCollision { node } => self.seen.internal_collisions[node.index()] += 1,
             _ => {}
         }
     }
@@ -202,12 +236,35 @@ impl Environment<NodeId> for World {
 /// Packets that come at given times, besides the saturated sources.
 pub type Arrivals = Vec<(Time, NodeId)>;
 
+/// What there is to send.
+#[derive(Clone, Debug, Default)]
+pub struct Load {
+    /// Nodes and TIDs for which there is always another packet.
+    pub saturated: Vec<(NodeId, u8)>,
+    /// Packets that come at given times, in this order.
+    pub arrivals: Vec<(Time, NodeId, u8)>,
+    pub packet_bytes: u32,
+    pub keep_records: bool,
+}
+
 /// Runs the cell: `saturated` names the nodes that always have something to send.
-pub fn run(mut config: MediumConfig, saturated: &[usize], duration: Duration, arrivals: &Arrivals) -> Seen {
+pub fn run(config: MediumConfig, saturated: &[usize], duration: Duration, arrivals: &Arrivals) -> Seen {
+    let load = Load {
+        saturated: saturated.iter().map(|&node| (NodeId(node as u32), 0)).collect(),
+        arrivals: arrivals.iter().map(|&(at, node)| (at, node, 0)).collect(),
+        packet_bytes: 1500,
+        keep_records: !arrivals.is_empty(),
+    };
+    run_load(config, &load, duration)
+}
+
+/// Runs the cell.
+pub fn run_load(mut config: MediumConfig, load: &Load, duration: Duration) -> Seen {
     let nodes = config.nodes.len();
-    for &node in saturated {
-        config.nodes[node].queue = NodeQueue::Backpressure;
+    for &(node, _) in &load.saturated {
+        config.nodes[node.index()].queue = NodeQueue::Backpressure;
     }
+    let aps = config.nodes.iter().map(|node| config.bss[node.bss as usize].ap).collect();
     let mut medium: Medium<NodeId> = Medium::new(config);
     let zeros = || vec![0; nodes];
     let seen = Seen {
@@ -217,34 +274,35 @@ pub fn run(mut config: MediumConfig, saturated: &[usize], duration: Duration, ar
         noisy: zeros(),
         delivered: zeros(),
         drops: zeros(),
+        internal_collisions: zeros(),
         delays: vec![Vec::new(); nodes],
         ..Seen::default()
     };
     let mut world = World {
         events: Scheduler::new(),
         seen,
-        saturated: (0..nodes).map(|n| saturated.contains(&n)).collect(),
-        packet_bytes: 1500,
-        stations: nodes as u32 - 1,
-        turn: 0,
-        keep_records: !arrivals.is_empty(),
+        saturated: load.saturated.clone(),
+        packet_bytes: load.packet_bytes,
+        aps,
+        turns: BTreeMap::new(),
+        keep_records: load.keep_records,
     };
     medium.start(&mut world);
-    for &node in saturated {
-        medium.offer(Time::ZERO, NodeId(node as u32), 0, &mut world);
+    for &(node, tid) in &load.saturated {
+        medium.offer(Time::ZERO, node, tid, &mut world);
     }
-    let mut arrivals = arrivals.iter().peekable();
+    let mut arrivals = load.arrivals.iter().peekable();
     let end = Time::ZERO + duration;
     loop {
         let next = world.events.next_at().unwrap_or(end).min(end);
-        if let Some(&&(at, node)) = arrivals.peek()
+        if let Some(&&(at, node, tid)) = arrivals.peek()
             && at <= next
         {
             arrivals.next();
             while let Some((now, event)) = world.events.next_before(at + Duration::from_nanos(1)) {
                 medium.handle(now, event, &mut world);
             }
-            let packet = world.packet(node);
+            let packet = world.packet(node, tid);
             medium.enqueue(at, node, packet, &mut world);
             continue;
         }

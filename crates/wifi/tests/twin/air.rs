@@ -21,7 +21,8 @@ pub struct Transmission {
     pub end: u64,
     /// The Duration field: until when after `end` the exchange goes on.
     pub duration: u64,
-    /// Which frame of its sender; for data.
+    /// Which function of its sender, for data and RTS, and which frame of that.
+    pub function: usize,
     pub number: u64,
     /// Stronger than all else that the node heard meanwhile.
     pub clear: Vec<bool>,
@@ -46,12 +47,6 @@ impl Air {
     /// Whether anything of others is in the air at `node`.
     pub fn is_busy_at(&self, config: &Config, node: usize) -> bool {
         self.ongoing.iter().any(|t| t.from != node && config.hears[node][t.from])
-    }
-
-    /// Whether `node` has noticed at `now` that something is in the air: carrier sense takes a slot.
-    pub fn is_sensed_at(&self, config: &Config, node: usize, now: u64) -> bool {
-        let audible = |t: &&Transmission| t.from != node && config.hears[node][t.from];
-        self.ongoing.iter().filter(audible).any(|t| t.start + config.slot_ns <= now)
     }
 
     /// Whether `node` hears something that may yet prove to be the response to its frame that ended at

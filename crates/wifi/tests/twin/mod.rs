@@ -28,6 +28,14 @@
 //! * A node without a frame counts down too; when one arrives with nothing left to count and the
 //!   medium idle for DIFS it is sent at once; if the medium is busy then, or turns busy before DIFS is
 //!   over, a backoff is drawn. A node that has given up its last frame goes on as if it had another.
+//! * With EDCA a node has four functions, each with a counter of its own. Slots are counted from e + AIFS. At the
+//!   boundary at which the space ends, and at each that follows while the medium is idle, a function lowers
+//!   its counter, or, with 0 left, sends if it has a frame: the slot in which the medium turns busy has thus been
+//!   counted, and nothing starts between boundaries. Of several functions of a node the first sends, the others
+//!   do as after a collision. A frame that finds nothing left to count and the medium busy, now or less than
+//!   a SIFS ago, waits for a backoff. While a node waits for a response none of its functions counts; if none comes, the others wait
+//!   for an AIFS from the timeout on. A winner goes on, a SIFS after each ACK, as long as its TXOP limit has room for the
+//!   next frame and its ACK.
 //! * The next frame is at the head of the queue from the end of the last attempt on, response included,
 //!   though the node learns of a failure only when it gives the response up.
 //!
@@ -61,19 +69,39 @@ pub enum Source {
     Bernoulli { step_ns: u64, probability: f64 },
 }
 
-/// One node; node 0 is the AP.
+/// One of the four channel access functions of a node with EDCA.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Category {
+    pub source: Source,
+    pub aifsn: u64,
+    pub cw_min: u32,
+    pub cw_max: u32,
+    /// 0: one exchange for each access.
+    pub txop_limit_ns: u64,
+}
+
+/// One node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeConfig {
+    /// Without EDCA.
     pub source: Source,
-    /// Waits one slot less than the others, after DIFS and EIFS alike.
+    /// Waits one slot less than the others, after DIFS and EIFS alike; without EDCA.
     pub pifs: bool,
     /// Its data frames, where they are not `t_data_ns` long.
     pub t_data_ns: Option<u64>,
+    /// Which node is its AP; that one itself too.
+    pub ap: usize,
+    /// The one with the highest priority first.
+    pub edca: Option<[Category; 4]>,
 }
 
 impl NodeConfig {
     pub fn new(source: Source) -> Self {
-        NodeConfig { source, pifs: false, t_data_ns: None }
+        NodeConfig { source, pifs: false, t_data_ns: None, ap: 0, edca: None }
+    }
+
+    pub fn edca(categories: [Category; 4]) -> Self {
+        NodeConfig { edca: Some(categories), ..NodeConfig::new(Source::Silent) }
     }
 }
 
@@ -115,7 +143,7 @@ pub struct Config {
     pub capture: Option<Capture>,
     /// `hears[i][j]`: node `i` hears node `j`.
     pub hears: Vec<Vec<bool>>,
-    /// Node 0 is the AP: it sends to all others in turn, and they send to it.
+    /// An AP, node 0 if there is but one, sends to all of its stations in turn, and they send to it.
     pub nodes: Vec<NodeConfig>,
 }
 
@@ -215,6 +243,10 @@ pub struct Outcome {
     pub drops: Vec<u64>,
     /// From the head of the queue to the end of the first reception, for each delivered frame.
     pub delays_ns: Vec<Vec<u64>>,
+    /// How often a function had to let one of higher priority of its node go first.
+    pub internal_collisions: Vec<u64>,
+    /// Start, end and sender of all that was sent to its end.
+    pub ppdus: Vec<(u64, u64, u32)>,
 }
 
 impl Outcome {

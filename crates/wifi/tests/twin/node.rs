@@ -44,8 +44,17 @@ pub struct Boundary {
     pub first: bool,
 }
 
-pub struct Node {
-    pub config: NodeConfig,
+/// A channel access function: the only one of a node, or one of four.
+pub struct Function {
+    pub source: Source,
+    /// From the end of the busy time to the first boundary.
+    pub space_ns: u64,
+    pub edca: bool,
+    pub cw_min: u32,
+    pub cw_max: u32,
+    pub txop_limit_ns: u64,
+    /// To which it sends in turn.
+    pub peers: Vec<usize>,
     pub draws: Stream,
     pub arrivals: Stream,
     pub next_arrival: Option<u64>,
@@ -57,17 +66,28 @@ pub struct Node {
     pub retries: u32,
     pub counter: u32,
     /// Has a frame, and sends at the end of the inter-frame space without a backoff; this one is for the case
-    /// that the medium turns busy before.
+    /// that the medium turns busy before. Without EDCA.
     pub newcomer: Option<u32>,
     pub boundary: Option<Boundary>,
-    /// It has given up its last frame and counts on as if it had another.
+    /// It has given up its last frame and counts on as if it had another. Without EDCA.
     pub gave_up: bool,
+    /// A boundary before this is too early: a response is given up then.
+    pub not_before: u64,
+}
+
+pub struct Node {
+    pub config: NodeConfig,
+    pub functions: Vec<Function>,
+    /// Which function has the exchange, and until when it may go on.
+    pub active: usize,
+    pub txop_ends: Option<u64>,
+    pub is_busy: bool,
+    /// Start of the last busy time; what begins a SIFS after the end of another at most goes on.
+    pub busy_since: u64,
     /// End of the last busy time, physical or virtual; it may lie ahead.
     pub idle_since: u64,
     /// End of the last signal.
     pub quiet_since: u64,
-    /// A boundary before this is too early: a response is given up then.
-    pub not_before: u64,
     pub nav_until: u64,
     /// When to forget a NAV that an RTS set, and the end of that RTS.
     pub nav_check: Option<(u64, u64)>,
@@ -76,51 +96,129 @@ pub struct Node {
     pub eifs: bool,
     pub awaited: Option<Awaited>,
     pub pending: Option<Pending>,
-    /// Number of the last data frame received from each node.
-    pub last_received: Vec<Option<u64>>,
+    /// Number of the last data frame received from each function of each node.
+    pub last_received: Vec<[Option<u64>; 4]>,
 }
 
 impl Node {
     pub fn new(config: &Config, which: usize, seed: u64) -> Node {
-        let mut node = Node {
+        Node {
             config: config.nodes[which],
-            draws: Stream::named(seed, "backoff", &format!("node{which}")),
-            arrivals: Stream::new(seed, "arrivals", which as u64),
-            next_arrival: None,
-            queue: VecDeque::new(),
-            frame: None,
-            numbered: 0,
-            cw: config.cw_min,
-            retries: 0,
-            counter: 0,
-            newcomer: None,
-            boundary: None,
-            gave_up: false,
+            functions: functions(config, which, seed),
+            active: 0,
+            txop_ends: None,
+            is_busy: false,
+            busy_since: 0,
             idle_since: 0,
             quiet_since: 0,
-            not_before: 0,
             nav_until: 0,
             nav_check: None,
             last_start: 0,
             eifs: false,
             awaited: None,
             pending: None,
-            last_received: vec![None; config.nodes.len()],
-        };
-        node.next_arrival = match node.config.source {
+            last_received: vec![[None; 4]; config.nodes.len()],
+        }
+    }
+
+    /// Something is in the air from now on, or still is.
+    pub fn turn_busy(&mut self, config: &Config, now: u64) {
+        let goes_on = self.quiet_since > 0 && now <= self.quiet_since + config.sifs_ns;
+        if !self.is_busy && !goes_on {
+            self.busy_since = now;
+        }
+        self.is_busy = true;
+    }
+
+    /// When the node has waited for long enough after the medium turned idle: DIFS, AIFS, EIFS, or a slot less
+    /// with PIFS. EIFS counts from the end of the signal, whatever the NAV says [802.11-2020 §10.3.2.3.7].
+    fn earliest(&self, config: &Config, function: usize) -> u64 {
+        let function = &self.functions[function];
+        let over = self.idle_since + function.space_ns;
+        let eifs_over = self.quiet_since + config.eifs_ns + function.space_ns - config.difs_ns;
+        let over = if self.eifs { over.max(eifs_over) } else { over };
+        over.max(function.not_before)
+    }
+
+    /// The first boundary of the grid of slots after the inter-frame space that is not too early.
+    pub fn first_boundary(&self, config: &Config, function: usize) -> Boundary {
+        let earliest = self.earliest(config, function);
+        let mut at = self.idle_since + self.functions[function].space_ns;
+        while at < earliest {
+            at += config.slot_ns;
+        }
+        Boundary { at, first: true }
+    }
+
+    /// Whether a frame that arrives at `now` may go out at once as far as the waiting goes.
+    pub fn has_waited(&self, config: &Config, function: usize, now: u64) -> bool {
+        self.quiet_since <= self.idle_since && now >= self.earliest(config, function)
+    }
+}
+
+/// The channel access functions of a node.
+fn functions(config: &Config, which: usize, seed: u64) -> Vec<Function> {
+    let node = &config.nodes[which];
+    let stations = || (0..config.nodes.len()).filter(|i| config.nodes[*i].ap == which && *i != which);
+    let peers: Vec<usize> = if node.ap == which { stations().collect() } else { vec![node.ap] };
+    let draws = |suffix: &str| Stream::named(seed, "backoff", &format!("node{which}{suffix}"));
+    let arrivals = || Stream::new(seed, "arrivals", which as u64);
+    let Some(categories) = node.edca else {
+        let space_ns = if node.pifs { config.difs_ns - config.slot_ns } else { config.difs_ns };
+        let plain = Function::new(node.source, space_ns, (config.cw_min, config.cw_max), draws(""), arrivals());
+        return vec![Function { peers, ..plain }.with_first_frame()];
+    };
+    let one = |(category, suffix): (super::Category, &str)| {
+        let space_ns = config.sifs_ns + category.aifsn * config.slot_ns;
+        let windows = (category.cw_min, category.cw_max);
+        let plain = Function::new(category.source, space_ns, windows, draws(suffix), arrivals());
+        let (peers, txop_limit_ns) = (peers.clone(), category.txop_limit_ns);
+        Function { edca: true, peers, txop_limit_ns, ..plain }.with_first_frame()
+    };
+    categories.into_iter().zip([" vo", " vi", "", " bk"]).map(one).collect()
+}
+
+impl Function {
+    fn new(source: Source, space_ns: u64, (cw_min, cw_max): (u32, u32), draws: Stream, arrivals: Stream) -> Function {
+        Function {
+            source,
+            space_ns,
+            edca: false,
+            cw_min,
+            cw_max,
+            txop_limit_ns: 0,
+            peers: Vec::new(),
+            draws,
+            arrivals,
+            next_arrival: None,
+            queue: VecDeque::new(),
+            frame: None,
+            numbered: 0,
+            cw: cw_min,
+            retries: 0,
+            counter: 0,
+            newcomer: None,
+            boundary: None,
+            gave_up: false,
+            not_before: 0,
+        }
+    }
+
+    fn with_first_frame(mut self) -> Function {
+        self.next_arrival = match self.source {
             Source::Silent | Source::Saturated => None,
             Source::Periodic { first_ns, .. } => Some(first_ns),
-            Source::Bernoulli { .. } => Some(node.bernoulli_after(0)),
+            Source::Bernoulli { .. } => Some(self.bernoulli_after(0)),
         };
-        node.take_next_frame(which, 0);
-        if node.frame.is_some() {
-            node.enter_without_backoff();
+        self.take_next_frame(0);
+        if self.frame.is_some() && !self.edca {
+            self.enter_without_backoff();
         }
-        node
+        self
     }
 
     fn bernoulli_after(&mut self, mut at: u64) -> u64 {
-        let Source::Bernoulli { step_ns, probability } = self.config.source else { unreachable!() };
+        let Source::Bernoulli { step_ns, probability } = self.source else { unreachable!() };
         assert!(probability > 0.0, "a source that never sends is Silent");
         loop {
             at += step_ns;
@@ -133,22 +231,21 @@ impl Node {
     /// Queues the frame that arrives now and looks for the next.
     pub fn accept_arrival(&mut self, now: u64) {
         self.queue.push_back(now);
-        self.next_arrival = match self.config.source {
+        self.next_arrival = match self.source {
             Source::Periodic { interval_ns, .. } => Some(now + interval_ns),
             _ => Some(self.bernoulli_after(now)),
         };
     }
 
     /// Moves a frame to the head if there is one. The AP serves all stations in turn.
-    pub fn take_next_frame(&mut self, which: usize, now: u64) {
+    pub fn take_next_frame(&mut self, now: u64) {
         self.frame = None;
-        let arrival = match self.config.source {
+        let arrival = match self.source {
             Source::Saturated => Some(now),
             _ => self.queue.pop_front(),
         };
         let Some(arrival) = arrival else { return };
-        let stations = self.last_received.len() as u64 - 1;
-        let to = if which == 0 { 1 + (self.numbered % stations) as usize } else { 0 };
+        let to = self.peers[(self.numbered % self.peers.len() as u64) as usize];
         self.frame = Some(Frame { to, number: self.numbered, head_since: now.max(arrival) });
         self.numbered += 1;
     }
@@ -162,36 +259,12 @@ impl Node {
         self.newcomer = Some(self.draws.up_to(self.cw));
     }
 
-    pub fn double_window(&mut self, config: &Config) {
-        self.cw = (2 * (self.cw + 1) - 1).min(config.cw_max);
+    pub fn double_window(&mut self) {
+        self.cw = (2 * (self.cw + 1) - 1).min(self.cw_max);
     }
 
-    pub fn reset_window(&mut self, config: &Config) {
-        self.cw = config.cw_min;
+    pub fn reset_window(&mut self) {
+        self.cw = self.cw_min;
         self.retries = 0;
-    }
-
-    /// When the node has waited for long enough after the medium turned idle: DIFS, EIFS, or a slot less
-    /// with PIFS. EIFS counts from the end of the signal, whatever the NAV says [802.11-2020 §10.3.2.3.7].
-    fn earliest(&self, config: &Config) -> u64 {
-        let difs_over = self.idle_since + config.difs_ns;
-        let over = if self.eifs { difs_over.max(self.quiet_since + config.eifs_ns) } else { difs_over };
-        let over = if self.config.pifs { over - config.slot_ns } else { over };
-        over.max(self.not_before)
-    }
-
-    /// The first boundary of the grid `idle_since` + DIFS + k slots that is not too early.
-    pub fn first_boundary(&self, config: &Config) -> Boundary {
-        let earliest = self.earliest(config);
-        let mut at = self.idle_since + config.difs_ns - config.slot_ns;
-        while at < earliest {
-            at += config.slot_ns;
-        }
-        Boundary { at, first: true }
-    }
-
-    /// Whether a frame that arrives at `now` may go out at once as far as the waiting goes.
-    pub fn has_waited(&self, config: &Config, now: u64) -> bool {
-        self.quiet_since <= self.idle_since && now >= self.earliest(config)
     }
 }

@@ -16,20 +16,21 @@ impl<'a> World<'a> {
     pub fn new(config: &'a Config, seed: u64) -> Self {
         let count = config.nodes.len();
         assert!(config.hears.iter().all(|row| row.len() == count) && config.hears.len() == count);
-        let mut nodes: Vec<Node> = (0..count).map(|i| Node::new(config, i, seed)).collect();
-        for node in &mut nodes {
-            node.boundary = Some(node.first_boundary(config));
-        }
+        let nodes: Vec<Node> = (0..count).map(|i| Node::new(config, i, seed)).collect();
         let zeros = vec![0; count];
         let outcome = Outcome {
             elapsed_ns: 0,
             delivered: zeros.clone(),
             attempts: zeros.clone(),
             collided: zeros.clone(),
-            drops: zeros,
+            drops: zeros.clone(),
             delays_ns: vec![Vec::new(); count],
+            internal_collisions: zeros,
+            ppdus: Vec::new(),
         };
-        World { config, now: 0, air: Air::default(), nodes, outcome }
+        let mut world = World { config, now: 0, air: Air::default(), nodes, outcome };
+        (0..count).for_each(|node| world.plan(node));
+        world
     }
 
     pub fn run_until(&mut self, end: u64) {
@@ -57,15 +58,11 @@ impl<'a> World<'a> {
     fn next_instant(&self) -> u64 {
         let in_the_air = self.air.ongoing.iter().map(|t| t.end);
         let at_nodes = self.nodes.iter().flat_map(|node| {
-            [
-                node.pending.map(|p| p.at),
-                node.awaited.and_then(|a| a.deadline),
-                node.boundary.map(|b| b.at),
-                node.nav_check.map(|(at, _)| at),
-                node.next_arrival,
-            ]
+            [node.pending.map(|p| p.at), node.awaited.and_then(|a| a.deadline), node.nav_check.map(|(at, _)| at)]
         });
-        in_the_air.chain(at_nodes.flatten()).min().unwrap_or(u64::MAX)
+        let functions = self.nodes.iter().flat_map(|node| &node.functions);
+        let at_functions = functions.flat_map(|f| [f.boundary.map(|b| b.at), f.next_arrival]);
+        in_the_air.chain(at_nodes.chain(at_functions).flatten()).min().unwrap_or(u64::MAX)
     }
 
     // ---- Ends ----
@@ -86,6 +83,7 @@ impl<'a> World<'a> {
             }
         }
         for t in ended.drain(..) {
+            self.outcome.ppdus.push((t.start, t.end, t.from as u32));
             for node in 0..self.nodes.len() {
                 if node == t.from || self.config.hears[node][t.from] {
                     self.nodes[node].quiet_since = self.now;
@@ -96,24 +94,34 @@ impl<'a> World<'a> {
         self.judge_late_responses();
     }
 
+    /// Whether `node` has noticed at `at` that something is in the air: carrier sense takes a slot.
+    fn is_sensed_at(&self, node: usize, at: u64) -> bool {
+        self.nodes[node].is_busy && self.nodes[node].busy_since + self.config.slot_ns <= at
+    }
+
     /// Nothing that `node` hears goes on: it counts slots from here, or from the end of its NAV.
     fn turn_idle(&mut self, node: usize) {
         if self.air.is_busy_at(self.config, node) || self.air.is_sending(node) {
             return;
         }
         let n = &mut self.nodes[node];
+        n.is_busy = false;
         n.idle_since = self.now.max(n.nav_until);
-        if let Some(backoff) = n.newcomer.take() {
-            n.counter = backoff;
+        for function in &mut n.functions {
+            if let Some(backoff) = function.newcomer.take() {
+                function.counter = backoff;
+            }
         }
         self.plan(node);
     }
 
-    /// Finds the first boundary anew, unless an exchange is under way.
+    /// Finds the first boundaries anew, unless an exchange is under way.
     fn plan(&mut self, node: usize) {
         let n = &mut self.nodes[node];
         let contends = n.awaited.is_none() && n.pending.is_none();
-        n.boundary = contends.then(|| n.first_boundary(self.config));
+        for function in 0..n.functions.len() {
+            n.functions[function].boundary = contends.then(|| n.first_boundary(self.config, function));
+        }
     }
 
     fn receive(&mut self, node: usize, t: &Transmission) {
@@ -151,11 +159,11 @@ impl<'a> World<'a> {
     }
 
     fn deliver(&mut self, node: usize, t: &Transmission) {
-        if self.nodes[node].last_received[t.from] == Some(t.number) {
+        if self.nodes[node].last_received[t.from][t.function] == Some(t.number) {
             return;
         }
-        self.nodes[node].last_received[t.from] = Some(t.number);
-        let frame = self.nodes[t.from].frame.expect("who sends data has a frame");
+        self.nodes[node].last_received[t.from][t.function] = Some(t.number);
+        let frame = self.nodes[t.from].functions[t.function].frame.expect("who sends data has a frame");
         self.outcome.delivered[t.from] += 1;
         self.outcome.delays_ns[t.from].push(t.end - frame.head_since);
     }
@@ -174,39 +182,67 @@ impl<'a> World<'a> {
     fn succeed(&mut self, node: usize, at: u64) {
         self.outcome.attempts[node] += 1;
         self.nodes[node].awaited = None;
-        self.finish_frame(node, at);
+        self.finish_frame(node, self.nodes[node].active, at);
+        if !self.go_on(node) {
+            let active = self.nodes[node].active;
+            self.nodes[node].functions[active].draw_backoff();
+        }
+    }
+
+    /// Whether the next frame follows in the same TXOP.
+    fn go_on(&mut self, node: usize) -> bool {
+        let n = &self.nodes[node];
+        let (Some(ends), Some(frame)) = (n.txop_ends, n.functions[n.active].frame) else { return false };
+        let at = self.now + self.config.sifs_ns;
+        let duration = self.config.sifs_ns + self.config.t_ack_ns;
+        if at + self.length(node, Kind::Data) + duration > ends {
+            return false;
+        }
+        self.nodes[node].pending = Some(Pending { at, kind: Kind::Data, to: frame.to, duration });
+        true
     }
 
     fn fail(&mut self, node: usize) {
         self.outcome.attempts[node] += 1;
         self.outcome.collided[node] += 1;
-        let n = &mut self.nodes[node];
+        let (now, n) = (self.now, &mut self.nodes[node]);
         let attempt_ended = n.awaited.take().expect("an attempt failed for want of a response").over;
-        if self.config.eifs {
-            n.not_before = self.now;
+        let active = n.active;
+        for (which, function) in n.functions.iter_mut().enumerate().filter(|_| self.config.eifs) {
+            function.not_before = if which == active { now } else { now + function.space_ns };
         }
-        if self.config.retry_limit == Some(n.retries) {
-            self.outcome.drops[node] += 1;
-            self.finish_frame(node, attempt_ended);
-            self.nodes[node].gave_up = self.nodes[node].frame.is_none();
-        } else {
-            n.retries += 1;
-            n.double_window(self.config);
-            n.draw_backoff();
+        if !self.repeat(node, active, attempt_ended) {
+            let function = &mut self.nodes[node].functions[active];
+            function.gave_up = function.frame.is_none();
         }
         // What began less than a slot ago it cannot know of, if it found the medium idle before.
         let was_idle = self.nodes[node].quiet_since <= self.nodes[node].idle_since;
-        if was_idle && !self.air.is_sensed_at(self.config, node, self.now) {
+        if was_idle && !self.is_sensed_at(node, self.now) {
             self.plan(node);
         }
     }
 
+    /// Draws a backoff after a failure that was known at `at`, or would have been, for the frame or for the next: whether
+    /// there is another attempt.
+    fn repeat(&mut self, node: usize, function: usize, at: u64) -> bool {
+        let again = self.config.retry_limit != Some(self.nodes[node].functions[function].retries);
+        if again {
+            let function = &mut self.nodes[node].functions[function];
+            function.retries += 1;
+            function.double_window();
+        } else {
+            self.outcome.drops[node] += 1;
+            self.finish_frame(node, function, at);
+        }
+        self.nodes[node].functions[function].draw_backoff();
+        again
+    }
+
     /// The next frame is at the head from the end of the last attempt on.
-    fn finish_frame(&mut self, node: usize, since: u64) {
-        let n = &mut self.nodes[node];
-        n.reset_window(self.config);
-        n.take_next_frame(node, since);
-        n.draw_backoff();
+    fn finish_frame(&mut self, node: usize, function: usize, since: u64) {
+        let function = &mut self.nodes[node].functions[function];
+        function.reset_window();
+        function.take_next_frame(since);
     }
 
     /// A response is given up at its deadline, or at the end of what may still prove to be it.
@@ -250,80 +286,123 @@ impl<'a> World<'a> {
 
     // ---- Starts ----
 
-    /// Takes in new frames; gives the nodes that may send theirs at once.
-    fn arrive(&mut self) -> Vec<usize> {
+    /// Takes in new frames; gives the functions that may send theirs at once.
+    fn arrive(&mut self) -> Vec<(usize, usize)> {
         let mut at_once = Vec::new();
-        for node in 0..self.nodes.len() {
-            if self.nodes[node].next_arrival != Some(self.now) {
+        for (node, which) in self.functions() {
+            let function = &mut self.nodes[node].functions[which];
+            if function.next_arrival != Some(self.now) {
                 continue;
             }
-            self.nodes[node].accept_arrival(self.now);
-            if self.nodes[node].frame.is_none() {
-                self.nodes[node].take_next_frame(node, self.now);
-                if self.goes_at_once(node) {
-                    at_once.push(node);
+            function.accept_arrival(self.now);
+            if function.frame.is_none() {
+                function.take_next_frame(self.now);
+                if function.edca {
+                    self.wait_if_busy(node, which);
+                } else if self.goes_at_once(node) {
+                    at_once.push((node, which));
                 }
             }
         }
         at_once
     }
 
+    /// All functions of all nodes.
+    fn functions(&self) -> Vec<(usize, usize)> {
+        let of = |node: usize| (0..self.nodes[node].functions.len()).map(move |which| (node, which));
+        (0..self.nodes.len()).flat_map(of).collect()
+    }
+
+    /// Draws a backoff for a frame that has just come, if nothing is left to count and the medium is busy.
+    fn wait_if_busy(&mut self, node: usize, which: usize) {
+        let sensed = self.is_sensed_at(node, self.now) || self.air.is_sending(node);
+        let n = &mut self.nodes[node];
+        let goes_on = n.quiet_since > 0 && self.now < n.quiet_since + self.config.sifs_ns;
+        let busy = sensed || goes_on || n.nav_until > self.now || n.pending.is_some() || n.awaited.is_some();
+        if busy && n.functions[which].counter == 0 {
+            n.functions[which].draw_backoff();
+        }
+    }
+
     /// Whether a frame that arrives at an empty queue goes out now. Draws a backoff where it must wait.
     fn goes_at_once(&mut self, node: usize) -> bool {
-        if self.nodes[node].gave_up {
+        if self.nodes[node].functions[0].gave_up {
             return false;
         }
-        let sensed = self.air.is_sensed_at(self.config, node, self.now) || self.air.is_sending(node);
-        let is_reached = |b: &Boundary| !self.air.is_sensed_at(self.config, node, b.at);
-        let reaches_next = self.nodes[node].boundary.as_ref().is_some_and(is_reached);
+        let sensed = self.is_sensed_at(node, self.now) || self.air.is_sending(node);
+        let is_reached = |b: &Boundary| !self.is_sensed_at(node, b.at);
+        let reaches_next = self.nodes[node].functions[0].boundary.as_ref().is_some_and(is_reached);
         let unnoticed = !sensed && self.air.is_busy_at(self.config, node);
+        let has_waited = self.nodes[node].has_waited(self.config, 0, self.now);
         let n = &mut self.nodes[node];
-        let is_first = n.boundary.is_some_and(|b| b.first);
-        if unnoticed && reaches_next && !is_first && n.counter == 1 {
-            (n.counter, n.boundary) = (0, None);
-        }
         let busy = sensed || n.nav_until > self.now || n.pending.is_some();
-        if n.counter == 0 && busy {
-            n.draw_backoff();
+        let f = &mut n.functions[0];
+        let is_first = f.boundary.is_some_and(|b| b.first);
+        if unnoticed && reaches_next && !is_first && f.counter == 1 {
+            (f.counter, f.boundary) = (0, None);
+        }
+        if f.counter == 0 && busy {
+            f.draw_backoff();
             return false;
         }
-        let waits = n.boundary.is_some_and(|b| b.at > self.now);
-        let at_once = n.counter == 0 && !waits && n.has_waited(self.config, self.now);
-        if n.counter == 0 && !at_once && !(unnoticed && reaches_next) {
-            n.enter_without_backoff();
+        let waits = f.boundary.is_some_and(|b| b.at > self.now);
+        let at_once = f.counter == 0 && !waits && has_waited;
+        if f.counter == 0 && !at_once && !(unnoticed && reaches_next) {
+            f.enter_without_backoff();
         }
         if at_once {
-            n.boundary = None;
+            f.boundary = None;
         }
         at_once
     }
 
-    /// Counts the slot that ends now at each node; gives those that send.
-    fn pass_boundaries(&mut self) -> Vec<usize> {
+    /// Counts the slot that ends now at each function; gives those that send.
+    fn pass_boundaries(&mut self) -> Vec<(usize, usize)> {
         let mut starting = Vec::new();
-        for node in 0..self.nodes.len() {
-            let Some(boundary) = self.nodes[node].boundary.filter(|b| b.at == self.now) else {
+        for (node, which) in self.functions() {
+            if self.nodes[node].functions[which].boundary.is_none_or(|b| b.at != self.now) {
                 continue;
-            };
-            let sensed = self.air.is_sensed_at(self.config, node, self.now);
-            let n = &mut self.nodes[node];
-            let counted = !boundary.first && (!sensed || self.config.countdown == Countdown::Bianchi);
-            if counted {
-                n.counter = n.counter.saturating_sub(1);
             }
-            let done = n.counter == 0;
-            let next = Boundary { at: self.now + self.config.slot_ns, first: false };
-            n.boundary = (!sensed && !done).then_some(next);
-            n.gave_up &= sensed || !done;
-            if !sensed && done && n.frame.is_some() {
-                starting.push(node);
+            let sensed = self.is_sensed_at(node, self.now);
+            let sends = match self.nodes[node].functions[which].edca {
+                true => self.pass_boundary_of_edca(node, which, sensed),
+                false => self.pass_boundary(node, sensed),
+            };
+            if sends {
+                starting.push((node, which));
             }
         }
         starting
     }
 
+    /// Counts the slot that ends now; whether the node sends.
+    fn pass_boundary(&mut self, node: usize, sensed: bool) -> bool {
+        let function = &mut self.nodes[node].functions[0];
+        let first = function.boundary.is_some_and(|b| b.first);
+        if !first && (!sensed || self.config.countdown == Countdown::Bianchi) {
+            function.counter = function.counter.saturating_sub(1);
+        }
+        let done = function.counter == 0;
+        let next = Boundary { at: self.now + self.config.slot_ns, first: false };
+        function.boundary = (!sensed && !done).then_some(next);
+        function.gave_up &= sensed || !done;
+        !sensed && done && function.frame.is_some()
+    }
+
+    /// Counts the slot that begins now, or says that the function sends, or does nothing.
+    fn pass_boundary_of_edca(&mut self, node: usize, which: usize, sensed: bool) -> bool {
+        let function = &mut self.nodes[node].functions[which];
+        let next = Boundary { at: self.now + self.config.slot_ns, first: false };
+        function.boundary = (!sensed).then_some(next);
+        let sends = !sensed && function.counter == 0 && function.frame.is_some();
+        if !sensed {
+            function.counter = function.counter.saturating_sub(1);
+        }
+        sends
+    }
+
     /// All that starts now starts together: responses, and the attempts of `contenders`.
-    fn start(&mut self, contenders: Vec<usize>) {
+    fn start(&mut self, contenders: Vec<(usize, usize)>) {
         let before = self.air.ongoing.len();
         for node in 0..self.nodes.len() {
             if let Some(pending) = self.nodes[node].pending.filter(|p| p.at == self.now) {
@@ -331,8 +410,18 @@ impl<'a> World<'a> {
                 self.transmit(node, pending.kind, pending.to, pending.duration);
             }
         }
-        for node in contenders {
-            let to = self.nodes[node].frame.expect("who contends has a frame").to;
+        let mut winners: Vec<usize> = Vec::new();
+        for (node, which) in contenders {
+            if winners.contains(&node) {
+                self.outcome.internal_collisions[node] += 1;
+                self.repeat(node, which, self.now);
+                continue;
+            }
+            winners.push(node);
+            let limit = self.nodes[node].functions[which].txop_limit_ns;
+            self.nodes[node].active = which;
+            self.nodes[node].txop_ends = (limit > 0).then_some(self.now + limit);
+            let to = self.nodes[node].functions[which].frame.expect("who contends has a frame").to;
             let kind = if self.config.rts { Kind::Rts } else { Kind::Data };
             self.transmit(node, kind, to, self.duration_of_attempt(node));
         }
@@ -354,17 +443,20 @@ impl<'a> World<'a> {
         for other in 0..count {
             if other == node || self.config.hears[other][node] {
                 self.nodes[other].last_start = self.now;
+                self.nodes[other].turn_busy(self.config, self.now);
             }
         }
         if let (Kind::Cts | Kind::Ack, Some(awaited)) = (kind, &mut self.nodes[to].awaited) {
             awaited.over = end;
         }
         let n = &mut self.nodes[node];
-        n.boundary = None;
+        n.functions.iter_mut().for_each(|f| f.boundary = None);
         n.eifs = false;
+        let active = &mut n.functions[n.active];
         if matches!(kind, Kind::Rts | Kind::Data) {
-            n.newcomer = None;
+            active.newcomer = None;
         }
+        let number = active.frame.map_or(0, |f| f.number);
         n.awaited = match kind {
             Kind::Rts => Some(Awaited {
                 kind: Kind::Cts,
@@ -387,7 +479,8 @@ impl<'a> World<'a> {
             start: self.now,
             end,
             duration,
-            number: n.frame.map_or(0, |f| f.number),
+            function: n.active,
+            number,
             clear: vec![true; count],
             missed: vec![false; count],
             locked: vec![false; count],
