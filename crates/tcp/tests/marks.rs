@@ -191,14 +191,15 @@ fn cwr_stops_the_echo() {
 }
 
 #[test]
-fn only_new_data_may_be_marked() {
-    // [RFC 3168 §6.1.4, §6.1.5], RFC 9331 §4.1 for ECT(1)
+fn what_is_sent_again_may_be_marked_only_where_a_controller_lives_on_marks() {
+    // [RFC 3168 §6.1.4, §6.1.5], RFC 9331 §4.1 for ECT(1); dctcp and prague as in Linux.
     for (kind, ecn, codepoint) in [
         ("cubic", EcnUse::On, Ecn::Ect0),
         ("newreno", EcnUse::Accurate, Ecn::Ect0),
         ("dctcp", EcnUse::On, Ecn::Ect0),
         ("prague", EcnUse::Accurate, Ecn::Ect1),
     ] {
+        let of_old = if matches!(kind, "dctcp" | "prague") { codepoint } else { Ecn::NotEct };
         let lossy = Bottleneck { loses_each: 199, ..path() };
         let mut world = Dumbbell::single(lossy, &config(kind, ecn));
         world.keep_log();
@@ -206,9 +207,15 @@ fn only_new_data_may_be_marked() {
         let (mut highest, mut again) = (0, 0);
         for sent in world.log.as_ref().unwrap() {
             let start = sent.segment.seq.0;
-            let is_new = sent.from_sender && sent.segment.payload > 0 && start > highest;
-            assert_eq!(sent.segment.ecn, if is_new { codepoint } else { Ecn::NotEct }, "{kind}: {sent:?}");
-            again += u32::from(sent.from_sender && sent.segment.payload > 0 && !is_new);
+            let is_data = sent.from_sender && sent.segment.payload > 0;
+            let is_new = is_data && start > highest;
+            let expected = match (is_new, is_data) {
+                (true, _) => codepoint,
+                (false, true) => of_old,
+                (false, false) => Ecn::NotEct,
+            };
+            assert_eq!(sent.segment.ecn, expected, "{kind}: {sent:?}");
+            again += u32::from(is_data && !is_new);
             highest = highest.max(if is_new { start } else { 0 });
         }
         assert!(again > 10 && world.lost > 10, "{kind}: {again}");

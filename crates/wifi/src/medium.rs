@@ -543,15 +543,17 @@ impl<B: Send + 'static> Medium<B> {
         let next = view.next_boundary(now, spaces, lane);
         // What comes before the timeout of the frame before it has come in time for the backoff drawn after that.
         let in_time = unanswered.is_some_and(|u| u.by == id && now < u.timeout);
+        let earliest = unanswered.map_or(Time::ZERO, |u| view.not_before(spaces, id, lane, &u));
         let unanswered = unanswered.filter(|u| view.is_undisturbed_since(u.ended));
         let waits = unanswered.is_some_and(|u| now < u.timeout);
         let busy = occupied || waits || view.is_noticed(now, spaces);
-        let boundary = view.last_boundary(now, lane, ready_at).filter(|_| !busy);
+        let boundary = view.last_boundary(now, lane, ready_at).filter(|at| !busy && *at >= earliest);
         if let Some(at) = boundary {
             function.state = State::Committed { at };
             return env.schedule(at, Event::Start { function: id.0 });
         }
-        let key = if busy && ready_at <= next && !in_time { next + function.draw_backoff() } else { ready_at.max(next) };
+        let key =
+            if busy && ready_at <= next && !in_time { next + function.draw_backoff() } else { ready_at.max(next) };
         function.state = State::Contending;
         let held = unanswered.is_some_and(|u| view.hold_back_newcomer(now, spaces, id, lane, key - next, &u));
         if !held {

@@ -24,6 +24,8 @@ pub(super) struct Marks {
     feedback: Feedback,
     /// the ECN field of new data
     codepoint: Ecn,
+    /// that of data sent again
+    codepoint_again: Ecn,
     /// the ACE field seen last
     count: u8,
     /// the peer's answer to the own SYN+ACK is to come, whose ACE field is no count
@@ -67,14 +69,18 @@ impl Sender {
             (_, "prague") => Ecn::Ect1,
             _ => Ecn::Ect0,
         };
+        let lives_on_marks = matches!(self.config.congestion_control.name(), "dctcp" | "prague");
+        let codepoint_again = if lives_on_marks { codepoint } else { Ecn::NotEct };
         let awaits_handshake = is_passive && feedback == Feedback::Accurate;
-        self.marks = Marks { feedback, codepoint, count: FIRST_COUNT, awaits_handshake, ..Marks::default() };
+        self.marks =
+            Marks { feedback, codepoint, codepoint_again, count: FIRST_COUNT, awaits_handshake, ..Marks::default() };
     }
 
-    /// The ECN field and flags of data that goes out.
+    /// The ECN field and flags of data that goes out. What is sent again is not ECN-capable [RFC 3168 §6.1.5], but with a
+    /// controller that lives on marks it is, as in Linux: a queue that marks all the others would drop it again and again.
     pub fn mark_data(&mut self, is_new: bool) -> (Ecn, Flags) {
         if !is_new {
-            return (Ecn::NotEct, Flags::NONE);
+            return (self.marks.codepoint_again, Flags::NONE);
         }
         let owes = core::mem::take(&mut self.marks.owes_cwr);
         (self.marks.codepoint, if owes { Flags::CWR } else { Flags::NONE })

@@ -147,7 +147,13 @@ fn shifted(at: Time, slot: Duration, slots: i64) -> Time {
 
 impl View {
     pub(crate) fn new(spaces: &Spaces, lanes: &[LaneKind]) -> Self {
-        let lane = |&kind: &LaneKind| Lane { kind, slots: 0, from: Time::ZERO, last: Time::ZERO, contenders: BinaryHeap::new() };
+        let lane = |&kind: &LaneKind| Lane {
+            kind,
+            slots: 0,
+            from: Time::ZERO,
+            last: Time::ZERO,
+            contenders: BinaryHeap::new(),
+        };
         let mut view = View {
             on_air: 0,
             busy_since: Time::ZERO,
@@ -370,8 +376,7 @@ impl View {
         unanswered: &Unanswered,
     ) -> bool {
         let of = &self.lanes[lane.0];
-        let (own, timeout) = (unanswered.by == function, unanswered.timeout);
-        let not_before = if own { timeout } else { shifted(timeout + spaces.difs, spaces.slot, of.kind.offset) };
+        let not_before = self.not_before(spaces, function, lane, unanswered);
         if now >= not_before.max(of.from) {
             return false;
         }
@@ -380,6 +385,18 @@ impl View {
         let from = on_grid(shifted(difs_ends, spaces.slot, of.kind.offset), spaces.slot, not_before);
         self.apart.push(Apart { function, lane, remaining: backoff, if_interrupted: None, not_before, from });
         true
+    }
+
+    /// When `function` may count at the earliest after a frame of its node that was not answered.
+    pub(crate) fn not_before(
+        &self,
+        spaces: &Spaces,
+        function: FunctionId,
+        lane: LaneId,
+        unanswered: &Unanswered,
+    ) -> Time {
+        let after_space = shifted(unanswered.timeout + spaces.difs, spaces.slot, self.lanes[lane.0].kind.offset);
+        if unanswered.by == function { unanswered.timeout } else { after_space }
     }
 
     /// Whether no PPDU has begun since `at` that was not on the air then.

@@ -6,7 +6,7 @@
 use lasthop_registry::ParamError;
 use lasthop_units::DataRate;
 
-use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus, ladder};
+use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus, simplest};
 use crate::phy::{ModeId, list_rates};
 
 lasthop_registry::params! {
@@ -33,7 +33,7 @@ impl Fixed {
         let mode = match (params.rate, params.mcs) {
             (Some(rate), _) => of_rate(rate, peer, path)?,
             (None, Some(mcs)) => of_mcs(mcs, peer, path)?,
-            (None, None) => *ladder(peer).last().expect("a peer has at least one mode"),
+            (None, None) => *simplest(peer).last().expect("a peer has at least one mode"),
         };
         Ok(Fixed(RateChain::single(mode, u8::MAX)))
     }
@@ -41,7 +41,7 @@ impl Fixed {
 
 fn of_rate(rate: DataRate, peer: &PeerModes, path: &str) -> Result<ModeId, ParamError> {
     let name = peer.phy.standard().name();
-    ladder(peer).into_iter().find(|m| peer.phy.mode(*m).has_rate(rate)).ok_or_else(|| {
+    simplest(peer).into_iter().find(|m| peer.phy.mode(*m).has_rate(rate)).ok_or_else(|| {
         let message = format!("{rate} is not among the rates of this {name} link; it has {}", rates(peer));
         ParamError::new(format!("{path}.rate"), message)
     })
@@ -58,7 +58,7 @@ fn of_mcs(mcs: u8, peer: &PeerModes, path: &str) -> Result<ModeId, ParamError> {
 }
 
 fn rates(peer: &PeerModes) -> String {
-    list_rates(ladder(peer).iter().map(|m| peer.phy.mode(*m)))
+    list_rates(simplest(peer).iter().map(|m| peer.phy.mode(*m)))
 }
 
 impl RateControl for Fixed {

@@ -11,11 +11,13 @@ mod sample_table;
 #[cfg(test)]
 mod settling;
 
+use std::cmp::Ordering;
+
 use lasthop_registry::{ParamError, registry};
 use lasthop_units::{Bytes, Db, Dbm, Time};
 
 use crate::phy::error_model::ErrorModelKind;
-use crate::phy::{ModeId, Phy};
+use crate::phy::{Mode, ModeId, Phy};
 
 registry! {
     /// The choice `rate_control = "…"`.
@@ -221,15 +223,24 @@ impl RateControlKind {
     }
 }
 
-/// The modes of a peer as a ladder that can be climbed: strictly growing in rate. Among modes of one
-/// rate, that with the fewest streams, then the narrowest, then that with the longest guard interval.
+/// The modes of a peer as a ladder that can be climbed: strictly growing in rate. Among modes of one rate, that which
+/// makes do with the weakest signal.
 fn ladder(peer: &PeerModes) -> Vec<ModeId> {
+    one_of_each_rate(peer, |a, b| a.sensitivity.0.total_cmp(&b.sensitivity.0))
+}
+
+/// The same with the simplest of each rate: that with the fewest streams, then the narrowest.
+fn simplest(peer: &PeerModes) -> Vec<ModeId> {
+    one_of_each_rate(peer, |a, b| a.streams.cmp(&b.streams).then_with(|| a.bandwidth_hz.total_cmp(&b.bandwidth_hz)))
+}
+
+/// Modes strictly growing in rate; of those of one rate the first in `order`, then that with the longest guard interval.
+fn one_of_each_rate(peer: &PeerModes, order: impl Fn(&Mode, &Mode) -> Ordering) -> Vec<ModeId> {
     let mut modes = peer.modes.to_vec();
     modes.sort_by(|a, b| {
         let (a, b) = (peer.phy.mode(*a), peer.phy.mode(*b));
-        let by_bandwidth = || a.bandwidth_hz.total_cmp(&b.bandwidth_hz);
         let by_guard_interval = || b.guard_interval.cmp(&a.guard_interval);
-        a.rate.cmp(&b.rate).then(a.streams.cmp(&b.streams)).then_with(by_bandwidth).then_with(by_guard_interval)
+        a.rate.cmp(&b.rate).then_with(|| order(a, b)).then_with(by_guard_interval)
     });
     modes.dedup_by_key(|m| peer.phy.mode(*m).rate);
     modes
@@ -362,14 +373,16 @@ mod tests {
     }
 
     #[test]
-    fn a_ladder_has_the_simplest_mode_of_each_rate() {
+    fn a_ladder_has_the_most_robust_mode_of_each_rate() {
         let phy = phy_with_mcs("802.11n", ChannelWidth::Mhz40, GuardInterval::Short);
         let ladder = ladder(&peer(&phy));
         let rates: Vec<u64> = ladder.iter().map(|m| phy.mode(*m).rate.as_bps()).collect();
         assert!(rates.windows(2).all(|pair| pair[0] < pair[1]), "{rates:?}");
-        // 27 Mbit/s: MCS 1 or 8, both with the long guard interval; 30: MCS 1 or 8 with the short one.
+        // 27 Mbit/s: QPSK on one stream (MCS 1) or BPSK on two (MCS 8), which needs 3 dB less.
         let of = |bps| phy.mode(ladder[rates.iter().position(|r| *r == bps).unwrap()]).mcs_index();
-        assert_eq!((of(27_000_000), of(30_000_000), of(300_000_000)), (Some(1), Some(1), Some(15)));
+        assert_eq!((of(27_000_000), of(30_000_000), of(300_000_000)), (Some(8), Some(8), Some(15)));
+        let simplest = simplest(&peer(&phy));
+        assert_eq!(phy.mode(simplest[rates.iter().position(|r| *r == 27_000_000).unwrap()]).mcs_index(), Some(1));
     }
 
     #[test]

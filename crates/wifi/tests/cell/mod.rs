@@ -126,6 +126,8 @@ pub struct Seen {
     pub delays: Vec<Vec<Duration>>,
     /// Everything, where there are arrivals.
     pub records: Vec<(Time, Record)>,
+    /// When which packet of its sender and TID arrived, counted from 0; where records are kept.
+    pub arrived: Vec<(u64, u32)>,
     pub counts: Option<Counts>,
 }
 
@@ -185,7 +187,7 @@ impl World {
         *turn += 1;
         let meta = PacketMeta {
             bytes: self.packet_bytes,
-            flow: FlowId(0),
+            flow: FlowId(*turn as u32 - 1),
             station,
             up,
             tid,
@@ -202,7 +204,10 @@ impl Environment<NodeId> for World {
     fn schedule(&mut self, at: Time, event: Event) {
         self.events.at(at, event);
     }
-    fn deliver(&mut self, _: Time, _: NodeId, packet: Packet<NodeId>) {
+    fn deliver(&mut self, now: Time, _: NodeId, packet: Packet<NodeId>) {
+        if self.keep_records {
+            self.seen.arrived.push((now.as_nanos(), packet.meta.flow.0));
+        }
         self.seen.delivered[packet.body.index()] += 1;
     }
     fn pull(&mut self, _: Time, node: NodeId, category: Option<AccessCategory>) -> Option<Packet<NodeId>> {

@@ -1,0 +1,184 @@
+//! A-MPDUs and Block Ack, MPDU by MPDU: what is repeated, what is given up, what the recipient holds back.
+//!
+//! 802.11n at 65 Mbit/s, where a script says which MPDU, BlockAckReq or BlockAck is lost.
+
+mod cell;
+
+use cell::{Load, Seen, config, phy, run_load};
+use lasthop_link::QueueDisciplineKind;
+use lasthop_link::queue_discipline::fifo;
+use lasthop_observe::{NodeId, Record};
+use lasthop_registry::Amount;
+use lasthop_units::{Dbm, Duration, Time};
+use lasthop_wifi::phy::error_model::{ErrorModel, FrameKind, ReceivedFrame};
+use lasthop_wifi::{
+    AccessCategory, Aggregation, Channel, ChannelAccess, EdcaParameters, Matrix, MediumConfig, NodeQueue,
+};
+
+const REORDER_TIMEOUT: u64 = 100_000_000;
+/// A BlockAckReq of 24 bytes and a BlockAck of 32 at 24 Mbit/s: 20 + 3*4 us each.
+const REQUEST: u64 = 32_000;
+
+/// Who is asked whether a frame arrives.
+#[derive(Clone, Copy, Debug)]
+struct Question {
+    kind: FrameKind,
+    /// Which PPDU of its kind it is in, and which MPDU of that; both from 0.
+    ppdu: usize,
+    place: usize,
+}
+
+/// An error model that follows a script.
+struct Script<F> {
+    arrives: F,
+    last: Option<(Time, Question)>,
+    ppdus: [usize; 4],
+}
+
+impl<F: FnMut(Question) -> bool> ErrorModel for Script<F> {
+    fn success_probability(&mut self, frame: &ReceivedFrame) -> f64 {
+        let question = match self.last {
+            Some((at, last)) if at == frame.at && last.kind == frame.kind => Question { place: last.place + 1, ..last },
+            _ => {
+                let count = &mut self.ppdus[frame.kind as usize];
+                *count += 1;
+                Question { kind: frame.kind, ppdu: *count - 1, place: 0 }
+            }
+        };
+        self.last = Some((frame.at, question));
+        f64::from((self.arrives)(question))
+    }
+}
+
+fn aggregating(max_mpdus: u32, arrives: impl FnMut(Question) -> bool + 'static) -> MediumConfig {
+    let mut config = config(phy("802.11n", &[]), 1);
+    let edca = AccessCategory::ALL.map(|c| {
+        let txop_limit = Duration::ZERO;
+        EdcaParameters { txop_limit, ..EdcaParameters::default_of(c, 15, 1023) }
+    });
+    let queue = NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Unlimited }));
+    for node in &mut config.nodes {
+        (node.access, node.queue) = (ChannelAccess::Edca(edca), queue.clone());
+    }
+    let max_duration = Duration::from_micros(5484);
+    config.bss[0].aggregation = Some(Aggregation {
+        max_mpdus,
+        max_bytes: 65_535,
+        max_duration,
+        max_amsdu: None,
+        min_start_spacing: Duration::ZERO,
+    });
+    config.error_model = Box::new(Script { arrives, last: None, ppdus: [0; 4] });
+    config.channel = Channel::Matrix(Matrix::new(2, Dbm(-82.0), |_, _| Dbm(-40.0)));
+    config
+}
+
+/// Station 1 has so many packets of 500 bytes at 10 us; what comes of them within a second.
+fn packets(config: MediumConfig, count: usize) -> Seen {
+    let arrivals = vec![(Time::from_nanos(10_000), NodeId(1), 0); count];
+    run_load(
+        config,
+        &Load { arrivals, packet_bytes: 500, keep_records: true, ..Load::default() },
+        Duration::from_secs(1),
+    )
+}
+
+/// MPDUs sent and acknowledged in each A-MPDU.
+fn ampdus(seen: &Seen) -> Vec<(u32, u32)> {
+    let of = |(_, record): &(Time, Record)| match record {
+        Record::Attempt { mpdus, acknowledged, .. } => Some((*mpdus, *acknowledged)),
+        _ => None,
+    };
+    seen.records.iter().filter_map(of).collect()
+}
+
+fn is_data(question: Question) -> bool {
+    question.kind == FrameKind::Data
+}
+
+#[test]
+fn what_waits_goes_in_one_a_mpdu() {
+    let seen = packets(aggregating(64, |_| true), 20);
+    assert_eq!(ampdus(&seen), [(20, 20)]);
+    assert_eq!(seen.ppdus().len(), 2);
+    assert_eq!(ampdus(&packets(aggregating(8, |_| true), 20)), [(8, 8), (8, 8), (4, 4)]);
+}
+
+#[test]
+fn an_mpdu_that_is_lost_is_repeated_alone_and_holds_back_what_follows_it() {
+    let lost = |q: Question| is_data(q) && (q.ppdu, q.place) == (0, 1);
+    let seen = packets(aggregating(64, move |q| !lost(q)), 4);
+    assert_eq!(ampdus(&seen), [(4, 3), (1, 1)]);
+    let (first, second) = (seen.ppdus()[0].1, seen.ppdus()[2].1);
+    assert_eq!(seen.arrived, [(first, 0), (second, 1), (second, 2), (second, 3)]);
+}
+
+#[test]
+fn after_a_lost_block_ack_all_is_sent_again_and_delivered_once() {
+    let seen = packets(aggregating(64, |q| q.kind != FrameKind::Ack || q.ppdu > 0), 4);
+    assert_eq!(ampdus(&seen), [(4, 0), (4, 4)]);
+    assert_eq!(seen.arrived.iter().map(|a| a.1).collect::<Vec<_>>(), [0, 1, 2, 3]);
+}
+
+#[test]
+fn new_mpdus_go_with_those_that_are_repeated() {
+    let lost = |q: Question| is_data(q) && q.ppdu == 0 && q.place < 2;
+    assert_eq!(ampdus(&packets(aggregating(8, move |q| !lost(q)), 14)), [(8, 6), (8, 8)]);
+}
+
+#[test]
+fn the_window_stalls_behind_an_mpdu_that_keeps_failing_until_a_request_moves_it() {
+    // The first MPDU of the window of 64 fails in all of its 8 attempts: 31 others go with its first, 31 with its second,
+    // the last one of the window with its third, none with the rest.
+    let lost = |q: Question| is_data(q) && q.ppdu < 8 && q.place == 0;
+    let seen = packets(aggregating(32, move |q| !lost(q)), 96);
+    let expected = [(32, 31), (32, 31), (2, 1), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0), (32, 32)];
+    assert_eq!(ampdus(&seen), expected);
+    // Until the request arrives the recipient waits for the first; then it lets all 63 go.
+    let request = seen.ppdus().into_iter().filter(|p| p.2 == 1).nth(8).unwrap();
+    assert_eq!(request.1 - request.0, REQUEST);
+    let at_once = seen.arrived.iter().filter(|a| a.0 == request.1).map(|a| a.1);
+    assert_eq!(at_once.collect::<Vec<_>>(), (1..64).collect::<Vec<_>>());
+    assert_eq!((seen.drops[1], seen.arrived.len()), (1, 95));
+}
+
+#[test]
+fn each_mpdu_has_its_own_attempts() {
+    // Packets 0 and 1 go in A-MPDUs of one: with 2 retransmissions each has three attempts, whatever the other had; 1 is
+    // repeated beside 0 where both fit.
+    let mut config = aggregating(2, |q| !is_data(q) || q.ppdu >= 4 || (q.ppdu, q.place) == (0, 1));
+    config.nodes[1].retry_limit = Some(2);
+    let seen = packets(config, 4);
+    // 0 fails beside 1, which arrives, then twice beside 2; 2 fails once more beside 3, and both arrive or not by their own
+    // count: 2 had its third attempt, 3 its first.
+    assert_eq!(ampdus(&seen), [(2, 1), (2, 0), (2, 0), (2, 0), (1, 1)]);
+    assert_eq!(seen.drops[1], 2);
+    assert_eq!(seen.arrived.iter().map(|a| a.1).collect::<Vec<_>>(), [1, 3]);
+}
+
+#[test]
+fn a_recipient_that_no_request_reaches_gives_a_gap_up_after_its_timeout() {
+    let mut config = aggregating(64, |q| q.kind != FrameKind::Control && !(is_data(q) && (q.ppdu, q.place) == (0, 0)));
+    config.nodes[1].retry_limit = Some(0);
+    let seen = packets(config, 3);
+    let received = seen.ppdus()[0].1;
+    assert_eq!(seen.arrived, [(received + REORDER_TIMEOUT, 1), (received + REORDER_TIMEOUT, 2)]);
+}
+
+#[test]
+fn a_txop_is_never_longer_than_its_limit() {
+    let mut config = aggregating(64, |_| true);
+    let ChannelAccess::Edca(edca) = &mut config.nodes[1].access else { panic!("it has EDCA") };
+    let limit = 2_528_000;
+    edca[AccessCategory::Be.index()].txop_limit = Duration::from_nanos(limit);
+    let seen = packets(config, 400);
+    let ppdus = seen.ppdus();
+    let mut began = ppdus[0].0;
+    for two in ppdus.windows(2) {
+        if two[1].0 - two[0].1 > 16_000 {
+            assert!(two[0].1 - began <= limit, "{}", two[0].1 - began);
+            began = two[1].0;
+        }
+    }
+    assert_eq!(seen.arrived.len(), 400);
+}

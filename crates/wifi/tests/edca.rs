@@ -1,0 +1,179 @@
+//! Timelines of EDCA, to the nanosecond: when a category may send, what a TXOP holds, internal collisions.
+//!
+//! 802.11a, 1500-byte packets at 54 Mbit/s in QoS data frames of 1538 bytes: data lasts 20 + 58*4 us, an Ack at
+//! 24 Mbit/s 20 + 2*4 us.
+
+mod cell;
+
+use cell::{Load, Seen, config, phy, run_load};
+use lasthop_engine::Stream;
+use lasthop_observe::NodeId;
+use lasthop_units::{Duration, Time};
+use lasthop_wifi::{AccessCategory, Channel, ChannelAccess, EdcaParameters, MediumConfig};
+
+const DATA: u64 = 252_000;
+const ACK: u64 = 28_000;
+const SLOT: u64 = 9_000;
+const SIFS: u64 = 16_000;
+const EXCHANGE: u64 = DATA + SIFS + ACK;
+/// SIFS + aSlotTime + aRxPHYStartDelay [802.11-2020 §10.3.2.11].
+const ACK_TIMEOUT: u64 = SIFS + SLOT + 20_000;
+const AIFS_VO: u64 = SIFS + 2 * SLOT;
+const AIFS_BE: u64 = SIFS + 3 * SLOT;
+/// A TID of each category.
+const VO: u8 = 6;
+const VI: u8 = 5;
+const BE: u8 = 0;
+const BK: u8 = 1;
+
+fn edca(stations: usize) -> MediumConfig {
+    let mut config = config(phy("802.11a", &[]), stations);
+    let defaults = AccessCategory::ALL.map(|c| EdcaParameters::default_of(c, 15, 1023));
+    config.nodes.iter_mut().for_each(|node| node.access = ChannelAccess::Edca(defaults));
+    config
+}
+
+/// Changes the parameters of a category of a node.
+fn with(mut config: MediumConfig, node: usize, tid: u8, change: impl Fn(&mut EdcaParameters)) -> MediumConfig {
+    let ChannelAccess::Edca(all) = &mut config.nodes[node].access else { panic!("it has EDCA") };
+    change(&mut all[AccessCategory::of_tid(tid).index()]);
+    config
+}
+
+/// Packets at these nanoseconds, from these nodes, of these TIDs, and what comes of them within a second.
+fn timeline(config: MediumConfig, packets: &[(u64, u32, u8)]) -> Seen {
+    let mut arrivals: Vec<_> =
+        packets.iter().map(|&(ns, node, tid)| (Time::from_nanos(ns), NodeId(node), tid)).collect();
+    arrivals.sort();
+    let load = Load { arrivals, packet_bytes: 1500, keep_records: true, ..Load::default() };
+    run_load(config, &load, Duration::from_secs(1))
+}
+
+/// When a node began to send data.
+fn data_starts(seen: &Seen, node: u32) -> Vec<u64> {
+    seen.ppdus().iter().filter(|p| p.2 == node && p.1 - p.0 == DATA).map(|p| p.0).collect()
+}
+
+/// The backoffs that best effort of a node draws under seed 1 from windows in this order.
+fn draws(node: u32, windows: &[u32]) -> Vec<u64> {
+    let mut stream = Stream::named(1, "backoff", &format!("node{node}"));
+    windows.iter().map(|cw| u64::from(stream.up_to(*cw))).collect()
+}
+
+#[test]
+fn a_category_waits_for_sifs_and_aifsn_slots() {
+    for (tid, aifsn) in [(VO, 2), (VI, 2), (BE, 3), (BK, 7)] {
+        assert_eq!(timeline(edca(1), &[(10_000, 1, tid)]).starts(1), [SIFS + aifsn * SLOT], "TID {tid}");
+    }
+}
+
+#[test]
+fn an_access_point_with_an_aifsn_of_one_waits_for_pifs() {
+    let config = with(edca(1), 0, BE, |of| of.aifsn = 1);
+    assert_eq!(timeline(config, &[(10_000, 0, BE)]).starts(0), [SIFS + SLOT]);
+}
+
+#[test]
+fn a_frame_on_an_idle_medium_waits_for_the_next_boundary_of_slots() {
+    // 43 + 107*9 = 1006 us is the first after 1000 us.
+    assert_eq!(timeline(edca(1), &[(1_000_000, 1, BE)]).starts(1), [1_006_000]);
+    assert_eq!(timeline(edca(1), &[(1_006_000, 1, BE)]).starts(1), [1_006_000]);
+    assert_eq!(timeline(edca(1), &[(1_006_001, 1, BE)]).starts(1), [1_015_000]);
+}
+
+#[test]
+fn no_backoff_is_drawn_where_aifs_is_interrupted() {
+    // Voice starts at 34 us; best effort, which came to an idle medium, at the end of the AIFS after that.
+    let seen = timeline(edca(2), &[(5_000, 1, VO), (6_000, 2, BE)]);
+    assert_eq!(seen.starts(1), [AIFS_VO]);
+    assert_eq!(seen.starts(2), [AIFS_VO + EXCHANGE + AIFS_BE]);
+}
+
+#[test]
+fn the_slot_in_which_the_medium_turns_busy_is_counted() {
+    // Stations 1 and 2 draw while the AP sends; the later one has counted one slot more than those that passed.
+    let [one, two] = [1, 2].map(|node| draws(node, &[15])[0]);
+    let (early, late, gap) = if one < two { (1, 2, two - one) } else { (2, 1, one - two) };
+    assert!(gap > 0);
+    let seen = timeline(edca(2), &[(10_000, 0, BE), (100_000, 1, BE), (100_000, 2, BE)]);
+    let first = AIFS_BE + EXCHANGE + AIFS_BE + one.min(two) * SLOT;
+    assert_eq!(data_starts(&seen, early)[0], first);
+    assert_eq!(data_starts(&seen, late)[0], first + EXCHANGE + AIFS_BE + (gap - 1) * SLOT);
+}
+
+#[test]
+fn a_txop_holds_as_many_exchanges_as_end_within_its_limit() {
+    // n exchanges last n*296 + (n - 1)*16 us: 13 are 4040, 14 are 4352.
+    let packets: Vec<_> = (0..20).map(|_| (10_000, 1, VI)).collect();
+    let starts = timeline(edca(1), &packets).starts(1);
+    let burst = starts.windows(2).take_while(|s| s[1] - s[0] == EXCHANGE + SIFS).count() + 1;
+    assert_eq!(burst, 13);
+    assert!(starts[13] - starts[12] >= EXCHANGE + AIFS_VO);
+}
+
+#[test]
+fn a_txop_ends_in_time_to_the_microsecond() {
+    for (limit_us, burst) in [(0, 1), (607, 1), (608, 2), (919, 2), (920, 3)] {
+        let config = with(edca(1), 1, VI, |of| of.txop_limit = Duration::from_micros(limit_us));
+        let packets: Vec<_> = (0..4).map(|_| (10_000, 1, VI)).collect();
+        let starts = timeline(config, &packets).starts(1);
+        let found = starts.windows(2).take_while(|s| s[1] - s[0] == EXCHANGE + SIFS).count() + 1;
+        assert_eq!(found, burst, "{limit_us} us");
+    }
+}
+
+#[test]
+fn a_frame_longer_than_the_txop_limit_goes_alone() {
+    let config = with(edca(1), 1, VI, |of| of.txop_limit = Duration::from_micros(32));
+    assert_eq!(timeline(config, &[(10_000, 1, VI), (10_000, 1, VI)]).delivered, [0, 2]);
+}
+
+#[test]
+fn of_two_categories_of_a_node_the_higher_sends_and_the_other_does_as_after_a_collision() {
+    let config = with(edca(1), 1, BE, |of| of.aifsn = 2);
+    let seen = timeline(config, &[(10_000, 1, VO), (10_000, 1, BE)]);
+    let backoff = draws(1, &[31])[0];
+    assert_eq!(seen.starts(1), [AIFS_VO, AIFS_VO + EXCHANGE + AIFS_VO + backoff * SLOT]);
+    assert_eq!((seen.internal_collisions[1], seen.attempts[1], seen.collided[1]), (1, 2, 0));
+}
+
+#[test]
+fn an_internal_collision_is_an_attempt() {
+    let mut config = with(edca(1), 1, BE, |of| of.aifsn = 2);
+    config.nodes[1].retry_limit = Some(0);
+    let seen = timeline(config, &[(10_000, 1, VO), (10_000, 1, BE)]);
+    assert_eq!((seen.delivered[1], seen.drops[1], seen.starts(1).len()), (1, 1, 1));
+}
+
+#[test]
+fn the_other_functions_of_a_node_wait_for_an_aifs_after_its_ack_timeout() {
+    // Voice of both stations collides; best effort of station 1, which came to an idle medium, follows at the first
+    // boundary 43 us after the timeout of 45 us: 43 + 5*9 us after the collision. Voice was given up.
+    let run = |channel| {
+        let mut config = MediumConfig { channel, ..edca(2) };
+        config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
+        timeline(config, &[(10_000, 1, VO), (10_000, 2, VO), (11_000, 1, BE)])
+    };
+    assert_eq!(ACK_TIMEOUT.div_ceil(SLOT), 5);
+    let all_hear = |_: NodeId, _: NodeId| lasthop_units::Dbm(-50.0);
+    let each = Channel::Matrix(lasthop_wifi::Matrix::new(3, lasthop_units::Dbm(-82.0), all_hear));
+    for channel in [Channel::uniform(3), each] {
+        assert_eq!(run(channel).starts(1), [AIFS_VO, AIFS_VO + DATA + AIFS_BE + 5 * SLOT]);
+    }
+}
+
+#[test]
+fn voice_gets_through_where_best_effort_is_saturated() {
+    // Ten stations of best effort, whose TXOPs last 2.5 ms, and a packet each 20 ms of one more: its mean delay in us.
+    let run = |tid: u8| {
+        let saturated = (1..=10).map(|node| (NodeId(node), BE)).collect();
+        let arrivals = (0..100).map(|k| (Time::from_nanos(1 + k * 20_000_000), NodeId(11), tid)).collect();
+        let load = Load { saturated, arrivals, packet_bytes: 1500, keep_records: true };
+        let seen = run_load(edca(11), &load, Duration::from_secs(4));
+        seen.delays[11].iter().map(|d| d.as_nanos() / 1_000).sum::<u64>() / seen.delays[11].len() as u64
+    };
+    let [voice, best_effort, background] = [VO, BE, BK].map(run);
+    // Voice waits for what is left of a TXOP, and seldom for another.
+    assert!(voice < 2_528 + EXCHANGE / 1_000 + 500, "{voice}");
+    assert!(4 * voice < best_effort && best_effort < background, "{voice}, {best_effort}, {background}");
+}
