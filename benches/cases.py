@@ -20,7 +20,7 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Case:
-    """One scenario with a number of stations; `peers` holds the lengths for the other simulators that run it."""
+    """One scenario, with a number of stations in its first group; `peers` holds the lengths for the other simulators."""
 
     name: str
     title: str
@@ -34,10 +34,11 @@ class Case:
     @property
     def script(self) -> str:
         """The name of the peers' scripts, without its ending."""
-        return "uplink_11b" if "11b" in self.scenario else "saturation_11a"
+        return "uplink_11b" if self.scenario == UPLINK else self.scenario.replace("-", "_")
 
 
 FIXED_11B = 'bss.rate_control={ kind = "fixed", rate = "11 Mbit/s" }'
+OFFICE = "office-11ax"
 UPLINK = "khademi2011-uplink-11b"
 SATURATION = "saturation-11a"
 
@@ -67,4 +68,30 @@ CASES = (
     _saturation(100, 550, {"ns2": Lengths(1, 4, 1), "ns3": Lengths(0.5, 2, 0.5)}),
     _saturation(200, 450),
     _saturation(1000, 200),
+    Case(
+        name="saturation-11n",
+        title="saturated UDP uplink, 802.11n with A-MPDUs, 10 stations",
+        scenario="saturation-11n",
+        stations=10,
+        lengths=Lengths(20, 140, 2),
+        payload_bytes=1472,
+        peers={"ns3": Lengths(1, 3, 1)},
+    ),
+    Case(
+        name="download-11n",
+        title="CUBIC downloads, 802.11n at 300 Mbit/s, two stations",
+        scenario="download-11n",
+        stations=2,
+        lengths=Lengths(10, 50, 5),
+        payload_bytes=1448,
+        peers={"ns3": Lengths(4, 6, 4)},
+    ),
+    Case(
+        name=OFFICE,
+        title="office-11ax: thirty stations, mixed traffic",
+        scenario="office-11ax",
+        stations=4,
+        lengths=Lengths(12, 42, 10),
+        payload_bytes=1448,
+    ),
 )

@@ -10,11 +10,9 @@ import resource
 
 from ns import ns
 
-QUEUE = "50p"
 
-
-def arguments(stations: int) -> argparse.Namespace:
-    """What every scenario takes; times in seconds."""
+def arguments(stations: int, queue: str = "50p") -> argparse.Namespace:
+    """What every scenario takes, times in seconds; every MAC has a queue of `queue`."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--stations", type=int, default=stations)
     parser.add_argument("--duration", type=float, default=10)
@@ -23,7 +21,7 @@ def arguments(stations: int) -> argparse.Namespace:
     given = parser.parse_args()
     ns.RngSeedManager.SetRun(given.seed)
     # No lifetime in the MAC's queue, which is the only one.
-    ns.Config.SetDefault("ns3::WifiMacQueue::MaxSize", ns.QueueSizeValue(ns.QueueSize(QUEUE)))
+    ns.Config.SetDefault("ns3::WifiMacQueue::MaxSize", ns.QueueSizeValue(ns.QueueSize(queue)))
     ns.Config.SetDefault("ns3::WifiMacQueue::MaxDelay", ns.TimeValue(ns.Seconds(1000)))
     return given
 
@@ -40,6 +38,8 @@ class Cell:
         self._phy.SetChannel(channel.Create())
         self._wifi = ns.WifiHelper()
         self._wifi.SetStandard(getattr(ns, f"WIFI_STANDARD_{standard}"))
+        if standard == "80211n":
+            self._set_40_mhz_and_two_streams()
         self._wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager", "DataMode", ns.StringValue(rate))
         for nodes in (self.ap, self.stations):
             mobility = ns.MobilityHelper()
@@ -52,6 +52,13 @@ class Cell:
         internet.Install(self.stations)
         self.ap_address = self._address(self.ap_device)
         self.station_addresses = self._address(self.station_devices)
+
+    def _set_40_mhz_and_two_streams(self) -> None:
+        """300 Mbit/s with HtMcs15; the TXOP limit of best effort is 0 as ns-3 has it."""
+        self._phy.Set("ChannelSettings", ns.StringValue("{0, 40, BAND_5GHZ, 0}"))
+        for number in ("Antennas", "MaxSupportedTxSpatialStreams", "MaxSupportedRxSpatialStreams"):
+            self._phy.Set(number, ns.UintegerValue(2))
+        ns.Config.SetDefault("ns3::HtConfiguration::ShortGuardIntervalSupported", ns.BooleanValue(True))
 
     def _devices(self, mac_type: str, nodes: ns.NodeContainer) -> ns.NetDeviceContainer:
         mac = ns.WifiMacHelper()

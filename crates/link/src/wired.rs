@@ -27,6 +27,7 @@ pub struct WiredLink<B> {
     waiting_for_transmitter: bool,
     /// Marks that have been told of.
     marks_told: u64,
+    may_mark: bool,
 }
 
 impl<B> WiredLink<B> {
@@ -35,6 +36,7 @@ impl<B> WiredLink<B> {
         WiredLink {
             rate,
             delay,
+            may_mark: !queue.lets_pass(1),
             queue,
             on_the_way: VecDeque::new(),
             busy_until: Time::ZERO,
@@ -64,6 +66,9 @@ impl<B> WiredLink<B> {
     ) {
         packet.meta.enqueued_at = now;
         let was_free = self.is_free(now);
+        if was_free && self.queue.lets_pass(packet.meta.bytes) {
+            return self.transmit(now, packet, schedule);
+        }
         self.queue.enqueue(now, packet, dropped);
         if was_free && let Some(packet) = self.queue.dequeue(now, Wanted::ANY, dropped) {
             self.transmit(now, packet, schedule);
@@ -114,7 +119,11 @@ impl<B> WiredLink<B> {
     }
 
     /// Packets that its queue has marked with CE since it was last asked.
+    #[inline]
     pub fn new_marks(&mut self) -> u64 {
+        if !self.may_mark {
+            return 0;
+        }
         let marks = self.queue.marks();
         marks - std::mem::replace(&mut self.marks_told, marks)
     }

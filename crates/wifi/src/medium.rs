@@ -23,7 +23,7 @@ use crate::mac::edca::AccessCategory;
 use crate::mac::interference::{Memory, Success};
 use crate::mac::node::{Access, ChannelAccess, Function, Node, NodeConfig, NodeQueue, State, unlimited};
 use crate::mac::outcome::LinkMemory;
-use crate::mac::ppdu::Transmission;
+use crate::mac::ppdu::{DATA_OVERHEAD, QOS_DATA_OVERHEAD, Transmission};
 use crate::mac::reception::Reception;
 use crate::phy::Phy;
 use crate::phy::error_model::ErrorModel;
@@ -313,9 +313,14 @@ impl<B: Send + 'static> Medium<B> {
         self.counts.offered += 1;
         let id = self.nodes[node.index()].function_of(packet.meta.tid);
         // Also what goes to the MAC at once passes the queue: it may average over arrivals, or count what is in flight.
-        let is_free = self.aggregation_of(id).is_none() && self.functions[id.index()].frame.is_none();
+        let function = &self.functions[id.index()];
+        let is_free = !function.aggregates && function.frame.is_none();
         let flow = packet.meta.flow;
         let queue = &mut self.functions[id.index()].queue;
+        if is_free && queue.lets_pass(packet.meta.bytes) {
+            self.load(now, id, packet);
+            return self.request_access(now, id, env);
+        }
         queue.enqueue(now, packet, &mut self.dropped);
         let next = is_free.then(|| queue.dequeue(now, Wanted::ANY, &mut self.dropped)).flatten();
         self.report_drops(now, id, Some(flow), env);
@@ -407,7 +412,13 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// Makes sure that a function has what it sends next at hand; false if there is nothing to send.
+    #[inline]
     pub(crate) fn refill(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> bool {
+        let function = &self.functions[id.index()];
+        (function.backlogged && function.frame.is_some()) || self.look_for_work(now, id, env)
+    }
+
+    fn look_for_work(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> bool {
         let has_work = self.has_work(now, id, env);
         if std::mem::replace(&mut self.functions[id.index()].backlogged, has_work) != has_work {
             if has_work {
@@ -426,7 +437,7 @@ impl<B: Send + 'static> Medium<B> {
             return true;
         }
         let node = function.node;
-        if self.aggregation_of(id).is_some() {
+        if function.aggregates {
             // A-MPDUs take packets from the queue when they are made.
             if self.functions[id.index()].queue.packets() > 0 {
                 return true;
@@ -599,7 +610,7 @@ fn functions_of<B: Send + 'static>(
             let offset = if *access == Access::Pifs { -1 } else { 0 };
             let counts_busy_slot = config.countdown == Countdown::Bianchi;
             let lane = lanes.place(LaneKind { offset, counts_busy_slot });
-            functions.push(function(id, node, config.seed, "", lane, (cw_min, cw_max), Duration::ZERO));
+            functions.push(function(id, (node, bss), config.seed, "", lane, (cw_min, cw_max), Duration::ZERO));
         }
         ChannelAccess::Edca(categories) => {
             for (category, of) in AccessCategory::ALL.into_iter().zip(categories) {
@@ -607,7 +618,15 @@ fn functions_of<B: Send + 'static>(
                 let lane = lanes.place(LaneKind { offset, counts_busy_slot: true });
                 // Best effort draws what a station without categories would.
                 let suffix = if category == AccessCategory::Be { "" } else { category.word() };
-                functions.push(function(id, node, config.seed, suffix, lane, (of.cw_min, of.cw_max), of.txop_limit));
+                functions.push(function(
+                    id,
+                    (node, bss),
+                    config.seed,
+                    suffix,
+                    lane,
+                    (of.cw_min, of.cw_max),
+                    of.txop_limit,
+                ));
             }
         }
     }
@@ -615,7 +634,7 @@ fn functions_of<B: Send + 'static>(
 
 fn function<B: Send + 'static>(
     id: NodeId,
-    node: &NodeConfig,
+    (node, bss): (&NodeConfig, &BssConfig),
     seed: u64,
     suffix: &str,
     lane: LaneId,
@@ -640,6 +659,12 @@ fn function<B: Send + 'static>(
         txop_ends: None,
         began: Time::ZERO,
         backoff: Stream::named(seed, "backoff", &name),
+        aggregates: bss.aggregation.is_some(),
+        overhead: match node.access {
+            ChannelAccess::Dcf(_) => DATA_OVERHEAD,
+            ChannelAccess::Edca(_) => QOS_DATA_OVERHEAD,
+        },
+        counts_airtime: queue.schedules_stations(),
         queue,
         marks,
         marks_told: 0,

@@ -56,6 +56,10 @@ impl<B: Send> QueueDiscipline<B> for Fifo<B> {
         self.waiting.tcp_acks()
     }
 
+    fn lets_pass(&self, bytes: u32) -> bool {
+        self.packets() == 0 && self.has_room(bytes)
+    }
+
     fn has_room(&self, bytes: u32) -> bool {
         self.waiting.has_room(self.limit, bytes)
     }

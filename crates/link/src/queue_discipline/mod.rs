@@ -97,6 +97,11 @@ pub trait QueueDiscipline<B>: Send {
     fn tcp_acks(&self) -> u32;
     /// Whether a packet of `bytes` would be taken in, unless a law drops it early.
     fn has_room(&self, bytes: u32) -> bool;
+    /// Whether a packet of `bytes` would go in and out again as if there were no queue, and leave no trace.
+    fn lets_pass(&self, bytes: u32) -> bool {
+        let _ = bytes;
+        false
+    }
     /// Packets marked with CE so far.
     fn marks(&self) -> u64 {
         0

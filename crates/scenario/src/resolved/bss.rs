@@ -106,6 +106,10 @@ fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
         let message = "only OFDM frames of 802.11g and frames with an MCS are protected; remove this key";
         return error(format!("{path}.protection"), message);
     }
+    if bss.ap.queue.name() == "airtime_fq_codel" && bss.ap.driver_queue.0 > 0 {
+        let message = "\"airtime_fq_codel\" is what replaced a driver's FIFO below a queue discipline; remove this key";
+        return error(format!("{path}.ap.driver_queue"), message);
+    }
     if let Some(interval) = bss.beacons.as_option()
         && interval.as_secs_f64() < 1e-3
     {

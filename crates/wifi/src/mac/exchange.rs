@@ -13,9 +13,7 @@ use lasthop_units::{Bytes, Time};
 
 use super::contention::FunctionId;
 use super::node::State;
-use super::ppdu::{
-    ACK_BYTES, BEACON_BYTES, CTS_BYTES, DATA_OVERHEAD, Ppdu, PpduKind, QOS_DATA_OVERHEAD, RTS_BYTES, Transmission,
-};
+use super::ppdu::{ACK_BYTES, BEACON_BYTES, CTS_BYTES, Ppdu, PpduKind, RTS_BYTES, Transmission};
 use super::reception::Reception;
 use crate::medium::{Environment, Event, Medium, Protection};
 use crate::phy::{ModeId, frame_size};
@@ -47,6 +45,9 @@ impl<B: Send + 'static> Medium<B> {
     /// Of the functions of a node that start now, `id` and those committed to this instant, the first.
     fn first_of(&self, now: Time, id: FunctionId) -> FunctionId {
         let node = &self.nodes[self.functions[id.index()].node.index()];
+        if !node.has_edca() {
+            return id;
+        }
         let committed = |f: &u32| self.functions[*f as usize].state == State::Committed { at: now };
         node.functions.clone().find(|f| *f == id.0 || committed(f)).map_or(id, FunctionId)
     }
@@ -126,7 +127,7 @@ impl<B: Send + 'static> Medium<B> {
     /// The next data PPDU of a function, to be sent at `at`: its frame, or an A-MPDU that is made now. `by`: with its
     /// response it must end by then, or is not sent.
     fn next_data(&mut self, at: Time, id: FunctionId, by: Option<Time>, env: &mut impl Environment<B>) -> Option<Ppdu> {
-        if self.aggregation_of(id).is_some() {
+        if self.functions[id.index()].aggregates {
             return self.next_ampdu(at, id, by, env);
         }
         self.functions[id.index()].frame.as_ref()?;
@@ -143,7 +144,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// The rate of the next attempt: the next of the chain, or the first of a new one.
     fn choose_mode(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
-        let overhead = self.overhead(id);
+        let overhead = self.functions[id.index()].overhead;
         let frame = self.functions[id.index()].frame.as_mut().expect("an attempt is about a frame");
         let bytes = Bytes(u64::from(frame.meta.bytes + overhead));
         let info = FrameInfo { now, bytes, aggregates: false, retry: frame.attempts };
@@ -155,12 +156,6 @@ impl<B: Send + 'static> Medium<B> {
         if let Some(chain) = asked {
             self.note_rate(now, link, &chain, env);
         }
-    }
-
-    /// What an MPDU of this function has besides the IP packet.
-    pub(crate) fn overhead(&self, id: FunctionId) -> u32 {
-        let node = self.functions[id.index()].node;
-        if self.nodes[node.index()].functions.len() == 1 { DATA_OVERHEAD } else { QOS_DATA_OVERHEAD }
     }
 
     /// `data`, or what announces it.
@@ -201,7 +196,7 @@ impl<B: Send + 'static> Medium<B> {
         let function = &self.functions[id.index()];
         let frame = function.frame.as_ref().expect("the exchange is about a frame");
         let (mode, phy) = (frame.mode, self.phy_of(function.node));
-        let mpdu = Bytes(u64::from(frame.meta.bytes + self.overhead(id)));
+        let mpdu = Bytes(u64::from(frame.meta.bytes + function.overhead));
         let psdu = if phy.always_aggregates(mode) { frame_size::ampdu_subframe(mpdu) } else { mpdu };
         let bytes = psdu.0 as u32;
         let reserves_until = at + phy.ppdu_duration(mode, psdu) + phy.sifs() + phy.ack_duration(mode);
@@ -328,7 +323,8 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn charge_uplink(&mut self, now: Time, ended: &Transmission) {
         let (ppdu, phy) = (&ended.ppdu, self.phy_of(ended.ppdu.from));
         let Some(to) = ppdu.to else { return };
-        if self.nodes[to.index()].ap != to {
+        let counts = self.functions[self.nodes[to.index()].functions.start as usize].counts_airtime;
+        if self.nodes[to.index()].ap != to || !counts {
             return;
         }
         let airtime = ended.end.since(ended.start) + phy.sifs() + phy.ack_duration(ppdu.mode);

@@ -138,8 +138,13 @@ pub(crate) struct Function<B> {
     pub began: Time,
     pub backoff: Stream,
     pub queue: Box<dyn QueueDiscipline<B>>,
-    /// Whether the queue may mark packets.
+    /// Whether it makes A-MPDUs.
+    pub aggregates: bool,
+    /// What an MPDU has besides the IP packet, in bytes.
+    pub overhead: u32,
+    /// Whether the queue may mark packets, and whether it wants to know of airtime.
     pub marks: bool,
+    pub counts_airtime: bool,
     /// Packets and TCP ACKs in the queue, when they were last counted; whether that may have changed.
     pub queued: (u32, u32),
     pub queue_changed: bool,

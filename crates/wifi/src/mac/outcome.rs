@@ -56,7 +56,7 @@ impl<B: Send + 'static> Medium<B> {
         let id = ppdu.function;
         // An RTS that was decoded but not answered met the NAV of an exchange that its sender cannot hear.
         let outcome = reception.map_or(Outcome::Collision, outcome_of);
-        if self.aggregation_of(id).is_some() {
+        if self.functions[id.index()].aggregates {
             self.ampdu_failed(now, id, ppdu.session as usize, outcome, env);
         } else {
             self.attempt_failed(now, id, ppdu, outcome, env);
@@ -130,6 +130,9 @@ impl<B: Send + 'static> Medium<B> {
     /// An attempt at the frame of a function, as its queue counts airtime.
     fn charge_frame(&mut self, now: Time, id: FunctionId) {
         let function = &self.functions[id.index()];
+        if !function.counts_airtime {
+            return;
+        }
         let frame = function.frame.as_ref().expect("an attempt is about a frame");
         let rate = self.phy_of(function.node).mode(frame.mode).rate;
         let (station, began) = (frame.meta.station, function.began);
@@ -146,7 +149,7 @@ impl<B: Send + 'static> Medium<B> {
         rate: DataRate,
     ) {
         let function = &mut self.functions[id.index()];
-        if self.nodes[function.node.index()].ap == function.node {
+        if function.counts_airtime && self.nodes[function.node.index()].ap == function.node {
             function.queue.on_airtime(now, &AirtimeUse { station, up: false, airtime, rate });
         }
     }

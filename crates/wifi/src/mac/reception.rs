@@ -50,6 +50,9 @@ pub(crate) enum Reception {
 impl<B: Send + 'static> Medium<B> {
     /// What `receiver` makes of a PPDU with a single frame that ends now.
     pub(crate) fn reception(&mut self, now: Time, ended: &Transmission, receiver: NodeId) -> Reception {
+        if ended.overlaps.is_empty() && self.channel.is_uniform() {
+            return Reception::Decoded;
+        }
         self.overhears(now, ended, receiver, &[ended.ppdu.bytes])
     }
 

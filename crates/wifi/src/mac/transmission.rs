@@ -29,11 +29,25 @@ impl<B: Send + 'static> Medium<B> {
         let (nodes, bss) = (&self.nodes, &self.bss);
         let channel = |node: NodeId| bss[nodes[node.index()].bss].channel;
         let own_channel = channel(from);
-        for other in self.on_air.iter_mut().filter(|o| o.end > at && channel(o.ppdu.from) == own_channel) {
+        let single = bss.len() == 1;
+        let there = |o: &&mut Transmission| o.end > at && (single || channel(o.ppdu.from) == own_channel);
+        for other in self.on_air.iter_mut().filter(there) {
             overlaps.push(Overlap { node: other.ppdu.from, start: other.start, end: other.end });
             other.overlaps.push(Overlap { node: from, start: at, end });
         }
         self.on_air.push(Transmission { id, ppdu, start: at, end, overlaps });
+        if self.channel.is_uniform() {
+            self.sense_start(at, self.view_of(from), from, env);
+        } else {
+            self.sense_start_by_each(at, &ppdu, end, env);
+        }
+        env.schedule(end, Event::PpduEnds(id));
+        self.report_on_air(at, own_channel, env);
+    }
+
+    /// Each node has a view of its own, and notices a PPDU or not.
+    fn sense_start_by_each(&mut self, at: Time, ppdu: &Ppdu, end: Time, env: &mut impl Environment<B>) {
+        let from = ppdu.from;
         let begun = Begun { from, start: at, header_ends: at + self.phy_of(from).rx_start_delay(ppdu.mode), end };
         for view in 0..self.views.len() {
             let noticed = self.carrier_sense.begins(&self.channel, view, &begun);
@@ -44,8 +58,6 @@ impl<B: Send + 'static> Medium<B> {
                 self.views[view].ppdu_ends();
             }
         }
-        env.schedule(end, Event::PpduEnds(id));
-        self.report_on_air(at, own_channel, env);
     }
 
     fn report_on_air(&self, at: Time, channel: u32, env: &mut impl Environment<B>) {
@@ -79,7 +91,9 @@ impl<B: Send + 'static> Medium<B> {
             PpduKind::Ampdu => self.ampdu_reception(now, &ended, to),
             _ => self.reception(now, &ended, to),
         });
-        self.note_lengths(ppdu);
+        if !self.channel.is_uniform() {
+            self.note_lengths(ppdu);
+        }
         let next = self.step(now, &ended, reception, env);
         if self.channel.is_uniform() {
             self.end_for_all(now, &ended, next, env);
@@ -92,7 +106,7 @@ impl<B: Send + 'static> Medium<B> {
     /// Keeps the lengths of what bystanders overhear: any MPDU of an A-MPDU tells them the duration.
     fn note_lengths(&mut self, ppdu: &Ppdu) {
         self.overheard.clear();
-        if ppdu.kind == PpduKind::Ampdu && !self.channel.is_uniform() {
+        if ppdu.kind == PpduKind::Ampdu {
             self.overheard.extend_from_slice(&self.functions[ppdu.function.index()].lengths);
         } else {
             self.overheard.push(ppdu.bytes);

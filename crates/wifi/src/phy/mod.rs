@@ -49,6 +49,8 @@ pub struct Phy {
     basic: Vec<ModeId>,
     /// For each mode, that of the response to it.
     responses: Vec<ModeId>,
+    /// For each mode, the time on the air of the Ack and of the BlockAck that answer it.
+    acknowledgements: Vec<(Duration, Duration)>,
     protection: ModeId,
 }
 

@@ -82,7 +82,7 @@ impl PhyOptions {
         };
         let is_dsss = |m: &ModeId| modes[m.index()].class == ModulationClass::Dsss;
         let serves_dsss = basic.iter().any(is_dsss) || allowed.iter().all(is_dsss);
-        Ok(Phy {
+        let mut phy = Phy {
             standard: self.standard,
             frequency_hz: band.frequency_hz(centre),
             bandwidth_hz: choice.map_or(modes[0].bandwidth_hz, |c| c.width.hz()),
@@ -96,10 +96,13 @@ impl PhyOptions {
             responses: ids(&modes).map(|m| control_response(&modes, &basic, m)).collect(),
             protection: protection(&modes, &basic),
             air_times: modes.iter().map(|m| AirTime::of(m, preamble, band)).collect(),
+            acknowledgements: Vec::new(),
             modes,
             allowed,
             basic,
-        })
+        };
+        phy.acknowledgements = ids(&phy.modes).map(|m| phy.response_durations(m)).collect();
+        Ok(phy)
     }
 
     fn resolve_channel(&self, path: &str) -> Result<(u8, Band), ParamError> {

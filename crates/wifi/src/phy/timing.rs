@@ -160,7 +160,13 @@ impl Phy {
 
     /// Time on the air of the Ack that answers a frame sent in `frame`.
     pub fn ack_duration(&self, frame: ModeId) -> Duration {
-        self.ppdu_duration(self.control_response_mode(frame), frame_size::ACK)
+        self.acknowledgements[frame.index()].0
+    }
+
+    /// Those of the Ack and the BlockAck, as they are reckoned.
+    pub(super) fn response_durations(&self, frame: ModeId) -> (Duration, Duration) {
+        let mode = self.control_response_mode(frame);
+        (self.ppdu_duration(mode, frame_size::ACK), self.ppdu_duration(mode, self.block_ack_bytes()))
     }
 
     /// ACKTimeout and CTSTimeout: how long after its frame a sender waits for a response in mode
@@ -171,7 +177,7 @@ impl Phy {
 
     /// Time on the air of the BlockAck that answers an A-MPDU sent in `frame`.
     pub fn block_ack_duration(&self, frame: ModeId) -> Duration {
-        self.ppdu_duration(self.control_response_mode(frame), self.block_ack_bytes())
+        self.acknowledgements[frame.index()].1
     }
 
     /// EIFS after a frame sent in `frame` that could not be decoded: SIFS, the longest Ack that may
