@@ -135,6 +135,15 @@ params! {
 }
 
 impl Config {
+    /// Whether segments leave at a rate, of the controller or of its own, and not as the window lets them.
+    pub fn is_paced(&self) -> bool {
+        match self.pacing {
+            Pacing::Off => false,
+            Pacing::On => true,
+            Pacing::Controller => matches!(self.congestion_control.name(), "bbr" | "bbr3" | "prague"),
+        }
+    }
+
     /// Reads the overrides of one table, `skip` apart, over `base`. A `packet_size` replaces an earlier `mss`.
     ///
     /// # Errors

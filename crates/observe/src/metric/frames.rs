@@ -13,6 +13,7 @@ struct Attempts {
     retries: u64,
     collided: u64,
     noisy: u64,
+    internal: u64,
     interfered: u64,
     mpdus: u64,
     acknowledged: u64,
@@ -68,6 +69,7 @@ impl Metric for Frames {
                     attempts.add(rate.as_bps(), (mpdus, acknowledged), retry, outcome);
                 }
             }
+            Record::InternalCollision { node } => self.nodes[node.index()].internal += 1,
             Record::FrameDelivered { link, delay } => {
                 let link = &mut self.links[link.index()];
                 link.delays.add(delay);
@@ -109,6 +111,7 @@ impl Metric for Frames {
             row.put("collision_probability", attempts.per_attempt(attempts.collided));
             row.put("noise_probability", attempts.per_attempt(attempts.noisy));
             row.put("interference_probability", attempts.per_attempt(attempts.interfered));
+            row.put_count("internal_collisions", attempts.internal);
         }
         for (link, row) in self.links.iter().zip(&mut report.links) {
             let attempts = &link.attempts;

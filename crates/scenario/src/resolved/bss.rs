@@ -115,6 +115,10 @@ fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
     {
         return error(format!("{path}.beacons"), "beacons less than 1 ms apart leave no room for anything else");
     }
+    if bss.countdown == lasthop_wifi::Countdown::Bianchi && phy.is_qos() {
+        let message = "under EDCA a busy slot counts in any case [802.11-2020 §10.23.2.4]; remove this key";
+        return error(format!("{path}.countdown"), message);
+    }
     if bss.countdown == lasthop_wifi::Countdown::Bianchi && bss.eifs {
         let message = "\"bianchi\" is the chain of the closed form, which knows no EIFS; set eifs = false too";
         return error(format!("{path}.countdown"), message);

@@ -65,6 +65,7 @@ enum Carrier {
 pub(crate) struct Flow {
     meta: PacketMeta,
     carrier: Carrier,
+    asked: bool,
 }
 
 impl FlowSpec {
@@ -95,7 +96,12 @@ impl Flow {
             (TransportWord::Tcp, None) => Carrier::Tcp(Box::new(TcpFlow::new(id, spec, seed, span, asked))),
             (TransportWord::Udp, None) => Carrier::Udp(Box::new(UdpFlow::new(id, spec, seed, span))),
         };
-        Flow { meta, carrier }
+        Flow { meta, carrier, asked }
+    }
+
+    /// Whether its data waits in the socket until the device asks for it.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked
     }
 
     pub(crate) fn is_up(&self) -> bool {

@@ -26,6 +26,7 @@ use lasthop_units::{Duration, Time};
 use lasthop_wifi::{AccessCategory, Environment, Medium, MediumConfig};
 
 use crate::ResolvedScenario;
+use crate::description::TransportWord;
 use crate::resolved::NodeSpec;
 use application::Span;
 use detour::Detour;
@@ -176,7 +177,9 @@ impl World {
         let mut flows = Vec::with_capacity(scenario.flows.len());
         let span = Span { from: Time::ZERO + description.warmup, end: Time::ZERO + description.duration };
         for (id, spec) in (0..).map(FlowId).zip(&scenario.flows) {
-            let asked = spec.up && medium.is_backpressured(spec.station);
+            // What is paced leaves when it is due, be the device free or not: small queues alone bound what waits there.
+            let paced = spec.section.transport == TransportWord::Tcp && spec.tcp.config.is_paced();
+            let asked = spec.up && medium.is_backpressured(spec.station) && !paced;
             let flow = Flow::new(id, spec, seed, span, asked);
             match (flow.wants(), spec.up) {
                 (Wants::Pull, false) => wires[bss_of[spec.station.index()]].saturated.push(id),
@@ -351,9 +354,7 @@ impl World {
     /// Whether data of this side waits in its socket until the device asks for it.
     fn is_held_back(&self, id: FlowId, side: Side) -> bool {
         let flow = &self.around.flows[id.index()];
-        side == Side::Sender
-            && flow.is_up()
-            && (flow.wants() == Wants::Pull || self.medium.is_backpressured(flow.station()))
+        side == Side::Sender && flow.is_up() && (flow.wants() == Wants::Pull || flow.is_asked())
     }
 
     /// Takes a packet from or to the server over the detour of its flow, if that takes time.
