@@ -147,6 +147,11 @@ impl Matrix {
         Matrix { varying: Some(Varying { fading, movement, memory }), ..self }
     }
 
+    /// Whether powers change with time.
+    pub(crate) fn is_varying(&self) -> bool {
+        self.varying.is_some()
+    }
+
     /// Power in milliwatts at `rx` of what `tx` begins to send at `began`.
     pub fn power_mw(&self, began: Time, tx: NodeId, rx: NodeId) -> f64 {
         let place = rx.index() * self.nodes + tx.index();

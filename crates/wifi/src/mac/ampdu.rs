@@ -14,7 +14,7 @@ use super::contention::FunctionId;
 use super::outcome::outcome_of;
 use super::ppdu::{Ppdu, PpduKind, QOS_DATA_OVERHEAD, Transmission};
 use super::reception::Reception;
-use crate::medium::{Environment, Event, Medium};
+use crate::medium::{Environment, Event, Medium, Protection};
 use crate::phy::frame_size;
 use crate::rate_control::{FrameInfo, TxStatus};
 
@@ -264,8 +264,20 @@ impl<B: Send + 'static> Medium<B> {
     fn longest(&self, at: Time, id: FunctionId, session: usize) -> Duration {
         let function = &self.functions[id.index()];
         let Some(ends) = function.txop_ends else { return Duration::from_secs(1) };
-        let phy = self.phy_of(function.node);
-        left_of_txop(at, ends, phy.sifs() + phy.block_ack_duration(function.sessions[session].mode))
+        let (phy, of) = (self.phy_of(function.node), &function.sessions[session]);
+        left_of_txop(at + self.announcement(id, of), ends, phy.sifs() + phy.block_ack_duration(of.mode))
+    }
+
+    /// Time that an RTS/CTS exchange takes before an A-MPDU, if there may be one.
+    fn announcement(&self, id: FunctionId, of: &Session<B>) -> Duration {
+        let bss = &self.bss[self.nodes[self.functions[id.index()].node.index()].bss];
+        let phy = &bss.phy;
+        if !of.rts && bss.rts_threshold.is_none() && bss.protection == Protection::None {
+            return Duration::ZERO;
+        }
+        let mode = phy.control_response_mode(of.mode);
+        let cts = phy.control_response_mode(mode);
+        phy.ppdu_duration(mode, frame_size::RTS) + phy.ppdu_duration(cts, frame_size::CTS) + phy.sifs() * 2
     }
 
     /// The A-MPDU that was filled, sent at `at`.
@@ -452,22 +464,15 @@ impl<B: Send + 'static> Medium<B> {
         let (node, began, mpdus) = (function.node, function.began, function.lengths.len() as u32);
         let of = &mut function.sessions[session];
         let retry = of.originator.window.iter().any(|m| m.in_flight && m.attempts > 0);
-        let (link, mode, rts, station) = (of.link, of.mode, of.rts, of.station);
+        let (to, link, mode, rts, station) = (of.to, of.link, of.mode, of.rts, of.station);
         let rate = self.phy_of(node).mode(mode).rate;
         env.observe(now, Record::Attempt { link, node, rate, mpdus, acknowledged, retry, outcome });
         // Where a part was lost, the rate control goes by that.
         let lost = self.functions[id.index()].lost_to.filter(|_| outcome == Outcome::Success && acknowledged < mpdus);
         self.last_outcome(link, lost.unwrap_or(outcome));
         let success = acknowledged > 0;
-        self.rate_controls[link.index()].on_tx_status(&TxStatus {
-            now,
-            mode,
-            success,
-            mpdus,
-            acknowledged,
-            rts,
-            snr: None,
-        });
+        let snr = if success { self.snr_of(now, to, node) } else { None };
+        self.rate_controls[link.index()].on_tx_status(&TxStatus { now, mode, success, mpdus, acknowledged, rts, snr });
         self.charge_downlink(now, id, station, now.since(began), rate);
     }
 

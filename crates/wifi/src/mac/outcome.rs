@@ -5,12 +5,13 @@
 
 use lasthop_link::AirtimeUse;
 use lasthop_observe::{DropReason, LinkId, NodeId, Outcome, QueueLayer, Record};
-use lasthop_units::{DataRate, Duration, Time};
+use lasthop_units::{DataRate, Db, Duration, Time};
 
 use super::contention::FunctionId;
 use super::node::{State, Unanswered};
 use super::ppdu::{Ppdu, PpduKind};
 use super::reception::Reception;
+use crate::channel::Channel;
 use crate::medium::{Environment, Medium};
 use crate::phy::ModeId;
 use crate::rate_control::{RateChain, TxStatus};
@@ -102,8 +103,17 @@ impl<B: Send + 'static> Medium<B> {
     fn tell_rate_control(&mut self, now: Time, id: FunctionId, success: bool) {
         let frame = self.functions[id.index()].frame.as_ref().expect("an attempt is about a frame");
         let (mode, rts, acknowledged) = (frame.mode, frame.rts, u32::from(success));
-        let status = TxStatus { now, mode, success, mpdus: 1, acknowledged, rts, snr: None };
+        let snr = if success { self.snr_of(now, frame.to, self.functions[id.index()].node) } else { None };
+        let status = TxStatus { now, mode, success, mpdus: 1, acknowledged, rts, snr };
         self.rate_controls[frame.link.index()].on_tx_status(&status);
+    }
+
+    /// Signal over noise at which a node hears an acknowledgement, where that changes with time.
+    pub(crate) fn snr_of(&self, now: Time, from: NodeId, at: NodeId) -> Option<Db> {
+        let Channel::Matrix(matrix) = &self.channel else { return None };
+        let noise_mw = self.noise_mw_per_hz * self.phy_of(at).bandwidth_hz();
+        let ratio = || matrix.power_mw(now, from, at) / noise_mw;
+        matrix.is_varying().then(|| Db(10.0 * libm::log10(ratio())))
     }
 
     /// Remembers what became of the latest attempt on a link.

@@ -179,7 +179,7 @@ impl<B: Send + 'static> Medium<B> {
             mode,
             kind: ppdu.kind.frame_kind(),
             direction: if ppdu.from == bss.ap { Direction::Down } else { Direction::Up },
-            link: ppdu.from.0 * self.channel.views() as u32 + receiver.0,
+            link: ppdu.from.0 << 16 | receiver.0,
             bits: 0,
             sinr: air.signal_mw / air.noise_mw,
         };

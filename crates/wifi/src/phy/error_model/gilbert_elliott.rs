@@ -5,6 +5,8 @@
 //! of its own, begins in the state that the long run favours, and moves only when it is asked.
 //! Left out: a change of state within a frame, and any bond between the two directions of a pair.
 
+use std::collections::BTreeMap;
+
 use lasthop_engine::Stream;
 use lasthop_registry::ParamError;
 use lasthop_units::{Duration, Probability, Time};
@@ -51,22 +53,18 @@ pub struct GilbertElliott {
     params: Params,
     seed: u64,
     /// By link.
-    chains: Vec<Option<Chain>>,
+    chains: BTreeMap<u32, Chain>,
 }
 
 impl GilbertElliott {
     pub(super) fn new(params: Params, seed: u64) -> Self {
-        GilbertElliott { params, seed, chains: Vec::new() }
+        GilbertElliott { params, seed, chains: BTreeMap::new() }
     }
 
     /// The state of `link` at `now`.
     fn state(&mut self, link: u32, now: Time) -> State {
-        let index = link as usize;
-        if self.chains.len() <= index {
-            self.chains.resize_with(index + 1, || None);
-        }
         let params = &self.params;
-        let chain = self.chains[index].get_or_insert_with(|| Chain::new(params, self.seed, link));
+        let chain = self.chains.entry(link).or_insert_with(|| Chain::new(params, self.seed, link));
         chain.advance(params, now);
         chain.state
     }

@@ -62,7 +62,7 @@ pub struct ReceivedFrame<'a> {
     pub kind: FrameKind,
     /// Which way it goes.
     pub direction: Direction,
-    /// Which pair of transmitter and receiver this is: a small number.
+    /// Which pair of transmitter and receiver this is.
     pub link: u32,
     /// Length of the frame or of the stretch, in bits.
     pub bits: u64,
