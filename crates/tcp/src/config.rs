@@ -70,7 +70,7 @@ params! {
         pub tso_deferral: bool = true,
         /// Least segments of one send, where rates and deferral make sends short; needs recovery linux.
         pub min_burst: u32 = 2,
-        /// How much data of a connection may wait below TCP, in the queue of its own host: a duration, at the rate that window and RTT or the congestion control give, but at least two segments and at most 4 MiB; "on": 8 ms (1/128 s), which Linux has for Wi-Fi interfaces; "off": all that the window allows. Without effect where the queue is "backpressure", and for servers, whose wired link is the path and no queue of their own.
+        /// How much data of a connection may wait below TCP, in the queue of its own host: a duration, at the rate that window and RTT or the congestion control give, but at least two segments and at most 4 MiB; "on": 8 ms (1/128 s), which Linux has for Wi-Fi interfaces; "off": all that the window allows. Where the queue is "backpressure" it bounds what a paced sender has there and has no effect on others; nor has it any for servers, whose wired link is the path and no queue of their own.
         pub small_queue: SmallQueue = SmallQueue::On,
         /// When the queue of its own host refuses a packet: cwr: the window falls at once, as by a congestion mark, with recovery linux; unnoticed: as any loss.
         pub local_drop: LocalDrop = LocalDrop::Cwr,

@@ -114,7 +114,7 @@ impl ResolvedScenario {
         }
         if self.first_bss().compat == Compat::Ns3 {
             warnings.push(
-                "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS; TXOP limits of best effort and background are zero".into(),
+                "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS; TXOP limits of best effort and background are zero, and a BlockAckReq follows an A-MPDU without answer".into(),
             );
         }
         warnings

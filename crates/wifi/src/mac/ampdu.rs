@@ -225,7 +225,9 @@ impl<B: Send + 'static> Medium<B> {
         let node = self.functions[id.index()].node;
         let mut limits = self.aggregation_of(id).expect("the function makes A-MPDUs");
         let mode = self.functions[id.index()].sessions[session].mode;
-        if self.functions[id.index()].sessions[session].rates.is_probe() {
+        // Without an MCS a PPDU holds no A-MPDU [802.11-2020 §10.12.1].
+        let aggregates = self.phy_of(node).supports_aggregation(mode);
+        if !aggregates || self.functions[id.index()].sessions[session].rates.is_probe() {
             limits.max_mpdus = 1;
         }
         let longest = self.longest(at, id, session);
