@@ -253,7 +253,10 @@ impl<T: Parameter> Parameter for Switch<T> {
         match value {
             Value::Text(word) if word == "off" => Ok(Switch::Off),
             _ => T::parse(value, path).map(Switch::On).map_err(|mut e| {
-                e.message.push_str(", or \"off\"");
+                // What is wrong within a table is not mended by "off" in its place.
+                if e.path == path {
+                    e.message.push_str(", or \"off\"");
+                }
                 e
             }),
         }
