@@ -460,6 +460,10 @@ impl<B: Send + 'static> Medium<B> {
 
     pub(crate) fn report_queue(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
         let functions = self.nodes[node.index()].functions.clone();
+        if functions.len() == 1 {
+            let queue = &self.functions[functions.start as usize].queue;
+            return env.observe(now, Record::Queue { node, packets: queue.packets(), tcp_acks: queue.tcp_acks() });
+        }
         let (mut packets, mut tcp_acks) = (0, 0);
         for function in &mut self.functions[functions.start as usize..functions.end as usize] {
             if function.queue_changed {
