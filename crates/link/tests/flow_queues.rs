@@ -231,7 +231,9 @@ impl PlainRoundRobin {
         let is_listed = self.new.contains(&flow) || self.old.contains(&flow);
         let queue = self.queues.iter_mut().find(|q| q.flow == flow).expect("just made");
         queue.packets.push((body, frame));
-        if !is_listed {
+        if !is_listed && queue.credit < -1514 {
+            self.old.push(flow);
+        } else if !is_listed {
             queue.credit = 1514;
             self.new.push(flow);
         }

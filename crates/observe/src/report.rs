@@ -111,6 +111,8 @@ pub struct Series {
     /// in the order of their first sample
     pub blocks: Vec<SeriesBlock>,
     expected_samples: usize,
+    /// Samples of metrics that were nothing but zeros so far.
+    silent: Vec<(&'static str, usize)>,
 }
 
 /// No more values than this are set aside at once, however many samples are expected.
@@ -119,7 +121,29 @@ const MOST_RESERVED: usize = 1 << 22;
 impl Series {
     /// Room for so many samples, so that a series need not grow to twice its size.
     pub fn with_room_for(samples: usize) -> Self {
-        Series { blocks: Vec::new(), expected_samples: samples }
+        Series { blocks: Vec::new(), expected_samples: samples, silent: Vec::new() }
+    }
+
+    /// As [`push`](Self::push) for what rarely happens: nothing is kept until the first value that is not zero.
+    pub fn push_rare<I>(&mut self, metric: &'static str, scope: Scope, values: I)
+    where
+        I: Iterator<Item = (u32, f64)> + Clone,
+    {
+        let known = self.blocks.iter().any(|b| b.metric == metric && b.scope == scope);
+        let place = self.silent.iter().position(|(name, _)| *name == metric);
+        if !known && values.clone().all(|(_, value)| value == 0.0) {
+            match place {
+                Some(place) => self.silent[place].1 += 1,
+                None => self.silent.push((metric, 1)),
+            }
+            return;
+        }
+        if let Some(place) = place.filter(|_| !known) {
+            for _ in 0..self.silent[place].1 {
+                self.push(metric, scope, values.clone().map(|(entity, _)| (entity, 0.0)));
+            }
+        }
+        self.push(metric, scope, values);
     }
 
     /// Appends one row of values to the block of `metric`; the entities are those of the first row.

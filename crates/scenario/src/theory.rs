@@ -10,7 +10,7 @@ use lasthop_theory::same_slot::same_slot_probability;
 use lasthop_units::{Bytes, Duration, Time};
 use lasthop_wifi::phy::{ModeId, frame_size};
 use lasthop_wifi::rate_control::FrameInfo;
-use lasthop_wifi::{AccessCategory, Channel, ChannelAccess};
+use lasthop_wifi::{AccessCategory, Channel, ChannelAccess, EdcaParameters, Protection};
 use serde_json::{Value as Json, json};
 
 use crate::description::{TransportWord, UdpRate};
@@ -232,7 +232,9 @@ impl<'a> Forms<'a> {
         let mpdus = (1..=u64::from(limits.max_mpdus)).rev().find(fits).unwrap_or(1);
         let backoff = phy.slot() * u64::from(phy.cw_min()) / 2;
         let alone = self.lone_flow().is_some_and(|f| f.section.rate == Some(UdpRate::Saturated));
-        let as_described = alone && limits.max_amsdu.is_none() && !self.has_txop_limit();
+        let plain = limits.max_amsdu.is_none() && limits.min_start_spacing.as_nanos() == 0;
+        let as_described =
+            alone && plain && !self.has_txop_limit() && self.is_plain_best_effort(exchange(mpdus), mpdus);
         Some(Form {
             quantity: format!("UDP ceiling at {} in A-MPDUs of {mpdus}", phy.mode(mode).rate),
             unit: "bit/s",
@@ -241,6 +243,21 @@ impl<'a> Forms<'a> {
             source: "frame exchange",
             note: "one sender, mean backoff, one A-MPDU a TXOP (edca.be txop_limit 0)",
         })
+    }
+
+    /// Best effort with the standard's backoff, nothing before its frames, and a wire that holds it up nowhere.
+    fn is_plain_best_effort(&self, exchange: lasthop_units::Duration, mpdus: u64) -> bool {
+        let bss = &self.scenario.bss[0];
+        let phy = &bss.config.phy;
+        let ChannelAccess::Edca(categories) = bss.stations else { return false };
+        let own = categories[AccessCategory::Be.index()];
+        let standard = EdcaParameters::default_of(AccessCategory::Be, phy.cw_min(), phy.cw_max());
+        let usual = (own.aifsn, own.cw_min, own.cw_max) == (standard.aifsn, standard.cw_min, standard.cw_max);
+        let category = |f: &FlowSpec| AccessCategory::of_tid(f.section.dscp.user_priority());
+        let best_effort = self.scenario.flows.iter().all(|f| category(f) == AccessCategory::Be);
+        let announced = bss.config.rts_threshold.is_some() || bss.config.protection != Protection::None;
+        let on_wire = self.scenario.description.wired.rate.time_for(Bytes(mpdus * self.packet.0));
+        usual && best_effort && !announced && on_wire < exchange
     }
 
     fn udp_ceiling(&self, mode: ModeId) -> Form {

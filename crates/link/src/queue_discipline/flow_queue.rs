@@ -328,10 +328,16 @@ impl Round {
         Round { name, quantum: quantum as i64, new: VecDeque::new(), old: VecDeque::new() }
     }
 
-    /// Gives a queue that has got a packet its turns, first among the new ones if it had none. [RFC 8290 §4.1]
+    /// Gives a queue that has got a packet its turns, first among the new ones if it had none. [RFC 8290 §4.1] One that
+    /// went into debt with its last packets pays it among the old ones.
     pub fn admit<B, L>(&mut self, queue: &mut FlowQueue<B, L>, index: u32) {
-        if queue.round.is_none() {
-            queue.round = Some(self.name);
+        if queue.round.is_some() {
+            return;
+        }
+        queue.round = Some(self.name);
+        if queue.deficit < -self.quantum {
+            self.old.push_back(index);
+        } else {
             queue.deficit = self.quantum;
             self.new.push_back(index);
         }

@@ -96,7 +96,7 @@ impl Metric for Drops {
     fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
         let mut push = |name, count: fn(&Counts) -> u64| {
             let nodes = self.nodes.iter().enumerate();
-            series.push(name, Scope::Node, nodes.map(|(i, n)| (i as u32, count(&n.interval) as f64)));
+            series.push_rare(name, Scope::Node, nodes.map(|(i, n)| (i as u32, count(&n.interval) as f64)));
         };
         push("drops_queue_full", |c| c.tail);
         push("drops_early", |c| c.early);

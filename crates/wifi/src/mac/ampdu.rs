@@ -473,7 +473,7 @@ impl<B: Send + 'static> Medium<B> {
         let lost = self.functions[id.index()].lost_to.filter(|_| outcome == Outcome::Success && acknowledged < mpdus);
         self.last_outcome(link, lost.unwrap_or(outcome));
         let success = acknowledged > 0;
-        let snr = if success { self.snr_of(now, to, node) } else { None };
+        let snr = self.snr_of(now, to, node);
         self.rate_controls[link.index()].on_tx_status(&TxStatus { now, mode, success, mpdus, acknowledged, rts, snr });
         self.charge_downlink(now, id, station, now.since(began), rate);
     }

@@ -103,12 +103,12 @@ impl<B: Send + 'static> Medium<B> {
     fn tell_rate_control(&mut self, now: Time, id: FunctionId, success: bool) {
         let frame = self.functions[id.index()].frame.as_ref().expect("an attempt is about a frame");
         let (mode, rts, acknowledged) = (frame.mode, frame.rts, u32::from(success));
-        let snr = if success { self.snr_of(now, frame.to, self.functions[id.index()].node) } else { None };
+        let snr = self.snr_of(now, frame.to, self.functions[id.index()].node);
         let status = TxStatus { now, mode, success, mpdus: 1, acknowledged, rts, snr };
         self.rate_controls[frame.link.index()].on_tx_status(&status);
     }
 
-    /// Signal over noise at which a node hears an acknowledgement, where that changes with time.
+    /// Signal over noise at which a node hears its peer, or would, where that changes with time.
     pub(crate) fn snr_of(&self, now: Time, from: NodeId, at: NodeId) -> Option<Db> {
         let Channel::Matrix(matrix) = &self.channel else { return None };
         let noise_mw = self.noise_mw_per_hz * self.phy_of(at).bandwidth_hz();

@@ -130,7 +130,11 @@ impl Phy {
             numbers.sort_unstable();
             let numbers: Vec<String> = numbers.iter().map(u8::to_string).collect();
             let (width, streams) = (choice.width.word(), choice.streams);
-            format!("{name} has no MCS {mcs} at {width} with {streams} spatial stream{}; it has {}", if streams == 1 { "" } else { "s" }, numbers.join(", "))
+            format!(
+                "{name} has no MCS {mcs} at {width} with {streams} spatial stream{}; it has {}",
+                if streams == 1 { "" } else { "s" },
+                numbers.join(", ")
+            )
         })
     }
     /// The modes that data frames may use, sorted by rate; never empty.
