@@ -24,8 +24,14 @@ impl Metric for Medium {
     fn observe(&mut self, at: Time, record: &Record) {
         match *record {
             Record::OnAir { channel, count } => {
-                self.busy[channel as usize].set(at, f64::from(u8::from(count > 0)));
-                self.overlapping[channel as usize].set(at, f64::from(u8::from(count > 1)));
+                let (busy, overlapping) = (f64::from(u8::from(count > 0)), f64::from(u8::from(count > 1)));
+                let channel = channel as usize;
+                if self.busy[channel].value() != busy {
+                    self.busy[channel].set(at, busy);
+                }
+                if self.overlapping[channel].value() != overlapping {
+                    self.overlapping[channel].set(at, overlapping);
+                }
             }
             Record::Contenders { count } => self.contenders.set(at, f64::from(count)),
             _ => {}

@@ -107,6 +107,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// What a function that has won the medium sends first.
+    #[inline(always)]
     fn first_ppdu(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<Ppdu> {
         let node = self.functions[id.index()].node;
         self.start_txop(now, id);
@@ -117,6 +118,7 @@ impl<B: Send + 'static> Medium<B> {
         Some(self.announced(now, data))
     }
 
+    #[inline(always)]
     fn start_txop(&mut self, now: Time, id: FunctionId) {
         let function = &mut self.functions[id.index()];
         function.began = now;
@@ -126,6 +128,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// The next data PPDU of a function, to be sent at `at`: its frame, or an A-MPDU that is made now. `by`: with its
     /// response it must end by then, or is not sent.
+    #[inline(always)]
     fn next_data(&mut self, at: Time, id: FunctionId, by: Option<Time>, env: &mut impl Environment<B>) -> Option<Ppdu> {
         if self.functions[id.index()].aggregates {
             return self.next_ampdu(at, id, by, env);
@@ -143,6 +146,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// The rate of the next attempt: the next of the chain, or the first of a new one.
+    #[inline(always)]
     fn choose_mode(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         let overhead = self.functions[id.index()].overhead;
         let frame = self.functions[id.index()].frame.as_mut().expect("an attempt is about a frame");
@@ -159,6 +163,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// `data`, or what announces it.
+    #[inline(always)]
     fn announced(&self, now: Time, data: Ppdu) -> Ppdu {
         let bss = &self.bss[self.nodes[data.from.index()].bss];
         let phy = &bss.phy;
@@ -192,6 +197,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// The data frame of a function, sent at `at`.
+    #[inline(always)]
     fn data(&self, at: Time, id: FunctionId) -> Ppdu {
         let function = &self.functions[id.index()];
         let frame = function.frame.as_ref().expect("the exchange is about a frame");
@@ -266,6 +272,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// The data is acknowledged: the next of the TXOP follows, or the function contends again.
+    #[inline(always)]
     fn exchange_succeeded(
         &mut self,
         now: Time,
@@ -287,6 +294,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// What goes out at `at` without contending again, if the TXOP has room for it.
+    #[inline(always)]
     fn next_in_txop(&mut self, at: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<Ppdu> {
         let ends = self.functions[id.index()].txop_ends.filter(|ends| at < *ends)?;
         if !self.refill(at, id, env) {

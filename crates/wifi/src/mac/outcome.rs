@@ -91,6 +91,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
+    #[inline(always)]
     fn report_attempt(&mut self, now: Time, id: FunctionId, outcome: Outcome, env: &mut impl Environment<B>) {
         let function = &self.functions[id.index()];
         let (node, frame) = (function.node, function.frame.as_ref().expect("an attempt is about a frame"));
@@ -100,6 +101,7 @@ impl<B: Send + 'static> Medium<B> {
         self.last_outcome(link, outcome);
     }
 
+    #[inline(always)]
     fn tell_rate_control(&mut self, now: Time, id: FunctionId, success: bool) {
         let frame = self.functions[id.index()].frame.as_ref().expect("an attempt is about a frame");
         let (mode, rts, acknowledged) = (frame.mode, frame.rts, u32::from(success));
@@ -138,6 +140,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// An attempt at the frame of a function, as its queue counts airtime.
+    #[inline(always)]
     fn charge_frame(&mut self, now: Time, id: FunctionId) {
         let function = &self.functions[id.index()];
         if !function.counts_airtime {
@@ -177,6 +180,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// The frame is done with, one way or the other: the window is reset, the next frame comes up.
+    #[inline(always)]
     fn finish_frame(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         let function = &mut self.functions[id.index()];
         function.cw = function.cw_min;
@@ -189,6 +193,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// After an exchange, whatever came of it, a backoff is drawn; without a frame it is a post-backoff.
     /// `apart`: it is not counted before then, nor only after the EIFS of others.
+    #[inline(always)]
     pub(crate) fn contend_again(
         &mut self,
         now: Time,

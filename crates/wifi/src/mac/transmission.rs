@@ -60,12 +60,14 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
+    #[inline(always)]
     fn report_on_air(&self, at: Time, channel: u32, env: &mut impl Environment<B>) {
         let there = |t: &&Transmission| self.bss[self.nodes[t.ppdu.from.index()].bss].channel == channel;
         let count = if self.bss.len() == 1 { self.on_air.len() } else { self.on_air.iter().filter(there).count() };
         env.observe(at, Record::OnAir { channel, count: count as u32 });
     }
 
+    #[inline(always)]
     fn sense_start(&mut self, at: Time, view: usize, from: NodeId, env: &mut impl Environment<B>) {
         if !self.channel.is_uniform() && view == from.index() {
             self.views[view].end_eifs();
@@ -124,6 +126,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// One view for all: either everybody decoded the PPDU or nobody did. What follows after a SIFS is put
     /// on the air at once, as nobody can come between.
+    #[inline(always)]
     fn end_for_all(&mut self, now: Time, ended: &Transmission, next: Option<Ppdu>, env: &mut impl Environment<B>) {
         let view = self.view_of(ended.ppdu.from);
         if ended.overlaps.is_empty() {
