@@ -1,6 +1,6 @@
 //! A packet: facts and body.
 
-use lasthop_observe::{FlowId, NodeId};
+use lasthop_observe::{DropReason, FlowId, NodeId, QueueLayer, Record};
 use lasthop_units::{Ecn, Time};
 
 /// What lower layers may know of a packet: what an access point may legally see of a header.
@@ -24,6 +24,13 @@ pub struct PacketMeta {
     pub ecn: Ecn,
     /// when it entered the queue it waits in
     pub enqueued_at: Time,
+}
+
+impl PacketMeta {
+    /// What observers are told where this packet is dropped.
+    pub fn dropped(&self, node: NodeId, layer: QueueLayer, reason: DropReason) -> Record {
+        Record::Dropped { node, flow: self.flow, layer, reason, tcp_ack: self.pure_ack }
+    }
 }
 
 /// What a filter of ACKs may read of a TCP header that is not encrypted.

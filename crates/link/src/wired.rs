@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use lasthop_units::{Bytes, DataRate, Duration, Time};
 
-use crate::{Drop, Packet, QueueDiscipline, Wanted};
+use crate::{Drop, Marks, Packet, QueueDiscipline, Wanted};
 
 /// What a wired link asks to be told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +25,7 @@ pub struct WiredLink<B> {
     on_the_way: VecDeque<(Time, Packet<B>)>,
     busy_until: Time,
     waiting_for_transmitter: bool,
-    /// Marks that have been told of.
-    marks_told: u64,
-    may_mark: bool,
+    marks: Marks,
 }
 
 impl<B> WiredLink<B> {
@@ -36,12 +34,11 @@ impl<B> WiredLink<B> {
         WiredLink {
             rate,
             delay,
-            may_mark: !queue.lets_pass(1),
+            marks: Marks::of(&*queue),
             queue,
             on_the_way: VecDeque::new(),
             busy_until: Time::ZERO,
             waiting_for_transmitter: false,
-            marks_told: 0,
         }
     }
 
@@ -119,13 +116,8 @@ impl<B> WiredLink<B> {
     }
 
     /// Packets that its queue has marked with CE since it was last asked.
-    #[inline]
     pub fn new_marks(&mut self) -> u64 {
-        if !self.may_mark {
-            return 0;
-        }
-        let marks = self.queue.marks();
-        marks - std::mem::replace(&mut self.marks_told, marks)
+        self.marks.new_of(&*self.queue)
     }
 
     /// Packets that wait or are on the way.

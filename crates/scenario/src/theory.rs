@@ -246,7 +246,7 @@ impl<'a> Forms<'a> {
     }
 
     /// Best effort with the standard's backoff, nothing before its frames, and a wire that holds it up nowhere.
-    fn is_plain_best_effort(&self, exchange: lasthop_units::Duration, mpdus: u64) -> bool {
+    fn is_plain_best_effort(&self, exchange: Duration, mpdus: u64) -> bool {
         let bss = &self.scenario.bss[0];
         let phy = &bss.config.phy;
         let ChannelAccess::Edca(categories) = bss.stations else { return false };

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use lasthop_engine::Stream;
-use lasthop_link::{Drop, Packet, PacketMeta, QueueDiscipline, Wanted};
+use lasthop_link::{Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
 use lasthop_observe::{FlowId, LinkId, NodeId, QueueLayer, Record};
 use lasthop_registry::{Switch, words};
 use lasthop_units::{Bytes, Duration, Time};
@@ -312,15 +312,14 @@ impl<B: Send + 'static> Medium<B> {
         packet.meta.enqueued_at = now;
         self.counts.offered += 1;
         let id = self.nodes[node.index()].function_of(packet.meta.tid);
-        // Also what goes to the MAC at once passes the queue: it may average over arrivals, or count what is in flight.
-        let function = &self.functions[id.index()];
+        let function = &mut self.functions[id.index()];
         let is_free = !function.aggregates && function.frame.is_none();
-        let flow = packet.meta.flow;
-        let queue = &mut self.functions[id.index()].queue;
-        if is_free && queue.lets_pass(packet.meta.bytes) {
+        if is_free && function.queue.lets_pass(packet.meta.bytes) {
             self.load(now, id, packet);
             return self.request_access(now, id, env);
         }
+        // Also what goes to the MAC at once passes the queue: it may average over arrivals, or count what is in flight.
+        let (flow, queue) = (packet.meta.flow, &mut function.queue);
         queue.enqueue(now, packet, &mut self.dropped);
         let next = is_free.then(|| queue.dequeue(now, Wanted::ANY, &mut self.dropped)).flatten();
         self.report_drops(now, id, Some(flow), env);
@@ -486,20 +485,15 @@ impl<B: Send + 'static> Medium<B> {
     ) {
         let function = &mut self.functions[id.index()];
         function.queue_changed = true;
-        if self.dropped.is_empty() && !function.marks {
-            return;
-        }
         let (node, layer) = (function.node, QueueLayer::Interface);
-        let marks = function.queue.marks();
-        let new = marks - std::mem::replace(&mut function.marks_told, marks);
-        if new > 0 {
-            env.observe(now, Record::Marked { node, layer, count: new });
+        let count = function.marks.new_of(&*function.queue);
+        if count > 0 {
+            env.observe(now, Record::Marked { node, layer, count });
         }
         for (packet, reason) in self.dropped.drain(..) {
             self.counts.dropped_by_queue += 1;
-            let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
-            env.observe(now, Record::Dropped { node, flow, layer, reason, tcp_ack });
-            env.released(now, node, &packet.meta, incoming == Some(flow));
+            env.observe(now, packet.meta.dropped(node, layer, reason));
+            env.released(now, node, &packet.meta, incoming == Some(packet.meta.flow));
         }
     }
 
@@ -650,7 +644,6 @@ fn function<B: Send + 'static>(
         NodeQueue::Discipline(kind) => kind.clone(),
         NodeQueue::Backpressure => unlimited(),
     };
-    let marks = !matches!(kind, lasthop_link::QueueDisciplineKind::Fifo(_));
     let queue: Box<dyn QueueDiscipline<B>> = kind.build_above(node.driver_queue, Stream::named(seed, "queue", &name));
     Function {
         node: id,
@@ -669,9 +662,8 @@ fn function<B: Send + 'static>(
             ChannelAccess::Edca(_) => QOS_DATA_OVERHEAD,
         },
         counts_airtime: queue.schedules_stations(),
+        marks: Marks::of(&*queue),
         queue,
-        marks,
-        marks_told: 0,
         queued: (0, 0),
         queue_changed: false,
         frame: None,
@@ -689,10 +681,10 @@ fn function<B: Send + 'static>(
 
 /// Inter-frame spaces of each view: those of the nodes that share it.
 fn spaces_of_views(config: &MediumConfig, nodes: &[Node]) -> Vec<Spaces> {
-    let of = |view: usize| {
-        let first = nodes.iter().find(|n| n.view == view).expect("every view has a node");
-        let phy = &config.bss[first.bss].phy;
-        Spaces { slot: phy.slot(), difs: phy.difs() }
-    };
-    (0..config.channel.views()).map(of).collect()
+    let mut spaces = vec![None; config.channel.views()];
+    for node in nodes {
+        let phy = &config.bss[node.bss].phy;
+        spaces[node.view].get_or_insert(Spaces { slot: phy.slot(), difs: phy.difs() });
+    }
+    spaces.into_iter().map(|of| of.expect("every view has a node")).collect()
 }

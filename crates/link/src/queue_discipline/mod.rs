@@ -72,6 +72,31 @@ impl Wanted {
     }
 }
 
+/// What a queue has marked, told once.
+#[derive(Clone, Copy, Debug)]
+pub struct Marks {
+    /// Queues that leave no trace are not asked.
+    possible: bool,
+    told: u64,
+}
+
+impl Marks {
+    /// Of `queue`, which is empty yet.
+    pub fn of<B>(queue: &dyn QueueDiscipline<B>) -> Marks {
+        Marks { possible: !queue.lets_pass(1), told: 0 }
+    }
+
+    /// Packets that `queue` has marked since it was last asked.
+    #[inline]
+    pub fn new_of<B>(&mut self, queue: &dyn QueueDiscipline<B>) -> u64 {
+        if !self.possible {
+            return 0;
+        }
+        let marks = queue.marks();
+        marks - std::mem::replace(&mut self.told, marks)
+    }
+}
+
 /// How long a station has used the air, sending or being sent to.
 #[derive(Clone, Copy, Debug)]
 pub struct AirtimeUse {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lasthop_observe::NodeId;
 use lasthop_registry::{ParamError, Switch};
 use lasthop_units::{Bytes, Duration};
-use lasthop_wifi::phy::{Phy, PhyOptions};
+use lasthop_wifi::phy::{ModeId, Phy, PhyOptions};
 use lasthop_wifi::{Access, AccessCategory, Aggregation, BssConfig, ChannelAccess, EdcaParameters, Protection};
 
 use super::error;
@@ -192,7 +192,8 @@ fn aggregation_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<Aggregation
         error(format!("{path}.aggregation.{key}"), message)
     };
     let window = u64::from(phy.block_ack_window());
-    let longest = Duration::from_micros(5484);
+    // The fastest mode has an MCS, whatever the scenario allows.
+    let longest = phy.max_ppdu_duration(ModeId(phy.modes().len() as u16 - 1));
     let max_duration = table.max_duration.unwrap_or(longest);
     limit("max_duration", max_duration.as_nanos() / 1000, longest.as_nanos() / 1000, " us")?;
     let bytes = phy.max_ampdu_bytes().0;

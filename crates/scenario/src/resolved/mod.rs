@@ -75,8 +75,8 @@ impl ResolvedScenario {
         let links = links_of(&description, &nodes);
         let description = with_defaults_of_the_phy(description, &bss);
         let scenario = ResolvedScenario { bss, nodes, flows, links, hidden, warnings: Vec::new(), description };
-        scenario.rate_controls(0)?;
-        let warnings = scenario.find_warnings();
+        let controls = scenario.rate_controls(0)?;
+        let warnings = scenario.find_warnings(controls);
         Ok(ResolvedScenario { warnings, ..scenario })
     }
 

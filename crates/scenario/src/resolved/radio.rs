@@ -99,10 +99,11 @@ impl ResolvedScenario {
         }
     }
 
-    pub(super) fn find_warnings(&self) -> Vec<String> {
+    /// `controls`: fresh ones.
+    pub(super) fn find_warnings(&self, controls: Vec<Box<dyn RateControl>>) -> Vec<String> {
         let mut warnings = Vec::new();
         let space = self.space();
-        let fixed = self.fixed_modes();
+        let fixed = self.fixed_modes(controls);
         let stations = self.bss.len()..self.nodes.len();
         warnings.extend(stations.filter_map(|station| self.warning_of_reach(&space, station, &fixed)));
         warnings.extend(self.warnings_of_categories());
@@ -121,13 +122,12 @@ impl ResolvedScenario {
     }
 
     /// The mode of each link whose rate is fixed.
-    fn fixed_modes(&self) -> Vec<Option<ModeId>> {
-        let mut controls = self.rate_controls(0).expect("they were built when the scenario was checked");
+    fn fixed_modes(&self, controls: Vec<Box<dyn RateControl>>) -> Vec<Option<ModeId>> {
         let info = FrameInfo { now: Time::ZERO, bytes: Bytes(1500), aggregates: false, retry: 0 };
-        let mode = |(link, control): (usize, &mut Box<dyn RateControl>)| {
+        let mode = |(link, mut control): (usize, Box<dyn RateControl>)| {
             self.is_fixed_rate(link).then(|| control.rates_for(&info).first())
         };
-        controls.iter_mut().enumerate().map(mode).collect()
+        controls.into_iter().enumerate().map(mode).collect()
     }
 
     /// Access categories that have parameters of their own and no flow.

@@ -391,8 +391,7 @@ impl World {
             if up { (QueueLayer::WiredUp, &mut wires.up) } else { (QueueLayer::WiredDown, &mut wires.down) };
         for (packet, reason) in self.dropped.drain(..) {
             self.wired.dropped += 1;
-            let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
-            self.around.collector.observe(now, Record::Dropped { node, flow, layer, reason, tcp_ack });
+            self.around.collector.observe(now, packet.meta.dropped(node, layer, reason));
         }
         let count = link.new_marks();
         if count > 0 {

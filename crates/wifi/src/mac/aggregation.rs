@@ -50,8 +50,7 @@ impl<'a> Psdu<'a> {
     /// An empty one for a PPDU in `mode`, which may last no longer than `longest`; with `at_least_one` the first MPDU fits
     /// whatever the limits say.
     pub(crate) fn new(phy: &'a Phy, limits: Aggregation, mode: ModeId, longest: Duration, at_least_one: bool) -> Self {
-        let spacing = phy.mode(mode).rate.as_bps() as u128
-            * u128::from(limits.min_start_spacing.max(phy.min_mpdu_start_spacing()).as_nanos());
+        let spacing = phy.mode(mode).rate.as_bps() as u128 * u128::from(limits.min_start_spacing.as_nanos());
         let longest = longest.min(limits.max_duration).min(phy.max_ppdu_duration(mode));
         let spacing = spacing.div_ceil(8_000_000_000) as u32;
         Psdu { phy, limits, mode, longest, spacing, at_least_one, bytes: 0, next: 0, mpdus: 0 }

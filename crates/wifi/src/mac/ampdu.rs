@@ -211,10 +211,9 @@ impl<B: Send + 'static> Medium<B> {
         let first = session.originator.window.iter().find(|m| !m.done).expect("what is in line has something to send");
         let info = FrameInfo { now, bytes: Bytes(u64::from(first.bytes)), aggregates: true, retry: first.attempts };
         let (control, link) = (&mut self.rate_controls[session.link.index()], session.link);
-        let mut asked = None;
-        let entry = session.rates.next(|| *asked.insert(control.rates_for(&info)));
+        let (entry, new) = session.rates.next(|| control.rates_for(&info));
         (session.mode, session.rts) = (entry.mode, entry.rts);
-        if let Some(chain) = asked {
+        if let Some(chain) = new {
             self.note_rate(now, link, &chain, env);
         }
     }
@@ -353,9 +352,7 @@ impl<B: Send + 'static> Medium<B> {
             if let Some(late) = recipient.receive(now, sequence, content, size, &mut self.arrived) {
                 for packet in late.iter() {
                     self.counts.dropped_by_mac += 1;
-                    let (flow, tcp_ack) = (packet.meta.flow, packet.meta.pure_ack);
-                    let (node, layer, reason) = (ppdu.from, QueueLayer::Mac, DropReason::ReorderTimeout);
-                    env.observe(now, Record::Dropped { node, flow, layer, reason, tcp_ack });
+                    env.observe(now, packet.meta.dropped(ppdu.from, QueueLayer::Mac, DropReason::ReorderTimeout));
                 }
             }
         }
@@ -496,9 +493,7 @@ impl<B: Send + 'static> Medium<B> {
             *lost += mpdu.facts.len();
             (mpdu.done, mpdu.content, gave_up) = (true, None, true);
             for meta in mpdu.facts.iter() {
-                let (flow, tcp_ack) = (meta.flow, meta.pure_ack);
-                let (layer, reason) = (QueueLayer::Mac, DropReason::RetryLimit);
-                env.observe(now, Record::Dropped { node, flow, layer, reason, tcp_ack });
+                env.observe(now, meta.dropped(node, QueueLayer::Mac, DropReason::RetryLimit));
             }
         }
         gave_up

@@ -9,7 +9,7 @@
 
 use lasthop_link::{AirtimeUse, Packet};
 use lasthop_observe::{LinkId, NodeId, Record};
-use lasthop_units::{Bytes, Time};
+use lasthop_units::{Bytes, Duration, Time};
 
 use super::contention::FunctionId;
 use super::node::State;
@@ -123,7 +123,7 @@ impl<B: Send + 'static> Medium<B> {
         let function = &mut self.functions[id.index()];
         function.began = now;
         let limit = function.txop_limit;
-        function.txop_ends = (limit > lasthop_units::Duration::ZERO).then(|| now + limit);
+        function.txop_ends = (limit > Duration::ZERO).then(|| now + limit);
     }
 
     /// The next data PPDU of a function, to be sent at `at`: its frame, or an A-MPDU that is made now. `by`: with its
@@ -153,11 +153,10 @@ impl<B: Send + 'static> Medium<B> {
         let bytes = Bytes(u64::from(frame.meta.bytes + overhead));
         let info = FrameInfo { now, bytes, aggregates: false, retry: frame.attempts };
         let (control, link) = (&mut self.rate_controls[frame.link.index()], frame.link);
-        let mut asked = None;
-        let entry = frame.rates.next(|| *asked.insert(control.rates_for(&info)));
+        let (entry, new) = frame.rates.next(|| control.rates_for(&info));
         (frame.mode, frame.rts) = (entry.mode, entry.rts);
         frame.attempts += 1;
-        if let Some(chain) = asked {
+        if let Some(chain) = new {
             self.note_rate(now, link, &chain, env);
         }
     }

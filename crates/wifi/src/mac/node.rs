@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use lasthop_engine::Stream;
-use lasthop_link::{Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind};
+use lasthop_link::{Marks, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind};
 use lasthop_observe::{LinkId, NodeId, Outcome};
 use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
@@ -101,15 +101,16 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// The rate of the next attempt; a new chain is asked for where the last one is used up.
-    pub(crate) fn next(&mut self, ask: impl FnOnce() -> RateChain) -> RateEntry {
+    /// The rate of the next attempt; a new chain is asked for where the last one is used up, and given back, too.
+    pub(crate) fn next(&mut self, ask: impl FnOnce() -> RateChain) -> (RateEntry, Option<RateChain>) {
         let left = self.chain.and_then(|chain| chain.entry_of_attempt(self.tried));
         self.tried += 1;
-        left.unwrap_or_else(|| {
-            let chain = ask();
-            *self = Rates { chain: Some(chain), tried: 1 };
-            chain.entries()[0]
-        })
+        if let Some(entry) = left {
+            return (entry, None);
+        }
+        let chain = ask();
+        *self = Rates { chain: Some(chain), tried: 1 };
+        (chain.entries()[0], Some(chain))
     }
 
     /// Whether the chain is there to learn of a mode: one MPDU alone goes through it.
@@ -142,14 +143,13 @@ pub(crate) struct Function<B> {
     pub aggregates: bool,
     /// What an MPDU has besides the IP packet, in bytes.
     pub overhead: u32,
-    /// Whether the queue may mark packets, and whether it wants to know of airtime.
-    pub marks: bool,
+    /// Whether the queue wants to know of airtime.
     pub counts_airtime: bool,
     /// Packets and TCP ACKs in the queue, when they were last counted; whether that may have changed.
     pub queued: (u32, u32),
     pub queue_changed: bool,
-    /// Marks of the queue that were told to observers.
-    pub marks_told: u64,
+    /// Of the queue.
+    pub marks: Marks,
     /// The frame at its head, where frames are acknowledged one by one.
     pub frame: Option<Frame<B>>,
     /// Packets that were taken out and did not fit what was made, where A-MPDUs are made; they go first.

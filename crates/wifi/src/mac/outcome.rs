@@ -171,11 +171,9 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn give_up(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         let function = &self.functions[id.index()];
         let (node, frame) = (function.node, function.frame.as_ref().expect("an attempt is about a frame"));
-        let (flow, tcp_ack) = (frame.meta.flow, frame.meta.pure_ack);
         let arrived = frame.body.is_none();
         *if arrived { &mut self.counts.unacknowledged } else { &mut self.counts.dropped_by_mac } += 1;
-        let (layer, reason) = (QueueLayer::Mac, DropReason::RetryLimit);
-        env.observe(now, Record::Dropped { node, flow, layer, reason, tcp_ack });
+        env.observe(now, frame.meta.dropped(node, QueueLayer::Mac, DropReason::RetryLimit));
         self.finish_frame(now, id, env);
     }
 
@@ -207,12 +205,8 @@ impl<B: Send + 'static> Medium<B> {
         let has_work = has_work || (node.beacon_due && node.first_function() == id);
         let (backoff, lane, view) = (function.draw_backoff(), function.lane, node.view);
         let (spaces, view) = (&self.spaces[view], &mut self.views[view]);
-        let mut hold = None;
         match apart {
-            Some(not_before) => {
-                view.contend_apart(id, lane, backoff, not_before);
-                hold = Some(not_before);
-            }
+            Some(not_before) => view.contend_apart(id, lane, backoff, not_before),
             None if has_work => view.start_backoff(now, spaces, id, lane, backoff),
             None => {
                 function.state = State::Idle { ready_at: view.post_backoff(now, spaces, lane, backoff) };
@@ -221,7 +215,7 @@ impl<B: Send + 'static> Medium<B> {
         }
         function.state = State::Contending;
         let view = node.view;
-        if let Some(timeout) = hold.filter(|_| node.has_edca()) {
+        if let Some(timeout) = apart.filter(|_| node.has_edca()) {
             self.hold_back_others(now, id, timeout);
         }
         self.schedule_backoff(view, env);

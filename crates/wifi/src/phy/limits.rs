@@ -52,9 +52,4 @@ impl Phy {
     pub fn block_ack_bytes(&self) -> Bytes {
         frame_size::block_ack(self.block_ack_window())
     }
-    /// Time between the starts of two MPDUs of an A-MPDU that receivers ask for: none, as ns-3's receivers
-    /// do; ath9k's ask for 8 us, others for 4 or 16. [802.11-2020 §9.4.2.55.3]
-    pub fn min_mpdu_start_spacing(&self) -> Duration {
-        Duration::ZERO
-    }
 }
