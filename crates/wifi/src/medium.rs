@@ -586,6 +586,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// A function contends with what is left of its post-backoff; if nothing is, it draws a backoff where the
     /// medium is busy, and waits for the end of the inter-frame space where it is not.
+    #[inline(always)]
     fn contend_with(&mut self, now: Time, id: FunctionId, view: usize, left: u64) {
         let function = &mut self.functions[id.index()];
         let (lane, spaces, view) = (function.lane, &self.spaces[view], &mut self.views[view]);

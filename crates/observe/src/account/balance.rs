@@ -65,10 +65,12 @@ pub struct FlowBalance {
 /// What a PPDU carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// packets with data
+    /// packets with data; what arrived, as far as it would have lasted at the best rate
     Data,
-    /// pure TCP ACKs
+    /// the same of pure TCP ACKs
     TcpAck,
+    /// what PPDUs with either lasted longer than that
+    BelowBest,
     /// RTS, CTS, Ack, BlockAck, BlockAckReq
     Control,
     /// a beacon
@@ -88,12 +90,13 @@ pub enum Fate {
 
 impl Kind {
     /// All, in the order in which they are shown.
-    pub const ALL: [Kind; 4] = [Kind::Data, Kind::TcpAck, Kind::Control, Kind::Beacon];
+    pub const ALL: [Kind; 5] = [Kind::Data, Kind::TcpAck, Kind::BelowBest, Kind::Control, Kind::Beacon];
     /// Its name in results.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Data => "data",
             Kind::TcpAck => "tcp_acks",
+            Kind::BelowBest => "rate_below_best",
             Kind::Control => "control",
             Kind::Beacon => "beacons",
         }
@@ -102,7 +105,7 @@ impl Kind {
 
 /// Time of the channel that the PPDUs of a node took.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NodeAirtime([[Duration; 3]; 4]);
+pub struct NodeAirtime([[Duration; 3]; 5]);
 
 impl NodeAirtime {
     pub(super) fn add(&mut self, kind: Kind, fate: Fate, spent: Duration) {

@@ -95,7 +95,9 @@ impl ChannelBook {
         let Some(place) = self.on_air.iter().position(|ppdu| ppdu.node == end.node) else { return };
         let ppdu = self.on_air.remove(place);
         let arrived = share(ppdu.had, u64::from(end.decoded), u64::from(end.mpdus));
-        self.book(&ppdu, Fate::Arrived, arrived, exchange.bytes());
+        let best = if ppdu.payload == Payload::Packets { exchange.at_best(arrived) } else { arrived };
+        self.nodes[ppdu.node.index()].add(Kind::BelowBest, Fate::Arrived, arrived - best);
+        self.book(&ppdu, Fate::Arrived, best, exchange.bytes());
         let loss = match end.lost_to {
             Some(Outcome::Collision | Outcome::Interference) => Fate::Collided,
             Some(Outcome::Noise | Outcome::Success) | None => Fate::Noise,

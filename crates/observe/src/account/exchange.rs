@@ -135,6 +135,11 @@ impl Exchange {
         }
     }
 
+    /// Of airtime of its data PPDU, what it would have been at the best rate.
+    pub fn at_best(&self, on_air: Duration) -> Duration {
+        self.data.map_or(on_air, |(airtime, best)| share(on_air, best.min(airtime).as_nanos(), airtime.as_nanos()))
+    }
+
     /// Gives each flow what it took of its time, at its end.
     pub fn settle(self, now: Time, flows: &mut [FlowBook]) {
         let rival = self.rival();
@@ -160,13 +165,13 @@ impl Exchange {
         if let Some(loss) = failed {
             return book.add(term_of(loss), own);
         }
-        let Some((airtime, at_best)) = self.data else { return book.add(Term::OwnControl, own) };
+        let Some((airtime, _)) = self.data else { return book.add(Term::OwnControl, own) };
         let whole = now.since(self.began).as_nanos();
         let on_air = share(own, airtime.as_nanos().min(whole), whole);
         book.add(Term::OwnControl, own - on_air);
         let arrived = share(on_air, u64::from(self.decoded), u64::from(self.mpdus));
         book.add(self.lost_to.map_or(Term::Noise, term_of), on_air - arrived);
-        let best = share(arrived, at_best.min(airtime).as_nanos(), airtime.as_nanos());
+        let best = self.at_best(arrived);
         book.add(Term::RateBelowBest, arrived - best);
         let of_data = share(best, data, data + acks);
         book.add(Term::OwnData, of_data);

@@ -280,6 +280,7 @@ impl Flow {
     }
 
     /// When an event for the timers of `side` is to be scheduled, if the one that is does not serve.
+    #[inline(always)]
     pub(crate) fn timer_to_arm(&mut self, side: Side) -> Option<Time> {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.timer_to_arm(side),

@@ -410,8 +410,12 @@ impl<K: Bookkeeper> World<K> {
         self.tell_departure(now, bss, up, before);
     }
 
-    /// Packets that a wired link is transmitting or that are on the way.
+    /// Packets that a wired link is transmitting or that are on the way, if somebody reads that.
+    #[inline(always)]
     fn under_way(&self, bss: usize, up: bool) -> usize {
+        if !K::READS_STEPS {
+            return 0;
+        }
         let wires = &self.wires[bss];
         if up { &wires.up } else { &wires.down }.under_way().0
     }

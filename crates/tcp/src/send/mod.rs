@@ -235,6 +235,10 @@ impl Sender {
             (true, true) if !has_lost && self.offered.delays(self.board.una(), nxt, wanted, self.mss) => {
                 Hold::Application
             }
+            // Linux waits for the window to grow rather than send a short burst.
+            (true, true) if self.is_linux() && self.config.tso_deferral && !self.board.is_empty() => {
+                Hold::CongestionWindow
+            }
             (true, true) => Hold::Device,
         }
     }
