@@ -42,13 +42,14 @@ def run(
     *,
     jobs: int | None = None,
     interval_s: float | None = 1.0,
+    explain: bool = False,
     progress: bool | None = None,
 ) -> Result:
     """Runs `scenario` once for each seed, in parallel, and returns the results.
 
     `seeds`: how many (1 to N), or which. `jobs`: threads, by default one for each core.
     `interval_s`: simulated seconds between rows of the time series; None keeps none.
-    `progress`: shown in a terminal or a notebook unless told otherwise.
+    `explain`: keeps the account of time that `Result.explain` reads. `progress`: shown in a terminal or a notebook unless told otherwise.
     Raises `ValueError` for an impossible argument, `ScenarioError`, `RunFailed` and, on Ctrl-C, `Interrupted`; the
     latter two carry what was finished.
     """
@@ -58,7 +59,8 @@ def run(
         raise ValueError(f"interval_s: {interval_s} is no length of time; a number of seconds, or None for no time series")
     show = progress_here() if progress is None else progress
     with Progress.in_terminal() if show else Progress.silent() as bar:
-        result = simulate(scenario, seed_list(seeds), jobs or core_count(), interval_s, bar, keep_series=True)
+        chosen = seed_list(seeds)
+        result = simulate(scenario, chosen, jobs or core_count(), interval_s, bar, keep_series=True, account=explain)
     if result.interrupted:
         raise Interrupted(result)
     if result.failures:
@@ -80,6 +82,7 @@ def simulate(
     progress: Progress,
     *,
     keep_series: bool = False,
+    account: bool = False,
     on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
 ) -> Result:
     """Runs `seeds` and hands their time series to `on_series` in the order of the seeds, whatever finishes first."""
@@ -96,7 +99,7 @@ def simulate(
             on_series(outcome.seed, series if keep_series else _drained(series))
 
     with InterruptRequests() as requests:
-        campaign = _core.Campaign(resolved, seeds, min(jobs, len(seeds)), interval_s)
+        campaign = _core.Campaign(resolved, seeds, min(jobs, len(seeds)), interval_s, account)
         while True:
             if requests.count:
                 campaign.cancel()

@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 from ..comparison import Comparison, compare
+from ..explain import Difference, difference_of, explanation_of, with_account
+from ..explain.text import difference_document, difference_text
 from ..headline import mean_and_interval
 from ..progress import Progress
 from ..result import Result
@@ -31,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help='metrics by their dotted names instead of the usual ones, e.g. --metric "flows.*.goodput_bps"; repeatable',
     )
+    parser.add_argument(
+        "--explain", action="store_true", help="also say why they differ, in the terms of `lasthop explain`"
+    )
     parser.add_argument("--json", metavar="FILE", help="write the rows as JSON to FILE, or to standard output with -")
 
 
@@ -44,20 +49,34 @@ def execute(arguments: argparse.Namespace) -> int:
     for path, side in zip((arguments.a, arguments.b), sides, strict=True):
         if not isinstance(side, Result):
             with Progress.fitting(path) as progress:
-                side = simulate(side, seeds, jobs, None, progress)
+                side = simulate(side, seeds, jobs, None, progress, account=arguments.explain)
             if side.interrupted:
                 raise KeyboardInterrupt
         results.append(side)
-    rows = compare(*results, arguments.metric)
+    rows, difference = compare(*results, arguments.metric), _explained(arguments, results, jobs)
     if not rows:
         raise Mistake(f"--metric {' '.join(arguments.metric)}: matches nothing in either result")
     if arguments.json is not None:
-        write_data(arguments.json, [_json(arguments, rows)])
-    aside(data_on_stdout=arguments.json == "-").write(comparison_text(arguments.a, arguments.b, rows))
+        write_data(arguments.json, [_json(arguments, rows, difference)])
+    out = aside(data_on_stdout=arguments.json == "-")
+    out.write(comparison_text(arguments.a, arguments.b, rows))
+    if difference is not None:
+        out.write(f"\n{difference_text(difference, table)}")
     failures = [failure for result in results for failure in result.failures]
     for failure in failures:
         note(failure["error"])
     return 1 if failures else 0
+
+
+def _explained(arguments: argparse.Namespace, results: list[Result], jobs: int) -> Difference | None:
+    """Why they differ, if that is asked for."""
+    if not arguments.explain:
+        return None
+    explained = []
+    for path, result in zip((arguments.a, arguments.b), results, strict=True):
+        with Progress.fitting(path) as progress:
+            explained.append(explanation_of(with_account(result, jobs=jobs, progress=progress)))
+    return difference_of(*explained)
 
 
 def comparison_text(a: str, b: str, rows: list[Comparison]) -> str:
@@ -84,8 +103,10 @@ def _share(row: Comparison) -> str:
     return f"{100 * (row.b.mean / row.a.mean - 1):+.1f} %"
 
 
-def _json(arguments: argparse.Namespace, rows: list[Comparison]) -> str:
+def _json(arguments: argparse.Namespace, rows: list[Comparison], difference: Difference | None) -> str:
     document = {"a": arguments.a, "b": arguments.b, "rows": [_json_row(row) for row in rows]}
+    if difference is not None:
+        document["explanation"] = difference_document(difference)
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_arguments.duration_s,
         help="simulated time between rows of the time series in --out (default 1s)",
     )
+    parser.add_argument("--explain", action="store_true", help="keep the account of time that `lasthop explain` shows")
     for option, what in NOT_YET.items():
         parser.add_argument(f"--{option}", metavar="X", help=f"not there yet: {what}")
 
@@ -55,7 +56,9 @@ def execute(arguments: argparse.Namespace) -> int:
         directory = stack.enter_context(ResultDirectory(arguments.out)) if arguments.out is not None else None
         with Progress.fitting(Path(arguments.file).stem) as progress:
             on_series = directory.add_series if directory else None
-            result = simulate(scenario, seeds, jobs, interval_s, progress, on_series=on_series)
+            result = simulate(
+                scenario, seeds, jobs, interval_s, progress, account=arguments.explain, on_series=on_series
+            )
         if result.runs:
             _write(result, arguments, directory)
     return _report(result, arguments, len(seeds))
