@@ -50,7 +50,7 @@ fn records() -> Vec<(Time, Record)> {
 }
 
 fn observe(samples: bool, warmup_ms: u64) -> Report {
-    let mut collector = Collector::new(layout(), samples.then_some(2));
+    let mut collector = Collector::new(layout(), samples.then_some(2), ());
     let mut started = false;
     for (time, record) in records() {
         if !started && time >= at(warmup_ms) {

@@ -28,6 +28,8 @@ impl Endpoint {
     pub fn hold(&self, now: Time) -> Hold {
         match self.state {
             State::Closed | State::Listen | State::TimeWait => Hold::Application,
+            // Who was called and has nothing to say waits for nothing.
+            state if state.is_opening() && self.is_passive && self.unsent_bytes() == 0 => Hold::Application,
             state if state.is_opening() => Hold::Opening,
             state => self.sender.hold(now, state.may_send_data()),
         }

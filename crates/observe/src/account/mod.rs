@@ -139,11 +139,11 @@ impl Account {
                 _ => unreachable!("only these follow the start of a PPDU"),
             }
         }
-        let (id, channel) = (exchange.id, start.channel as usize);
+        let channel = start.channel as usize;
         let opened = exchange.began == self.now;
         self.channels[channel].begin(self.now, start);
         if opened {
-            self.settle_heads(id);
+            self.settle_heads(place);
         }
         self.decide_all(channel);
     }
@@ -156,15 +156,23 @@ impl Account {
     }
 
     /// A node that makes A-MPDUs has made one: time in its queue was time at its head for those whose packets are in it.
-    fn settle_heads(&mut self, id: u32) {
-        let Some(exchange) = self.exchanges.iter().find(|e| e.id == id) else { return };
-        if !self.nodes[exchange.initiator.index()].aggregates {
+    fn settle_heads(&mut self, place: usize) {
+        let Exchange { initiator, channel, .. } = self.exchanges[place];
+        let channel = channel as usize;
+        if !self.nodes[initiator.index()].aggregates {
             return;
         }
-        for &flow in &self.channels[exchange.channel as usize].flows {
-            let book = &mut self.flows[flow.index()];
-            book.settle_heads(exchange.initiator, exchange.carries(flow));
+        self.book_all(channel);
+        let exchange = &self.exchanges[place];
+        for &flow in &self.channels[channel].flows {
+            self.flows[flow.index()].settle_heads(initiator, exchange.carries(flow));
         }
+    }
+
+    fn book_all(&mut self, channel: usize) {
+        let flows = std::mem::take(&mut self.channels[channel].flows);
+        flows.iter().for_each(|flow| self.book(*flow));
+        self.channels[channel].flows = flows;
     }
 
     fn decide_all(&mut self, channel: usize) {
@@ -210,9 +218,7 @@ impl Account {
     fn finish(&mut self, initiator: NodeId) {
         let Some(place) = self.exchanges.iter().position(|e| e.initiator == initiator) else { return };
         let channel = self.exchanges[place].channel as usize;
-        let flows = std::mem::take(&mut self.channels[channel].flows);
-        flows.iter().for_each(|flow| self.book(*flow));
-        self.channels[channel].flows = flows;
+        self.book_all(channel);
         let exchange = self.exchanges.remove(place);
         for &(flow, ..) in &exchange.carried {
             self.flows[flow.index()].own.retain(|id| *id != exchange.id);
