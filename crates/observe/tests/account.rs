@@ -170,7 +170,8 @@ fn with_nothing_in_a_mac_or_queue_the_ends_say_what_they_wait_for() {
 fn an_ack_that_is_withheld_is_under_way_and_a_sender_that_awaits_nothing_is_idle() {
     for (withholds_ack, expected) in [(true, Term::OnTheWire), (false, Term::ApplicationIdle)] {
         let mut books = Books::new(false);
-        let waits = Step::Waits { flow: FlowId(0), hold: Hold::Application, awaits_answer: withholds_ack, withholds_ack };
+        let waits =
+            Step::Waits { flow: FlowId(0), hold: Hold::Application, awaits_answer: withholds_ack, withholds_ack };
         books.tell(0, waits);
         assert_eq!(term(&books.close(50), 0, expected), 50);
     }

@@ -101,7 +101,8 @@ fn named(mut times: Vec<(String, Duration)>) -> Json {
 }
 
 fn channel_json(scenario: &ResolvedScenario, index: usize, channel: &ChannelBalance) -> Json {
-    let is_here = |node: &usize| scenario.bss[scenario.nodes[*node].config.bss as usize].config.channel as usize == index;
+    let is_here =
+        |node: &usize| scenario.bss[scenario.nodes[*node].config.bss as usize].config.channel as usize == index;
     let node = |node: usize| {
         let airtime = &channel.nodes[node];
         let kinds = Kind::ALL.map(|kind| seconds(kind.word(), airtime.get(kind, Fate::Arrived)));

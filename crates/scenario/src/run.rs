@@ -8,8 +8,8 @@ use lasthop_registry::Parameter;
 use lasthop_units::{Duration, Time};
 use serde_json::{Map, Value as Json, json};
 
-use crate::{ResolvedScenario, account};
 use crate::world::{Finished, World};
+use crate::{ResolvedScenario, account};
 
 /// How far a run has come, and whether it should stop; shared with whoever waits for it.
 #[derive(Debug, Default)]

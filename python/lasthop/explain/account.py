@@ -20,7 +20,7 @@ FLOW_TERMS = {
     "own_control": "own control frames and SIFS",
     "rate_below_best": "rate below the best",
     "collisions": "own collisions",
-    "interference": "hidden nodes",
+    "interference": "lost to hidden nodes",
     "noise": "lost to noise",
     "backoff_and_spaces": "backoff and inter-frame spaces",
     "waiting_for_others": "others have the medium",

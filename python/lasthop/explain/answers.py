@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from .account import CHANNEL_TERMS, FLOW_TERMS, Explanation, FlowTime
-from .words import count, listed, percent, rate, some
+from .words import also, count, listed, percent, rate
 
 MOST = 6
 # Below these shares of time a cause is not worth a sentence.
@@ -36,12 +36,11 @@ def _starving(explanation: Explanation) -> Iterator[Answer]:
         return
     worst = max(flows, key=lambda flow: flow.share("rto_silence"))
     silent = worst.share("rto_silence")
-    others = f" (so do {len(flows) - 1} of the other {len(explanation.flows) - 1} flows)" if len(flows) > 1 else ""
     timeouts = f" in {count(worst.timeouts)} timeouts a run" if worst.timeouts else ""
     causes = dropped(worst)
     why = f"; {listed(causes)}" if causes else ""
     # It weighs by what it costs the one that it befalls.
-    yield Answer(silent, f"{worst.id} starves{others}: {percent(silent)} of its time is RTO silence{timeouts}{why}.")
+    yield Answer(silent, f"{worst.id}{also(len(flows))} starves: {percent(silent)} of its time is RTO silence{timeouts}{why}.")
 
 
 def dropped(flow: FlowTime) -> list[str]:
@@ -100,10 +99,9 @@ def _anomaly(explanation: Explanation) -> Iterator[Answer]:
     for name, waiting in found.items():
         share, flow, own = max(waiting, key=lambda item: item[0])
         slow = explanation.links[name].rate_bps
-        others = f" (and {len(waiting) - 1} other flows for long)" if len(waiting) > 1 else ""
         yield Answer(
             share,
-            f"{flow.id} waits {percent(share)} of its time for {name}{others}, which is sent at {rate(slow)}, "
+            f"{flow.id}{also(len(waiting))} waits {percent(share)} of its time for {name}, which is sent at {rate(slow)}, "
             f"its own data at {rate(own)}: a slow link holds the medium long for each frame.",
         )
 
@@ -131,8 +129,8 @@ def _shared(explanation: Explanation) -> Iterator[Answer]:
     # What can be said of one cause in particular weighs more.
     yield Answer(
         share / 2,
-        f"{some([flow.id for flow in flows], len(explanation.flows))} {'has' if len(flows) == 1 else 'have'} a packet "
-        f"ready while others have the medium, {worst.id} for {percent(share)} of its time ({listed(names)}).",
+        f"{worst.id}{also(len(flows))} has a packet ready while others have the medium for {percent(share)} of its "
+        f"time ({listed(names)}).",
     )
 
 
@@ -151,8 +149,8 @@ def _queues(explanation: Explanation) -> Iterator[Answer]:
         where = queue if "wired" in queue else f"queue of {queue}"
         yield Answer(
             share / 2,
-            f"Packets of {some([flow.id for flow in flows], len(explanation.flows))} wait in the {where}, those of "
-            f"{worst.id} for {percent(share)} of its time{who}.",
+            f"{worst.id}{also(len(flows))} has packets in the {where} for {percent(share)} of its "
+            f"time{who}.",
         )
 
 
@@ -172,8 +170,8 @@ def _held(explanation: Explanation) -> Iterator[Answer]:
         flows = [flow for flow in explanation.flows if flow.share(term) >= least]
         if flows:
             worst = max(flows, key=lambda flow: flow.share(term))
-            also = f" (so {'does' if len(flows) == 2 else 'do'} {len(flows) - 1} more)" if len(flows) > 1 else ""
-            yield Answer(worst.share(term) / 2, f"{worst.id}{also} {what} for {percent(worst.share(term))} of its time.")
+            share = worst.share(term)
+            yield Answer(share / 2, f"{worst.id}{also(len(flows))} {what} for {percent(share)} of its time.")
 
 
 def _losses(explanation: Explanation) -> Iterator[Answer]:

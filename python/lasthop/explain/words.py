@@ -35,8 +35,6 @@ def listed(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def some(names: Sequence[str], of: int, noun: str = "flows") -> str:
-    """One by name, several by number."""
-    if len(names) <= 2:
-        return listed(names)
-    return f"all {of} {noun}" if len(names) == of else f"{len(names)} of {of} {noun}"
+def also(flows: int) -> str:
+    """How many flows it is of which one is named, behind that name."""
+    return "" if flows == 1 else f" (so {'does' if flows == 2 else 'do'} {flows - 1} more)"

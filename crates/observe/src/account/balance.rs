@@ -28,9 +28,6 @@ impl Traffic {
     pub(super) fn count_drop(&mut self, tcp_ack: bool) {
         *if tcp_ack { &mut self.tcp_acks_dropped } else { &mut self.data_dropped } += 1;
     }
-    pub(super) fn count_given_up(&mut self, _tcp_ack: bool) {
-        self.given_up += 1;
-    }
 }
 
 /// Time in a queue.

@@ -106,15 +106,20 @@ pub(super) enum Doing {
 /// Time in a queue whose head is chosen when the medium is won, by who had the medium.
 type Undecided = Vec<(Option<Rival>, Duration)>;
 
-/// See the module. Arrays are for the station and its AP, but for wires: down, up.
+/// One packet less where it was.
+fn one_less(packets: &mut u32) {
+    *packets = packets.checked_sub(1).expect("a packet leaves where it is");
+}
+
+/// See the module. Arrays are for the station and its AP; those of wires for down and up.
 pub(super) struct FlowBook {
     ends: [NodeId; 2],
     aggregates: [bool; 2],
     in_queue: [u32; 2],
     in_mac: [u32; 2],
-    pub on_wires: [u32; 2],
+    in_wire_queues: [u32; 2],
     /// Packets that a host has sent and that have neither arrived nor been dropped.
-    pub alive: u32,
+    alive: u32,
     pub hold: Hold,
     pub awaits_answer: bool,
     pub withholds_ack: bool,
@@ -136,7 +141,7 @@ impl FlowBook {
             aggregates,
             in_queue: [0; 2],
             in_mac: [0; 2],
-            on_wires: [0; 2],
+            in_wire_queues: [0; 2],
             alive: 0,
             hold: Hold::Application,
             awaits_answer: false,
@@ -166,6 +171,22 @@ impl FlowBook {
         usize::from(node == self.ends[1])
     }
 
+    pub fn emitted(&mut self) {
+        self.alive += 1;
+    }
+
+    pub fn arrived(&mut self) {
+        one_less(&mut self.alive);
+    }
+
+    pub fn wire_enters(&mut self, up: bool) {
+        self.in_wire_queues[usize::from(up)] += 1;
+    }
+
+    pub fn wire_taken(&mut self, up: bool) {
+        one_less(&mut self.in_wire_queues[usize::from(up)]);
+    }
+
     pub fn enters(&mut self, node: NodeId, tcp_ack: bool) {
         let side = self.side(node);
         self.in_queue[side] += 1;
@@ -174,26 +195,28 @@ impl FlowBook {
 
     pub fn taken(&mut self, node: NodeId) {
         let side = self.side(node);
-        self.in_queue[side] -= 1;
+        one_less(&mut self.in_queue[side]);
         self.in_mac[side] += 1;
     }
 
     pub fn leaves(&mut self, node: NodeId) {
         let side = self.side(node);
-        self.in_mac[side] -= 1;
+        one_less(&mut self.in_mac[side]);
     }
 
     pub fn dropped(&mut self, node: NodeId, layer: QueueLayer, tcp_ack: bool, arrived: bool) {
-        self.alive -= u32::from(!arrived);
+        if !arrived {
+            one_less(&mut self.alive);
+        }
         let side = self.side(node);
         match layer {
             QueueLayer::Interface => {
-                self.in_queue[side] -= 1;
+                one_less(&mut self.in_queue[side]);
                 self.traffic[side].count_drop(tcp_ack);
             }
-            QueueLayer::Mac => self.traffic[side].count_given_up(tcp_ack),
-            QueueLayer::WiredDown => self.on_wires[0] -= 1,
-            QueueLayer::WiredUp => self.on_wires[1] -= 1,
+            QueueLayer::Mac => self.traffic[side].given_up += 1,
+            QueueLayer::WiredDown => one_less(&mut self.in_wire_queues[0]),
+            QueueLayer::WiredUp => one_less(&mut self.in_wire_queues[1]),
         }
     }
 
@@ -225,8 +248,8 @@ impl FlowBook {
         let queues = [
             (self.in_queue[0], Place::Station, Some(station)),
             (self.in_queue[1], Place::Ap, Some(ap)),
-            (self.on_wires[0], Place::WireDown, None),
-            (self.on_wires[1], Place::WireUp, None),
+            (self.in_wire_queues[0], Place::WireDown, None),
+            (self.in_wire_queues[1], Place::WireUp, None),
         ];
         queues.into_iter().find(|(packets, ..)| *packets > 0).map(|(_, place, node)| (place, node))
     }

@@ -252,8 +252,8 @@ impl Account {
 
     fn take_step(&mut self, step: &Step) {
         match *step {
-            Step::Emitted { flow } => self.flows[flow.index()].alive += 1,
-            Step::Arrived { flow } => self.flows[flow.index()].alive -= 1,
+            Step::Emitted { flow } => self.flows[flow.index()].emitted(),
+            Step::Arrived { flow } => self.flows[flow.index()].arrived(),
             Step::Enters { node, flow, tcp_ack } => {
                 self.flows[flow.index()].enters(node, tcp_ack);
                 let channel = self.nodes[node.index()].channel as usize;
@@ -264,8 +264,8 @@ impl Account {
                 self.flows[flow.index()].leaves(node);
                 self.wants_less(node);
             }
-            Step::WireEnters { flow, up } => self.flows[flow.index()].on_wires[usize::from(up)] += 1,
-            Step::WireTaken { flow, up } => self.flows[flow.index()].on_wires[usize::from(up)] -= 1,
+            Step::WireEnters { flow, up } => self.flows[flow.index()].wire_enters(up),
+            Step::WireTaken { flow, up } => self.flows[flow.index()].wire_taken(up),
             Step::Waits { flow, hold, awaits_answer, withholds_ack } => {
                 let book = &mut self.flows[flow.index()];
                 (book.hold, book.awaits_answer, book.withholds_ack) = (hold, awaits_answer, withholds_ack);

@@ -134,7 +134,14 @@ impl ExchangeFlow {
         self.wake.take()
     }
 
-    pub(crate) fn arrive(&mut self, now: Time, side: Side, segment: &Segment, number: u32, observer: &mut impl Observer) {
+    pub(crate) fn arrive(
+        &mut self,
+        now: Time,
+        side: Side,
+        segment: &Segment,
+        number: u32,
+        observer: &mut impl Observer,
+    ) {
         self.pool.arrive(now, side, segment, number, observer);
         self.proceed(now, side, observer);
         self.pool.tidy();

@@ -265,7 +265,13 @@ impl TcpFlow {
     }
 
     /// It is out of it, perhaps because the queue refused it. True if data waits for the room.
-    pub(crate) fn leaves_own_queue(&mut self, now: Time, bytes: u32, refused: bool, observer: &mut impl Observer) -> bool {
+    pub(crate) fn leaves_own_queue(
+        &mut self,
+        now: Time,
+        bytes: u32,
+        refused: bool,
+        observer: &mut impl Observer,
+    ) -> bool {
         if !self.own_queue.counts() {
             return false;
         }

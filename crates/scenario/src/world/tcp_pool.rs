@@ -177,7 +177,14 @@ impl Pool {
     }
 
     /// A segment arrives at `side`.
-    pub(super) fn arrive(&mut self, now: Time, side: Side, segment: &Segment, number: u32, observer: &mut impl Observer) {
+    pub(super) fn arrive(
+        &mut self,
+        now: Time,
+        side: Side,
+        segment: &Segment,
+        number: u32,
+        observer: &mut impl Observer,
+    ) {
         let flow = self.flow;
         // Otherwise it is a straggler of a connection that is over.
         let Some(index) = self.connections.iter().position(|c| c.number == number) else { return };
