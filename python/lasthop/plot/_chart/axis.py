@@ -33,7 +33,7 @@ def finish(axes: Axes, chart: Chart, *, bounded: bool = False) -> None:
         axes.set_yscale("log", nonpositive="mask")
         _logarithmic(axes.yaxis, [])
     elif bounded:
-        axes.set_ylim(0, 1)
+        axes.set_ylim(0, 1.02)
     else:
         from_nought(axes.yaxis, chart)
     axes.set_ylabel(chart.y_label)
