@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from .. import plot
-from ..plot import ENDINGS, Chart, Options, SweepTable, read_sweep
+from ..plot import TABLES, Chart, Options, StoredRuns, SweepTable, is_store, read_sweep
 from ..result import Result
 from . import _arguments
 from ._mistake import Mistake
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "results",
         metavar="RESULT",
         nargs="+",
-        help="directory or JSON file of `lasthop run`; for heat_map and sweep a table of `lasthop sweep`",
+        help="directory or JSON file of `lasthop run`; for heat_map and sweep also a table or store of `lasthop sweep`",
     )
     parser.add_argument(
         "--kind",
@@ -68,12 +68,13 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _source(path: str) -> Result | SweepTable:
-    """A sweep where the name ends as a table's does, else a result."""
-    if Path(path).is_dir() or not path.lower().endswith(ENDINGS):
-        return _arguments.result_of(path)
+def _source(path: str) -> Result | SweepTable | StoredRuns:
+    """A sweep where the file is a store or its name ends as a table's does, else a result."""
     try:
-        return read_sweep(path)
+        if is_store(path):
+            return StoredRuns(path)
+        is_table = not Path(path).is_dir() and path.lower().endswith(TABLES)
+        return read_sweep(path) if is_table else _arguments.result_of(path)
     except OSError as error:
         raise Mistake(f"{path}: {error.strerror}") from None
 

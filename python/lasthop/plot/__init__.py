@@ -15,20 +15,24 @@ from typing import TYPE_CHECKING
 
 from ._chart import KINDS, Chart, Curve, cdf_curve, csv_text, draw_chart, new_figure, save_picture, write_chart
 from ._options import FOR_ALL, Options
-from ._sweep_table import ENDINGS, SweepTable, read_sweep
+from ._stored_runs import StoredRuns, is_store
+from ._sweep_table import TABLES, SweepTable, read_sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..result import Result
 
+    Source = Result | SweepTable | StoredRuns
+
 __all__ = [
-    "ENDINGS",
     "FORMATS",
     "KINDS",
+    "TABLES",
     "Chart",
     "Curve",
     "Options",
+    "StoredRuns",
     "SweepTable",
     "cdf_curve",
     "chart",
@@ -36,6 +40,7 @@ __all__ = [
     "draw",
     "draw_chart",
     "file_format",
+    "is_store",
     "kinds",
     "new_figure",
     "read_sweep",
@@ -59,7 +64,7 @@ def summary(kind: str) -> str:
     return _module(kind).SUMMARY
 
 
-def chart(kind: str, sources: Sequence[Result | SweepTable], options: Options = NO_OPTIONS) -> Chart:
+def chart(kind: str, sources: Sequence[Source], options: Options = NO_OPTIONS) -> Chart:
     """The data of plot `kind` of one result or sweep, or several.
 
     Raises `ValueError` for an unknown kind and for an option that it does not heed, `LookupError` where a source
@@ -77,7 +82,7 @@ def chart(kind: str, sources: Sequence[Result | SweepTable], options: Options = 
 
 def draw(
     kind: str,
-    results: Sequence[Result | SweepTable],
+    results: Sequence[Source],
     out: str | os.PathLike[str] | None = None,
     options: Options = NO_OPTIONS,
 ) -> Figure:

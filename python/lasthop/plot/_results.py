@@ -31,10 +31,11 @@ def _place(result: Result) -> str:
 
 def results_only(sources: Sequence[Any], kind: str) -> list[Result]:
     """The sources if all are results; raises `LookupError` for a sweep, which has no flows."""
+    from ._stored_runs import StoredRuns
     from ._sweep_table import SweepTable
 
     for source in sources:
-        if isinstance(source, SweepTable):
+        if isinstance(source, SweepTable | StoredRuns):
             raise LookupError(
                 f"{source.name}: is a sweep; {kind} needs a result of `lasthop run --out DIR` (of a sweep: heat_map, sweep)"
             )

@@ -16,7 +16,8 @@ METRIC = "totals.goodput_bps"
 def chosen(sources: list[Any], options: Any, most: int) -> tuple[SweepTable, list[str]]:
     """The table and its axes: those asked for, then the others as they stand in it; at most `most` of them."""
     asked = [path for path in (options.x, options.by) if path is not None]
-    table = table_of(sources, [*asked, *(path for path in options.only if path not in asked)]).only(options.only)
+    settings = [*asked, *(path for path in options.only if path not in asked)]
+    table = table_of(sources, settings, options.metric or METRIC).only(options.only)
     for path in asked:
         table.path(path)
     others = [path for path in table.paths if path not in asked and table.rows[path].nunique() > 1]
@@ -27,6 +28,7 @@ def chosen(sources: list[Any], options: Any, most: int) -> tuple[SweepTable, lis
         rest = paths[most:]
         remedy = " ".join(f"--only {path}={table.rows[path].iloc[0]}" for path in rest)
         raise LookupError(f"{table.name}: also varies {', '.join(rest)}; choose one value of each, e.g. {remedy}")
+    table.check_single(paths)
     return table, paths
 
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from ..result import Result
 
-ENDINGS = (".csv", ".parquet")
-QUANTITY = re.compile(r"([+-]?[0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([^\W\d].*)", re.ASCII)
+TABLES = (".csv", ".parquet")
+# A number and its unit, which may be missing.
+QUANTITY = re.compile(r"([+-]?[0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([a-zA-Zµ].*|)")
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,16 @@ class SweepTable:
             raise LookupError(f"{self.name}: no run has all of {', '.join(f'{k}={v}' for k, v in chosen.items())}")
         return replace(self, rows=rows, paths=tuple(path for path in self.paths if path not in chosen))
 
+    def check_single(self, paths: Sequence[str]) -> None:
+        """Raises `LookupError` where two runs of one seed stand at one point: something else was varied too."""
+        twice = self.rows[self.rows.duplicated([*paths, "seed"])]
+        if len(twice):
+            point = ", ".join(f"{name}={text(twice.iloc[0][name])}" for name in (*paths, "seed"))
+            raise LookupError(
+                f"{self.name}: several runs have {point}; name the setting in which they differ with --by PATH, "
+                "or choose one value of it with --only PATH=VALUE"
+            )
+
     def values(self, path: str, metric: str) -> dict[Any, list[float]]:
         """For each value of `path` in order the metric's numbers, one for each seed."""
         groups = self.rows.groupby(path, sort=False)[metric]
@@ -89,7 +100,8 @@ def axis(path: str, values: Sequence[Any]) -> Axis:
         return Axis(path, {value: float(value) for value in values})
     found = [QUANTITY.fullmatch(str(value).strip()) for value in values]
     if all(found) and len({match[2] for match in found}) == 1:
-        return Axis(f"{path} ({found[0][2]})", {v: float(m[1]) for v, m in zip(values, found, strict=True)})
+        unit = f" ({found[0][2]})" if found[0][2] else ""
+        return Axis(f"{path}{unit}", {value: float(match[1]) for value, match in zip(values, found, strict=True)})
     return Axis(path, {value: text(value) for value in values})
 
 
@@ -110,17 +122,21 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepTable:
     return SweepTable.of(str(file), rows)
 
 
-def table_of(sources: Sequence[Any], paths: Sequence[str]) -> SweepTable:
-    """One sweep as it is, or results side by side, told apart by the settings `paths` of their scenarios."""
+def table_of(sources: Sequence[Any], paths: Sequence[str], metric: str) -> SweepTable:
+    """One sweep as it is; of a store, or of results side by side, the settings `paths` of their scenarios."""
     import pandas
 
-    tables = [source for source in sources if isinstance(source, SweepTable)]
-    if len(tables) == len(sources) == 1:
-        return tables[0]
-    if tables:
-        raise LookupError(f"{tables[0].name}: one sweep at a time")
+    from ._stored_runs import StoredRuns
+
+    others = [source for source in sources if isinstance(source, SweepTable | StoredRuns)]
+    if others and len(sources) > 1:
+        raise LookupError(f"{others[0].name}: one sweep at a time")
+    if others and isinstance(others[0], SweepTable):
+        return others[0]
     if not paths:
-        raise LookupError("--x PATH is needed: by which setting of their scenarios the results differ")
+        raise LookupError("--x PATH is needed: a setting by which the scenarios of the runs differ, e.g. station.0.count")
+    if others:
+        return others[0].table(paths, metric)
     rows = [row for result in sources for row in _rows(result, paths)]
     return SweepTable.of("these results", pandas.DataFrame(rows))
 

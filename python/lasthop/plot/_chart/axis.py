@@ -45,8 +45,10 @@ def from_nought(axis: Any, chart: Chart) -> None:
     if not means or min(means) < 0:
         return
     most = axis.get_data_interval()[1]
+    # What lies at 0 is seen whole.
+    least = -0.02 * most if chart.kind in ("lines", "scatter") and min(means) < 0.02 * most else 0
     if most > 0:
-        axis.axes.set(**{f"{axis.axis_name}lim": (0, 1.06 * most)})
+        axis.axes.set(**{f"{axis.axis_name}lim": (least, 1.06 * most)})
 
 
 def _logarithmic(axis: Any, values: Sequence[float]) -> None:
