@@ -18,12 +18,11 @@ from .. import ScenarioError, StoreError, __version__
 from ._mistake import Mistake
 
 COMMANDS = (
-    *("run", "sweep", "query", "plot", "compare", "theory"),
+    *("run", "sweep", "query", "reproduce", "plot", "compare", "theory"),
     *("packetdrill", "replay-cc", "replay-recovery"),
     *("list", "show", "schema", "doctor", "bench"),
 )
 NOT_YET = {
-    "reproduce": "the claims and figures of the papers as one command",
     "explain": "the account of where the airtime and the time of each flow went",
     "analyze": "reading packet captures",
     "emulate": "carrying real traffic through the simulated last hop",
@@ -50,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? for ±
     try:
-        given = list(sys.argv[1:] if arguments is None else arguments)
+        # No `list(…)` here: the command of that name becomes an attribute of this package.
+        given = [*(sys.argv[1:] if arguments is None else arguments)]
         if given and given[0] in NOT_YET:
             raise Mistake(f"{given[0]}: {NOT_YET[given[0]]} is not there yet")
         chosen = build_parser().parse_args(given)
