@@ -111,7 +111,7 @@ def test_the_repeating_command_repeats_the_run(scenario, command):
     import json
     import shlex
 
-    varied = scenario.set("station.0.name", "it's").set("wired.delay", "5 ms")
+    varied = scenario.set("description", "it's $HOME").set("wired.delay", "5 ms")
     program, *arguments = shlex.split(repeating_command(varied, 7))
     assert program == "lasthop"
     done = command(*arguments, "--json", "-")
