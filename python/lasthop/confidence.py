@@ -76,13 +76,18 @@ def difference(a: Mapping[int, float], b: Mapping[int, float]) -> Difference | N
     return Difference(_interval(mean, sqrt(total), max(1, floor(freedom)), n), paired=False)
 
 
-@lru_cache(maxsize=256)
 def t_quantile_975(freedom: int) -> float:
-    """The 97.5 % point of Student's t with `freedom` degrees, by halving; nine decimals, the same on any machine."""
-    low, high = 1.9, 12.8
-    for _ in range(60):
+    """The 97.5 % point of Student's t with `freedom` degrees."""
+    return t_bound(freedom, 0.95)
+
+
+@lru_cache(maxsize=256)
+def t_bound(freedom: int, confidence: float) -> float:
+    """What |t| stays within with probability `confidence`, by halving; nine decimals, the same on any machine."""
+    low, high = 0.0, 1e4
+    for _ in range(80):
         middle = (low + high) / 2
-        if _central_probability(middle, freedom) < 0.95:
+        if _central_probability(middle, freedom) < confidence:
             low = middle
         else:
             high = middle
