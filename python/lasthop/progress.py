@@ -33,6 +33,9 @@ class Progress(AbstractContextManager["Progress"]):
     def update(self, fraction: float, finished: int, seeds: int) -> None:
         """`fraction` of the work is done, and `finished` of the `seeds`."""
 
+    def say(self, what: str) -> None:
+        """What else is to be shown from now on, such as `± 3.1 %`."""
+
     def __exit__(self, *_: object) -> None:
         return None
 
@@ -46,6 +49,7 @@ class _Bar(Progress):
     def __init__(self, label: str) -> None:
         self._label = label
         self._bar: Any = None
+        self._said = ""
 
     def __enter__(self) -> Progress:
         # Imported here: it costs a tenth of a second that piped runs need not pay.
@@ -67,7 +71,10 @@ class _Bar(Progress):
         return self
 
     def update(self, fraction: float, finished: int, seeds: int) -> None:
-        self._bar.update(self._task, completed=fraction, seeds=f"{finished}/{seeds} seeds")
+        self._bar.update(self._task, completed=fraction, seeds=f"{finished}/{seeds} seeds{self._said}")
+
+    def say(self, what: str) -> None:
+        self._said = f", {what}" if what else ""
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
@@ -78,9 +85,13 @@ class _Lines(Progress):
         self._stream = stream
         self._label = label
         self._finished = 0
+        self._said = ""
 
     def update(self, fraction: float, finished: int, seeds: int) -> None:
         if finished > self._finished:
             self._finished = finished
-            self._stream.write(f"{self._label}: {finished} of {seeds} seeds finished\n")
+            self._stream.write(f"{self._label}: {finished} of {seeds} seeds finished{self._said}\n")
             self._stream.flush()
+
+    def say(self, what: str) -> None:
+        self._said = f", {what}" if what else ""
