@@ -32,10 +32,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 class RunFailed(RuntimeError):
-    """A run stopped because something in it was wrong; `result` holds the seeds that did not."""
+    """A run stopped because something in it was wrong; `result` holds those that did not: a `Result`, or a sweep's table."""
 
-    def __init__(self, result: Result) -> None:
-        super().__init__("; ".join(failure["error"] for failure in result.failures))
+    def __init__(self, result: Any, sentences: Iterable[str] = ()) -> None:
+        super().__init__("; ".join(sentences or (failure["error"] for failure in result.failures)))
         self.result = result
 
 
