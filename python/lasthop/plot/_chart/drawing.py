@@ -95,7 +95,7 @@ def _legend(figure: Figure, chart: Chart, look: dict[str, Look]) -> float:
 def wrapped(text: str, width_points: float, size_points: float) -> list[str]:
     """`text` in lines of at most this width, broken at spaces."""
     lines: list[str] = []
-    for word in text.split():
+    for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and width_of(longer, size_points) <= width_points:
             lines[-1] = longer

@@ -12,7 +12,7 @@ from .style import Look
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Its lightness rises evenly: it reads in grey and to the colour-blind [Nuñez et al. 2018].
+# Its lightness rises evenly: it reads in grey and to the colour-blind [Nuñez, Anderton, Renslow 2018].
 COLOURS = "cividis"
 MOST_NUMBERS = 80
 MOST_NUMBERS_ACROSS = 8
