@@ -12,7 +12,7 @@ mod report;
 mod step;
 
 pub use collector::Collector;
-pub use histogram::Histogram;
+pub use histogram::{Histogram, PROBABILITIES};
 pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};
 pub use report::{Cell, Layout, Report, Row, Scope, Series, SeriesBlock};
 pub use step::{End, Hold, Payload, Start, Step};

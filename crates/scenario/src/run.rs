@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use lasthop_observe::account::Bookkeeper;
-use lasthop_observe::{Cell, Report, Row, Scope, Series};
+use lasthop_observe::{Cell, PROBABILITIES, Report, Row, Scope, Series};
 use lasthop_registry::Parameter;
 use lasthop_units::{Duration, Time};
 use serde_json::{Map, Value as Json, json};
@@ -152,10 +152,11 @@ impl Clock {
 }
 
 fn put_row(object: &mut Map<String, Json>, row: &Row) {
-    for &(name, value) in &row.0 {
+    for (name, value) in &row.0 {
         let value = match value {
             Cell::Count(count) => json!(count),
             Cell::Number(number) => json!(number),
+            Cell::List(numbers) => json!(numbers),
             Cell::Absent => Json::Null,
         };
         object.insert(name.to_string(), value);
@@ -205,6 +206,7 @@ fn result_of(
         "nodes": nodes.iter().enumerate().map(node).collect::<Vec<_>>(),
         "links": links.iter().enumerate().map(link).collect::<Vec<_>>(),
         "medium": row_with(&[], medium),
+        "quantile_probabilities": PROBABILITIES,
         "simulator": simulator,
     });
     if let Some(balance) = &finished.balance {
