@@ -120,7 +120,7 @@ profile = "ns2"
     "applications": """
 [bss]
 standard = "802.11n"
-aggregation = { max_mpdus = 32, amsdu = "7935 B" }
+aggregation = { max_mpdus = 32, amsdu = "3839 B" }
 [[station]]
 count = 5
 [[flow]]
@@ -152,7 +152,7 @@ traffic = "ping"
 
 @pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
 def test_every_scenario_adds_up_and_is_attributed(file: Path) -> None:
-    scenario = lasthop.load(file).set("duration", "2 s").set("warmup", "500 ms")
+    scenario = lasthop.load(file).set("duration", "7 s").set("warmup", "1 s")
     check(explained(scenario))
 
 
@@ -179,14 +179,14 @@ def test_aarf_costs_what_it_does_since_it_lowers_the_rate_after_collisions() -> 
     assert "of them after a collision" in lines[2]
     first = answers(aarf)[0]
     assert first.startswith("The rate is below the best possible: that costs ")
-    assert "rates were lowered" in first and "100.0 % of them after a collision" in first
+    assert "rates were lowered" in first and "100 % of them after a collision" in first
 
 
 def test_an_upload_starves_since_its_acks_are_dropped_at_the_ap() -> None:
     file = next(file for file in SCENARIOS if file.stem == "hashimoto2008-updown-11a")
-    explanation = explained(lasthop.load(file).set("duration", "20 s").set("warmup", "5 s"))
-    line = next(line for line in answers(explanation) if " starves" in line)
-    assert line == answers(explanation)[0]
+    explanation = explained(lasthop.load(file).set("duration", "20 s").set("warmup", "5 s"), 3)
+    starving = [line for line in answers(explanation)[:2] if " starves" in line]
+    line = next(line for line in starving if line.startswith("up"))
     assert "of its time is RTO silence" in line
     assert "the queue of ap dropped " in line and " of its TCP ACKs" in line
 

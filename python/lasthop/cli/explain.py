@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from .. import plot
 from ..explain import Explanation, difference_of, explanation_of, with_account
+from ..explain.picture import chart_of
 from ..explain.text import difference_document, difference_text, explanation_document, explanation_text
-from ..plot import file_format
 from ..progress import Progress
 from ..result import Result
 from ..scenario import Scenario
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _arguments.add_settings(parser)
     _arguments.add_seeds(parser)
     parser.add_argument("--json", metavar="FILE", help="write it as JSON to FILE, or to standard output with -")
-    parser.add_argument("--plot", metavar="FILE", help="draw stacked bars to FILE (.png, .pdf or .svg)")
+    parser.add_argument("--plot", metavar="FILE", help="draw stacked bars to FILE (.png, .pdf or .svg), or write their data (.csv)")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -54,7 +55,7 @@ def _check_plot(file: str | None) -> None:
     _arguments.check_file("--plot", file)
     try:
         if file is not None:
-            file_format(file)
+            plot.file_format(file)
     except ValueError as error:
         raise Mistake(f"--plot {error}") from None
 
@@ -90,9 +91,7 @@ def _show(arguments: argparse.Namespace, paths: list[str], explanations: list[Ex
     if arguments.json is not None:
         write_data(arguments.json, [_json_text(document)])
     if arguments.plot is not None:
-        from ..explain.picture import draw
-
-        draw(explanations, arguments.plot)
+        plot.write(chart_of(explanations), arguments.plot)
     aside(data_on_stdout=arguments.json == "-").write(text)
 
 

@@ -12,6 +12,8 @@ MOST = 6
 # Below these shares of time a cause is not worth a sentence.
 RATE_SHARE, SILENCE_SHARE, BEHIND_SHARE, HELD_SHARE, QUEUE_SHARE, LOST_SHARE = 0.03, 0.1, 0.2, 0.25, 0.3, 0.1
 IDLE_SHARE, CONTENDING_SHARE = 0.5, 0.15
+# What befalls fewer packets of a flow is not why it starves.
+DROPS_SHARE = 0.01
 # A link is slow for those who wait for it if its rate is below this part of theirs.
 SLOW = 0.5
 
@@ -31,16 +33,20 @@ def answers(explanation: Explanation) -> list[str]:
 
 
 def _starving(explanation: Explanation) -> Iterator[Answer]:
-    flows = [flow for flow in explanation.flows if flow.share("rto_silence") >= SILENCE_SHARE]
-    if not flows:
-        return
-    worst = max(flows, key=lambda flow: flow.share("rto_silence"))
-    silent = worst.share("rto_silence")
-    timeouts = f" in {count(worst.timeouts)} timeouts a run" if worst.timeouts else ""
-    causes = dropped(worst)
-    why = f"; {listed(causes)}" if causes else ""
-    # It weighs by what it costs the one that it befalls.
-    yield Answer(silent, f"{worst.id}{also(len(flows))} starves: {percent(silent)} of its time is RTO silence{timeouts}{why}.")
+    """Of each direction the flow that is silent for longest: what befalls uploads is not what befalls downloads."""
+    by_direction: dict[str, list[FlowTime]] = {}
+    for flow in explanation.flows:
+        if flow.share("rto_silence") >= SILENCE_SHARE:
+            by_direction.setdefault(flow.direction, []).append(flow)
+    for flows in by_direction.values():
+        worst = max(flows, key=lambda flow: flow.share("rto_silence"))
+        silent = worst.share("rto_silence")
+        timeouts = f" in {count(worst.timeouts)} timeouts a run" if worst.timeouts else ""
+        causes = dropped(worst)
+        why = f"; {listed(causes)}" if causes else ""
+        # It weighs by what it costs the one that it befalls.
+        said = f"{percent(silent)} of its time is RTO silence{timeouts}{why}"
+        yield Answer(silent, f"{worst.id}{also(len(flows))} starves: {said}.")
 
 
 def dropped(flow: FlowTime) -> list[str]:
@@ -56,7 +62,7 @@ def dropped(flow: FlowTime) -> list[str]:
             whole = packets["data"] + packets["tcp_acks"]
             text = f"the MAC of {node} gave up {packets['given_up']} of {whole} of its packets"
             found.append((packets["given_up"] / max(whole, 1), text))
-    return [text for _, text in sorted(found, reverse=True)]
+    return [text for share, text in sorted(found, reverse=True) if share >= DROPS_SHARE]
 
 
 def _slow_rates(explanation: Explanation) -> Iterator[Answer]:

@@ -1,81 +1,35 @@
-"""Where the time went as stacked bars, one for each flow, or for the flows of each of several results."""
+"""Where the time went as stacked bars, one for each flow, or one for each of several explanations."""
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
-
-from ..files import PendingFile, is_special
-from ..plot import file_format
-from ..plot._style import INCHES_PER_COLUMN, colours, repeats, style
+from ..plot import Chart, Curve
 from .account import FLOW_TERMS, Explanation
 from .text import shown_flows
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 MOST_BARS = 12
-# Terms that no bar shows for longer are drawn as one.
-DRAWN_FROM = 0.01
+# Terms that take less of every bar are left out; --json has them.
+DRAWN_FROM = 0.005
 
 
-def bars_of(explanations: list[Explanation]) -> list[tuple[str, dict[str, float]]]:
-    """A label and the share of each term: of each flow, or of all flows of each explanation where there are several."""
-    if len(explanations) == 1:
-        return [
-            (flow.id, {term: flow.share(term) for term in FLOW_TERMS})
-            for flow in shown_flows(explanations[0], MOST_BARS)
-        ]
-    means = []
-    for label, explanation in zip("AB", explanations, strict=True):
+def chart_of(explanations: list[Explanation]) -> Chart:
+    """Shares of time by flow; of several explanations the mean over the flows of each."""
+    bars = _flows(explanations[0]) if len(explanations) == 1 else _means(explanations)
+    drawn = [term for term in FLOW_TERMS if any(shares[term] >= DRAWN_FROM for shares in bars.values())]
+    curves = [Curve(FLOW_TERMS[term], list(bars), [100 * shares[term] for shares in bars.values()]) for term in drawn]
+    whose = "each flow" if len(explanations) == 1 else "the flows (mean)"
+    return Chart("stack", f"Where the time of {whose} went", "", "share of time (%)", tuple(curves))
+
+
+def _flows(explanation: Explanation) -> dict[str, dict[str, float]]:
+    return {
+        flow.id: {term: flow.share(term) for term in FLOW_TERMS} for flow in shown_flows(explanation, MOST_BARS)
+    }
+
+
+def _means(explanations: list[Explanation]) -> dict[str, dict[str, float]]:
+    bars = {}
+    for letter, explanation in zip("AB", explanations, strict=True):
         flows = explanation.flows
         mean = {term: sum(flow.share(term) for flow in flows) / max(len(flows), 1) for term in FLOW_TERMS}
-        means.append((f"{label}: {explanation.name}", mean))
-    return means
-
-
-def draw(explanations: list[Explanation], out: str | os.PathLike[str]) -> Figure:
-    """Draws them to `out` (PNG, PDF or SVG by its ending), whole or not at all; raises `ValueError` for others."""
-    ending = file_format(out)
-    # Loaded only now: matplotlib takes longer to import than many a run to finish.
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    bars = bars_of(explanations)
-    drawn = [term for term in FLOW_TERMS if any(shares[term] >= DRAWN_FROM for _, shares in bars)]
-    width, height = INCHES_PER_COLUMN
-    with rc_context(style()):
-        figure = Figure(figsize=(width, max(height, 0.9 + 0.16 * len(bars) + 0.12 * len(drawn))), layout="constrained")
-        axes = figure.subplots()
-        left = [0.0] * len(bars)
-        for term, colour, repeat in zip(drawn, colours(len(drawn)), repeats(len(drawn)), strict=True):
-            shares = [100 * of[term] for _, of in bars]
-            hatch = (None, "////", "....")[repeat % 3]
-            axes.barh(
-                range(len(bars)),
-                shares,
-                left=left,
-                color=colour,
-                edgecolor="white",
-                linewidth=0.4,
-                hatch=hatch,
-                label=FLOW_TERMS[term],
-            )
-            left = [before + share for before, share in zip(left, shares, strict=True)]
-        axes.set_yticks(range(len(bars)), [label for label, _ in bars])
-        axes.invert_yaxis()
-        axes.set_axisbelow(True)
-        axes.set_xlim(0, 100)
-        axes.set_xlabel("share of time (%)")
-        axes.set_title("Where the time of the flows went", fontsize=8)
-        figure.legend(loc="outside lower center", ncols=2)
-        _write(figure, out, ending)
-    return figure
-
-
-def _write(figure: Figure, out: str | os.PathLike[str], ending: str) -> None:
-    with PendingFile(out) as pending:
-        special = is_special(out)
-        figure.savefig(out if special else pending.temporary, format=ending)
-        if not special:
-            pending.commit()
+        bars[f"{letter}: {explanation.name}"] = mean
+    return bars

@@ -15,7 +15,7 @@ def scenario_of(result: Result) -> Scenario:
     """The scenario that `result` came from: the file beside it with the settings at its head, else the resolved one."""
     text = result._scenario_text
     if not text:
-        text = "".join(f"{key} = {toml_value(value)}\n" for key, value in _without_nothing(result.scenario).items())
+        text = "".join(f"{key} = {toml_value(value)}\n" for key, value in _as_written(result.scenario).items())
     settings = []
     while text.startswith(SETTING):
         line, _, text = text.partition("\n")
@@ -52,11 +52,14 @@ def _numbers(run: dict) -> list:
     return [run["seed"], run["totals"], [(flow["id"], flow["goodput_bps"]) for flow in run["flows"]]]
 
 
-def _without_nothing(value):
-    """JSON has null for what is not set; TOML leaves it out."""
+def _as_written(value):
+    """A resolved scenario as a file may have it: without what is not set, and with one of two keys that exclude another."""
     match value:
         case dict():
-            return {key: _without_nothing(item) for key, item in value.items() if item is not None}
+            given = {key: _as_written(item) for key, item in value.items() if item is not None}
+            if "mss" in given:
+                given.pop("packet_size", None)
+            return given
         case list():
-            return [_without_nothing(item) for item in value]
+            return [_as_written(item) for item in value]
     return value
