@@ -1,5 +1,7 @@
 //! The account of a run: whose it is, and how it stands in a result.
 
+use std::cmp::Reverse;
+
 use lasthop_observe::LinkId;
 use lasthop_observe::account::{
     Account, Balance, ChannelBalance, Fate, FlowBalance, FlowEnds, Kind, NodeFacts, Place, QueueTime, Rival, Traffic,
@@ -92,7 +94,7 @@ fn rival_name(scenario: &ResolvedScenario, rival: Option<Rival>) -> String {
 
 /// The longest first, each by name as far as there are not too many.
 fn named(mut times: Vec<(String, Duration)>) -> Json {
-    times.sort_by(|a, b| b.1.cmp(&a.1));
+    times.sort_by_key(|(_, spent)| Reverse(*spent));
     let rest = times.split_off(times.len().min(NAMED));
     if !rest.is_empty() {
         times.push(("others".into(), rest.iter().fold(Duration::ZERO, |sum, (_, spent)| sum + *spent)));

@@ -12,6 +12,8 @@ MOST = 6
 # Below these shares of time a cause is not worth a sentence.
 RATE_SHARE, SILENCE_SHARE, BEHIND_SHARE, HELD_SHARE, QUEUE_SHARE, LOST_SHARE = 0.03, 0.1, 0.2, 0.25, 0.3, 0.1
 IDLE_SHARE, CONTENDING_SHARE = 0.5, 0.15
+# Others and queues are there wherever a channel is shared: a cause of its own weighs more than they do.
+COMMON = 0.25
 # What befalls fewer packets of a flow is not why it starves.
 DROPS_SHARE = 0.01
 # A link is slow for those who wait for it if its rate is below this part of theirs.
@@ -41,7 +43,7 @@ def _starving(explanation: Explanation) -> Iterator[Answer]:
     for flows in by_direction.values():
         worst = max(flows, key=lambda flow: flow.share("rto_silence"))
         silent = worst.share("rto_silence")
-        timeouts = f" in {count(worst.timeouts)} timeouts a run" if worst.timeouts else ""
+        timeouts = f" ({count(worst.timeouts, 'timeout')} a run)" if worst.timeouts else ""
         causes = dropped(worst)
         why = f"; {listed(causes)}" if causes else ""
         # It weighs by what it costs the one that it befalls.
@@ -88,7 +90,7 @@ def lowered(explanation: Explanation) -> str:
     names["success"] = "a success"
     parts = sorted(((number, names[cause]) for cause, number in causes.items()), reverse=True)
     shares = [f"{percent(number / total)} of them after {name}" for number, name in parts]
-    return f"; rates were lowered {count(total)} times a run, {listed(shares)}"
+    return f"; rates were lowered {count(total, 'time')} a run, {listed(shares)}"
 
 
 def _anomaly(explanation: Explanation) -> Iterator[Answer]:
@@ -132,9 +134,8 @@ def _shared(explanation: Explanation) -> Iterator[Answer]:
     worst = max(flows, key=lambda flow: flow.share("waiting_for_others"))
     names = [f"{name} {percent(share)}" for name, share in list(worst.waiting.items())[:3]]
     share = worst.share("waiting_for_others")
-    # What can be said of one cause in particular weighs more.
     yield Answer(
-        share / 2,
+        COMMON * share,
         f"{worst.id}{also(len(flows))} has a packet ready while others have the medium for {percent(share)} of its "
         f"time ({listed(names)}).",
     )
@@ -154,7 +155,7 @@ def _queues(explanation: Explanation) -> Iterator[Answer]:
         who = f"; meanwhile the medium was with {listed(names)}" if names and "wired" not in queue else ""
         where = queue if "wired" in queue else f"queue of {queue}"
         yield Answer(
-            share / 2,
+            COMMON * share,
             f"{worst.id}{also(len(flows))} has packets in the {where} for {percent(share)} of its "
             f"time{who}.",
         )
@@ -172,12 +173,12 @@ HELD = {
 
 def _held(explanation: Explanation) -> Iterator[Answer]:
     for term, what in HELD.items():
-        least = IDLE_SHARE if term in ("application_idle", "on_the_wire") else HELD_SHARE
+        least, weight = (IDLE_SHARE, COMMON) if term in ("application_idle", "on_the_wire") else (HELD_SHARE, 0.5)
         flows = [flow for flow in explanation.flows if flow.share(term) >= least]
         if flows:
             worst = max(flows, key=lambda flow: flow.share(term))
             share = worst.share(term)
-            yield Answer(share / 2, f"{worst.id}{also(len(flows))} {what} for {percent(share)} of its time.")
+            yield Answer(weight * share, f"{worst.id}{also(len(flows))} {what} for {percent(share)} of its time.")
 
 
 def _losses(explanation: Explanation) -> Iterator[Answer]:

@@ -25,9 +25,10 @@ def rate(bps: float) -> str:
     return f"{mbps:.0f} Mbit/s" if mbps >= 100 else f"{mbps:.3g} Mbit/s"
 
 
-def count(number: float) -> str:
-    """How often, mean over seeds."""
-    return f"{number:.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
+def count(number: float, noun: str) -> str:
+    """How often, mean over seeds: `1 time`, `2.5 times`."""
+    text = f"{number:.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
+    return f"{text} {noun}{'' if text == '1' else 's'}"
 
 
 def listed(items: Sequence[str]) -> str:

@@ -106,7 +106,7 @@ impl Account {
 
     /// Applies what was announced for times up to `at`, and goes on to that time.
     fn catch_up(&mut self, at: Time) {
-        while let Some((start_at, step)) = self.announced.pop_front_if(|(start_at, _)| *start_at <= at) {
+        while let Some((start_at, step)) = take_front(&mut self.announced, |start_at, _| start_at <= at) {
             self.now = self.now.max(start_at);
             let Step::Start(start) = step else { unreachable!("what a PPDU carries follows it") };
             self.begin(&start);
@@ -128,7 +128,7 @@ impl Account {
         };
         let exchange = &mut self.exchanges[place];
         exchange.add(start);
-        while let Some((_, step)) = self.announced.pop_front_if(|(_, step)| !matches!(step, Step::Start(_))) {
+        while let Some((_, step)) = take_front(&mut self.announced, |_, step| !matches!(step, Step::Start(_))) {
             match step {
                 Step::Carries { flow, data_bytes, ack_bytes, .. } => {
                     if exchange.carry(flow, data_bytes, ack_bytes) {
@@ -289,6 +289,12 @@ impl Account {
         let channel = self.nodes[node.index()].channel as usize;
         self.channels[channel].wants_less(self.now);
     }
+}
+
+/// The first that is announced, if it is `wanted`.
+fn take_front(announced: &mut VecDeque<(Time, Step)>, wanted: impl Fn(Time, &Step) -> bool) -> Option<(Time, Step)> {
+    announced.front().filter(|(at, step)| wanted(*at, step))?;
+    announced.pop_front()
 }
 
 impl Step {
