@@ -286,4 +286,10 @@ def test_examples_of_the_documentation_run_and_show_every_kind(tmp_path, monkeyp
     ],
 )
 def test_metrics_are_spoken_of_in_their_units(metric, label, scale):
-    assert quantity(metric) == (label, scale)
+    assert quantity(metric)[:2] == (label, scale)
+
+
+def test_shares_have_a_most_in_the_unit_shown():
+    assert quantity("medium.busy_fraction").most == 100
+    assert quantity("totals.jain_index").most == quantity("medium.collision_probability").most == 1
+    assert quantity("totals.goodput_bps").most is None

@@ -172,6 +172,13 @@ def test_axes_of_what_is_never_negative_begin_at_nothing():
         assert figure.axes[0].get_ylim()[0] == 0
 
 
+@pytest.mark.parametrize(("mean", "end"), [(0.9, 1.02), (0.2, 1.06 * 0.5)])
+def test_an_axis_ends_where_the_quantity_does_though_an_interval_goes_beyond(mean, end):
+    with new_figure() as figure:
+        draw_chart(chart("bars", [Curve("a", ["x"], [mean], [mean - 0.3], [mean + 0.3])], y_most=1.0), figure)
+        assert figure.axes[0].get_ylim() == pytest.approx((0, end))
+
+
 def test_share_of_a_distribution_counts_every_seed_alike():
     alone = cdf_curve("a", [[1, 2, 2, 4]])
     assert (alone.x, alone.mean, alone.low) == ([1, 2, 4], [0.25, 0.75, 1.0], None)

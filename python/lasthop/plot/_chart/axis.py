@@ -44,11 +44,13 @@ def from_nought(axis: Any, chart: Chart) -> None:
     means = [value for curve in chart.curves for value in curve.mean if isfinite(value)]
     if not means or min(means) < 0:
         return
-    most = axis.get_data_interval()[1]
+    most = 1.06 * axis.get_data_interval()[1]
+    if chart.y_most is not None:
+        most = min(most, 1.02 * chart.y_most)
     # What lies at 0 is seen whole.
     least = -0.02 * most if chart.kind in ("lines", "scatter") and min(means) < 0.02 * most else 0
     if most > 0:
-        axis.axes.set(**{f"{axis.axis_name}lim": (least, 1.06 * most)})
+        axis.axes.set(**{f"{axis.axis_name}lim": (least, most)})
 
 
 def _logarithmic(axis: Any, values: Sequence[float]) -> None:
