@@ -15,7 +15,13 @@ UNITS = {
 # Seconds that are seconds: nobody speaks of a completion time in milliseconds.
 LONG = ("completion_time_s", "starved_s", "stall_time_s", "startup_delay_s", "page_load_time")
 NAMES = {"jain index": "Jain's index", "rtt": "RTT", "mos": "MOS", "tcp ack": "TCP ACK"}
-NAMES |= {" p50": ", median", " p95": ", 95th percentile", " p99": ", 99th percentile", " min": ", least", " mean": ", mean"}
+NAMES |= {
+    " p50": ", median",
+    " p95": ", 95th percentile",
+    " p99": ", 99th percentile",
+    " min": ", least",
+    " mean": ", mean",
+}
 # The entity is said for these; "totals" and "medium" say nothing.
 SAID = ("flows.", "nodes.", "links.")
 

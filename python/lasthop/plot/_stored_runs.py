@@ -37,7 +37,8 @@ class StoredRuns:
         settings = "".join(f"setting(scenarios.document, {_text(path)}) AS {_name(path)}, " for path in paths)
         rows = self._query(
             f"SELECT run, {settings}seed FROM run JOIN scenarios USING (scenario)"
-            " WHERE engine = (SELECT engine FROM run ORDER BY finished DESC LIMIT 1) ORDER BY finished"
+            " WHERE engine = (SELECT engine FROM run ORDER BY finished DESC LIMIT 1)"
+            f" ORDER BY {', '.join(map(_name, paths))}, seed"
         )
         for path in paths:
             if rows[path].isna().all():
@@ -51,7 +52,9 @@ class StoredRuns:
         return found if hasattr(found, "merge") else found.to_pandas()
 
     def _part(self, part: str) -> pandas.DataFrame:
-        return self._query(f"SELECT * FROM {part}").rename(columns=lambda name: name if name == "run" else f"{part}.{name}")
+        return self._query(f"SELECT * FROM {part}").rename(
+            columns=lambda name: name if name == "run" else f"{part}.{name}"
+        )
 
     def _entity(self, metric: str) -> list[pandas.DataFrame]:
         kind, _, rest = metric.partition(".")

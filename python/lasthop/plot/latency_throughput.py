@@ -30,7 +30,9 @@ def chart(sources, options):
 
 
 def _metric(results):
-    has = {key for result in results for run in result.runs for flow in run["flows"] for key in LATENCIES if flow.get(key)}
+    has = {
+        key for result in results for run in result.runs for flow in run["flows"] for key in LATENCIES if flow.get(key)
+    }
     return next((key for key in LATENCIES if key in has), LATENCIES[0])
 
 
