@@ -26,6 +26,10 @@ SERIES_INTERVAL_S = 1.0
 LONGEST_NAP_S = 0.02
 
 
+class ExecutorError(ValueError):
+    """An executor that cannot run anything; the message says where and what to do."""
+
+
 class Task(NamedTuple):
     """A job with all that running it needs."""
 
@@ -60,13 +64,14 @@ def run_once(
         time.sleep(min(LONGEST_NAP_S, max(0.0005, (time.perf_counter() - begun) / 50)))
     (outcome,) = campaign.take_finished()
     if outcome.json is None:
-        return None, None, with_command(outcome.error, job)
+        return None, None, outcome.error
     return outcome.json, _series(outcome, job) if job.series else None, None
 
 
 def with_command(error: str, job: Job) -> str:
     """`error` with the whole command that repeats the run."""
-    return error.replace(f"lasthop run FILE --seed {job.seed}", repeating_command(job.scenario, job.seed))
+    command = repeating_command(job.scenario, job.seed)
+    return error.replace(f"lasthop run FILE --seed {job.seed}", command)
 
 
 def repeating_command(scenario: Scenario, seed: int) -> str:
@@ -87,4 +92,4 @@ def _series(outcome: _core.RunOutcome, job: Job) -> pyarrow.Table:
     return tables.series_table([(job.seed, blocks)]).drop_columns("seed")
 
 
-__all__ = ["Outcome", "Task", "repeating_command", "run_once", "with_command"]
+__all__ = ["ExecutorError", "Outcome", "Task", "repeating_command", "run_once", "with_command"]

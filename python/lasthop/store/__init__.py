@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 # A writer holds the file for a turn, then leaves it to others for a while.
 TURN_S = 2.0
-PAUSE_S = 0.15
+PAUSE_S = 0.1
 
 
 class Finished(NamedTuple):
@@ -112,17 +111,22 @@ class Store:
         with self._database.connection(read_only=True) as connection:
             return self._held(connection, [self.key(job)]).failures.get(self.key(job))
 
-    def query(self, sql: str) -> pyarrow.Table:
+    def query(self, sql: str) -> pandas.DataFrame:
+        """What an SQL statement gives; see `query_arrow`."""
+        return self.query_arrow(sql).to_pandas()
+
+    def query_arrow(self, sql: str) -> pyarrow.Table:
         """What an SQL statement gives, which may only read; raises `ValueError` with DuckDB's sentence if it is wrong."""
         import duckdb
 
         with self._database.connection(read_only=True) as connection:
             try:
-                return connection.execute(sql).to_arrow_table()
-            except (duckdb.IOException, duckdb.InterruptException, duckdb.OutOfMemoryException):
+                return tables.answer(connection, sql)
+            except (duckdb.IOException, duckdb.OutOfMemoryException):
                 raise
             except duckdb.Error as error:
-                raise ValueError(str(error).strip()) from None
+                said = str(error).partition("\n\nLINE")[0]
+                raise ValueError(f"SQL: {' '.join(said.split())}") from None
 
     def key(self, job: Job) -> str:
         """The key of a run; raises `ScenarioError` where the scenario is wrong."""
@@ -189,6 +193,11 @@ class Writer:
         self._turn_from = -PAUSE_S
         self._rested_from = -PAUSE_S
 
+    @property
+    def waiting(self) -> int:
+        """How many runs are not written yet."""
+        return len(self._waiting)
+
     def add(self, run: Finished) -> None:
         """Takes a run, which `write` writes."""
         self._waiting.append(run)
@@ -251,7 +260,7 @@ def _row(store: Store, key: str, run: Finished) -> dict[str, Any]:
         "file": scenario.file_name,
         "settings": dict(scenario.settings),
         "engine": engine_identity(),
-        "finished": datetime.now(UTC),
+        "finished": tables.utc_now(),
     }
 
 

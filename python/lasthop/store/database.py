@@ -35,7 +35,8 @@ class Database:
     def __init__(self, path: str | os.PathLike[str] | None, patience_s: float = PATIENCE_S) -> None:
         self.path = None if path is None else Path(path)
         self._patience_s = patience_s
-        self._memory = None if path is not None else _connect(":memory:", read_only=False)
+        # What whoever asks while a turn lasts is given a share of; in memory the turn never ends.
+        self._held = None if path is not None else _connect(":memory:", read_only=False)
 
     @contextmanager
     def connection(
@@ -44,15 +45,17 @@ class Database:
         """A connection for one turn; raises `StoreError` where none is to be had, and `OSError` where a write fails."""
         import duckdb
 
-        if self._memory is not None:
-            yield self._memory
-            return
         try:
-            connection = self._patiently(read_only, give_up)
-            try:
-                yield connection
-            finally:
-                connection.close()
+            if self._held is not None:
+                with self._held.cursor() as share:
+                    yield share
+                return
+            with self._patiently(read_only, give_up) as connection:
+                self._held = None if read_only else connection
+                try:
+                    yield connection
+                finally:
+                    self._held = None
         except duckdb.Error as error:
             raise _failure(self.path, error) from None
 
