@@ -35,7 +35,7 @@ class StoredRuns:
     def table(self, paths: Sequence[str], metric: str) -> SweepTable:
         """A row for each run: the settings at `paths`, the seed, `totals.…`, `medium.…` and, if it is another, `metric`."""
         settings = "".join(f"setting(scenarios.document, {_text(path)}) AS {_name(path)}, " for path in paths)
-        rows = self._query(
+        rows = self._store.query(
             f"SELECT run, {settings}seed FROM run JOIN scenarios USING (scenario)"
             " WHERE engine = (SELECT engine FROM run ORDER BY finished DESC LIMIT 1)"
             f" ORDER BY {', '.join(map(_name, paths))}, seed"
@@ -47,12 +47,8 @@ class StoredRuns:
             rows = rows.merge(values, on="run", how="left")
         return SweepTable.of(self.name, rows.drop(columns="run"))
 
-    def _query(self, sql: str) -> pandas.DataFrame:
-        found = self._store.query(sql)
-        return found if hasattr(found, "merge") else found.to_pandas()
-
     def _part(self, part: str) -> pandas.DataFrame:
-        return self._query(f"SELECT * FROM {part}").rename(
+        return self._store.query(f"SELECT * FROM {part}").rename(
             columns=lambda name: name if name == "run" else f"{part}.{name}"
         )
 
@@ -63,7 +59,7 @@ class StoredRuns:
             return []
         try:
             select = f"SELECT run, {_name(key)} AS {_name(metric)} FROM {kind} WHERE {ENTITIES[kind]} = {_text(entity)}"
-            return [self._query(select)]
+            return [self._store.query(select)]
         except ValueError:  # no such column; the table says what there is
             return []
 
