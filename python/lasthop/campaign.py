@@ -87,8 +87,13 @@ class _Campaign:
             self._waiting.extend(self._task(key, job) for key, job in new.items() if key not in found)
             self._found += sum(key in held.runs for key in found)
             self._failures.extend(held.failures[key] for key in found if key in held.failures)
-            documents = self._store.runs(list(found.values())) if self._then is not nothing_follows else [None] * len(found)
-            jobs = [more for job, document in zip(found.values(), documents) for more in self._then(job, document)]
+            jobs = self._following(list(found.values()))
+
+    def _following(self, found: list[Job]) -> list[Job]:
+        if self._then is nothing_follows:
+            return []
+        documents = self._store.each(found)
+        return [more for job, document in zip(found, documents, strict=True) for more in self._then(job, document)]
 
     def _new(self, jobs: Iterable[Job]) -> dict[str, Job]:
         """Jobs that nobody asked for before, by key, each with all the series that are asked of it."""

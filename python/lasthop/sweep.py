@@ -116,11 +116,14 @@ def run_points(
     with_rule = {"then": then} if isinstance(seeds, Until) else {}
     counts = complete(first, store, executor=executor, jobs_at_once=jobs, progress=progress, **with_rule)
     shown = (*SHOWN, *metrics)
-    rows = []
-    for point in points:
-        used = by_scenario[store.identity(Job(point.scenario, 0)).key]
-        documents = store.runs([used.job(seed) for seed in used.seeds])
-        rows += [_row(point, document, shown) for document in documents if document is not None]
+    used = [(point, by_scenario[store.identity(Job(point.scenario, 0)).key]) for point in points]
+    asked = [(point, each.job(seed)) for point, each in used for seed in each.seeds]
+    documents = store.each(job for _, job in asked)
+    rows = [
+        _row(point, document, shown)
+        for (point, _), document in zip(asked, documents, strict=True)
+        if document is not None
+    ]
     return Swept(rows, counts)
 
 

@@ -132,6 +132,7 @@ def test_named_metrics_are_columns(small):
 
 
 def test_a_table_becomes_an_array_with_axes_and_seeds_as_dimensions(small):
+    pytest.importorskip("xarray", reason="lasthop[xarray] is not installed")
     over = {COUNT: [1, 2, 3], "tcp.congestion_control": ["newreno", "cubic"]}
     table = lasthop.sweep(lasthop.load(small), over, seeds=2)
     cube = table.to_xarray()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 from itertools import groupby
+from math import floor, log10
 from typing import Any
 
 from ..axis import axis_values
@@ -109,8 +111,6 @@ def _executor(arguments: argparse.Namespace) -> Threads | Dask:
 
 
 def _check_metrics(names: Sequence[str], swept: Swept) -> None:
-    from fnmatch import fnmatchcase
-
     known = {name for row in swept.rows for name in row}
     for name in names:
         if swept.rows and not any(fnmatchcase(each, name) for each in known):
@@ -122,9 +122,16 @@ def _show(arguments: argparse.Namespace, swept: Swept, paths: list[str], *, stop
         return
     names = list(dict.fromkeys(name for row in swept.rows for name in row))
     _rows.write_output(arguments, names, [[row.get(name) for name in names] for row in swept.rows])
-    columns = [(name, name, 1, 6) for name in arguments.metric] or COLUMNS
+    columns = [_column(name, swept.rows) for name in arguments.metric] or COLUMNS
     on_stdout = "-" in (arguments.csv, arguments.parquet)
     aside(data_on_stdout=on_stdout).write(_table(swept.rows, paths, columns, stopped=stopped))
+
+
+def _column(name: str, rows: list[dict[str, Any]]) -> tuple[str, str, float, int]:
+    """A column for any metric, with some four digits."""
+    known = next((column for column in COLUMNS if column[1] == name), None)
+    largest = max((abs(row[name]) for row in rows if name in row), default=0.0)
+    return known or (name, name, 1, max(0, 3 - floor(log10(largest))) if largest else 1)
 
 
 def _report(arguments: argparse.Namespace, swept: Swept) -> int:

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 # A writer holds the file for a turn, then leaves it to others for a while.
 TURN_S = 2.0
 PAUSE_S = 0.1
+# A document has some 30 KB.
+RUNS_AT_A_TIME = 500
 
 
 class Finished(NamedTuple):
@@ -32,6 +35,13 @@ class Finished(NamedTuple):
     document: str | None = None
     series: pyarrow.Table | None = None
     error: str | None = None
+
+
+def batched(jobs: Iterable[Job], size: int) -> Iterator[list[Job]]:
+    """`jobs` in lists of at most `size`."""
+    iterator = iter(jobs)
+    while some := list(islice(iterator, size)):
+        yield some
 
 
 class Held(NamedTuple):
@@ -60,7 +70,8 @@ class Store:
     def open(cls, path: str | os.PathLike[str], *, patience_s: float = PATIENCE_S) -> Store:
         """The store in the file `path`, which is made where there is none; others may hold it for `patience_s`."""
         store = cls(Database(path, patience_s))
-        store._check(read_only=Path(path).is_file())
+        if not (Path(path).is_file() and store._is_store()):
+            store._make()
         return store
 
     @classmethod
@@ -69,14 +80,15 @@ class Store:
         if not Path(path).exists():
             raise StoreError(f"{path}: there is no such store; `lasthop sweep … --store {path}` makes one")
         store = cls(Database(path, patience_s))
-        store._check(read_only=True)
+        if not store._is_store():
+            raise StoreError(f"{path}: is a DuckDB file without tables, and not a store of lasthop")
         return store
 
     @classmethod
     def in_memory(cls) -> Store:
         """A store that lasts as long as this object."""
         store = cls(Database(None))
-        store._check(read_only=False)
+        store._make()
         return store
 
     @property
@@ -95,6 +107,11 @@ class Store:
             rows = connection.execute("SELECT run::VARCHAR, document FROM run WHERE run IN (SELECT unnest(?::UUID[]))", [keys])
             documents = dict(rows.fetchall())
         return [json.loads(documents[key]) if key in documents else None for key in keys]
+
+    def each(self, jobs: Iterable[Job]) -> Iterator[dict[str, Any] | None]:
+        """`run` of each, some at a time, so that a large campaign need not stand in memory."""
+        for some in batched(jobs, RUNS_AT_A_TIME):
+            yield from self.runs(some)
 
     def series(self, job: Job) -> pandas.DataFrame | None:
         """The time series of a run: time_s, entity, metric, value; None unless all that the job names are there."""
@@ -155,20 +172,28 @@ class Store:
         writer = Writer(self, give_up)
         try:
             yield writer
-            writer.write(now=True)
         finally:
-            writer.rest()
+            # Also when something else went wrong: what is finished is finished.
+            try:
+                writer.write(now=True)
+            finally:
+                writer.rest()
 
-    def _check(self, *, read_only: bool) -> None:
-        """Makes sure that this is a store of this format; makes the tables of an empty file."""
-        with self._database.connection(read_only=read_only) as connection:
+    def _is_store(self) -> bool:
+        """Whether the file has the tables of this format; raises `StoreError` where it has others."""
+        with self._database.connection(read_only=True) as connection:
             there = tables.table_names(connection)
             if there:
                 self._check_format(connection, there)
-            elif not read_only:
+            return bool(there)
+
+    def _make(self) -> None:
+        """Makes the tables, unless another process has meanwhile."""
+        with self._database.connection() as connection:
+            if there := tables.table_names(connection):
+                self._check_format(connection, there)
+            else:
                 tables.create(connection, _core.__version__)
-        if not there and read_only:
-            raise StoreError(f"{self.path}: is a DuckDB file without tables; remove it, or give another name")
 
     def _check_format(self, connection: duckdb.DuckDBPyConnection, there: set[str]) -> None:
         if not there.issuperset({"store", "run", "scenarios"}):
@@ -225,10 +250,11 @@ class Writer:
     def _write(self) -> None:
         # A failure leaves through the connection's own block, which knows how to say it.
         with self._held.pop_all() as held:
+            # What cannot be written once is not tried again on leaving.
+            waiting, self._waiting = self._waiting, []
             self._connection.execute("BEGIN")
-            _store(self._connection, self._store, self._waiting)
+            _store(self._connection, self._store, waiting)
             self._connection.execute("COMMIT")
-            self._waiting = []
             self._held = held.pop_all()
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 60.0
 TOLD_AFTER_S = 2.0
 RETRY_S = 0.02
+MAKING_S = 0.5
 # What the system may say to a write that cannot be.
 SYSTEM_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES)
 
@@ -67,10 +68,10 @@ class Database:
             try:
                 return _connect(os.fspath(self.path), read_only=read_only)
             except (duckdb.IOException, duckdb.ConnectionException) as error:
-                holder = _holder(error)
-                if holder is None:
-                    raise _unusable(self.path, error) from None
                 waited_s = time.monotonic() - begun
+                holder = _holder(error) or (self._is_being_made(waited_s) and "another process")
+                if not holder:
+                    raise _unusable(self.path, error) from None
                 if waited_s > self._patience_s or give_up():
                     raise StoreError(f"{self.path}: {holder} has held it for {waited_s:.0f} s; try again when it is done") from None
                 if waited_s > TOLD_AFTER_S and not told:
@@ -79,6 +80,10 @@ class Database:
             except duckdb.Error as error:
                 raise _unusable(self.path, error) from None
             time.sleep(RETRY_S)
+
+    def _is_being_made(self, waited_s: float) -> bool:
+        """Whether another process may have made the file just now and not locked it yet."""
+        return waited_s < MAKING_S and self.path.is_file() and self.path.stat().st_size == 0
 
 
 def _connect(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
@@ -95,7 +100,7 @@ def _holder(error: Exception) -> str | None:
     text = str(error)
     if "different configuration" in text:
         return "another part of this program"
-    if "lock" not in text.lower() or "onflict" not in text and "being used" not in text:
+    if "Conflicting lock" not in text and "being used by another process" not in text:
         return None
     number = re.search(r"PID (\d+)", text)
     return f"process {number[1]}" if number else "another process"
