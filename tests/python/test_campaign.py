@@ -21,7 +21,9 @@ class Failing(Threads):
     def _outcome(self, task):
         from lasthop.executor import Outcome, with_command
 
-        return Outcome(task.key, error=with_command(SENTENCE, task.job)) if task.job.seed == 2 else super()._outcome(task)
+        return (
+            Outcome(task.key, error=with_command(SENTENCE, task.job)) if task.job.seed == 2 else super()._outcome(task)
+        )
 
 
 class Recording(Threads):
@@ -88,8 +90,13 @@ def test_a_sweep_with_a_failed_run_ends_with_status_1_and_the_rest_is_there(smal
     status = cli.main(["sweep", str(small), "--over", "station.0.count=1,2", "--seeds", "3", "--csv", "-"])
     written = capsys.readouterr()
     assert status == 1
-    assert [line.split(",")[:2] for line in written.out.splitlines()[1:]] == [["1", "1"], ["1", "3"], ["2", "1"], ["2", "3"]]
-    assert written.err.count(f"--seed 2` repeats it\n") == 2
+    assert [line.split(",")[:2] for line in written.out.splitlines()[1:]] == [
+        ["1", "1"],
+        ["1", "3"],
+        ["2", "1"],
+        ["2", "3"],
+    ]
+    assert written.err.count("--seed 2` repeats it\n") == 2
 
 
 def test_a_failed_run_of_a_sweep_in_python_carries_the_table(scenario):

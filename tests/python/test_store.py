@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
@@ -39,7 +40,10 @@ def rows(path):
     store = Store.open(path)
     tables = ("totals", "medium", "flows", "nodes", "links", "series", "scenarios", "kept")
     kept = {name: sorted(map(repr, store.query_arrow(f"SELECT * FROM {name}").to_pylist())) for name in tables}
-    return {**kept, "run": sorted(map(repr, store.query_arrow("SELECT run, scenario, seed, engine FROM run").to_pylist()))}
+    return {
+        **kept,
+        "run": sorted(map(repr, store.query_arrow("SELECT run, scenario, seed, engine FROM run").to_pylist())),
+    }
 
 
 def test_stored_runs_are_not_run_again(scenario):
@@ -70,7 +74,9 @@ def test_what_is_not_there_is_none(scenario):
     assert store.failure(Job(scenario, 1)) is None
 
 
-@pytest.mark.parametrize("same", [{"name": "other"}, {"description": "in other words"}, {"tcp.congestion_control": "newreno"}])
+@pytest.mark.parametrize(
+    "same", [{"name": "other"}, {"description": "in other words"}, {"tcp.congestion_control": "newreno"}]
+)
 def test_names_and_what_is_the_default_make_no_other_run(scenario, same):
     store, other = Store.in_memory(), scenario
     for path, value in same.items():
@@ -87,7 +93,11 @@ def test_the_order_of_settings_makes_no_other_run(scenario):
 
 def test_a_setting_a_seed_and_an_engine_each_make_another_run(scenario, monkeypatch):
     store = Store.in_memory()
-    keys = {store.key(Job(scenario, 1)), store.key(Job(scenario, 2)), store.key(Job(scenario.set("station.0.count", 1), 1))}
+    keys = {
+        store.key(Job(scenario, 1)),
+        store.key(Job(scenario, 2)),
+        store.key(Job(scenario.set("station.0.count", 1), 1)),
+    }
     monkeypatch.setattr(identity, "engine_identity", lambda: "0.1.0+another")
     assert len(keys | {store.key(Job(scenario, 1))}) == 4
 
@@ -139,10 +149,27 @@ def test_text_may_follow_where_no_run_had_a_value(scenario):
     assert "newreno" in controllers.tolist()
 
 
+def test_lists_of_numbers_are_lists_and_what_is_nested_is_json(scenario):
+    job, store = Job(scenario, 1), Store.in_memory()
+    document = lasthop.run(scenario, seeds=1).runs[0]
+    document["flows"][0] |= {"quantiles_s": [0.5, None, 2], "parts": {"queue": 1}}
+    document["flows"][1] |= {"quantiles_s": None, "parts": None}
+    with store.writer() as writer:
+        writer.add(Finished(job, json.dumps(document)))
+    flows = store.query_arrow("SELECT quantiles_s, parts FROM flows ORDER BY id").to_pylist()
+    assert flows == [{"quantiles_s": [0.5, None, 2.0], "parts": '{"queue": 1}'}, {"quantiles_s": None, "parts": None}]
+    assert store.run(job) == document
+
+
 def test_a_setting_is_found_in_the_resolved_scenario(scenario):
     store = Store.in_memory()
     complete([Job(scenario, 1)], store)
-    paths = {"station.0.count": "2", "bss.rate_control": "fixed", "bss.rate_control.rate": "11 Mbit/s", "bss.0.standard": "802.11b"}
+    paths = {
+        "station.0.count": "2",
+        "bss.rate_control": "fixed",
+        "bss.rate_control.rate": "11 Mbit/s",
+        "bss.0.standard": "802.11b",
+    }
     for path, value in paths.items():
         assert store.query(f"SELECT setting(scenario, '{path}') AS it FROM runs").it.tolist() == [value]
 
@@ -210,12 +237,16 @@ RUNS = 24
 def sweeping(file, store, *arguments, seeds=RUNS // 3, before=None):
     """`lasthop sweep` in a process of its own."""
     line = [sys.executable, "-m", "lasthop", "sweep", file, *LONG, "--seeds", seeds, "--store", store, *arguments]
-    return subprocess.Popen(list(map(str, line)), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=before)
+    return subprocess.Popen(
+        list(map(str, line)), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=before
+    )
 
 
 def sweep_here(file, store):
     """The same in this process."""
-    return lasthop.sweep(lasthop.load(file).set("duration", "60 s"), {"station.0.count": [1, 2, 3]}, RUNS // 3, store=store)
+    return lasthop.sweep(
+        lasthop.load(file).set("duration", "60 s"), {"station.0.count": [1, 2, 3]}, RUNS // 3, store=store
+    )
 
 
 # `lasthop sweep` that gets a signal once nine runs are stored, or in the midst of the third transaction.
@@ -282,7 +313,10 @@ def test_ctrl_c_keeps_what_is_finished(small):
 
 
 def test_two_processes_share_a_store(small):
-    both = [sweeping(small, PATH, seeds=4), sweeping(small, PATH, "--over", "tcp.congestion_control=newreno,cubic", seeds=4)]
+    both = [
+        sweeping(small, PATH, seeds=4),
+        sweeping(small, PATH, "--over", "tcp.congestion_control=newreno,cubic", seeds=4),
+    ]
     for process in both:
         _, said = process.communicate()
         assert process.returncode == 0, said
@@ -291,7 +325,12 @@ def test_two_processes_share_a_store(small):
         assert len(Store.open(PATH).query(f"SELECT * FROM {table}")) == 24
 
 
-HOLDER = "import duckdb, sys, time; c = duckdb.connect(sys.argv[1]); print('held', flush=True); time.sleep(float(sys.argv[2]))"
+HOLDER = """
+import duckdb, sys, time
+connection = duckdb.connect(sys.argv[1])
+print("held", flush=True)
+time.sleep(float(sys.argv[2]))
+"""
 
 
 @pytest.fixture
@@ -301,7 +340,9 @@ def holder(scenario):
     processes = []
 
     def hold(seconds):
-        processes.append(subprocess.Popen([sys.executable, "-c", HOLDER, PATH, str(seconds)], stdout=subprocess.PIPE, text=True))
+        processes.append(
+            subprocess.Popen([sys.executable, "-c", HOLDER, PATH, str(seconds)], stdout=subprocess.PIPE, text=True)
+        )
         assert processes[0].stdout.readline() == "held\n"
         return processes[0].pid
 
@@ -351,7 +392,9 @@ def test_a_full_disk_is_one_sentence_and_nothing_stored_is_lost(small):
 def test_a_disk_that_is_really_full_is_the_same(small):
     disk = Path("disk")
     disk.mkdir()
-    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", disk], capture_output=True, text=True, check=False)
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "none", disk], capture_output=True, text=True, check=False
+    )
     if mount.returncode != 0:
         pytest.skip(f"no disk can be mounted here: {mount.stderr.strip()}")
     try:

@@ -39,7 +39,14 @@ def test_commas_in_brackets_or_quotes_do_not_separate(text, values):
 
 @pytest.mark.parametrize(
     ("text", "what"),
-    [("", "missing"), ("1,,2", "missing"), ("[1,2", "[ is not closed"), ("1],2", "] closes nothing"), ("[1}", "closes"), ("'a", "' is")],
+    [
+        ("", "missing"),
+        ("1,,2", "missing"),
+        ("[1,2", "[ is not closed"),
+        ("1],2", "] closes nothing"),
+        ("[1}", "closes"),
+        ("'a", "' is"),
+    ],
 )
 def test_an_axis_that_does_not_end_is_refused(text, what):
     with pytest.raises(ValueError) as wrong:
@@ -118,6 +125,8 @@ def test_seeds_are_added_until_each_point_is_known_well_enough(small):
             reached = estimate(values, stopped=True)
             assert reached.half_width <= 0.01 * reached.mean
     assert len(table) > len(few)
+    again = lasthop.sweep(scenario, {COUNT: [1, 3]}, until=0.01, metrics=["medium.collision_probability"], store=store)
+    assert again.equals(table), "all of it was in the store"
 
 
 def test_a_metric_that_no_run_has_ends_the_search_in_one_sentence(command, small):
@@ -129,6 +138,15 @@ def test_a_metric_that_no_run_has_ends_the_search_in_one_sentence(command, small
 def test_named_metrics_are_columns(small):
     table = lasthop.sweep(lasthop.load(small), {COUNT: [1]}, seeds=1, metrics=["flows.*.rtt_mean_s"])
     assert "flows.sta.up.rtt_mean_s" in table or "flows.sta1.up.rtt_mean_s" in table
+
+
+def test_metrics_of_the_command_line_are_columns_and_one_that_no_run_has_is_told(command, small):
+    names = ("--metric", "flows.sta*.up.rtt_mean_s", "--metric", "colour")
+    done = command("sweep", small, "--over", f"{COUNT}=2", "--seeds", 2, *names, "--csv", "-")
+    assert done.returncode == 0, done.stderr
+    assert "flows.sta1.up.rtt_mean_s,flows.sta2.up.rtt_mean_s" in done.stdout.splitlines()[0]
+    assert "flows.sta1.up.rtt_mean_s  flows.sta2.up.rtt_mean_s" in done.stderr
+    assert "lasthop: --metric colour: no run has such a number\n" in done.stderr
 
 
 def test_a_table_becomes_an_array_with_axes_and_seeds_as_dimensions(small):

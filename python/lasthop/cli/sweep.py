@@ -13,7 +13,6 @@ from typing import Any
 from ..axis import axis_values
 from ..confidence import estimate
 from ..executor import ExecutorError
-from ..executor.dask import Dask
 from ..executor.local import Threads
 from ..headline import mean_and_interval
 from ..progress import Progress
@@ -40,13 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH=V1,V2,...",
         action="append",
         default=[],
-        help="what to vary, repeatable (default: the file's [sweep] table); commas in brackets or quotes do not separate",
+        help="what to vary, repeatable (default: the file's [sweep] table); commas in brackets do not separate",
     )
     _arguments.add_seeds(parser)
     _arguments.add_until(parser)
     parser.add_argument("--store", metavar="FILE", help="keep every run in FILE (DuckDB), and run only those it lacks")
     parser.add_argument(
-        "--executor", choices=("local", "dask"), default="local", help="threads of this machine (default), or a Dask cluster"
+        "--executor",
+        choices=("local", "dask"),
+        default="local",
+        help="threads of this machine (default), or a Dask cluster",
     )
     parser.add_argument("--address", metavar="A", help="where the Dask scheduler listens, e.g. tcp://10.0.0.1:8786")
     _rows.add_output(parser, "one row for each point and seed")
@@ -97,7 +99,7 @@ def _axis(text: str) -> tuple[str, list[Any]]:
         raise Mistake(f"--over {text!r}: {error}") from None
 
 
-def _executor(arguments: argparse.Namespace) -> Threads | Dask:
+def _executor(arguments: argparse.Namespace) -> Any:
     jobs = _arguments.jobs_of(arguments)
     if arguments.executor == "local":
         if arguments.address is not None:
@@ -107,6 +109,8 @@ def _executor(arguments: argparse.Namespace) -> Threads | Dask:
         raise Mistake("--executor dask: needs --address, where the scheduler listens, e.g. tcp://10.0.0.1:8786")
     if arguments.jobs is not None:
         raise Mistake("--jobs: has no effect with --executor dask, whose workers say how many threads they have")
+    from ..executor.dask import Dask
+
     return Dask(arguments.address)
 
 
@@ -122,7 +126,8 @@ def _show(arguments: argparse.Namespace, swept: Swept, paths: list[str], *, stop
         return
     names = list(dict.fromkeys(name for row in swept.rows for name in row))
     _rows.write_output(arguments, names, [[row.get(name) for name in names] for row in swept.rows])
-    columns = [_column(name, swept.rows) for name in arguments.metric] or COLUMNS
+    chosen = [name for pattern in arguments.metric for name in names if fnmatchcase(name, pattern)]
+    columns = [_column(name, swept.rows) for name in dict.fromkeys(chosen)] or COLUMNS
     on_stdout = "-" in (arguments.csv, arguments.parquet)
     aside(data_on_stdout=on_stdout).write(_table(swept.rows, paths, columns, stopped=stopped))
 

@@ -104,7 +104,9 @@ class Store:
         """`run` of each, at once."""
         keys = [self.key(job) for job in jobs]
         with self._database.connection(read_only=True) as connection:
-            rows = connection.execute("SELECT run::VARCHAR, document FROM run WHERE run IN (SELECT unnest(?::UUID[]))", [keys])
+            rows = connection.execute(
+                "SELECT run::VARCHAR, document FROM run WHERE run IN (SELECT unnest(?::UUID[]))", [keys]
+            )
             documents = dict(rows.fetchall())
         return [json.loads(documents[key]) if key in documents else None for key in keys]
 
@@ -120,8 +122,8 @@ class Store:
             kept = connection.execute("SELECT metric FROM kept WHERE run = ?", [key]).fetchall()
             if not {metric for (metric,) in kept}.issuperset(job.series):
                 return None
-            select = "SELECT time_s, entity, metric, value FROM series WHERE run = ? AND list_contains(?, metric) ORDER BY rowid"
-            return connection.execute(select, [key, list(job.series)]).df()
+            select = "SELECT time_s, entity, metric, value FROM series WHERE run = ? AND list_contains(?, metric)"
+            return connection.execute(f"{select} ORDER BY rowid", [key, list(job.series)]).df()
 
     def failure(self, job: Job) -> str | None:
         """Why a run has failed; None if it has not."""
@@ -130,16 +132,16 @@ class Store:
 
     def query(self, sql: str) -> pandas.DataFrame:
         """What an SQL statement gives; see `query_arrow`."""
-        return self.query_arrow(sql).to_pandas()
+        return self.query_arrow(sql).to_pandas(maps_as_pydicts="strict")
 
     def query_arrow(self, sql: str) -> pyarrow.Table:
-        """What an SQL statement gives, which may only read; raises `ValueError` with DuckDB's sentence if it is wrong."""
+        """What an SQL statement gives, which may only read; raises `ValueError` with DuckDB's sentence."""
         import duckdb
 
         with self._database.connection(read_only=True) as connection:
             try:
                 return tables.answer(connection, sql)
-            except (duckdb.IOException, duckdb.OutOfMemoryException):
+            except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.InterruptException):
                 raise
             except duckdb.Error as error:
                 said = str(error).partition("\n\nLINE")[0]
@@ -161,7 +163,9 @@ class Store:
     def _held(self, connection: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> Held:
         wanted = "run IN (SELECT unnest(?::UUID[]))"
         runs = connection.execute(f"SELECT run::VARCHAR FROM run WHERE {wanted}", [list(keys)]).fetchall()
-        kept = connection.execute(f"SELECT run::VARCHAR, list(metric) FROM kept WHERE {wanted} GROUP BY run", [list(keys)])
+        kept = connection.execute(
+            f"SELECT run::VARCHAR, list(metric) FROM kept WHERE {wanted} GROUP BY run", [list(keys)]
+        )
         metrics = {key: frozenset(names) for key, names in kept.fetchall()}
         failures = connection.execute(f"SELECT run::VARCHAR, error FROM failures WHERE {wanted}", [list(keys)])
         return Held({key: metrics.get(key, frozenset()) for (key,) in runs}, dict(failures.fetchall()))
@@ -201,7 +205,7 @@ class Store:
         number, version = connection.execute("SELECT format, lasthop FROM store").fetchone()
         if number != tables.FORMAT:
             raise StoreError(
-                f"{self.path}: a store of format {number}, made by lasthop {version}; this version reads and writes format "
+                f"{self.path}: a store of format {number}, made by lasthop {version}; this version has format "
                 f"{tables.FORMAT}: use that version, or give a new file and run again"
             )
 
@@ -267,7 +271,9 @@ def _store(connection: duckdb.DuckDBPyConnection, store: Store, finished: Sequen
     scenarios = [{"scenario": key, "document": json.dumps(identity.document)} for key, identity in identities.items()]
     documents = {key: json.loads(run.document) for key, run in new.items() if run.document is not None}
     tables.add_rows(connection, "scenarios", scenarios)
-    tables.add_rows(connection, "run", [_run_row(store, key, new[key], document) for key, document in documents.items()])
+    tables.add_rows(
+        connection, "run", [_run_row(store, key, new[key], document) for key, document in documents.items()]
+    )
     tables.add_parts(connection, documents.items())
     failed = [{**_row(store, key, run), "error": run.error} for key, run in new.items() if run.document is None]
     tables.add_rows(connection, "failures", failed)

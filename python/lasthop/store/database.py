@@ -1,4 +1,4 @@
-"""The DuckDB file of a store: opened for a turn at a time, since DuckDB lets one process write and keeps all others out.
+"""The DuckDB file of a store: opened for a turn at a time, since DuckDB lets one process write and keeps others out.
 
 Whoever finds it held waits; a process that is killed loses its lock with its life, so nobody waits for the dead.
 """
@@ -27,7 +27,7 @@ SYSTEM_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EIO
 
 
 class StoreError(ValueError):
-    """A file that is no store, a store of another format, or one that others hold; the message names it and the remedy."""
+    """A file that is no store, a store of another format, or one that others hold; the message has a remedy."""
 
 
 class Database:
@@ -57,7 +57,12 @@ class Database:
                     yield connection
                 finally:
                     self._held = None
-        except duckdb.Error as error:
+        except (duckdb.Error, RuntimeError) as error:
+            # DuckDB stops at Ctrl-C by itself, and says so in either of two ways.
+            if isinstance(error, duckdb.InterruptException) or str(error) == "Query interrupted":
+                raise KeyboardInterrupt from None
+            if not isinstance(error, duckdb.Error):
+                raise
             raise _failure(self.path, error) from None
 
     def _patiently(self, read_only: bool, give_up: Callable[[], bool]) -> duckdb.DuckDBPyConnection:
@@ -73,7 +78,9 @@ class Database:
                 if not holder:
                     raise _unusable(self.path, error) from None
                 if waited_s > self._patience_s or give_up():
-                    raise StoreError(f"{self.path}: {holder} has held it for {waited_s:.0f} s; try again when it is done") from None
+                    raise StoreError(
+                        f"{self.path}: {holder} has held it for {waited_s:.0f} s; try again when it is done"
+                    ) from None
                 if waited_s > TOLD_AFTER_S and not told:
                     told = True
                     sys.stderr.write(f"lasthop: {self.path}: waiting for {holder}\n")
