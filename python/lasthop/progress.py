@@ -40,6 +40,9 @@ class Progress(AbstractContextManager["Progress"]):
     def update(self, fraction: float, finished: int, seeds: int) -> None:
         """`fraction` of the work is done, and `finished` of the `seeds`."""
 
+    def say(self, what: str) -> None:
+        """What else is to be shown from now on, such as `± 3.1 %`."""
+
     def __exit__(self, *_: object) -> None:
         return None
 
@@ -53,6 +56,7 @@ class _Bar(Progress):
     def __init__(self, label: str, of: str) -> None:
         self._label, self._of = label, of
         self._bar: Any = None
+        self._said = ""
 
     def __enter__(self) -> Progress:
         # Imported here: it costs a tenth of a second that piped runs need not pay.
@@ -74,7 +78,10 @@ class _Bar(Progress):
         return self
 
     def update(self, fraction: float, finished: int, seeds: int) -> None:
-        self._bar.update(self._task, completed=fraction, seeds=f"{finished}/{seeds} {self._of}")
+        self._bar.update(self._task, completed=fraction, seeds=f"{finished}/{seeds} {self._of}{self._said}")
+
+    def say(self, what: str) -> None:
+        self._said = f", {what}" if what else ""
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
@@ -87,6 +94,7 @@ class _Lines(Progress):
         self._finished = self._lines = 0
         self._first: tuple[float, float] | None = None
         self._wrote_at = time.monotonic()
+        self._said = ""
 
     def update(self, fraction: float, finished: int, seeds: int) -> None:
         now = time.monotonic()
@@ -96,8 +104,12 @@ class _Lines(Progress):
         if finished > self._finished and is_due:
             self._finished, self._wrote_at = finished, now
             self._lines += 1
-            self._stream.write(f"{self._label}: {finished} of {seeds} {self._of} finished{self._rest(now, fraction)}\n")
+            rest = f"{self._said}{self._rest(now, fraction)}"
+            self._stream.write(f"{self._label}: {finished} of {seeds} {self._of} finished{rest}\n")
             self._stream.flush()
+
+    def say(self, what: str) -> None:
+        self._said = f", {what}" if what else ""
 
     def _rest(self, now: float, fraction: float) -> str:
         """How long it will take as it has gone so far, once there is something to go by."""

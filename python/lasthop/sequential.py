@@ -17,8 +17,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from math import ceil, inf
-from typing import Literal, NamedTuple
+from math import ceil, inf, isfinite
+from typing import Any, Literal, NamedTuple
 
 from .confidence import estimate
 
@@ -43,6 +43,20 @@ class Standing(NamedTuple):
     """how many it may take in the end, as the spread is now"""
     half_widths: dict[str, float | None]
     """of each metric at the last look, relative to its mean: `inf` where that is zero, None below `FEWEST` values"""
+
+    def to_dict(self, target: float, n: int) -> dict[str, Any]:
+        """What the result says of it: `n` runs were made; a width that is none, or of a mean of zero, is None."""
+        widths = {name: width if width is not None and isfinite(width) else None for name, width in self.half_widths.items()}
+        return {"target": target, "reached": self.state == "reached", "n": n, "half_widths": widths}
+
+    def words(self) -> str:
+        """The widest interval, such as `± 3.1 %`; nothing before the first look."""
+        widths = self.half_widths.values()
+        if not widths:
+            return ""
+        if None in widths or inf in widths:
+            return "no width yet"
+        return f"± {percent(max(widths))}"
 
 
 @dataclass(frozen=True)
@@ -114,6 +128,11 @@ def relative_half_width(values: Sequence[float], reference: Sequence[float]) -> 
     if half <= 1e-12 * abs(found.mean):
         return 0.0
     return half / abs(whole.mean) if whole.mean else inf
+
+
+def percent(share: float) -> str:
+    """`3.1 %`, with as many decimals as three digits need."""
+    return f"{100 * share:.3g} %"
 
 
 def _matching(pattern: str, names: Iterable[str]) -> list[str]:

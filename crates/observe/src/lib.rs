@@ -10,7 +10,7 @@ mod record;
 mod report;
 
 pub use collector::Collector;
-pub use histogram::Histogram;
+pub use histogram::{Histogram, PROBABILITIES};
 pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};
 pub use report::{Cell, Layout, Report, Row, Scope, Series, SeriesBlock};
 

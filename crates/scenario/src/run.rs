@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use lasthop_observe::{Cell, Report, Row, Scope, Series};
+use lasthop_observe::{Cell, PROBABILITIES, Report, Row, Scope, Series};
 use lasthop_registry::Parameter;
 use lasthop_units::{Duration, Time};
 use serde_json::{Map, Value as Json, json};
@@ -108,10 +108,11 @@ impl Clock {
 }
 
 fn put_row(object: &mut Map<String, Json>, row: &Row) {
-    for &(name, value) in &row.0 {
+    for (name, value) in &row.0 {
         let value = match value {
             Cell::Count(count) => json!(count),
             Cell::Number(number) => json!(number),
+            Cell::List(numbers) => json!(numbers),
             Cell::Absent => Json::Null,
         };
         object.insert(name.to_string(), value);
@@ -161,6 +162,7 @@ fn result_of(
         "nodes": nodes.iter().enumerate().map(node).collect::<Vec<_>>(),
         "links": links.iter().enumerate().map(link).collect::<Vec<_>>(),
         "medium": row_with(&[], medium),
+        "quantile_probabilities": PROBABILITIES,
         "simulator": simulator,
     });
     let interval_s = interval.map_or(0.0, Duration::as_secs_f64);

@@ -32,18 +32,23 @@ def finish(axes: Axes, chart: Chart, *, bounded: bool = False) -> None:
     if chart.log_y:
         axes.set_yscale("log", nonpositive="mask")
         _logarithmic(axes.yaxis, [])
-    elif _lowest(chart) >= 0:
-        axes.set_ylim(bottom=0)
-    if bounded:
-        axes.set_ylim(0, 1)
+    elif bounded:
+        axes.set_ylim(0, 1.02)
+    else:
+        from_nought(axes.yaxis, chart)
     axes.set_ylabel(chart.y_label)
 
 
-def _lowest(chart: Chart) -> float:
-    bounds = [values for curve in chart.curves for values in (curve.mean, curve.low) if values is not None]
-    # An interval of a quantity that is never negative may reach below zero; the axis need not.
+def from_nought(axis: Any, chart: Chart) -> None:
+    """Begins the axis of values at 0 where no mean is below it, whatever the intervals, and leaves room above."""
     means = [value for curve in chart.curves for value in curve.mean if isfinite(value)]
-    return min(means) if bounds and means else 0.0
+    if not means or min(means) < 0:
+        return
+    most = axis.get_data_interval()[1]
+    # What lies at 0 is seen whole.
+    least = -0.02 * most if chart.kind in ("lines", "scatter") and min(means) < 0.02 * most else 0
+    if most > 0:
+        axis.axes.set(**{f"{axis.axis_name}lim": (least, 1.06 * most)})
 
 
 def _logarithmic(axis: Any, values: Sequence[float]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
-from .axis import categories, plain
+from .axis import categories, from_nought, plain
 from .data import Chart, Curve
 from .style import COLUMN_INCHES, Look
 
@@ -16,7 +16,7 @@ TICK_POINTS = 7
 # What is left of the width for the axes themselves.
 AXES_POINTS = (COLUMN_INCHES - 0.55) * 72
 # So many names stand along an axis; of more, every second, third ... is written.
-MOST_NAMES = 34
+MOST_NAMES = 40
 # Bars lie where their names are long and so few.
 MOST_LYING = 12
 # As many places are kept free as would make bars no wider than this part of the axis.
@@ -32,7 +32,8 @@ def draw_bars(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
         values, errors = _values(curve, places), _errors(curve, places)
         at = [place + (number - (len(chart.curves) - 1) / 2) * width for place in range(len(places))]
         _bar(axes, chart, at, values, width, looks[curve.label], errors=errors)
-        _mark_missing(axes, chart, at, values)
+        missing = {x for x, value in zip(curve.x, curve.mean, strict=True) if not isfinite(value)}
+        _mark(axes, chart, [spot for spot, place in zip(at, places, strict=True) if place in missing])
     _finish(axes, chart, places)
 
 
@@ -77,12 +78,13 @@ def _errors(curve: Curve, places: list[Any]) -> list[list[float]] | None:
     return [[below for below, _ in pairs], [above for _, above in pairs]]
 
 
-def _mark_missing(axes: Axes, chart: Chart, at: list[float], values: list[float]) -> None:
-    """A bar of no height is nothing; one that is not there says so."""
-    missing = [place for place, value in zip(at, values, strict=True) if not isfinite(value)]
-    ground = [0] * len(missing)
-    x, y = (ground, missing) if _lying(chart) else (missing, ground)
-    axes.plot(x, y, "x", color="0.4", markersize=3, markeredgewidth=0.7, clip_on=False, zorder=3)
+def _mark(axes: Axes, chart: Chart, missing: list[float]) -> None:
+    """A bar of no height is nothing; one whose number does not exist says so."""
+    for place in missing:
+        spot = {"y": place, "x": 0.01, "transform": axes.get_yaxis_transform(), "ha": "left", "va": "center"}
+        if not _lying(chart):
+            spot = {"x": place, "y": 0.01, "transform": axes.get_xaxis_transform(), "ha": "center", "va": "bottom"}
+        axes.text(s="×", fontsize=6, color="0.4", **spot)
 
 
 def _lying(chart: Chart) -> bool:
@@ -111,8 +113,7 @@ def _finish(axes: Axes, chart: Chart, places: list[Any]) -> None:
         axes.set_ylim(middle + half, middle - half)
         axes.set(xlabel=chart.y_label, ylabel=chart.x_label)
         axes.grid(visible=False, axis="y")
-        if chart.log_y:
-            axes.set_xscale("log", nonpositive="clip")
+        _scale(axes, axes.xaxis, chart)
         return
     room = AXES_POINTS / max(len(names), FEWEST_PLACES)
     upright = any(width_of(name, TICK_POINTS) > room - 2 for name in names)
@@ -121,5 +122,11 @@ def _finish(axes: Axes, chart: Chart, places: list[Any]) -> None:
     axes.set_xlim(middle - half, middle + half)
     axes.set_ylabel(chart.y_label)
     axes.grid(visible=False, axis="x")
+    _scale(axes, axes.yaxis, chart)
+
+
+def _scale(axes: Axes, axis: Any, chart: Chart) -> None:
     if chart.log_y:
-        axes.set_yscale("log", nonpositive="clip")
+        axes.set(**{f"{axis.axis_name}scale": "log"})
+    elif chart.kind == "bars":
+        from_nought(axis, chart)

@@ -49,7 +49,6 @@ def style() -> dict[str, Any]:
         "axes.labelsize": 8,
         "legend.fontsize": 7,
         "legend.frameon": False,
-        "legend.handlelength": 2.6,
         "legend.columnspacing": 1.4,
         "legend.borderaxespad": 0.2,
         "legend.borderpad": 0.1,
