@@ -24,6 +24,7 @@ from ._mistake import Mistake
 from ._output import aside, note, table
 
 SUMMARY = "run every combination of some settings"
+WARNINGS_SHOWN = 10
 COLUMNS = (
     ("goodput (Mbit/s)", "totals.goodput_bps", 1e-6, 3),
     ("Jain's index", "totals.jain_index", 1, 4),
@@ -143,6 +144,10 @@ def _report(arguments: argparse.Namespace, swept: Swept) -> int:
     counts = swept.counts
     for failure in counts.failures:
         note(failure)
+    for warning in swept.warnings[:WARNINGS_SHOWN]:
+        note(f"warning: {warning}")
+    if (more := len(swept.warnings) - WARNINGS_SHOWN) > 0:
+        note(f"and {more} more warnings")
     if arguments.store is not None:
         note(f"{arguments.store}: {counts.found} runs were there, {counts.run} were run")
     if counts.interrupted:
