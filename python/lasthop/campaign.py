@@ -107,8 +107,7 @@ class _Campaign:
         return new
 
     def _task(self, key: str, job: Job) -> Task:
-        identity = self._store.identity(job)
-        return Task(key, job, identity.resolved, identity.files)
+        return Task(key, job, self._store.identity(job))
 
     def work(self, executor: Any, writer: Writer, requests: InterruptRequests) -> None:
         """Keeps the executor busy until nothing is left, or until Ctrl-C."""
@@ -126,14 +125,14 @@ class _Campaign:
     def _take(self, outcomes: Iterable[Outcome], writer: Writer) -> None:
         follow: list[Job] = []
         for outcome in outcomes:
-            job = self._in_flight.pop(outcome.key).job
+            task = self._in_flight.pop(outcome.key)
             if outcome.error is None:
                 self._run += 1
             else:
                 self._failures.append(outcome.error)
             if not outcome.is_lost:
-                writer.add(Finished(job, outcome.document, outcome.series, outcome.error))
-            follow.extend(self._then(job, outcome.document and json.loads(outcome.document)))
+                writer.add(Finished(*task, outcome.document, outcome.series, outcome.error))
+            follow.extend(self._then(task.job, outcome.document and json.loads(outcome.document)))
         writer.write()
         self.ask(follow)
 

@@ -129,8 +129,10 @@ def run_points(
     for each in chosen:
         by_scenario.setdefault(store.identity(each.job(0)).key, each)
 
+    asking = {each.scenario: each for each in by_scenario.values()}
+
     def then(job: Job, document: dict[str, Any] | None) -> list[Job]:
-        return by_scenario[store.identity(job).key].take(job.seed, document)
+        return asking[job.scenario].take(job.seed, document)
 
     first = [job for each in by_scenario.values() for job in each.more()]
     with_rule = {"then": then} if isinstance(seeds, Until) else {}
@@ -164,14 +166,14 @@ class _Seeds:
     """The seeds of one point: those given, or as many as the rule wants once it has seen those before."""
 
     def __init__(self, scenario: Scenario, given: Sequence[int] | Until) -> None:
-        self._scenario = scenario
+        self.scenario = scenario
         self._rule = given if isinstance(given, Until) else None
         self.seeds: list[int] = [] if isinstance(given, Until) else list(given)
         self._metrics: dict[str, dict[int, float]] = {}
         self._awaited = 0
 
     def job(self, seed: int) -> Job:
-        return Job(self._scenario, seed)
+        return Job(self.scenario, seed)
 
     def take(self, seed: int, document: dict[str, Any] | None) -> list[Job]:
         """Takes what one seed gave; further jobs once all of a round are there."""

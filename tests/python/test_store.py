@@ -14,6 +14,7 @@ import pytest
 
 import lasthop
 from lasthop import Job, Store, StoreError, complete
+from lasthop.executor.local import Threads
 from lasthop.store import Finished, identity
 
 PATH = "runs.duckdb"
@@ -113,6 +114,22 @@ def test_the_content_of_a_trace_makes_the_run_and_not_its_name(small):
     assert store.run(Job(scenario, 1)) is None
 
 
+def test_a_trace_that_changes_while_it_is_run_is_stored_as_it_was(small):
+    small.write_text(small.read_text() + TRACE)
+    Path("packets.csv").write_text("0.1, 100\n")
+    store, scenario = Store.in_memory(), lasthop.load(small)
+
+    class Changing(Threads):
+        def submit(self, task):
+            Path("packets.csv").write_text("0.1, 200\n")
+            super().submit(task)
+
+    complete([Job(scenario, 1)], store, executor=Changing(1))
+    assert store.run(Job(scenario, 1)) is None
+    Path("packets.csv").write_text("0.1, 100\n")
+    assert store.run(Job(scenario, 1)) is not None
+
+
 def test_lacking_series_are_run_for_and_the_run_stays_one(scenario):
     store = Store.open(PATH)
     complete(jobs_of(scenario), store)
@@ -155,7 +172,7 @@ def test_lists_of_numbers_are_lists_and_what_is_nested_is_json(scenario):
     document["flows"][0] |= {"quantiles_s": [0.5, None, 2], "parts": {"queue": 1}}
     document["flows"][1] |= {"quantiles_s": None, "parts": None}
     with store.writer() as writer:
-        writer.add(Finished(job, json.dumps(document)))
+        writer.add(Finished(store.key(job), job, store.identity(job), json.dumps(document)))
     flows = store.query_arrow("SELECT quantiles_s, parts FROM flows ORDER BY id").to_pylist()
     assert flows == [{"quantiles_s": [0.5, None, 2.0], "parts": '{"queue": 1}'}, {"quantiles_s": None, "parts": None}]
     assert store.run(job) == document

@@ -68,7 +68,7 @@ class Dask:
     def submit(self, task: Task) -> None:
         """Takes a task."""
         scenario, seed, series = task.job
-        payload = (scenario.text, scenario.file_name, scenario.settings, seed, series, task.files)
+        payload = (scenario.text, scenario.file_name, scenario.settings, seed, series, task.identity.files)
         future = self._client.submit(_remote(), payload, engine_identity(), key=f"lasthop-{task.key}", pure=False)
         self._await(future, task)
 

@@ -75,7 +75,7 @@ class Threads:
 
         if self._cancelled.is_set():
             return None
-        done = run_once(task.resolved, task.job, watch)
+        done = run_once(task.identity.resolved, task.job, watch)
         if done is None:
             return None
         document, series, error = done

@@ -31,7 +31,9 @@ RUNS_AT_A_TIME = 500
 class Finished(NamedTuple):
     """A run to be stored: its document, or the sentence that says why it failed."""
 
+    key: str
     job: Job
+    identity: Identity
     document: str | None = None
     series: pyarrow.Table | None = None
     error: str | None = None
@@ -264,28 +266,26 @@ class Writer:
 
 def _store(connection: duckdb.DuckDBPyConnection, store: Store, finished: Sequence[Finished]) -> None:
     """Stores runs that are not there yet, and the time series of all."""
-    keyed = {store.key(run.job): run for run in finished}
+    keyed = {run.key: run for run in finished}
     there = store._held(connection, list(keyed))
     new = {key: run for key, run in keyed.items() if key not in there.runs and key not in there.failures}
-    identities = {identity.key: identity for identity in (store.identity(run.job) for run in new.values())}
+    identities = {run.identity.key: run.identity for run in new.values()}
     scenarios = [{"scenario": key, "document": json.dumps(identity.document)} for key, identity in identities.items()]
     documents = {key: json.loads(run.document) for key, run in new.items() if run.document is not None}
     tables.add_rows(connection, "scenarios", scenarios)
-    tables.add_rows(
-        connection, "run", [_run_row(store, key, new[key], document) for key, document in documents.items()]
-    )
+    tables.add_rows(connection, "run", [_run_row(new[key], document) for key, document in documents.items()])
     tables.add_parts(connection, documents.items())
-    failed = [{**_row(store, key, run), "error": run.error} for key, run in new.items() if run.document is None]
+    failed = [{**_row(run), "error": run.error} for key, run in new.items() if run.document is None]
     tables.add_rows(connection, "failures", failed)
     for key, run in keyed.items():
         if run.series is not None:
             tables.add_series(connection, key, run.job.series, run.series)
 
 
-def _row(store: Store, key: str, run: Finished) -> dict[str, Any]:
-    scenario, identity = run.job.scenario, store.identity(run.job)
+def _row(run: Finished) -> dict[str, Any]:
+    scenario, identity = run.job.scenario, run.identity
     return {
-        "run": key,
+        "run": run.key,
         "scenario": identity.key,
         "seed": run.job.seed,
         "name": identity.document.get("name") or Path(scenario.file_name).stem,
@@ -296,8 +296,8 @@ def _row(store: Store, key: str, run: Finished) -> dict[str, Any]:
     }
 
 
-def _run_row(store: Store, key: str, run: Finished, document: dict[str, Any]) -> dict[str, Any]:
-    return {**_row(store, key, run), "wall_s": document["simulator"]["wall_s"], "document": run.document}
+def _run_row(run: Finished, document: dict[str, Any]) -> dict[str, Any]:
+    return {**_row(run), "wall_s": document["simulator"]["wall_s"], "document": run.document}
 
 
-__all__ = ["Finished", "Held", "Job", "Store", "StoreError", "Writer", "engine_identity"]
+__all__ = ["Finished", "Held", "Identity", "Job", "Store", "StoreError", "Writer", "engine_identity"]
