@@ -1,7 +1,7 @@
 """How many seeds are enough: the rule behind `--until 2%`.
 
 Seeds are added until Student's 95 % interval of each named metric is no wider than mean ± 2 % of the mean
-[Chow & Robbins 1965; Law 2015 §9.4.1]. Looking at the data to choose n makes the plain interval too narrow: a sample
+[Chow, Robbins 1965; Law 2015 §9.4.1]. Looking at the data to choose n makes the plain interval too narrow: a sample
 whose spread happens to look small stops early, and covers 93.4 % at worst where 95 % was said. Three things make up for it:
 no look before `FEWEST` seeds, looks at n growing by a quarter, and an interval widened by 1 + 1.5/n, a correction of
 the order that the theory gives [Woodroofe 1977], its constant chosen by simulation (tests/python/test_sequential.py).
