@@ -55,6 +55,7 @@ def complete(
         if campaign.is_unfinished:
             with executor or Threads(jobs_at_once) as chosen, store.writer(lambda: requests.count > 1) as writer:
                 campaign.work(chosen, writer, requests)
+            campaign.show()
     return campaign.counts(interrupted=requests.count > 0 and campaign.is_unfinished)
 
 
@@ -112,7 +113,7 @@ class _Campaign:
                 self._in_flight[task.key] = task
                 executor.submit(task)
             self._take(executor.finished(LOOK_S), writer)
-            self._show(executor.fraction())
+            self.show(executor.fraction(), writer.waiting)
         if requests.count:
             executor.cancel()
             self._take(executor.finished(0), writer)
@@ -131,7 +132,9 @@ class _Campaign:
         writer.write()
         self.ask(follow)
 
-    def _show(self, fraction: float) -> None:
+    def show(self, fraction: float = 0.0, unwritten: int = 0) -> None:
+        """Tells the progress, with what is done of the runs in flight and how many finished ones are not stored yet."""
         done = self._run + self._found + len(self._failures)
         whole = done + len(self._in_flight) + len(self._waiting)
-        self._progress.update((done + fraction) / max(1, whole), done, whole)
+        # What a kill could still undo is not called finished.
+        self._progress.update((done + fraction) / max(1, whole), done - unwritten, whole)

@@ -114,7 +114,7 @@ class _Lines(Progress):
     def _rest(self, now: float, fraction: float) -> str:
         """How long it will take as it has gone so far, once there is something to go by."""
         begun, before = self._first
-        if now - begun < TOLD_AFTER_S or not before < fraction < 1:
+        if now - begun < TOLD_AFTER_S or not before + 0.02 < fraction < 1:
             return ""
         return f", about {_length((now - begun) * (1 - fraction) / (fraction - before))} left"
 

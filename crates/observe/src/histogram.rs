@@ -9,8 +9,8 @@ const UNIT_NS: u64 = 1 << 10;
 
 /// Where a distribution is told: closer at its ends, where latency is felt.
 pub const PROBABILITIES: [f64; 25] = [
-    0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95,
-    0.98, 0.99, 0.995, 0.999,
+    0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9,
+    0.95, 0.98, 0.99, 0.995, 0.999,
 ];
 
 /// Counts durations in buckets of constant relative width.

@@ -12,7 +12,7 @@ from .. import __version__
 from ..campaign import complete
 from ..files import write_whole
 from ..papers import ClaimOutcome, Paper, PaperError, Reproduction, Runs, paper_files, read_paper
-from ..papers.gallery import drawn
+from ..papers.gallery import draughtsmen, drawn
 from ..papers.released import lost, read_released, record
 from ..papers.report import claim_json, page, table_rows
 from ..progress import Progress
@@ -83,9 +83,10 @@ def _reproduce(papers: list[Paper], chosen: list[Any], arguments: argparse.Names
         work.planner.check()
     runner([job for work, asked in zip(works, chosen, strict=True) for job in work.first_jobs(*asked)])
     found = []
-    for work, (claims, figures) in zip(works, chosen, strict=True):
-        outcomes = work.claims(claims)
-        found.append((work.paper, outcomes, [drawn(work, figure, out, outcomes) for figure in figures]))
+    with draughtsmen(jobs) as each:
+        for work, (claims, figures) in zip(works, chosen, strict=True):
+            outcomes = work.claims(claims)
+            found.append((work.paper, outcomes, drawn(work, figures, out, outcomes, each)))
     _write(found, arguments, out)
     return _status(found, arguments, runner)
 

@@ -22,7 +22,7 @@ CONNECT_S = 10.0
 # The scheduler is asked this often how many threads there are, and given up after so long a silence.
 ASK_S = 2.0
 SILENCE_S = 10.0
-TRANSFER_S = 5.0
+TRANSFER_S = 60.0
 
 
 class Dask:
@@ -70,8 +70,7 @@ class Dask:
         scenario, seed, series = task.job
         payload = (scenario.text, scenario.file_name, scenario.settings, seed, series, task.files)
         future = self._client.submit(_remote(), payload, engine_identity(), key=f"lasthop-{task.key}", pure=False)
-        self._in_flight[future] = task
-        future.add_done_callback(self._done.put)
+        self._await(future, task)
 
     def finished(self, wait_s: float) -> list[Outcome]:
         """Outcomes since the last call; waits for the first."""
@@ -121,24 +120,25 @@ class Dask:
             raise OSError(errno.ECONNRESET, "the Dask scheduler has gone; what was finished is kept", self._address)
 
     def _outcome(self, future: Any) -> Outcome | None:
-        import distributed
-
         task = self._in_flight.pop(future)
+        if future.status == "pending":
+            # The worker that held the outcome has gone, and the scheduler has the run run again.
+            self._await(future, task)
+            return None
         try:
             worker, engine, done = future.result(timeout=TRANSFER_S)
-        except (distributed.TimeoutError, TimeoutError):
-            # The worker that held the outcome has gone, and the run is run again.
-            self._in_flight[future] = task
-            future.add_done_callback(self._done.put)
-            return None
         except Exception as error:  # noqa: BLE001  whatever the cluster did to it
-            if future.status in ("cancelled", "lost"):
+            if future.status in ("pending", "cancelled", "lost") or isinstance(error, TimeoutError):
                 self._homeless.append(task)
                 return None
             return Outcome(task.key, error=_sentence(error, task.job), is_lost=True)
         _check_engine(worker, engine)
         document, series, error = done
         return Outcome(task.key, document, series, error and with_command(error, task.job))
+
+    def _await(self, future: Any, task: Task) -> None:
+        self._in_flight[future] = task
+        future.add_done_callback(self._done.put)
 
 
 def _sentence(error: Exception, job: Job) -> str:

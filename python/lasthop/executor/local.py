@@ -31,7 +31,7 @@ class Threads:
 
     def room(self) -> int:
         """So many more that no thread waits while outcomes are stored."""
-        return max(8, 4 * self._jobs) - self._in_flight
+        return max(64, 8 * self._jobs) - self._in_flight
 
     def submit(self, task: Task) -> None:
         """Takes a task."""

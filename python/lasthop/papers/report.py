@@ -171,7 +171,7 @@ def table_rows(outcomes: Sequence[ClaimOutcome]) -> list[list[str]]:
                     part.finding.verdict.value,
                 ]
             )
-        rows += [["", f"  today: {_cut(item.today.label)}", "", measured_today(item), ""] for item in outcome.today]
+        rows += [["", f"  beside it: {_cut(item.today.label)}", "", measured_today(item), ""] for item in outcome.today]
     return rows
 
 

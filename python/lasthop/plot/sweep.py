@@ -16,17 +16,14 @@ def chart(sources, options):
     table, paths = chosen(sources, options, most=2)
     metric = table.metric(options.metric or METRIC)
     along = axis_of(table, paths[0])
-    lines = parts(table, paths[1]) if len(paths) > 1 else {table.name: table}
-    curves = tuple(row(part, _called(value, paths), along, paths[0], metric) for value, part in lines.items())
+    label = quantity(metric).label
+    lines = {label: table} if len(paths) == 1 else {_called(paths[1], v): part for v, part in parts(table, paths[1]).items()}
+    curves = tuple(row(part, name, along, paths[0], metric) for name, part in lines.items())
     kind = "bars" if any(isinstance(shown, str) for shown in along.shown.values()) else "lines"
-    title, label = titled(table, metric, paths[:1]), quantity(metric).label
-    return Chart(kind, title, along.label, label, curves, log_x=options.log_x)
+    return Chart(kind, titled(table, metric, paths[:1]), along.label, label, curves, log_x=options.log_x)
 
 
-def _called(value, paths):
+def _called(path, value):
     """A line's name: words alone, a number with what it is."""
-    return f"{paths[1].rpartition('.')[2]} {text(value)}" if len(paths) > 1 and _is_number(value) else text(value)
-
-
-def _is_number(value):
-    return not isinstance(value, str) or value[:1].isdigit()
+    is_word = isinstance(value, str) and not value[:1].isdigit()
+    return value if is_word else f"{path.rpartition('.')[2]} {text(value)}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # A writer holds the file for a turn, then leaves it to others for a while.
 TURN_S = 2.0
-PAUSE_S = 0.15
+PAUSE_S = 0.1
 
 
 class Finished(NamedTuple):
@@ -192,6 +192,11 @@ class Writer:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._turn_from = -PAUSE_S
         self._rested_from = -PAUSE_S
+
+    @property
+    def waiting(self) -> int:
+        """How many runs are not written yet."""
+        return len(self._waiting)
 
     def add(self, run: Finished) -> None:
         """Takes a run, which `write` writes."""

@@ -142,13 +142,19 @@ def _rows(part: Any) -> list[Mapping[str, Any]]:
 
 
 def _column(values: list[Any]) -> list[Any]:
-    """Values of one type: truth values, numbers, or text, which lists and tables become too."""
+    """Values of one type: truth values, numbers, lists of numbers, or text, which all else becomes."""
     known = [value for value in values if value is not None]
+    if known and all(_is_numbers(value) for value in known):
+        return [None if value is None else [float(item) for item in value] for value in values]
     if all(isinstance(value, bool) for value in known):
         return values
     if all(isinstance(value, int | float) for value in known):
         return [None if value is None else float(value) for value in values]
     return [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, int | float) and not isinstance(item, bool) for item in value)
 
 
 def _widen(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, list[Any]]) -> bool:
@@ -169,7 +175,7 @@ def _widen(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[s
 
 def _type(values: list[Any]) -> str | None:
     first = next((value for value in values if value is not None), None)
-    return {bool: "BOOLEAN", float: "DOUBLE", str: "VARCHAR", type(None): None}[type(first)]
+    return {bool: "BOOLEAN", float: "DOUBLE", list: "DOUBLE[]", str: "VARCHAR", type(None): None}[type(first)]
 
 
 def _quoted(name: str) -> str:

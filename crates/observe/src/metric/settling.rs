@@ -214,7 +214,7 @@ mod tests {
         };
         assert!(share_found(shaped(|i| if i < 5 { 0.1 } else { 1.0 })) > 0.95);
         assert!(share_found(shaped(|i| if i < 40 { 0.5 } else { 1.0 })) > 0.95);
-        assert!(share_found(shaped(|i| 0.2 + 0.8 * (-(i as f64) / 20.0).exp())) > 0.95);
+        assert!(share_found(shaped(|i| 0.2 + 80.0 / (100 + i * i) as f64)) > 0.95);
     }
 
     #[test]

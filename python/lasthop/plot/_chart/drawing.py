@@ -47,6 +47,9 @@ def draw_chart(chart: Chart, figure: Figure) -> None:
     rest = _title(figure, chart.title) + _legend(figure, chart, look)
     height = PANEL_INCHES if len(names) == 1 else PANEL_OF_MANY_INCHES * len(names)
     figure.set_size_inches(COLUMN_INCHES, height * _stretch(chart) + rest)
+    # Laid out once: every format has the same places, and is sooner written.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
 
 
 def save_picture(figure: Figure, target: Any, ending: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite, nan
+from math import floor, isfinite, log10, nan
 from typing import TYPE_CHECKING
 
 from .axis import categories, plain
@@ -51,15 +51,18 @@ def _row(x, mean, columns) -> list[float]:
 def _numbers(axes: Axes, image, field: list[list[float]]) -> None:
     """Writes the numbers into their cells, and a cross where there is none."""
     wide, high = len(field[0]), len(field)
+    decimals = _decimals([abs(value) for row in field for value in row if isfinite(value)])
     fits = wide <= MOST_NUMBERS_ACROSS and wide * high <= MOST_NUMBERS
     for y, row in enumerate(field):
         for x, value in enumerate(row):
             if isfinite(value) and not fits:
                 continue
-            text = _short(value) if isfinite(value) else "×"
+            text = f"{value:.{decimals}f}" if isfinite(value) else "×"
             shade = "0.4" if not isfinite(value) else "white" if image.norm(value) < 0.5 else "black"
             axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=6, color=shade)
 
 
-def _short(value: float) -> str:
-    return plain(float(f"{value:.3g}"))
+def _decimals(values: list[float]) -> int:
+    """As many for all as give the greatest three digits."""
+    most = max(values, default=0.0)
+    return max(0, 2 - floor(log10(most))) if most > 0 else 0
