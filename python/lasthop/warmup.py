@@ -45,7 +45,7 @@ def warmup_warning(scenario: Mapping[str, Any], runs: Iterable[Mapping[str, Any]
     way, than = ("rose", "higher") if found.change > 0 else ("fell", "lower")
     longer_s = ceil(found.lasts_s)
     return (
-        f"warmup: {scenario['warmup']} is too short: goodput {way} for about {found.lasts_s:.2g} s after it, and is "
+        f"warmup: {scenario['warmup']} is too short: goodput {way} for up to {found.lasts_s:.2g} s after it, and is "
         f"{100 * abs(found.change):.2g} % {than} without them; make warmup and duration {longer_s} s longer or more"
     )
 
