@@ -15,6 +15,7 @@ from .scenario import Scenario, toml_value
 from .sequential import Until
 from .simulation import Interrupted, RunFailed, seed_list
 from .store import Job, Store
+from .warmup import warmup_warning
 
 if TYPE_CHECKING:
     from .sweep_table import SweepTable
@@ -30,10 +31,11 @@ class Point(NamedTuple):
 
 
 class Swept(NamedTuple):
-    """What a sweep gave: a row for each point and seed, and how it went."""
+    """What a sweep gave: a row for each point and seed, how it went, and what a reader of a point should know."""
 
     rows: list[dict[str, Any]]
     counts: Counts
+    warnings: tuple[str, ...] = ()
 
 
 def sweep(
@@ -116,12 +118,14 @@ def run_points(
     with_rule = {"then": then} if isinstance(seeds, Until) else {}
     counts = complete(first, store, executor=executor, jobs_at_once=jobs, progress=progress, **with_rule)
     shown = (*SHOWN, *metrics)
-    rows = []
+    rows, warnings = [], []
     for point in points:
         used = by_scenario[store.identity(Job(point.scenario, 0)).key]
-        documents = store.runs([used.job(seed) for seed in used.seeds])
-        rows += [_row(point, document, shown) for document in documents if document is not None]
-    return Swept(rows, counts)
+        documents = [document for document in store.runs([used.job(seed) for seed in used.seeds]) if document is not None]
+        rows += [_row(point, document, shown) for document in documents]
+        if warning := warmup_warning(point.scenario.to_dict(), documents):
+            warnings.append(f"{', '.join(f'{path}={value}' for path, value in point.values.items())}: {warning}")
+    return Swept(rows, counts, tuple(warnings))
 
 
 class _Seeds:

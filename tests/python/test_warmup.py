@@ -123,3 +123,15 @@ def test_parts_are_the_goodput(small):
     parts = run["totals"]["goodput_parts_bps"]
     assert len(parts) == PARTS
     assert sum(parts) / PARTS == pytest.approx(run["totals"]["goodput_bps"], rel=1e-9)
+
+
+def test_a_sweep_tells_at_which_point(small, command):
+    text = small.read_text().replace('"2 s"', '"16 s"').replace('"up"', '"down"').replace('"*"', '"sta2"')
+    small.write_text(text + LATE)
+    settings = ('bss.standard="802.11a"', "bss.rate_control.rate=24 Mbit/s", "tcp.receive_window=16 KiB")
+    options = [word for setting in settings for word in ("--set", setting)]
+    done = command("sweep", "small.toml", "--over", "warmup=500 ms,6 s", "--seeds", 3, *options)
+    assert done.returncode == 0, done.stderr
+    warnings = [line for line in done.stderr.splitlines() if "warning" in line]
+    assert len(warnings) == 1, warnings
+    assert warnings[0].startswith("lasthop: warning: warmup=500 ms: warmup: 500 ms is too short")

@@ -23,6 +23,7 @@ from ._mistake import Mistake
 from ._output import aside, note, table
 
 SUMMARY = "run every combination of some settings"
+WARNINGS_SHOWN = 5
 COLUMNS = (
     ("goodput (Mbit/s)", "totals.goodput_bps", 1e-6, 3),
     ("Jain's index", "totals.jain_index", 1, 4),
@@ -129,6 +130,10 @@ def _show(arguments: argparse.Namespace, swept: Swept, paths: list[str], *, stop
 
 def _report(arguments: argparse.Namespace, swept: Swept) -> int:
     counts = swept.counts
+    for warning in swept.warnings[:WARNINGS_SHOWN]:
+        note(f"warning: {warning}")
+    if len(swept.warnings) > WARNINGS_SHOWN:
+        note(f"and so at {len(swept.warnings) - WARNINGS_SHOWN} more points")
     for failure in counts.failures:
         note(failure)
     if arguments.store is not None:
