@@ -68,7 +68,7 @@ def sweep(
     show = progress_here() if progress is None else progress
     with Progress.in_terminal("sweep", "runs") if show else Progress.silent() as bar:
         chosen = rule or seed_list(5 if seeds is None else seeds)
-        rows, counts = run_points(points, chosen, kept, metrics=metrics, executor=executor, jobs=jobs, progress=bar)
+        rows, counts, _ = run_points(points, chosen, kept, metrics=metrics, executor=executor, jobs=jobs, progress=bar)
     table = SweepTable.of(rows, list(points[0].values))
     if counts.interrupted:
         raise Interrupted(table)
