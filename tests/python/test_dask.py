@@ -28,7 +28,8 @@ class Cluster:
         self._folder = folder
         self._processes = []
         file = folder / "scheduler.json"
-        self.scheduler = self._start("dask_scheduler", "--port", "0", "--scheduler-file", str(file))
+        place = ("--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
+        self.scheduler = self._start("dask_scheduler", *place)
         self.address = _told(lambda: distributed.utils.json.loads(file.read_text())["address"])
         self.client = distributed.Client(self.address, set_as_default=False, timeout=60)
 
