@@ -9,7 +9,7 @@ CLOSES = {"]": "[", "}": "{"}
 
 
 def axis_values(text: str) -> list[Any]:
-    """The values in `text`, numbers as numbers; raises `ValueError` where one is missing or a bracket or quote is open."""
+    """The values in `text`, numbers as numbers; raises `ValueError` where one is missing or a bracket is open."""
     values = [value.strip() for value in _split(text)]
     if not all(values):
         raise ValueError("a value is missing; write e.g. PATH=1,2,4")

@@ -87,8 +87,13 @@ class _Campaign:
             self._waiting.extend(self._task(key, job) for key, job in new.items() if key not in found)
             self._found += sum(key in held.runs for key in found)
             self._failures.extend(held.failures[key] for key in found if key in held.failures)
-            documents = self._store.runs(list(found.values())) if self._then is not nothing_follows else [None] * len(found)
-            jobs = [more for job, document in zip(found.values(), documents) for more in self._then(job, document)]
+            jobs = self._following(list(found.values()))
+
+    def _following(self, found: list[Job]) -> list[Job]:
+        if self._then is nothing_follows:
+            return []
+        documents = self._store.each(found)
+        return [more for job, document in zip(found, documents, strict=True) for more in self._then(job, document)]
 
     def _new(self, jobs: Iterable[Job]) -> dict[str, Job]:
         """Jobs that nobody asked for before, by key, each with all the series that are asked of it."""
@@ -102,8 +107,7 @@ class _Campaign:
         return new
 
     def _task(self, key: str, job: Job) -> Task:
-        identity = self._store.identity(job)
-        return Task(key, job, identity.resolved, identity.files)
+        return Task(key, job, self._store.identity(job))
 
     def work(self, executor: Any, writer: Writer, requests: InterruptRequests) -> None:
         """Keeps the executor busy until nothing is left, or until Ctrl-C."""
@@ -121,14 +125,14 @@ class _Campaign:
     def _take(self, outcomes: Iterable[Outcome], writer: Writer) -> None:
         follow: list[Job] = []
         for outcome in outcomes:
-            job = self._in_flight.pop(outcome.key).job
+            task = self._in_flight.pop(outcome.key)
             if outcome.error is None:
                 self._run += 1
             else:
                 self._failures.append(outcome.error)
             if not outcome.is_lost:
-                writer.add(Finished(job, outcome.document, outcome.series, outcome.error))
-            follow.extend(self._then(job, outcome.document and json.loads(outcome.document)))
+                writer.add(Finished(*task, outcome.document, outcome.series, outcome.error))
+            follow.extend(self._then(task.job, outcome.document and json.loads(outcome.document)))
         writer.write()
         self.ask(follow)
 

@@ -48,7 +48,7 @@ def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> list[Comparis
 
 def compare_until(
     scenarios: Sequence[Scenario], seeds: list[int], jobs: int, until: Until, progress: Progress
-) -> tuple[list[Result], Standing]:
+) -> list[Result]:
     """Runs A and B on the same seeds until B - A is known to a share of A's mean; `seeds` are the most.
 
     Raises `UnknownMetric` once a first run shows it.
@@ -65,11 +65,16 @@ def compare_until(
             standing = until.standing(seeds[:done], *_differences(*(side.result for side in sides)))
     for side in sides:
         side.result.until = standing.to_dict(until.target, done)
-    return [side.judged() for side in sides], standing
+    return [side.judged() for side in sides]
 
 
 def _extend(
-    sides: Sequence[Runs], new: list[int], done: int, standing: Standing, requests: InterruptRequests, progress: Progress
+    sides: Sequence[Runs],
+    new: list[int],
+    done: int,
+    standing: Standing,
+    requests: InterruptRequests,
+    progress: Progress,
 ) -> None:
     for half, side in enumerate(sides):
 

@@ -59,7 +59,7 @@ def estimate(values: Sequence[float], *, stopped: bool = False) -> Estimate | No
 
 
 def difference(a: Mapping[int, float], b: Mapping[int, float], *, stopped: bool = False) -> Difference | None:
-    """B - A: seed by seed over those that both have; Welch's interval of two independent means where these are under two.
+    """B - A: seed by seed over those that both have; where these are under two, as of independent means.
 
     `stopped`: as for `estimate`.
     """
@@ -70,8 +70,8 @@ def difference(a: Mapping[int, float], b: Mapping[int, float], *, stopped: bool 
     if paired is None:
         return None
     apart = _unpaired([a[seed] for seed in common], [b[seed] for seed in common], stopped=stopped)
-    narrowing = apart.estimate.half_width / paired.half_width if paired.half_width and apart.estimate.half_width else None
-    return Difference(paired, paired=True, narrowing=narrowing)
+    widths = apart.estimate.half_width, paired.half_width
+    return Difference(paired, paired=True, narrowing=widths[0] / widths[1] if all(widths) else None)
 
 
 def _unpaired(a: Sequence[float], b: Sequence[float], *, stopped: bool) -> Difference | None:

@@ -29,7 +29,7 @@ class Progress(AbstractContextManager["Progress"]):
 
     @staticmethod
     def in_lines(stream: TextIO, label: str = "running", of: str = "seeds") -> Progress:
-        """A line on `stream` whenever a seed is finished, but not more than one in `LINE_EVERY_S` after the first few."""
+        """A line on `stream` whenever a seed is finished, but after the first few only one in `LINE_EVERY_S`."""
         return _Lines(stream, label, of)
 
     @staticmethod

@@ -1,10 +1,10 @@
 """How many seeds are enough: the rule behind `--until 2%`.
 
 Seeds are added until Student's 95 % interval of each named metric is no wider than mean ± 2 % of the mean
-[Chow & Robbins 1965; Law 2015 §9.4.1]. Looking at the data to choose n makes the plain interval too narrow: a sample
-whose spread happens to look small stops early, and covers 93.4 % at worst where 95 % was said. Three things make up for it:
-no look before `FEWEST` seeds, looks at n growing by a quarter, and an interval widened by 1 + 1.5/n, a correction of
-the order that the theory gives [Woodroofe 1977], its constant chosen by simulation (tests/python/test_sequential.py).
+[Chow, Robbins 1965; Law 2015 §9.4.1]. Looking at the data to choose n makes the plain interval too narrow: a sample
+whose spread happens to look small stops early, and covers 93.4 % at worst where 95 % was said. Three things make up for
+it: no look before `FEWEST` seeds, looks at n growing by a quarter, and an interval widened by 1 + 1.5/n, a correction
+of the order that the theory gives [Woodroofe 1977], its constant chosen by simulation (docs/statistics.md).
 
 The decision depends on the values in the order of their seeds alone: not on threads, on how many runs are in a store
 already, or on where a campaign was interrupted.
@@ -46,8 +46,9 @@ class Standing(NamedTuple):
 
     def to_dict(self, target: float, n: int) -> dict[str, Any]:
         """What the result says of it: `n` runs were made; a width that is none, or of a mean of zero, is None."""
-        widths = {name: width if width is not None and isfinite(width) else None for name, width in self.half_widths.items()}
-        return {"target": target, "reached": self.state == "reached", "n": n, "half_widths": widths}
+        widths = self.half_widths.items()
+        known = {name: width if width is not None and isfinite(width) else None for name, width in widths}
+        return {"target": target, "reached": self.state == "reached", "n": n, "half_widths": known}
 
     def words(self) -> str:
         """The widest interval, such as `± 3.1 %`; nothing before the first look."""
@@ -100,7 +101,8 @@ class Until:
 
     def _look(self, seeds: Sequence[int], metrics: Metrics, reference: Metrics) -> Standing:
         n, widths = len(seeds), {}
-        for name in dict.fromkeys(name for pattern in self.metrics for name in _matching(pattern, metrics) or [pattern]):
+        names = (name for pattern in self.metrics for name in _matching(pattern, metrics) or [pattern])
+        for name in dict.fromkeys(names):
             values = _of(seeds, metrics.get(name, {}))
             widths[name] = relative_half_width(values, _of(seeds, reference.get(name, {})))
             if not values:

@@ -58,8 +58,8 @@ def run(
     `interval_s`: simulated seconds between rows of the time series; None keeps none.
     `explain`: keeps the account of time that `Result.explain` reads.
     `progress`: shown in a terminal or a notebook unless told otherwise.
-    Raises `ValueError` for an impossible argument (`UnknownMetric` once the first run shows it), `ScenarioError`, `RunFailed` and, on Ctrl-C, `Interrupted`; the
-    latter two carry what was finished.
+    Raises `ValueError` for an impossible argument (for an unknown metric once the first run shows it), `ScenarioError`,
+    `RunFailed` and, on Ctrl-C, `Interrupted`; the latter two carry what was finished.
     """
     if jobs is not None and jobs < 1:
         raise ValueError(f"jobs: {jobs} threads run nothing; at least 1, or None for one each core")

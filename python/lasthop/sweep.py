@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .campaign import Counts, complete
 from .progress import Progress, progress_here
 from .result import flat_metrics, metric_names
 from .scenario import Scenario, toml_value
-from .sequential import Until
+from .sequential import GOODPUT, MOST, Until
 from .simulation import Interrupted, RunFailed, seed_list
 from .store import Job, Store
+from .warmup import warmup_warning
 
 if TYPE_CHECKING:
     from .sweep_table import SweepTable
@@ -28,12 +29,19 @@ class Point(NamedTuple):
     values: dict[str, Any]
     scenario: Scenario
 
+    @property
+    def name(self) -> str:
+        """The point as a reader knows it, such as `station.0.count=4, wired.delay=5 ms`."""
+        return ", ".join(f"{path}={value}" for path, value in self.values.items())
+
 
 class Swept(NamedTuple):
     """What a sweep gave: a row for each point and seed, and how it went."""
 
     rows: list[dict[str, Any]]
     counts: Counts
+    warnings: tuple[str, ...]
+    """what a reader of the rows should know, each headed by its point"""
 
 
 def sweep(
@@ -52,8 +60,10 @@ def sweep(
 
     One row for each point and seed: the varied paths, `seed`, then the run's `totals.…` and `medium.…` and what else
     `metrics` names (globs are allowed). `.to_xarray()` of it has the paths and `seed` as dimensions.
-    `until`: as many seeds at each point as make the interval of `metrics` (by default goodput) narrower than that share
-    of the mean. `store`: a `Store` or its file, whose runs are not run again and which keeps the others.
+    `until`: as many seeds at each point, `seeds` at most, as make the interval of `metrics` (by default goodput)
+    narrower than that share of the mean; a point where the most was not enough is among the warnings.
+    `store`: a `Store` or its file, whose runs are not run again and which keeps the others.
+    `.attrs["warnings"]` is what a reader of the table should know, each headed by its point.
     `executor`: `lasthop.executor.dask.Dask(address)`, or threads of this process, `jobs` of them.
     Raises `ScenarioError` before anything runs where one of the points is wrong, `StoreError` where the store is, and
     `RunFailed` and, on Ctrl-C, `Interrupted`, which carry the table of what was finished.
@@ -61,18 +71,28 @@ def sweep(
     from .sweep_table import SweepTable
 
     points = grid(scenario, over)
+    chosen = seed_list(5 if seeds is None else seeds) if until is None else _rule(until, metrics, seeds)
     kept = store if isinstance(store, Store) else Store.in_memory() if store is None else Store.open(store)
-    rule = Until(until, *([tuple(metrics)] if metrics else [])) if isinstance(until, int | float) else until
     show = progress_here() if progress is None else progress
     with Progress.in_terminal("sweep", "runs") if show else Progress.silent() as bar:
-        chosen = rule or seed_list(5 if seeds is None else seeds)
-        rows, counts = run_points(points, chosen, kept, metrics=metrics, executor=executor, jobs=jobs, progress=bar)
-    table = SweepTable.of(rows, list(points[0].values))
-    if counts.interrupted:
+        swept = run_points(points, chosen, kept, metrics=metrics, executor=executor, jobs=jobs, progress=bar)
+    table = SweepTable.of(swept.rows, list(points[0].values))
+    table.attrs["warnings"] = list(swept.warnings)
+    if swept.counts.interrupted:
         raise Interrupted(table)
-    if counts.failures:
-        raise RunFailed(table, counts.failures)
+    if swept.counts.failures:
+        raise RunFailed(table, swept.counts.failures)
     return table
+
+
+def _rule(until: float | Until, metrics: Sequence[str], seeds: int | Iterable[int] | None) -> Until:
+    if isinstance(until, Until):
+        if seeds is not None:
+            raise ValueError("seeds: has no effect beside an Until, which says how many there may be")
+        return until
+    if not isinstance(seeds, int | None):
+        raise ValueError("seeds: beside until, how many there may be at most; which they are follows")
+    return Until(until, tuple(metrics) or (GOODPUT,), MOST if seeds is None else seeds)
 
 
 def grid(scenario: Scenario, over: Mapping[str, Iterable[Any]] | None = None) -> list[Point]:
@@ -109,33 +129,51 @@ def run_points(
     for each in chosen:
         by_scenario.setdefault(store.identity(each.job(0)).key, each)
 
+    asking = {each.scenario: each for each in by_scenario.values()}
+
     def then(job: Job, document: dict[str, Any] | None) -> list[Job]:
-        return by_scenario[store.identity(job).key].take(job.seed, document)
+        return asking[job.scenario].take(job.seed, document)
 
     first = [job for each in by_scenario.values() for job in each.more()]
     with_rule = {"then": then} if isinstance(seeds, Until) else {}
     counts = complete(first, store, executor=executor, jobs_at_once=jobs, progress=progress, **with_rule)
-    shown = (*SHOWN, *metrics)
-    rows = []
-    for point in points:
-        used = by_scenario[store.identity(Job(point.scenario, 0)).key]
-        documents = store.runs([used.job(seed) for seed in used.seeds])
-        rows += [_row(point, document, shown) for document in documents if document is not None]
-    return Swept(rows, counts)
+    used = [(point, by_scenario[store.identity(Job(point.scenario, 0)).key]) for point in points]
+    rows, warnings = [], []
+    for point, runs in _runs_by_point(used, store):
+        rows += [_row(point, run, (*SHOWN, *metrics)) for run in runs]
+        warnings += [f"{point.name}: {sentence}" for sentence in _warnings(point, runs, store)]
+    if not counts.interrupted:
+        warnings += [f"{point.name}: {sentence}" for point, each in used if (sentence := each.shortfall())]
+    return Swept(rows, counts, tuple(warnings))
+
+
+def _runs_by_point(used: Sequence[tuple[Point, _Seeds]], store: Store) -> Iterator[tuple[Point, list[dict[str, Any]]]]:
+    """The runs of each point that are there; read across points, which may have few seeds each."""
+    documents = store.each(each.job(seed) for _, each in used for seed in each.seeds)
+    for point, each in used:
+        runs = islice(documents, len(each.seeds))
+        yield point, [run for run in runs if run is not None]
+
+
+def _warnings(point: Point, runs: Sequence[Mapping[str, Any]], store: Store) -> Iterator[str]:
+    identity = store.identity(Job(point.scenario, 0))
+    yield from identity.resolved.warnings()
+    if runs and (sentence := warmup_warning(identity.document, runs)):
+        yield sentence
 
 
 class _Seeds:
     """The seeds of one point: those given, or as many as the rule wants once it has seen those before."""
 
     def __init__(self, scenario: Scenario, given: Sequence[int] | Until) -> None:
-        self._scenario = scenario
+        self.scenario = scenario
         self._rule = given if isinstance(given, Until) else None
         self.seeds: list[int] = [] if isinstance(given, Until) else list(given)
         self._metrics: dict[str, dict[int, float]] = {}
         self._awaited = 0
 
     def job(self, seed: int) -> Job:
-        return Job(self._scenario, seed)
+        return Job(self.scenario, seed)
 
     def take(self, seed: int, document: dict[str, Any] | None) -> list[Job]:
         """Takes what one seed gave; further jobs once all of a round are there."""
@@ -157,6 +195,13 @@ class _Seeds:
         self.seeds += new
         self._awaited = len(new)
         return [self.job(seed) for seed in new]
+
+    def shortfall(self) -> str | None:
+        """What is to be said where the rule gave up."""
+        standing = self._rule and self._rule.standing(self.seeds, self._metrics)
+        if not standing or standing.state == "reached":
+            return None
+        return f"{standing.words() or 'nothing known'} after {len(self.seeds)} seeds; not as narrow as was asked"
 
 
 def _row(point: Point, document: Mapping[str, Any], shown: Sequence[str]) -> dict[str, Any]:

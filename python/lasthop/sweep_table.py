@@ -29,7 +29,7 @@ class SweepTable(pandas.DataFrame):
         return SweepTable
 
     def to_xarray(self) -> xarray.Dataset:
-        """An `xarray.Dataset` with the axes and `seed` as dimensions and the metrics as variables; NaN where no run is."""
+        """An `xarray.Dataset`: axes and `seed` are dimensions, metrics are variables; NaN where there is no run."""
         dimensions = [name for name in (*getattr(self, "varied", ()), "seed") if name in self]
         plain = pandas.DataFrame(self)
         return (plain.set_index(dimensions) if dimensions else plain).to_xarray()

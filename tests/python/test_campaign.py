@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 import lasthop
@@ -19,7 +21,9 @@ class Failing(Threads):
     def _outcome(self, task):
         from lasthop.executor import Outcome, with_command
 
-        return Outcome(task.key, error=with_command(SENTENCE, task.job)) if task.job.seed == 2 else super()._outcome(task)
+        return (
+            Outcome(task.key, error=with_command(SENTENCE, task.job)) if task.job.seed == 2 else super()._outcome(task)
+        )
 
 
 class Recording(Threads):
@@ -86,8 +90,13 @@ def test_a_sweep_with_a_failed_run_ends_with_status_1_and_the_rest_is_there(smal
     status = cli.main(["sweep", str(small), "--over", "station.0.count=1,2", "--seeds", "3", "--csv", "-"])
     written = capsys.readouterr()
     assert status == 1
-    assert [line.split(",")[:2] for line in written.out.splitlines()[1:]] == [["1", "1"], ["1", "3"], ["2", "1"], ["2", "3"]]
-    assert written.err.count(f"--seed 2` repeats it\n") == 2
+    assert [line.split(",")[:2] for line in written.out.splitlines()[1:]] == [
+        ["1", "1"],
+        ["1", "3"],
+        ["2", "1"],
+        ["2", "3"],
+    ]
+    assert written.err.count("--seed 2` repeats it\n") == 2
 
 
 def test_a_failed_run_of_a_sweep_in_python_carries_the_table(scenario):
@@ -145,6 +154,31 @@ def test_progress_counts_what_is_stored(scenario):
     complete([Job(scenario, seed) for seed in range(1, 5)], store, progress=progress)
     assert progress.told[-1] == (1.0, 4, 4)
     assert all(0 <= fraction <= 1 and finished <= runs == 4 for fraction, finished, runs in progress.told)
+
+
+def test_lines_of_progress_tell_the_remaining_time(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("lasthop.progress.time.monotonic", lambda: now[0])
+    stream = io.StringIO()
+    progress = Progress.in_lines(stream, "sweep", "runs")
+    # Two of ten were there at first; the next two took ten seconds, so that six more take thirty.
+    for now[0], finished in ((0.0, 2), (10.0, 4), (40.0, 10)):
+        progress.update(finished / 10, finished, 10)
+    assert stream.getvalue().splitlines() == [
+        "sweep: 2 of 10 runs finished",
+        "sweep: 4 of 10 runs finished, about 30 s left",
+        "sweep: 10 of 10 runs finished",
+    ]
+
+
+def test_what_is_finished_is_stored_also_when_something_else_goes_wrong(scenario):
+    def then(_job, _document):
+        raise ArithmeticError
+
+    store = Store.in_memory()
+    with pytest.raises(ArithmeticError):
+        complete([Job(scenario, 1)], store, then=then)
+    assert store.run(Job(scenario, 1)) is not None
 
 
 def test_an_executor_that_cannot_start_leaves_the_store_as_it_was(scenario):

@@ -36,7 +36,7 @@ def test_compare_runs_scenario_files(command, small):
 
 def test_compare_of_different_seeds_is_not_paired(command, small):
     command("run", small, "--seeds", 2, "--json", "a.json")
-    command("run", small, "--seeds", 3, "--json", "b.json")
+    command("run", small, "--seed", 3, "--json", "b.json")
     done = command("compare", "a.json", "b.json", "--metric", "totals.goodput_bps", "--json", "-")
     (row,) = json.loads(done.stdout)["rows"]
     assert row["difference"]["paired"] is False

@@ -133,14 +133,17 @@ def test_stored_quantiles_agree_with_the_single_ones(results):
 
 
 def test_latency_and_goodput_have_intervals_both_ways(results):
-    one, two = plot.chart("latency_throughput", results).curves
+    one, _ = plot.chart("latency_throughput", results).curves
     summary = results[0].summary
     assert (one.x[0], one.x_low[0]) == pytest.approx(
         tuple(1e3 * summary["flows.sta1.up.rtt_p95_s"][key] for key in ("mean", "ci95_low"))
     )
     assert one.mean[0] == pytest.approx(summary["totals.goodput_bps"]["mean"] / 1e6)
     assert [curve.label for curve in plot.chart("latency_throughput", results[1:]).curves] == [
-        "sta1.up", "sta1.down", "sta2.up", "sta2.down"
+        "sta1.up",
+        "sta1.down",
+        "sta2.up",
+        "sta2.down",
     ]
 
 
@@ -174,7 +177,11 @@ def test_quantities_with_one_unit_are_numbers_on_the_axis(points):
 
 def test_heat_map_has_a_row_for_each_value_and_holes_where_nothing_ran(points):
     data = plot.chart("heat_map", [table()], Options(metric="medium.collision_probability"))
-    assert (data.x_label, data.y_label, data.value_label) == ("station.0.count", "wired.delay (ms)", "collision probability")
+    assert (data.x_label, data.y_label, data.value_label) == (
+        "station.0.count",
+        "wired.delay (ms)",
+        "collision probability",
+    )
     assert [(row.label, list(row.x)) for row in data.curves] == [("10", [1, 2, 10]), ("50", [1])]
     assert data.curves[0].mean == pytest.approx([0.02, 0.1, 0.2]), "an empty cell is no number"
 
@@ -196,16 +203,23 @@ def test_a_store_is_a_sweep_of_the_settings_that_are_asked_for(small):
     from lasthop import Job, Store, complete
     from lasthop.sweep import grid
 
-    points = grid(lasthop.load(small).set("duration", "1 s"), {"station.0.count": [1, 2], "wired.delay": ["10 ms", "20 ms"]})
+    points = grid(
+        lasthop.load(small).set("duration", "1 s"), {"station.0.count": [1, 2], "wired.delay": ["10 ms", "20 ms"]}
+    )
     store = Store.open("runs.duckdb")
     complete([Job(scenario, seed) for _, scenario in points for seed in (1, 2)], store)
     assert plot.is_store("runs.duckdb") and not plot.is_store(small)
     source, options = plot.StoredRuns("runs.duckdb"), Options(x="station.0.count", by="wired.delay")
-    assert [(row.label, list(row.x)) for row in plot.chart("heat_map", [source], options).curves] == [("10", [1, 2]), ("20", [1, 2])]
+    assert [(row.label, list(row.x)) for row in plot.chart("heat_map", [source], options).curves] == [
+        ("10", [1, 2]),
+        ("20", [1, 2]),
+    ]
     runs = [store.run(Job(scenario, seed)) for point, scenario in points[:1] for seed in (1, 2)]
     line = plot.chart("sweep", [source], options).curves[0]
     assert line.mean[0] == pytest.approx(sum(run["totals"]["goodput_bps"] for run in runs) / 2e6)
-    of_flow = plot.chart("sweep", [source], Options(x="station.0.count", by="wired.delay", metric="flows.sta2.up.rtt_p95_s"))
+    of_flow = plot.chart(
+        "sweep", [source], Options(x="station.0.count", by="wired.delay", metric="flows.sta2.up.rtt_p95_s")
+    )
     assert isnan(of_flow.curves[0].mean[0]), "with one station there is no sta2"
     with pytest.raises(LookupError, match="several runs have station.0.count=1, seed=1"):
         plot.chart("sweep", [source], Options(x="station.0.count"))
@@ -246,7 +260,17 @@ def test_what_cannot_be_shown_is_one_sentence(command, points, line, words):
 
 
 def test_command_draws_a_sweep_with_a_title_of_ones_own_and_its_data(command, points):
-    options = ["--kind", "sweep", "--metric", "totals.goodput_bps", "--by", "wired.delay", "--log-x", "--title", "Fewer is more"]
+    options = [
+        "--kind",
+        "sweep",
+        "--metric",
+        "totals.goodput_bps",
+        "--by",
+        "wired.delay",
+        "--log-x",
+        "--title",
+        "Fewer is more",
+    ]
     for out, begins in (("a.pdf", b"%PDF"), ("a.svg", b"<?xml"), ("a.csv", b"curve,x,mean")):
         done = command("plot", points, *options, "--out", out)
         assert done.returncode == 0, done.stderr
@@ -264,7 +288,11 @@ def test_examples_of_the_documentation_run_and_show_every_kind(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     parser = build_parser()
     for line in lines:
-        short = line.replace("duration=15 s", "duration=2 s").replace("duration=20 s", "duration=2 s").replace("warmup=5 s", "warmup=500 ms")
+        short = (
+            line.replace("duration=15 s", "duration=2 s")
+            .replace("duration=20 s", "duration=2 s")
+            .replace("warmup=5 s", "warmup=500 ms")
+        )
         arguments = parser.parse_args(shlex.split(short)[1:])
         assert arguments.execute(arguments) == 0, (line, capsys.readouterr().err)
         if getattr(arguments, "out", None):
@@ -286,4 +314,10 @@ def test_examples_of_the_documentation_run_and_show_every_kind(tmp_path, monkeyp
     ],
 )
 def test_metrics_are_spoken_of_in_their_units(metric, label, scale):
-    assert quantity(metric) == (label, scale)
+    assert quantity(metric)[:2] == (label, scale)
+
+
+def test_shares_have_a_most_in_the_unit_shown():
+    assert quantity("medium.busy_fraction").most == 100
+    assert quantity("totals.jain_index").most == quantity("medium.collision_probability").most == 1
+    assert quantity("totals.goodput_bps").most is None

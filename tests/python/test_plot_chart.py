@@ -19,7 +19,10 @@ def waves(count: int, *, points: int = 40, spread: float = 0.1) -> list[Curve]:
     """So many curves with intervals over 1, 2, 3 ..."""
     x = numpy.arange(1, points + 1)
     mean = [5 + k + numpy.sin(x / (k + 2)) for k in range(count)]
-    return [Curve(f"flow {k}", x.tolist(), m.tolist(), (m - spread).tolist(), (m + spread).tolist()) for k, m in enumerate(mean)]
+    return [
+        Curve(f"flow {k}", x.tolist(), m.tolist(), (m - spread).tolist(), (m + spread).tolist())
+        for k, m in enumerate(mean)
+    ]
 
 
 def chart(kind: str, curves: list[Curve], **more: object) -> Chart:
@@ -40,8 +43,12 @@ CROWDED = {
     "lines": waves(10, points=12),
     "bars": waves(4, points=16),
     "stack": waves(12, points=8),
-    "cdf": [cdf_curve(f"queue {k}", [numpy.random.default_rng(s).gamma(2, k + 1, 300) for s in range(3)]) for k in range(8)],
-    "scatter": [Curve(f"result {k}", [k], [k * k], [k * k - 1], [k * k + 1], [k - 0.2], [k + 0.2]) for k in range(1, 13)],
+    "cdf": [
+        cdf_curve(f"queue {k}", [numpy.random.default_rng(s).gamma(2, k + 1, 300) for s in range(3)]) for k in range(8)
+    ],
+    "scatter": [
+        Curve(f"result {k}", [k], [k * k], [k * k - 1], [k * k + 1], [k - 0.2], [k + 0.2]) for k in range(1, 13)
+    ],
     "heat_map": waves(8, points=8),
 }
 
@@ -72,7 +79,12 @@ def test_the_same_data_gives_the_same_files_whatever_the_users_settings(tmp_path
         second = write_chart(chart(kind, CROWDED[kind]), tmp_path / "again" / "figure 1.b")
     assert [path.name for path in first] == ["figure 1.b.pdf", "figure 1.b.png", "figure 1.b.csv"]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "figure 1.b.csv", "figure 1.b.pdf", "figure 1.b.png"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "again",
+        "figure 1.b.csv",
+        "figure 1.b.pdf",
+        "figure 1.b.png",
+    ]
 
 
 def test_pdf_is_vectors_with_truetype_fonts_and_png_a_column_of_300_dpi(tmp_path):
@@ -100,7 +112,14 @@ def test_csv_has_the_interval_across_and_the_panel_where_there_are_any():
     curves = [Curve("a", [2], [3], [1], [4], [1.5], [2.5], panel="up"), Curve("b", [2], [3])]
     rows = list(csv.DictReader(io.StringIO(csv_text(chart("scatter", curves)))))
     assert rows[0] == {
-        "curve": "a", "x": "2", "mean": "3", "ci95_low": "1", "ci95_high": "4", "x_ci95_low": "1.5", "x_ci95_high": "2.5", "panel": "up"
+        "curve": "a",
+        "x": "2",
+        "mean": "3",
+        "ci95_low": "1",
+        "ci95_high": "4",
+        "x_ci95_low": "1.5",
+        "x_ci95_high": "2.5",
+        "panel": "up",
     }
     assert (rows[1]["x_ci95_low"], rows[1]["panel"]) == ("", "")
 
@@ -146,8 +165,23 @@ def test_logarithmic_axes_leave_out_what_they_cannot_show(kind):
         drawn(chart(kind, [curve, Curve("other", [0, 1], [0.0, 3.0], panel="b")], log_x=True, log_y=True))
 
 
+@pytest.mark.parametrize("kind", ["lines", "bars", "stack", "scatter"])
+def test_logarithmic_axes_have_plain_numbers(kind):
+    with new_figure() as figure:
+        draw_chart(
+            chart(kind, [Curve("a", [1, 2, 3], [3.0, 40.0, 4.0]), Curve("b", [1, 2, 3], [5.0, 8.0, 9.0])], log_y=True),
+            figure,
+        )
+        texts = {label.get_text() for label in figure.axes[0].get_yticklabels()}
+    assert {"5", "10", "20"} <= texts and not any("$" in text for text in texts)
+
+
 def test_names_may_be_anything_that_can_be_written():
-    curves = [Curve("_first", [1, 2], [1, 2]), Curve("cost: 5 $ for $x$", [1, 2], [2, 3]), Curve("näher → fern", [1, 2], [3, 4])]
+    curves = [
+        Curve("_first", [1, 2], [1, 2]),
+        Curve("cost: 5 $ for $x$", [1, 2], [2, 3]),
+        Curve("näher → fern", [1, 2], [3, 4]),
+    ]
     data = Chart("lines", "Costs 3 $ and $y$", "x_1 ($)", "^y_", tuple(curves))
     with new_figure() as figure:
         draw_chart(data, figure)
@@ -157,7 +191,11 @@ def test_names_may_be_anything_that_can_be_written():
 
 
 def test_panels_share_looks_and_the_horizontal_axis():
-    curves = [Curve("up", [1, 2], [1, 2], panel="FIFO"), Curve("down", [1, 2], [3, 2], panel="FIFO"), Curve("down", [1, 3], [1, 2], panel="CoDel")]
+    curves = [
+        Curve("up", [1, 2], [1, 2], panel="FIFO"),
+        Curve("down", [1, 2], [3, 2], panel="FIFO"),
+        Curve("down", [1, 3], [1, 2], panel="CoDel"),
+    ]
     with new_figure() as figure:
         draw_chart(chart("lines", curves), figure)
         above, below = figure.axes
@@ -170,6 +208,13 @@ def test_axes_of_what_is_never_negative_begin_at_nothing():
     with new_figure() as figure:
         draw_chart(chart("bars", [Curve("a", ["x", "y"], [95.0, 97.0], [-20.0, 90.0], [210.0, 104.0])]), figure)
         assert figure.axes[0].get_ylim()[0] == 0
+
+
+@pytest.mark.parametrize(("mean", "end"), [(0.9, 1.02), (0.2, 1.06 * 0.5)])
+def test_an_axis_ends_where_the_quantity_does_though_an_interval_goes_beyond(mean, end):
+    with new_figure() as figure:
+        draw_chart(chart("bars", [Curve("a", ["x"], [mean], [mean - 0.3], [mean + 0.3])], y_most=1.0), figure)
+        assert figure.axes[0].get_ylim() == pytest.approx((0, end))
 
 
 def test_share_of_a_distribution_counts_every_seed_alike():

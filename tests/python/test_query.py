@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -40,7 +42,8 @@ def test_without_a_question_the_tables_are_named(query):
 
 
 def test_a_mean_by_setting_is_one_question(query):
-    sql = "SELECT setting(scenario, 'station.0.count')::INT AS n, count(*) AS runs, avg(goodput_bps) AS mean FROM runs GROUP BY n ORDER BY n"
+    columns = "setting(scenario, 'station.0.count')::INT AS n, count(*) AS runs, avg(goodput_bps) AS mean"
+    sql = f"SELECT {columns} FROM runs GROUP BY n ORDER BY n"
     status, out, _ = query(sql, "--json", "-")
     rows = json.loads(out)
     assert status == 0
@@ -71,6 +74,17 @@ def test_csv_and_parquet_hold_the_answer(query):
     assert list(stored["list"][0]) == [1, 2]
 
 
+def test_ctrl_c_ends_a_long_question(store):
+    sql = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
+    interrupting = "import os, signal, sys, threading; from lasthop import cli; "
+    interrupting += (
+        "threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start(); sys.exit(cli.main(sys.argv[1:]))"
+    )
+    line = [sys.executable, "-c", interrupting, "query", store, sql]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "lasthop: interrupted\n")
+
+
 @pytest.mark.parametrize(
     ("sql", "what"),
     [
@@ -88,7 +102,9 @@ def test_a_question_that_is_none_is_one_sentence(query, store, sql, what):
     assert len(Store.open(store).query("SELECT * FROM runs")) == 4
 
 
-@pytest.mark.parametrize(("file", "what"), [("absent.duckdb", "no such store"), ("small.toml", "is not a store"), (".", "directory")])
+@pytest.mark.parametrize(
+    ("file", "what"), [("absent.duckdb", "no such store"), ("small.toml", "is not a store"), (".", "directory")]
+)
 def test_a_file_that_is_no_store_is_one_sentence(store, capsys, file, what):
     assert cli.main(["query", file, "SELECT 1"]) == 2
     said = capsys.readouterr()

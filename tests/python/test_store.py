@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
@@ -13,6 +14,7 @@ import pytest
 
 import lasthop
 from lasthop import Job, Store, StoreError, complete
+from lasthop.executor.local import Threads
 from lasthop.store import Finished, identity
 
 PATH = "runs.duckdb"
@@ -39,7 +41,10 @@ def rows(path):
     store = Store.open(path)
     tables = ("totals", "medium", "flows", "nodes", "links", "series", "scenarios", "kept")
     kept = {name: sorted(map(repr, store.query_arrow(f"SELECT * FROM {name}").to_pylist())) for name in tables}
-    return {**kept, "run": sorted(map(repr, store.query_arrow("SELECT run, scenario, seed, engine FROM run").to_pylist()))}
+    return {
+        **kept,
+        "run": sorted(map(repr, store.query_arrow("SELECT run, scenario, seed, engine FROM run").to_pylist())),
+    }
 
 
 def test_stored_runs_are_not_run_again(scenario):
@@ -70,7 +75,9 @@ def test_what_is_not_there_is_none(scenario):
     assert store.failure(Job(scenario, 1)) is None
 
 
-@pytest.mark.parametrize("same", [{"name": "other"}, {"description": "in other words"}, {"tcp.congestion_control": "newreno"}])
+@pytest.mark.parametrize(
+    "same", [{"name": "other"}, {"description": "in other words"}, {"tcp.congestion_control": "newreno"}]
+)
 def test_names_and_what_is_the_default_make_no_other_run(scenario, same):
     store, other = Store.in_memory(), scenario
     for path, value in same.items():
@@ -87,7 +94,11 @@ def test_the_order_of_settings_makes_no_other_run(scenario):
 
 def test_a_setting_a_seed_and_an_engine_each_make_another_run(scenario, monkeypatch):
     store = Store.in_memory()
-    keys = {store.key(Job(scenario, 1)), store.key(Job(scenario, 2)), store.key(Job(scenario.set("station.0.count", 1), 1))}
+    keys = {
+        store.key(Job(scenario, 1)),
+        store.key(Job(scenario, 2)),
+        store.key(Job(scenario.set("station.0.count", 1), 1)),
+    }
     monkeypatch.setattr(identity, "engine_identity", lambda: "0.1.0+another")
     assert len(keys | {store.key(Job(scenario, 1))}) == 4
 
@@ -101,6 +112,22 @@ def test_the_content_of_a_trace_makes_the_run_and_not_its_name(small):
     assert store.run(Job(scenario.set("flow.1.traffic.file", "copy.csv"), 1)) is not None
     Path("packets.csv").write_text("0.1, 200\n")
     assert store.run(Job(scenario, 1)) is None
+
+
+def test_a_trace_that_changes_while_it_is_run_is_stored_as_it_was(small):
+    small.write_text(small.read_text() + TRACE)
+    Path("packets.csv").write_text("0.1, 100\n")
+    store, scenario = Store.in_memory(), lasthop.load(small)
+
+    class Changing(Threads):
+        def submit(self, task):
+            Path("packets.csv").write_text("0.1, 200\n")
+            super().submit(task)
+
+    complete([Job(scenario, 1)], store, executor=Changing(1))
+    assert store.run(Job(scenario, 1)) is None
+    Path("packets.csv").write_text("0.1, 100\n")
+    assert store.run(Job(scenario, 1)) is not None
 
 
 def test_lacking_series_are_run_for_and_the_run_stays_one(scenario):
@@ -139,10 +166,27 @@ def test_text_may_follow_where_no_run_had_a_value(scenario):
     assert "newreno" in controllers.tolist()
 
 
+def test_lists_of_numbers_are_lists_and_what_is_nested_is_json(scenario):
+    job, store = Job(scenario, 1), Store.in_memory()
+    document = lasthop.run(scenario, seeds=1).runs[0]
+    document["flows"][0] |= {"quantiles_s": [0.5, None, 2], "parts": {"queue": 1}}
+    document["flows"][1] |= {"quantiles_s": None, "parts": None}
+    with store.writer() as writer:
+        writer.add(Finished(store.key(job), job, store.identity(job), json.dumps(document)))
+    flows = store.query_arrow("SELECT quantiles_s, parts FROM flows ORDER BY id").to_pylist()
+    assert flows == [{"quantiles_s": [0.5, None, 2.0], "parts": '{"queue": 1}'}, {"quantiles_s": None, "parts": None}]
+    assert store.run(job) == document
+
+
 def test_a_setting_is_found_in_the_resolved_scenario(scenario):
     store = Store.in_memory()
     complete([Job(scenario, 1)], store)
-    paths = {"station.0.count": "2", "bss.rate_control": "fixed", "bss.rate_control.rate": "11 Mbit/s", "bss.0.standard": "802.11b"}
+    paths = {
+        "station.0.count": "2",
+        "bss.rate_control": "fixed",
+        "bss.rate_control.rate": "11 Mbit/s",
+        "bss.0.standard": "802.11b",
+    }
     for path, value in paths.items():
         assert store.query(f"SELECT setting(scenario, '{path}') AS it FROM runs").it.tolist() == [value]
 
@@ -162,6 +206,14 @@ def test_a_query_changes_nothing(scenario, place):
 def test_a_file_that_is_no_store_is_left_alone(small):
     with pytest.raises(StoreError, match="small.toml: is not a store"):
         Store.open(small)
+
+
+def test_a_database_without_tables_becomes_a_store(scenario):
+    # What a process leaves that was killed while it made the store.
+    import duckdb
+
+    duckdb.connect(PATH).close()
+    assert complete([Job(scenario, 1)], Store.open(PATH)).run == 1
 
 
 def test_a_database_of_others_is_left_alone(small):
@@ -202,52 +254,86 @@ RUNS = 24
 def sweeping(file, store, *arguments, seeds=RUNS // 3, before=None):
     """`lasthop sweep` in a process of its own."""
     line = [sys.executable, "-m", "lasthop", "sweep", file, *LONG, "--seeds", seeds, "--store", store, *arguments]
-    return subprocess.Popen(list(map(str, line)), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=before)
+    return subprocess.Popen(
+        list(map(str, line)), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=before
+    )
 
 
 def sweep_here(file, store):
     """The same in this process."""
-    return lasthop.sweep(lasthop.load(file).set("duration", "60 s"), {"station.0.count": [1, 2, 3]}, RUNS // 3, store=store)
+    return lasthop.sweep(
+        lasthop.load(file).set("duration", "60 s"), {"station.0.count": [1, 2, 3]}, RUNS // 3, store=store
+    )
 
 
-def until_finished(process, count):
-    """Waits until the process has said that `count` runs are finished."""
-    said = ""
-    for line in process.stderr:
-        said += line
-        words = line.split()
-        if words[0] == "sweep:" and int(words[1]) >= count:
-            return int(words[1])
-    raise AssertionError(f"it ended before: {said}")
+# `lasthop sweep` that gets a signal once nine runs are stored, or in the midst of the third transaction.
+STRUCK = """
+import os, signal, sys
+from lasthop import cli
+from lasthop.cli import sweep
+from lasthop.executor.local import Threads
+from lasthop.progress import Progress
+from lasthop.store import tables
+
+moment, number, *arguments = sys.argv[1:]
+strike = lambda: os.kill(os.getpid(), int(number))
+add_parts, written = tables.add_parts, []
+
+class Few(Threads):
+    def room(self):
+        return 4 - self._in_flight
+
+class Struck(Progress):
+    def update(self, fraction, finished, runs):
+        if moment == "between" and finished >= 9:
+            strike()
+
+def struck(connection, documents):
+    written.append(add_parts(connection, documents))
+    if moment == "within" and len(written) == 3:
+        strike()
+
+sweep.Threads, tables.add_parts = Few, struck
+Progress.fitting = staticmethod(lambda *_: Struck())
+sys.exit(cli.main(arguments))
+"""
 
 
-def test_a_killed_campaign_loses_what_was_in_flight_and_goes_on(small):
-    process = sweeping(small, PATH)
-    told = until_finished(process, 4)
-    process.kill()
-    process.communicate()
-    stored = len(Store.open(PATH).query("SELECT * FROM runs"))
-    assert told <= stored < RUNS, "killed in mid-campaign"
+def struck(moment, number, file):
+    """Status and standard error of a sweep that got that signal at that moment."""
+    arguments = ("sweep", file, *LONG, "--seeds", RUNS // 3, "--store", PATH)
+    line = [sys.executable, "-c", STRUCK, moment, int(number), *arguments]
+    done = subprocess.run(list(map(str, line)), capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("moment", ["between", "within"])
+def test_a_killed_campaign_loses_what_was_in_flight_and_goes_on(small, moment):
+    assert struck(moment, signal.SIGKILL, small) == (-signal.SIGKILL, "")
+    stored = Store.open(PATH).query("SELECT * FROM runs")
+    # Two transactions of a run or more are whole, the third, of four runs at most, is not there at all.
+    assert (9 if moment == "between" else 2) <= len(stored) < RUNS
+    assert stored["goodput_bps"].notna().all()
     process = sweeping(small, PATH)
     _, said = process.communicate()
     assert process.returncode == 0, said
-    assert f"{stored} runs were there, {RUNS - stored} were run" in said
+    assert f"{len(stored)} runs were there, {RUNS - len(stored)} were run" in said
     sweep_here(small, "whole.duckdb")
     assert rows(PATH) == rows("whole.duckdb")
 
 
 def test_ctrl_c_keeps_what_is_finished(small):
-    process = sweeping(small, PATH)
-    until_finished(process, 4)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate()
-    assert process.returncode == 130
+    status, said = struck("between", signal.SIGINT, small)
+    assert status == 130
     assert f"{PATH}, and the same command goes on" in said
-    assert 4 <= len(Store.open(PATH).query("SELECT * FROM runs")) < RUNS
+    assert 9 <= len(Store.open(PATH).query("SELECT * FROM runs")) < RUNS
 
 
 def test_two_processes_share_a_store(small):
-    both = [sweeping(small, PATH, seeds=4), sweeping(small, PATH, "--over", "tcp.congestion_control=newreno,cubic", seeds=4)]
+    both = [
+        sweeping(small, PATH, seeds=4),
+        sweeping(small, PATH, "--over", "tcp.congestion_control=newreno,cubic", seeds=4),
+    ]
     for process in both:
         _, said = process.communicate()
         assert process.returncode == 0, said
@@ -256,7 +342,12 @@ def test_two_processes_share_a_store(small):
         assert len(Store.open(PATH).query(f"SELECT * FROM {table}")) == 24
 
 
-HOLDER = "import duckdb, sys, time; c = duckdb.connect(sys.argv[1]); print('held', flush=True); time.sleep(float(sys.argv[2]))"
+HOLDER = """
+import duckdb, sys, time
+connection = duckdb.connect(sys.argv[1])
+print("held", flush=True)
+time.sleep(float(sys.argv[2]))
+"""
 
 
 @pytest.fixture
@@ -266,7 +357,9 @@ def holder(scenario):
     processes = []
 
     def hold(seconds):
-        processes.append(subprocess.Popen([sys.executable, "-c", HOLDER, PATH, str(seconds)], stdout=subprocess.PIPE, text=True))
+        processes.append(
+            subprocess.Popen([sys.executable, "-c", HOLDER, PATH, str(seconds)], stdout=subprocess.PIPE, text=True)
+        )
         assert processes[0].stdout.readline() == "held\n"
         return processes[0].pid
 
@@ -316,7 +409,9 @@ def test_a_full_disk_is_one_sentence_and_nothing_stored_is_lost(small):
 def test_a_disk_that_is_really_full_is_the_same(small):
     disk = Path("disk")
     disk.mkdir()
-    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", disk], capture_output=True, text=True, check=False)
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "none", disk], capture_output=True, text=True, check=False
+    )
     if mount.returncode != 0:
         pytest.skip(f"no disk can be mounted here: {mount.stderr.strip()}")
     try:

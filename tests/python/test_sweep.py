@@ -39,7 +39,14 @@ def test_commas_in_brackets_or_quotes_do_not_separate(text, values):
 
 @pytest.mark.parametrize(
     ("text", "what"),
-    [("", "missing"), ("1,,2", "missing"), ("[1,2", "[ is not closed"), ("1],2", "] closes nothing"), ("[1}", "closes"), ("'a", "' is")],
+    [
+        ("", "missing"),
+        ("1,,2", "missing"),
+        ("[1,2", "[ is not closed"),
+        ("1],2", "] closes nothing"),
+        ("[1}", "closes"),
+        ("'a", "' is"),
+    ],
 )
 def test_an_axis_that_does_not_end_is_refused(text, what):
     with pytest.raises(ValueError) as wrong:
@@ -118,6 +125,17 @@ def test_seeds_are_added_until_each_point_is_known_well_enough(small):
             reached = estimate(values, stopped=True)
             assert reached.half_width <= 0.01 * reached.mean
     assert len(table) > len(few)
+    again = lasthop.sweep(scenario, {COUNT: [1, 3]}, until=0.01, metrics=["medium.collision_probability"], store=store)
+    assert again.equals(table), "all of it was in the store"
+
+
+def test_a_point_that_stays_too_wide_is_named(command, small):
+    line = ("sweep", small, "--over", f"{COUNT}=1,2", "--until", "0.0001%", "--metric", "medium.collision_probability")
+    done = command(*line, "--seeds", 12)
+    assert done.returncode == 0, done.stderr
+    told = [line for line in done.stderr.splitlines() if "not as narrow as was asked" in line]
+    assert [line.partition(": warning: ")[2].partition(":")[0] for line in told] == [f"{COUNT}=1", f"{COUNT}=2"]
+    assert all("% after 12 seeds" in line for line in told)
 
 
 def test_a_metric_that_no_run_has_ends_the_search_in_one_sentence(command, small):
@@ -131,7 +149,17 @@ def test_named_metrics_are_columns(small):
     assert "flows.sta.up.rtt_mean_s" in table or "flows.sta1.up.rtt_mean_s" in table
 
 
+def test_metrics_of_the_command_line_are_columns_and_one_that_no_run_has_is_told(command, small):
+    names = ("--metric", "flows.sta*.up.rtt_mean_s", "--metric", "colour")
+    done = command("sweep", small, "--over", f"{COUNT}=2", "--seeds", 2, *names, "--csv", "-")
+    assert done.returncode == 0, done.stderr
+    assert "flows.sta1.up.rtt_mean_s,flows.sta2.up.rtt_mean_s" in done.stdout.splitlines()[0]
+    assert "flows.sta1.up.rtt_mean_s  flows.sta2.up.rtt_mean_s" in done.stderr
+    assert "lasthop: --metric colour: no run has such a number\n" in done.stderr
+
+
 def test_a_table_becomes_an_array_with_axes_and_seeds_as_dimensions(small):
+    pytest.importorskip("xarray", reason="lasthop[xarray] is not installed")
     over = {COUNT: [1, 2, 3], "tcp.congestion_control": ["newreno", "cubic"]}
     table = lasthop.sweep(lasthop.load(small), over, seeds=2)
     cube = table.to_xarray()
@@ -141,6 +169,20 @@ def test_a_table_becomes_an_array_with_axes_and_seeds_as_dimensions(small):
     assert one == row["totals.goodput_bps"].item()
     chosen = table[table["tcp.congestion_control"] == "cubic"]
     assert dict(chosen.to_xarray().sizes) == {COUNT: 3, "tcp.congestion_control": 1, "seed": 2}
+
+
+def test_warnings_of_a_point_are_headed_by_it(small):
+    # A station that nothing reaches is a warning of the scenario.
+    scenario = lasthop.load(small).set("channel.path_loss", "log_distance")
+    table = lasthop.sweep(scenario, {"station.0.distance": ["10 m", "9 km"]}, seeds=1)
+    assert table.attrs["warnings"]
+    assert all(warning.startswith("station.0.distance=9 km: ") for warning in table.attrs["warnings"])
+
+
+@pytest.mark.parametrize("seeds", [[1, 2, 3], 3])
+def test_seeds_beside_until_are_the_most(small, seeds):
+    with pytest.raises(ValueError, match="at most|3 were allowed"):
+        lasthop.sweep(lasthop.load(small), {COUNT: [1]}, seeds, until=0.02)
 
 
 def test_the_sweep_table_of_a_file_is_not_part_of_its_runs(small):

@@ -56,15 +56,14 @@ def add_until(parser: argparse.ArgumentParser) -> None:
         "--until",
         metavar="SHARE",
         type=_share,
-        help="add seeds until the 95 %% interval is within this share of the mean, e.g. 2%%; at most --seeds, by default "
-        f"{MOST}",
+        help=f"add seeds until the 95 %% interval is within this share of the mean, e.g. 2%%; at most --seeds ({MOST})",
     )
     parser.add_argument(
         "--metric",
         metavar="NAME",
         action="append",
         default=[],
-        help=f"which numbers --until judges and the table shows, e.g. medium.collision_probability; repeatable (default {GOODPUT})",
+        help=f"what --until judges and the table shows, e.g. medium.idle_fraction; repeatable (default {GOODPUT})",
     )
 
 

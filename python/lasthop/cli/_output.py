@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import Any, TextIO
 
 from ..files import write_whole
@@ -12,6 +13,7 @@ from ..result import Result
 from ..sequential import percent
 
 FLOWS_SHOWN = 20
+WIDTHS_SHOWN = 4
 
 
 def aside(*, data_on_stdout: bool = False) -> TextIO:
@@ -63,8 +65,10 @@ def summary_text(result: Result, patterns: Iterable[str] = ()) -> str:
 def until_text(until: dict[str, Any]) -> str:
     """How adding seeds ended: each metric's half-width, and whether all are within the target."""
     target = percent(until["target"])
-    widths = [f"{name} ± {'no width' if width is None else percent(width)}" for name, width in until["half_widths"].items()]
-    what = f"{', '.join(widths) or 'no interval'} after {until['n']} seeds"
+    widest = sorted(until["half_widths"].items(), key=lambda item: inf if item[1] is None else item[1], reverse=True)
+    widths = [f"{name} {'without a width' if width is None else f'± {percent(width)}'}" for name, width in widest]
+    more = [f"and {len(widths) - WIDTHS_SHOWN} narrower"] if len(widths) > WIDTHS_SHOWN else []
+    what = f"{', '.join([*widths[:WIDTHS_SHOWN], *more]) or 'no interval'} after {until['n']} seeds"
     return f"{what}: within ± {target}" if until["reached"] else f"{what}: not within ± {target}"
 
 

@@ -61,7 +61,9 @@ def execute(arguments: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-def _results(arguments: argparse.Namespace, sides: list[Result | Scenario], seeds: list[int], jobs: int) -> list[Result]:
+def _results(
+    arguments: argparse.Namespace, sides: list[Result | Scenario], seeds: list[int], jobs: int
+) -> list[Result]:
     results = []
     for path, side in zip((arguments.a, arguments.b), sides, strict=True):
         if not isinstance(side, Result):
@@ -81,7 +83,7 @@ def _until(
         raise Mistake("--until: adds seeds to scenarios; a result has the seeds it has")
     try:
         with Progress.fitting("comparing") as progress:
-            results, _ = compare_until(sides, seeds, jobs, until, progress)
+            results = compare_until(sides, seeds, jobs, until, progress)
     except UnknownMetric as unknown:
         raise Mistake(f"--metric {unknown}") from None
     if any(result.interrupted for result in results):

@@ -36,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--metric", metavar="NAME", help="which metric, where the kind has a choice")
     parser.add_argument("--x", metavar="PATH", help="of a sweep: the setting along the horizontal axis")
-    parser.add_argument("--by", "--y", metavar="PATH", help="of a sweep: a line, or a row of the heat map, for each value")
+    parser.add_argument(
+        "--by", "--y", metavar="PATH", help="of a sweep: a line, or a row of the heat map, for each value"
+    )
     parser.add_argument(
         "--only",
         metavar="PATH=VALUE",

@@ -28,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='e.g. "SELECT name, seed, goodput_bps FROM runs"; without it, the names of the tables',
     )
     _rows.add_output(parser, "the answer")
-    parser.add_argument("--json", metavar="FILE", help="write the answer as a JSON list of objects, or to standard output with -")
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the answer as a JSON list of objects, or to standard output with -"
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 from itertools import groupby
+from math import floor, log10
 from typing import Any
 
 from ..axis import axis_values
 from ..confidence import estimate
 from ..executor import ExecutorError
-from ..executor.dask import Dask
 from ..executor.local import Threads
 from ..headline import mean_and_interval
 from ..progress import Progress
@@ -23,6 +24,7 @@ from ._mistake import Mistake
 from ._output import aside, note, table
 
 SUMMARY = "run every combination of some settings"
+WARNINGS_SHOWN = 10
 COLUMNS = (
     ("goodput (Mbit/s)", "totals.goodput_bps", 1e-6, 3),
     ("Jain's index", "totals.jain_index", 1, 4),
@@ -38,13 +40,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH=V1,V2,...",
         action="append",
         default=[],
-        help="what to vary, repeatable (default: the file's [sweep] table); commas in brackets or quotes do not separate",
+        help="what to vary, repeatable (default: the file's [sweep] table); commas in brackets do not separate",
     )
     _arguments.add_seeds(parser)
     _arguments.add_until(parser)
     parser.add_argument("--store", metavar="FILE", help="keep every run in FILE (DuckDB), and run only those it lacks")
     parser.add_argument(
-        "--executor", choices=("local", "dask"), default="local", help="threads of this machine (default), or a Dask cluster"
+        "--executor",
+        choices=("local", "dask"),
+        default="local",
+        help="threads of this machine (default), or a Dask cluster",
     )
     parser.add_argument("--address", metavar="A", help="where the Dask scheduler listens, e.g. tcp://10.0.0.1:8786")
     _rows.add_output(parser, "one row for each point and seed")
@@ -95,7 +100,7 @@ def _axis(text: str) -> tuple[str, list[Any]]:
         raise Mistake(f"--over {text!r}: {error}") from None
 
 
-def _executor(arguments: argparse.Namespace) -> Threads | Dask:
+def _executor(arguments: argparse.Namespace) -> Any:
     jobs = _arguments.jobs_of(arguments)
     if arguments.executor == "local":
         if arguments.address is not None:
@@ -105,12 +110,12 @@ def _executor(arguments: argparse.Namespace) -> Threads | Dask:
         raise Mistake("--executor dask: needs --address, where the scheduler listens, e.g. tcp://10.0.0.1:8786")
     if arguments.jobs is not None:
         raise Mistake("--jobs: has no effect with --executor dask, whose workers say how many threads they have")
+    from ..executor.dask import Dask
+
     return Dask(arguments.address)
 
 
 def _check_metrics(names: Sequence[str], swept: Swept) -> None:
-    from fnmatch import fnmatchcase
-
     known = {name for row in swept.rows for name in row}
     for name in names:
         if swept.rows and not any(fnmatchcase(each, name) for each in known):
@@ -122,15 +127,27 @@ def _show(arguments: argparse.Namespace, swept: Swept, paths: list[str], *, stop
         return
     names = list(dict.fromkeys(name for row in swept.rows for name in row))
     _rows.write_output(arguments, names, [[row.get(name) for name in names] for row in swept.rows])
-    columns = [(name, name, 1, 6) for name in arguments.metric] or COLUMNS
+    chosen = [name for pattern in arguments.metric for name in names if fnmatchcase(name, pattern)]
+    columns = [_column(name, swept.rows) for name in dict.fromkeys(chosen)] or COLUMNS
     on_stdout = "-" in (arguments.csv, arguments.parquet)
     aside(data_on_stdout=on_stdout).write(_table(swept.rows, paths, columns, stopped=stopped))
+
+
+def _column(name: str, rows: list[dict[str, Any]]) -> tuple[str, str, float, int]:
+    """A column for any metric, with some four digits."""
+    known = next((column for column in COLUMNS if column[1] == name), None)
+    largest = max((abs(row[name]) for row in rows if name in row), default=0.0)
+    return known or (name, name, 1, max(0, 3 - floor(log10(largest))) if largest else 1)
 
 
 def _report(arguments: argparse.Namespace, swept: Swept) -> int:
     counts = swept.counts
     for failure in counts.failures:
         note(failure)
+    for warning in swept.warnings[:WARNINGS_SHOWN]:
+        note(f"warning: {warning}")
+    if (more := len(swept.warnings) - WARNINGS_SHOWN) > 0:
+        note(f"and {more} more warnings")
     if arguments.store is not None:
         note(f"{arguments.store}: {counts.found} runs were there, {counts.run} were run")
     if counts.interrupted:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _core, tables
 from ..scenario import Scenario
-from ..store import Job
+from ..store import Identity, Job
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,8 +35,7 @@ class Task(NamedTuple):
 
     key: str
     job: Job
-    resolved: _core.ResolvedScenario
-    files: dict[str, bytes]
+    identity: Identity
 
 
 class Outcome(NamedTuple):

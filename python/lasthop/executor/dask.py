@@ -68,7 +68,7 @@ class Dask:
     def submit(self, task: Task) -> None:
         """Takes a task."""
         scenario, seed, series = task.job
-        payload = (scenario.text, scenario.file_name, scenario.settings, seed, series, task.files)
+        payload = (scenario.text, scenario.file_name, scenario.settings, seed, series, task.identity.files)
         future = self._client.submit(_remote(), payload, engine_identity(), key=f"lasthop-{task.key}", pure=False)
         self._await(future, task)
 
@@ -105,7 +105,9 @@ class Dask:
         try:
             return distributed.Client(self._address, timeout=self._connect_s, set_as_default=False)
         except (OSError, TimeoutError):
-            raise ExecutorError(f"{self._address}: no Dask scheduler answers there; is it running, and the port open?") from None
+            raise ExecutorError(
+                f"{self._address}: no Dask scheduler answers there; is it running, and the port open?"
+            ) from None
         except (ValueError, ImportError) as error:
             raise ExecutorError(f"{self._address}: is no address of a Dask scheduler: {error}") from None
 
@@ -150,10 +152,12 @@ def _sentence(error: Exception, job: Job) -> str:
 
 def _check_engine(worker: str, engine: str | None) -> None:
     if engine is None:
-        raise ExecutorError(f"{worker}: this worker has no lasthop; install it there as it is here ({engine_identity()})")
+        raise ExecutorError(
+            f"{worker}: this worker has no lasthop; install it there as it is here ({engine_identity()})"
+        )
     if engine != engine_identity():
         raise ExecutorError(
-            f"{worker}: this worker has lasthop {engine}, and here it is {engine_identity()}; install the same build on both"
+            f"{worker}: this worker has lasthop {engine}, and here it is {engine_identity()}; install one build on both"
         )
 
 
@@ -189,7 +193,12 @@ def _remote() -> Callable[..., tuple[str, str | None, Any]]:
 
 
 def run_payload(
-    text: str, file_name: str, settings: tuple[tuple[str, str], ...], seed: int, series: tuple[str, ...], files: dict[str, bytes]
+    text: str,
+    file_name: str,
+    settings: tuple[tuple[str, str], ...],
+    seed: int,
+    series: tuple[str, ...],
+    files: dict[str, bytes],
 ) -> Any:
     """What a worker runs: document, time series and error of one seed. The scenario's files travel with it."""
     scenario = Scenario(text, file_name, settings)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 from ..simulation import core_count
 from . import Outcome, Task, run_once, with_command
@@ -21,6 +20,9 @@ class Threads:
         self._cancelled = threading.Event()
 
     def __enter__(self) -> Threads:
+        # Imported here: it costs what commands that run nothing need not pay.
+        from concurrent.futures import ThreadPoolExecutor
+
         self._cancelled.clear()
         self._pool = ThreadPoolExecutor(self._jobs, "lasthop-run")
         return self
@@ -73,7 +75,7 @@ class Threads:
 
         if self._cancelled.is_set():
             return None
-        done = run_once(task.resolved, task.job, watch)
+        done = run_once(task.identity.resolved, task.job, watch)
         if done is None:
             return None
         document, series, error = done

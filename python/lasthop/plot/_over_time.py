@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def chart_of(sources: list, kind: str, metric: str, what: str) -> Chart:
     """`metric` of every entity that has it; `what` it is begins the title."""
     results = results_only(sources, kind)
-    label, scale = quantity(metric)
+    label, scale, most = quantity(metric)
     names = labels(results)
     curves = tuple(
         curve
@@ -25,7 +25,7 @@ def chart_of(sources: list, kind: str, metric: str, what: str) -> Chart:
     seeds = {result.timeseries["seed"].iloc[0] for result in results}
     seed = f", seed {seeds.pop()}" if len(seeds) == 1 else ", the first seed of each"
     name = f"{results[0].name}: " if len(results) == 1 else ""
-    return Chart("time_series", sentence(f"{name}{what}{seed}"), "time (s)", label, curves)
+    return Chart("time_series", sentence(f"{name}{what}{seed}"), "time (s)", label, curves, y_most=most)
 
 
 def _curves(result: Result, name: str, metric: str, scale: float, panel: str) -> list[Curve]:

@@ -15,16 +15,23 @@ UNITS = {
 # Seconds that are seconds: nobody speaks of a completion time in milliseconds.
 LONG = ("completion_time_s", "starved_s", "stall_time_s", "startup_delay_s", "page_load_time")
 NAMES = {"jain index": "Jain's index", "rtt": "RTT", "mos": "MOS", "tcp ack": "TCP ACK"}
-NAMES |= {" p50": ", median", " p95": ", 95th percentile", " p99": ", 99th percentile", " min": ", least", " mean": ", mean"}
+NAMES |= {
+    " p50": ", median",
+    " p95": ", 95th percentile",
+    " p99": ", 99th percentile",
+    " min": ", least",
+    " mean": ", mean",
+}
 # The entity is said for these; "totals" and "medium" say nothing.
 SAID = ("flows.", "nodes.", "links.")
 
 
 class Quantity(NamedTuple):
-    """What an axis shows, and the factor from the stored number."""
+    """What an axis shows, the factor from the stored number, and the most that there can be in the unit shown."""
 
     label: str
     scale: float
+    most: float | None = None
 
 
 def quantity(metric: str) -> Quantity:
@@ -38,7 +45,12 @@ def quantity(metric: str) -> Quantity:
     for plain, proper in NAMES.items():
         name = name.replace(plain, proper)
     label = f"{entity}: {name}" if entity else name
-    return Quantity(f"{label} ({unit})" if unit else label, scale)
+    return Quantity(f"{label} ({unit})" if unit else label, scale, _most(key, scale))
+
+
+def _most(key: str, scale: float) -> float | None:
+    is_share = key.startswith("jain_index") or key.endswith(("_fraction", "_probability"))
+    return scale if is_share else None
 
 
 def _parts(metric: str) -> tuple[str, str]:

@@ -35,9 +35,10 @@ class StoredRuns:
     def table(self, paths: Sequence[str], metric: str) -> SweepTable:
         """A row for each run: the settings at `paths`, the seed, `totals.…`, `medium.…` and, if it is another, `metric`."""
         settings = "".join(f"setting(scenarios.document, {_text(path)}) AS {_name(path)}, " for path in paths)
-        rows = self._query(
+        rows = self._store.query(
             f"SELECT run, {settings}seed FROM run JOIN scenarios USING (scenario)"
-            " WHERE engine = (SELECT engine FROM run ORDER BY finished DESC LIMIT 1) ORDER BY finished"
+            " WHERE engine = (SELECT engine FROM run ORDER BY finished DESC LIMIT 1)"
+            f" ORDER BY {', '.join(map(_name, paths))}, seed"
         )
         for path in paths:
             if rows[path].isna().all():
@@ -46,12 +47,10 @@ class StoredRuns:
             rows = rows.merge(values, on="run", how="left")
         return SweepTable.of(self.name, rows.drop(columns="run"))
 
-    def _query(self, sql: str) -> pandas.DataFrame:
-        found = self._store.query(sql)
-        return found if hasattr(found, "merge") else found.to_pandas()
-
     def _part(self, part: str) -> pandas.DataFrame:
-        return self._query(f"SELECT * FROM {part}").rename(columns=lambda name: name if name == "run" else f"{part}.{name}")
+        return self._store.query(f"SELECT * FROM {part}").rename(
+            columns=lambda name: name if name == "run" else f"{part}.{name}"
+        )
 
     def _entity(self, metric: str) -> list[pandas.DataFrame]:
         kind, _, rest = metric.partition(".")
@@ -60,7 +59,7 @@ class StoredRuns:
             return []
         try:
             select = f"SELECT run, {_name(key)} AS {_name(metric)} FROM {kind} WHERE {ENTITIES[kind]} = {_text(entity)}"
-            return [self._query(select)]
+            return [self._store.query(select)]
         except ValueError:  # no such column; the table says what there is
             return []
 

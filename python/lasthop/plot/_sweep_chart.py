@@ -34,7 +34,7 @@ def chosen(sources: list[Any], options: Any, most: int) -> tuple[SweepTable, lis
 
 def row(table: SweepTable, label: str, along: Axis, path: str, metric: str) -> Curve:
     """A curve over the axis of `path`."""
-    _, scale = quantity(metric)
+    scale = quantity(metric).scale
     values = table.values(path, metric)
     order = [value for value in along.in_order if value in values]
     return curve(label, [along.shown[value] for value in order], (mean_of(values[value], scale) for value in order))

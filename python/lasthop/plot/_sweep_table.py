@@ -134,7 +134,9 @@ def table_of(sources: Sequence[Any], paths: Sequence[str], metric: str) -> Sweep
     if others and isinstance(others[0], SweepTable):
         return others[0]
     if not paths:
-        raise LookupError("--x PATH is needed: a setting by which the scenarios of the runs differ, e.g. station.0.count")
+        raise LookupError(
+            "--x PATH is needed: a setting by which the scenarios of the runs differ, e.g. station.0.count"
+        )
     if others:
         return others[0].table(paths, metric)
     rows = [row for result in sources for row in _rows(result, paths)]

@@ -12,13 +12,12 @@ OPTIONS = ()
 def chart(sources, options):
     """A bar for each flow; several results stand beside one another."""
     results = results_only(sources, "goodput")
-    flows = list(dict.fromkeys(flow["id"] for result in results for run in result.runs for flow in run["flows"]))
-    curves = tuple(
-        curve(label, flows, (mean_of(_of_flow(result, flow), 1e-6) for flow in flows))
-        for result, label in zip(results, labels(results), strict=True)
-    )
+    curves = tuple(_curve(result, label) for result, label in zip(results, labels(results), strict=True))
     return Chart("bars", titled("goodput by flow", results), "flow", "goodput (Mbit/s)", curves)
 
 
-def _of_flow(result, flow_id):
-    return [flow.get("goodput_bps") for run in result.runs for flow in run["flows"] if flow["id"] == flow_id]
+def _curve(result, label):
+    goodputs = {}
+    for flow in (flow for run in result.runs for flow in run["flows"]):
+        goodputs.setdefault(flow["id"], []).append(flow.get("goodput_bps"))
+    return curve(label, goodputs, (mean_of(by_seed, 1e-6) for by_seed in goodputs.values()))

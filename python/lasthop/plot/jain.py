@@ -19,7 +19,7 @@ def chart(sources, options):
         for name, key in sets
     )
     title = titled("fairness among flows", results)
-    return Chart("bars", title, "", "Jain's index", curves)
+    return Chart("bars", title, "", "Jain's index", curves, y_most=1)
 
 
 def _has(results, key):

@@ -20,23 +20,27 @@ WIDE = 30
 
 
 def chart(sources, options):
-    """Shares of packets up to x: the mean over seeds and its 95 % band; of several results every flow weighs the same."""
+    """Shares of samples up to x: the mean over seeds and its 95 % band; of several results every flow weighs the same."""
     results = results_only(sources, "latency_cdf")
     if options.metric is not None and options.metric not in METRICS:
         raise ValueError(f"--metric {options.metric}: latency_cdf knows {', '.join(METRICS)}")
     names = labels(results)
-    metric = options.metric or next((name for name in METRICS if any(map(_rows, results, [name] * len(results)))), "rtt")
+    metric = options.metric or next(
+        (name for name in METRICS if any(map(_rows, results, [name] * len(results)))), "rtt"
+    )
     rows = [_rows(result, metric) for result in results]
     for name, found in zip(names, rows, strict=True):
         if not found:
-            raise LookupError(f"{name}: has no {METRICS[metric][1]} of any {METRICS[metric][0][:-1]}; was it run by an older lasthop?")
+            raise LookupError(
+                f"{name}: has no {METRICS[metric][1]} of any {METRICS[metric][0][:-1]}; was it run by an older lasthop?"
+            )
     lines = _by_entity(rows[0]) if len(results) == 1 else dict(zip(names, rows, strict=True))
     low, high = _range(values for found in lines.values() for _, _, values in found)
     log_x = options.log_x or high > WIDE * low
     grid = _grid(low, high, log_x)
     curves = tuple(_curve(name, found, grid) for name, found in lines.items())
     title = titled(f"distribution of {METRICS[metric][2].split(' (')[0]}", results)
-    return Chart("cdf", title, METRICS[metric][2], "share of packets", curves, log_x=log_x)
+    return Chart("cdf", title, METRICS[metric][2], "share of samples", curves, log_x=log_x)
 
 
 def _rows(result, metric):
@@ -45,7 +49,11 @@ def _rows(result, metric):
 
     kind, key, _ = METRICS[metric]
     return [
-        (run["seed"], row.get("id") or f"{row['node']}->{row['peer']}", numpy.array([run["quantile_probabilities"], row[key]]) * [[1], [1e3]])
+        (
+            run["seed"],
+            row.get("id") or f"{row['node']}->{row['peer']}",
+            numpy.array([run["quantile_probabilities"], row[key]]) * [[1], [1e3]],
+        )
         for run in result.runs
         for row in run[kind]
         if row.get(key)

@@ -20,7 +20,7 @@ def chart(sources, options):
     results = results_only(sources, "latency_throughput")
     metric = options.metric or _metric(results)
     points = _results(results, metric) if len(results) > 1 else _flows(results[0], metric)
-    label, scale = quantity(metric)
+    label, scale, _ = quantity(metric)
     curves = tuple(_point(name, *pairs, scale) for name, pairs in points.items() if all(pairs))
     if not curves:
         raise LookupError(f"{labels(results)[0]}: no flow has {metric}")
@@ -30,7 +30,9 @@ def chart(sources, options):
 
 
 def _metric(results):
-    has = {key for result in results for run in result.runs for flow in run["flows"] for key in LATENCIES if flow.get(key)}
+    has = {
+        key for result in results for run in result.runs for flow in run["flows"] for key in LATENCIES if flow.get(key)
+    }
     return next((key for key in LATENCIES if key in has), LATENCIES[0])
 
 

@@ -16,11 +16,15 @@ def chart(sources, options):
     table, paths = chosen(sources, options, most=2)
     metric = table.metric(options.metric or METRIC)
     along = axis_of(table, paths[0])
-    label = quantity(metric).label
-    lines = {label: table} if len(paths) == 1 else {_called(paths[1], v): part for v, part in parts(table, paths[1]).items()}
+    label, _, most = quantity(metric)
+    lines = (
+        {label: table}
+        if len(paths) == 1
+        else {_called(paths[1], v): part for v, part in parts(table, paths[1]).items()}
+    )
     curves = tuple(row(part, name, along, paths[0], metric) for name, part in lines.items())
     kind = "bars" if any(isinstance(shown, str) for shown in along.shown.values()) else "lines"
-    return Chart(kind, titled(table, metric, paths[:1]), along.label, label, curves, log_x=options.log_x)
+    return Chart(kind, titled(table, metric, paths[:1]), along.label, label, curves, options.log_x, y_most=most)
 
 
 def _called(path, value):

@@ -38,13 +38,15 @@ CREATE TABLE links (run UUID);
 CREATE MACRO setting_json(scenario, path) AS json_extract(scenario, '$.' || regexp_replace(
     regexp_replace(path, '^bss\.(\D)', 'bss.0.\1'), '\.(\d+)', '[\1]', 'g'));
 CREATE MACRO setting(scenario, path) AS coalesce(
-    json_extract_string(setting_json(scenario, path), '$.kind'), json_extract_string(setting_json(scenario, path), '$'));
+    json_extract_string(setting_json(scenario, path), '$.kind'),
+    json_extract_string(setting_json(scenario, path), '$'));
 """
 RUNS_VIEW = """
 CREATE OR REPLACE VIEW runs AS
 SELECT run.run, run.name, run.seed, run.settings, totals.* EXCLUDE (run), medium.* EXCLUDE (run),
     run.engine, run.finished, run.wall_s, run.file, scenarios.document AS scenario
-FROM run JOIN scenarios USING (scenario) LEFT JOIN totals ON totals.run = run.run LEFT JOIN medium ON medium.run = run.run
+FROM run JOIN scenarios USING (scenario) LEFT JOIN totals ON totals.run = run.run
+    LEFT JOIN medium ON medium.run = run.run
 """
 
 
@@ -64,7 +66,9 @@ def utc_now() -> datetime:
 
 def table_names(connection: duckdb.DuckDBPyConnection) -> set[str]:
     """What tables there are."""
-    return {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()}
+    return {
+        name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
+    }
 
 
 def add_rows(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -94,8 +98,8 @@ def add_series(connection: duckdb.DuckDBPyConnection, run: str, kept: Iterable[s
     """Adds the time series of one run; `kept` are the metrics asked for, of which it may have none."""
     metrics = [metric for metric in dict.fromkeys(kept) if not _is_kept(connection, run, metric)]
     rows = series  # noqa: F841  DuckDB reads it by its name
-    select = "SELECT ?::UUID, time_s, entity::VARCHAR, metric::VARCHAR, value FROM rows WHERE list_contains(?, metric::VARCHAR)"
-    connection.execute(f"INSERT INTO series {select}", [run, metrics])
+    select = "SELECT ?::UUID, time_s, entity::VARCHAR, metric::VARCHAR, value FROM rows"
+    connection.execute(f"INSERT INTO series {select} WHERE list_contains(?, metric::VARCHAR)", [run, metrics])
     for metric in metrics:
         connection.execute("INSERT INTO kept VALUES (?, ?)", [run, metric])
 
@@ -120,7 +124,9 @@ def _is_kept(connection: duckdb.DuckDBPyConnection, run: str, metric: str) -> bo
     return bool(connection.execute("SELECT 1 FROM kept WHERE run = ? AND metric = ?", [run, metric]).fetchone())
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, list[Any]], conflict: str = "") -> None:
+def _insert(
+    connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, list[Any]], conflict: str = ""
+) -> None:
     import pyarrow
 
     rows = pyarrow.table({column: _array(values) for column, values in columns.items()})  # noqa: F841  read by its name
@@ -132,7 +138,9 @@ def _array(values: list[Any]) -> pyarrow.Array:
     import pyarrow
 
     if isinstance(values[0], dict):
-        return pyarrow.array([list(value.items()) for value in values], pyarrow.map_(pyarrow.string(), pyarrow.string()))
+        return pyarrow.array(
+            [list(value.items()) for value in values], pyarrow.map_(pyarrow.string(), pyarrow.string())
+        )
     array = pyarrow.array(values)
     return array.cast(pyarrow.float64()) if pyarrow.types.is_null(array.type) else array
 
@@ -145,16 +153,20 @@ def _column(values: list[Any]) -> list[Any]:
     """Values of one type: truth values, numbers, lists of numbers, or text, which all else becomes."""
     known = [value for value in values if value is not None]
     if known and all(_is_numbers(value) for value in known):
-        return [None if value is None else [float(item) for item in value] for value in values]
+        return [None if value is None else [_float(item) for item in value] for value in values]
     if all(isinstance(value, bool) for value in known):
         return values
     if all(isinstance(value, int | float) for value in known):
-        return [None if value is None else float(value) for value in values]
+        return [_float(value) for value in values]
     return [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
 
 
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
 def _is_numbers(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, int | float) and not isinstance(item, bool) for item in value)
+    return isinstance(value, list) and all(isinstance(item, int | float | None) for item in value)
 
 
 def _widen(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, list[Any]]) -> bool:

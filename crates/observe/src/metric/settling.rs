@@ -6,6 +6,8 @@
 //! standard errors and more, and leaving it out changes the goodput of the window by 1 %. The standard errors come from
 //! means of long blocks, since neighbours in a series are alike.
 //!
+//! What one run cannot tell from chance, several together can: the goodput in each 32nd of the window is given as well.
+//!
 //! An observation covers 1/320 to 1/640 of the window: bins begin at 10 ms and are joined in pairs when they are many.
 
 use lasthop_units::{Duration, Time};
@@ -21,6 +23,8 @@ const BATCH: usize = 5;
 const LEAST_BATCHES: usize = 40;
 /// Long blocks to tell the standard error of a mean from.
 const BLOCKS: usize = 8;
+/// Parts of the window that are reported.
+const PARTS: usize = 32;
 const PLAIN_STANDARD_ERRORS: f64 = 5.0;
 const PLAIN_EFFECT: f64 = 0.01;
 
@@ -42,7 +46,6 @@ impl Settling {
     }
 
     #[cold]
-    #[inline(never)]
     fn close_bins(&mut self, now: Time) {
         while now >= self.end {
             self.bins.push(std::mem::take(&mut self.filling));
@@ -52,6 +55,26 @@ impl Settling {
             }
             self.end += self.width;
         }
+    }
+
+    /// Bytes up to `at`, as if those of a bin came evenly.
+    fn bytes_until(&self, at: Time, now: Time) -> f64 {
+        let since = at.since(self.started);
+        let whole = (since.div_floor(self.width) as usize).min(self.bins.len());
+        let begins = self.started + self.width.saturating_mul(whole as u64);
+        let (bytes, lasts) = match self.bins.get(whole) {
+            Some(&bytes) => (bytes, self.width),
+            None => (self.filling, now.since(begins)),
+        };
+        let share = at.since(begins).as_secs_f64() / lasts.as_secs_f64().max(f64::MIN_POSITIVE);
+        self.bins[..whole].iter().sum::<u64>() as f64 + bytes as f64 * share
+    }
+
+    fn parts_bps(&self, now: Time, covered: Duration) -> Vec<f64> {
+        let edge = |part: usize| self.started + covered.saturating_mul(part as u64) / PARTS as u64;
+        let bytes = |part: usize| self.bytes_until(edge(part), now);
+        let length = covered.as_secs_f64() / PARTS as f64;
+        (0..PARTS).map(|part| (bytes(part + 1) - bytes(part)).max(0.0) * 8.0 / length).collect()
     }
 
     /// Bytes of whole batches.
@@ -82,14 +105,10 @@ impl Metric for Settling {
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
         self.close_bins(now);
         let unsettled = unsettled_batches(&self.batches());
-        let after = unsettled.map(|batches| {
-            let since = self.started + self.width.saturating_mul((batches * BATCH) as u64);
-            let bytes = self.bins[batches * BATCH..].iter().sum::<u64>() + self.filling;
-            (since, bytes as f64 * 8.0 / now.since(since).as_secs_f64())
-        });
-        debug_assert_eq!(now.since(self.started), covered);
-        report.totals.put("unsettled_s", after.map(|(since, _)| since.since(self.started).as_secs_f64()));
-        report.totals.put("goodput_settled_bps", after.map(|(_, rate)| rate));
+        let batch_s = self.width.as_secs_f64() * BATCH as f64;
+        report.totals.put("unsettled_s", unsettled.map(|batches| batches as f64 * batch_s));
+        let is_long_enough = covered >= FIRST_WIDTH.saturating_mul(PARTS as u64);
+        report.totals.put_list("goodput_parts_bps", is_long_enough.then(|| self.parts_bps(now, covered)));
     }
 }
 
@@ -104,10 +123,9 @@ fn unsettled_batches(batches: &[f64]) -> Option<usize> {
 
 /// MSER's truncation point: the least d that minimises Σ(y - mean)² / (n - d)² over the n - d batches that remain.
 ///
-/// The textbook looks at the first half alone, since means of few batches are chance; a quarter is left here, which
-/// still is many, to find what changes late.
+/// Only the first half is looked at, since means of few batches are chance.
 fn truncation(batches: &[f64]) -> usize {
-    let most = batches.len() * 3 / 4;
+    let most = batches.len() / 2;
     let (mut mean, mut squares) = (0.0, 0.0);
     let (mut best, mut least) = (0, f64::INFINITY);
     for (d, y) in batches.iter().enumerate().rev() {
@@ -195,8 +213,8 @@ mod tests {
             move |seed| steady(seed, 0.5).into_iter().enumerate().map(|(i, y)| y * shape(i)).collect::<Vec<_>>()
         };
         assert!(share_found(shaped(|i| if i < 5 { 0.1 } else { 1.0 })) > 0.95);
-        assert!(share_found(shaped(|i| if i < 60 { 0.5 } else { 1.0 })) > 0.95);
-        assert!(share_found(shaped(|i| 0.2 + 0.8 * (-(i as f64) / 20.0).exp())) > 0.95);
+        assert!(share_found(shaped(|i| if i < 40 { 0.5 } else { 1.0 })) > 0.95);
+        assert!(share_found(shaped(|i| 0.2 + 80.0 / (100 + i * i) as f64)) > 0.95);
     }
 
     #[test]
@@ -239,5 +257,24 @@ mod tests {
         // 100 s / 10 ms = 10,000 bins; joined in pairs at 6.4, 12.8, 25.6 and 51.2 s: 160 ms.
         assert_eq!(settling.width, Duration::from_millis(160));
         assert_eq!(settling.bins.iter().sum::<u64>() + settling.filling, 300);
+    }
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let started = Time::from_nanos(7);
+        let mut settling = Settling::at(started);
+        // 1 MB/s for the first half of 10.01 s, 3 MB/s for the second.
+        for ms in 0..10_010 {
+            let bytes = if ms < 5_005 { 1_000 } else { 3_000 };
+            let record = Record::Delivered { flow: crate::FlowId(0), bytes };
+            settling.observe(started + Duration::from_millis(ms), &record);
+        }
+        let covered = Duration::from_millis(10_010);
+        settling.close_bins(started + covered);
+        let parts = settling.parts_bps(started + covered, covered);
+        assert_eq!(parts.len(), PARTS);
+        assert!((mean(&parts) - 16e6).abs() < 1.0, "{}", mean(&parts));
+        assert!(parts[..15].iter().all(|rate| (rate - 8e6).abs() < 0.1e6), "{parts:?}");
+        assert!(parts[17..].iter().all(|rate| (rate - 24e6).abs() < 0.1e6), "{parts:?}");
     }
 }

@@ -7,4 +7,14 @@ from .data import KINDS, Chart, Curve, cdf_curve, csv_text
 from .drawing import draw_chart, new_figure, save_picture
 from .files import write_chart
 
-__all__ = ["KINDS", "Chart", "Curve", "cdf_curve", "csv_text", "draw_chart", "new_figure", "save_picture", "write_chart"]
+__all__ = [
+    "KINDS",
+    "Chart",
+    "Curve",
+    "cdf_curve",
+    "csv_text",
+    "draw_chart",
+    "new_figure",
+    "save_picture",
+    "write_chart",
+]

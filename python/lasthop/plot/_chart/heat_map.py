@@ -24,7 +24,9 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
     columns, rows = categories(chart.curves), [curve.label for curve in chart.curves]
     field = [_row(curve.x, curve.mean, columns) for curve in chart.curves]
     axes.set_facecolor("white")
-    image = axes.pcolormesh(range(len(columns) + 1), range(len(rows) + 1), field, cmap=COLOURS, edgecolors="white", linewidth=0.4)
+    image = axes.pcolormesh(
+        range(len(columns) + 1), range(len(rows) + 1), field, cmap=COLOURS, edgecolors="white", linewidth=0.4
+    )
     _numbers(axes, image, field)
     for axis, names in ((axes.xaxis, columns), (axes.yaxis, rows)):
         every = -(-len(names) // MOST_NAMES)

@@ -19,7 +19,13 @@ MOST_NAMES = 36
 def draw(figure: Figure, chart: Chart, looks: dict[str, Look]) -> float:
     """Draws the legend; its height in inches."""
     if len(looks) > MOST_NAMES:
-        figure.legend([], [], title=f"{len(looks)} in all; their names are in the data", loc="outside lower center", title_fontsize=7)
+        figure.legend(
+            [],
+            [],
+            title=f"{len(looks)} in all; their names are in the data",
+            loc="outside lower center",
+            title_fontsize=7,
+        )
         return 0.2
     handles = [_handle(chart.kind, look) for look in looks.values()]
     # matplotlib leaves out what begins with an underscore.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .axis import categories, finish, is_named, plain
+from .axis import categories, finish, is_named, lengths, plain
 from .data import Chart, Curve
 from .style import LINE_WIDTH, Look
 
@@ -30,7 +30,15 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
         x = [places[value] for value in curve.x] if places else curve.x
         signs = _signs(chart, curve, number)
         look = looks[curve.label]
-        axes.plot(x, curve.mean, color=look.colour, linestyle=look.dashes, linewidth=width, marker=look.marker, markevery=signs)
+        axes.plot(
+            x,
+            curve.mean,
+            color=look.colour,
+            linestyle=look.dashes,
+            linewidth=width,
+            marker=look.marker,
+            markevery=signs,
+        )
         _interval(axes, chart, curve, x, look)
     if places:
         axes.set_xticks(range(len(places)), [plain(value) for value in places])
@@ -64,9 +72,3 @@ def _interval(axes: Axes, chart: Chart, curve: Curve, x: Any, look: Look) -> Non
             axes.fill_between(x, curve.low, curve.high, **band)
         if curve.x_low is not None:
             axes.fill_betweenx(curve.mean, curve.x_low, curve.x_high, **band)
-
-
-def lengths(mean: Any, low: Any, high: Any) -> list[list[float]]:
-    """How far intervals reach below and above their means; NaN where there is none."""
-    below = [middle - bound for middle, bound in zip(mean, low, strict=True)]
-    return [below, [bound - middle for middle, bound in zip(mean, high, strict=True)]]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .axis import finish
+from .axis import finish, lengths
 from .data import Chart
-from .lines import lengths
 from .style import Look
 
 if TYPE_CHECKING:
