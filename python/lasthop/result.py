@@ -18,6 +18,8 @@ from .scenario import Scenario
 if TYPE_CHECKING:
     import pandas
 
+    from .explain import Explanation
+
 FORMAT = 1
 # Wall-clock time is the one thing in which two runs of the same seed may differ: no mean of it is kept.
 NOT_SUMMARISED = {"seed", "simulator.wall_s"}
@@ -151,6 +153,12 @@ class Result:
 
         return draw(kind, [self], out=out)
 
+    def explain(self) -> Explanation:
+        """Where the time of each flow and channel went; run again for it if need be, see `lasthop.explain`."""
+        from .explain import explanation_of, with_account
+
+        return explanation_of(with_account(self))
+
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes result.json, the tables as Parquet and scenario.toml; each file appears whole or not at all."""
         with ResultDirectory(directory) as target:
@@ -248,7 +256,7 @@ def metric_names(run: Mapping[str, Any]) -> list[str]:
 
 def _named(run: Mapping[str, Any]) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
-    _flatten("", run, found)
+    _flatten("", {key: value for key, value in run.items() if key != "account"}, found)
     return found
 
 

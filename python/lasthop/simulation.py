@@ -47,6 +47,7 @@ def run(
     metrics: Sequence[str] = (GOODPUT,),
     jobs: int | None = None,
     interval_s: float | None = 1.0,
+    explain: bool = False,
     progress: bool | None = None,
 ) -> Result:
     """Runs `scenario` once for each seed, in parallel, and returns the results.
@@ -55,6 +56,7 @@ def run(
     `metrics` (names or globs) is within this share of its mean, e.g. 0.02; then `seeds` is the most, 200 by default, and
     `.until` of the result says how it ended. `jobs`: threads, by default one for each core.
     `interval_s`: simulated seconds between rows of the time series; None keeps none.
+    `explain`: keeps the account of time that `Result.explain` reads.
     `progress`: shown in a terminal or a notebook unless told otherwise.
     Raises `ValueError` for an impossible argument (for an unknown metric once the first run shows it), `ScenarioError`,
     `RunFailed` and, on Ctrl-C, `Interrupted`; the latter two carry what was finished.
@@ -67,7 +69,9 @@ def run(
     chosen = seed_list((5 if until is None else MOST) if seeds is None else seeds)
     rule = None if until is None else Until(until, tuple(metrics), len(chosen))
     with Progress.in_terminal() if show else Progress.silent() as bar:
-        result = simulate(scenario, chosen, jobs or core_count(), interval_s, bar, keep_series=True, until=rule)
+        result = simulate(
+            scenario, chosen, jobs or core_count(), interval_s, bar, keep_series=True, account=explain, until=rule
+        )
     if result.interrupted:
         raise Interrupted(result)
     if result.failures:
@@ -89,6 +93,7 @@ def simulate(
     progress: Progress,
     *,
     keep_series: bool = False,
+    account: bool = False,
     on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
     until: Until | None = None,
 ) -> Result:
@@ -96,7 +101,9 @@ def simulate(
 
     `on_series` is handed the time series in the order of the seeds, whatever finishes first.
     """
-    runs = Runs(scenario, jobs, interval_s, keep_series=keep_series, on_series=on_series, until=until)
+    runs = Runs(
+        scenario, jobs, interval_s, keep_series=keep_series, account=account, on_series=on_series, until=until
+    )
     with InterruptRequests() as requests:
         if until is None:
             runs.extend(seeds, requests, lambda fraction, done: progress.update(fraction, done, len(seeds)))
@@ -133,6 +140,7 @@ class Runs:
         interval_s: float | None,
         *,
         keep_series: bool = False,
+        account: bool = False,
         on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
         until: Until | None = None,
     ) -> None:
@@ -140,6 +148,7 @@ class Runs:
         self._jobs = jobs
         self._interval_s = interval_s
         self._keep_series = keep_series
+        self._account = account
         self._on_series = on_series
         self._until = until
         self.result = Result.empty(self._resolved, scenario)
@@ -149,7 +158,7 @@ class Runs:
         waiting: dict[int, _core.RunOutcome] = {}
         order = list(seeds)
         finished = 0
-        campaign = _core.Campaign(self._resolved, seeds, min(self._jobs, len(seeds)), self._interval_s)
+        campaign = _core.Campaign(self._resolved, seeds, min(self._jobs, len(seeds)), self._interval_s, self._account)
         while True:
             if requests.count:
                 campaign.cancel()

@@ -18,12 +18,11 @@ from .. import ScenarioError, StoreError, __version__
 from ._mistake import Mistake
 
 COMMANDS = (
-    *("run", "sweep", "query", "reproduce", "plot", "compare", "theory"),
+    *("run", "sweep", "query", "reproduce", "plot", "compare", "explain", "theory"),
     *("packetdrill", "replay-cc", "replay-recovery"),
     *("list", "show", "schema", "doctor", "bench"),
 )
 NOT_YET = {
-    "explain": "the account of where the airtime and the time of each flow went",
     "analyze": "reading packet captures",
     "emulate": "carrying real traffic through the simulated last hop",
     "kernel": "programs for the Linux kernel",

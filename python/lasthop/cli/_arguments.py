@@ -26,6 +26,11 @@ UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 def add_scenario(parser: argparse.ArgumentParser) -> None:
     """FILE and --set."""
     parser.add_argument("file", metavar="FILE", help="scenario file (TOML)")
+    add_settings(parser)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """--set."""
     parser.add_argument(
         "--set",
         dest="settings",

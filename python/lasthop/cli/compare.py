@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 from ..comparison import Comparison, compare, compare_until
+from ..explain import Difference, difference_of, explanation_of, with_account
+from ..explain.text import difference_document, difference_text
 from ..headline import mean_and_interval
 from ..progress import Progress
 from ..result import Result
@@ -27,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("b", metavar="B", help=what)
     _arguments.add_seeds(parser)
     _arguments.add_until(parser)
+    parser.add_argument(
+        "--explain", action="store_true", help="also say why they differ, in the terms of `lasthop explain`"
+    )
     parser.add_argument("--json", metavar="FILE", help="write the rows as JSON to FILE, or to standard output with -")
 
 
@@ -41,9 +46,13 @@ def execute(arguments: argparse.Namespace) -> int:
     rows = compare(*results, arguments.metric)
     if not rows:
         raise Mistake(f"--metric {' '.join(arguments.metric)}: matches nothing in either result")
+    why = _explained(arguments, results, jobs) if arguments.explain else None
     if arguments.json is not None:
-        write_data(arguments.json, [_json(arguments, rows, results[0].until if until else None)])
-    aside(data_on_stdout=arguments.json == "-").write(comparison_text(arguments.a, arguments.b, rows))
+        write_data(arguments.json, [_json(arguments, rows, results[0].until if until else None, why)])
+    out = aside(data_on_stdout=arguments.json == "-")
+    out.write(comparison_text(arguments.a, arguments.b, rows))
+    if why is not None:
+        out.write(f"\n{difference_text(why, table)}")
     if until:
         note(f"B - A, relative to A: {until_text(results[0].until)}")
     failures = [failure for result in results for failure in result.failures]
@@ -59,7 +68,7 @@ def _results(
     for path, side in zip((arguments.a, arguments.b), sides, strict=True):
         if not isinstance(side, Result):
             with Progress.fitting(path) as progress:
-                side = simulate(side, seeds, jobs, None, progress)
+                side = simulate(side, seeds, jobs, None, progress, account=arguments.explain)
             if side.interrupted:
                 raise KeyboardInterrupt
             _warn(path, side)
@@ -82,6 +91,15 @@ def _until(
     for path, result in zip((arguments.a, arguments.b), results, strict=True):
         _warn(path, result)
     return results
+
+
+def _explained(arguments: argparse.Namespace, results: list[Result], jobs: int) -> Difference:
+    """Why they differ; a side without an account is run again."""
+    explained = []
+    for path, result in zip((arguments.a, arguments.b), results, strict=True):
+        with Progress.fitting(path) as progress:
+            explained.append(explanation_of(with_account(result, jobs=jobs, progress=progress)))
+    return difference_of(*explained)
 
 
 def _warn(path: str, result: Result) -> None:
@@ -128,9 +146,13 @@ def _share(row: Comparison) -> str:
     return f"{100 * (row.b.mean / row.a.mean - 1):+.1f} %"
 
 
-def _json(arguments: argparse.Namespace, rows: list[Comparison], until: dict[str, Any] | None) -> str:
+def _json(
+    arguments: argparse.Namespace, rows: list[Comparison], until: dict[str, Any] | None, why: Difference | None
+) -> str:
     how = {} if until is None else {"until": until}
     document = {"a": arguments.a, "b": arguments.b, **how, "rows": [_json_row(row) for row in rows]}
+    if why is not None:
+        document["explanation"] = difference_document(why)
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

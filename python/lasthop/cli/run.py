@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_arguments.duration_s,
         help="simulated time between rows of the time series in --out (default 1s)",
     )
+    parser.add_argument("--explain", action="store_true", help="keep the account of time that `lasthop explain` shows")
     for option, what in NOT_YET.items():
         parser.add_argument(f"--{option}", metavar="X", help=f"not there yet: {what}")
 
@@ -58,7 +59,10 @@ def execute(arguments: argparse.Namespace) -> int:
         with Progress.fitting(Path(arguments.file).stem) as progress:
             on_series = directory.add_series if directory else None
             try:
-                result = simulate(scenario, seeds, jobs, interval_s, progress, on_series=on_series, until=until)
+                account = arguments.explain
+                result = simulate(
+                    scenario, seeds, jobs, interval_s, progress, account=account, on_series=on_series, until=until
+                )
             except UnknownMetric as unknown:
                 raise Mistake(f"--metric {unknown}") from None
         if result.runs:
