@@ -7,18 +7,24 @@
 """
 
 from ._core import ScenarioError, __version__
+from .campaign import complete
 from .result import Result, read
 from .scenario import Scenario, load
 from .simulation import Interrupted, RunFailed, run
+from .store import Job, Store, StoreError
 from .sweep import sweep
 
 __all__ = [
     "Interrupted",
+    "Job",
     "Result",
     "RunFailed",
     "Scenario",
     "ScenarioError",
+    "Store",
+    "StoreError",
     "__version__",
+    "complete",
     "load",
     "read",
     "run",

@@ -227,21 +227,32 @@ def read(path: str | os.PathLike[str]) -> Result:
 
 def flat_metrics(run: Mapping[str, Any]) -> dict[str, float]:
     """The numbers of one run by dotted names: `totals.…`, `medium.…`, `flows.ID.…`, `nodes.NAME.…`, `links.NODE.PEER.…`."""
-    numbers: dict[str, float] = {}
-    _flatten("", run, numbers)
-    return numbers
+    return {name: value for name, value in _named(run).items() if value is not None}
 
 
-def _flatten(prefix: str, value: Any, numbers: dict[str, float]) -> None:
+def metric_names(run: Mapping[str, Any]) -> list[str]:
+    """The names of `flat_metrics`, and those of what has no value in this run."""
+    return list(_named(run))
+
+
+def _named(run: Mapping[str, Any]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    _flatten("", run, found)
+    return found
+
+
+def _flatten(prefix: str, value: Any, found: dict[str, float | None]) -> None:
     if isinstance(value, Mapping):
         for key, item in value.items():
-            _flatten(f"{prefix}.{key}" if prefix else key, item, numbers)
+            _flatten(f"{prefix}.{key}" if prefix else key, item, found)
     elif isinstance(value, list):
         for item in value:
             if isinstance(item, Mapping):
-                _flatten(f"{prefix}.{_entity(item)}", item, numbers)
-    elif isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
-        numbers[prefix] = value
+                _flatten(f"{prefix}.{_entity(item)}", item, found)
+    elif value is None:
+        found[prefix] = None
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        found[prefix] = value if isfinite(value) else None
 
 
 def _entity(row: Mapping[str, Any]) -> str:

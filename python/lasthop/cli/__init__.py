@@ -18,13 +18,12 @@ from .. import ScenarioError, __version__
 from ._mistake import Mistake
 
 COMMANDS = (
-    *("run", "sweep", "plot", "compare", "theory"),
+    *("run", "sweep", "reproduce", "plot", "compare", "theory"),
     *("packetdrill", "replay-cc", "replay-recovery"),
     *("list", "show", "schema", "doctor", "bench"),
 )
 NOT_YET = {
     "query": "questions to a store of sweeps",
-    "reproduce": "the claims and figures of the papers as one command",
     "explain": "the account of where the airtime and the time of each flow went",
     "analyze": "reading packet captures",
     "emulate": "carrying real traffic through the simulated last hop",

@@ -10,6 +10,7 @@ import pkgutil
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ._chart import Chart, Curve, cdf_curve, csv_text, draw_chart, write_chart
 from ._style import INCHES_PER_COLUMN, style
 
 if TYPE_CHECKING:

@@ -1,0 +1,137 @@
+"""A campaign: many runs, of which only those are run that the store lacks."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from .executor import Outcome, Task
+from .executor.local import Threads
+from .progress import Progress
+from .simulation import InterruptRequests
+from .store import Finished, Job, Store, Writer
+
+LOOK_S = 0.1
+
+# Called with each job that has an outcome (a document, or None where it failed); gives further jobs.
+Then = Callable[[Job, dict[str, Any] | None], Iterable[Job]]
+
+
+def nothing_follows(_job: Job, _document: dict[str, Any] | None) -> Iterable[Job]:
+    """The campaign has all its jobs from the start."""
+    return ()
+
+
+class Counts(NamedTuple):
+    """How a campaign went; `failures` are sentences, each with the command that repeats the run."""
+
+    run: int
+    found: int
+    failed: int
+    interrupted: bool
+    failures: tuple[str, ...] = ()
+
+
+def complete(
+    jobs: Iterable[Job],
+    store: Store,
+    *,
+    executor: Any = None,
+    jobs_at_once: int | None = None,
+    progress: Progress | None = None,
+    then: Then = nothing_follows,
+) -> Counts:
+    """Runs what `store` lacks of `jobs`, all scenarios side by side, and stores each run as it comes in.
+
+    `executor`: see `lasthop.executor`; threads of this process by default, `jobs_at_once` of them.
+    `then`: further jobs, once one has its outcome. Ctrl-C stops the campaign, and what is finished stays.
+    Raises `ScenarioError` before anything runs, `StoreError`, and `OSError` where the store cannot be written.
+    """
+    campaign = _Campaign(store, progress or Progress.silent(), then)
+    campaign.ask(jobs)
+    with InterruptRequests() as requests:
+        if campaign.is_unfinished:
+            with executor or Threads(jobs_at_once) as chosen, store.writer(lambda: requests.count > 1) as writer:
+                campaign.work(chosen, writer, requests)
+    return campaign.counts(interrupted=requests.count > 0 and campaign.is_unfinished)
+
+
+class _Campaign:
+    """What is wanted, what of it is in flight, and what came of it."""
+
+    def __init__(self, store: Store, progress: Progress, then: Then) -> None:
+        self._store = store
+        self._progress = progress
+        self._then = then
+        self._known: set[str] = set()
+        self._waiting: deque[Task] = deque()
+        self._in_flight: dict[str, Task] = {}
+        self._run = self._found = 0
+        self._failures: list[str] = []
+
+    @property
+    def is_unfinished(self) -> bool:
+        return bool(self._waiting or self._in_flight)
+
+    def counts(self, *, interrupted: bool) -> Counts:
+        return Counts(self._run, self._found, len(self._failures), interrupted, tuple(self._failures))
+
+    def ask(self, jobs: Iterable[Job]) -> None:
+        """Takes jobs. Those that the store answers are answered at once, and so are those that follow from them."""
+        while new := self._new(jobs):
+            held = self._store.held(list(new))
+            found = {key: job for key, job in new.items() if held.answers(key, job.series)}
+            self._waiting.extend(self._task(key, job) for key, job in new.items() if key not in found)
+            self._found += sum(key in held.runs for key in found)
+            self._failures.extend(held.failures[key] for key in found if key in held.failures)
+            documents = self._store.runs(list(found.values())) if self._then is not nothing_follows else [None] * len(found)
+            jobs = [more for job, document in zip(found.values(), documents) for more in self._then(job, document)]
+
+    def _new(self, jobs: Iterable[Job]) -> dict[str, Job]:
+        """Jobs that nobody asked for before, by key, each with all the series that are asked of it."""
+        new: dict[str, Job] = {}
+        for job in jobs:
+            key = self._store.key(job)
+            if key not in self._known:
+                series = {*job.series, *(new[key].series if key in new else ())}
+                new[key] = job._replace(series=tuple(sorted(series)))
+        self._known.update(new)
+        return new
+
+    def _task(self, key: str, job: Job) -> Task:
+        identity = self._store.identity(job)
+        return Task(key, job, identity.resolved, identity.files)
+
+    def work(self, executor: Any, writer: Writer, requests: InterruptRequests) -> None:
+        """Keeps the executor busy until nothing is left, or until Ctrl-C."""
+        while self.is_unfinished and not requests.count:
+            while self._waiting and executor.room() > 0:
+                task = self._waiting.popleft()
+                self._in_flight[task.key] = task
+                executor.submit(task)
+            self._take(executor.finished(LOOK_S), writer)
+            self._show(executor.fraction())
+        if requests.count:
+            executor.cancel()
+            self._take(executor.finished(0), writer)
+
+    def _take(self, outcomes: Iterable[Outcome], writer: Writer) -> None:
+        follow: list[Job] = []
+        for outcome in outcomes:
+            job = self._in_flight.pop(outcome.key).job
+            if outcome.error is None:
+                self._run += 1
+            else:
+                self._failures.append(outcome.error)
+            if not outcome.is_lost:
+                writer.add(Finished(job, outcome.document, outcome.series, outcome.error))
+            follow.extend(self._then(job, outcome.document and json.loads(outcome.document)))
+        writer.write()
+        self.ask(follow)
+
+    def _show(self, fraction: float) -> None:
+        done = self._run + self._found + len(self._failures)
+        whole = done + len(self._in_flight) + len(self._waiting)
+        self._progress.update((done + fraction) / max(1, whole), done, whole)

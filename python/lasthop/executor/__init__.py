@@ -1,0 +1,90 @@
+"""Where runs are run: threads of this process, or workers of a Dask cluster.
+
+An executor is a context manager with
+  room()         how many more tasks it is worth giving it now
+  submit(task)   takes a task
+  finished(s)    outcomes since the last call; waits up to `s` seconds for the first
+  fraction()     how much of the tasks in flight is done, as a number of tasks
+  cancel()       gives up what is in flight; `finished` still gives what had come in
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from .. import _core, tables
+from ..scenario import Scenario
+from ..store import Job
+
+if TYPE_CHECKING:
+    import pyarrow
+
+SERIES_INTERVAL_S = 1.0
+LONGEST_NAP_S = 0.02
+
+
+class Task(NamedTuple):
+    """A job with all that running it needs."""
+
+    key: str
+    job: Job
+    resolved: _core.ResolvedScenario
+    files: dict[str, bytes]
+
+
+class Outcome(NamedTuple):
+    """What came of a task: its document and time series, or `error`, a sentence that says why there is none."""
+
+    key: str
+    document: str | None = None
+    series: pyarrow.Table | None = None
+    error: str | None = None
+    is_lost: bool = False
+    """whether the error is that of a machine, so that running it again may help"""
+
+
+def run_once(
+    resolved: _core.ResolvedScenario, job: Job, watch: Callable[[float], bool] = lambda _fraction: True
+) -> tuple[str | None, pyarrow.Table | None, str | None] | None:
+    """Runs one seed and gives document, series and error; None if `watch`, which is told how far it is, says no."""
+    campaign = _core.Campaign(resolved, [job.seed], 1, SERIES_INTERVAL_S if job.series else None)
+    begun = time.perf_counter()
+    while not campaign.is_done():
+        if not watch(campaign.progress()):
+            campaign.cancel()
+            return None
+        # A fiftieth of the time it has taken is what may be lost by looking too late.
+        time.sleep(min(LONGEST_NAP_S, max(0.0005, (time.perf_counter() - begun) / 50)))
+    (outcome,) = campaign.take_finished()
+    if outcome.json is None:
+        return None, None, with_command(outcome.error, job)
+    return outcome.json, _series(outcome, job) if job.series else None, None
+
+
+def with_command(error: str, job: Job) -> str:
+    """`error` with the whole command that repeats the run."""
+    return error.replace(f"lasthop run FILE --seed {job.seed}", repeating_command(job.scenario, job.seed))
+
+
+def repeating_command(scenario: Scenario, seed: int) -> str:
+    """The command line that runs `seed` of `scenario` again."""
+    settings = [part for path, value in scenario.settings for part in ("--set", f"{path}={value}")]
+    return shlex.join(["lasthop", "run", scenario.file_name, *settings, "--seed", str(seed)])
+
+
+def _series(outcome: _core.RunOutcome, job: Job) -> pyarrow.Table:
+    """The wanted time series: time_s, entity, metric, value."""
+    import pyarrow
+
+    blocks = [block for block in outcome.take_series() if block.metric in job.series]
+    if not blocks:
+        text = pyarrow.string()
+        kinds = {"time_s": pyarrow.float64(), "entity": text, "metric": text, "value": pyarrow.float64()}
+        return pyarrow.table({name: pyarrow.array([], kind) for name, kind in kinds.items()})
+    return tables.series_table([(job.seed, blocks)]).drop_columns("seed")
+
+
+__all__ = ["Outcome", "Task", "repeating_command", "run_once", "with_command"]

@@ -1,0 +1,40 @@
+"""Papers as machine-checked claims: what `lasthop reproduce` runs.
+
+`read_paper` reads a claim file, `Reproduction` runs what it needs and judges, `report` says it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .paper import Paper, PaperError, read_paper
+from .recorded import Runs
+from .reproduction import ClaimOutcome, Reproduction
+from .verdict import Verdict
+
+__all__ = ["ClaimOutcome", "Paper", "PaperError", "Reproduction", "Runs", "Verdict", "paper_files", "read_paper"]
+
+FOLDER = "papers"
+
+
+def folder() -> Path | None:
+    """The folder of the claim files: in the working directory, else in the source tree that this package is part of."""
+    for place in (Path.cwd(), Path(__file__).resolve().parents[3]):
+        if any((place / FOLDER).glob("*.toml")):
+            return place / FOLDER
+    return None
+
+
+def paper_files(name: str | None = None) -> list[Path]:
+    """The claim file called `name` (a key, or a path), or all of them; raises `PaperError` where there is none."""
+    if name is not None and (name.endswith(".toml") or Path(name).is_file()):
+        return [Path(name)]
+    place = folder()
+    if place is None:
+        raise PaperError(f"there is no folder {FOLDER}/ here; give the path of a claim file")
+    files = {file.stem: file for file in sorted(place.glob("*.toml"))}
+    if name is None:
+        return list(files.values())
+    if name not in files:
+        raise PaperError(f"unknown paper {name!r}; one of: {', '.join(files)}, or the path of a claim file")
+    return [files[name]]

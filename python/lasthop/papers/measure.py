@@ -1,0 +1,263 @@
+"""Expressions of claim files: what they may say, and their value for one seed.
+
+The evaluator is simpleeval's, so that a claim file can compute and nothing else; docs/papers/adding.md lists the
+functions. Lists are NumPy arrays: arithmetic on them goes element by element.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from itertools import count
+from typing import Any, Protocol
+
+import numpy
+import simpleeval
+
+from .._core import ScenarioError
+from .paper import Case, PaperError, Point
+
+# Series in which nothing ever happened are left out of a run; they are zeros.
+RARE_SERIES = (
+    *("drops_queue_full", "drops_early", "drops_ack_filtered", "drops_retry_limit", "drops_reorder_timeout"),
+    "queue_marks",
+)
+
+
+class Missing(ValueError):
+    """A run that has no such number, such as the completion time of a flow that did not complete."""
+
+
+class Source(Protocol):
+    """Where the numbers come from: the runs of one seed, or a rehearsal that only looks at what is asked for."""
+
+    def section(self, point: Point, section: str, metric: str) -> float:
+        """A number of `totals` or `medium`."""
+
+    def rows(self, point: Point, table: str, metric: str, wanted: Callable[[dict[str, Any]], bool]) -> numpy.ndarray:
+        """The numbers of the rows of `flows`, `nodes` or `links` that are wanted, absent ones left out."""
+
+    def names(self, point: Point, wanted: Callable[[dict[str, Any]], bool]) -> list[str]:
+        """The ids of the flows that are wanted."""
+
+    def series(self, point: Point, metric: str, pattern: str) -> numpy.ndarray:
+        """A value a second, the sum over the entities that match."""
+
+    def warmup_s(self, point: Point) -> float:
+        """The length of the warm-up."""
+
+
+def evaluate(expression: str, place: str, cases: dict[str, Case], source: Source, names: dict[str, Any] | None = None) -> Any:
+    """The value of `expression`; raises `PaperError` where it is wrong and `Missing` where a run lacks a number."""
+    evaluator = simpleeval.EvalWithCompoundTypes(
+        operators=_OPERATORS, functions=_functions(source), names={**cases, **(names or {})}
+    )
+    try:
+        return evaluator.eval(expression.strip())
+    except Missing:
+        raise
+    except (PaperError, ScenarioError) as error:
+        raise PaperError(f"{place}: {error}") from None
+    except ZeroDivisionError:
+        raise Missing("a division by zero") from None
+    except simpleeval.NameNotDefined as error:
+        raise PaperError(f"{place}: unknown name {error.name!r}{_near(error.name, cases)}") from None
+    except simpleeval.FunctionNotDefined as error:
+        raise PaperError(f"{place}: unknown function {error.func_name!r}{_near(error.func_name, _functions(source))}") from None
+    except SyntaxError as error:
+        raise PaperError(f"{place}: {expression!r} is not an expression: {error.msg}") from None
+    except Exception as error:  # noqa: BLE001 - whatever an expression does wrong is a mistake in the file
+        raise PaperError(f"{place}: {expression!r}: {error}") from None
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(str(name), list(known), 1)
+    return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if abs(exponent) > 100:
+        raise ValueError(f"an exponent of {exponent}")
+    return base**exponent
+
+
+# Plain operators: simpleeval's own take an array for text that might grow without end.
+_OPERATORS = simpleeval.DEFAULT_OPERATORS | {
+    simpleeval.ast.Mult: operator.mul,
+    simpleeval.ast.Add: operator.add,
+    simpleeval.ast.Pow: _power,
+}
+
+
+def _functions(source: Source) -> dict[str, Callable[..., Any]]:
+    """Everything that an expression may call."""
+
+    def of_section(section: str) -> Callable[..., float]:
+        return lambda case, metric, **labels: source.section(point_of(case, labels), section, metric)
+
+    def flows(case: Case, metric: str, pattern: str = "*", **labels: Any) -> numpy.ndarray:
+        return source.rows(point_of(case, labels), "flows", metric, _flow_matches(pattern))
+
+    def nodes(case: Case, metric: str, pattern: str = "*", **labels: Any) -> numpy.ndarray:
+        return source.rows(point_of(case, labels), "nodes", metric, lambda row: fnmatchcase(row["name"], pattern))
+
+    def links(case: Case, metric: str, sender: str = "*", receiver: str = "*", **labels: Any) -> numpy.ndarray:
+        def wanted(row: dict[str, Any]) -> bool:
+            return fnmatchcase(row["node"], sender) and fnmatchcase(row["peer"], receiver)
+
+        return source.rows(point_of(case, labels), "links", metric, wanted)
+
+    def series(case: Case, metric: str, pattern: str = "*", **labels: Any) -> numpy.ndarray:
+        return source.series(point_of(case, labels), metric, pattern)
+
+    def steady(case: Case, metric: str, pattern: str = "*", **labels: Any) -> numpy.ndarray:
+        point = point_of(case, labels)
+        return source.series(point, metric, pattern)[round(source.warmup_s(point)) :]
+
+    def names(case: Case, pattern: str = "*", **labels: Any) -> list[str]:
+        return source.names(point_of(case, labels), _flow_matches(pattern))
+
+    return {
+        "totals": of_section("totals"),
+        "medium": of_section("medium"),
+        "flows": flows,
+        "nodes": nodes,
+        "links": links,
+        "series": series,
+        "steady": steady,
+        "names": names,
+        "axis": axis_labels,
+        **_ARITHMETIC,
+    }
+
+
+def point_of(case: Any, labels: dict[str, Any]) -> Point:
+    """The point of `case` with `labels`; raises `PaperError` where there is none."""
+    if not isinstance(case, Case):
+        raise PaperError(f"{case!r} is not a case")
+    for name, label in labels.items():
+        if name not in case.axes:
+            raise PaperError(f"case {case.name} has no axis {name!r}{_near(name, case.axes)}")
+        if label not in case.axes[name].labels:
+            raise PaperError(f"axis {name} of case {case.name} has no label {label!r}; one of: {_listed(case.axes[name].labels)}")
+    for name, axis in case.axes.items():
+        if name not in labels and len(axis.labels) > 1:
+            raise PaperError(f"case {case.name} needs {name}=…; one of: {_listed(axis.labels)}")
+    return case.point(labels)
+
+
+def axis_labels(case: Any, axis: str) -> list[Any]:
+    """The labels of an axis, in order."""
+    if not isinstance(case, Case) or axis not in case.axes:
+        raise PaperError(f"axis({getattr(case, 'name', case)}, {axis!r}): there is no such axis")
+    return list(case.axes[axis].labels)
+
+
+def _listed(labels: Iterable[Any]) -> str:
+    return ", ".join(repr(label) for label in labels)
+
+
+def _flow_matches(pattern: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda row: fnmatchcase(row["id"], pattern) or fnmatchcase(row["station"], pattern)
+
+
+def _numbers(values: Any) -> numpy.ndarray:
+    array = numpy.asarray(values, dtype=float).ravel()
+    array = array[~numpy.isnan(array)]
+    if not array.size:
+        raise Missing("a list without numbers")
+    return array
+
+
+def _jain(values: Any) -> float:
+    x = _numbers(values)
+    squares = float((x * x).sum())
+    if squares == 0:
+        raise Missing("Jain's index of zeros")
+    return float(x.sum()) ** 2 / (x.size * squares)
+
+
+def _std(values: Any) -> float:
+    x = _numbers(values)
+    if x.size < 2:
+        raise Missing("the deviation of a single number")
+    return float(x.std(ddof=1))
+
+
+def same_slot(contenders: int, cw: int) -> float:
+    """Probability that two of `contenders` draw the same of `cw` slots [gopal2005 eq. 1]."""
+    apart = 1.0
+    for taken in range(1, contenders):
+        apart *= (cw - taken) / cw
+    return 1 - apart
+
+
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "total": lambda values: float(_numbers(values).sum()),
+    "mean": lambda values: float(_numbers(values).mean()),
+    "least": lambda values: float(_numbers(values).min()),
+    "most": lambda values: float(_numbers(values).max()),
+    "std": _std,
+    "quantile": lambda values, q: float(numpy.quantile(_numbers(values), q)),
+    "jain": _jain,
+    "fraction_below": lambda values, bound: float((_numbers(values) < bound).mean()),
+    "count": lambda values: len(values),
+    "array": lambda values: numpy.asarray(values, dtype=float),
+    "log": lambda x: float(numpy.log(x)),
+    "sqrt": lambda x: float(numpy.sqrt(x)),
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "round": round,
+    "range": lambda *bounds: list(range(*bounds)),
+    "zip": lambda *lists: list(zip(*lists, strict=True)),
+    "same_slot": same_slot,
+}
+
+
+class Rehearsal:
+    """A source without runs: notes which points and series are asked for, and checks the names of metrics.
+
+    What it answers is made up, each number another one, so that nothing divides by zero or looks equal.
+    """
+
+    def __init__(self, known: Callable[[Case], Vocabulary | None]) -> None:
+        self.points: dict[Point, set[str]] = {}
+        self._known = known
+        self._numbers = (1 + (0.6180339887 * n) % 1 for n in count(1))
+
+    def _asked(self, point: Point, kind: str, metric: str) -> None:
+        self.points.setdefault(point, set())
+        known = self._known(point.case)
+        if known is not None and metric not in known[kind]:
+            raise PaperError(f"{point.case.name} has no {kind} metric {metric!r}{_near(metric, known[kind])}")
+
+    def _array(self, length: int = 3) -> numpy.ndarray:
+        return numpy.array([next(self._numbers) for _ in range(length)])
+
+    def section(self, point: Point, section: str, metric: str) -> float:
+        self._asked(point, section, metric)
+        return next(self._numbers)
+
+    def rows(self, point: Point, table: str, metric: str, wanted: Callable[[dict[str, Any]], bool]) -> numpy.ndarray:
+        self._asked(point, table, metric)
+        return self._array()
+
+    def names(self, point: Point, wanted: Callable[[dict[str, Any]], bool]) -> list[str]:
+        self.points.setdefault(point, set())
+        return ["a", "b", "c"]
+
+    def series(self, point: Point, metric: str, pattern: str) -> numpy.ndarray:
+        self._asked(point, "series", metric)
+        if metric not in point.case.series:
+            raise PaperError(f'case {point.case.name} does not keep series; add "{metric}" to its `series`')
+        self.points[point].add(metric)
+        return self._array(30)
+
+    def warmup_s(self, point: Point) -> float:
+        return 0.0
+
+
+Vocabulary = dict[str, frozenset[str]]

@@ -1,0 +1,455 @@
+"""A paper as data: its cases, claims and figures, read from `papers/KEY.toml` and checked before anything runs.
+
+docs/papers/adding.md describes the format. Nothing here knows a particular paper.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from ..scenario import Scenario, load
+
+DEFAULT_SEEDS = 5
+DEFAULT_MAX_SEEDS = 20
+KINDS = ("time_series", "lines", "bars", "stack", "cdf", "scatter", "heat_map")
+SHAPES = ("flat", "increasing", "decreasing")
+# Unit as shown: factor from the measure's own unit, decimals.
+UNITS = {
+    "": (1.0, 3),
+    "%": (100.0, 1),
+    "Mbit/s": (1e-6, 3),
+    "kbit/s": (1e-3, 1),
+    "KB/s": (1 / 8000, 1),
+    "ms": (1e3, 2),
+    "us": (1e6, 1),
+    "s": (1.0, 2),
+    "packets": (1.0, 1),
+    "segments": (1.0, 1),
+}
+
+
+class PaperError(ValueError):
+    """A claim file that is wrong; the message says where and what to do."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What a case varies: labels, each with the settings that it stands for."""
+
+    labels: tuple[Any, ...]
+    settings: tuple[tuple[tuple[str, Any], ...], ...]
+
+    def settings_of(self, label: Any) -> tuple[tuple[str, Any], ...]:
+        """Path and value of each setting of `label`."""
+        return self.settings[self.labels.index(label)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario with settings and axes; every combination of labels is a point that is run."""
+
+    name: str
+    scenario: Scenario
+    settings: tuple[tuple[str, Any], ...]
+    axes: Mapping[str, Axis]
+    seeds: int
+    max_seeds: int
+    series: tuple[str, ...]
+
+    def point(self, labels: Mapping[str, Any]) -> Point:
+        """The point with these labels; an axis with a single label need not be named."""
+        chosen = {name: axis.labels[0] for name, axis in self.axes.items() if len(axis.labels) == 1} | dict(labels)
+        return Point(self, tuple((name, chosen[name]) for name in self.axes))
+
+    def points(self) -> Iterator[Point]:
+        """Every combination."""
+        for labels in product(*(axis.labels for axis in self.axes.values())):
+            yield self.point(dict(zip(self.axes, labels, strict=True)))
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of a case's labels."""
+
+    case: Case = field(repr=False)
+    labels: tuple[tuple[str, Any], ...]
+
+    def __hash__(self) -> int:
+        return hash((self.case.name, self.labels))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Point) and (self.case.name, self.labels) == (other.case.name, other.labels)
+
+    @property
+    def settings(self) -> tuple[tuple[str, Any], ...]:
+        """All settings over the scenario's file, in order."""
+        varied = (pair for name, label in self.labels for pair in self.case.axes[name].settings_of(label))
+        return (*self.case.settings, *varied)
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario with the settings laid over it."""
+        scenario = self.case.scenario
+        for path, value in self.settings:
+            scenario = scenario.set(path, value)
+        return scenario
+
+    def __str__(self) -> str:
+        labels = ", ".join(f"{name}={label}" for name, label in self.labels)
+        return f"{self.case.name}({labels})"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What a measure should be: a range (with `tolerance` already outside it), or the shape of a list."""
+
+    low: float | None = None
+    high: float | None = None
+    shape: str | None = None
+    tolerance: float = 0.0
+    because: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One checkable statement of a claim."""
+
+    sentence: str
+    measure: str
+    unit: str
+    expectation: Expectation
+
+
+@dataclass(frozen=True)
+class Today:
+    """What a current system does, shown beside a claim and not judged."""
+
+    label: str
+    measure: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper in our words."""
+
+    id: str
+    place: str
+    sentence: str
+    parts: tuple[Part, ...]
+    today: tuple[Today, ...] = ()
+    found: str = ""
+
+
+@dataclass(frozen=True)
+class CurvePlan:
+    """A curve of a figure: expressions for y and, where a curve has its own, for x."""
+
+    label: str
+    y: str
+    x: str | None = None
+
+
+@dataclass(frozen=True)
+class FigurePlan:
+    """A figure: its kind, its axes and the expressions of its curves."""
+
+    number: str
+    title: str
+    kind: str
+    x_label: str
+    y_label: str
+    scale: float
+    curves: tuple[CurvePlan, ...]
+    x: Any = None
+    rows: Any = None
+    seeds: tuple[int, ...] | None = None
+    log_x: bool = False
+    log_y: bool = False
+    x_scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: what it says, and what to run."""
+
+    key: str
+    file: Path
+    title: str
+    authors: str
+    published: str
+    reference: str
+    summary: str
+    notes: tuple[str, ...]
+    cases: Mapping[str, Case]
+    claims: tuple[Claim, ...]
+    figures: tuple[FigurePlan, ...]
+
+
+def read_paper(file: Path, *, quick: bool = False) -> Paper:
+    """Reads and checks a claim file; raises `PaperError` or `ScenarioError` where it is wrong or cannot be read."""
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PaperError(f"{file}: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise PaperError(f"{file}: not a claim file: {error}") from None
+    return _Reader(file, quick).paper(document)
+
+
+class _Table:
+    """A table of the file; what is taken from it is checked, and what is left over is an error."""
+
+    def __init__(self, place: str, table: Any) -> None:
+        if not isinstance(table, dict):
+            raise PaperError(f"{place}: a table is needed, not {table!r}")
+        self.place = place
+        self._left = dict(table)
+        self._known: list[str] = []
+
+    def take(self, key: str, kind: type | tuple[type, ...], default: Any = ...) -> Any:
+        """The value of `key`, which must be of `kind`."""
+        self._known.append(key)
+        if key not in self._left:
+            if default is ...:
+                near = get_close_matches(key, self._left, 1)
+                hint = f'; is {near[0]!r} meant to be it?' if near else ""
+                raise PaperError(f"{self.place}: {key} is missing{hint}")
+            return default
+        value = self._left.pop(key)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise PaperError(f"{self.place}.{key}: {_in_words(kind)} is needed, not {value!r}")
+        return value
+
+    def number(self, key: str) -> float | None:
+        """A number, or None where there is none."""
+        value = self.take(key, (int, float), None)
+        return None if value is None else float(value)
+
+    def word(self, key: str, words: tuple[str, ...], default: Any = ...) -> Any:
+        """One of `words`."""
+        value = self.take(key, str, default)
+        if value is not default and value not in words:
+            raise PaperError(f'{self.place}.{key}: unknown "{value}"; one of: {", ".join(word or "none" for word in words)}')
+        return value
+
+    def count(self, key: str, default: int) -> int:
+        """A whole number of at least one."""
+        value = self.take(key, int, default)
+        if value < 1:
+            raise PaperError(f"{self.place}.{key}: at least 1, not {value}")
+        return value
+
+    def rest(self) -> dict[str, Any]:
+        """What has not been taken."""
+        left, self._left = self._left, {}
+        return left
+
+    def end(self) -> None:
+        """Nothing may be left."""
+        for key in self._left:
+            near = get_close_matches(key, self._known, 1)
+            hint = f'; did you mean "{near[0]}"?' if near else ""
+            raise PaperError(f"{self.place}: unknown key {key!r}{hint}")
+
+
+def _in_words(kind: type | tuple[type, ...]) -> str:
+    names = {str: "text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "a table"}
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return "a number" if kinds == (int, float) else " or ".join(names[one] for one in kinds)
+
+
+def _label(key: str) -> str | int | float:
+    """A key as a label: a number where it reads as one."""
+    for kind in (int, float):
+        try:
+            return kind(key)
+        except ValueError:
+            continue
+    return key
+
+
+class _Reader:
+    def __init__(self, file: Path, quick: bool) -> None:
+        self.file = file
+        self.quick = quick
+
+    def paper(self, document: dict[str, Any]) -> Paper:
+        top = _Table(str(self.file), document)
+        self.quick_default = _Table(f"{self.file}: quick", top.take("quick", dict, {}))
+        self.quick_seeds = self.quick_default.count("seeds", 3)
+        self.quick_set = tuple(self.quick_default.take("set", dict, {}).items())
+        self.quick_default.end()
+        paper = Paper(
+            key=self.file.stem,
+            file=self.file,
+            title=top.take("title", str),
+            authors=top.take("authors", str, ""),
+            published=top.take("published", str, ""),
+            reference=top.take("reference", str, ""),
+            summary=top.take("summary", str, ""),
+            notes=tuple(top.take("notes", list, [])),
+            cases={name: self.case(name, table) for name, table in top.take("case", dict, {}).items()},
+            claims=tuple(self.claim(number, table) for number, table in enumerate(top.take("claim", list, []), start=1)),
+            figures=tuple(self.figure(number, table) for number, table in enumerate(top.take("figure", list, []), 1)),
+        )
+        top.end()
+        self.once("claim", [claim.id for claim in paper.claims])
+        self.once("figure", [figure.number for figure in paper.figures])
+        return paper
+
+    def once(self, what: str, names: list[str]) -> None:
+        for name in names:
+            if names.count(name) > 1:
+                raise PaperError(f"{self.file}: {what} {name} is there twice")
+
+    def case(self, name: str, table: Any) -> Case:
+        place = f"{self.file}: case.{name}"
+        if not name.isidentifier():
+            raise PaperError(f"{place}: a name of letters, digits and _ is needed, as expressions use it")
+        table = _Table(place, table)
+        scenario = self.scenario(f"{place}.scenario", table.take("scenario", str))
+        settings = tuple(table.take("set", dict, {}).items())
+        axes = {axis: self.axis(f"{place}.over.{axis}", value) for axis, value in table.take("over", dict, {}).items()}
+        seeds = table.count("seeds", DEFAULT_SEEDS)
+        max_seeds = table.count("max_seeds", max(seeds, DEFAULT_MAX_SEEDS))
+        series = tuple(table.take("series", list, []))
+        quick = _Table(f"{place}.quick", table.take("quick", dict, {}))
+        table.end()
+        if max_seeds < seeds:
+            raise PaperError(f"{place}.max_seeds: {max_seeds} is less than the {seeds} seeds to begin with")
+        case = Case(name, scenario, settings, axes, seeds, max_seeds, series)
+        quick_case = self.quick_case(case, quick)
+        return quick_case if self.quick else case
+
+    def scenario(self, place: str, name: str) -> Scenario:
+        try:
+            return load(self.file.parent / name)
+        except OSError as error:
+            raise PaperError(f"{place}: {self.file.parent / name}: {error.strerror}") from None
+
+    def quick_case(self, case: Case, quick: _Table) -> Case:
+        """The case as `--quick` runs it; read in any event, so that a mistake is found."""
+        seeds = quick.count("seeds", self.quick_seeds)
+        settings = tuple(quick.take("set", dict, {}).items()) or self.quick_set
+        axes = dict(case.axes)
+        for axis, labels in quick.take("over", dict, {}).items():
+            if axis not in axes:
+                raise PaperError(f"{quick.place}.over: the case has no axis {axis}")
+            unknown = [label for label in labels if label not in axes[axis].labels]
+            if unknown or not labels:
+                raise PaperError(f"{quick.place}.over.{axis}: {unknown or 'nothing'} is not among its labels")
+            axes[axis] = Axis(tuple(labels), tuple(axes[axis].settings_of(label) for label in labels))
+        quick.end()
+        return Case(case.name, case.scenario, case.settings + settings, axes, seeds, seeds, case.series)
+
+    def axis(self, place: str, value: Any) -> Axis:
+        if isinstance(value, dict) and set(value) == {"path", "values"}:
+            labels = tuple(label if isinstance(label, str | int | float) else str(label) for label in value["values"])
+            return Axis(labels, tuple(((value["path"], one),) for one in value["values"]))
+        if not isinstance(value, dict) or not value or not all(isinstance(one, dict) for one in value.values()):
+            raise PaperError(f'{place}: {{ path = "…", values = […] }}, or label = {{ path = value }} for each label, is needed')
+        return Axis(tuple(map(_label, value)), tuple(tuple(settings.items()) for settings in value.values()))
+
+    def claim(self, number: int, table: Any) -> Claim:
+        table = _Table(f"{self.file}: claim[{number}]", table)
+        name = table.take("id", str)
+        table.place = f"{self.file}: claim {name}"
+        parts = table.take("part", list, [])
+        today = table.take("today", list, [])
+        claim = Claim(
+            id=name,
+            place=table.take("place", str, ""),
+            sentence=table.take("sentence", str),
+            parts=tuple(self.part(f"{table.place}.part[{n}]", part) for n, part in enumerate(parts, start=1)),
+            today=tuple(self.today(f"{table.place}.today[{n}]", part) for n, part in enumerate(today, start=1)),
+            found=table.take("found", str, ""),
+        )
+        table.end()
+        if not claim.parts:
+            raise PaperError(f"{table.place}: has no [[claim.part]], so nothing could be checked")
+        return claim
+
+    def today(self, place: str, table: Any) -> Today:
+        table = _Table(place, table)
+        found = Today(table.take("label", str), table.take("measure", str), table.word("unit", tuple(UNITS), ""))
+        table.end()
+        return found
+
+    def part(self, place: str, table: Any) -> Part:
+        table = _Table(place, table)
+        part = Part(
+            sentence=table.take("sentence", str, ""),
+            measure=table.take("measure", str),
+            unit=table.word("unit", tuple(UNITS), ""),
+            expectation=self.expectation(table),
+        )
+        table.end()
+        return part
+
+    def expectation(self, part: _Table) -> Expectation:
+        expect = _Table(f"{part.place}.expect", part.take("expect", dict))
+        low, high = expect.number("from"), expect.number("to")
+        shape = expect.word("shape", SHAPES, None)
+        expect.end()
+        tolerance, because = part.number("tolerance") or 0.0, part.take("because", str, "")
+        if tolerance < 0:
+            raise PaperError(f"{part.place}.tolerance: {tolerance:g} is negative")
+        if tolerance and not because:
+            raise PaperError(f"{part.place}: a tolerance needs its reason; add `because`")
+        if shape is None and low is None and high is None:
+            raise PaperError(f"{expect.place}: every number would do; give from, to or shape")
+        if shape is not None and (low is not None or high is not None):
+            raise PaperError(f"{expect.place}: either a range (from, to) or a shape, not both")
+        if low is not None and high is not None and low > high:
+            raise PaperError(f"{expect.place}: no number is from {low:g} to {high:g}")
+        low = None if low is None else low - tolerance
+        high = None if high is None else high + tolerance
+        return Expectation(low, high, shape, tolerance, because)
+
+    def figure(self, number: int, table: Any) -> FigurePlan:
+        table = _Table(f"{self.file}: figure[{number}]", table)
+        name = table.take("number", str)
+        table.place = f"{self.file}: figure {name}"
+        curves = table.take("curves", list)
+        seeds = table.take("seeds", list, None)
+        figure = FigurePlan(
+            number=name,
+            title=table.take("title", str),
+            kind=table.word("kind", KINDS),
+            x_label=table.take("x_label", str, ""),
+            y_label=table.take("y_label", str, ""),
+            scale=float(table.take("scale", (int, float), 1.0)),
+            x_scale=float(table.take("x_scale", (int, float), 1.0)),
+            curves=tuple(self.curve(f"{table.place}.curves[{n}]", curve) for n, curve in enumerate(curves, start=1)),
+            x=table.take("x", (str, list), None),
+            rows=table.take("rows", (str, list), None),
+            seeds=None if seeds is None else tuple(seeds),
+            log_x=table.take("log_x", bool, False),
+            log_y=table.take("log_y", bool, False),
+        )
+        table.end()
+        self.check_figure(table.place, figure)
+        return figure
+
+    def check_figure(self, place: str, figure: FigurePlan) -> None:
+        if not figure.curves:
+            raise PaperError(f"{place}: has no curves")
+        if figure.kind in ("lines", "bars", "stack", "heat_map") and figure.x is None:
+            raise PaperError(f"{place}: a figure of kind {figure.kind} needs x")
+        if figure.kind == "heat_map" and (figure.rows is None or len(figure.curves) != 1):
+            raise PaperError(f"{place}: a heat map needs rows and one curve")
+        if figure.kind == "scatter" and any(curve.x is None for curve in figure.curves):
+            raise PaperError(f"{place}: each curve of a scatter plot needs x")
+
+    def curve(self, place: str, table: Any) -> CurvePlan:
+        table = _Table(place, table)
+        curve = CurvePlan(table.take("label", str), table.take("y", str), table.take("x", str, None))
+        table.end()
+        return curve

@@ -1,0 +1,46 @@
+"""The verdicts of the last release: a claim that held then should hold now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..files import write_whole
+from .verdict import Verdict
+
+FILE = "verdicts.json"
+
+
+def read_released(directory: Path, *, quick: bool) -> dict[str, dict[str, str]]:
+    """Verdict by paper and claim, of quick or of full runs; empty where none were recorded."""
+    file = directory / FILE
+    if not file.is_file():
+        return {}
+    return json.loads(file.read_text(encoding="utf-8")).get(_mode(quick), {})
+
+
+def record(directory: Path, verdicts: Mapping[str, Mapping[str, Verdict]], *, quick: bool, version: str) -> Path:
+    """Writes the verdicts as those of this release; papers and claims that were not asked for stay as they are."""
+    file = directory / FILE
+    known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    papers = known.setdefault(_mode(quick), {})
+    for paper, claims in verdicts.items():
+        papers.setdefault(paper, {}).update({name: verdict.value for name, verdict in claims.items()})
+    known["lasthop"] = version
+    write_whole(file, [json.dumps(known, indent=1, sort_keys=True), "\n"])
+    return file
+
+
+def lost(released: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, Verdict]]) -> list[str]:
+    """The claims that held in the last release and do not any more, as `paper id`; undecided ones are not lost."""
+    return [
+        f"{paper} {name}"
+        for paper, claims in now.items()
+        for name, verdict in claims.items()
+        if released.get(paper, {}).get(name) == Verdict.HOLDS.value and verdict in (Verdict.FAILS, Verdict.IN_PART)
+    ]
+
+
+def _mode(quick: bool) -> str:
+    return "quick" if quick else "full"

@@ -1,0 +1,192 @@
+"""What a reproduction found, as JSON, as a table and as a page."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..confidence import Estimate
+from ..headline import number
+from ..scenario import toml_value
+from .needs import Needs
+from .paper import UNITS, Expectation, Paper
+from .reproduction import ClaimOutcome, PartOutcome, TodayOutcome
+from .verdict import Verdict
+
+
+def claim_json(paper: Paper, outcome: ClaimOutcome) -> dict[str, Any]:
+    """One claim of `--json`; the numbers are those of its first part, in the measure's own unit."""
+    claim, first = outcome.claim, outcome.parts[0]
+    return {
+        "id": claim.id,
+        "paper": paper.key,
+        "place": claim.place,
+        "sentence": claim.sentence,
+        "expected": expected(first.part.expectation, first.part.unit),
+        **_numbers(first.finding.estimate),
+        "verdict": outcome.verdict.value,
+        "reason": reason(outcome),
+        "parts": [_part_json(part) for part in outcome.parts],
+        "today": [
+            {"label": item.today.label, **_numbers(item.estimate), "unit": item.today.unit, "runs": _runs(item.needs, item.needs.first_seeds)}
+            for item in outcome.today
+        ],
+        "runs": _distinct(run for part in outcome.parts for run in _runs(part.needs, part.seeds)),
+    }
+
+
+def _part_json(part: PartOutcome) -> dict[str, Any]:
+    return {
+        "sentence": part.part.sentence,
+        "measure": part.part.measure,
+        "unit": part.part.unit,
+        "expected": expected(part.part.expectation, part.part.unit),
+        "because": part.part.expectation.because,
+        **_numbers(part.finding.estimate),
+        "values": list(part.finding.values),
+        "verdict": part.finding.verdict.value,
+        "missing": part.missing,
+    }
+
+
+def _numbers(estimate: Estimate | None) -> dict[str, Any]:
+    if estimate is None:
+        return {"measured": None, "ci95_low": None, "ci95_high": None, "n": 0}
+    return {
+        "measured": estimate.mean,
+        "ci95_low": estimate.ci95_low,
+        "ci95_high": estimate.ci95_high,
+        "n": estimate.n,
+    }
+
+
+def _runs(needs: Needs, seeds: int) -> list[dict[str, Any]]:
+    """The runs behind a number, each as a scenario, settings and seeds, and as the command that repeats it."""
+    found = []
+    for point in needs.points:
+        scenario = os.path.relpath(point.case.scenario.file_name)
+        settings = {path: value if isinstance(value, str) else toml_value(value) for path, value in point.settings}
+        words = ["lasthop", "run", scenario, *(w for pair in settings.items() for w in ("--set", "=".join(pair)))]
+        found.append(
+            {
+                "scenario": scenario,
+                "settings": settings,
+                "seeds": list(range(1, seeds + 1)),
+                "command": shlex.join([*words, "--seeds", str(seeds)]),
+            }
+        )
+    return found
+
+
+def _distinct(runs: Any) -> list[dict[str, Any]]:
+    kept: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        key = run["command"].rsplit(" --seeds ", 1)[0]
+        if key not in kept or len(run["seeds"]) > len(kept[key]["seeds"]):
+            kept[key] = run
+    return list(kept.values())
+
+
+def expected(expectation: Expectation, unit: str) -> str:
+    """What was expected, in words."""
+    if expectation.shape is not None:
+        slack = f" within {100 * expectation.tolerance:g} %" if expectation.tolerance else ""
+        return f"{expectation.shape}{slack}"
+    low, high = (None if bound is None else _shown(bound, unit) for bound in (expectation.low, expectation.high))
+    if low is not None and high is not None:
+        span = low if low == high else f"{low} to {high}"
+    else:
+        span = f"at most {high}" if low is None else f"at least {low}"
+    return f"{span} {unit}".strip()
+
+
+def _shown(value: float, unit: str) -> str:
+    text = f"{value * UNITS[unit][0]:.4g}"
+    return f"{float(text):g}"
+
+
+def measured(part: PartOutcome) -> str:
+    """What was measured: a mean and its interval, or the means of a shape."""
+    if part.finding.values:
+        factor, decimals = UNITS[part.part.unit]
+        return ", ".join(number(value * factor, decimals) for value in part.finding.values) + f" {part.part.unit}".rstrip()
+    return _estimate_text(part.finding.estimate, part.part.unit)
+
+
+def measured_today(item: TodayOutcome) -> str:
+    """The mean and interval of what stands beside a claim."""
+    return _estimate_text(item.estimate, item.today.unit)
+
+
+def _estimate_text(estimate: Estimate | None, unit: str) -> str:
+    if estimate is None:
+        return "no value"
+    factor, decimals = UNITS[unit]
+    text = number(estimate.mean * factor, decimals)
+    if estimate.ci95_low is not None and estimate.ci95_high != estimate.ci95_low:
+        low, high = (number(bound * factor, decimals) for bound in (estimate.ci95_low, estimate.ci95_high))
+        text += f" [{low}, {high}]"
+    return f"{text} {unit}".rstrip()
+
+
+def reason(outcome: ClaimOutcome) -> str:
+    """Why the verdict is what it is."""
+    words = []
+    for part in outcome.parts:
+        if part.finding.verdict is Verdict.HOLDS and len(outcome.parts) > 1:
+            continue
+        what = part.part.sentence or outcome.claim.sentence
+        wanted = expected(part.part.expectation, part.part.unit)
+        seeds = f"{part.seeds} seed{'s' if part.seeds > 1 else ''}"
+        text = f"{what}: {measured(part)}, expected {wanted}, {part.finding.verdict.value} ({seeds})"
+        if part.finding.step and part.finding.verdict is not Verdict.HOLDS:
+            text += f"; its worst step is from value {part.finding.step}"
+        if part.missing:
+            text += f"; {part.missing}"
+        words.append(text)
+    if not words:
+        words.append("every part holds")
+    if outcome.claim.found and outcome.verdict is not Verdict.HOLDS:
+        words.append(outcome.claim.found.strip())
+    return ". ".join(words)
+
+
+def table_rows(outcomes: Sequence[ClaimOutcome]) -> list[list[str]]:
+    """Rows of claim, statement, expected, measured, verdict: one for each part, then what a current system does."""
+    rows = []
+    for outcome in outcomes:
+        claim, several = outcome.claim, len(outcome.parts) > 1
+        if several:
+            rows.append([claim.id, _cut(claim.sentence), "", "", outcome.verdict.value])
+        for part in outcome.parts:
+            rows.append(
+                [
+                    "" if several else claim.id,
+                    ("  " if several else "") + _cut(part.part.sentence or claim.sentence),
+                    expected(part.part.expectation, part.part.unit),
+                    measured(part),
+                    part.finding.verdict.value,
+                ]
+            )
+        rows += [["", f"  today: {_cut(item.today.label)}", "", measured_today(item), ""] for item in outcome.today]
+    return rows
+
+
+def _cut(text: str, length: int = 72) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def page(papers: Sequence[tuple[Paper, Sequence[ClaimOutcome], Sequence[dict[str, Any]]]], heading: dict[str, Any]) -> str:
+    """The page: each paper with its claims, and each figure beside its numbers."""
+    from jinja2 import Environment, FileSystemLoader, select_autoescape
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"expected": lambda part: expected(part.expectation, part.unit)}
+    functions = {"measured": measured, "measured_today": measured_today, "reason": reason, "claim_json": claim_json}
+    return environment.get_template("page.html").render(papers=papers, heading=heading, Verdict=Verdict, **functions)

@@ -1,0 +1,169 @@
+"""A paper reproduced: its claims judged and its figures' data gathered.
+
+Seeds are added, up to the case's `max_seeds`, while a verdict is undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy
+
+from ..confidence import Estimate, estimate
+from ..plot import Chart
+from ..store import Job
+from .drawing import Drawing
+from .measure import Missing, evaluate
+from .needs import Needs, Planner
+from .paper import Claim, FigurePlan, Paper, PaperError, Part, Today
+from .recorded import Recorded, Runs
+from .verdict import Finding, Verdict, combine, judge
+
+
+@dataclass(frozen=True)
+class PartOutcome:
+    """A part of a claim after the runs."""
+
+    part: Part
+    needs: Needs
+    finding: Finding
+    seeds: int
+    missing: str = ""
+
+    @property
+    def more_seeds(self) -> int:
+        """The seeds of the next round: twice as many where it is undecided and may have them."""
+        undecided = self.finding.verdict is Verdict.UNDECIDED
+        return min(2 * self.seeds, max(self.seeds, self.needs.max_seeds)) if undecided else self.seeds
+
+
+@dataclass(frozen=True)
+class TodayOutcome:
+    """What a current system does."""
+
+    today: Today
+    needs: Needs
+    estimate: Estimate | None
+
+
+@dataclass(frozen=True)
+class ClaimOutcome:
+    """A claim after the runs."""
+
+    claim: Claim
+    parts: tuple[PartOutcome, ...]
+    today: tuple[TodayOutcome, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """How the claim stands."""
+        return combine([part.finding.verdict for part in self.parts])
+
+    @property
+    def may_be_decided(self) -> bool:
+        """Whether more seeds may tell."""
+        return any(part.more_seeds > part.seeds for part in self.parts)
+
+
+class Reproduction:
+    """A paper and its runs."""
+
+    def __init__(self, paper: Paper, runs: Runs) -> None:
+        self.paper = paper
+        self.planner = Planner(paper)
+        self._runs = runs
+
+    def first_jobs(self, claims: Sequence[Claim], figures: Sequence[FigurePlan]) -> list[Job]:
+        """All that claims and figures need to begin with, once; whoever asks runs them."""
+        wanted = [(needs, _first(needs)) for claim in claims for needs in self.planner.of_claim(claim)]
+        for figure in figures:
+            needs = self.planner.of_figure(figure)
+            wanted.append((needs, figure.seeds or _first(needs)))
+        return self._runs.lacking(wanted)
+
+    # Claims --------------------------------------------------------------------------------------------------------
+
+    def claims(self, chosen: Sequence[Claim]) -> list[ClaimOutcome]:
+        """Runs what `chosen` need, adds seeds while they are undecided, and judges them."""
+        needs = [self.planner.of_claim(claim) for claim in chosen]
+        self._runs.bring((need, _first(need)) for found in needs for need in found)
+        outcomes = [
+            self._judged(claim, found, [need.first_seeds for need in found])
+            for claim, found in zip(chosen, needs, strict=True)
+        ]
+        while any(outcome.may_be_decided for outcome in outcomes):
+            self._runs.bring(
+                (part.needs, range(1, part.more_seeds + 1)) for outcome in outcomes for part in outcome.parts
+            )
+            outcomes = [
+                self._judged(outcome.claim, found, [part.more_seeds for part in outcome.parts])
+                if outcome.may_be_decided
+                else outcome
+                for outcome, found in zip(outcomes, needs, strict=True)
+            ]
+        return outcomes
+
+    def _judged(self, claim: Claim, needs: list[Needs], seeds: list[int]) -> ClaimOutcome:
+        place = f"{self.paper.file}: claim {claim.id}"
+        parts = []
+        for n, part in enumerate(claim.parts):
+            values, missing = self._by_seed(f"{place}.part[{n + 1}].measure", part.measure, range(1, seeds[n] + 1))
+            parts.append(PartOutcome(part, needs[n], _judge(place, part, values, needs[n]), seeds[n], missing))
+        today = [
+            TodayOutcome(item, need, self._mean(f"{place}.today[{n}].measure", item.measure, need))
+            for n, (item, need) in enumerate(zip(claim.today, needs[len(claim.parts) :], strict=True), start=1)
+        ]
+        return ClaimOutcome(claim, tuple(parts), tuple(today))
+
+    def _mean(self, place: str, expression: str, needs: Needs) -> Estimate | None:
+        values, _ = self._by_seed(place, expression, _first(needs))
+        if any(numpy.ndim(value) for value in values):
+            raise PaperError(f"{place}: {expression!r} gives a list; a number is needed")
+        return estimate([float(value) for value in values])
+
+    def _by_seed(self, place: str, expression: str, seeds: Iterable[int]) -> tuple[list[Any], str]:
+        """The value for each seed that has one, and why one has none."""
+        values, missing = [], ""
+        for seed in seeds:
+            try:
+                value = self.value(place, expression, seed)
+            except Missing as error:
+                missing = f"seed {seed}: {error}"
+                continue
+            if numpy.ndim(value) == 0 and not isfinite(value):
+                missing = f"seed {seed}: {value}"
+                continue
+            values.append(value)
+        return values, missing
+
+    # Figures -------------------------------------------------------------------------------------------------------
+
+    def chart(self, figure: FigurePlan) -> Chart:
+        """Runs what a figure needs and gathers its data."""
+        needs = self.planner.of_figure(figure)
+        seeds = figure.seeds or tuple(_first(needs))
+        self._runs.bring([(needs, seeds)])
+        return Drawing(self, figure, seeds).chart()
+
+    def value(self, place: str, expression: str, seed: int, names: dict[str, Any] | None = None) -> Any:
+        """The value of an expression under one seed; raises `Missing` where there is none."""
+        return evaluate(expression, place, self.paper.cases, Recorded(self._runs, seed), names)
+
+
+def _first(needs: Needs) -> range:
+    return range(1, needs.first_seeds + 1)
+
+
+def _judge(place: str, part: Part, values: list[Any], needs: Needs) -> Finding:
+    wants_list = part.expectation.shape is not None
+    for value in values:
+        if bool(numpy.ndim(value)) != wants_list:
+            gives, needed = ("a number", "a list") if wants_list else ("a list", "a number")
+            raise PaperError(f"{place}: {part.measure!r} gives {gives}; {needed} is needed")
+    try:
+        return judge(part.expectation, values, looks=needs.looks, exact=not needs.points)
+    except ValueError as error:
+        raise PaperError(f"{place}: {part.measure!r}: {error}") from None

@@ -1,0 +1,114 @@
+"""What the runs say of a claim.
+
+A part holds if the whole interval of its measure lies within what is expected, does not hold if all of it lies
+outside, and is undecided in between: more seeds may tell. A claim holds if all of its parts do.
+
+Who looks again whenever more seeds are there, errs more often than an interval says. So a verdict that may be looked
+for `looks` times is taken from intervals of confidence 1 - 0.05 / looks, by Bonferroni's inequality; those shown are
+of 95 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+import numpy
+
+from ..confidence import Estimate, estimate, t_bound
+from .paper import Expectation
+
+
+class Verdict(StrEnum):
+    """How a claim stands."""
+
+    HOLDS = "holds"
+    IN_PART = "holds in part"
+    FAILS = "does not hold"
+    UNDECIDED = "undecided: more seeds needed"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The measure of a part over the seeds, and what follows: for a shape, its worst step."""
+
+    estimate: Estimate | None
+    verdict: Verdict
+    values: tuple[float, ...] = ()
+    step: str = ""
+
+
+def judge(
+    expectation: Expectation, by_seed: Sequence[float | Sequence[float]], *, looks: int = 1, exact: bool = False
+) -> Finding:
+    """The verdict on the values of a measure, one for each seed; `exact` where they depend on no run."""
+    if not by_seed:
+        return Finding(None, Verdict.UNDECIDED)
+    if expectation.shape is not None:
+        lists = numpy.array([numpy.asarray(values, dtype=float) for values in by_seed])
+        return _judge_shape(expectation, lists, looks, exact)
+    found = _estimate([float(value) for value in by_seed], exact)
+    return Finding(found, _within(found, expectation.low, expectation.high, looks))
+
+
+def combine(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict on a claim from those on its parts."""
+    decided = set(verdicts)
+    if decided == {Verdict.HOLDS} or decided == {Verdict.FAILS}:
+        return verdicts[0]
+    if Verdict.UNDECIDED not in decided or (Verdict.FAILS in decided and Verdict.HOLDS in decided):
+        return Verdict.IN_PART
+    return Verdict.UNDECIDED
+
+
+def _estimate(values: list[float], exact: bool) -> Estimate:
+    found = estimate(values)
+    if exact:
+        return Estimate(found.mean, found.mean, found.mean, found.n)
+    return found
+
+
+def _within(found: Estimate, low: float | None, high: float | None, looks: int) -> Verdict:
+    if found.half_width is None:
+        return Verdict.UNDECIDED
+    half = found.half_width
+    if half > 0:
+        half *= t_bound(found.n - 1, 1 - 0.05 / looks) / t_bound(found.n - 1, 0.95)
+    low, high = -numpy.inf if low is None else low, numpy.inf if high is None else high
+    if low <= found.mean - half and found.mean + half <= high:
+        return Verdict.HOLDS
+    if found.mean + half < low or high < found.mean - half:
+        return Verdict.FAILS
+    return Verdict.UNDECIDED
+
+
+def _judge_shape(expectation: Expectation, values: numpy.ndarray, looks: int, exact: bool) -> Finding:
+    """`values`: seeds x points. A shape is a set of paired steps, each with its interval."""
+    if values.ndim != 2 or values.shape[1] < 2:
+        raise ValueError("a shape needs a list of at least two numbers")
+    means = tuple(float(mean) for mean in values.mean(axis=0))
+    if expectation.shape == "flat":
+        highest, lowest = int(numpy.argmax(means)), int(numpy.argmin(means))
+        steps = [(lowest, highest)]
+    else:
+        steps = list(pairwise(range(values.shape[1])))
+    sign = -1.0 if expectation.shape == "decreasing" else 1.0
+    found = []
+    for start, end in steps:
+        base = abs(means[start]) or 1.0
+        found.append((start, end, _estimate([float(step) for step in sign * (values[:, end] - values[:, start]) / base], exact)))
+    if expectation.shape == "flat":
+        verdicts = [_within(step, None, expectation.tolerance, looks) for _, _, step in found]
+        worst = found[0]
+    else:
+        verdicts = [_within(step, -expectation.tolerance, None, looks) for _, _, step in found]
+        worst = min(found, key=lambda step: step[2].mean)
+    verdict = verdicts[0] if len(set(verdicts)) == 1 else _mixed(verdicts)
+    return Finding(worst[2], verdict, means, f"{worst[0] + 1} to {worst[1] + 1}")
+
+
+def _mixed(verdicts: Sequence[Verdict]) -> Verdict:
+    """A shape is broken by a single step that goes the wrong way."""
+    return Verdict.FAILS if Verdict.FAILS in verdicts else Verdict.UNDECIDED

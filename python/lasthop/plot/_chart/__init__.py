@@ -1,0 +1,10 @@
+"""Charts: what is to be seen as plain data, apart from where it came from; drawn, and written as PDF, PNG and CSV.
+
+The same for `lasthop plot` and for the figures of papers. Columns of the CSV are in docs/plots.md.
+"""
+
+from .data import KINDS, Chart, Curve, cdf_curve, csv_text
+from .drawing import draw_chart, save_picture
+from .files import write_chart
+
+__all__ = ["KINDS", "Chart", "Curve", "cdf_curve", "csv_text", "draw_chart", "save_picture", "write_chart"]

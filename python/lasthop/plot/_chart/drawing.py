@@ -1,0 +1,113 @@
+"""A chart drawn: its panels one below the other, its title above, its legend below, never on the data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .data import Chart
+from .style import COLUMN_INCHES, Look, looks, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TITLE_POINTS = 8.5
+POINTS_PER_INCH = 72
+# Room for the axes of one panel, in inches; more panels are lower, each.
+PANEL_INCHES, PANEL_OF_MANY_INCHES = 2.05, 1.5
+
+
+@contextmanager
+def new_figure() -> Iterator[Figure]:
+    """A figure one column wide, and matplotlib's settings for as long as it is drawn and saved."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # the user's own settings would change the bytes
+        matplotlib.rcParams.update(style())
+        yield Figure(figsize=(COLUMN_INCHES, PANEL_INCHES), layout="constrained")
+
+
+def draw_chart(chart: Chart, figure: Figure) -> None:
+    """Draws `chart` on an empty figure, one column wide, and gives the figure the height that it needs."""
+    names = chart.panels
+    axes = figure.subplots(len(names), 1, sharex=chart.kind != "heat_map", squeeze=False)[:, 0]
+    look = looks(list(dict.fromkeys(curve.label for curve in chart.curves)))
+    for panel, name in zip(axes, names, strict=True):
+        part = replace(chart, curves=tuple(curve for curve in chart.curves if curve.panel == name))
+        _draw_panel(panel, part, look)
+        panel.set_title(name, loc="left")
+    if chart.kind != "heat_map":
+        axes[-1].set_xlabel(axes[-1].get_xlabel() or chart.x_label)
+    rest = _title(figure, chart.title) + _legend(figure, chart, look)
+    height = PANEL_INCHES if len(names) == 1 else PANEL_OF_MANY_INCHES * len(names)
+    figure.set_size_inches(COLUMN_INCHES, height * _stretch(chart) + rest)
+
+
+def save_picture(figure: Figure, target: Any, ending: str) -> None:
+    """Writes a figure as `ending`, without a date inside."""
+    undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(ending, {})
+    figure.savefig(os.fspath(target) if isinstance(target, os.PathLike) else target, format=ending, metadata=undated)
+
+
+def _draw_panel(axes: Axes, chart: Chart, look: dict[str, Look]) -> None:
+    from . import bars, heat_map, lines, scatter
+
+    if chart.is_empty:
+        axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", va="center", color="0.4")
+        axes.set(xlabel=chart.x_label, ylabel=chart.y_label, xticks=[], yticks=[])
+        return
+    draw = {"bars": bars.draw_bars, "stack": bars.draw_stack, "scatter": scatter.draw, "heat_map": heat_map.draw}
+    draw.get(chart.kind, lines.draw)(axes, chart, look)
+
+
+def _stretch(chart: Chart) -> float:
+    from . import bars, heat_map
+
+    if chart.kind in ("bars", "stack"):
+        return bars.stretch(chart)
+    return heat_map.stretch(chart) if chart.kind == "heat_map" else 1.0
+
+
+def _title(figure: Figure, title: str) -> float:
+    """Writes the title in as many lines as it needs; how many inches they take."""
+    if not title:
+        return 0.0
+    lines = wrapped(title, (COLUMN_INCHES - 0.1) * POINTS_PER_INCH, TITLE_POINTS)
+    figure.suptitle("\n".join(lines), x=0.015, ha="left", fontsize=TITLE_POINTS)
+    return len(lines) * TITLE_POINTS * 1.25 / POINTS_PER_INCH
+
+
+def _legend(figure: Figure, chart: Chart, look: dict[str, Look]) -> float:
+    """Draws the legend below everything, in as many columns as fit; its height in inches."""
+    from . import legend
+
+    if chart.kind == "heat_map" or len(look) < 2:
+        return 0.0
+    return legend.draw(figure, chart, look)
+
+
+def wrapped(text: str, width_points: float, size_points: float) -> list[str]:
+    """`text` in lines of at most this width, broken at spaces."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and width_of(longer, size_points) <= width_points:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def width_of(text: str, size_points: float) -> float:
+    """The width of a line of text in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    font = FontProperties(family="DejaVu Sans", size=size_points)
+    return TextToPath().get_text_width_height_descent(text, font, ismath=False)[0]

@@ -1,0 +1,65 @@
+"""A field of colours over two settings, with its numbers where they fit."""
+
+from __future__ import annotations
+
+from math import isfinite, nan
+from typing import TYPE_CHECKING
+
+from .axis import categories, plain
+from .data import Chart
+from .style import Look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Its lightness rises evenly: it reads in grey and to the colour-blind [Nuñez et al. 2018].
+COLOURS = "cividis"
+MOST_NUMBERS = 80
+MOST_NUMBERS_ACROSS = 8
+MOST_NAMES = 16
+
+
+def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
+    """Draws each curve as a row, the first at the bottom."""
+    columns, rows = categories(chart.curves), [curve.label for curve in chart.curves]
+    field = [_row(curve.x, curve.mean, columns) for curve in chart.curves]
+    axes.set_facecolor("white")
+    image = axes.pcolormesh(range(len(columns) + 1), range(len(rows) + 1), field, cmap=COLOURS, edgecolors="white", linewidth=0.4)
+    _numbers(axes, image, field)
+    for axis, names in ((axes.xaxis, columns), (axes.yaxis, rows)):
+        every = -(-len(names) // MOST_NAMES)
+        axis.set_ticks([place + 0.5 for place in range(0, len(names), every)], [plain(name) for name in names[::every]])
+    axes.set(xlabel=chart.x_label, ylabel=chart.y_label)
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    bar = axes.figure.colorbar(image, ax=axes, pad=0.03, aspect=18)
+    bar.set_label(chart.value_label)
+    bar.outline.set_visible(False)
+
+
+def stretch(chart: Chart) -> float:
+    """How much higher or lower than usual the figure is: rows keep a readable height."""
+    return min(2.0, max(0.75, 0.3 + 0.1 * len(chart.curves)))
+
+
+def _row(x, mean, columns) -> list[float]:
+    known = dict(zip(x, mean, strict=True))
+    return [float(known.get(column, nan)) for column in columns]
+
+
+def _numbers(axes: Axes, image, field: list[list[float]]) -> None:
+    """Writes the numbers into their cells, and a cross where there is none."""
+    wide, high = len(field[0]), len(field)
+    fits = wide <= MOST_NUMBERS_ACROSS and wide * high <= MOST_NUMBERS
+    for y, row in enumerate(field):
+        for x, value in enumerate(row):
+            if isfinite(value) and not fits:
+                continue
+            text = _short(value) if isfinite(value) else "×"
+            shade = "0.4" if not isfinite(value) else "white" if image.norm(value) < 0.5 else "black"
+            axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=6, color=shade)
+
+
+def _short(value: float) -> str:
+    return plain(float(f"{value:.3g}"))

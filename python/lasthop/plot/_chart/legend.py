@@ -1,0 +1,45 @@
+"""The names of the curves, below the axes, row by row in as many columns as the width holds."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from .data import Chart
+from .style import COLUMN_INCHES, Look
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_COLUMNS = 6
+
+
+def draw(figure: Figure, chart: Chart, looks: dict[str, Look]) -> float:
+    """Draws the legend; its height in inches."""
+    handles = [_handle(chart.kind, look) for look in looks.values()]
+    # matplotlib leaves out what begins with an underscore.
+    labels = [f" {label}" if label.startswith("_") else label for label in looks]
+    for columns in range(min(len(labels), MOST_COLUMNS), 0, -1):
+        legend = figure.legend(
+            _by_rows(handles, columns), _by_rows(labels, columns), loc="outside lower center", ncols=columns
+        )
+        extent = legend.get_window_extent()
+        if extent.width <= (COLUMN_INCHES - 0.05) * figure.dpi or columns == 1:
+            return extent.height / figure.dpi + 0.04
+        legend.remove()
+    raise AssertionError("a legend of one column is kept")
+
+
+def _by_rows(entries: list[Any], columns: int) -> list[Any]:
+    """matplotlib fills columns; this order makes it read row by row."""
+    return list(chain.from_iterable(entries[column::columns] for column in range(columns)))
+
+
+def _handle(kind: str, look: Look) -> Any:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    if kind in ("bars", "stack"):
+        return Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", linewidth=0)
+    dashes = "none" if kind == "scatter" else look.dashes
+    return Line2D([], [], color=look.colour, linestyle=dashes, marker=look.marker)

@@ -1,0 +1,66 @@
+"""Lines with their bands: over time, over a setting, of a distribution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .axis import categories, finish, is_named, plain
+from .data import Chart, Curve
+from .style import Look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Up to so many bands over one another can be read; the intervals of more lines are drawn as bars.
+MOST_BANDS = 5
+# A line of at most so many points shows each of them; a longer one a few, to be known by.
+MOST_POINTS = 25
+SIGNS_ON_A_LINE = 5
+
+
+def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
+    """Draws each curve of `chart`."""
+    places = {value: place for place, value in enumerate(categories(chart.curves))} if is_named(chart) else None
+    for number, curve in enumerate(chart.curves):
+        x = [places[value] for value in curve.x] if places else curve.x
+        signs = _signs(chart, curve, number)
+        look = looks[curve.label]
+        axes.plot(x, curve.mean, color=look.colour, linestyle=look.dashes, marker=look.marker, markevery=signs)
+        _interval(axes, chart, curve, x, look)
+    if places:
+        axes.set_xticks(range(len(places)), [plain(value) for value in places])
+    elif chart.kind == "time_series" and not chart.log_x:
+        axes.set_xlim(left=0)
+    finish(axes, chart, bounded=chart.kind == "cdf")
+
+
+def _signs(chart: Chart, curve: Curve, number: int) -> Any:
+    """Which points carry a marker: all of a few, else a few, not those of the next curve."""
+    if chart.kind == "lines" and len(curve.x) <= MOST_POINTS:
+        return None
+    if len(chart.curves) == 1:
+        return []
+    step = max(1, len(curve.x) // SIGNS_ON_A_LINE)
+    return (number * step // max(2, len(chart.curves)), step)
+
+
+def _interval(axes: Axes, chart: Chart, curve: Curve, x: Any, look: Look) -> None:
+    if curve.x_low is not None:
+        axes.fill_betweenx(curve.mean, curve.x_low, curve.x_high, color=look.colour, alpha=0.2, linewidth=0)
+    if curve.low is None:
+        return
+    if chart.kind == "lines" and len(chart.curves) > MOST_BANDS:
+        errors = bars_of(curve)
+        axes.errorbar(x, curve.mean, errors, fmt="none", ecolor=look.colour, elinewidth=0.6, capsize=1.2, capthick=0.6)
+    else:
+        axes.fill_between(x, curve.low, curve.high, color=look.colour, alpha=0.2, linewidth=0)
+
+
+def bars_of(curve: Curve) -> list[list[float]]:
+    """How far the interval reaches below and above the mean."""
+    return lengths(curve.mean, curve.low, curve.high)
+
+
+def lengths(mean: Any, low: Any, high: Any) -> list[list[float]]:
+    """The parts of intervals below and above their means; NaN where there is none."""
+    return [[m - bound for m, bound in zip(mean, low, strict=True)], [bound - m for m, bound in zip(mean, high, strict=True)]]

@@ -1,0 +1,78 @@
+"""How charts look: the width of a column in print, and curves that can be told apart without colour.
+
+Colours are those of [Okabe & Ito 2008]; dashes, markers and hatches carry the same in grey.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+COLUMN_INCHES = 3.5
+# Yellow is left out, it vanishes on white.
+OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Lengths that share no factor with seven: the first 84 looks differ, and neighbours in more than their colour.
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+HATCHES = ("", "/////", "....", r"\\\\\\", "xxxx", "-----", "||||", "oooo")
+LINE_WIDTH = 1.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one curve is drawn."""
+
+    colour: str
+    dashes: Any
+    marker: str
+    hatch: str
+
+
+def looks(labels: list[str]) -> dict[str, Look]:
+    """A look for each label."""
+    return {label: _look(number) for number, label in enumerate(labels)}
+
+
+def _look(number: int) -> Look:
+    kinds = (OKABE_ITO, DASHES, MARKERS, HATCHES)
+    return Look(*(kind[number % len(kind)] for kind in kinds))
+
+
+def style() -> dict[str, Any]:
+    """Settings of matplotlib for the time of one drawing."""
+    return {
+        "font.family": "DejaVu Sans",
+        "font.size": 8,
+        "text.parse_math": False,
+        "text.usetex": False,
+        "axes.titlesize": 7.5,
+        "axes.labelsize": 8,
+        "legend.fontsize": 7,
+        "legend.frameon": False,
+        "legend.handlelength": 2.6,
+        "legend.columnspacing": 1.4,
+        "legend.borderaxespad": 0.2,
+        "legend.borderpad": 0.1,
+        "legend.labelspacing": 0.35,
+        "xtick.labelsize": 7,
+        "ytick.labelsize": 7,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.linewidth": 0.6,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "grid.alpha": 0.3,
+        "grid.linewidth": 0.5,
+        "lines.linewidth": LINE_WIDTH,
+        "lines.markersize": 3.2,
+        "hatch.linewidth": 0.5,
+        "savefig.dpi": 300,
+        "savefig.bbox": None,
+        "figure.dpi": 100,
+        "figure.constrained_layout.h_pad": 0.03,
+        "figure.constrained_layout.w_pad": 0.03,
+        "pdf.fonttype": 42,
+        "svg.hashsalt": "lasthop",
+    }

@@ -1,0 +1,262 @@
+"""A store: one DuckDB file with every run that was made, so that none is made twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import _core
+from . import tables
+from .database import PATIENCE_S, Database, StoreError
+from .identity import Identities, Identity, Job, engine_identity, run_key
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import pyarrow
+
+# A writer holds the file for a turn, then leaves it to others for a while.
+TURN_S = 2.0
+PAUSE_S = 0.15
+
+
+class Finished(NamedTuple):
+    """A run to be stored: its document, or the sentence that says why it failed."""
+
+    job: Job
+    document: str | None = None
+    series: pyarrow.Table | None = None
+    error: str | None = None
+
+
+class Held(NamedTuple):
+    """What a store holds of some runs, by key."""
+
+    runs: dict[str, frozenset[str]]
+    """the metrics whose time series are kept, for each run that is there"""
+    failures: dict[str, str]
+
+    def answers(self, key: str, series: Iterable[str]) -> bool:
+        """Whether nothing need be run for these series of this run."""
+        return key in self.failures or (key in self.runs and self.runs[key].issuperset(series))
+
+
+class Store:
+    """Runs by what they are: scenario, seed and engine. Open one with `Store.open` or `Store.in_memory`.
+
+    Raises `StoreError` where the file is no store or stays in use, and `OSError` where it cannot be written.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._identities = Identities()
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, patience_s: float = PATIENCE_S) -> Store:
+        """The store in the file `path`, which is made where there is none; others may hold it for `patience_s`."""
+        store = cls(Database(path, patience_s))
+        store._check(read_only=Path(path).is_file())
+        return store
+
+    @classmethod
+    def existing(cls, path: str | os.PathLike[str], *, patience_s: float = PATIENCE_S) -> Store:
+        """The store in the file `path`, which must be there."""
+        if not Path(path).exists():
+            raise StoreError(f"{path}: there is no such store; `lasthop sweep … --store {path}` makes one")
+        store = cls(Database(path, patience_s))
+        store._check(read_only=True)
+        return store
+
+    @classmethod
+    def in_memory(cls) -> Store:
+        """A store that lasts as long as this object."""
+        store = cls(Database(None))
+        store._check(read_only=False)
+        return store
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None for a store in memory."""
+        return self._database.path
+
+    def run(self, job: Job) -> dict[str, Any] | None:
+        """The document of a run, as in `runs` of a result; None if it is not there."""
+        return self.runs([job])[0]
+
+    def runs(self, jobs: Sequence[Job]) -> list[dict[str, Any] | None]:
+        """`run` of each, at once."""
+        keys = [self.key(job) for job in jobs]
+        with self._database.connection(read_only=True) as connection:
+            rows = connection.execute("SELECT run::VARCHAR, document FROM run WHERE run IN (SELECT unnest(?::UUID[]))", [keys])
+            documents = dict(rows.fetchall())
+        return [json.loads(documents[key]) if key in documents else None for key in keys]
+
+    def series(self, job: Job) -> pandas.DataFrame | None:
+        """The time series of a run: time_s, entity, metric, value; None unless all that the job names are there."""
+        key = self.key(job)
+        with self._database.connection(read_only=True) as connection:
+            kept = connection.execute("SELECT metric FROM kept WHERE run = ?", [key]).fetchall()
+            if not {metric for (metric,) in kept}.issuperset(job.series):
+                return None
+            select = "SELECT time_s, entity, metric, value FROM series WHERE run = ? AND list_contains(?, metric) ORDER BY rowid"
+            return connection.execute(select, [key, list(job.series)]).df()
+
+    def failure(self, job: Job) -> str | None:
+        """Why a run has failed; None if it has not."""
+        with self._database.connection(read_only=True) as connection:
+            return self._held(connection, [self.key(job)]).failures.get(self.key(job))
+
+    def query(self, sql: str) -> pyarrow.Table:
+        """What an SQL statement gives, which may only read; raises `ValueError` with DuckDB's sentence if it is wrong."""
+        import duckdb
+
+        with self._database.connection(read_only=True) as connection:
+            try:
+                return connection.execute(sql).to_arrow_table()
+            except (duckdb.IOException, duckdb.InterruptException, duckdb.OutOfMemoryException):
+                raise
+            except duckdb.Error as error:
+                raise ValueError(str(error).strip()) from None
+
+    def key(self, job: Job) -> str:
+        """The key of a run; raises `ScenarioError` where the scenario is wrong."""
+        return run_key(self.identity(job).key, job.seed)
+
+    def identity(self, job: Job) -> Identity:
+        """The scenario of a job as the engine runs it."""
+        return self._identities.of(job.scenario)
+
+    def held(self, keys: Sequence[str]) -> Held:
+        """What is there of these runs."""
+        with self._database.connection(read_only=True) as connection:
+            return self._held(connection, keys)
+
+    def _held(self, connection: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> Held:
+        wanted = "run IN (SELECT unnest(?::UUID[]))"
+        runs = connection.execute(f"SELECT run::VARCHAR FROM run WHERE {wanted}", [list(keys)]).fetchall()
+        kept = connection.execute(f"SELECT run::VARCHAR, list(metric) FROM kept WHERE {wanted} GROUP BY run", [list(keys)])
+        metrics = {key: frozenset(names) for key, names in kept.fetchall()}
+        failures = connection.execute(f"SELECT run::VARCHAR, error FROM failures WHERE {wanted}", [list(keys)])
+        return Held({key: metrics.get(key, frozenset()) for (key,) in runs}, dict(failures.fetchall()))
+
+    @contextmanager
+    def writer(self, give_up: Callable[[], bool] = lambda: False) -> Iterator[Writer]:
+        """Writes runs as they come in; on leaving, what still waits."""
+        writer = Writer(self, give_up)
+        try:
+            yield writer
+            writer.write(now=True)
+        finally:
+            writer.rest()
+
+    def _check(self, *, read_only: bool) -> None:
+        """Makes sure that this is a store of this format; makes the tables of an empty file."""
+        with self._database.connection(read_only=read_only) as connection:
+            there = tables.table_names(connection)
+            if there:
+                self._check_format(connection, there)
+            elif not read_only:
+                tables.create(connection, _core.__version__)
+        if not there and read_only:
+            raise StoreError(f"{self.path}: is a DuckDB file without tables; remove it, or give another name")
+
+    def _check_format(self, connection: duckdb.DuckDBPyConnection, there: set[str]) -> None:
+        if not there.issuperset({"store", "run", "scenarios"}):
+            raise StoreError(f"{self.path}: is a DuckDB file, but not a store of lasthop; give another name")
+        number, version = connection.execute("SELECT format, lasthop FROM store").fetchone()
+        if number != tables.FORMAT:
+            raise StoreError(
+                f"{self.path}: a store of format {number}, made by lasthop {version}; this version reads and writes format "
+                f"{tables.FORMAT}: use that version, or give a new file and run again"
+            )
+
+
+class Writer:
+    """Puts runs into a store, holding its file for a turn at a time so that other processes get theirs."""
+
+    def __init__(self, store: Store, give_up: Callable[[], bool]) -> None:
+        self._store = store
+        self._give_up = give_up
+        self._waiting: list[Finished] = []
+        self._held = ExitStack()
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._turn_from = -PAUSE_S
+        self._rested_from = -PAUSE_S
+
+    def add(self, run: Finished) -> None:
+        """Takes a run, which `write` writes."""
+        self._waiting.append(run)
+
+    def write(self, *, now: bool = False) -> None:
+        """Writes what waits as one transaction, unless it is others' turn and that can wait."""
+        if self._waiting and (now or time.monotonic() > self._rested_from + PAUSE_S):
+            self._take_turn()
+            self._write()
+        if self._connection is not None and time.monotonic() > self._turn_from + TURN_S:
+            self.rest()
+
+    def rest(self) -> None:
+        """Leaves the file to others."""
+        if self._connection is not None:
+            self._connection = None
+            self._rested_from = time.monotonic()
+            self._held.close()
+
+    def _take_turn(self) -> None:
+        if self._connection is None:
+            self._connection = self._held.enter_context(self._store._database.connection(give_up=self._give_up))
+            self._turn_from = time.monotonic()
+
+    def _write(self) -> None:
+        # A failure leaves through the connection's own block, which knows how to say it.
+        with self._held.pop_all() as held:
+            self._connection.execute("BEGIN")
+            _store(self._connection, self._store, self._waiting)
+            self._connection.execute("COMMIT")
+            self._waiting = []
+            self._held = held.pop_all()
+
+
+def _store(connection: duckdb.DuckDBPyConnection, store: Store, finished: Sequence[Finished]) -> None:
+    """Stores runs that are not there yet, and the time series of all."""
+    keyed = {store.key(run.job): run for run in finished}
+    there = store._held(connection, list(keyed))
+    new = {key: run for key, run in keyed.items() if key not in there.runs and key not in there.failures}
+    identities = {identity.key: identity for identity in (store.identity(run.job) for run in new.values())}
+    scenarios = [{"scenario": key, "document": json.dumps(identity.document)} for key, identity in identities.items()]
+    documents = {key: json.loads(run.document) for key, run in new.items() if run.document is not None}
+    tables.add_rows(connection, "scenarios", scenarios)
+    tables.add_rows(connection, "run", [_run_row(store, key, new[key], document) for key, document in documents.items()])
+    tables.add_parts(connection, documents.items())
+    failed = [{**_row(store, key, run), "error": run.error} for key, run in new.items() if run.document is None]
+    tables.add_rows(connection, "failures", failed)
+    for key, run in keyed.items():
+        if run.series is not None:
+            tables.add_series(connection, key, run.job.series, run.series)
+
+
+def _row(store: Store, key: str, run: Finished) -> dict[str, Any]:
+    scenario, identity = run.job.scenario, store.identity(run.job)
+    return {
+        "run": key,
+        "scenario": identity.key,
+        "seed": run.job.seed,
+        "name": identity.document.get("name") or Path(scenario.file_name).stem,
+        "file": scenario.file_name,
+        "settings": dict(scenario.settings),
+        "engine": engine_identity(),
+        "finished": datetime.now(UTC),
+    }
+
+
+def _run_row(store: Store, key: str, run: Finished, document: dict[str, Any]) -> dict[str, Any]:
+    return {**_row(store, key, run), "wall_s": document["simulator"]["wall_s"], "document": run.document}
+
+
+__all__ = ["Finished", "Held", "Job", "Store", "StoreError", "Writer", "engine_identity"]

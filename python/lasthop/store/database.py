@@ -1,0 +1,123 @@
+"""The DuckDB file of a store: opened for a turn at a time, since DuckDB lets one process write and keeps all others out.
+
+Whoever finds it held waits; a process that is killed loses its lock with its life, so nobody waits for the dead.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+PATIENCE_S = 60.0
+TOLD_AFTER_S = 2.0
+RETRY_S = 0.02
+# What the system may say to a write that cannot be.
+SYSTEM_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES)
+
+
+class StoreError(ValueError):
+    """A file that is no store, a store of another format, or one that others hold; the message names it and the remedy."""
+
+
+class Database:
+    """A DuckDB file, or a database in memory where there is no path."""
+
+    def __init__(self, path: str | os.PathLike[str] | None, patience_s: float = PATIENCE_S) -> None:
+        self.path = None if path is None else Path(path)
+        self._patience_s = patience_s
+        self._memory = None if path is not None else _connect(":memory:", read_only=False)
+
+    @contextmanager
+    def connection(
+        self, *, read_only: bool = False, give_up: Callable[[], bool] = lambda: False
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection for one turn; raises `StoreError` where none is to be had, and `OSError` where a write fails."""
+        import duckdb
+
+        if self._memory is not None:
+            yield self._memory
+            return
+        try:
+            connection = self._patiently(read_only, give_up)
+            try:
+                yield connection
+            finally:
+                connection.close()
+        except duckdb.Error as error:
+            raise _failure(self.path, error) from None
+
+    def _patiently(self, read_only: bool, give_up: Callable[[], bool]) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
+        begun, told = time.monotonic(), False
+        while True:
+            try:
+                return _connect(os.fspath(self.path), read_only=read_only)
+            except (duckdb.IOException, duckdb.ConnectionException) as error:
+                holder = _holder(error)
+                if holder is None:
+                    raise _unusable(self.path, error) from None
+                waited_s = time.monotonic() - begun
+                if waited_s > self._patience_s or give_up():
+                    raise StoreError(f"{self.path}: {holder} has held it for {waited_s:.0f} s; try again when it is done") from None
+                if waited_s > TOLD_AFTER_S and not told:
+                    told = True
+                    sys.stderr.write(f"lasthop: {self.path}: waiting for {holder}\n")
+            except duckdb.Error as error:
+                raise _unusable(self.path, error) from None
+            time.sleep(RETRY_S)
+
+
+def _connect(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    try:
+        import duckdb
+    except ImportError:
+        raise StoreError("a store needs the package duckdb: pip install duckdb") from None
+
+    return duckdb.connect(path, read_only=read_only)
+
+
+def _holder(error: Exception) -> str | None:
+    """Who holds the file, if that is what `error` says."""
+    text = str(error)
+    if "different configuration" in text:
+        return "another part of this program"
+    if "lock" not in text.lower() or "onflict" not in text and "being used" not in text:
+        return None
+    number = re.search(r"PID (\d+)", text)
+    return f"process {number[1]}" if number else "another process"
+
+
+def _unusable(path: Path, error: Exception) -> StoreError:
+    text = str(error)
+    if "not a valid DuckDB database" in text:
+        return StoreError(f"{path}: is not a store of lasthop; give another name, or remove the file")
+    if path.is_dir():
+        return StoreError(f"{path}: is a directory; a store is a file")
+    if not path.parent.is_dir():
+        return StoreError(f"{path}: cannot be made, as there is no directory {path.parent}")
+    return StoreError(f"{path}: cannot be opened as a store: {_first_line(text)}")
+
+
+def _failure(path: Path, error: Exception) -> Exception:
+    """A statement failed: by the system's word, or by ours."""
+    text = str(error)
+    for number in SYSTEM_ERRORS:
+        if os.strerror(number) in text:
+            said = f"{os.strerror(number)}; what was stored before is kept: make room, then give the same command again"
+            return OSError(number, said, os.fspath(path))
+    return StoreError(f"{path}: {_first_line(text)}")
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0] if text.strip() else "no reason was given"

@@ -1,0 +1,103 @@
+"""What makes a run that run: the scenario as it was resolved, the files it refers to, the seed, and the engine.
+
+Names and descriptions do not: two files that say the same in other words ask for the same runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from .. import _core
+from ..scenario import Scenario
+
+NOT_PART_OF_A_RUN = ("name", "description")
+
+
+class Job(NamedTuple):
+    """A run that is wanted; `series` names the metrics whose time series are kept, one value a second."""
+
+    scenario: Scenario
+    seed: int
+    series: tuple[str, ...] = ()
+
+
+class Identity(NamedTuple):
+    """A scenario as the engine runs it, and what tells it from others."""
+
+    resolved: _core.ResolvedScenario
+    document: dict[str, Any]
+    files: dict[str, bytes]
+    """what the scenario's paths to files led to, by setting path such as `flow.0.traffic.file`"""
+    key: str
+
+
+class Identities:
+    """Identities of scenarios, each resolved once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Scenario, Identity] = {}
+
+    def of(self, scenario: Scenario) -> Identity:
+        """The identity of `scenario`; raises `ScenarioError`."""
+        if scenario in self._known:
+            return self._known[scenario]
+        identity = identify(scenario)
+        if not identity.files:  # a file may change from one question to the next
+            self._known[scenario] = identity
+        return identity
+
+
+def identify(scenario: Scenario) -> Identity:
+    """Resolves `scenario` and reads the files that it refers to; raises `ScenarioError`."""
+    folder = Path(scenario.file_name).parent
+    resolved = scenario.resolve()
+    document = json.loads(resolved.to_json())
+    files = {path: (folder / name).read_bytes() for path, name in _files(document)}
+    return Identity(resolved, document, files, _scenario_key(document, files))
+
+
+def run_key(scenario_key: str, seed: int) -> str:
+    """The key of one run by this engine, as a UUID."""
+    return _uuid({"scenario": scenario_key, "seed": seed, "engine": engine_identity()})
+
+
+@lru_cache(maxsize=1)
+def engine_identity() -> str:
+    """The version and a digest of the compiled engine: another build may compute something else."""
+    with open(_core.__file__, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return f"{_core.__version__}+{digest[:16]}"
+
+
+def _scenario_key(document: Mapping[str, Any], files: Mapping[str, bytes]) -> str:
+    told = {name: value for name, value in document.items() if name not in NOT_PART_OF_A_RUN}
+    told = json.loads(json.dumps(told))
+    for path, content in files.items():
+        # What the file says counts, not what it is called.
+        _table_at(told, path)["file"] = hashlib.sha256(content).hexdigest()
+    return _uuid(told)
+
+
+def _files(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The files of packet traces, by the path of the setting that names them."""
+    for number, flow in enumerate(document.get("flow", [])):
+        traffic = flow.get("traffic")
+        if isinstance(traffic, dict) and "file" in traffic:
+            yield f"flow.{number}.traffic.file", traffic["file"]
+
+
+def _table_at(document: Any, path: str) -> Any:
+    for step in path.split(".")[:-1]:
+        document = document[int(step) if step.isdigit() else step]
+    return document
+
+
+def _uuid(value: Any) -> str:
+    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return str(UUID(bytes=hashlib.sha256(canonical.encode()).digest()[:16]))

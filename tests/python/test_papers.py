@@ -1,0 +1,324 @@
+"""Claims of papers: what a file may say, how a verdict comes about, and `lasthop reproduce` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from lasthop.papers import PaperError, Verdict, read_paper
+from lasthop.papers.gallery import shows
+from lasthop.papers.measure import same_slot
+from lasthop.papers.paper import Expectation
+from lasthop.papers.released import lost, read_released, record
+from lasthop.papers.verdict import combine, judge
+
+PAPER = """\
+title = "Two stations"
+summary = "They share."
+notes = ["Read with care."]
+
+[quick]
+seeds = 2
+set = { duration = "1 s" }
+
+[case.uploads]
+scenario = "small.toml"
+seeds = 3
+max_seeds = 6
+series = ["goodput_bps"]
+
+[case.uploads.over]
+stations = { path = "station.0.count", values = [1, 2] }
+rate = { fast = { "bss.rate_control.rate" = "11 Mbit/s" }, slow = { "bss.rate_control.rate" = "1 Mbit/s" } }
+
+[[claim]]
+id = "T-1"
+place = "Fig. 1, section 2"
+sentence = "The slow rate carries at most 0.93 Mbit/s of TCP."
+
+[[claim.part]]
+sentence = "goodput at 1 Mbit/s"
+measure = 'totals(uploads, "goodput_bps", stations=1, rate="slow")'
+unit = "Mbit/s"
+expect = { from = 0.5e6, to = 0.93e6 }
+
+[[claim]]
+id = "T-2"
+place = "section 3"
+sentence = "One station is ten times slower at 11 Mbit/s."
+found = "It is not."
+
+[[claim.part]]
+sentence = "goodput at 11 Mbit/s over that at 1 Mbit/s"
+measure = 'totals(uploads, "goodput_bps", stations=1, rate="fast") / totals(uploads, "goodput_bps", stations=1, rate="slow")'
+expect = { to = 0.1 }
+
+[[claim.part]]
+sentence = "goodput grows with the rate"
+measure = '[totals(uploads, "goodput_bps", stations=1, rate=r) for r in ["slow", "fast"]]'
+unit = "Mbit/s"
+expect = { shape = "increasing" }
+
+[[claim.today]]
+label = "with two stations"
+measure = 'jain(flows(uploads, "goodput_bps", stations=2, rate="fast"))'
+
+[[figure]]
+number = "1a"
+title = "The fast rate is faster"
+kind = "time_series"
+x_label = "time (s)"
+y_label = "goodput (Mbit/s)"
+scale = 1e-6
+curves = [
+  { label = "11 Mbit/s", y = 'series(uploads, "goodput_bps", stations=1, rate="fast")' },
+  { label = "1 Mbit/s", y = 'series(uploads, "goodput_bps", stations=1, rate="slow")' },
+]
+
+[[figure]]
+number = "2"
+title = "Two stations share"
+kind = "lines"
+x = 'axis(uploads, "stations")'
+x_label = "stations"
+y_label = "goodput (Mbit/s)"
+scale = 1e-6
+curves = [ { label = "11 Mbit/s", y = 'totals(uploads, "goodput_bps", stations=x, rate="fast")' } ]
+"""
+
+
+@pytest.fixture
+def paper(small: Path) -> Path:
+    """A claim file beside its scenario."""
+    file = small.with_name("toy.toml")
+    file.write_text(PAPER)
+    return file
+
+
+# Verdicts --------------------------------------------------------------------------------------------------------------
+
+
+def test_interval_within_the_expectation_holds():
+    # mean 10, deviation 1, three seeds: 10 ± 4.303 / √3 = 7.52 to 12.48
+    assert judge(Expectation(low=7.5, high=12.5), [9.0, 10.0, 11.0]).verdict is Verdict.HOLDS
+
+
+def test_interval_outside_the_expectation_does_not_hold():
+    assert judge(Expectation(low=12.5), [9.0, 10.0, 11.0]).verdict is Verdict.FAILS
+
+
+def test_interval_across_a_bound_is_undecided():
+    assert judge(Expectation(high=12.4), [9.0, 10.0, 11.0]).verdict is Verdict.UNDECIDED
+
+
+def test_who_looks_more_than_once_needs_more_evidence():
+    # As above, 10 ± 2.48 at one look. At two: 97.5 %, t = 6.205, 10 ± 3.58.
+    assert judge(Expectation(low=7.5, high=12.5), [9.0, 10.0, 11.0], looks=2).verdict is Verdict.UNDECIDED
+    assert judge(Expectation(low=6.4, high=13.6), [9.0, 10.0, 11.0], looks=2).verdict is Verdict.HOLDS
+    assert judge(Expectation(low=6.5, high=13.5), [9.0, 10.0, 11.0], looks=2).verdict is Verdict.UNDECIDED
+
+
+def test_one_seed_decides_nothing_but_a_closed_form_does():
+    assert judge(Expectation(high=1.0), [0.5]).verdict is Verdict.UNDECIDED
+    assert judge(Expectation(high=1.0), [0.5], exact=True).verdict is Verdict.HOLDS
+
+
+def test_shape_is_judged_by_its_worst_step():
+    # Each seed falls from the second to the third value by 0.5: a step of -25 % from a mean of 2.
+    rising = [[1.0, 2.0, 1.5], [1.1, 2.0, 1.5], [0.9, 2.0, 1.5]]
+    found = judge(Expectation(shape="increasing"), rising)
+    assert found.verdict is Verdict.FAILS
+    assert found.estimate.mean == pytest.approx(-0.25)
+    assert found.step == "2 to 3"
+    assert judge(Expectation(shape="increasing", tolerance=0.25), rising).verdict is Verdict.HOLDS
+
+
+def test_steps_are_paired_seed_by_seed():
+    # The level differs by tens between seeds, each step is +1: unpaired, nothing could be said.
+    assert judge(Expectation(shape="increasing"), [[10.0, 11.0], [50.0, 51.0], [90.0, 91.0]]).verdict is Verdict.HOLDS
+
+
+def test_flat_compares_largest_and_smallest():
+    flat = [[1.00, 1.05, 1.02], [1.00, 1.05, 1.02]]
+    assert judge(Expectation(shape="flat", tolerance=0.06), flat).verdict is Verdict.HOLDS
+    assert judge(Expectation(shape="flat", tolerance=0.04), flat).verdict is Verdict.FAILS
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        ([Verdict.HOLDS, Verdict.HOLDS], Verdict.HOLDS),
+        ([Verdict.FAILS, Verdict.FAILS], Verdict.FAILS),
+        ([Verdict.HOLDS, Verdict.FAILS], Verdict.IN_PART),
+        ([Verdict.HOLDS, Verdict.UNDECIDED], Verdict.UNDECIDED),
+        ([Verdict.FAILS, Verdict.UNDECIDED], Verdict.UNDECIDED),
+        ([Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED], Verdict.IN_PART),
+    ],
+)
+def test_claim_is_what_its_parts_are(parts, whole):
+    assert combine(parts) is whole
+
+
+def test_same_slot_is_the_papers_equation():
+    # 1 - (32 · 31) / 32² = 1 / 32; of four: 1 - 31 · 30 · 29 / 32³
+    assert same_slot(2, 32) == pytest.approx(1 / 32)
+    assert same_slot(4, 32) == pytest.approx(1 - 31 * 30 * 29 / 32**3)
+
+
+def test_claim_that_held_and_fails_is_lost(tmp_path):
+    record(tmp_path, {"p": {"A": Verdict.HOLDS, "B": Verdict.HOLDS, "C": Verdict.FAILS}}, quick=False, version="1")
+    released = read_released(tmp_path, quick=False)
+    assert read_released(tmp_path, quick=True) == {}
+    now = {"p": {"A": Verdict.FAILS, "B": Verdict.UNDECIDED, "C": Verdict.FAILS}}
+    assert lost(released, now) == ["p A"]
+
+
+@pytest.mark.parametrize(
+    ("place", "figure", "seen"),
+    [
+        ("Fig. 1a", "1a", True),
+        ("Fig. 1a", "1b", False),
+        ("Fig. 1, section 3", "1b", True),
+        ("Figs 2-4", "3", True),
+        ("Figs 2-4", "5", False),
+        ("Figs 7, 10", "10", True),
+        ("Fig. 1", "10", False),
+        ("section 3", "3", False),
+    ],
+)
+def test_place_names_its_figures(place, figure, seen):
+    assert shows(place, figure) is seen
+
+
+# Files -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('expect = { to = 0.1 }', "expect = { }", "claim T-2.part[1].expect: every number would do"),
+        ('expect = { to = 0.1 }', "expect = { from = 2, to = 0.1 }", "no number is from 2 to 0.1"),
+        ('expect = { to = 0.1 }', 'expect = { to = 0.1, shape = "flat" }', "not both"),
+        ('expect = { to = 0.1 }', "expect = { to = 0.1 }\ntolerance = 0.1", "add `because`"),
+        ('shape = "increasing"', 'shape = "up"', 'unknown "up"; one of: flat, increasing, decreasing'),
+        ('unit = "Mbit/s"', 'unit = "furlongs"', 'unknown "furlongs"'),
+        ('id = "T-2"', 'id = "T-1"', "claim T-1 is there twice"),
+        ("sentence = \"They", "sentense = \"They", "sentense"),
+        ("seeds = 3", "seeds = 0", "at least 1"),
+        ("max_seeds = 6", "max_seeds = 2", "less than the 3 seeds"),
+        ('scenario = "small.toml"', 'scenario = "absent.toml"', "absent.toml: No such file"),
+        ('kind = "lines"', 'kind = "pie"', 'unknown "pie"'),
+        ("values = [1, 2] }", "values = [1, 2], x = 1 }", "case.uploads.over.stations"),
+        ("[case.uploads]", "[case.up-loads]", "letters, digits"),
+        ("title = ", "title ", "not a claim file"),
+    ],
+)
+def test_mistake_in_a_claim_file_names_its_place(paper, old, new, words):
+    assert old in PAPER or old.startswith("sentence")
+    paper.write_text(PAPER.replace(old, new) if old in PAPER else PAPER + '\n[[claim]]\nid = "X"\n' + new + '"\n')
+    with pytest.raises(PaperError, match=_literally(words)):
+        read_paper(paper)
+
+
+def _literally(words: str) -> str:
+    import re
+
+    return re.escape(words)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"goodput_bps", stations=1, rate="slow")\'\nunit', '"goodputs", stations=1, rate="slow")\'\nunit', "no totals metric 'goodputs'"),
+        ('rate="slow")\'\nunit', 'rate="slov")\'\nunit', "axis rate of case uploads has no label 'slov'"),
+        ('stations=1, rate="slow")\'\nunit', 'rate="slow")\'\nunit', "case uploads needs stations=…; one of: 1, 2"),
+        ("jain(flows(uploads", "jane(flows(uploads", "unknown function 'jane'; did you mean 'jain'"),
+        ("jain(flows(uploads", "jain(flows(upload", "unknown name 'upload'; did you mean 'uploads'"),
+        ("jain(flows", '__import__("os").system("true") + jain(flows', "claim T-2.today[1].measure"),
+        ('series(uploads, "goodput_bps", stations=1, rate="fast")', 'series(uploads, "rtt_s", stations=1, rate="fast")', "does not keep series"),
+        ('"bss.rate_control.rate" = "1 Mbit/s"', '"bss.rate_control.rate" = "3 Mbit/s"', "case.uploads(stations=1, rate=slow)"),
+    ],
+)
+def test_mistake_in_an_expression_is_found_before_anything_runs(command, paper, old, new, words):
+    assert old in PAPER
+    paper.write_text(PAPER.replace(old, new))
+    done = command("reproduce", paper, "--quick", "--out", "out")
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1, "one message, no traceback"
+    assert words in done.stderr
+
+
+def test_list_where_a_number_is_needed_is_a_mistake(command, paper):
+    paper.write_text(PAPER.replace("jain(flows(uploads", "(flows(uploads"))
+    done = command("reproduce", paper, "--quick", "--out", "out")
+    assert done.returncode == 2
+    assert "gives a list; a number is needed" in done.stderr
+
+
+def test_unknown_paper_claim_and_figure_are_refused(command, paper):
+    assert "absent.toml: No such file" in command("reproduce", "absent.toml").stderr
+    assert "--claim T-9: there is no such claim" in command("reproduce", paper, "--claim", "T-9").stderr
+    assert "--figure 9: there is no such figure" in command("reproduce", paper, "--figure", "9").stderr
+
+
+# The command -----------------------------------------------------------------------------------------------------------
+
+
+def test_reproduce_judges_draws_and_repeats(command, paper):
+    done = command("reproduce", paper, "--out", "out", "--json", "claims.json")
+    assert done.returncode == 0, done.stderr
+    claims = {claim["id"]: claim for claim in json.loads(Path("claims.json").read_text())["claims"]}
+    assert claims["T-1"]["verdict"] == "holds"
+    assert claims["T-2"]["verdict"] == "holds in part"
+    assert claims["T-2"]["reason"].endswith("It is not.")
+    assert {"expected", "measured", "ci95_low", "ci95_high", "n", "runs"} <= set(claims["T-1"])
+    for stem in ("toy-fig1a", "toy-fig2"):
+        for ending in (".pdf", ".png", ".csv"):
+            assert Path("out/figures", stem + ending).stat().st_size > 0
+    page = Path("out/index.html").read_text()
+    assert "holds in part" in page and "The fast rate is faster" in page
+    # What stands beside the number repeats it.
+    run = claims["T-1"]["runs"][0]
+    words = shlex.split(run["command"])
+    again = json.loads(command(*words[1:], "--json", "-").stdout)
+    assert again["summary"]["totals.goodput_bps"]["mean"] == pytest.approx(claims["T-1"]["measured"], rel=1e-12)
+    assert again["summary"]["totals.goodput_bps"]["n"] == len(run["seeds"]) == claims["T-1"]["n"]
+
+
+def test_figures_data_are_the_runs_own(command, paper):
+    assert command("reproduce", paper, "--figure", "2", "--out", "out", "--quick").returncode == 0
+    rows = [line.split(",") for line in Path("out/figures/toy-fig2.csv").read_text().splitlines()]
+    mean = dict(zip(rows[0], rows[1], strict=True))["mean"]
+    settings = ("--set", "station.0.count=1", "--set", "bss.rate_control.rate=11 Mbit/s", "--set", "duration=1 s")
+    run = json.loads(command("run", "small.toml", "--seeds", 2, *settings, "--json", "-").stdout)
+    assert float(mean) == pytest.approx(run["summary"]["totals.goodput_bps"]["mean"] / 1e6)
+
+
+def test_claim_that_no_longer_holds_ends_with_one(command, paper):
+    arguments = ("reproduce", paper, "--out", "out", "--claim", "T-1")
+    assert command(*arguments, "--record").returncode == 0
+    assert command(*arguments).returncode == 0
+    paper.write_text(PAPER.replace("to = 0.93e6", "to = 0.6e6"))
+    done = command(*arguments)
+    assert done.returncode == 1
+    assert "toy T-1 held in the last release and does not any more" in done.stderr
+
+
+def test_undecided_claim_gets_more_seeds_up_to_its_maximum(command, paper):
+    def claim(expectation):
+        text = PAPER.replace('totals(uploads, "goodput_bps", stations=1, rate="slow")\'\nunit', MEASURE)
+        paper.write_text(text.replace("from = 0.5e6, to = 0.93e6", expectation))
+        done = command("reproduce", paper, "--out", "out", "--claim", "T-1", "--json", "-")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["claims"][0]
+
+    first = claim("from = 0")
+    assert (first["n"], first["verdict"]) == (3, "holds")
+    # The interval of three seeds lies on both sides of their own mean.
+    assert claim(f"from = {first['measured']}")["n"] == 6
+
+
+MEASURE = 'totals(uploads, "goodput_bps", stations=2, rate="fast")\'\nunit'
