@@ -106,3 +106,11 @@ def test_help_and_version_are_data(command, small):
     assert command("--version").stdout.startswith("lasthop ")
     assert "compare" in command("--help").stdout
     assert "--seeds" in command("run", "--help").stdout
+
+
+def test_main_can_be_called_again_in_one_process(capsys):
+    from lasthop.cli import main
+
+    assert main(["list", "standard"]) == 0
+    assert main(["list", "standard"]) == 0
+    assert capsys.readouterr()

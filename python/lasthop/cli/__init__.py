@@ -50,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? for ±
     try:
-        given = list(sys.argv[1:] if arguments is None else arguments)
+        # No `list(…)` here: the command of that name becomes an attribute of this package.
+        given = [*(sys.argv[1:] if arguments is None else arguments)]
         if given and given[0] in NOT_YET:
             raise Mistake(f"{given[0]}: {NOT_YET[given[0]]} is not there yet")
         chosen = build_parser().parse_args(given)
