@@ -89,7 +89,7 @@ class _Runner:
 
 
 def _write(found: list[Any], arguments: argparse.Namespace, out: Path) -> None:
-    rows = [row for _, outcomes, _ in found for row in table_rows(outcomes)]
+    rows = [row for _, outcomes, _ in found for row in table_rows(outcomes, beside=len(found) == 1)]
     if rows:
         head = ["claim", "statement", "expected", "measured [95 % interval]", "verdict"]
         aside(data_on_stdout=arguments.json == "-").write(table(head, rows, left=5))
@@ -100,7 +100,7 @@ def _write(found: list[Any], arguments: argparse.Namespace, out: Path) -> None:
         write_data(arguments.json, [text])
     write_whole(out / "claims.json", [text])
     write_whole(out / "index.html", [page(found, {"version": __version__, "quick": arguments.quick})])
-    note(f"wrote {out / 'index.html'}")
+    note(f"wrote {out / 'index.html'}: the claims with their figures, and what stands beside them")
 
 
 def _status(found: list[tuple[Paper, list[ClaimOutcome], Any]], arguments: argparse.Namespace, runner: _Runner) -> int:
