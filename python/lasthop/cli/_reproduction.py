@@ -63,11 +63,12 @@ def _reproduce(papers: list[Paper], chosen: list[Any], arguments: argparse.Names
     for work in works:
         work.planner.check()
     runner([job for work, asked in zip(works, chosen, strict=True) for job in work.first_jobs(*asked)])
-    found = []
+    begun = []
     with draughtsmen(jobs) as each:
         for work, (claims, figures) in zip(works, chosen, strict=True):
             outcomes = work.claims(claims)
-            found.append((work.paper, outcomes, drawn(work, figures, out, outcomes, each)))
+            begun.append((work.paper, outcomes, drawn(work, figures, out, each)))
+        found = [(paper, outcomes, drawings.on_page(out, outcomes)) for paper, outcomes, drawings in begun]
     _write(found, arguments, out)
     return _status(found, arguments, runner)
 
