@@ -55,6 +55,7 @@ def complete(
         if campaign.is_unfinished:
             with executor or Threads(jobs_at_once) as chosen, store.writer(lambda: requests.count > 1) as writer:
                 campaign.work(chosen, writer, requests)
+            campaign.show()
     return campaign.counts(interrupted=requests.count > 0 and campaign.is_unfinished)
 
 
@@ -86,8 +87,13 @@ class _Campaign:
             self._waiting.extend(self._task(key, job) for key, job in new.items() if key not in found)
             self._found += sum(key in held.runs for key in found)
             self._failures.extend(held.failures[key] for key in found if key in held.failures)
-            documents = self._store.runs(list(found.values())) if self._then is not nothing_follows else [None] * len(found)
-            jobs = [more for job, document in zip(found.values(), documents) for more in self._then(job, document)]
+            jobs = self._following(list(found.values()))
+
+    def _following(self, found: list[Job]) -> list[Job]:
+        if self._then is nothing_follows:
+            return []
+        documents = self._store.each(found)
+        return [more for job, document in zip(found, documents, strict=True) for more in self._then(job, document)]
 
     def _new(self, jobs: Iterable[Job]) -> dict[str, Job]:
         """Jobs that nobody asked for before, by key, each with all the series that are asked of it."""
@@ -101,8 +107,7 @@ class _Campaign:
         return new
 
     def _task(self, key: str, job: Job) -> Task:
-        identity = self._store.identity(job)
-        return Task(key, job, identity.resolved, identity.files)
+        return Task(key, job, self._store.identity(job))
 
     def work(self, executor: Any, writer: Writer, requests: InterruptRequests) -> None:
         """Keeps the executor busy until nothing is left, or until Ctrl-C."""
@@ -112,7 +117,7 @@ class _Campaign:
                 self._in_flight[task.key] = task
                 executor.submit(task)
             self._take(executor.finished(LOOK_S), writer)
-            self._show(executor.fraction())
+            self.show(executor.fraction(), writer.waiting)
         if requests.count:
             executor.cancel()
             self._take(executor.finished(0), writer)
@@ -120,18 +125,20 @@ class _Campaign:
     def _take(self, outcomes: Iterable[Outcome], writer: Writer) -> None:
         follow: list[Job] = []
         for outcome in outcomes:
-            job = self._in_flight.pop(outcome.key).job
+            task = self._in_flight.pop(outcome.key)
             if outcome.error is None:
                 self._run += 1
             else:
                 self._failures.append(outcome.error)
             if not outcome.is_lost:
-                writer.add(Finished(job, outcome.document, outcome.series, outcome.error))
-            follow.extend(self._then(job, outcome.document and json.loads(outcome.document)))
+                writer.add(Finished(*task, outcome.document, outcome.series, outcome.error))
+            follow.extend(self._then(task.job, outcome.document and json.loads(outcome.document)))
         writer.write()
         self.ask(follow)
 
-    def _show(self, fraction: float) -> None:
+    def show(self, fraction: float = 0.0, unwritten: int = 0) -> None:
+        """Tells the progress, with what is done of the runs in flight and how many finished ones are not stored yet."""
         done = self._run + self._found + len(self._failures)
         whole = done + len(self._in_flight) + len(self._waiting)
-        self._progress.update((done + fraction) / max(1, whole), done, whole)
+        # What a kill could still undo is not called finished.
+        self._progress.update((done + fraction) / max(1, whole), done - unwritten, whole)

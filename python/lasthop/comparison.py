@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from .confidence import Difference, Estimate, difference, estimate
-from .headline import Headline, headlines
+from .confidence import Difference, Estimate, difference
+from .headline import chosen
+from .progress import Progress
 from .result import Result
+from .scenario import Scenario
+from .sequential import Metrics, Standing, Until
+from .simulation import InterruptRequests, Runs
 
 
 class Comparison(NamedTuple):
@@ -25,7 +28,7 @@ class Comparison(NamedTuple):
 def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> list[Comparison]:
     """The headline numbers of both, or all metrics whose dotted name matches one of `patterns`."""
     patterns = list(patterns)
-    first, second = ({item.label: item for item in _chosen(result, patterns)} for result in (a, b))
+    first, second = ({item.label: item for item in chosen(result, patterns)} for result in (a, b))
     rows = []
     for label in dict.fromkeys([*first, *second]):
         kind = first.get(label) or second[label]
@@ -35,19 +38,60 @@ def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> list[Comparis
                 kind.label,
                 kind.unit,
                 kind.decimals,
-                estimate(list(left.values())),
-                estimate(list(right.values())),
-                difference(left, right),
+                a.estimate(left.values()),
+                b.estimate(right.values()),
+                difference(left, right, stopped=a.until is not None or b.until is not None),
             )
         )
     return rows
 
 
-def _chosen(result: Result, patterns: list[str]) -> list[Headline]:
-    if not patterns:
-        return headlines(result)
-    return [
-        Headline(name, "", 6, by_seed)
-        for name, by_seed in result.metrics.items()
-        if any(fnmatchcase(name, pattern) for pattern in patterns)
-    ]
+def compare_until(
+    scenarios: Sequence[Scenario], seeds: list[int], jobs: int, until: Until, progress: Progress
+) -> list[Result]:
+    """Runs A and B on the same seeds until B - A is known to a share of A's mean; `seeds` are the most.
+
+    Raises `UnknownMetric` once a first run shows it.
+    """
+    sides = [Runs(scenario, jobs, None, until=until) for scenario in scenarios]
+    done, standing = 0, until.standing([], {})
+    with InterruptRequests() as requests:
+        while standing.state == "more":
+            progress.say(standing.words())
+            _extend(sides, seeds[done : standing.seeds], done, standing, requests, progress)
+            if requests.count:
+                break
+            done = standing.seeds
+            standing = until.standing(seeds[:done], *_differences(*(side.result for side in sides)))
+    for side in sides:
+        side.result.until = standing.to_dict(until.target, done)
+    return [side.judged() for side in sides]
+
+
+def _extend(
+    sides: Sequence[Runs],
+    new: list[int],
+    done: int,
+    standing: Standing,
+    requests: InterruptRequests,
+    progress: Progress,
+) -> None:
+    for half, side in enumerate(sides):
+
+        def show(fraction: float, finished: int, half: int = half) -> None:
+            share = (done + (half + fraction) / 2 * len(new)) / standing.expected
+            progress.update(share, done + half * finished, standing.expected)
+
+        if not requests.count:
+            side.extend(new, requests, show)
+
+
+def _differences(a: Result, b: Result) -> tuple[Metrics, Metrics]:
+    """B - A of each metric that both have, by seed; and A."""
+    first, second = a.metrics, b.metrics
+    both = {
+        name: {seed: second[name][seed] - value for seed, value in first[name].items() if seed in second[name]}
+        for name in first
+        if name in second
+    }
+    return both, first

@@ -38,6 +38,8 @@ class Difference(NamedTuple):
 
     estimate: Estimate
     paired: bool
+    narrowing: float | None = None
+    """how many times wider the interval would be without pairing, for the same seeds; None where one of both is 0"""
 
 
 def estimate(values: Sequence[float], *, stopped: bool = False) -> Estimate | None:
@@ -52,28 +54,42 @@ def estimate(values: Sequence[float], *, stopped: bool = False) -> Estimate | No
     mean = fsum(values) / len(values)
     if len(values) == 1:
         return Estimate(mean, None, None, 1)
-    error = sqrt(_variance(values) / len(values)) * (1 + STOPPED / len(values) if stopped else 1)
+    error = sqrt(_variance(values) / len(values)) * _widening(len(values), stopped)
     return _interval(mean, error, len(values) - 1, len(values))
 
 
-def difference(a: Mapping[int, float], b: Mapping[int, float]) -> Difference | None:
-    """B - A: seed by seed where both have the same seeds, else Welch's interval of two independent means."""
-    if set(a) == set(b):
-        paired = estimate([b[seed] - a[seed] for seed in sorted(a)])
-        return None if paired is None else Difference(paired, paired=True)
-    first, second = estimate(list(a.values())), estimate(list(b.values()))
+def difference(a: Mapping[int, float], b: Mapping[int, float], *, stopped: bool = False) -> Difference | None:
+    """B - A: seed by seed over those that both have; where these are under two, as of independent means.
+
+    `stopped`: as for `estimate`.
+    """
+    common = sorted(seed for seed in set(a) & set(b) if isfinite(a[seed]) and isfinite(b[seed]))
+    if len(common) < 2 and set(a) != set(b):
+        return _unpaired(list(a.values()), list(b.values()), stopped=stopped)
+    paired = estimate([b[seed] - a[seed] for seed in common], stopped=stopped)
+    if paired is None:
+        return None
+    apart = _unpaired([a[seed] for seed in common], [b[seed] for seed in common], stopped=stopped)
+    widths = apart.estimate.half_width, paired.half_width
+    return Difference(paired, paired=True, narrowing=widths[0] / widths[1] if all(widths) else None)
+
+
+def _unpaired(a: Sequence[float], b: Sequence[float], *, stopped: bool) -> Difference | None:
+    """Of two independent samples [Welch 1947]."""
+    a, b = ([value for value in side if isfinite(value)] for side in (a, b))
+    first, second = estimate(a), estimate(b)
     if first is None or second is None:
         return None
     mean, n = second.mean - first.mean, min(first.n, second.n)
     if n == 1:
         return Difference(Estimate(mean, None, None, 1), paired=False)
-    squares = [_variance(list(side.values())) / len(side) for side in (a, b)]
+    squares = [_variance(side) / len(side) for side in (a, b)]
     total = fsum(squares)
     if total == 0:
         return Difference(Estimate(mean, mean, mean, n), paired=False)
     freedom = total**2 / fsum(square**2 / (len(side) - 1) for square, side in zip(squares, (a, b), strict=True))
     # Rounded down, the interval is a little too wide rather than too narrow.
-    return Difference(_interval(mean, sqrt(total), max(1, floor(freedom)), n), paired=False)
+    return Difference(_interval(mean, sqrt(total) * _widening(n, stopped), max(1, floor(freedom)), n), paired=False)
 
 
 def t_quantile_975(freedom: int) -> float:
@@ -92,6 +108,10 @@ def t_bound(freedom: int, confidence: float) -> float:
         else:
             high = middle
     return round(high, 9)
+
+
+def _widening(n: int, stopped: bool) -> float:
+    return 1 + STOPPED / n if stopped else 1.0
 
 
 def _interval(mean: float, error: float, freedom: int, n: int) -> Estimate:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from .confidence import Estimate
@@ -39,6 +40,18 @@ def headlines(result: Result) -> list[Headline]:
         _scaled("medium idle", "%", 2, metrics.get("medium.idle_fraction"), 100),
     ]
     return [headline for headline in found if headline.by_seed]
+
+
+def chosen(result: Result, patterns: Iterable[str] = ()) -> list[Headline]:
+    """The headline numbers, or all metrics whose dotted name is or matches one of `patterns`."""
+    patterns = list(patterns)
+    if not patterns:
+        return headlines(result)
+    return [
+        Headline(name, "", 6, by_seed)
+        for name, by_seed in result.metrics.items()
+        if any(fnmatchcase(name, pattern) for pattern in patterns)
+    ]
 
 
 def number(value: float, decimals: int) -> str:

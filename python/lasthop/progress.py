@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import AbstractContextManager
 from typing import Any, TextIO
+
+# A log of ten thousand runs need not have as many lines.
+LINES_AT_ONCE = 20
+LINE_EVERY_S = 2.0
+# A remaining time is told once so much has passed.
+TOLD_AFTER_S = 2.0
 
 
 class Progress(AbstractContextManager["Progress"]):
@@ -16,22 +23,25 @@ class Progress(AbstractContextManager["Progress"]):
         return Progress()
 
     @staticmethod
-    def in_terminal(label: str = "running") -> Progress:
+    def in_terminal(label: str = "running", of: str = "seeds") -> Progress:
         """A bar on standard error."""
-        return _Bar(label)
+        return _Bar(label, of)
 
     @staticmethod
-    def in_lines(stream: TextIO, label: str = "running") -> Progress:
-        """A line on `stream` whenever a seed is finished."""
-        return _Lines(stream, label)
+    def in_lines(stream: TextIO, label: str = "running", of: str = "seeds") -> Progress:
+        """A line on `stream` whenever a seed is finished, but after the first few only one in `LINE_EVERY_S`."""
+        return _Lines(stream, label, of)
 
     @staticmethod
-    def fitting(label: str = "running") -> Progress:
+    def fitting(label: str = "running", of: str = "seeds") -> Progress:
         """What suits standard error."""
-        return Progress.in_terminal(label) if sys.stderr.isatty() else Progress.in_lines(sys.stderr, label)
+        return Progress.in_terminal(label, of) if sys.stderr.isatty() else Progress.in_lines(sys.stderr, label, of)
 
     def update(self, fraction: float, finished: int, seeds: int) -> None:
         """`fraction` of the work is done, and `finished` of the `seeds`."""
+
+    def say(self, what: str) -> None:
+        """What else is to be shown from now on, such as `± 3.1 %`."""
 
     def __exit__(self, *_: object) -> None:
         return None
@@ -43,9 +53,10 @@ def progress_here() -> bool:
 
 
 class _Bar(Progress):
-    def __init__(self, label: str) -> None:
-        self._label = label
+    def __init__(self, label: str, of: str) -> None:
+        self._label, self._of = label, of
         self._bar: Any = None
+        self._said = ""
 
     def __enter__(self) -> Progress:
         # Imported here: it costs a tenth of a second that piped runs need not pay.
@@ -67,20 +78,49 @@ class _Bar(Progress):
         return self
 
     def update(self, fraction: float, finished: int, seeds: int) -> None:
-        self._bar.update(self._task, completed=fraction, seeds=f"{finished}/{seeds} seeds")
+        self._bar.update(self._task, completed=fraction, seeds=f"{finished}/{seeds} {self._of}{self._said}")
+
+    def say(self, what: str) -> None:
+        self._said = f", {what}" if what else ""
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
 
 class _Lines(Progress):
-    def __init__(self, stream: TextIO, label: str) -> None:
+    def __init__(self, stream: TextIO, label: str, of: str) -> None:
         self._stream = stream
-        self._label = label
-        self._finished = 0
+        self._label, self._of = label, of
+        self._finished = self._lines = 0
+        self._first: tuple[float, float] | None = None
+        self._wrote_at = time.monotonic()
+        self._said = ""
 
     def update(self, fraction: float, finished: int, seeds: int) -> None:
-        if finished > self._finished:
-            self._finished = finished
-            self._stream.write(f"{self._label}: {finished} of {seeds} seeds finished\n")
+        now = time.monotonic()
+        # What was there before the first look was not done at this speed.
+        self._first = self._first or (now, fraction)
+        is_due = self._lines < LINES_AT_ONCE or finished == seeds or now > self._wrote_at + LINE_EVERY_S
+        if finished > self._finished and is_due:
+            self._finished, self._wrote_at = finished, now
+            self._lines += 1
+            rest = f"{self._said}{self._rest(now, fraction)}"
+            self._stream.write(f"{self._label}: {finished} of {seeds} {self._of} finished{rest}\n")
             self._stream.flush()
+
+    def say(self, what: str) -> None:
+        self._said = f", {what}" if what else ""
+
+    def _rest(self, now: float, fraction: float) -> str:
+        """How long it will take as it has gone so far, once there is something to go by."""
+        begun, before = self._first
+        if now - begun < TOLD_AFTER_S or not before + 0.02 < fraction < 1:
+            return ""
+        return f", about {_length((now - begun) * (1 - fraction) / (fraction - before))} left"
+
+
+def _length(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core, tables
-from .confidence import estimate
+from .confidence import Estimate, estimate
 from .files import PendingFile, write_pieces
 from .scenario import Scenario
 
 if TYPE_CHECKING:
     import pandas
+
+    from .explain import Explanation
 
 FORMAT = 1
 # Wall-clock time is the one thing in which two runs of the same seed may differ: no mean of it is kept.
@@ -31,6 +33,7 @@ class Result:
         self.runs: list[dict[str, Any]] = document["runs"]
         self.failures: list[dict[str, Any]] = document.get("failed", [])
         self.interrupted: bool = document.get("interrupted", False)
+        self.until: dict[str, Any] | None = document.get("until")
         self.source = source
         self._scenario_text = scenario_text
         self._series: list[tuple[int, list[_core.SeriesBlock]]] = []
@@ -89,7 +92,11 @@ class Result:
     @property
     def summary(self) -> dict[str, dict[str, float | int | None]]:
         """Mean and 95 % confidence interval over the seeds of every metric."""
-        return {name: estimate(list(values.values()))._asdict() for name, values in self.metrics.items()}
+        return {name: self.estimate(values.values())._asdict() for name, values in self.metrics.items()}
+
+    def estimate(self, values: Iterable[float]) -> Estimate | None:
+        """Mean and interval of one value for each seed; wider where the number of seeds was chosen by the data."""
+        return estimate(list(values), stopped=self.until is not None)
 
     @cached_property
     def flows(self) -> pandas.DataFrame:
@@ -122,6 +129,8 @@ class Result:
 
     def _document(self, summary: dict[str, Any]) -> dict[str, Any]:
         document = dict(self._head)
+        if self.until is not None:
+            document["until"] = self.until
         if self.interrupted:
             document["interrupted"] = True
         if self.failures:
@@ -135,7 +144,7 @@ class Result:
     def json_pieces(self) -> Iterator[str]:
         """`to_json` piece by piece, so that a thousand stations need not stand in memory as text."""
         encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
-        yield from encoder.iterencode(self._document(_Estimates(self.metrics)))
+        yield from encoder.iterencode(self._document(_Estimates(self)))
         yield "\n"
 
     def plot(self, kind: str = "goodput_over_time", out: str | os.PathLike[str] | None = None) -> Any:
@@ -143,6 +152,12 @@ class Result:
         from .plot import draw
 
         return draw(kind, [self], out=out)
+
+    def explain(self) -> Explanation:
+        """Where the time of each flow and channel went; run again for it if need be, see `lasthop.explain`."""
+        from .explain import explanation_of, with_account
+
+        return explanation_of(with_account(self))
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes result.json, the tables as Parquet and scenario.toml; each file appears whole or not at all."""
@@ -166,8 +181,12 @@ class Result:
 class _Estimates(dict[str, Any]):
     """Metrics that become means and intervals one by one, as they are written."""
 
+    def __init__(self, result: Result) -> None:
+        super().__init__(result.metrics)
+        self._result = result
+
     def items(self) -> Any:
-        return ((name, estimate(list(values.values()))._asdict()) for name, values in super().items())
+        return ((name, self._result.estimate(values.values())._asdict()) for name, values in super().items())
 
 
 class ResultDirectory:
@@ -237,7 +256,7 @@ def metric_names(run: Mapping[str, Any]) -> list[str]:
 
 def _named(run: Mapping[str, Any]) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
-    _flatten("", run, found)
+    _flatten("", {key: value for key, value in run.items() if key != "account"}, found)
     return found
 
 

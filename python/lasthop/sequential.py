@@ -1,10 +1,10 @@
 """How many seeds are enough: the rule behind `--until 2%`.
 
 Seeds are added until Student's 95 % interval of each named metric is no wider than mean ± 2 % of the mean
-[Chow & Robbins 1965; Law 2015 §9.4.1]. Looking at the data to choose n makes the plain interval too narrow: a sample
-whose spread happens to look small stops early, and covers 93.4 % at worst where 95 % was said. Three things make up for it:
-no look before `FEWEST` seeds, looks at n growing by a quarter, and an interval widened by 1 + 1.5/n, a correction of
-the order that the theory gives [Woodroofe 1977], its constant chosen by simulation (tests/python/test_sequential.py).
+[Chow, Robbins 1965; Law 2015 §9.4.1]. Looking at the data to choose n makes the plain interval too narrow: a sample
+whose spread happens to look small stops early, and covers 93.4 % at worst where 95 % was said. Three things make up for
+it: no look before `FEWEST` seeds, looks at n growing by a quarter, and an interval widened by 1 + 1.5/n, a correction
+of the order that the theory gives [Woodroofe 1977], its constant chosen by simulation (docs/statistics.md).
 
 The decision depends on the values in the order of their seeds alone: not on threads, on how many runs are in a store
 already, or on where a campaign was interrupted.
@@ -17,8 +17,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from math import ceil, inf
-from typing import Literal, NamedTuple
+from math import ceil, inf, isfinite
+from typing import Any, Literal, NamedTuple
 
 from .confidence import estimate
 
@@ -43,6 +43,21 @@ class Standing(NamedTuple):
     """how many it may take in the end, as the spread is now"""
     half_widths: dict[str, float | None]
     """of each metric at the last look, relative to its mean: `inf` where that is zero, None below `FEWEST` values"""
+
+    def to_dict(self, target: float, n: int) -> dict[str, Any]:
+        """What the result says of it: `n` runs were made; a width that is none, or of a mean of zero, is None."""
+        widths = self.half_widths.items()
+        known = {name: width if width is not None and isfinite(width) else None for name, width in widths}
+        return {"target": target, "reached": self.state == "reached", "n": n, "half_widths": known}
+
+    def words(self) -> str:
+        """The widest interval, such as `± 3.1 %`; nothing before the first look."""
+        widths = self.half_widths.values()
+        if not widths:
+            return ""
+        if None in widths or inf in widths:
+            return "no width yet"
+        return f"± {percent(max(widths))}"
 
 
 @dataclass(frozen=True)
@@ -86,7 +101,8 @@ class Until:
 
     def _look(self, seeds: Sequence[int], metrics: Metrics, reference: Metrics) -> Standing:
         n, widths = len(seeds), {}
-        for name in dict.fromkeys(name for pattern in self.metrics for name in _matching(pattern, metrics) or [pattern]):
+        names = (name for pattern in self.metrics for name in _matching(pattern, metrics) or [pattern])
+        for name in dict.fromkeys(names):
             values = _of(seeds, metrics.get(name, {}))
             widths[name] = relative_half_width(values, _of(seeds, reference.get(name, {})))
             if not values:
@@ -114,6 +130,11 @@ def relative_half_width(values: Sequence[float], reference: Sequence[float]) -> 
     if half <= 1e-12 * abs(found.mean):
         return 0.0
     return half / abs(whole.mean) if whole.mean else inf
+
+
+def percent(share: float) -> str:
+    """`3.1 %`, with as many decimals as three digits need."""
+    return f"{100 * share:.3g} %"
 
 
 def _matching(pattern: str, names: Iterable[str]) -> list[str]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
 from . import _core
 from .progress import Progress, progress_here
-from .result import Result
+from .result import Result, metric_names
 from .scenario import Scenario
+from .sequential import GOODPUT, MOST, Until
+from .warmup import warmup_warning
 
 POLL_S = 0.02
 MAX_SEED = 2**63 - 1
@@ -29,36 +32,46 @@ class Interrupted(KeyboardInterrupt):
 
 
 class RunFailed(RuntimeError):
-    """A run stopped because something in it was wrong; `result` holds the seeds that did not."""
+    """A run stopped because something in it was wrong; `result` holds those that did not: a `Result`, or a sweep's table."""
 
-    def __init__(self, result: Result) -> None:
-        super().__init__("; ".join(failure["error"] for failure in result.failures))
+    def __init__(self, result: Any, sentences: Iterable[str] = ()) -> None:
+        super().__init__("; ".join(sentences or (failure["error"] for failure in result.failures)))
         self.result = result
 
 
 def run(
     scenario: Scenario,
-    seeds: int | Iterable[int] = 5,
+    seeds: int | Iterable[int] | None = None,
     *,
+    until: float | None = None,
+    metrics: Sequence[str] = (GOODPUT,),
     jobs: int | None = None,
     interval_s: float | None = 1.0,
+    explain: bool = False,
     progress: bool | None = None,
 ) -> Result:
     """Runs `scenario` once for each seed, in parallel, and returns the results.
 
-    `seeds`: how many (1 to N), or which. `jobs`: threads, by default one for each core.
+    `seeds`: how many (1 to N), or which; 5 by default. `until`: seeds are added until the 95 % interval of each of
+    `metrics` (names or globs) is within this share of its mean, e.g. 0.02; then `seeds` is the most, 200 by default, and
+    `.until` of the result says how it ended. `jobs`: threads, by default one for each core.
     `interval_s`: simulated seconds between rows of the time series; None keeps none.
+    `explain`: keeps the account of time that `Result.explain` reads.
     `progress`: shown in a terminal or a notebook unless told otherwise.
-    Raises `ValueError` for an impossible argument, `ScenarioError`, `RunFailed` and, on Ctrl-C, `Interrupted`; the
-    latter two carry what was finished.
+    Raises `ValueError` for an impossible argument (for an unknown metric once the first run shows it), `ScenarioError`,
+    `RunFailed` and, on Ctrl-C, `Interrupted`; the latter two carry what was finished.
     """
     if jobs is not None and jobs < 1:
         raise ValueError(f"jobs: {jobs} threads run nothing; at least 1, or None for one each core")
     if interval_s is not None and not 1e-9 <= interval_s < math.inf:
         raise ValueError(f"interval_s: {interval_s} is no length of time; a number of seconds, or None for no time series")
     show = progress_here() if progress is None else progress
+    chosen = seed_list((5 if until is None else MOST) if seeds is None else seeds)
+    rule = None if until is None else Until(until, tuple(metrics), len(chosen))
     with Progress.in_terminal() if show else Progress.silent() as bar:
-        result = simulate(scenario, seed_list(seeds), jobs or core_count(), interval_s, bar, keep_series=True)
+        result = simulate(
+            scenario, chosen, jobs or core_count(), interval_s, bar, keep_series=True, account=explain, until=rule
+        )
     if result.interrupted:
         raise Interrupted(result)
     if result.failures:
@@ -80,23 +93,72 @@ def simulate(
     progress: Progress,
     *,
     keep_series: bool = False,
+    account: bool = False,
     on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
+    until: Until | None = None,
 ) -> Result:
-    """Runs `seeds` and hands their time series to `on_series` in the order of the seeds, whatever finishes first."""
-    resolved = scenario.resolve()
-    result = Result.empty(resolved, scenario)
-    waiting: dict[int, _core.RunOutcome] = {}
-    order = list(seeds)
-    finished = 0
+    """Runs `seeds`, or the first of them that are enough for `until`, and says in the result what to think of it.
 
-    def deliver(outcome: _core.RunOutcome) -> None:
-        series = outcome.take_series()
-        result.add(outcome.seed, outcome.json, outcome.error, series if keep_series else [])
-        if on_series is not None and series:
-            on_series(outcome.seed, series if keep_series else _drained(series))
-
+    `on_series` is handed the time series in the order of the seeds, whatever finishes first.
+    """
+    runs = Runs(
+        scenario, jobs, interval_s, keep_series=keep_series, account=account, on_series=on_series, until=until
+    )
     with InterruptRequests() as requests:
-        campaign = _core.Campaign(resolved, seeds, min(jobs, len(seeds)), interval_s)
+        if until is None:
+            runs.extend(seeds, requests, lambda fraction, done: progress.update(fraction, done, len(seeds)))
+        else:
+            _add_until(until, seeds, runs, requests, progress)
+    return runs.judged()
+
+
+def _add_until(until: Until, seeds: list[int], runs: Runs, requests: InterruptRequests, progress: Progress) -> None:
+    done, standing = 0, until.standing([], {})
+    while standing.state == "more":
+        new = seeds[done : standing.seeds]
+        progress.say(standing.words())
+        runs.extend(new, requests, _shown(progress, standing.expected, done, len(new)))
+        if requests.count:
+            break
+        done = standing.seeds
+        standing = until.standing(seeds[:done], runs.result.metrics)
+    runs.result.until = standing.to_dict(until.target, len(runs.result.runs))
+
+
+def _shown(progress: Progress, expected: int, done: int, new: int) -> Callable[[float, int], None]:
+    """How `new` seeds go after `done`, of those expected in the end."""
+    return lambda fraction, finished: progress.update((done + fraction * new) / expected, done + finished, expected)
+
+
+class Runs:
+    """The runs of one scenario, to which seeds are added; `result` holds them in that order."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        jobs: int,
+        interval_s: float | None,
+        *,
+        keep_series: bool = False,
+        account: bool = False,
+        on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
+        until: Until | None = None,
+    ) -> None:
+        self._resolved = scenario.resolve()
+        self._jobs = jobs
+        self._interval_s = interval_s
+        self._keep_series = keep_series
+        self._account = account
+        self._on_series = on_series
+        self._until = until
+        self.result = Result.empty(self._resolved, scenario)
+
+    def extend(self, seeds: list[int], requests: InterruptRequests, show: Callable[[float, int], None]) -> None:
+        """Runs `seeds`; fewer on Ctrl-C. `show` is told what fraction of the work is done, and how many of them."""
+        waiting: dict[int, _core.RunOutcome] = {}
+        order = list(seeds)
+        finished = 0
+        campaign = _core.Campaign(self._resolved, seeds, min(self._jobs, len(seeds)), self._interval_s, self._account)
         while True:
             if requests.count:
                 campaign.cancel()
@@ -106,16 +168,29 @@ def simulate(
                 waiting[outcome.seed] = outcome
                 finished += 1
             while order and order[0] in waiting:
-                deliver(waiting.pop(order.pop(0)))
-            progress.update(campaign.progress(), finished, len(seeds))
+                self._deliver(waiting.pop(order.pop(0)))
+            show(campaign.progress(), finished)
             if done or requests.count > 1:
                 break
             time.sleep(POLL_S)
         for seed in order:
             if seed in waiting:
-                deliver(waiting.pop(seed))
-        result.interrupted = requests.count > 0 and finished < len(seeds)
-    return result
+                self._deliver(waiting.pop(seed))
+        self.result.interrupted = requests.count > 0 and finished < len(seeds)
+
+    def judged(self) -> Result:
+        """The result, with what only all runs together tell among its warnings."""
+        warning = warmup_warning(self.result.scenario, self.result.runs)
+        self.result.warnings.extend([warning] if warning else [])
+        return self.result
+
+    def _deliver(self, outcome: _core.RunOutcome) -> None:
+        series = outcome.take_series()
+        if self._until and outcome.json and not self.result.runs:
+            self._until.check(metric_names(json.loads(outcome.json)))
+        self.result.add(outcome.seed, outcome.json, outcome.error, series if self._keep_series else [])
+        if self._on_series is not None and series:
+            self._on_series(outcome.seed, series if self._keep_series else _drained(series))
 
 
 class InterruptRequests:

@@ -2,51 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import product
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from itertools import islice, product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .campaign import Counts, complete
 from .progress import Progress, progress_here
-from .result import flat_metrics
+from .result import flat_metrics, metric_names
 from .scenario import Scenario, toml_value
-from .simulation import Interrupted, RunFailed, core_count, seed_list, simulate
+from .sequential import GOODPUT, MOST, Until
+from .simulation import Interrupted, RunFailed, seed_list
+from .store import Job, Store
+from .warmup import warmup_warning
 
 if TYPE_CHECKING:
-    import pandas
+    from .sweep_table import SweepTable
 
-SHOWN = ("totals.", "medium.")
+SHOWN = ("totals.*", "medium.*")
+
+
+class Point(NamedTuple):
+    """A combination of values, by path, and its scenario."""
+
+    values: dict[str, Any]
+    scenario: Scenario
+
+    @property
+    def name(self) -> str:
+        """The point as a reader knows it, such as `station.0.count=4, wired.delay=5 ms`."""
+        return ", ".join(f"{path}={value}" for path, value in self.values.items())
+
+
+class Swept(NamedTuple):
+    """What a sweep gave: a row for each point and seed, and how it went."""
+
+    rows: list[dict[str, Any]]
+    counts: Counts
+    warnings: tuple[str, ...]
+    """what a reader of the rows should know, each headed by its point"""
 
 
 def sweep(
     scenario: Scenario,
     over: Mapping[str, Iterable[Any]] | None = None,
-    seeds: int | Iterable[int] = 5,
+    seeds: int | Iterable[int] | None = None,
     *,
+    until: float | Until | None = None,
+    metrics: Sequence[str] = (),
+    store: Store | str | os.PathLike[str] | None = None,
+    executor: Any = None,
     jobs: int | None = None,
     progress: bool | None = None,
-) -> pandas.DataFrame:
-    """Runs every combination of the values in `over` (by default the file's `[sweep]`) for each seed.
+) -> SweepTable:
+    """Runs every combination of the values in `over` (by default the file's `[sweep]`) for each seed (5 by default).
 
-    One row for each point and seed: the varied paths, `seed`, then the run's `totals.…` and `medium.…`.
-    Raises `ScenarioError` before anything runs where one of the points is wrong.
+    One row for each point and seed: the varied paths, `seed`, then the run's `totals.…` and `medium.…` and what else
+    `metrics` names (globs are allowed). `.to_xarray()` of it has the paths and `seed` as dimensions.
+    `until`: as many seeds at each point, `seeds` at most, as make the interval of `metrics` (by default goodput)
+    narrower than that share of the mean; a point where the most was not enough is among the warnings.
+    `store`: a `Store` or its file, whose runs are not run again and which keeps the others.
+    `.attrs["warnings"]` is what a reader of the table should know, each headed by its point.
+    `executor`: `lasthop.executor.dask.Dask(address)`, or threads of this process, `jobs` of them.
+    Raises `ScenarioError` before anything runs where one of the points is wrong, `StoreError` where the store is, and
+    `RunFailed` and, on Ctrl-C, `Interrupted`, which carry the table of what was finished.
     """
-    import pandas
+    from .sweep_table import SweepTable
 
-    show = progress_here() if progress is None else progress
-    new_progress = Progress.in_terminal if show else lambda _label: Progress.silent()
     points = grid(scenario, over)
-    rows, interrupted = sweep_rows(points, seed_list(seeds), jobs or core_count(), new_progress)
-    table = pandas.DataFrame(rows)
-    if interrupted:
+    chosen = seed_list(5 if seeds is None else seeds) if until is None else _rule(until, metrics, seeds)
+    kept = store if isinstance(store, Store) else Store.in_memory() if store is None else Store.open(store)
+    show = progress_here() if progress is None else progress
+    with Progress.in_terminal("sweep", "runs") if show else Progress.silent() as bar:
+        swept = run_points(points, chosen, kept, metrics=metrics, executor=executor, jobs=jobs, progress=bar)
+    table = SweepTable.of(swept.rows, list(points[0].values))
+    table.attrs["warnings"] = list(swept.warnings)
+    if swept.counts.interrupted:
         raise Interrupted(table)
+    if swept.counts.failures:
+        raise RunFailed(table, swept.counts.failures)
     return table
 
 
-def grid(scenario: Scenario, over: Mapping[str, Iterable[Any]] | None = None) -> list[tuple[dict[str, Any], Scenario]]:
+def _rule(until: float | Until, metrics: Sequence[str], seeds: int | Iterable[int] | None) -> Until:
+    if isinstance(until, Until):
+        if seeds is not None:
+            raise ValueError("seeds: has no effect beside an Until, which says how many there may be")
+        return until
+    if not isinstance(seeds, int | None):
+        raise ValueError("seeds: beside until, how many there may be at most; which they are follows")
+    return Until(until, tuple(metrics) or (GOODPUT,), MOST if seeds is None else seeds)
+
+
+def grid(scenario: Scenario, over: Mapping[str, Iterable[Any]] | None = None) -> list[Point]:
     """The points of a sweep and their scenarios, all of them checked."""
     axes = {path: list(values) for path, values in (over or dict(scenario.resolve().sweep())).items()}
     if not axes:
         raise ValueError("nothing to sweep: give over={path: values}, or a [sweep] table in the file")
+    for path, values in axes.items():
+        _check_axis(path, [toml_value(value) for value in values])
     points = []
     for values in product(*axes.values()):
         point = dict(zip(axes, values, strict=True))
@@ -54,26 +109,116 @@ def grid(scenario: Scenario, over: Mapping[str, Iterable[Any]] | None = None) ->
         for path, value in point.items():
             varied = varied.set(path, value)
         varied.resolve()
-        points.append((point, varied))
+        points.append(Point({path: _cell(value) for path, value in point.items()}, varied))
     return points
 
 
-def sweep_rows(
-    points: list[tuple[dict[str, Any], Scenario]], seeds: list[int], jobs: int, new_progress: Any
-) -> tuple[list[dict[str, Any]], bool]:
-    """Runs the points one after another; the rows that finished, and whether Ctrl-C ended it early."""
-    rows: list[dict[str, Any]] = []
-    for number, (point, scenario) in enumerate(points, start=1):
-        with new_progress(f"point {number} of {len(points)}") as bar:
-            result = simulate(scenario, seeds, jobs, None, bar)
-        for run in result.runs:
-            metrics = {name: value for name, value in flat_metrics(run).items() if name.startswith(SHOWN)}
-            rows.append({**{path: _cell(value) for path, value in point.items()}, "seed": run["seed"], **metrics})
-        if result.failures:
-            raise RunFailed(result)
-        if result.interrupted:
-            return rows, True
-    return rows, False
+def run_points(
+    points: Sequence[Point],
+    seeds: Sequence[int] | Until,
+    store: Store,
+    *,
+    metrics: Sequence[str] = (),
+    executor: Any = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Swept:
+    """Runs the points side by side, each for `seeds` or for as many as the rule wants."""
+    chosen = [_Seeds(point.scenario, seeds) for point in points]
+    by_scenario: dict[str, _Seeds] = {}
+    for each in chosen:
+        by_scenario.setdefault(store.identity(each.job(0)).key, each)
+
+    asking = {each.scenario: each for each in by_scenario.values()}
+
+    def then(job: Job, document: dict[str, Any] | None) -> list[Job]:
+        return asking[job.scenario].take(job.seed, document)
+
+    first = [job for each in by_scenario.values() for job in each.more()]
+    with_rule = {"then": then} if isinstance(seeds, Until) else {}
+    counts = complete(first, store, executor=executor, jobs_at_once=jobs, progress=progress, **with_rule)
+    used = [(point, by_scenario[store.identity(Job(point.scenario, 0)).key]) for point in points]
+    rows, warnings = [], []
+    for point, runs in _runs_by_point(used, store):
+        rows += [_row(point, run, (*SHOWN, *metrics)) for run in runs]
+        warnings += [f"{point.name}: {sentence}" for sentence in _warnings(point, runs, store)]
+    if not counts.interrupted:
+        warnings += [f"{point.name}: {sentence}" for point, each in used if (sentence := each.shortfall())]
+    return Swept(rows, counts, tuple(warnings))
+
+
+def _runs_by_point(used: Sequence[tuple[Point, _Seeds]], store: Store) -> Iterator[tuple[Point, list[dict[str, Any]]]]:
+    """The runs of each point that are there; read across points, which may have few seeds each."""
+    documents = store.each(each.job(seed) for _, each in used for seed in each.seeds)
+    for point, each in used:
+        runs = islice(documents, len(each.seeds))
+        yield point, [run for run in runs if run is not None]
+
+
+def _warnings(point: Point, runs: Sequence[Mapping[str, Any]], store: Store) -> Iterator[str]:
+    identity = store.identity(Job(point.scenario, 0))
+    yield from identity.resolved.warnings()
+    if runs and (sentence := warmup_warning(identity.document, runs)):
+        yield sentence
+
+
+class _Seeds:
+    """The seeds of one point: those given, or as many as the rule wants once it has seen those before."""
+
+    def __init__(self, scenario: Scenario, given: Sequence[int] | Until) -> None:
+        self.scenario = scenario
+        self._rule = given if isinstance(given, Until) else None
+        self.seeds: list[int] = [] if isinstance(given, Until) else list(given)
+        self._metrics: dict[str, dict[int, float]] = {}
+        self._awaited = 0
+
+    def job(self, seed: int) -> Job:
+        return Job(self.scenario, seed)
+
+    def take(self, seed: int, document: dict[str, Any] | None) -> list[Job]:
+        """Takes what one seed gave; further jobs once all of a round are there."""
+        if document is not None:
+            if not self._metrics:
+                self._rule.check(metric_names(document))
+            for name, value in flat_metrics(document).items():
+                if any(fnmatchcase(name, pattern) for pattern in self._rule.metrics):
+                    self._metrics.setdefault(name, {})[seed] = value
+        self._awaited -= 1
+        return [] if self._awaited else self.more()
+
+    def more(self) -> list[Job]:
+        """The jobs of the next round."""
+        if self._rule is None:
+            return [self.job(seed) for seed in self.seeds]
+        standing = self._rule.standing(self.seeds, self._metrics)
+        new = range(len(self.seeds) + 1, standing.seeds + 1) if standing.state == "more" else ()
+        self.seeds += new
+        self._awaited = len(new)
+        return [self.job(seed) for seed in new]
+
+    def shortfall(self) -> str | None:
+        """What is to be said where the rule gave up."""
+        standing = self._rule and self._rule.standing(self.seeds, self._metrics)
+        if not standing or standing.state == "reached":
+            return None
+        return f"{standing.words() or 'nothing known'} after {len(self.seeds)} seeds; not as narrow as was asked"
+
+
+def _row(point: Point, document: Mapping[str, Any], shown: Sequence[str]) -> dict[str, Any]:
+    metrics = {
+        name: value
+        for name, value in flat_metrics(document).items()
+        if any(fnmatchcase(name, pattern) for pattern in shown)
+    }
+    return {**point.values, "seed": document["seed"], **metrics}
+
+
+def _check_axis(path: str, values: Sequence[str]) -> None:
+    if not values:
+        raise ValueError(f"{path}: at least one value is needed")
+    twice = next((value for value in values if values.count(value) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{path}: {twice} is given twice")
 
 
 def _cell(value: Any) -> Any:

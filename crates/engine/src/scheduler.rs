@@ -116,6 +116,7 @@ impl<E> Scheduler<E> {
     }
 
     /// Advances the clock to the next event that is due before `end` and hands it over.
+    #[inline(always)]
     pub fn next_before(&mut self, end: Time) -> Option<(Time, E)> {
         let at = self.next_at()?;
         if at >= end {

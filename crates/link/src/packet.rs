@@ -29,7 +29,13 @@ pub struct PacketMeta {
 impl PacketMeta {
     /// What observers are told where this packet is dropped.
     pub fn dropped(&self, node: NodeId, layer: QueueLayer, reason: DropReason) -> Record {
-        Record::Dropped { node, flow: self.flow, layer, reason, tcp_ack: self.pure_ack }
+        Record::Dropped { node, flow: self.flow, layer, reason, tcp_ack: self.pure_ack, arrived: false }
+    }
+
+    /// What they are told where the MAC gives it up; it may have arrived all the same.
+    pub fn given_up(&self, node: NodeId, arrived: bool) -> Record {
+        let (layer, reason) = (QueueLayer::Mac, DropReason::RetryLimit);
+        Record::Dropped { node, flow: self.flow, layer, reason, tcp_ack: self.pure_ack, arrived }
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use lasthop_units::{Bytes, DataRate, Duration, Time};
 
-use crate::{Drop, Marks, Packet, QueueDiscipline, Wanted};
+use crate::{Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
 
 /// What a wired link asks to be told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +118,11 @@ impl<B> WiredLink<B> {
     /// Packets that its queue has marked with CE since it was last asked.
     pub fn new_marks(&mut self) -> u64 {
         self.marks.new_of(&*self.queue)
+    }
+
+    /// How many packets are being transmitted or on the way, and the latest of them.
+    pub fn under_way(&self) -> (usize, Option<&PacketMeta>) {
+        (self.on_the_way.len(), self.on_the_way.back().map(|(_, packet)| &packet.meta))
     }
 
     /// Packets that wait or are on the way.

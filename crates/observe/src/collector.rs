@@ -1,26 +1,29 @@
-//! All metrics of a run together.
+//! All metrics of a run together, and an account of time beside them where somebody wants one.
 
 use lasthop_units::{Duration, Time};
 
+use crate::account::{Balance, Bookkeeper};
 use crate::metric::{Metric, Metrics};
 use crate::{Layout, Observer, Record, Report, Series};
 
 /// Feeds every metric, starts them anew after the warm-up and takes the time series.
-pub struct Collector {
+pub struct Collector<B = ()> {
     layout: Layout,
     metrics: Metrics,
+    books: B,
     started: Time,
     sampled: Time,
     series: Option<Series>,
 }
 
-impl Collector {
-    /// Metrics for `layout`; time series are kept if a number of samples to expect is given.
-    pub fn new(layout: Layout, samples: Option<usize>) -> Self {
+impl<B: Bookkeeper> Collector<B> {
+    /// Metrics for `layout`; time series are kept if a number of samples to expect is given, and `books` are.
+    pub fn new(layout: Layout, samples: Option<usize>, books: B) -> Self {
         let metrics = Metrics::new(&layout);
         Collector {
             layout,
             metrics,
+            books,
             started: Time::ZERO,
             sampled: Time::ZERO,
             series: samples.map(Series::with_room_for),
@@ -31,6 +34,7 @@ impl Collector {
     pub fn start(&mut self, now: Time) {
         self.started = now;
         self.metrics.start(now);
+        self.books.start(now);
     }
 
     /// Takes one sample of every time series, covering the time since the last one.
@@ -49,9 +53,9 @@ impl Collector {
         report
     }
 
-    /// The time series taken so far.
-    pub fn into_series(self) -> Series {
-        self.series.unwrap_or_default()
+    /// Where the time went up to `now`, if books were kept, and the time series.
+    pub fn close(self, now: Time) -> (Option<Balance>, Series) {
+        (self.books.close(now), self.series.unwrap_or_default())
     }
 
     /// How long summaries have covered at `now`.
@@ -60,9 +64,12 @@ impl Collector {
     }
 }
 
-impl Observer for Collector {
+impl<B: Bookkeeper> Observer for Collector<B> {
+    const READS_STEPS: bool = B::READS_STEPS;
+
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         self.metrics.observe(at, &record);
+        self.books.observe(at, record);
     }
 }

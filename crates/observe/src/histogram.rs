@@ -7,6 +7,12 @@ const STEPS: u64 = 16;
 /// The first bucket ends here, in nanoseconds.
 const UNIT_NS: u64 = 1 << 10;
 
+/// Where a distribution is told: closer at its ends, where latency is felt.
+pub const PROBABILITIES: [f64; 25] = [
+    0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9,
+    0.95, 0.98, 0.99, 0.995, 0.999,
+];
+
 /// Counts durations in buckets of constant relative width.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
@@ -74,6 +80,12 @@ impl Histogram {
         }
         Some(edge(self.counts.len()) as f64 / 1e9)
     }
+
+    /// The quantiles at [`PROBABILITIES`] in seconds, in whole nanoseconds; `None` if nothing was counted.
+    pub fn quantiles_s(&self) -> Option<Vec<f64>> {
+        let whole = |seconds: f64| (seconds * 1e9).round() / 1e9;
+        PROBABILITIES.iter().map(|&p| self.quantile_s(p).map(whole)).collect()
+    }
 }
 
 #[cfg(test)]
@@ -100,5 +112,20 @@ mod tests {
         }
         assert_eq!(histogram.mean_s(), Some(0.005_000_5));
         assert_eq!(Histogram::default().quantile_s(0.5), None);
+    }
+
+    #[test]
+    fn listed_quantiles_rise_in_whole_nanoseconds() {
+        assert_eq!(Histogram::default().quantiles_s(), None);
+        let mut histogram = Histogram::default();
+        for us in [700, 900, 900, 40_000] {
+            histogram.add(Duration::from_micros(us));
+        }
+        let quantiles = histogram.quantiles_s().unwrap();
+        assert_eq!(quantiles.len(), PROBABILITIES.len());
+        assert!(quantiles.is_sorted());
+        assert!(quantiles.iter().all(|q| format!("{q}").len() <= "0.123456789".len()), "{quantiles:?}");
+        // 40 ms lie in the bucket from 19 · 2^11 units of 1.024 us on: 39.85 ms, 1/16 wide.
+        assert!((0.039..0.042).contains(&quantiles[24]), "{quantiles:?}");
     }
 }

@@ -3,21 +3,26 @@
 //! A simulation, a real stack and a capture emit the same [`Record`]s, so that each metric is
 //! written once. A run whose observer is `()` compiles to nothing here.
 
+pub mod account;
 mod collector;
 mod histogram;
 pub mod metric;
 mod record;
 mod report;
+mod step;
 
 pub use collector::Collector;
-pub use histogram::Histogram;
+pub use histogram::{Histogram, PROBABILITIES};
 pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};
 pub use report::{Cell, Layout, Report, Row, Scope, Series, SeriesBlock};
+pub use step::{End, Hold, Payload, Start, Step};
 
 use lasthop_units::Time;
 
 /// Somebody who is told what happens.
 pub trait Observer {
+    /// Whether it reads [`Step`]s; where it does not, nobody works them out.
+    const READS_STEPS: bool = false;
     /// `record` happened at `at`.
     fn observe(&mut self, at: Time, record: Record);
 }

@@ -2,6 +2,8 @@
 
 use lasthop_units::{DataRate, Duration};
 
+use crate::step::Step;
+
 macro_rules! id {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
@@ -159,6 +161,8 @@ pub enum Record {
         reason: DropReason,
         /// whether it was a pure TCP ACK
         tcp_ack: bool,
+        /// whether it had arrived all the same, and only its acknowledgement had not
+        arrived: bool,
     },
     /// A data frame was sent, or the RTS that precedes it, and this came of it.
     Attempt {
@@ -237,4 +241,6 @@ pub enum Record {
         /// how many
         count: u32,
     },
+    /// Something that only an account of time reads.
+    Step(Step),
 }

@@ -18,12 +18,14 @@ pub struct Layout {
 }
 
 /// A value of a summary.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// how many
     Count(u64),
     /// how much
     Number(f64),
+    /// a distribution
+    List(Vec<f64>),
     /// there is none, e.g. the RTT of a flow that sent nothing
     Absent,
 }
@@ -42,13 +44,18 @@ impl Row {
     pub fn put_count(&mut self, name: &'static str, count: impl Into<Option<u64>>) {
         self.0.push((name, count.into().map_or(Cell::Absent, Cell::Count)));
     }
-    /// The value called `name`.
+    /// Adds a list of quantities, all of them finite.
+    pub fn put_list(&mut self, name: &'static str, values: Option<Vec<f64>>) {
+        debug_assert!(values.iter().flatten().all(|v| v.is_finite()), "{name}: {values:?}");
+        self.0.push((name, values.map_or(Cell::Absent, Cell::List)));
+    }
+    /// The number called `name`.
     pub fn get(&self, name: &str) -> Option<f64> {
         let (_, cell) = self.0.iter().find(|(n, _)| *n == name)?;
         match *cell {
             Cell::Count(count) => Some(count as f64),
             Cell::Number(number) => Some(number),
-            Cell::Absent => None,
+            Cell::List(_) | Cell::Absent => None,
         }
     }
 }

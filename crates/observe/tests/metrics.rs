@@ -24,12 +24,47 @@ fn records() -> Vec<(Time, Record)> {
         Record::Timeout { flow },
         Record::Completed { flow, took: Duration::from_millis(300) },
         Record::Queue { node, packets: 4, tcp_acks: 1 },
-        Record::Dropped { node, flow, layer: QueueLayer::Interface, reason: DropReason::QueueFull, tcp_ack: true },
-        Record::Dropped { node, flow, layer: QueueLayer::Mac, reason: DropReason::RetryLimit, tcp_ack: false },
-        Record::Dropped { node, flow, layer: QueueLayer::Interface, reason: DropReason::Early, tcp_ack: false },
-        Record::Dropped { node, flow, layer: QueueLayer::Interface, reason: DropReason::AckFiltered, tcp_ack: true },
+        Record::Dropped {
+            node,
+            flow,
+            layer: QueueLayer::Interface,
+            reason: DropReason::QueueFull,
+            tcp_ack: true,
+            arrived: false,
+        },
+        Record::Dropped {
+            node,
+            flow,
+            layer: QueueLayer::Mac,
+            reason: DropReason::RetryLimit,
+            tcp_ack: false,
+            arrived: false,
+        },
+        Record::Dropped {
+            node,
+            flow,
+            layer: QueueLayer::Interface,
+            reason: DropReason::Early,
+            tcp_ack: false,
+            arrived: false,
+        },
+        Record::Dropped {
+            node,
+            flow,
+            layer: QueueLayer::Interface,
+            reason: DropReason::AckFiltered,
+            tcp_ack: true,
+            arrived: false,
+        },
         Record::Marked { node, layer: QueueLayer::Interface, count: 3 },
-        Record::Dropped { node: ap, flow, layer: QueueLayer::WiredDown, reason: DropReason::Early, tcp_ack: false },
+        Record::Dropped {
+            node: ap,
+            flow,
+            layer: QueueLayer::WiredDown,
+            reason: DropReason::Early,
+            tcp_ack: false,
+            arrived: false,
+        },
         Record::Marked { node: ap, layer: QueueLayer::WiredUp, count: 2 },
         Record::Attempt {
             link,
@@ -50,7 +85,7 @@ fn records() -> Vec<(Time, Record)> {
 }
 
 fn observe(samples: bool, warmup_ms: u64) -> Report {
-    let mut collector = Collector::new(layout(), samples.then_some(2));
+    let mut collector = Collector::new(layout(), samples.then_some(2), ());
     let mut started = false;
     for (time, record) in records() {
         if !started && time >= at(warmup_ms) {

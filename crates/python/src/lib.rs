@@ -69,18 +69,21 @@ impl Drop for Campaign {
 
 #[pymethods]
 impl Campaign {
-    /// Starts `seeds` on at most `jobs` threads; without an interval no time series is kept.
+    /// Starts `seeds` on at most `jobs` threads; without an interval no time series is kept, and an account of time
+    /// where it is asked for.
     #[new]
-    #[pyo3(signature = (scenario, seeds, jobs, series_interval_s = None))]
+    #[pyo3(signature = (scenario, seeds, jobs, series_interval_s = None, account = false))]
     fn new(
         py: Python<'_>,
         scenario: &ResolvedScenario,
         seeds: Vec<u64>,
         jobs: usize,
         series_interval_s: Option<f64>,
+        account: bool,
     ) -> Self {
         let scenario = scenario.0.clone();
-        let campaign = py.detach(|| engine::Campaign::start(scenario, seeds, jobs, series_interval_s));
+        let keep = engine::Keep { account, ..engine::Keep::series(series_interval_s) };
+        let campaign = py.detach(|| engine::Campaign::start(scenario, seeds, jobs, keep));
         Campaign(Mutex::new(campaign))
     }
 

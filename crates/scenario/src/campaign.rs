@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use lasthop_units::Duration;
-
-use crate::run::{Control, run_controlled};
+use crate::run::{Control, Keep, run_controlled};
 use crate::{ResolvedScenario, RunResult};
 
 /// The name of threads that run seeds.
@@ -26,7 +24,7 @@ pub struct RunOutcome {
 struct Shared {
     scenario: ResolvedScenario,
     seeds: Vec<u64>,
-    interval: Option<Duration>,
+    keep: Keep,
     next: AtomicUsize,
     controls: Vec<Control>,
     finished: Mutex<Vec<RunOutcome>>,
@@ -39,14 +37,14 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// Starts `seeds` on at most `jobs` threads; without an interval no time series are kept.
-    pub fn start(scenario: ResolvedScenario, seeds: Vec<u64>, jobs: usize, series_interval_s: Option<f64>) -> Campaign {
+    /// Starts `seeds` on at most `jobs` threads.
+    pub fn start(scenario: ResolvedScenario, seeds: Vec<u64>, jobs: usize, keep: Keep) -> Campaign {
         let threads = jobs.clamp(1, seeds.len().max(1));
         let shared = Arc::new(Shared {
             controls: seeds.iter().map(|_| Control::default()).collect(),
             scenario,
             seeds,
-            interval: series_interval_s.map(Duration::from_secs_f64).filter(|i| *i > Duration::ZERO),
+            keep,
             next: AtomicUsize::new(0),
             finished: Mutex::new(Vec::new()),
         });
@@ -96,7 +94,7 @@ impl Shared {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&seed) = self.seeds.get(index) else { return };
             let control = &self.controls[index];
-            let run = AssertUnwindSafe(|| run_controlled(&self.scenario, seed, self.interval, control));
+            let run = AssertUnwindSafe(|| run_controlled(&self.scenario, seed, self.keep, control));
             let result = match catch_unwind(run) {
                 Ok(Ok(Some(result))) => Ok(result),
                 Ok(Ok(None)) => return,

@@ -3,6 +3,7 @@
 //! `document` reads text, `description` says what may stand in it, `resolved` checks it as a whole,
 //! `world` wires endpoints, links and the medium together, `run` runs one seed and `campaign` many.
 
+mod account;
 mod campaign;
 mod description;
 mod document;
@@ -18,6 +19,6 @@ pub use campaign::{Campaign, RUN_THREAD, RunOutcome};
 pub use document::InputError;
 pub use listing::{list_json, show_json};
 pub use resolved::{ResolvedScenario, resolve};
-pub use run::{RunResult, SeriesBlock, run};
+pub use run::{Keep, RunResult, SeriesBlock, run, run_with_account};
 pub use schema::schema_json;
 pub use theory::theory_json;

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use lasthop_observe::{Cell, Report, Row, Scope, Series};
+use lasthop_observe::account::Bookkeeper;
+use lasthop_observe::{Cell, PROBABILITIES, Report, Row, Scope, Series};
 use lasthop_registry::Parameter;
 use lasthop_units::{Duration, Time};
 use serde_json::{Map, Value as Json, json};
 
-use crate::ResolvedScenario;
 use crate::world::{Finished, World};
+use crate::{ResolvedScenario, account};
 
 /// How far a run has come, and whether it should stop; shared with whoever waits for it.
 #[derive(Debug, Default)]
@@ -59,23 +60,68 @@ impl RunResult {
     }
 }
 
+/// What is kept of a run besides its summary.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Keep {
+    /// time series with this interval
+    pub interval: Option<Duration>,
+    /// an account of where the time of each flow and channel went
+    pub account: bool,
+}
+
+impl Keep {
+    /// Time series with an interval of so many seconds, if it is one.
+    pub fn series(interval_s: Option<f64>) -> Keep {
+        let interval = interval_s.map(Duration::from_secs_f64).filter(|i| *i > Duration::ZERO);
+        Keep { interval, account: false }
+    }
+}
+
 /// Runs `scenario` under `seed`. With `interval`, time series are kept.
 ///
 /// # Errors
 /// A sentence that says why the result cannot be trusted: something was not conserved.
 pub fn run(scenario: &ResolvedScenario, seed: u64, interval: Option<Duration>) -> Result<RunResult, String> {
-    run_controlled(scenario, seed, interval, &Control::default()).map(|r| r.expect("nobody cancels"))
+    run_to_end(scenario, seed, Keep { interval, account: false })
+}
+
+/// As [`run`], without time series and with an account of time.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_account(scenario: &ResolvedScenario, seed: u64) -> Result<RunResult, String> {
+    run_to_end(scenario, seed, Keep { interval: None, account: true })
+}
+
+fn run_to_end(scenario: &ResolvedScenario, seed: u64, keep: Keep) -> Result<RunResult, String> {
+    run_controlled(scenario, seed, keep, &Control::default()).map(|r| r.expect("nobody cancels"))
 }
 
 /// As [`run`]; `Ok(None)` if it was cancelled.
 pub(crate) fn run_controlled(
     scenario: &ResolvedScenario,
     seed: u64,
-    interval: Option<Duration>,
+    keep: Keep,
     control: &Control,
 ) -> Result<Option<RunResult>, String> {
     let clock = Clock::start();
-    let mut world = World::new(scenario, seed, interval);
+    let finished = if keep.account {
+        run_world(World::new(scenario, seed, keep.interval, account::of(scenario)), scenario, control)
+    } else {
+        run_world(World::new(scenario, seed, keep.interval, ()), scenario, control)
+    };
+    let Some(finished) = finished? else { return Ok(None) };
+    let simulator = json!({ "events": finished.events, "wall_s": clock.seconds() });
+    Ok(Some(result_of(scenario, seed, finished, keep.interval, simulator)))
+}
+
+/// Runs a world to its end; `Ok(None)` if that was cancelled. Each kind of books has a copy of it, so that those that
+/// keep none pay nothing.
+fn run_world<K: Bookkeeper>(
+    mut world: World<K>,
+    scenario: &ResolvedScenario,
+    control: &Control,
+) -> Result<Option<Finished>, String> {
     let step = (scenario.description.duration / 500).as_nanos().max(1);
     let mut until = Time::ZERO;
     loop {
@@ -89,9 +135,7 @@ pub(crate) fn run_controlled(
             return Ok(None);
         }
     }
-    let finished = world.finish()?;
-    let simulator = json!({ "events": finished.events, "wall_s": clock.seconds() });
-    Ok(Some(result_of(scenario, seed, finished, interval, simulator)))
+    world.finish().map(Some)
 }
 
 /// The wall clock, for the one number of a result that is not simulated.
@@ -108,10 +152,11 @@ impl Clock {
 }
 
 fn put_row(object: &mut Map<String, Json>, row: &Row) {
-    for &(name, value) in &row.0 {
+    for (name, value) in &row.0 {
         let value = match value {
             Cell::Count(count) => json!(count),
             Cell::Number(number) => json!(number),
+            Cell::List(numbers) => json!(numbers),
             Cell::Absent => Json::Null,
         };
         object.insert(name.to_string(), value);
@@ -154,15 +199,19 @@ fn result_of(
         let (sender, receiver) = scenario.link_ends(index);
         row_with(&[("node", json!(sender)), ("peer", json!(receiver))], row)
     };
-    let json = json!({
+    let mut json = json!({
         "seed": seed,
         "flows": flows.iter().enumerate().map(flow).collect::<Vec<_>>(),
         "totals": row_with(&[], totals),
         "nodes": nodes.iter().enumerate().map(node).collect::<Vec<_>>(),
         "links": links.iter().enumerate().map(link).collect::<Vec<_>>(),
         "medium": row_with(&[], medium),
+        "quantile_probabilities": PROBABILITIES,
         "simulator": simulator,
     });
+    if let Some(balance) = &finished.balance {
+        json["account"] = account::json_of(scenario, balance);
+    }
     let interval_s = interval.map_or(0.0, Duration::as_secs_f64);
     RunResult { json: json.to_string(), series: blocks_of(scenario, finished.series, interval_s) }
 }

@@ -1,6 +1,6 @@
 //! Same seed, same bytes; and what one entity draws is no other's business.
 
-use lasthop_scenario::{Campaign, resolve, run};
+use lasthop_scenario::{Campaign, Keep, resolve, run};
 
 const UPLOADS: &str = r#"
 duration = "3 s"
@@ -33,7 +33,12 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let of = |jobs: usize| {
-        let campaign = Campaign::start(resolve(UPLOADS, "test.toml", &[]).unwrap(), (1..=5).collect(), jobs, Some(1.0));
+        let campaign = Campaign::start(
+            resolve(UPLOADS, "test.toml", &[]).unwrap(),
+            (1..=5).collect(),
+            jobs,
+            Keep::series(Some(1.0)),
+        );
         while !campaign.is_done() {
             std::thread::yield_now();
         }

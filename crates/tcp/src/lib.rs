@@ -31,6 +31,7 @@ mod counters;
 mod device;
 mod ecn;
 mod endpoint;
+mod hold;
 mod info;
 mod profile;
 mod ranges;
@@ -51,6 +52,7 @@ pub use config::{
 };
 pub use counters::Counters;
 pub use endpoint::Endpoint;
+pub use hold::Hold;
 pub use info::{CaState, Info, option_bit};
 pub use profile::Profile;
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};

@@ -91,6 +91,8 @@ pub struct MediumConfig {
     pub nodes: Vec<NodeConfig>,
     /// for each link, who chooses its rates; see [`LinkId`]
     pub rate_controls: Vec<Box<dyn RateControl>>,
+    /// for each link, an ideal rate control, against which an account holds the rates that were chosen; empty without
+    pub ideals: Vec<Box<dyn RateControl>>,
     /// who hears whom
     pub channel: Channel,
     /// noise in a receiver in milliwatts per hertz, for error models that need the SINR
@@ -146,6 +148,8 @@ pub enum Event {
 
 /// The world around a medium.
 pub trait Environment<B> {
+    /// Whether somebody observes [`Step`](lasthop_observe::Step)s.
+    const READS_STEPS: bool = false;
     /// Calls back [`Medium::handle`] with `event` at `at`.
     fn schedule(&mut self, at: Time, event: Event);
     /// `packet` arrived at `node`. Must not call the medium before it returns.
@@ -170,6 +174,7 @@ pub struct Medium<B> {
     pub(crate) nodes: Vec<Node>,
     pub(crate) functions: Vec<Function<B>>,
     pub(crate) rate_controls: Vec<Box<dyn RateControl>>,
+    pub(crate) ideals: Vec<Box<dyn RateControl>>,
     pub(crate) link_memory: Vec<LinkMemory>,
     pub(crate) bss_of_link: Vec<usize>,
     pub(crate) views: Vec<View>,
@@ -275,6 +280,7 @@ impl<B: Send + 'static> Medium<B> {
             nodes,
             functions,
             rate_controls: config.rate_controls,
+            ideals: config.ideals,
             bss_of_link,
             carrier_sense: CarrierSense::new(&config.channel, capture),
             channel: config.channel,
@@ -311,11 +317,12 @@ impl<B: Send + 'static> Medium<B> {
     pub fn enqueue(&mut self, now: Time, node: NodeId, mut packet: Packet<B>, env: &mut impl Environment<B>) {
         packet.meta.enqueued_at = now;
         self.counts.offered += 1;
+        self.note_entry(now, node, &packet.meta, env);
         let id = self.nodes[node.index()].function_of(packet.meta.tid);
         let function = &mut self.functions[id.index()];
         let is_free = !function.aggregates && function.frame.is_none();
         if is_free && function.queue.lets_pass(packet.meta.bytes) {
-            self.load(now, id, packet);
+            self.load(now, id, packet, env);
             return self.request_access(now, id, env);
         }
         // Also what goes to the MAC at once passes the queue: it may average over arrivals, or count what is in flight.
@@ -324,7 +331,7 @@ impl<B: Send + 'static> Medium<B> {
         let next = is_free.then(|| queue.dequeue(now, Wanted::ANY, &mut self.dropped)).flatten();
         self.report_drops(now, id, Some(flow), env);
         match next {
-            Some(packet) => self.load(now, id, packet),
+            Some(packet) => self.load(now, id, packet, env),
             None => self.report_queue(now, node, env),
         }
         self.request_access(now, id, env);
@@ -394,7 +401,9 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// Puts a packet into the frame slot of a function.
-    fn load(&mut self, now: Time, id: FunctionId, packet: Packet<B>) {
+    #[inline(always)]
+    fn load(&mut self, now: Time, id: FunctionId, packet: Packet<B>, env: &mut impl Environment<B>) {
+        self.note_taken(now, id, &packet.meta, env);
         let (to, link) = self.way(self.functions[id.index()].node, packet.meta.station);
         self.functions[id.index()].load(now, packet, to, link);
     }
@@ -407,6 +416,10 @@ impl<B: Send + 'static> Medium<B> {
         let mut packet = env.pull(now, function.node, category)?;
         packet.meta.enqueued_at = now;
         self.counts.offered += 1;
+        self.note_entry(now, function.node, &packet.meta, env);
+        if function.aggregates {
+            self.note_taken(now, id, &packet.meta, env);
+        }
         Some(packet)
     }
 
@@ -453,7 +466,7 @@ impl<B: Send + 'static> Medium<B> {
             self.report_queue(now, node, env);
         }
         let Some(packet) = queued.or_else(|| self.pull(now, id, env)) else { return false };
-        self.load(now, id, packet);
+        self.load(now, id, packet, env);
         true
     }
 
@@ -573,6 +586,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// A function contends with what is left of its post-backoff; if nothing is, it draws a backoff where the
     /// medium is busy, and waits for the end of the inter-frame space where it is not.
+    #[inline(always)]
     fn contend_with(&mut self, now: Time, id: FunctionId, view: usize, left: u64) {
         let function = &mut self.functions[id.index()];
         let (lane, spaces, view) = (function.lane, &self.spaces[view], &mut self.views[view]);

@@ -14,17 +14,15 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from .. import ScenarioError, __version__
+from .. import ScenarioError, StoreError, __version__
 from ._mistake import Mistake
 
 COMMANDS = (
-    *("run", "sweep", "reproduce", "plot", "compare", "theory"),
+    *("run", "sweep", "query", "reproduce", "plot", "compare", "explain", "theory"),
     *("packetdrill", "replay-cc", "replay-recovery"),
     *("list", "show", "schema", "doctor", "bench"),
 )
 NOT_YET = {
-    "query": "questions to a store of sweeps",
-    "explain": "the account of where the airtime and the time of each flow went",
     "analyze": "reading packet captures",
     "emulate": "carrying real traffic through the simulated last hop",
     "kernel": "programs for the Linux kernel",
@@ -50,14 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? for ±
     try:
-        given = list(sys.argv[1:] if arguments is None else arguments)
+        # No `list(…)` here: the command of that name becomes an attribute of this package.
+        given = [*(sys.argv[1:] if arguments is None else arguments)]
         if given and given[0] in NOT_YET:
             raise Mistake(f"{given[0]}: {NOT_YET[given[0]]} is not there yet")
         chosen = build_parser().parse_args(given)
         status = chosen.execute(chosen)
         sys.stdout.flush()
         return status
-    except (Mistake, ScenarioError) as mistake:
+    except (Mistake, ScenarioError, StoreError) as mistake:
         sys.stderr.write(f"lasthop: {mistake}\n")
         return 2
     except KeyboardInterrupt:

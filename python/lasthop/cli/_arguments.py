@@ -13,6 +13,7 @@ from pathlib import Path
 from ..files import check_writable, is_special
 from ..result import Result, read
 from ..scenario import Scenario, load
+from ..sequential import GOODPUT, MOST, Until
 from ..simulation import MAX_SEED, core_count, seed_list
 from ._mistake import Mistake
 
@@ -25,6 +26,11 @@ UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 def add_scenario(parser: argparse.ArgumentParser) -> None:
     """FILE and --set."""
     parser.add_argument("file", metavar="FILE", help="scenario file (TOML)")
+    add_settings(parser)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """--set."""
     parser.add_argument(
         "--set",
         dest="settings",
@@ -42,6 +48,36 @@ def add_seeds(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--seeds", metavar="N", type=_whole, help=f"run seeds 1 to N (default {DEFAULT_SEEDS})")
     which.add_argument("--seed", metavar="K", type=_whole, help="run seed K only")
     parser.add_argument("--jobs", metavar="N", type=_whole, help=f"threads (default: all cores, here {core_count()})")
+
+
+def add_until(parser: argparse.ArgumentParser) -> None:
+    """--until and --metric."""
+    parser.add_argument(
+        "--until",
+        metavar="SHARE",
+        type=_share,
+        help=f"add seeds until the 95 %% interval is within this share of the mean, e.g. 2%%; at most --seeds ({MOST})",
+    )
+    parser.add_argument(
+        "--metric",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help=f"what --until judges and the table shows, e.g. medium.idle_fraction; repeatable (default {GOODPUT})",
+    )
+
+
+def until_of(arguments: argparse.Namespace) -> Until | None:
+    """The rule that --until asks for, if it does."""
+    if arguments.until is None:
+        return None
+    if arguments.seed is not None:
+        raise Mistake("--until: chooses how many seeds are run, so that --seed has no place beside it")
+    most = MOST if arguments.seeds is None else arguments.seeds
+    try:
+        return Until(arguments.until, tuple(arguments.metric or [GOODPUT]), most)
+    except ValueError as error:
+        raise Mistake(f"--{error}") from None
 
 
 def scenario_of(arguments: argparse.Namespace) -> Scenario:
@@ -140,6 +176,13 @@ def _setting(text: str) -> tuple[str, str]:
     if not equals or not path.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form PATH=VALUE, e.g. station.0.count=4")
     return path.strip(), value.strip()
+
+
+def _share(text: str) -> float:
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*%\s*", text)
+    if not match or not 0 < float(match[1]) < 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share of a mean between 0 and 100 %; write e.g. 2%")
+    return float(match[1]) / 100
 
 
 def _whole(text: str) -> int:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import Any, TextIO
 
-from ..confidence import estimate
 from ..files import write_whole
-from ..headline import Headline, headlines, mean_and_interval
+from ..headline import Headline, chosen, mean_and_interval
 from ..result import Result
+from ..sequential import percent
 
 FLOWS_SHOWN = 20
+WIDTHS_SHOWN = 4
 
 
 def aside(*, data_on_stdout: bool = False) -> TextIO:
@@ -49,15 +51,25 @@ def label(headline: Headline) -> str:
     return f"{headline.label} ({headline.unit})" if headline.unit else headline.label
 
 
-def summary_text(result: Result) -> str:
-    """The headline numbers of a result, then its first flows."""
+def summary_text(result: Result, patterns: Iterable[str] = ()) -> str:
+    """The headline numbers of a result, or those that match `patterns`, then its first flows."""
     runs = len(result.runs)
     head = f"{result.name}: {runs} {'seed' if runs == 1 else 'seeds'}"
     rows = [
-        [label(headline), mean_and_interval(estimate(list(headline.by_seed.values())), headline.decimals)]
-        for headline in headlines(result)
+        [label(headline), mean_and_interval(result.estimate(headline.by_seed.values()), headline.decimals)]
+        for headline in chosen(result, patterns)
     ]
     return f"{head}\n\n{table(['', _mean_heading(runs)], rows)}\n{_flows_text(result)}"
+
+
+def until_text(until: dict[str, Any]) -> str:
+    """How adding seeds ended: each metric's half-width, and whether all are within the target."""
+    target = percent(until["target"])
+    widest = sorted(until["half_widths"].items(), key=lambda item: inf if item[1] is None else item[1], reverse=True)
+    widths = [f"{name} {'without a width' if width is None else f'± {percent(width)}'}" for name, width in widest]
+    more = [f"and {len(widths) - WIDTHS_SHOWN} narrower"] if len(widths) > WIDTHS_SHOWN else []
+    what = f"{', '.join([*widths[:WIDTHS_SHOWN], *more]) or 'no interval'} after {until['n']} seeds"
+    return f"{what}: within ± {target}" if until["reached"] else f"{what}: not within ± {target}"
 
 
 def _mean_heading(runs: int) -> str:
@@ -99,7 +111,7 @@ def _flows_text(result: Result) -> str:
     rows = [
         [flow, _what(flows[flow])]
         + [
-            mean_and_interval(estimate([value * scale for value in values(flow, key)]), decimals)
+            mean_and_interval(result.estimate(value * scale for value in values(flow, key)), decimals)
             for _, key, scale, decimals in columns
         ]
         for flow in shown

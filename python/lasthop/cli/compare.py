@@ -6,14 +6,18 @@ import argparse
 import json
 from typing import Any
 
-from ..comparison import Comparison, compare
+from ..comparison import Comparison, compare, compare_until
+from ..explain import Difference, difference_of, explanation_of, with_account
+from ..explain.text import difference_document, difference_text
 from ..headline import mean_and_interval
 from ..progress import Progress
 from ..result import Result
-from ..simulation import simulate
+from ..scenario import Scenario
+from ..sequential import UnknownMetric, Until
+from ..simulation import seed_list, simulate
 from . import _arguments
 from ._mistake import Mistake
-from ._output import aside, note, table, write_data
+from ._output import aside, note, table, until_text, write_data
 
 SUMMARY = "compare two results or scenarios, with the confidence interval of their difference"
 
@@ -24,40 +28,83 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", help=what)
     parser.add_argument("b", metavar="B", help=what)
     _arguments.add_seeds(parser)
+    _arguments.add_until(parser)
     parser.add_argument(
-        "--metric",
-        metavar="GLOB",
-        action="append",
-        default=[],
-        help='metrics by their dotted names instead of the usual ones, e.g. --metric "flows.*.goodput_bps"; repeatable',
+        "--explain", action="store_true", help="also say why they differ, in the terms of `lasthop explain`"
     )
     parser.add_argument("--json", metavar="FILE", help="write the rows as JSON to FILE, or to standard output with -")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Reads or runs both sides, then prints the table."""
-    seeds, jobs = _arguments.seeds_of(arguments), _arguments.jobs_of(arguments)
+    until, jobs = _arguments.until_of(arguments), _arguments.jobs_of(arguments)
+    seeds = seed_list(until.most) if until else _arguments.seeds_of(arguments)
     _arguments.check_file("--json", arguments.json)
     # Both are read and checked before either runs.
     sides = [_arguments.result_or_scenario(path) for path in (arguments.a, arguments.b)]
-    results = []
-    for path, side in zip((arguments.a, arguments.b), sides, strict=True):
-        if not isinstance(side, Result):
-            with Progress.fitting(path) as progress:
-                side = simulate(side, seeds, jobs, None, progress)
-            if side.interrupted:
-                raise KeyboardInterrupt
-        results.append(side)
+    results = _until(arguments, sides, seeds, jobs, until) if until else _results(arguments, sides, seeds, jobs)
     rows = compare(*results, arguments.metric)
     if not rows:
         raise Mistake(f"--metric {' '.join(arguments.metric)}: matches nothing in either result")
+    why = _explained(arguments, results, jobs) if arguments.explain else None
     if arguments.json is not None:
-        write_data(arguments.json, [_json(arguments, rows)])
-    aside(data_on_stdout=arguments.json == "-").write(comparison_text(arguments.a, arguments.b, rows))
+        write_data(arguments.json, [_json(arguments, rows, results[0].until if until else None, why)])
+    out = aside(data_on_stdout=arguments.json == "-")
+    out.write(comparison_text(arguments.a, arguments.b, rows))
+    if why is not None:
+        out.write(f"\n{difference_text(why, table)}")
+    if until:
+        note(f"B - A, relative to A: {until_text(results[0].until)}")
     failures = [failure for result in results for failure in result.failures]
     for failure in failures:
         note(failure["error"])
     return 1 if failures else 0
+
+
+def _results(
+    arguments: argparse.Namespace, sides: list[Result | Scenario], seeds: list[int], jobs: int
+) -> list[Result]:
+    results = []
+    for path, side in zip((arguments.a, arguments.b), sides, strict=True):
+        if not isinstance(side, Result):
+            with Progress.fitting(path) as progress:
+                side = simulate(side, seeds, jobs, None, progress, account=arguments.explain)
+            if side.interrupted:
+                raise KeyboardInterrupt
+            _warn(path, side)
+        results.append(side)
+    return results
+
+
+def _until(
+    arguments: argparse.Namespace, sides: list[Result | Scenario], seeds: list[int], jobs: int, until: Until
+) -> list[Result]:
+    if any(isinstance(side, Result) for side in sides):
+        raise Mistake("--until: adds seeds to scenarios; a result has the seeds it has")
+    try:
+        with Progress.fitting("comparing") as progress:
+            results = compare_until(sides, seeds, jobs, until, progress)
+    except UnknownMetric as unknown:
+        raise Mistake(f"--metric {unknown}") from None
+    if any(result.interrupted for result in results):
+        raise KeyboardInterrupt
+    for path, result in zip((arguments.a, arguments.b), results, strict=True):
+        _warn(path, result)
+    return results
+
+
+def _explained(arguments: argparse.Namespace, results: list[Result], jobs: int) -> Difference:
+    """Why they differ; a side without an account is run again."""
+    explained = []
+    for path, result in zip((arguments.a, arguments.b), results, strict=True):
+        with Progress.fitting(path) as progress:
+            explained.append(explanation_of(with_account(result, jobs=jobs, progress=progress)))
+    return difference_of(*explained)
+
+
+def _warn(path: str, result: Result) -> None:
+    for warning in result.warnings:
+        note(f"warning: {path}: {warning}")
 
 
 def comparison_text(a: str, b: str, rows: list[Comparison]) -> str:
@@ -69,13 +116,28 @@ def comparison_text(a: str, b: str, rows: list[Comparison]) -> str:
             mean_and_interval(row.b, row.decimals),
             "-" if row.difference is None else mean_and_interval(row.difference.estimate, row.decimals),
             _share(row),
+            _narrowing(row),
         ]
         for row in rows
     ]
-    paired = any(row.difference is not None and row.difference.paired for row in rows)
-    how = "seed by seed" if paired else "of independent means (the seeds differ)"
-    head = ["", "A", "B", "B - A", "B / A - 1"]
-    return f"A: {a}\nB: {b}\n\n{table(head, lines)}\nMeans ± 95 % CI; differences are taken {how}.\n"
+    head = ["", "A", "B", "B - A", "B / A - 1", "pairing"]
+    return f"A: {a}\nB: {b}\n\n{table(head, lines)}\nMeans ± 95 % CI; differences are taken {_how(rows)}.\n"
+
+
+def _how(rows: list[Comparison]) -> str:
+    paired = [row for row in rows if row.difference is not None and row.difference.paired]
+    if not paired:
+        return "of independent means (the seeds differ)"
+    n = max(row.difference.estimate.n for row in paired)
+    of_all = all(side is None or side.n <= n for row in paired for side in (row.a, row.b))
+    seeds = "" if of_all else f" over the {n} seeds that both have"
+    gain = "; pairing: how many times narrower their interval is for it" if n > 1 else ""
+    return f"seed by seed{seeds}{gain}"
+
+
+def _narrowing(row: Comparison) -> str:
+    narrowing = row.difference and row.difference.narrowing
+    return f"{narrowing:.1f} ×" if narrowing else "-"
 
 
 def _share(row: Comparison) -> str:
@@ -84,12 +146,18 @@ def _share(row: Comparison) -> str:
     return f"{100 * (row.b.mean / row.a.mean - 1):+.1f} %"
 
 
-def _json(arguments: argparse.Namespace, rows: list[Comparison]) -> str:
-    document = {"a": arguments.a, "b": arguments.b, "rows": [_json_row(row) for row in rows]}
+def _json(
+    arguments: argparse.Namespace, rows: list[Comparison], until: dict[str, Any] | None, why: Difference | None
+) -> str:
+    how = {} if until is None else {"until": until}
+    document = {"a": arguments.a, "b": arguments.b, **how, "rows": [_json_row(row) for row in rows]}
+    if why is not None:
+        document["explanation"] = difference_document(why)
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _json_row(row: Comparison) -> dict[str, Any]:
-    difference = row.difference and {**row.difference.estimate._asdict(), "paired": row.difference.paired}
+    found = row.difference
+    difference = found and {**found.estimate._asdict(), "paired": found.paired, "narrowing": found.narrowing}
     sides = {"a": row.a and row.a._asdict(), "b": row.b and row.b._asdict()}
     return {"metric": row.label, "unit": row.unit, **sides, "difference": difference}

@@ -17,7 +17,7 @@ from ..files import check_writable
 from ..simulation import core_count
 
 SUMMARY = "check the installation"
-PACKAGES = ("numpy", "pandas", "pyarrow", "matplotlib", "rich")
+PACKAGES = ("duckdb", "numpy", "pandas", "pyarrow", "matplotlib", "rich")
 PEERS = {"ns-2": "ns", "ns-3": "ns3"}
 
 

@@ -1,50 +1,114 @@
-"""`lasthop plot`: a picture of one result or of several together."""
+"""`lasthop plot`: a picture of results, or of a sweep, and the data that it shows."""
 
 from __future__ import annotations
 
 import argparse
 import io
 import sys
+from pathlib import Path
 
 from .. import plot
+from ..plot import TABLES, Chart, Options, StoredRuns, SweepTable, is_store, read_sweep
+from ..result import Result
 from . import _arguments
 from ._mistake import Mistake
 from ._output import note
 
-SUMMARY = "draw one result or several together"
+SUMMARY = "draw one result, several together, or a sweep"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop plot` accepts."""
-    parser.add_argument("results", metavar="RESULT", nargs="+", help="directory or JSON file of `lasthop run`")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "kinds:\n" + "\n".join(f"  {kind:20}{plot.summary(kind)}" for kind in plot.kinds())
+    parser.add_argument(
+        "results",
+        metavar="RESULT",
+        nargs="+",
+        help="directory or JSON file of `lasthop run`; for heat_map and sweep also a table or store of `lasthop sweep`",
+    )
     parser.add_argument(
         "--kind",
         choices=plot.kinds(),
         default="goodput_over_time",
-        help=f"one of: {', '.join(plot.kinds())} (default goodput_over_time)",
+        help="what to show, see below (default goodput_over_time)",
         metavar="KIND",
     )
-    parser.add_argument("--out", metavar="FILE", help="PNG, PDF or SVG by its ending, or - (default KIND.png)")
+    parser.add_argument("--metric", metavar="NAME", help="which metric, where the kind has a choice")
+    parser.add_argument("--x", metavar="PATH", help="of a sweep: the setting along the horizontal axis")
+    parser.add_argument(
+        "--by", "--y", metavar="PATH", help="of a sweep: a line, or a row of the heat map, for each value"
+    )
+    parser.add_argument(
+        "--only",
+        metavar="PATH=VALUE",
+        type=_value,
+        action="append",
+        default=[],
+        help="of a sweep: only the runs with this value, repeatable",
+    )
+    parser.add_argument("--log-x", action="store_true", help="a logarithmic horizontal axis")
+    parser.add_argument("--title", metavar="TEXT", help="the title (default: what is shown, over how many seeds)")
+    parser.add_argument(
+        "--out", metavar="FILE", help="PNG, PDF, SVG or, for the data, CSV by its ending; - for PNG (default KIND.png)"
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Reads the results, draws, writes."""
+    """Reads what there is, finds what is to be seen, draws, writes."""
     out = arguments.out or f"{arguments.kind}.png"
     if out != "-":
         _file_format(out)
     _arguments.check_file("--out", out)
-    results = [_arguments.result_of(path) for path in arguments.results]
-    try:
-        figure = plot.draw(arguments.kind, results, out=None if out == "-" else out)
-    except LookupError as error:
-        raise Mistake(str(error)) from None
+    sources = [_source(path) for path in arguments.results]
+    chart = _chart(arguments, sources)
     if out == "-":
-        picture = io.BytesIO()
-        figure.savefig(picture, format="png")
-        sys.stdout.buffer.write(picture.getvalue())
+        sys.stdout.buffer.write(_png(chart))
     else:
+        plot.write(chart, out)
         note(f"wrote {out}")
     return 0
+
+
+def _source(path: str) -> Result | SweepTable | StoredRuns:
+    """A sweep where the file is a store or its name ends as a table's does, else a result."""
+    try:
+        if is_store(path):
+            return StoredRuns(path)
+        is_table = not Path(path).is_dir() and path.lower().endswith(TABLES)
+        return read_sweep(path) if is_table else _arguments.result_of(path)
+    except OSError as error:
+        raise Mistake(f"{path}: {error.strerror}") from None
+
+
+def _value(text: str) -> tuple[str, str]:
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form PATH=VALUE, e.g. station.0.count=4")
+    return path.strip(), value.strip()
+
+
+def _chart(arguments: argparse.Namespace, sources: list) -> Chart:
+    options = Options(
+        metric=arguments.metric,
+        x=arguments.x,
+        by=arguments.by,
+        only=dict(arguments.only),
+        log_x=arguments.log_x,
+        title=arguments.title,
+    )
+    try:
+        return plot.chart(arguments.kind, sources, options)
+    except (LookupError, ValueError) as error:
+        raise Mistake(str(error.args[0])) from None
+
+
+def _png(chart: Chart) -> bytes:
+    picture = io.BytesIO()
+    with plot.new_figure() as figure:
+        plot.draw_chart(chart, figure)
+        plot.save_picture(figure, picture, "png")
+    return picture.getvalue()
 
 
 def _file_format(out: str) -> None:

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from ..progress import Progress
 from ..result import Result, ResultDirectory
-from ..simulation import simulate
+from ..sequential import UnknownMetric
+from ..simulation import seed_list, simulate
 from . import _arguments
 from ._mistake import Mistake
-from ._output import aside, note, summary_text, write_data
+from ._output import aside, note, summary_text, until_text, write_data
 
 SUMMARY = "run a scenario for one seed or several"
 MAX_ROWS_PER_SEED = 10_000_000
 NOT_YET = {
-    "until": "running more seeds until an interval is narrow enough",
     "pcap": "writing packet captures",
     "qlog": "writing qlog traces",
 }
@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop run` accepts."""
     _arguments.add_scenario(parser)
     _arguments.add_seeds(parser)
+    _arguments.add_until(parser)
     parser.add_argument("--out", metavar="DIR", help="write result.json, tables and time series (Parquet) to DIR")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON to FILE, or to standard output with -")
     parser.add_argument(
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_arguments.duration_s,
         help="simulated time between rows of the time series in --out (default 1s)",
     )
+    parser.add_argument("--explain", action="store_true", help="keep the account of time that `lasthop explain` shows")
     for option, what in NOT_YET.items():
         parser.add_argument(f"--{option}", metavar="X", help=f"not there yet: {what}")
 
@@ -42,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Checks everything, runs, writes."""
     _check_options(arguments)
-    seeds, jobs = _arguments.seeds_of(arguments), _arguments.jobs_of(arguments)
+    until, jobs = _arguments.until_of(arguments), _arguments.jobs_of(arguments)
+    seeds = seed_list(until.most) if until else _arguments.seeds_of(arguments)
     scenario = _arguments.scenario_of(arguments)
     resolved = scenario.resolve()
     interval_s = _interval_s(arguments, resolved.duration_s())
@@ -55,9 +58,17 @@ def execute(arguments: argparse.Namespace) -> int:
         directory = stack.enter_context(ResultDirectory(arguments.out)) if arguments.out is not None else None
         with Progress.fitting(Path(arguments.file).stem) as progress:
             on_series = directory.add_series if directory else None
-            result = simulate(scenario, seeds, jobs, interval_s, progress, on_series=on_series)
+            try:
+                account = arguments.explain
+                result = simulate(
+                    scenario, seeds, jobs, interval_s, progress, account=account, on_series=on_series, until=until
+                )
+            except UnknownMetric as unknown:
+                raise Mistake(f"--metric {unknown}") from None
         if result.runs:
             _write(result, arguments, directory)
+    for warning in result.warnings[len(resolved.warnings()) :]:
+        note(f"warning: {warning}")
     return _report(result, arguments, len(seeds))
 
 
@@ -89,13 +100,16 @@ def _write(result: Result, arguments: argparse.Namespace, directory: ResultDirec
 
 def _report(result: Result, arguments: argparse.Namespace, asked: int) -> int:
     if result.runs:
-        aside(data_on_stdout=arguments.json == "-").write(summary_text(result))
+        aside(data_on_stdout=arguments.json == "-").write(summary_text(result, arguments.metric))
         sys.stdout.flush()
+    if result.until and result.runs:
+        note(until_text(result.until))
     for failure in result.failures:
         note(failure["error"])
     if result.interrupted:
         kept = "are kept" if arguments.out or arguments.json else "are shown above"
-        finished = f"; {len(result.runs)} of {asked} seeds were finished and {kept}" if result.runs else ""
+        of = "" if result.until else f" of {asked}"
+        finished = f"; {len(result.runs)}{of} seeds were finished and {kept}" if result.runs else ""
         note(f"interrupted{finished}")
         return 130
     return 1 if result.failures else 0

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import partial
 from itertools import groupby
+from math import floor, log10
 from typing import Any
 
+from ..axis import axis_values
 from ..confidence import estimate
+from ..executor import ExecutorError
+from ..executor.local import Threads
 from ..headline import mean_and_interval
 from ..progress import Progress
-from ..simulation import RunFailed
-from ..sweep import grid, sweep_rows
-from . import _arguments
+from ..sequential import UnknownMetric
+from ..store import Store
+from ..sweep import Point, Swept, grid, run_points
+from . import _arguments, _rows
 from ._mistake import Mistake
-from ._output import aside, note, table, write_data
+from ._output import aside, note, table
 
 SUMMARY = "run every combination of some settings"
-NOT_YET = {"store": "a store of sweeps", "executor": "running on other machines", "until": "choosing the number of seeds"}
+WARNINGS_SHOWN = 10
 COLUMNS = (
     ("goodput (Mbit/s)", "totals.goodput_bps", 1e-6, 3),
     ("Jain's index", "totals.jain_index", 1, 4),
@@ -34,64 +40,131 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH=V1,V2,...",
         action="append",
         default=[],
-        help="what to vary, repeatable (default: the file's [sweep] table)",
+        help="what to vary, repeatable (default: the file's [sweep] table); commas in brackets do not separate",
     )
     _arguments.add_seeds(parser)
-    parser.add_argument("--csv", metavar="FILE", help="write one row for each point and seed, or to standard output with -")
-    for option, what in NOT_YET.items():
-        parser.add_argument(f"--{option}", metavar="X", help=f"not there yet: {what}")
+    _arguments.add_until(parser)
+    parser.add_argument("--store", metavar="FILE", help="keep every run in FILE (DuckDB), and run only those it lacks")
+    parser.add_argument(
+        "--executor",
+        choices=("local", "dask"),
+        default="local",
+        help="threads of this machine (default), or a Dask cluster",
+    )
+    parser.add_argument("--address", metavar="A", help="where the Dask scheduler listens, e.g. tcp://10.0.0.1:8786")
+    _rows.add_output(parser, "one row for each point and seed")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Checks every point, then runs them one after another."""
-    for option, what in NOT_YET.items():
-        if getattr(arguments, option) is not None:
-            raise Mistake(f"--{option}: {what} is not there yet")
-    seeds, jobs = _arguments.seeds_of(arguments), _arguments.jobs_of(arguments)
-    over = dict(_axis(text) for text in arguments.over)
+    """Checks every point, then runs what is not stored yet."""
+    rule, seeds = _arguments.until_of(arguments), _arguments.seeds_of(arguments)
+    points = _points(arguments)
+    executor = _executor(arguments)
+    _rows.check_output(arguments)
+    if arguments.store == "":
+        raise Mistake("--store: the name of a file is needed")
+    store = Store.in_memory() if arguments.store is None else Store.open(arguments.store)
     try:
-        points = grid(_arguments.scenario_of(arguments), over)
+        with Progress.fitting("sweep", "runs") as progress:
+            swept = run_points(
+                points, rule or seeds, store, metrics=arguments.metric, executor=executor, progress=progress
+            )
+    except (ExecutorError, UnknownMetric) as error:
+        raise Mistake(f"{'--metric' if isinstance(error, UnknownMetric) else '--executor dask'}: {error}") from None
+    _check_metrics(arguments.metric, swept)
+    _show(arguments, swept, list(points[0].values), stopped=rule is not None)
+    return _report(arguments, swept)
+
+
+def _points(arguments: argparse.Namespace) -> list[Point]:
+    over: dict[str, list[Any]] = {}
+    for text in arguments.over:
+        path, values = _axis(text)
+        if path in over:
+            raise Mistake(f"--over {path}: is given twice; write all its values after one")
+        over[path] = values
+    scenario = _arguments.scenario_of(arguments)
+    try:
+        return grid(scenario, over)
     except ValueError as error:
         raise Mistake(str(error).replace("over={path: values}", "--over PATH=V1,V2,...")) from None
-    _arguments.check_file("--csv", arguments.csv)
-    try:
-        rows, interrupted = sweep_rows(points, seeds, jobs, Progress.fitting)
-    except RunFailed as failure:
-        note(str(failure))
-        return 1
-    if rows and arguments.csv is not None:
-        write_data(arguments.csv, [_csv(rows)])
-    if rows:
-        aside(data_on_stdout=arguments.csv == "-").write(_table(rows, list(points[0][0])))
-    if interrupted:
-        note("interrupted; what was finished is kept")
-        return 130
-    return 0
 
 
-def _axis(text: str) -> tuple[str, list[str]]:
+def _axis(text: str) -> tuple[str, list[Any]]:
     path, equals, values = text.partition("=")
-    if not equals or not path.strip() or not all(value.strip() for value in values.split(",")):
+    if not equals or not path.strip():
         raise Mistake(f"--over {text!r}: is not of the form PATH=V1,V2,..., e.g. station.0.count=1,2,4")
-    return path.strip(), [value.strip() for value in values.split(",")]
+    try:
+        return path.strip(), axis_values(values)
+    except ValueError as error:
+        raise Mistake(f"--over {text!r}: {error}") from None
 
 
-def _csv(rows: list[dict[str, Any]]) -> str:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+def _executor(arguments: argparse.Namespace) -> Any:
+    jobs = _arguments.jobs_of(arguments)
+    if arguments.executor == "local":
+        if arguments.address is not None:
+            raise Mistake("--address: has no effect without --executor dask")
+        return Threads(jobs)
+    if arguments.address is None:
+        raise Mistake("--executor dask: needs --address, where the scheduler listens, e.g. tcp://10.0.0.1:8786")
+    if arguments.jobs is not None:
+        raise Mistake("--jobs: has no effect with --executor dask, whose workers say how many threads they have")
+    from ..executor.dask import Dask
+
+    return Dask(arguments.address)
 
 
-def _table(rows: list[dict[str, Any]], paths: list[str]) -> str:
+def _check_metrics(names: Sequence[str], swept: Swept) -> None:
+    known = {name for row in swept.rows for name in row}
+    for name in names:
+        if swept.rows and not any(fnmatchcase(each, name) for each in known):
+            note(f"--metric {name}: no run has such a number")
+
+
+def _show(arguments: argparse.Namespace, swept: Swept, paths: list[str], *, stopped: bool) -> None:
+    if not swept.rows:
+        return
+    names = list(dict.fromkeys(name for row in swept.rows for name in row))
+    _rows.write_output(arguments, names, [[row.get(name) for name in names] for row in swept.rows])
+    chosen = [name for pattern in arguments.metric for name in names if fnmatchcase(name, pattern)]
+    columns = [_column(name, swept.rows) for name in dict.fromkeys(chosen)] or COLUMNS
+    on_stdout = "-" in (arguments.csv, arguments.parquet)
+    aside(data_on_stdout=on_stdout).write(_table(swept.rows, paths, columns, stopped=stopped))
+
+
+def _column(name: str, rows: list[dict[str, Any]]) -> tuple[str, str, float, int]:
+    """A column for any metric, with some four digits."""
+    known = next((column for column in COLUMNS if column[1] == name), None)
+    largest = max((abs(row[name]) for row in rows if name in row), default=0.0)
+    return known or (name, name, 1, max(0, 3 - floor(log10(largest))) if largest else 1)
+
+
+def _report(arguments: argparse.Namespace, swept: Swept) -> int:
+    counts = swept.counts
+    for failure in counts.failures:
+        note(failure)
+    for warning in swept.warnings[:WARNINGS_SHOWN]:
+        note(f"warning: {warning}")
+    if (more := len(swept.warnings) - WARNINGS_SHOWN) > 0:
+        note(f"and {more} more warnings")
+    if arguments.store is not None:
+        note(f"{arguments.store}: {counts.found} runs were there, {counts.run} were run")
+    if counts.interrupted:
+        kept = f"in {arguments.store}, and the same command goes on" if arguments.store else "above; --store keeps it"
+        note(f"interrupted; what was finished is {kept}")
+        return 130
+    return 1 if counts.failures else 0
+
+
+def _table(rows: list[dict[str, Any]], paths: list[str], columns: Sequence[tuple], *, stopped: bool) -> str:
     lines = []
     for point, group in groupby(rows, key=lambda row: [str(row[path]) for path in paths]):
         runs = list(group)
-        cells = []
-        for _, metric, scale, decimals in COLUMNS:
+        interval = partial(estimate, stopped=stopped)
+        cells = [str(len(runs))]
+        for _, metric, scale, decimals in columns:
             values = [row[metric] * scale for row in runs if metric in row]
-            cells.append(mean_and_interval(estimate(values), decimals))
+            cells.append(mean_and_interval(interval(values), decimals))
         lines.append([*point, *cells])
-    return table([*paths, *(column[0] for column in COLUMNS)], lines, left=len(paths))
+    return table([*paths, "seeds", *(column[0] for column in columns)], lines, left=len(paths))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _core, tables
 from ..scenario import Scenario
-from ..store import Job
+from ..store import Identity, Job
 
 if TYPE_CHECKING:
     import pyarrow
@@ -26,13 +26,16 @@ SERIES_INTERVAL_S = 1.0
 LONGEST_NAP_S = 0.02
 
 
+class ExecutorError(ValueError):
+    """An executor that cannot run anything; the message says where and what to do."""
+
+
 class Task(NamedTuple):
     """A job with all that running it needs."""
 
     key: str
     job: Job
-    resolved: _core.ResolvedScenario
-    files: dict[str, bytes]
+    identity: Identity
 
 
 class Outcome(NamedTuple):
@@ -60,13 +63,14 @@ def run_once(
         time.sleep(min(LONGEST_NAP_S, max(0.0005, (time.perf_counter() - begun) / 50)))
     (outcome,) = campaign.take_finished()
     if outcome.json is None:
-        return None, None, with_command(outcome.error, job)
+        return None, None, outcome.error
     return outcome.json, _series(outcome, job) if job.series else None, None
 
 
 def with_command(error: str, job: Job) -> str:
     """`error` with the whole command that repeats the run."""
-    return error.replace(f"lasthop run FILE --seed {job.seed}", repeating_command(job.scenario, job.seed))
+    command = repeating_command(job.scenario, job.seed)
+    return error.replace(f"lasthop run FILE --seed {job.seed}", command)
 
 
 def repeating_command(scenario: Scenario, seed: int) -> str:
@@ -87,4 +91,4 @@ def _series(outcome: _core.RunOutcome, job: Job) -> pyarrow.Table:
     return tables.series_table([(job.seed, blocks)]).drop_columns("seed")
 
 
-__all__ = ["Outcome", "Task", "repeating_command", "run_once", "with_command"]
+__all__ = ["ExecutorError", "Outcome", "Task", "repeating_command", "run_once", "with_command"]

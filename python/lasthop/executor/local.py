@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 from ..simulation import core_count
-from . import Outcome, Task, run_once
+from . import Outcome, Task, run_once, with_command
 
 
 class Threads:
@@ -21,6 +20,10 @@ class Threads:
         self._cancelled = threading.Event()
 
     def __enter__(self) -> Threads:
+        # Imported here: it costs what commands that run nothing need not pay.
+        from concurrent.futures import ThreadPoolExecutor
+
+        self._cancelled.clear()
         self._pool = ThreadPoolExecutor(self._jobs, "lasthop-run")
         return self
 
@@ -30,7 +33,7 @@ class Threads:
 
     def room(self) -> int:
         """So many more that no thread waits while outcomes are stored."""
-        return max(8, 4 * self._jobs) - self._in_flight
+        return max(64, 8 * self._jobs) - self._in_flight
 
     def submit(self, task: Task) -> None:
         """Takes a task."""
@@ -72,5 +75,8 @@ class Threads:
 
         if self._cancelled.is_set():
             return None
-        done = run_once(task.resolved, task.job, watch)
-        return None if done is None else Outcome(task.key, *done)
+        done = run_once(task.identity.resolved, task.job, watch)
+        if done is None:
+            return None
+        document, series, error = done
+        return Outcome(task.key, document, series, error and with_command(error, task.job))

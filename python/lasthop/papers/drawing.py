@@ -29,7 +29,15 @@ class Drawing:
         ways = {"lines": self._lines, "heat_map": self._heat_map, "scatter": self._scatter, "cdf": self._cdf}
         curves = ways.get(figure.kind, self._lists)()
         return Chart(
-            figure.kind, figure.title, figure.x_label, figure.y_label, tuple(curves), log_x=figure.log_x, log_y=figure.log_y
+            figure.kind,
+            figure.title,
+            figure.x_label,
+            figure.y_label,
+            tuple(curves),
+            log_x=figure.log_x,
+            log_y=figure.log_y,
+            value_label=figure.value_label,
+            y_most=figure.y_most,
         )
 
     def _values(self, expression: str, names: dict[str, Any] | None = None) -> list[Any]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..headline import number
 from ..plot import Chart, Curve, write_chart
@@ -17,15 +20,46 @@ from .reproduction import ClaimOutcome, Reproduction
 MAX_ROWS = 40
 
 
-def drawn(work: Reproduction, figure: FigurePlan, out: Path, outcomes: Sequence[ClaimOutcome]) -> dict[str, Any]:
-    """Draws a figure as PDF, PNG and CSV under `out/figures`; what the page needs of it."""
-    chart = work.chart(figure)
+@contextmanager
+def draughtsmen(jobs: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """A `map` for drawings, by as many processes. Spawned, as the threads of runs must not be copied."""
+    if jobs < 2:
+        yield map
+        return
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        yield pool.map
+
+
+class Drawings(NamedTuple):
+    """Figures that are being drawn."""
+
+    figures: Sequence[FigurePlan]
+    charts: Sequence[Chart]
+    written: Iterable[list[Path]]
+
+    def on_page(self, out: Path, outcomes: Sequence[ClaimOutcome]) -> list[dict[str, Any]]:
+        """What the page needs of each, once all are drawn."""
+        each = zip(self.figures, self.charts, self.written, strict=True)
+        return [_on_page(figure, chart, files, out, outcomes) for figure, chart, files in each]
+
+
+def drawn(
+    work: Reproduction, figures: Sequence[FigurePlan], out: Path, each: Callable[..., Iterable[Any]] = map
+) -> Drawings:
+    """Begins to draw figures as PDF, PNG and CSV under `out/figures`."""
     folder = out / "figures"
     folder.mkdir(parents=True, exist_ok=True)
-    stem = folder / f"{work.paper.key}-fig{figure.number}"
-    files = {file.suffix: file for file in write_chart(chart, stem)}
+    charts = [work.chart(figure) for figure in figures]
+    stems = [folder / f"{work.paper.key}-fig{figure.number}" for figure in figures]
+    return Drawings(figures, charts, each(write_chart, charts, stems))
+
+
+def _on_page(
+    figure: FigurePlan, chart: Chart, written: Sequence[Path], out: Path, outcomes: Sequence[ClaimOutcome]
+) -> dict[str, Any]:
+    files = {file.suffix: file for file in written}
     return {
-        "id": stem.name,
+        "id": files[".png"].stem,
         "number": figure.number,
         "title": figure.title,
         "png": base64.b64encode(files[".png"].read_bytes()).decode("ascii"),

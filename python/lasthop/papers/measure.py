@@ -187,7 +187,7 @@ def _std(values: Any) -> float:
 
 
 def same_slot(contenders: int, cw: int) -> float:
-    """Probability that two of `contenders` draw the same of `cw` slots [gopal2005 eq. 1]."""
+    """Probability that two of `contenders` draw the same of `cw` slots [gopal2005]."""
     apart = 1.0
     for taken in range(1, contenders):
         apart *= (cw - taken) / cw

@@ -173,6 +173,8 @@ class FigurePlan:
     log_x: bool = False
     log_y: bool = False
     x_scale: float = 1.0
+    value_label: str = ""
+    y_most: float | None = None
 
 
 @dataclass(frozen=True)
@@ -433,6 +435,8 @@ class _Reader:
             seeds=None if seeds is None else tuple(seeds),
             log_x=table.take("log_x", bool, False),
             log_y=table.take("log_y", bool, False),
+            value_label=table.take("value_label", str, ""),
+            y_most=table.number("y_most"),
         )
         table.end()
         self.check_figure(table.place, figure)

@@ -154,8 +154,8 @@ def reason(outcome: ClaimOutcome) -> str:
     return ". ".join(words)
 
 
-def table_rows(outcomes: Sequence[ClaimOutcome]) -> list[list[str]]:
-    """Rows of claim, statement, expected, measured, verdict: one for each part, then what a current system does."""
+def table_rows(outcomes: Sequence[ClaimOutcome], *, beside: bool = True) -> list[list[str]]:
+    """Rows of claim, statement, expected, measured, verdict: one for each part, then what stands `beside` the claim."""
     rows = []
     for outcome in outcomes:
         claim, several = outcome.claim, len(outcome.parts) > 1
@@ -171,7 +171,8 @@ def table_rows(outcomes: Sequence[ClaimOutcome]) -> list[list[str]]:
                     part.finding.verdict.value,
                 ]
             )
-        rows += [["", f"  today: {_cut(item.today.label)}", "", measured_today(item), ""] for item in outcome.today]
+        if beside:
+            rows += [["", f"  beside it: {_cut(item.today.label)}", "", measured_today(item), ""] for item in outcome.today]
     return rows
 
 
@@ -188,5 +189,5 @@ def page(papers: Sequence[tuple[Paper, Sequence[ClaimOutcome], Sequence[dict[str
         loader=FileSystemLoader(Path(__file__).parent), autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"expected": lambda part: expected(part.expectation, part.unit)}
-    functions = {"measured": measured, "measured_today": measured_today, "reason": reason, "claim_json": claim_json}
+    functions = {"measured": measured, "measured_today": measured_today, "claim_json": claim_json}
     return environment.get_template("page.html").render(papers=papers, heading=heading, Verdict=Verdict, **functions)

@@ -1,10 +1,11 @@
 """Congestion window of every flow over time."""
 
-from ._lines import draw_lines
+from ._over_time import chart_of
 
 SUMMARY = "congestion window of every flow over time, first seed"
+OPTIONS = ()
 
 
-def draw(results, figure):
+def chart(sources, options):
     """Lines of cwnd in segments."""
-    draw_lines(results, figure, "cwnd_segments", "cwnd (segments)")
+    return chart_of(sources, "cwnd", "cwnd_segments", "congestion window of every flow")

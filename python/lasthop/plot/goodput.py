@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from ..confidence import estimate
-from ._style import colours, labels
+from ._chart import Chart
+from ._results import curve, labels, mean_of, results_only, titled
 
 SUMMARY = "goodput of every flow, mean over seeds with its 95 % interval"
+OPTIONS = ()
 
 
-def draw(results, figure):
-    """A dot for each flow; several results stand beside one another."""
-    axes = figure.subplots()
-    flows = list(dict.fromkeys(flow["id"] for result in results for run in result.runs for flow in run["flows"]))
-    for number, (result, label, colour) in enumerate(zip(results, labels(results), colours(len(results)), strict=True)):
-        metrics = result.metrics
-        shift = (number - (len(results) - 1) / 2) * 0.5 / len(results)
-        for position, flow in enumerate(flows):
-            found = estimate(list(metrics.get(f"flows.{flow}.goodput_bps", {}).values()))
-            if found is None:
-                continue
-            axes.errorbar(
-                position + shift,
-                found.mean / 1e6,
-                yerr=(found.half_width or 0) / 1e6,
-                fmt="o",
-                markersize=3,
-                color=colour,
-                label=label if position == 0 else None,
-            )
-    axes.set_xticks(range(len(flows)), flows, rotation=90 if len(flows) > 4 else 0)
-    axes.set_ylabel("goodput (Mbit/s)")
-    axes.set_ylim(bottom=0)
-    if len(results) > 1:
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=4)
+def chart(sources, options):
+    """A bar for each flow; several results stand beside one another."""
+    results = results_only(sources, "goodput")
+    curves = tuple(_curve(result, label) for result, label in zip(results, labels(results), strict=True))
+    return Chart("bars", titled("goodput by flow", results), "flow", "goodput (Mbit/s)", curves)
+
+
+def _curve(result, label):
+    goodputs = {}
+    for flow in (flow for run in result.runs for flow in run["flows"]):
+        goodputs.setdefault(flow["id"], []).append(flow.get("goodput_bps"))
+    return curve(label, goodputs, (mean_of(by_seed, 1e-6) for by_seed in goodputs.values()))

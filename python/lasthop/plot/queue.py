@@ -1,10 +1,11 @@
 """Queue length of every node over time."""
 
-from ._lines import draw_lines
+from ._over_time import chart_of
 
 SUMMARY = "queue length of every node over time, first seed"
+OPTIONS = ()
 
 
-def draw(results, figure):
+def chart(sources, options):
     """Lines of the queue in packets."""
-    draw_lines(results, figure, "queue_packets", "queue (packets)")
+    return chart_of(sources, "queue", "queue_packets", "queue of every node")

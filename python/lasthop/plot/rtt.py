@@ -1,10 +1,11 @@
 """Round-trip time of every flow over time."""
 
-from ._lines import draw_lines
+from ._over_time import chart_of
 
 SUMMARY = "round-trip time of every flow over time, first seed"
+OPTIONS = ()
 
 
-def draw(results, figure):
+def chart(sources, options):
     """Lines of RTT in milliseconds."""
-    draw_lines(results, figure, "rtt_s", "RTT (ms)", scale=1e3)
+    return chart_of(sources, "rtt", "rtt_s", "round-trip time of every flow")

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,16 +23,27 @@ if TYPE_CHECKING:
 
 # A writer holds the file for a turn, then leaves it to others for a while.
 TURN_S = 2.0
-PAUSE_S = 0.15
+PAUSE_S = 0.1
+# A document has some 30 KB.
+RUNS_AT_A_TIME = 500
 
 
 class Finished(NamedTuple):
     """A run to be stored: its document, or the sentence that says why it failed."""
 
+    key: str
     job: Job
+    identity: Identity
     document: str | None = None
     series: pyarrow.Table | None = None
     error: str | None = None
+
+
+def batched(jobs: Iterable[Job], size: int) -> Iterator[list[Job]]:
+    """`jobs` in lists of at most `size`."""
+    iterator = iter(jobs)
+    while some := list(islice(iterator, size)):
+        yield some
 
 
 class Held(NamedTuple):
@@ -61,7 +72,8 @@ class Store:
     def open(cls, path: str | os.PathLike[str], *, patience_s: float = PATIENCE_S) -> Store:
         """The store in the file `path`, which is made where there is none; others may hold it for `patience_s`."""
         store = cls(Database(path, patience_s))
-        store._check(read_only=Path(path).is_file())
+        if not (Path(path).is_file() and store._is_store()):
+            store._make()
         return store
 
     @classmethod
@@ -70,14 +82,15 @@ class Store:
         if not Path(path).exists():
             raise StoreError(f"{path}: there is no such store; `lasthop sweep … --store {path}` makes one")
         store = cls(Database(path, patience_s))
-        store._check(read_only=True)
+        if not store._is_store():
+            raise StoreError(f"{path}: is a DuckDB file without tables, and not a store of lasthop")
         return store
 
     @classmethod
     def in_memory(cls) -> Store:
         """A store that lasts as long as this object."""
         store = cls(Database(None))
-        store._check(read_only=False)
+        store._make()
         return store
 
     @property
@@ -93,9 +106,16 @@ class Store:
         """`run` of each, at once."""
         keys = [self.key(job) for job in jobs]
         with self._database.connection(read_only=True) as connection:
-            rows = connection.execute("SELECT run::VARCHAR, document FROM run WHERE run IN (SELECT unnest(?::UUID[]))", [keys])
+            rows = connection.execute(
+                "SELECT run::VARCHAR, document FROM run WHERE run IN (SELECT unnest(?::UUID[]))", [keys]
+            )
             documents = dict(rows.fetchall())
         return [json.loads(documents[key]) if key in documents else None for key in keys]
+
+    def each(self, jobs: Iterable[Job]) -> Iterator[dict[str, Any] | None]:
+        """`run` of each, some at a time, so that a large campaign need not stand in memory."""
+        for some in batched(jobs, RUNS_AT_A_TIME):
+            yield from self.runs(some)
 
     def series(self, job: Job) -> pandas.DataFrame | None:
         """The time series of a run: time_s, entity, metric, value; None unless all that the job names are there."""
@@ -104,25 +124,30 @@ class Store:
             kept = connection.execute("SELECT metric FROM kept WHERE run = ?", [key]).fetchall()
             if not {metric for (metric,) in kept}.issuperset(job.series):
                 return None
-            select = "SELECT time_s, entity, metric, value FROM series WHERE run = ? AND list_contains(?, metric) ORDER BY rowid"
-            return connection.execute(select, [key, list(job.series)]).df()
+            select = "SELECT time_s, entity, metric, value FROM series WHERE run = ? AND list_contains(?, metric)"
+            return connection.execute(f"{select} ORDER BY rowid", [key, list(job.series)]).df()
 
     def failure(self, job: Job) -> str | None:
         """Why a run has failed; None if it has not."""
         with self._database.connection(read_only=True) as connection:
             return self._held(connection, [self.key(job)]).failures.get(self.key(job))
 
-    def query(self, sql: str) -> pyarrow.Table:
-        """What an SQL statement gives, which may only read; raises `ValueError` with DuckDB's sentence if it is wrong."""
+    def query(self, sql: str) -> pandas.DataFrame:
+        """What an SQL statement gives; see `query_arrow`."""
+        return self.query_arrow(sql).to_pandas(maps_as_pydicts="strict")
+
+    def query_arrow(self, sql: str) -> pyarrow.Table:
+        """What an SQL statement gives, which may only read; raises `ValueError` with DuckDB's sentence."""
         import duckdb
 
         with self._database.connection(read_only=True) as connection:
             try:
-                return connection.execute(sql).to_arrow_table()
-            except (duckdb.IOException, duckdb.InterruptException, duckdb.OutOfMemoryException):
+                return tables.answer(connection, sql)
+            except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.InterruptException):
                 raise
             except duckdb.Error as error:
-                raise ValueError(str(error).strip()) from None
+                said = str(error).partition("\n\nLINE")[0]
+                raise ValueError(f"SQL: {' '.join(said.split())}") from None
 
     def key(self, job: Job) -> str:
         """The key of a run; raises `ScenarioError` where the scenario is wrong."""
@@ -140,7 +165,9 @@ class Store:
     def _held(self, connection: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> Held:
         wanted = "run IN (SELECT unnest(?::UUID[]))"
         runs = connection.execute(f"SELECT run::VARCHAR FROM run WHERE {wanted}", [list(keys)]).fetchall()
-        kept = connection.execute(f"SELECT run::VARCHAR, list(metric) FROM kept WHERE {wanted} GROUP BY run", [list(keys)])
+        kept = connection.execute(
+            f"SELECT run::VARCHAR, list(metric) FROM kept WHERE {wanted} GROUP BY run", [list(keys)]
+        )
         metrics = {key: frozenset(names) for key, names in kept.fetchall()}
         failures = connection.execute(f"SELECT run::VARCHAR, error FROM failures WHERE {wanted}", [list(keys)])
         return Held({key: metrics.get(key, frozenset()) for (key,) in runs}, dict(failures.fetchall()))
@@ -151,20 +178,28 @@ class Store:
         writer = Writer(self, give_up)
         try:
             yield writer
-            writer.write(now=True)
         finally:
-            writer.rest()
+            # Also when something else went wrong: what is finished is finished.
+            try:
+                writer.write(now=True)
+            finally:
+                writer.rest()
 
-    def _check(self, *, read_only: bool) -> None:
-        """Makes sure that this is a store of this format; makes the tables of an empty file."""
-        with self._database.connection(read_only=read_only) as connection:
+    def _is_store(self) -> bool:
+        """Whether the file has the tables of this format; raises `StoreError` where it has others."""
+        with self._database.connection(read_only=True) as connection:
             there = tables.table_names(connection)
             if there:
                 self._check_format(connection, there)
-            elif not read_only:
+            return bool(there)
+
+    def _make(self) -> None:
+        """Makes the tables, unless another process has meanwhile."""
+        with self._database.connection() as connection:
+            if there := tables.table_names(connection):
+                self._check_format(connection, there)
+            else:
                 tables.create(connection, _core.__version__)
-        if not there and read_only:
-            raise StoreError(f"{self.path}: is a DuckDB file without tables; remove it, or give another name")
 
     def _check_format(self, connection: duckdb.DuckDBPyConnection, there: set[str]) -> None:
         if not there.issuperset({"store", "run", "scenarios"}):
@@ -172,7 +207,7 @@ class Store:
         number, version = connection.execute("SELECT format, lasthop FROM store").fetchone()
         if number != tables.FORMAT:
             raise StoreError(
-                f"{self.path}: a store of format {number}, made by lasthop {version}; this version reads and writes format "
+                f"{self.path}: a store of format {number}, made by lasthop {version}; this version has format "
                 f"{tables.FORMAT}: use that version, or give a new file and run again"
             )
 
@@ -188,6 +223,11 @@ class Writer:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._turn_from = -PAUSE_S
         self._rested_from = -PAUSE_S
+
+    @property
+    def waiting(self) -> int:
+        """How many runs are not written yet."""
+        return len(self._waiting)
 
     def add(self, run: Finished) -> None:
         """Takes a run, which `write` writes."""
@@ -216,47 +256,48 @@ class Writer:
     def _write(self) -> None:
         # A failure leaves through the connection's own block, which knows how to say it.
         with self._held.pop_all() as held:
+            # What cannot be written once is not tried again on leaving.
+            waiting, self._waiting = self._waiting, []
             self._connection.execute("BEGIN")
-            _store(self._connection, self._store, self._waiting)
+            _store(self._connection, self._store, waiting)
             self._connection.execute("COMMIT")
-            self._waiting = []
             self._held = held.pop_all()
 
 
 def _store(connection: duckdb.DuckDBPyConnection, store: Store, finished: Sequence[Finished]) -> None:
     """Stores runs that are not there yet, and the time series of all."""
-    keyed = {store.key(run.job): run for run in finished}
+    keyed = {run.key: run for run in finished}
     there = store._held(connection, list(keyed))
     new = {key: run for key, run in keyed.items() if key not in there.runs and key not in there.failures}
-    identities = {identity.key: identity for identity in (store.identity(run.job) for run in new.values())}
+    identities = {run.identity.key: run.identity for run in new.values()}
     scenarios = [{"scenario": key, "document": json.dumps(identity.document)} for key, identity in identities.items()]
     documents = {key: json.loads(run.document) for key, run in new.items() if run.document is not None}
     tables.add_rows(connection, "scenarios", scenarios)
-    tables.add_rows(connection, "run", [_run_row(store, key, new[key], document) for key, document in documents.items()])
+    tables.add_rows(connection, "run", [_run_row(new[key], document) for key, document in documents.items()])
     tables.add_parts(connection, documents.items())
-    failed = [{**_row(store, key, run), "error": run.error} for key, run in new.items() if run.document is None]
+    failed = [{**_row(run), "error": run.error} for key, run in new.items() if run.document is None]
     tables.add_rows(connection, "failures", failed)
     for key, run in keyed.items():
         if run.series is not None:
             tables.add_series(connection, key, run.job.series, run.series)
 
 
-def _row(store: Store, key: str, run: Finished) -> dict[str, Any]:
-    scenario, identity = run.job.scenario, store.identity(run.job)
+def _row(run: Finished) -> dict[str, Any]:
+    scenario, identity = run.job.scenario, run.identity
     return {
-        "run": key,
+        "run": run.key,
         "scenario": identity.key,
         "seed": run.job.seed,
         "name": identity.document.get("name") or Path(scenario.file_name).stem,
         "file": scenario.file_name,
         "settings": dict(scenario.settings),
         "engine": engine_identity(),
-        "finished": datetime.now(UTC),
+        "finished": tables.utc_now(),
     }
 
 
-def _run_row(store: Store, key: str, run: Finished, document: dict[str, Any]) -> dict[str, Any]:
-    return {**_row(store, key, run), "wall_s": document["simulator"]["wall_s"], "document": run.document}
+def _run_row(run: Finished, document: dict[str, Any]) -> dict[str, Any]:
+    return {**_row(run), "wall_s": document["simulator"]["wall_s"], "document": run.document}
 
 
-__all__ = ["Finished", "Held", "Job", "Store", "StoreError", "Writer", "engine_identity"]
+__all__ = ["Finished", "Held", "Identity", "Job", "Store", "StoreError", "Writer", "engine_identity"]

@@ -1,4 +1,4 @@
-"""The DuckDB file of a store: opened for a turn at a time, since DuckDB lets one process write and keeps all others out.
+"""The DuckDB file of a store: opened for a turn at a time, since DuckDB lets one process write and keeps others out.
 
 Whoever finds it held waits; a process that is killed loses its lock with its life, so nobody waits for the dead.
 """
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 PATIENCE_S = 60.0
 TOLD_AFTER_S = 2.0
 RETRY_S = 0.02
+MAKING_S = 0.5
 # What the system may say to a write that cannot be.
 SYSTEM_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES)
 
 
 class StoreError(ValueError):
-    """A file that is no store, a store of another format, or one that others hold; the message names it and the remedy."""
+    """A file that is no store, a store of another format, or one that others hold; the message has a remedy."""
 
 
 class Database:
@@ -35,7 +36,8 @@ class Database:
     def __init__(self, path: str | os.PathLike[str] | None, patience_s: float = PATIENCE_S) -> None:
         self.path = None if path is None else Path(path)
         self._patience_s = patience_s
-        self._memory = None if path is not None else _connect(":memory:", read_only=False)
+        # What whoever asks while a turn lasts is given a share of; in memory the turn never ends.
+        self._held = None if path is not None else _connect(":memory:", read_only=False)
 
     @contextmanager
     def connection(
@@ -44,16 +46,23 @@ class Database:
         """A connection for one turn; raises `StoreError` where none is to be had, and `OSError` where a write fails."""
         import duckdb
 
-        if self._memory is not None:
-            yield self._memory
-            return
         try:
-            connection = self._patiently(read_only, give_up)
-            try:
-                yield connection
-            finally:
-                connection.close()
-        except duckdb.Error as error:
+            if self._held is not None:
+                with self._held.cursor() as share:
+                    yield share
+                return
+            with self._patiently(read_only, give_up) as connection:
+                self._held = None if read_only else connection
+                try:
+                    yield connection
+                finally:
+                    self._held = None
+        except (duckdb.Error, RuntimeError) as error:
+            # DuckDB stops at Ctrl-C by itself, and says so in either of two ways.
+            if isinstance(error, duckdb.InterruptException) or str(error) == "Query interrupted":
+                raise KeyboardInterrupt from None
+            if not isinstance(error, duckdb.Error):
+                raise
             raise _failure(self.path, error) from None
 
     def _patiently(self, read_only: bool, give_up: Callable[[], bool]) -> duckdb.DuckDBPyConnection:
@@ -64,18 +73,24 @@ class Database:
             try:
                 return _connect(os.fspath(self.path), read_only=read_only)
             except (duckdb.IOException, duckdb.ConnectionException) as error:
-                holder = _holder(error)
-                if holder is None:
-                    raise _unusable(self.path, error) from None
                 waited_s = time.monotonic() - begun
+                holder = _holder(error) or (self._is_being_made(waited_s) and "another process")
+                if not holder:
+                    raise _unusable(self.path, error) from None
                 if waited_s > self._patience_s or give_up():
-                    raise StoreError(f"{self.path}: {holder} has held it for {waited_s:.0f} s; try again when it is done") from None
+                    raise StoreError(
+                        f"{self.path}: {holder} has held it for {waited_s:.0f} s; try again when it is done"
+                    ) from None
                 if waited_s > TOLD_AFTER_S and not told:
                     told = True
                     sys.stderr.write(f"lasthop: {self.path}: waiting for {holder}\n")
             except duckdb.Error as error:
                 raise _unusable(self.path, error) from None
             time.sleep(RETRY_S)
+
+    def _is_being_made(self, waited_s: float) -> bool:
+        """Whether another process may have made the file just now and not locked it yet."""
+        return waited_s < MAKING_S and self.path.is_file() and self.path.stat().st_size == 0
 
 
 def _connect(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
@@ -92,7 +107,7 @@ def _holder(error: Exception) -> str | None:
     text = str(error)
     if "different configuration" in text:
         return "another part of this program"
-    if "lock" not in text.lower() or "onflict" not in text and "being used" not in text:
+    if "Conflicting lock" not in text and "being used by another process" not in text:
         return None
     number = re.search(r"PID (\d+)", text)
     return f"process {number[1]}" if number else "another process"

@@ -16,7 +16,7 @@ from uuid import UUID
 from .. import _core
 from ..scenario import Scenario
 
-NOT_PART_OF_A_RUN = ("name", "description")
+NOT_PART_OF_A_RUN = ("name", "description", "sweep")
 
 
 class Job(NamedTuple):

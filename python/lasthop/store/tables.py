@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,15 +18,15 @@ if TYPE_CHECKING:
 FORMAT = 1
 PARTS = ("totals", "medium", "flows", "nodes", "links")
 TABLES = r"""
-CREATE TABLE store (format INTEGER, lasthop VARCHAR, made TIMESTAMPTZ);
+CREATE TABLE store (format INTEGER, lasthop VARCHAR, made TIMESTAMP);
 CREATE TABLE scenarios (scenario UUID PRIMARY KEY, document JSON);
 CREATE TABLE run (
     run UUID PRIMARY KEY, scenario UUID, seed BIGINT, name VARCHAR, file VARCHAR, settings MAP(VARCHAR, VARCHAR),
-    engine VARCHAR, finished TIMESTAMPTZ, wall_s DOUBLE, document JSON
+    engine VARCHAR, finished TIMESTAMP, wall_s DOUBLE, document JSON
 );
 CREATE TABLE failures (
     run UUID PRIMARY KEY, scenario UUID, seed BIGINT, name VARCHAR, file VARCHAR, settings MAP(VARCHAR, VARCHAR),
-    engine VARCHAR, finished TIMESTAMPTZ, error VARCHAR
+    engine VARCHAR, finished TIMESTAMP, error VARCHAR
 );
 CREATE TABLE kept (run UUID, metric VARCHAR, PRIMARY KEY (run, metric));
 CREATE TABLE series (run UUID, time_s DOUBLE, entity VARCHAR, metric VARCHAR, value DOUBLE);
@@ -37,13 +38,15 @@ CREATE TABLE links (run UUID);
 CREATE MACRO setting_json(scenario, path) AS json_extract(scenario, '$.' || regexp_replace(
     regexp_replace(path, '^bss\.(\D)', 'bss.0.\1'), '\.(\d+)', '[\1]', 'g'));
 CREATE MACRO setting(scenario, path) AS coalesce(
-    json_extract_string(setting_json(scenario, path), '$.kind'), json_extract_string(setting_json(scenario, path), '$'));
+    json_extract_string(setting_json(scenario, path), '$.kind'),
+    json_extract_string(setting_json(scenario, path), '$'));
 """
 RUNS_VIEW = """
 CREATE OR REPLACE VIEW runs AS
 SELECT run.run, run.name, run.seed, run.settings, totals.* EXCLUDE (run), medium.* EXCLUDE (run),
-    run.engine, run.finished, run.wall_s, run.file, scenarios.document AS scenario, run.document
-FROM run JOIN scenarios USING (scenario) LEFT JOIN totals ON totals.run = run.run LEFT JOIN medium ON medium.run = run.run
+    run.engine, run.finished, run.wall_s, run.file, scenarios.document AS scenario
+FROM run JOIN scenarios USING (scenario) LEFT JOIN totals ON totals.run = run.run
+    LEFT JOIN medium ON medium.run = run.run
 """
 
 
@@ -51,14 +54,21 @@ def create(connection: duckdb.DuckDBPyConnection, version: str) -> None:
     """Makes the tables of a new store."""
     connection.execute("BEGIN")
     connection.execute(TABLES)
-    connection.execute("INSERT INTO store VALUES (?, ?, now())", [FORMAT, version])
+    connection.execute("INSERT INTO store VALUES (?, ?, ?)", [FORMAT, version, utc_now()])
     connection.execute(RUNS_VIEW)
     connection.execute("COMMIT")
 
 
+def utc_now() -> datetime:
+    """The time as the tables have it: UTC, without a zone."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
 def table_names(connection: duckdb.DuckDBPyConnection) -> set[str]:
     """What tables there are."""
-    return {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()}
+    return {
+        name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
+    }
 
 
 def add_rows(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -88,17 +98,35 @@ def add_series(connection: duckdb.DuckDBPyConnection, run: str, kept: Iterable[s
     """Adds the time series of one run; `kept` are the metrics asked for, of which it may have none."""
     metrics = [metric for metric in dict.fromkeys(kept) if not _is_kept(connection, run, metric)]
     rows = series  # noqa: F841  DuckDB reads it by its name
-    select = "SELECT ?::UUID, time_s, entity::VARCHAR, metric::VARCHAR, value FROM rows WHERE list_contains(?, metric::VARCHAR)"
-    connection.execute(f"INSERT INTO series {select}", [run, metrics])
+    select = "SELECT ?::UUID, time_s, entity::VARCHAR, metric::VARCHAR, value FROM rows"
+    connection.execute(f"INSERT INTO series {select} WHERE list_contains(?, metric::VARCHAR)", [run, metrics])
     for metric in metrics:
         connection.execute("INSERT INTO kept VALUES (?, ?)", [run, metric])
+
+
+def answer(connection: duckdb.DuckDBPyConnection, sql: str) -> pyarrow.Table:
+    """What a statement gives, decimals as doubles; nothing is changed by it."""
+    import pyarrow
+
+    connection.execute("BEGIN TRANSACTION READ ONLY")
+    try:
+        rows = connection.sql(sql)
+        table = pyarrow.table({}) if rows is None else rows.to_arrow_table()
+    finally:
+        connection.execute("ROLLBACK")
+    for number, field in enumerate(table.schema):
+        if pyarrow.types.is_decimal(field.type):
+            table = table.set_column(number, field.name, table.column(number).cast(pyarrow.float64()))
+    return table
 
 
 def _is_kept(connection: duckdb.DuckDBPyConnection, run: str, metric: str) -> bool:
     return bool(connection.execute("SELECT 1 FROM kept WHERE run = ? AND metric = ?", [run, metric]).fetchone())
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, list[Any]], conflict: str = "") -> None:
+def _insert(
+    connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, list[Any]], conflict: str = ""
+) -> None:
     import pyarrow
 
     rows = pyarrow.table({column: _array(values) for column, values in columns.items()})  # noqa: F841  read by its name
@@ -110,7 +138,9 @@ def _array(values: list[Any]) -> pyarrow.Array:
     import pyarrow
 
     if isinstance(values[0], dict):
-        return pyarrow.array([list(value.items()) for value in values], pyarrow.map_(pyarrow.string(), pyarrow.string()))
+        return pyarrow.array(
+            [list(value.items()) for value in values], pyarrow.map_(pyarrow.string(), pyarrow.string())
+        )
     array = pyarrow.array(values)
     return array.cast(pyarrow.float64()) if pyarrow.types.is_null(array.type) else array
 
@@ -120,13 +150,23 @@ def _rows(part: Any) -> list[Mapping[str, Any]]:
 
 
 def _column(values: list[Any]) -> list[Any]:
-    """Values of one type: truth values, numbers, or text, which lists and tables become too."""
+    """Values of one type: truth values, numbers, lists of numbers, or text, which all else becomes."""
     known = [value for value in values if value is not None]
+    if known and all(_is_numbers(value) for value in known):
+        return [None if value is None else [_float(item) for item in value] for value in values]
     if all(isinstance(value, bool) for value in known):
         return values
     if all(isinstance(value, int | float) for value in known):
-        return [None if value is None else float(value) for value in values]
+        return [_float(value) for value in values]
     return [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, int | float | None) for item in value)
 
 
 def _widen(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, list[Any]]) -> bool:
@@ -147,7 +187,7 @@ def _widen(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[s
 
 def _type(values: list[Any]) -> str | None:
     first = next((value for value in values if value is not None), None)
-    return {bool: "BOOLEAN", float: "DOUBLE", str: "VARCHAR", type(None): None}[type(first)]
+    return {bool: "BOOLEAN", float: "DOUBLE", list: "DOUBLE[]", str: "VARCHAR", type(None): None}[type(first)]
 
 
 def _quoted(name: str) -> str:

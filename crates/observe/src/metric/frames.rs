@@ -122,6 +122,7 @@ impl Metric for Frames {
             row.put("mpdu_loss_fraction", attempts.mpdu_loss());
             row.put("delay_p50_s", link.delays.quantile_s(0.5));
             row.put("delay_p95_s", link.delays.quantile_s(0.95));
+            row.put_list("delay_quantiles_s", link.delays.quantiles_s());
         }
         let (all, collided) = self.nodes.iter().fold((0, 0), |sum, a| (sum.0 + a.all, sum.1 + a.collided));
         report.medium.put("collision_probability", (all > 0).then(|| collided as f64 / all as f64));

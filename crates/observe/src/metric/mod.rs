@@ -54,6 +54,8 @@ macro_rules! metrics {
 metrics! {
     /// Goodput, completion, starvation and fairness of flows.
     goodput => Goodput,
+    /// For how long goodput had not settled.
+    settling => Settling,
     /// Congestion window and flight size.
     window => Window,
     /// Round-trip times.

@@ -55,6 +55,7 @@ impl Metric for Rtt {
             row.put("rtt_p50_s", quantile(0.5));
             row.put("rtt_p95_s", quantile(0.95));
             row.put("rtt_p99_s", quantile(0.99));
+            row.put_list("rtt_quantiles_s", samples.and_then(Histogram::quantiles_s));
         }
     }
 }

@@ -11,6 +11,7 @@ mod space;
 
 use std::path::Path;
 
+use lasthop_observe::{Layout, NodeId};
 use lasthop_registry::{ParamError, Parameters, Value, read_table};
 use lasthop_units::{Duration, Metres};
 use lasthop_wifi::ChannelAccess;
@@ -147,6 +148,11 @@ impl ResolvedScenario {
         if link.is_multiple_of(2) { (station, ap) } else { (ap, station) }
     }
 
+    /// The AP of a station: it has the number of its BSS.
+    pub(crate) fn ap_of(&self, station: NodeId) -> NodeId {
+        NodeId(self.nodes[station.index()].config.bss)
+    }
+
     /// The uplink of a station; the link back follows.
     pub(crate) fn uplink(&self, station: usize) -> usize {
         2 * (station - self.bss.len())
@@ -160,6 +166,17 @@ impl ResolvedScenario {
 
     pub(crate) fn links(&self) -> usize {
         self.links.len()
+    }
+
+    /// What there is to measure.
+    pub(crate) fn layout(&self) -> Layout {
+        Layout {
+            flows: self.flows.iter().map(|f| (f.transport(), f.up)).collect(),
+            nodes: self.nodes.len(),
+            aps: self.bss.len(),
+            links: self.links(),
+            channels: self.channels(),
+        }
     }
 
     /// How many channels the BSSs are on.

@@ -8,7 +8,7 @@ use lasthop_registry::{ParamError, Switch};
 use lasthop_units::{Bytes, Dbm, Time};
 use lasthop_wifi::phy::error_model::{Direction, FrameKind, ReceivedFrame};
 use lasthop_wifi::phy::{Mode, ModeId, Phy};
-use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl};
+use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl, RateControlKind, ideal};
 use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement};
 
 use super::ResolvedScenario;
@@ -24,24 +24,36 @@ impl ResolvedScenario {
 
     /// A fresh rate control for each link.
     pub(crate) fn rate_controls(&self, run_seed: u64) -> Result<Vec<Box<dyn RateControl>>, ParamError> {
-        let channel = &self.description.channel;
         let space = self.space();
         let build = |(index, link): (usize, &LinkRateControl)| {
             let (tx, rx) = self.ends(index);
-            let phy = self.phy_of(tx);
             let ends = format!("{} {}", self.nodes[tx].name, self.nodes[rx].name);
             let seed = Stream::named(run_seed, "rate_control", &ends).bits();
-            let peer = PeerModes {
-                phy,
-                modes: phy.allowed_modes(),
-                received: space.mean_power(Time::ZERO, tx, rx),
-                noise_figure: channel.noise_figure,
-                error_model: &channel.error_model,
-                seed,
-            };
-            link.kind.build(&peer, &link.path)
+            link.kind.build(&self.peer(&space, index, seed), &link.path)
         };
         self.links.iter().enumerate().map(build).collect()
+    }
+
+    /// For each link a rate control that knows the signal: what is best.
+    pub(crate) fn ideal_rate_controls(&self) -> Vec<Box<dyn RateControl>> {
+        let space = self.space();
+        let ideal = RateControlKind::Ideal(ideal::Params::default());
+        let build = |index| ideal.build(&self.peer(&space, index, 0), "").expect("it takes any modes");
+        (0..self.links.len()).map(build).collect()
+    }
+
+    /// What the sender of a link knows of its peer at the start.
+    fn peer(&self, space: &Space, link: usize, seed: u64) -> PeerModes<'_> {
+        let (tx, rx) = self.ends(link);
+        let (phy, channel) = (self.phy_of(tx), &self.description.channel);
+        PeerModes {
+            phy,
+            modes: phy.allowed_modes(),
+            received: space.mean_power(Time::ZERO, tx, rx),
+            noise_figure: channel.noise_figure,
+            error_model: &channel.error_model,
+            seed,
+        }
     }
 
     /// Who hears whom: one shared view where nothing distinguishes the nodes, else a matrix.

@@ -4,12 +4,13 @@
 //! when the whole of it has arrived.
 
 use lasthop_engine::Stream;
-use lasthop_observe::{Collector, FlowId, Histogram, Observer, Record, Row};
+use lasthop_observe::{FlowId, Histogram, Observer, Record, Row};
 use lasthop_tcp::Segment;
 use lasthop_units::Time;
 
 use super::Side;
 use super::application::{Application, Span};
+use super::flow::Waiting;
 use super::tcp_pool::Pool;
 use crate::resolved::FlowSpec;
 use crate::traffic::TrafficKind;
@@ -133,20 +134,27 @@ impl ExchangeFlow {
         self.wake.take()
     }
 
-    pub(crate) fn arrive(&mut self, now: Time, side: Side, segment: &Segment, number: u32, collector: &mut Collector) {
-        self.pool.arrive(now, side, segment, number, collector);
-        self.proceed(now, side, collector);
+    pub(crate) fn arrive(
+        &mut self,
+        now: Time,
+        side: Side,
+        segment: &Segment,
+        number: u32,
+        observer: &mut impl Observer,
+    ) {
+        self.pool.arrive(now, side, segment, number, observer);
+        self.proceed(now, side, observer);
         self.pool.tidy();
     }
 
     /// Tells the application at `side` what has arrived there.
-    fn proceed(&mut self, now: Time, side: Side, collector: &mut Collector) {
+    fn proceed(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
         if side != self.active_side() {
             return;
         }
         if let Driver::Transfers(_) = self.driver {
             while let Some(opened_at) = self.pool.take_completed() {
-                collector.observe(now, Record::Completed { flow: self.id, took: now.since(opened_at) });
+                observer.observe(now, Record::Completed { flow: self.id, took: now.since(opened_at) });
             }
             return;
         }
@@ -174,18 +182,23 @@ impl ExchangeFlow {
         now: Time,
         side: Side,
         held_back: bool,
-        collector: &mut Collector,
+        observer: &mut impl Observer,
     ) -> Option<(Segment, u32)> {
-        self.pool.poll(now, side, held_back, collector)
+        self.pool.poll(now, side, held_back, observer)
     }
 
     pub(crate) fn timer_to_arm(&mut self, side: Side) -> Option<Time> {
         self.pool.timer_to_arm(side)
     }
 
-    pub(crate) fn timer_fires(&mut self, now: Time, side: Side, collector: &mut Collector) {
-        self.pool.timer_fires(now, side, collector);
-        self.proceed(now, side, collector);
+    pub(crate) fn timer_fires(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
+        self.pool.timer_fires(now, side, observer);
+        self.proceed(now, side, observer);
+    }
+
+    /// What its ends wait for.
+    pub(super) fn waiting(&self, now: Time) -> Waiting {
+        self.pool.waiting(now)
     }
 
     pub(crate) fn check_conservation(&self) -> Result<(), String> {

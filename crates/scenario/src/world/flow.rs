@@ -1,8 +1,8 @@
 //! A flow: what the application offers, the transport that carries it, and what is counted.
 
 use lasthop_link::{AckFacts, Packet, PacketMeta};
-use lasthop_observe::{Collector, FlowId, NodeId, Row, Transport};
-use lasthop_tcp::{Flags, Segment};
+use lasthop_observe::{FlowId, Hold, NodeId, Observer, Row, Step, Transport};
+use lasthop_tcp::{Endpoint, Flags, Segment};
 use lasthop_units::{Ecn, Time};
 
 use super::application::Span;
@@ -53,6 +53,37 @@ pub(crate) enum Wants {
     Push,
     /// the interface is to ask for it whenever it is free: a saturated source
     Pull,
+}
+
+/// What the two ends of a flow wait for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub hold: Hold,
+    pub awaits_answer: bool,
+    pub withholds_ack: bool,
+}
+
+impl Waiting {
+    /// Of a connection between two endpoints, either of which may have data.
+    pub(super) fn of(ends: [&Endpoint; 2], now: Time) -> Waiting {
+        let holds = ends.map(|end| hold_of(end.hold(now)));
+        Waiting {
+            hold: holds.into_iter().find(|hold| *hold != Hold::Application).unwrap_or(Hold::Application),
+            awaits_answer: ends.iter().any(|end| end.awaits_answer()),
+            withholds_ack: ends.iter().any(|end| end.withholds_ack()),
+        }
+    }
+}
+
+fn hold_of(hold: lasthop_tcp::Hold) -> Hold {
+    match hold {
+        lasthop_tcp::Hold::Application => Hold::Application,
+        lasthop_tcp::Hold::Opening => Hold::Opening,
+        lasthop_tcp::Hold::CongestionWindow => Hold::CongestionWindow,
+        lasthop_tcp::Hold::ReceiveWindow => Hold::ReceiveWindow,
+        lasthop_tcp::Hold::Pacing => Hold::Pacing,
+        lasthop_tcp::Hold::Device => Hold::Device,
+    }
 }
 
 enum Carrier {
@@ -162,10 +193,10 @@ impl Flow {
     }
 
     /// A packet has reached its host; which end of the flow that is.
-    pub(crate) fn arrive(&mut self, now: Time, packet: &Packet<Body>, collector: &mut Collector) -> Side {
+    pub(crate) fn arrive(&mut self, now: Time, packet: &Packet<Body>, observer: &mut impl Observer) -> Side {
         let side = if packet.meta.up == self.meta.up { Side::Receiver } else { Side::Sender };
         match (&mut self.carrier, &packet.body) {
-            (Carrier::Udp(udp), Body::Udp { datagram, .. }) => udp.arrive(now, side, datagram, collector),
+            (Carrier::Udp(udp), Body::Udp { datagram, .. }) => udp.arrive(now, side, datagram, observer),
             (carrier, Body::Tcp { segment, connection, .. }) => {
                 let marked;
                 let segment = if packet.meta.ecn == segment.ecn {
@@ -175,8 +206,8 @@ impl Flow {
                     &marked
                 };
                 match carrier {
-                    Carrier::Tcp(tcp) => tcp.arrive(now, side, segment, *connection, collector),
-                    Carrier::Exchange(exchange) => exchange.arrive(now, side, segment, *connection, collector),
+                    Carrier::Tcp(tcp) => tcp.arrive(now, side, segment, *connection, observer),
+                    Carrier::Exchange(exchange) => exchange.arrive(now, side, segment, *connection, observer),
                     Carrier::Udp(_) => unreachable!("a packet belongs to a flow of its transport"),
                 }
             }
@@ -191,21 +222,21 @@ impl Flow {
         now: Time,
         side: Side,
         held_back: bool,
-        collector: &mut Collector,
+        observer: &mut impl Observer,
     ) -> Option<Packet<Body>> {
         let meta = self.meta;
         match &mut self.carrier {
             Carrier::Tcp(tcp) => {
-                let (segment, connection) = tcp.poll(now, side, held_back, collector)?;
+                let (segment, connection) = tcp.poll(now, side, held_back, observer)?;
                 Some(packet_of(meta, side, segment, connection, now))
             }
             Carrier::Exchange(exchange) => {
-                let (segment, connection) = exchange.poll(now, side, held_back, collector)?;
+                let (segment, connection) = exchange.poll(now, side, held_back, observer)?;
                 Some(packet_of(meta, side, segment, connection, now))
             }
             Carrier::Udp(udp) if side == Side::Receiver => Some(udp_packet(meta, side, udp.poll_answer()?, now)),
             Carrier::Udp(udp) if !held_back && !udp.is_saturated() => {
-                Some(udp_packet(meta, side, udp.poll(now, collector)?, now))
+                Some(udp_packet(meta, side, udp.poll(now, observer)?, now))
             }
             Carrier::Udp(_) => None,
         }
@@ -231,24 +262,25 @@ impl Flow {
         now: Time,
         packet: &PacketMeta,
         refused: bool,
-        collector: &mut Collector,
+        observer: &mut impl Observer,
     ) -> bool {
         let counted = self.is_counted(packet);
         match &mut self.carrier {
-            Carrier::Tcp(tcp) if counted => tcp.leaves_own_queue(now, packet.bytes, refused, collector),
+            Carrier::Tcp(tcp) if counted => tcp.leaves_own_queue(now, packet.bytes, refused, observer),
             _ => false,
         }
     }
 
     /// The interface has room for a data packet of the sender.
-    pub(crate) fn pull(&mut self, now: Time, collector: &mut Collector) -> Option<Packet<Body>> {
+    pub(crate) fn pull(&mut self, now: Time, observer: &mut impl Observer) -> Option<Packet<Body>> {
         match &mut self.carrier {
-            Carrier::Udp(udp) => Some(udp_packet(self.meta, Side::Sender, udp.poll(now, collector)?, now)),
-            Carrier::Tcp(_) | Carrier::Exchange(_) => self.poll(now, Side::Sender, false, collector),
+            Carrier::Udp(udp) => Some(udp_packet(self.meta, Side::Sender, udp.poll(now, observer)?, now)),
+            Carrier::Tcp(_) | Carrier::Exchange(_) => self.poll(now, Side::Sender, false, observer),
         }
     }
 
     /// When an event for the timers of `side` is to be scheduled, if the one that is does not serve.
+    #[inline(always)]
     pub(crate) fn timer_to_arm(&mut self, side: Side) -> Option<Time> {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.timer_to_arm(side),
@@ -258,12 +290,23 @@ impl Flow {
     }
 
     /// The event that was armed.
-    pub(crate) fn timer_fires(&mut self, now: Time, side: Side, collector: &mut Collector) {
+    pub(crate) fn timer_fires(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
         match &mut self.carrier {
-            Carrier::Tcp(tcp) => tcp.timer_fires(now, side, collector),
-            Carrier::Exchange(exchange) => exchange.timer_fires(now, side, collector),
+            Carrier::Tcp(tcp) => tcp.timer_fires(now, side, observer),
+            Carrier::Exchange(exchange) => exchange.timer_fires(now, side, observer),
             Carrier::Udp(_) => {}
         }
+    }
+
+    /// What its ends wait for.
+    pub(crate) fn waits(&self, now: Time) -> Step {
+        let waiting = match &self.carrier {
+            Carrier::Tcp(tcp) => tcp.waiting(now),
+            Carrier::Exchange(exchange) => exchange.waiting(now),
+            Carrier::Udp(_) => Waiting { hold: Hold::Application, awaits_answer: false, withholds_ack: false },
+        };
+        let Waiting { hold, awaits_answer, withholds_ack } = waiting;
+        Step::Waits { flow: self.meta.flow, hold, awaits_answer, withholds_ack }
     }
 
     pub(crate) fn check_conservation(&self) -> Result<(), String> {

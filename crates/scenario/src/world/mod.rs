@@ -21,7 +21,8 @@ use std::collections::VecDeque;
 
 use lasthop_engine::{Scheduler, Stream};
 use lasthop_link::{Drop, Packet, PacketMeta, WiredEvent, WiredLink};
-use lasthop_observe::{Collector, FlowId, NodeId, Observer, QueueLayer, Record};
+use lasthop_observe::account::{Balance, Bookkeeper};
+use lasthop_observe::{Collector, FlowId, NodeId, Observer, QueueLayer, Record, Step};
 use lasthop_units::{Duration, Time};
 use lasthop_wifi::{AccessCategory, Environment, Medium, MediumConfig};
 
@@ -53,9 +54,9 @@ enum Event {
 }
 
 /// All but the medium, so that the medium can call it.
-struct Surroundings {
+struct Surroundings<K> {
     events: Scheduler<Event>,
-    collector: Collector,
+    collector: Collector<K>,
     flows: Vec<Flow>,
     /// For each node, the flows whose data enters the network there.
     sources: Vec<Vec<FlowId>>,
@@ -66,10 +67,10 @@ struct Surroundings {
     roomy: Vec<FlowId>,
 }
 
-/// A run in progress.
-pub(crate) struct World {
+/// A run in progress, of which books are kept by `K`.
+pub(crate) struct World<K> {
     medium: Medium<Body>,
-    around: Surroundings,
+    around: Surroundings<K>,
     /// Of each BSS; its AP has the same number.
     wires: Vec<Wires>,
     /// The BSS of each node.
@@ -100,7 +101,9 @@ struct Wired {
     dropped: u64,
 }
 
-impl Environment<Body> for Surroundings {
+impl<K: Bookkeeper> Environment<Body> for Surroundings<K> {
+    const READS_STEPS: bool = K::READS_STEPS;
+
     fn schedule(&mut self, at: Time, event: lasthop_wifi::Event) {
         self.events.at(at, Event::Medium(event));
     }
@@ -119,6 +122,8 @@ impl Environment<Body> for Surroundings {
             }
             if let Some(packet) = self.flows[id.index()].pull(now, &mut self.collector) {
                 self.turn[node.index()] = turn + 1;
+                self.tell(now, Step::Emitted { flow: id });
+                self.tell_waits(now, id);
                 self.arm_timer(id, Side::Sender);
                 return Some(packet);
             }
@@ -139,12 +144,26 @@ impl Environment<Body> for Surroundings {
     }
 }
 
-impl Surroundings {
+impl<K: Bookkeeper> Surroundings<K> {
     /// A packet is out of the queue of its station.
     fn leaves_own_queue(&mut self, now: Time, packet: &PacketMeta, refused: bool) {
         let id = packet.flow;
         if self.flows[id.index()].leaves_own_queue(now, packet, refused, &mut self.collector) {
             self.roomy.push(id);
+        }
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, now: Time, step: Step) {
+        self.collector.observe(now, Record::Step(step));
+    }
+
+    /// Tells what the ends of a flow wait for.
+    #[inline(always)]
+    fn tell_waits(&mut self, now: Time, id: FlowId) {
+        if K::READS_STEPS {
+            let step = self.flows[id.index()].waits(now);
+            self.tell(now, step);
         }
     }
 
@@ -156,9 +175,9 @@ impl Surroundings {
     }
 }
 
-impl World {
+impl<K: Bookkeeper> World<K> {
     /// The world of `scenario` under `seed`; `interval` is that of the time series, if any is kept.
-    pub(crate) fn new(scenario: &ResolvedScenario, seed: u64, interval: Option<Duration>) -> World {
+    pub(crate) fn new(scenario: &ResolvedScenario, seed: u64, interval: Option<Duration>, books: K) -> World<K> {
         let description = &scenario.description;
         let wired = &description.wired;
         let link = |ap: &str, name: &str| {
@@ -172,7 +191,7 @@ impl World {
         };
         let mut wires: Vec<Wires> = scenario.nodes[..scenario.bss.len()].iter().map(wires).collect();
         let bss_of: Vec<usize> = scenario.nodes.iter().map(|n| n.config.bss as usize).collect();
-        let medium = Medium::new(medium_config(scenario, seed));
+        let medium = Medium::new(medium_config(scenario, seed, K::READS_STEPS));
         let mut sources = vec![Vec::new(); scenario.nodes.len()];
         let mut flows = Vec::with_capacity(scenario.flows.len());
         let span = Span { from: Time::ZERO + description.warmup, end: Time::ZERO + description.duration };
@@ -191,18 +210,15 @@ impl World {
             }
             flows.push(flow);
         }
-        let layout = lasthop_observe::Layout {
-            flows: scenario.flows.iter().map(|f| (f.transport(), f.up)).collect(),
-            nodes: scenario.nodes.len(),
-            aps: scenario.bss.len(),
-            links: scenario.links(),
-            channels: scenario.channels(),
-        };
         let mut world = World {
             medium,
             around: Surroundings {
                 events: Scheduler::new(),
-                collector: Collector::new(layout, interval.map(|i| description.duration.div_floor(i) as usize)),
+                collector: Collector::new(
+                    scenario.layout(),
+                    interval.map(|i| description.duration.div_floor(i) as usize),
+                    books,
+                ),
                 turn: vec![0; sources.len()],
                 sources,
                 flows,
@@ -253,20 +269,24 @@ impl World {
                 self.empty_inbox(now);
             }
             Event::WiredUp(bss, event) => {
+                let before = self.under_way(bss as usize, true);
                 let events = &mut self.around.events;
                 let schedule = &mut |at, e| events.at(at, Event::WiredUp(bss, e));
                 let arrived = self.wires[bss as usize].up.handle(now, event, &mut self.dropped, schedule);
                 self.book_wired(now, bss, true);
+                self.tell_departure(now, bss as usize, true, before);
                 if let Some(packet) = arrived {
                     self.wired.arrived += 1;
                     self.beyond_the_wire(now, packet);
                 }
             }
             Event::WiredDown(bss, event) => {
+                let before = self.under_way(bss as usize, false);
                 let events = &mut self.around.events;
                 let schedule = &mut |at, e| events.at(at, Event::WiredDown(bss, e));
                 let arrived = self.wires[bss as usize].down.handle(now, event, &mut self.dropped, schedule);
                 self.book_wired(now, bss, false);
+                self.tell_departure(now, bss as usize, false, before);
                 if let Some(packet) = arrived {
                     self.wired.arrived += 1;
                     self.medium.enqueue(now, NodeId(bss), packet, &mut self.around);
@@ -321,6 +341,7 @@ impl World {
         let PacketMeta { station, up, .. } = packet.meta;
         let delay = now.since(packet.body.sent_at());
         self.around.collector.observe(now, Record::PacketDelivered { station, up, delay });
+        self.around.tell(now, Step::Arrived { flow: id });
         let side = self.around.flows[id.index()].arrive(now, &packet, &mut self.around.collector);
         self.may_send(now, id, side);
     }
@@ -336,6 +357,7 @@ impl World {
         }
         let held_back = self.is_held_back(id, side);
         while let Some(packet) = self.around.flows[index].poll(now, side, held_back, &mut self.around.collector) {
+            self.around.tell(now, Step::Emitted { flow: id });
             if packet.meta.up {
                 let station = packet.meta.station;
                 self.around.flows[index].enters_own_queue(&packet.meta);
@@ -348,6 +370,7 @@ impl World {
             let (station, tid) = (self.around.flows[index].station(), self.around.flows[index].tid());
             self.medium.offer(now, station, tid, &mut self.around);
         }
+        self.around.tell_waits(now, id);
         self.around.arm_timer(id, side);
     }
 
@@ -373,8 +396,10 @@ impl World {
 
     fn send_wired(&mut self, now: Time, packet: Packet<Body>) {
         self.wired.sent += 1;
-        let up = packet.meta.up;
+        let PacketMeta { flow, up, .. } = packet.meta;
         let bss = self.bss_of[packet.meta.station.index()];
+        self.around.tell(now, Step::WireEnters { flow, up });
+        let before = self.under_way(bss, up);
         let (events, ap, wires) = (&mut self.around.events, bss as u32, &mut self.wires[bss]);
         if up {
             wires.up.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredUp(ap, e)));
@@ -382,6 +407,30 @@ impl World {
             wires.down.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredDown(ap, e)));
         }
         self.book_wired(now, ap, up);
+        self.tell_departure(now, bss, up, before);
+    }
+
+    /// Packets that a wired link is transmitting or that are on the way, if somebody reads that.
+    #[inline(always)]
+    fn under_way(&self, bss: usize, up: bool) -> usize {
+        if !K::READS_STEPS {
+            return 0;
+        }
+        let wires = &self.wires[bss];
+        if up { &wires.up } else { &wires.down }.under_way().0
+    }
+
+    /// Tells of the packet that a wired link has begun to transmit, if there are more under way than `before`.
+    #[inline(always)]
+    fn tell_departure(&mut self, now: Time, bss: usize, up: bool, before: usize) {
+        if !K::READS_STEPS {
+            return;
+        }
+        let wires = &self.wires[bss];
+        let (under_way, latest) = if up { &wires.up } else { &wires.down }.under_way();
+        if let Some(flow) = latest.filter(|_| under_way > before).map(|meta| meta.flow) {
+            self.around.tell(now, Step::WireTaken { flow, up });
+        }
     }
 
     /// Reports what the queue of a wired link has dropped and marked since it was last asked.
@@ -408,6 +457,7 @@ impl World {
             let id = self.wires[bss].saturated[0];
             self.wires[bss].saturated.rotate_left(1);
             if let Some(packet) = self.around.flows[id.index()].pull(now, &mut self.around.collector) {
+                self.around.tell(now, Step::Emitted { flow: id });
                 self.send_wired(now, packet);
                 let free_at = self.wires[bss].down.free_at();
                 self.around.events.at(free_at, Event::ServerTransmitterFree(bss as u32));
@@ -461,7 +511,8 @@ impl World {
         }
         // What is observed must not show in what is simulated.
         let events = self.around.events.handled() - self.samples;
-        Ok(Finished { report, series: self.around.collector.into_series(), events })
+        let (balance, series) = self.around.collector.close(self.end);
+        Ok(Finished { report, series, balance, events })
     }
 }
 
@@ -469,14 +520,17 @@ impl World {
 pub(crate) struct Finished {
     pub report: lasthop_observe::Report,
     pub series: lasthop_observe::Series,
+    pub balance: Option<Balance>,
     pub events: u64,
 }
 
-fn medium_config(scenario: &ResolvedScenario, seed: u64) -> MediumConfig {
+/// `compares`: the rates that are chosen are held against ideal ones.
+fn medium_config(scenario: &ResolvedScenario, seed: u64, compares: bool) -> MediumConfig {
     MediumConfig {
         bss: scenario.bss.iter().map(|bss| bss.config.clone()).collect(),
         nodes: scenario.nodes.iter().map(|n| n.config.clone()).collect(),
         rate_controls: scenario.rate_controls(seed).expect("rate controls were built when the scenario was checked"),
+        ideals: if compares { scenario.ideal_rate_controls() } else { Vec::new() },
         channel: scenario.channel(seed),
         noise_mw_per_hz: scenario.noise_mw_per_hz(),
         error_model: scenario.description.channel.error_model.build(seed),

@@ -99,6 +99,7 @@ impl Reception {
         row.put("delay_p50_s", self.delays.quantile_s(0.5));
         row.put("delay_p95_s", self.delays.quantile_s(0.95));
         row.put("delay_p99_s", self.delays.quantile_s(0.99));
+        row.put_list("delay_quantiles_s", self.delays.quantiles_s());
         row.put("jitter_s", self.last_transit.map(|_| self.jitter_s));
     }
 }

@@ -1,12 +1,13 @@
 //! A TCP flow: one connection after another, each with an endpoint at either end.
 
 use lasthop_engine::Stream;
-use lasthop_observe::{Collector, FlowId, Observer, Record};
+use lasthop_observe::{FlowId, Observer, Record};
 use lasthop_tcp::{Config, Endpoint, Segment, State};
 use lasthop_units::{Duration, Time};
 
 use super::Side;
 use super::application::{Application, Span};
+use super::flow::Waiting;
 use super::own_queue::OwnQueue;
 use crate::description::UdpRate;
 use crate::resolved::FlowSpec;
@@ -155,7 +156,7 @@ impl TcpFlow {
         side: Side,
         segment: &Segment,
         connection: u32,
-        collector: &mut Collector,
+        observer: &mut impl Observer,
     ) {
         if connection != self.connection {
             // A straggler of an earlier connection; its ports are closed.
@@ -163,15 +164,15 @@ impl TcpFlow {
         }
         self.endpoint(side).handle_segment(now, segment);
         match side {
-            Side::Sender => self.sender_changed(now, collector),
-            Side::Receiver => self.receiver_changed(now, collector),
+            Side::Sender => self.sender_changed(now, observer),
+            Side::Receiver => self.receiver_changed(now, observer),
         }
     }
 
-    fn receiver_changed(&mut self, now: Time, collector: &mut Collector) {
+    fn receiver_changed(&mut self, now: Time, observer: &mut impl Observer) {
         let delivered = self.receiver.delivered_bytes();
         if delivered > self.delivered {
-            collector.observe(now, Record::Delivered { flow: self.id, bytes: delivered - self.delivered });
+            observer.observe(now, Record::Delivered { flow: self.id, bytes: delivered - self.delivered });
             self.delivered = delivered;
         }
         if self.receiver.state() == State::CloseWait {
@@ -179,34 +180,34 @@ impl TcpFlow {
         }
     }
 
-    fn sender_changed(&mut self, now: Time, collector: &mut Collector) {
+    fn sender_changed(&mut self, now: Time, observer: &mut impl Observer) {
         let flow = self.id;
         let counters = self.sender.counters();
         if self.sender.rtt_samples() != self.rtt_samples {
             self.rtt_samples = self.sender.rtt_samples();
             if let Some(sample) = self.sender.latest_rtt() {
-                collector.observe(now, Record::Rtt { flow, sample, controller: self.sender.controller_rtt() });
+                observer.observe(now, Record::Rtt { flow, sample, controller: self.sender.controller_rtt() });
             }
         }
         let (timeouts, acks_missing) = (counters.timeouts, counters.ack_losses_detected);
         for _ in self.timeouts..timeouts {
-            collector.observe(now, Record::Timeout { flow });
+            observer.observe(now, Record::Timeout { flow });
         }
         self.timeouts = timeouts;
         if acks_missing > self.acks_missing {
-            collector.observe(now, Record::AckLoss { flow, missing: acks_missing - self.acks_missing });
+            observer.observe(now, Record::AckLoss { flow, missing: acks_missing - self.acks_missing });
             self.acks_missing = acks_missing;
         }
-        self.report_window(now, collector);
+        self.report_window(now, observer);
         if let Some(size) = self.size
             && self.running
             && self.sender.acked_bytes() >= size
         {
-            self.transfer_is_complete(now, collector);
+            self.transfer_is_complete(now, observer);
         }
     }
 
-    fn report_window(&mut self, now: Time, collector: &mut Collector) {
+    fn report_window(&mut self, now: Time, observer: &mut impl Observer) {
         let reported = Reported {
             cwnd: self.sender.cwnd_segments(),
             ssthresh: self.sender.ssthresh_segments(),
@@ -215,12 +216,12 @@ impl TcpFlow {
         if reported != self.reported {
             self.reported = reported;
             let Reported { cwnd, ssthresh, flight_bytes } = reported;
-            collector.observe(now, Record::Window { flow: self.id, cwnd, ssthresh, flight_bytes });
+            observer.observe(now, Record::Window { flow: self.id, cwnd, ssthresh, flight_bytes });
         }
     }
 
-    fn transfer_is_complete(&mut self, now: Time, collector: &mut Collector) {
-        collector.observe(now, Record::Completed { flow: self.id, took: now.since(self.started_at) });
+    fn transfer_is_complete(&mut self, now: Time, observer: &mut impl Observer) {
+        observer.observe(now, Record::Completed { flow: self.id, took: now.since(self.started_at) });
         self.running = false;
         if self.transfers_left == 0 {
             return;
@@ -242,7 +243,7 @@ impl TcpFlow {
         now: Time,
         side: Side,
         held_back: bool,
-        collector: &mut Collector,
+        observer: &mut impl Observer,
     ) -> Option<(Segment, u32)> {
         let before = self.endpoint(side).counters().segments_retransmitted;
         let waits = held_back || (side == Side::Sender && self.own_queue.is_full(&self.sender));
@@ -250,8 +251,8 @@ impl TcpFlow {
         let segment = if waits { endpoint.poll_control(now)? } else { endpoint.poll_transmit(now)? };
         if segment.payload > 0 && side == Side::Sender {
             let retransmission = self.sender.counters().segments_retransmitted > before;
-            collector.observe(now, Record::SegmentSent { flow: self.id, retransmission });
-            self.report_window(now, collector);
+            observer.observe(now, Record::SegmentSent { flow: self.id, retransmission });
+            self.report_window(now, observer);
         }
         Some((segment, self.connection))
     }
@@ -264,13 +265,19 @@ impl TcpFlow {
     }
 
     /// It is out of it, perhaps because the queue refused it. True if data waits for the room.
-    pub(crate) fn leaves_own_queue(&mut self, now: Time, bytes: u32, refused: bool, collector: &mut Collector) -> bool {
+    pub(crate) fn leaves_own_queue(
+        &mut self,
+        now: Time,
+        bytes: u32,
+        refused: bool,
+        observer: &mut impl Observer,
+    ) -> bool {
         if !self.own_queue.counts() {
             return false;
         }
         if refused {
             self.sender.on_local_drop(now);
-            self.report_window(now, collector);
+            self.report_window(now, observer);
         }
         self.own_queue.leave(bytes)
     }
@@ -284,7 +291,7 @@ impl TcpFlow {
         })
     }
 
-    pub(crate) fn timer_fires(&mut self, now: Time, side: Side, collector: &mut Collector) {
+    pub(crate) fn timer_fires(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
         // Events that were overtaken by an earlier one come and find nothing due.
         if self.armed[side as usize] <= now {
             self.armed[side as usize] = Time::NEVER;
@@ -292,10 +299,15 @@ impl TcpFlow {
         if self.endpoint(side).poll_timeout() <= now {
             self.endpoint(side).handle_timeout(now);
             match side {
-                Side::Sender => self.sender_changed(now, collector),
-                Side::Receiver => self.receiver_changed(now, collector),
+                Side::Sender => self.sender_changed(now, observer),
+                Side::Receiver => self.receiver_changed(now, observer),
             }
         }
+    }
+
+    /// What its ends wait for.
+    pub(super) fn waiting(&self, now: Time) -> Waiting {
+        Waiting::of([&self.sender, &self.receiver], now)
     }
 
     pub(crate) fn check_conservation(&self) -> Result<(), String> {

@@ -6,11 +6,12 @@
 use std::collections::VecDeque;
 
 use lasthop_engine::Stream;
-use lasthop_observe::{Collector, FlowId, Observer, Record};
+use lasthop_observe::{FlowId, Hold, Observer, Record};
 use lasthop_tcp::{Config, Endpoint, Segment, State};
 use lasthop_units::Time;
 
 use super::Side;
+use super::flow::Waiting;
 
 /// A request and its answer, in bytes of their streams.
 #[derive(Clone, Copy, Debug)]
@@ -176,7 +177,14 @@ impl Pool {
     }
 
     /// A segment arrives at `side`.
-    pub(super) fn arrive(&mut self, now: Time, side: Side, segment: &Segment, number: u32, collector: &mut Collector) {
+    pub(super) fn arrive(
+        &mut self,
+        now: Time,
+        side: Side,
+        segment: &Segment,
+        number: u32,
+        observer: &mut impl Observer,
+    ) {
         let flow = self.flow;
         // Otherwise it is a straggler of a connection that is over.
         let Some(index) = self.connections.iter().position(|c| c.number == number) else { return };
@@ -185,7 +193,7 @@ impl Pool {
         if side == Side::Sender {
             self.written += connection.answer();
         }
-        connection.report(now, flow, side, collector);
+        connection.report(now, flow, side, observer);
         if connection.end(side).state() == State::CloseWait {
             connection.closing = true;
             connection.end(side).close(now);
@@ -195,7 +203,7 @@ impl Pool {
             let bytes = delivered - connection.delivered;
             connection.delivered = delivered;
             self.delivered += bytes;
-            collector.observe(now, Record::Delivered { flow, bytes });
+            observer.observe(now, Record::Delivered { flow, bytes });
         }
     }
 
@@ -223,7 +231,7 @@ impl Pool {
         now: Time,
         side: Side,
         held_back: bool,
-        collector: &mut Collector,
+        observer: &mut impl Observer,
     ) -> Option<(Segment, u32)> {
         let flow = self.flow;
         for connection in &mut self.connections {
@@ -233,7 +241,7 @@ impl Pool {
             let Some(segment) = segment else { continue };
             if segment.payload > 0 && side == Side::Sender {
                 let retransmission = end.counters().segments_retransmitted > before;
-                collector.observe(now, Record::SegmentSent { flow, retransmission });
+                observer.observe(now, Record::SegmentSent { flow, retransmission });
             }
             return Some((segment, connection.number));
         }
@@ -249,7 +257,7 @@ impl Pool {
         })
     }
 
-    pub(super) fn timer_fires(&mut self, now: Time, side: Side, collector: &mut Collector) {
+    pub(super) fn timer_fires(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
         // Events that were overtaken by an earlier one come and find nothing due.
         if self.armed[side as usize] <= now {
             self.armed[side as usize] = Time::NEVER;
@@ -257,9 +265,19 @@ impl Pool {
         for connection in &mut self.connections {
             if connection.end(side).poll_timeout() <= now {
                 connection.end(side).handle_timeout(now);
-                connection.report(now, self.flow, side, collector);
+                connection.report(now, self.flow, side, observer);
             }
         }
+    }
+
+    /// What the ends of all connections wait for: the first that waits for anything but its application.
+    pub(super) fn waiting(&self, now: Time) -> Waiting {
+        let idle = Waiting { hold: Hold::Application, awaits_answer: false, withholds_ack: false };
+        self.connections.iter().map(|c| Waiting::of([&c.ends[0], &c.ends[1]], now)).fold(idle, |sum, of| Waiting {
+            hold: if sum.hold == Hold::Application { of.hold } else { sum.hold },
+            awaits_answer: sum.awaits_answer || of.awaits_answer,
+            withholds_ack: sum.withholds_ack || of.withholds_ack,
+        })
     }
 
     pub(super) fn check_conservation(&self) -> Result<(), String> {
@@ -272,7 +290,7 @@ impl Pool {
 
 impl Connection {
     /// What changed at the data's sender.
-    fn report(&mut self, now: Time, flow: FlowId, side: Side, collector: &mut Collector) {
+    fn report(&mut self, now: Time, flow: FlowId, side: Side, observer: &mut impl Observer) {
         if side == Side::Receiver {
             return;
         }
@@ -281,19 +299,19 @@ impl Connection {
         if sender.rtt_samples() != self.rtt_samples {
             self.rtt_samples = sender.rtt_samples();
             if let Some(sample) = sender.latest_rtt() {
-                collector.observe(now, Record::Rtt { flow, sample, controller: sender.controller_rtt() });
+                observer.observe(now, Record::Rtt { flow, sample, controller: sender.controller_rtt() });
             }
         }
         for _ in self.timeouts..counters.timeouts {
-            collector.observe(now, Record::Timeout { flow });
+            observer.observe(now, Record::Timeout { flow });
         }
         self.timeouts = counters.timeouts;
         if counters.ack_losses_detected > self.acks_missing {
             let missing = counters.ack_losses_detected - self.acks_missing;
             self.acks_missing = counters.ack_losses_detected;
-            collector.observe(now, Record::AckLoss { flow, missing });
+            observer.observe(now, Record::AckLoss { flow, missing });
         }
         let (cwnd, ssthresh) = (sender.cwnd_segments(), sender.ssthresh_segments());
-        collector.observe(now, Record::Window { flow, cwnd, ssthresh, flight_bytes: sender.flight_size_bytes() });
+        observer.observe(now, Record::Window { flow, cwnd, ssthresh, flight_bytes: sender.flight_size_bytes() });
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use lasthop_observe::{Collector, FlowId, Observer, Record, Row};
+use lasthop_observe::{FlowId, Observer, Record, Row};
 use lasthop_units::Time;
 
 use super::Side;
@@ -88,13 +88,13 @@ impl UdpFlow {
     }
 
     /// The next datagram of the sender.
-    pub(crate) fn poll(&mut self, now: Time, collector: &mut Collector) -> Option<Datagram> {
+    pub(crate) fn poll(&mut self, now: Time, observer: &mut impl Observer) -> Option<Datagram> {
         let (bytes, written_at) = match &mut self.supply {
             Supply::Saturated(bytes) => self.started.then_some((*bytes, now))?,
             Supply::Offered(_, backlog) => backlog.pop_front()?,
         };
         let number = self.reception.on_sent(now);
-        collector.observe(now, Record::SegmentSent { flow: self.id, retransmission: false });
+        observer.observe(now, Record::SegmentSent { flow: self.id, retransmission: false });
         Some(Datagram { number, written_at, bytes })
     }
 
@@ -106,21 +106,21 @@ impl UdpFlow {
         }
     }
 
-    pub(crate) fn arrive(&mut self, now: Time, side: Side, datagram: &Datagram, collector: &mut Collector) {
+    pub(crate) fn arrive(&mut self, now: Time, side: Side, datagram: &Datagram, observer: &mut impl Observer) {
         let flow = self.id;
         let taken = now.since(datagram.written_at);
         match (&mut self.receiver, side) {
             (Receiver::Echo(answers), Side::Receiver) => answers.push_back(*datagram),
             (Receiver::Echo(_), Side::Sender) => {
                 self.reception.on_arrival(datagram.number, taken);
-                collector.observe(now, Record::Rtt { flow, sample: taken, controller: None });
+                observer.observe(now, Record::Rtt { flow, sample: taken, controller: None });
             }
             (receiver, _) => {
                 let counts = self.reception.on_arrival(datagram.number, taken);
                 if let Receiver::Player(call) = receiver {
                     call.on_packet(datagram.number, taken, counts);
                 }
-                collector.observe(now, Record::Delivered { flow, bytes: u64::from(datagram.bytes - UDP_HEADERS) });
+                observer.observe(now, Record::Delivered { flow, bytes: u64::from(datagram.bytes - UDP_HEADERS) });
             }
         }
     }

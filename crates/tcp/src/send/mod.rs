@@ -18,6 +18,7 @@ use lasthop_units::Time;
 use crate::SeqNumber;
 use crate::config::{Config, DecreaseFrom, LossDetection, RecoveryMachine};
 use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment};
+use crate::hold::Hold;
 use crate::sequence::Numbering;
 
 pub use ack_loss::{AckLoss, AckLossMode, CountOver, Pending};
@@ -218,6 +219,28 @@ impl Sender {
     /// The same, and pushed.
     pub fn push_short(&mut self) {
         self.offered.push_short();
+    }
+
+    /// What keeps it from sending, when it has nothing more to send just now.
+    pub fn hold(&self, now: Time, may_send_new: bool) -> Hold {
+        let (nxt, has_lost) = (self.board.nxt(), self.board.has_to_resend());
+        let has_new = may_send_new && self.has_unsent();
+        let wanted = self.offered.unsent_in_piece(nxt).min(u64::from(self.mss));
+        let has_room = if self.is_linux() { self.window_has_room() } else { self.allowance_bytes() >= wanted.max(1) };
+        match (has_lost || has_new, has_room) {
+            (false, _) => Hold::Application,
+            (true, false) => Hold::CongestionWindow,
+            (true, true) if !has_lost && self.window.end < nxt + wanted => Hold::ReceiveWindow,
+            (true, true) if self.paced_until(now).is_some() => Hold::Pacing,
+            (true, true) if !has_lost && self.offered.delays(self.board.una(), nxt, wanted, self.mss) => {
+                Hold::Application
+            }
+            // Linux waits for the window to grow rather than send a short burst.
+            (true, true) if self.is_linux() && self.config.tso_deferral && !self.board.is_empty() => {
+                Hold::CongestionWindow
+            }
+            (true, true) => Hold::Device,
+        }
     }
 
     fn has_unsent(&self) -> bool {

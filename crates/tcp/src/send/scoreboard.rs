@@ -409,6 +409,11 @@ impl Scoreboard {
         self.order.take_back(&mut self.segments, self.base);
     }
 
+    /// Something is lost and not sent again.
+    pub fn has_to_resend(&self) -> bool {
+        self.to_resend > 0
+    }
+
     /// The oldest lost segment that is not in flight again. [RFC 6675 §4, NextSeg (1)]
     pub fn next_lost(&mut self) -> Option<Sent> {
         if self.to_resend == 0 {

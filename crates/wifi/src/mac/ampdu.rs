@@ -5,7 +5,7 @@
 //! room.
 
 use lasthop_link::{Packet, Wanted};
-use lasthop_observe::{DropReason, NodeId, Outcome, QueueLayer, Record};
+use lasthop_observe::{DropReason, NodeId, Outcome, QueueLayer, Record, Step};
 use lasthop_units::{Bytes, Duration, Time};
 
 use super::aggregation::{Aggregation, Psdu, left_of_txop};
@@ -133,8 +133,9 @@ impl<B: Send + 'static> Medium<B> {
         if function.queue.packets() > 0 {
             let packet = function.queue.dequeue(now, wanted, &mut self.dropped);
             self.report_drops(now, id, None, env);
-            if packet.is_some() {
-                return packet;
+            if let Some(packet) = packet {
+                self.note_taken(now, id, &packet.meta, env);
+                return Some(packet);
             }
         }
         if !self.functions[id.index()].staged.is_empty() {
@@ -488,12 +489,12 @@ impl<B: Send + 'static> Medium<B> {
             if mpdu.done || limit.is_none_or(|limit| mpdu.attempts <= limit) {
                 continue;
             }
-            let lost =
-                if mpdu.content.is_some() { &mut self.counts.dropped_by_mac } else { &mut self.counts.unacknowledged };
-            *lost += mpdu.facts.len();
+            let arrived = mpdu.content.is_none();
+            *if arrived { &mut self.counts.unacknowledged } else { &mut self.counts.dropped_by_mac } +=
+                mpdu.facts.len();
             (mpdu.done, mpdu.content, gave_up) = (true, None, true);
             for meta in mpdu.facts.iter() {
-                env.observe(now, meta.dropped(node, QueueLayer::Mac, DropReason::RetryLimit));
+                env.observe(now, meta.given_up(node, arrived));
             }
         }
         gave_up
@@ -507,6 +508,7 @@ impl<B: Send + 'static> Medium<B> {
             for meta in mpdu.facts.iter() {
                 queue.on_done(now, meta);
                 env.released(now, node, meta, false);
+                env.observe(now, Record::Step(Step::Leaves { node, flow: meta.flow }));
             }
         });
         let of = &mut function.sessions[session];

@@ -498,6 +498,7 @@ impl View {
     }
 
     /// Takes out a contender whose backoff ends now: of those of one node, the one with the highest priority.
+    #[inline(always)]
     pub(crate) fn take_ended(&mut self, now: Time, spaces: &Spaces) -> Option<FunctionId> {
         let ended = |lane: &Lane| {
             let Reverse((key, function)) = *lane.contenders.peek()?;

@@ -43,6 +43,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// Of the functions of a node that start now, `id` and those committed to this instant, the first.
+    #[inline(always)]
     fn first_of(&self, now: Time, id: FunctionId) -> FunctionId {
         let node = &self.nodes[self.functions[id.index()].node.index()];
         if !node.has_edca() {

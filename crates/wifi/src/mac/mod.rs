@@ -4,6 +4,7 @@
 //! queues and counters. `exchange`: RTS, CTS, data, acknowledgement, TXOP. `aggregation`: how much goes into an A-MPDU;
 //! `ampdu`: what, and what the BlockAck says; `block_ack`: windows and reordering. `outcome`: success, retransmission,
 //! giving up. `transmission`: what comes on the air and who senses it. `reception`: who decodes what.
+//! `steps`: what an account of time is told.
 
 pub(crate) mod aggregation;
 mod ampdu;
@@ -17,4 +18,5 @@ pub(crate) mod node;
 pub(crate) mod outcome;
 pub(crate) mod ppdu;
 pub(crate) mod reception;
+mod steps;
 mod transmission;

@@ -4,7 +4,7 @@
 //! instant; what it does next still waits for its ACK timeout [802.11-2020 §10.3.2.11].
 
 use lasthop_link::AirtimeUse;
-use lasthop_observe::{DropReason, LinkId, NodeId, Outcome, QueueLayer, Record};
+use lasthop_observe::{LinkId, NodeId, Outcome, Record, Step};
 use lasthop_units::{DataRate, Db, Duration, Time};
 
 use super::contention::FunctionId;
@@ -173,7 +173,7 @@ impl<B: Send + 'static> Medium<B> {
         let (node, frame) = (function.node, function.frame.as_ref().expect("an attempt is about a frame"));
         let arrived = frame.body.is_none();
         *if arrived { &mut self.counts.unacknowledged } else { &mut self.counts.dropped_by_mac } += 1;
-        env.observe(now, frame.meta.dropped(node, QueueLayer::Mac, DropReason::RetryLimit));
+        env.observe(now, frame.meta.given_up(node, arrived));
         self.finish_frame(now, id, env);
     }
 
@@ -185,6 +185,7 @@ impl<B: Send + 'static> Medium<B> {
         if let Some(frame) = function.frame.take() {
             function.queue.on_done(now, &frame.meta);
             env.released(now, function.node, &frame.meta, false);
+            env.observe(now, Record::Step(Step::Leaves { node: function.node, flow: frame.meta.flow }));
         }
         self.refill(now, id, env);
     }

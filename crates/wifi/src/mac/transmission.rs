@@ -41,6 +41,7 @@ impl<B: Send + 'static> Medium<B> {
         } else {
             self.sense_start_by_each(at, &ppdu, end, env);
         }
+        self.note_start(at, &ppdu, env);
         env.schedule(end, Event::PpduEnds(id));
         self.report_on_air(at, own_channel, env);
     }
@@ -97,6 +98,7 @@ impl<B: Send + 'static> Medium<B> {
             self.note_lengths(ppdu);
         }
         let next = self.step(now, &ended, reception, env);
+        self.note_end(now, &ended, reception, next.is_some(), env);
         if self.channel.is_uniform() {
             self.end_for_all(now, &ended, next, env);
         } else {

@@ -38,6 +38,7 @@ pub fn config(phy: Phy, stations: usize) -> MediumConfig {
     let error_model = ErrorModelKind::all().remove(0);
     MediumConfig {
         rate_controls: (0..2 * stations).map(|_| fixed_rate(&phy, None)).collect(),
+        ideals: Vec::new(),
         nodes: (0..=stations).map(node).collect(),
         channel: Channel::uniform(stations + 1),
         noise_mw_per_hz: 1e-10 / 20e6,

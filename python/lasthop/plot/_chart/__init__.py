@@ -4,7 +4,17 @@ The same for `lasthop plot` and for the figures of papers. Columns of the CSV ar
 """
 
 from .data import KINDS, Chart, Curve, cdf_curve, csv_text
-from .drawing import draw_chart, save_picture
+from .drawing import draw_chart, new_figure, save_picture
 from .files import write_chart
 
-__all__ = ["KINDS", "Chart", "Curve", "cdf_curve", "csv_text", "draw_chart", "save_picture", "write_chart"]
+__all__ = [
+    "KINDS",
+    "Chart",
+    "Curve",
+    "cdf_curve",
+    "csv_text",
+    "draw_chart",
+    "new_figure",
+    "save_picture",
+    "write_chart",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_TICKS = 9
+# Over a wider range of values, ticks at powers of ten do.
+DECADES_ARE_ENOUGH = 50
 
 
 def categories(curves: Iterable[Curve]) -> list[Any]:
@@ -27,36 +30,56 @@ def is_named(chart: Chart) -> bool:
 def finish(axes: Axes, chart: Chart, *, bounded: bool = False) -> None:
     """Scales, labels and limits: from 0 where nothing is below it; to 1 where `bounded`."""
     if chart.log_x and not is_named(chart):
-        axes.set_xscale("log", nonpositive="mask")
-        _logarithmic(axes.xaxis, [value for curve in chart.curves for value in curve.x])
+        logarithmic(axes.xaxis, [value for curve in chart.curves for value in curve.x])
+        _ticks_at_few(axes.xaxis, categories(chart.curves))
     if chart.log_y:
-        axes.set_yscale("log", nonpositive="mask")
-        _logarithmic(axes.yaxis, [])
-    elif _lowest(chart) >= 0:
-        axes.set_ylim(bottom=0)
-    if bounded:
-        axes.set_ylim(0, 1)
+        logarithmic(axes.yaxis, means_of(chart))
+    elif bounded:
+        axes.set_ylim(0, 1.02)
+    else:
+        from_nought(axes.yaxis, chart)
     axes.set_ylabel(chart.y_label)
 
 
-def _lowest(chart: Chart) -> float:
-    bounds = [values for curve in chart.curves for values in (curve.mean, curve.low) if values is not None]
-    # An interval of a quantity that is never negative may reach below zero; the axis need not.
-    means = [value for curve in chart.curves for value in curve.mean if isfinite(value)]
-    return min(means) if bounds and means else 0.0
+def from_nought(axis: Any, chart: Chart) -> None:
+    """Begins the axis of values at 0 where no mean is below it, whatever the intervals, and leaves room above."""
+    means = means_of(chart)
+    if not means or min(means) < 0:
+        return
+    most = 1.06 * axis.get_data_interval()[1]
+    if chart.y_most is not None:
+        most = min(most, 1.02 * chart.y_most)
+    # What lies at 0 is seen whole.
+    least = -0.02 * most if chart.kind in ("lines", "scatter") and min(means) < 0.02 * most else 0
+    if most > 0:
+        axis.axes.set(**{f"{axis.axis_name}lim": (least, most)})
 
 
-def _logarithmic(axis: Any, values: Sequence[float]) -> None:
-    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+def means_of(chart: Chart) -> list[float]:
+    """The means of all curves that exist."""
+    return [value for curve in chart.curves for value in curve.mean if isfinite(value)]
 
-    steps = sorted({float(value) for value in values if isfinite(value) and value > 0})
-    if 1 < len(steps) <= MOST_TICKS and all(b / a > 1.3 for a, b in zip(steps, steps[1:], strict=False)):
-        axis.set_major_locator(FixedLocator(steps))
-        axis.set_minor_locator(NullLocator())
-    elif steps and steps[-1] / steps[0] < 50:
+
+def logarithmic(axis: Any, values: Sequence[float]) -> None:
+    """Makes an axis with these values on it logarithmic, with plain numbers at its ticks, enough of them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    shown = [value for value in values if isfinite(value) and value > 0]
+    if shown and max(shown) < DECADES_ARE_ENOUGH * min(shown):
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _ticks_at_few(axis: Any, values: Sequence[float]) -> None:
+    """Ticks where the points are, if they are few and not close together."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    steps = sorted(value for value in values if isfinite(value) and value > 0)
+    if 1 < len(steps) <= MOST_TICKS and all(further > 1.3 * near for near, further in pairwise(steps)):
+        axis.set_major_locator(FixedLocator(steps))
+        axis.set_minor_locator(NullLocator())
 
 
 def plain(value: float | str) -> str:
@@ -69,3 +92,9 @@ def plain(value: float | str) -> str:
     mantissa, exponent = text.split("e")
     power = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"10{power}" if mantissa == "1" else f"{mantissa}·10{power}"
+
+
+def lengths(mean: Any, low: Any, high: Any) -> list[list[float]]:
+    """How far intervals reach below and above their means; NaN where there is none."""
+    below = [middle - bound for middle, bound in zip(mean, low, strict=True)]
+    return [below, [bound - middle for middle, bound in zip(mean, high, strict=True)]]

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
-from .axis import categories, plain
+from .axis import categories, from_nought, lengths, logarithmic, means_of, plain
 from .data import Chart, Curve
-from .style import COLUMN_INCHES, Look
+from .style import COLUMN_INCHES, POINTS_PER_INCH, Look
+from .text import width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TICK_POINTS = 7
+TICK_POINTS, LEAST_TICK_POINTS = 7, 4.5
 # What is left of the width for the axes themselves.
-AXES_POINTS = (COLUMN_INCHES - 0.55) * 72
+AXES_POINTS = (COLUMN_INCHES - 0.55) * POINTS_PER_INCH
 # So many names stand along an axis; of more, every second, third ... is written.
-MOST_NAMES = 34
-# Bars lie where their names are long and so few.
-MOST_LYING = 12
+MOST_NAMES = 40
+# Bars lie where names are longer than so many letters, do not fit side by side, and are so few.
+SHORT_NAME, MOST_LYING = 6, 12
 # As many places are kept free as would make bars no wider than this part of the axis.
 FEWEST_PLACES = 3
 GROUP_WIDTH = 0.8
@@ -26,100 +28,138 @@ GROUP_WIDTH = 0.8
 
 def draw_bars(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
     """One group for each x, in it one bar for each curve."""
-    places = categories(chart.curves)
+    ground = _Ground(axes, chart)
     width = GROUP_WIDTH / len(chart.curves)
     for number, curve in enumerate(chart.curves):
-        values, errors = _values(curve, places), _errors(curve, places)
-        at = [place + (number - (len(chart.curves) - 1) / 2) * width for place in range(len(places))]
-        _bar(axes, chart, at, values, width, looks[curve.label], errors=errors)
-        _mark_missing(axes, chart, at, values)
-    _finish(axes, chart, places)
+        shift = (number - (len(chart.curves) - 1) / 2) * width
+        at = [place + shift for place in range(len(ground.places))]
+        ground.bars(
+            at,
+            _along(curve, curve.mean, ground.places),
+            width,
+            looks[curve.label],
+            errors=_errors(curve, ground.places),
+        )
+        missing = {x for x, value in zip(curve.x, curve.mean, strict=True) if not isfinite(value)}
+        ground.mark(spot for spot, place in zip(at, ground.places, strict=True) if place in missing)
+    ground.finish()
 
 
 def draw_stack(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
     """One bar for each x, in it the curves on one another; what is missing counts as nothing."""
-    places = categories(chart.curves)
-    tops = [0.0] * len(places)
+    ground = _Ground(axes, chart)
+    tops = [0.0] * len(ground.places)
     for curve in chart.curves:
-        values = [value if isfinite(value) else 0.0 for value in _values(curve, places)]
-        _bar(axes, chart, range(len(places)), values, GROUP_WIDTH, looks[curve.label], base=tops)
+        values = [value if isfinite(value) else 0.0 for value in _along(curve, curve.mean, ground.places)]
+        ground.bars(range(len(values)), values, GROUP_WIDTH, looks[curve.label], base=tops)
         tops = [top + value for top, value in zip(tops, values, strict=True)]
-    _finish(axes, chart, places)
+    ground.finish()
 
 
 def stretch(chart: Chart) -> float:
     """How much higher or lower than usual the figure is."""
-    if not _lying(chart):
+    if not _lie(chart):
         return 1.0
     bars = len(categories(chart.curves)) * (len(chart.curves) if chart.kind == "bars" else 2)
     return min(2.0, 0.4 + 0.055 * bars)
 
 
-def _bar(axes: Axes, chart: Chart, at: Any, values: list[float], width: float, look: Look, *, base: Any = 0, errors: Any = None) -> None:
-    looks = {"color": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0.3}
-    bars = {"ecolor": "black", "error_kw": {"elinewidth": 0.7, "capsize": min(2.0, 30 * width / len(list(at))), "capthick": 0.7}}
-    if _lying(chart):
-        axes.barh(at, values, width, left=base, xerr=errors, **looks, **bars)
-    else:
-        axes.bar(at, values, width, bottom=base, yerr=errors, **looks, **bars)
+class _Ground:
+    """What bars stand on: a place for each name, from left to right, or from the top where bars lie."""
+
+    def __init__(self, axes: Axes, chart: Chart) -> None:
+        self._axes = axes
+        self._chart = chart
+        self._lying = _lie(chart)
+        self.places = categories(chart.curves)
+
+    def bars(
+        self, at: Sequence[float], values: list[float], width: float, look: Look, *, base: Any = 0, errors: Any = None
+    ) -> None:
+        """Draws a bar from `base` for each value, and its interval."""
+        filled = {"color": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0.3}
+        caps = {"elinewidth": 0.7, "capsize": min(2.0, 30 * width / len(at)), "capthick": 0.7}
+        if self._lying:
+            self._axes.barh(at, values, width, left=base, xerr=errors, ecolor="black", error_kw=caps, **filled)
+        else:
+            self._axes.bar(at, values, width, bottom=base, yerr=errors, ecolor="black", error_kw=caps, **filled)
+
+    def mark(self, missing: Any) -> None:
+        """A bar of no height is nothing; one whose number does not exist says so."""
+        for place in missing:
+            spot = {
+                "x": place,
+                "y": 0.01,
+                "transform": self._axes.get_xaxis_transform(),
+                "ha": "center",
+                "va": "bottom",
+            }
+            if self._lying:
+                spot = {
+                    "y": place,
+                    "x": 0.01,
+                    "transform": self._axes.get_yaxis_transform(),
+                    "ha": "left",
+                    "va": "center",
+                }
+            self._axes.text(s="×", fontsize=6, color="0.4", **spot)
+
+    def finish(self) -> None:
+        """Names, labels and limits."""
+        every = -(-len(self.places) // MOST_NAMES)
+        ticks, names = range(0, len(self.places), every), [plain(place) for place in self.places[::every]]
+        middle, half = (len(self.places) - 1) / 2, len(self.places) / 2
+        if self._lying:
+            self._axes.set_yticks(ticks, names)
+            self._axes.set(ylim=(middle + half, middle - half), xlabel=self._chart.y_label, ylabel=self._chart.x_label)
+        else:
+            half = max(half, FEWEST_PLACES / 2)
+            self._axes.set_xticks(ticks, names, **_set_out(names))
+            self._axes.set(xlim=(middle - half, middle + half), ylabel=self._chart.y_label)
+        self._axes.grid(visible=False, axis="y" if self._lying else "x")
+        along = self._axes.xaxis if self._lying else self._axes.yaxis
+        if self._chart.log_y:
+            logarithmic(along, means_of(self._chart))
+        elif self._chart.kind == "bars":
+            from_nought(along, self._chart)
 
 
-def _values(curve: Curve, places: list[Any]) -> list[float]:
-    known = dict(zip(curve.x, curve.mean, strict=True))
+def _lie(chart: Chart) -> bool:
+    """Whether names are too long to stand side by side and few enough to be read one below the other."""
+    names = [plain(place) for place in categories(chart.curves)]
+    if len(names) > MOST_LYING:
+        return False
+    if chart.kind == "stack" and len(names) < FEWEST_PLACES:
+        return True
+    return max(map(len, names), default=0) > SHORT_NAME and not _fit(names)
+
+
+def _fit(names: list[str]) -> bool:
+    """Whether names stand side by side."""
+    return all(width_of(name, TICK_POINTS) < _room(names) - 2 for name in names)
+
+
+def _room(names: list[str]) -> float:
+    """The points along the axis that each name has for itself."""
+    return AXES_POINTS / max(len(names), FEWEST_PLACES)
+
+
+def _set_out(names: list[str]) -> dict[str, float]:
+    """Names side by side, or upright in letters as high as there is room."""
+    if _fit(names):
+        return {"rotation": 0, "fontsize": TICK_POINTS}
+    return {"rotation": 90, "fontsize": min(TICK_POINTS, max(LEAST_TICK_POINTS, 0.95 * _room(names)))}
+
+
+def _along(curve: Curve, values: Sequence[float], places: list[Any]) -> list[float]:
+    """One of the sequences of a curve at all places, NaN where it has none."""
+    known = dict(zip(curve.x, values, strict=True))
     return [float(known.get(place, nan)) for place in places]
 
 
 def _errors(curve: Curve, places: list[Any]) -> list[list[float]] | None:
+    """How far intervals reach below and above."""
     if curve.low is None or curve.high is None:
         return None
-    known = {x: (m - l, h - m) for x, m, l, h in zip(curve.x, curve.mean, curve.low, curve.high, strict=True)}
-    pairs = [known.get(place, (nan, nan)) for place in places]
-    return [[below for below, _ in pairs], [above for _, above in pairs]]
-
-
-def _mark_missing(axes: Axes, chart: Chart, at: list[float], values: list[float]) -> None:
-    """A bar of no height is nothing; one that is not there says so."""
-    missing = [place for place, value in zip(at, values, strict=True) if not isfinite(value)]
-    ground = [0] * len(missing)
-    x, y = (ground, missing) if _lying(chart) else (missing, ground)
-    axes.plot(x, y, "x", color="0.4", markersize=3, markeredgewidth=0.7, clip_on=False, zorder=3)
-
-
-def _lying(chart: Chart) -> bool:
-    """Whether names are too long to stand side by side and few enough to be read one below the other."""
-    from .drawing import width_of
-
-    places = categories(chart.curves)
-    if len(places) > MOST_LYING:
-        return False
-    if chart.kind == "stack" and len(places) < FEWEST_PLACES:
-        return True
-    room = AXES_POINTS / max(FEWEST_PLACES, len(places))
-    names = [plain(place) for place in places]
-    return any(width_of(name, TICK_POINTS) > room - 2 for name in names) and max(map(len, names)) > 6
-
-
-def _finish(axes: Axes, chart: Chart, places: list[Any]) -> None:
-    from .drawing import width_of
-
-    every = -(-len(places) // MOST_NAMES)
-    ticks, names = range(0, len(places), every), [plain(place) for place in places[::every]]
-    half = max(len(places), FEWEST_PLACES if not _lying(chart) else 1) / 2
-    middle = (len(places) - 1) / 2
-    if _lying(chart):
-        axes.set_yticks(ticks, names)
-        axes.set_ylim(middle + half, middle - half)
-        axes.set(xlabel=chart.y_label, ylabel=chart.x_label)
-        axes.grid(visible=False, axis="y")
-        if chart.log_y:
-            axes.set_xscale("log", nonpositive="clip")
-        return
-    room = AXES_POINTS / max(len(names), FEWEST_PLACES)
-    upright = any(width_of(name, TICK_POINTS) > room - 2 for name in names)
-    size = min(TICK_POINTS, max(4.5, 0.95 * room)) if upright else TICK_POINTS
-    axes.set_xticks(ticks, names, rotation=90 if upright else 0, fontsize=size)
-    axes.set_xlim(middle - half, middle + half)
-    axes.set_ylabel(chart.y_label)
-    axes.grid(visible=False, axis="x")
-    if chart.log_y:
-        axes.set_yscale("log", nonpositive="clip")
+    mean, low, high = (_along(curve, values, places) for values in (curve.mean, curve.low, curve.high))
+    return lengths(mean, low, high)

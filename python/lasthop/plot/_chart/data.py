@@ -52,7 +52,8 @@ class Chart:
     """What is seen (`title`), on which axes, in which curves; one of `KINDS`.
 
     Of a heat map each curve is a row: its label the row's value, `y_label` what the rows are, `value_label` what
-    the colours are. `log_x` and `log_y` have no effect on bars, stacks and heat maps along their categories.
+    the colours are. The axis of values does not go beyond `y_most`, though intervals may. `log_x` and `log_y` have no
+    effect along categories.
     """
 
     kind: str
@@ -63,6 +64,7 @@ class Chart:
     log_x: bool = False
     log_y: bool = False
     value_label: str = ""
+    y_most: float | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

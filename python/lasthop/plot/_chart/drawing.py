@@ -8,15 +8,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from . import bars, heat_map, legend, lines, scatter
 from .data import Chart
-from .style import COLUMN_INCHES, Look, looks, style
+from .style import COLUMN_INCHES, POINTS_PER_INCH, Look, looks, style
+from .text import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 TITLE_POINTS = 8.5
-POINTS_PER_INCH = 72
 # Room for the axes of one panel, in inches; more panels are lower, each.
 PANEL_INCHES, PANEL_OF_MANY_INCHES = 2.05, 1.5
 
@@ -47,6 +48,9 @@ def draw_chart(chart: Chart, figure: Figure) -> None:
     rest = _title(figure, chart.title) + _legend(figure, chart, look)
     height = PANEL_INCHES if len(names) == 1 else PANEL_OF_MANY_INCHES * len(names)
     figure.set_size_inches(COLUMN_INCHES, height * _stretch(chart) + rest)
+    # Laid out once: every format has the same places, and is sooner written.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
 
 
 def save_picture(figure: Figure, target: Any, ending: str) -> None:
@@ -56,8 +60,6 @@ def save_picture(figure: Figure, target: Any, ending: str) -> None:
 
 
 def _draw_panel(axes: Axes, chart: Chart, look: dict[str, Look]) -> None:
-    from . import bars, heat_map, lines, scatter
-
     if chart.is_empty:
         axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", va="center", color="0.4")
         axes.set(xlabel=chart.x_label, ylabel=chart.y_label, xticks=[], yticks=[])
@@ -67,8 +69,6 @@ def _draw_panel(axes: Axes, chart: Chart, look: dict[str, Look]) -> None:
 
 
 def _stretch(chart: Chart) -> float:
-    from . import bars, heat_map
-
     if chart.kind in ("bars", "stack"):
         return bars.stretch(chart)
     return heat_map.stretch(chart) if chart.kind == "heat_map" else 1.0
@@ -85,29 +85,6 @@ def _title(figure: Figure, title: str) -> float:
 
 def _legend(figure: Figure, chart: Chart, look: dict[str, Look]) -> float:
     """Draws the legend below everything, in as many columns as fit; its height in inches."""
-    from . import legend
-
     if chart.kind == "heat_map" or len(look) < 2:
         return 0.0
     return legend.draw(figure, chart, look)
-
-
-def wrapped(text: str, width_points: float, size_points: float) -> list[str]:
-    """`text` in lines of at most this width, broken at spaces."""
-    lines: list[str] = []
-    for word in text.split():
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and width_of(longer, size_points) <= width_points:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return lines
-
-
-def width_of(text: str, size_points: float) -> float:
-    """The width of a line of text in points."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextToPath
-
-    font = FontProperties(family="DejaVu Sans", size=size_points)
-    return TextToPath().get_text_width_height_descent(text, font, ismath=False)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite, nan
+from math import floor, isfinite, log10, nan
 from typing import TYPE_CHECKING
 
 from .axis import categories, plain
@@ -12,7 +12,7 @@ from .style import Look
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Its lightness rises evenly: it reads in grey and to the colour-blind [Nuñez et al. 2018].
+# Its lightness rises evenly: it reads in grey and to the colour-blind [Nuñez, Anderton, Renslow 2018].
 COLOURS = "cividis"
 MOST_NUMBERS = 80
 MOST_NUMBERS_ACROSS = 8
@@ -24,7 +24,9 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
     columns, rows = categories(chart.curves), [curve.label for curve in chart.curves]
     field = [_row(curve.x, curve.mean, columns) for curve in chart.curves]
     axes.set_facecolor("white")
-    image = axes.pcolormesh(range(len(columns) + 1), range(len(rows) + 1), field, cmap=COLOURS, edgecolors="white", linewidth=0.4)
+    image = axes.pcolormesh(
+        range(len(columns) + 1), range(len(rows) + 1), field, cmap=COLOURS, edgecolors="white", linewidth=0.4
+    )
     _numbers(axes, image, field)
     for axis, names in ((axes.xaxis, columns), (axes.yaxis, rows)):
         every = -(-len(names) // MOST_NAMES)
@@ -51,15 +53,18 @@ def _row(x, mean, columns) -> list[float]:
 def _numbers(axes: Axes, image, field: list[list[float]]) -> None:
     """Writes the numbers into their cells, and a cross where there is none."""
     wide, high = len(field[0]), len(field)
+    decimals = _decimals([abs(value) for row in field for value in row if isfinite(value)])
     fits = wide <= MOST_NUMBERS_ACROSS and wide * high <= MOST_NUMBERS
     for y, row in enumerate(field):
         for x, value in enumerate(row):
             if isfinite(value) and not fits:
                 continue
-            text = _short(value) if isfinite(value) else "×"
+            text = f"{value:.{decimals}f}" if isfinite(value) else "×"
             shade = "0.4" if not isfinite(value) else "white" if image.norm(value) < 0.5 else "black"
             axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=6, color=shade)
 
 
-def _short(value: float) -> str:
-    return plain(float(f"{value:.3g}"))
+def _decimals(values: list[float]) -> int:
+    """As many for all as give the greatest three digits."""
+    most = max(values, default=0.0)
+    return max(0, 2 - floor(log10(most))) if most > 0 else 0

@@ -12,16 +12,31 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_COLUMNS = 6
+# More names than this would take more room than what they name.
+MOST_NAMES = 36
 
 
 def draw(figure: Figure, chart: Chart, looks: dict[str, Look]) -> float:
     """Draws the legend; its height in inches."""
+    if len(looks) > MOST_NAMES:
+        figure.legend(
+            [],
+            [],
+            title=f"{len(looks)} in all; their names are in the data",
+            loc="outside lower center",
+            title_fontsize=7,
+        )
+        return 0.2
     handles = [_handle(chart.kind, look) for look in looks.values()]
     # matplotlib leaves out what begins with an underscore.
     labels = [f" {label}" if label.startswith("_") else label for label in looks]
     for columns in range(min(len(labels), MOST_COLUMNS), 0, -1):
         legend = figure.legend(
-            _by_rows(handles, columns), _by_rows(labels, columns), loc="outside lower center", ncols=columns
+            _by_rows(handles, columns),
+            _by_rows(labels, columns),
+            loc="outside lower center",
+            ncols=columns,
+            handlelength=1.0 if chart.kind == "scatter" else 2.6,
         )
         extent = legend.get_window_extent()
         if extent.width <= (COLUMN_INCHES - 0.05) * figure.dpi or columns == 1:

@@ -4,31 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .axis import categories, finish, is_named, plain
+from .axis import categories, finish, is_named, lengths, plain
 from .data import Chart, Curve
-from .style import Look
+from .style import LINE_WIDTH, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Up to so many bands over one another can be read; the intervals of more lines are drawn as bars.
+# Up to so many bands over one another can be read, and twice as many faint ones; over settings the intervals of
+# more lines are drawn as bars, over time and of distributions they are left to the data.
 MOST_BANDS = 5
 # A line of at most so many points shows each of them; a longer one a few, to be known by.
 MOST_POINTS = 25
 SIGNS_ON_A_LINE = 5
+SIGNS_APART = 0.2
+# More lines than this are drawn thinner.
+FEW_LINES = 8
 
 
 def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
     """Draws each curve of `chart`."""
     places = {value: place for place, value in enumerate(categories(chart.curves))} if is_named(chart) else None
+    width = LINE_WIDTH if len(chart.curves) <= FEW_LINES else 0.7 * LINE_WIDTH
     for number, curve in enumerate(chart.curves):
         x = [places[value] for value in curve.x] if places else curve.x
         signs = _signs(chart, curve, number)
         look = looks[curve.label]
-        axes.plot(x, curve.mean, color=look.colour, linestyle=look.dashes, marker=look.marker, markevery=signs)
+        axes.plot(
+            x,
+            curve.mean,
+            color=look.colour,
+            linestyle=look.dashes,
+            linewidth=width,
+            marker=look.marker,
+            markevery=signs,
+        )
         _interval(axes, chart, curve, x, look)
     if places:
         axes.set_xticks(range(len(places)), [plain(value) for value in places])
+        axes.set_xlim(-0.5, len(places) - 0.5)
     elif chart.kind == "time_series" and not chart.log_x:
         axes.set_xlim(left=0)
     finish(axes, chart, bounded=chart.kind == "cdf")
@@ -40,27 +54,21 @@ def _signs(chart: Chart, curve: Curve, number: int) -> Any:
         return None
     if len(chart.curves) == 1:
         return []
+    if chart.kind == "cdf":
+        # By the length of the line, for most points of a distribution lie close together.
+        return (SIGNS_APART * number / len(chart.curves), SIGNS_APART)
     step = max(1, len(curve.x) // SIGNS_ON_A_LINE)
     return (number * step // max(2, len(chart.curves)), step)
 
 
 def _interval(axes: Axes, chart: Chart, curve: Curve, x: Any, look: Look) -> None:
-    if curve.x_low is not None:
-        axes.fill_betweenx(curve.mean, curve.x_low, curve.x_high, color=look.colour, alpha=0.2, linewidth=0)
-    if curve.low is None:
-        return
-    if chart.kind == "lines" and len(chart.curves) > MOST_BANDS:
-        errors = bars_of(curve)
+    many = len(chart.curves) > MOST_BANDS
+    if curve.low is not None and chart.kind == "lines" and many:
+        errors = lengths(curve.mean, curve.low, curve.high)
         axes.errorbar(x, curve.mean, errors, fmt="none", ecolor=look.colour, elinewidth=0.6, capsize=1.2, capthick=0.6)
-    else:
-        axes.fill_between(x, curve.low, curve.high, color=look.colour, alpha=0.2, linewidth=0)
-
-
-def bars_of(curve: Curve) -> list[list[float]]:
-    """How far the interval reaches below and above the mean."""
-    return lengths(curve.mean, curve.low, curve.high)
-
-
-def lengths(mean: Any, low: Any, high: Any) -> list[list[float]]:
-    """The parts of intervals below and above their means; NaN where there is none."""
-    return [[m - bound for m, bound in zip(mean, low, strict=True)], [bound - m for m, bound in zip(mean, high, strict=True)]]
+    elif len(chart.curves) <= 2 * MOST_BANDS:
+        band = {"color": look.colour, "alpha": 0.1 if many else 0.2, "linewidth": 0}
+        if curve.low is not None:
+            axes.fill_between(x, curve.low, curve.high, **band)
+        if curve.x_low is not None:
+            axes.fill_betweenx(curve.mean, curve.x_low, curve.x_high, **band)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .axis import finish
+from .axis import finish, lengths
 from .data import Chart
-from .lines import lengths
 from .style import Look
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
             capsize=1.5,
             capthick=0.7,
         )
-    if not chart.log_x and min((value for curve in chart.curves for value in curve.x), default=0) >= 0:
-        axes.set_xlim(left=0)
-    axes.margins(0.08)
+    axes.margins(x=0.08)
     finish(axes, chart)
+    if not chart.log_x and all(value >= 0 for curve in chart.curves for value in curve.x):
+        axes.set_xlim(left=0)

@@ -8,7 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .text import FONT
+
 COLUMN_INCHES = 3.5
+POINTS_PER_INCH = 72
 # Yellow is left out, it vanishes on white.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 # Lengths that share no factor with seven: the first 84 looks differ, and neighbours in more than their colour.
@@ -41,7 +44,7 @@ def _look(number: int) -> Look:
 def style() -> dict[str, Any]:
     """Settings of matplotlib for the time of one drawing."""
     return {
-        "font.family": "DejaVu Sans",
+        "font.family": FONT,
         "font.size": 8,
         "text.parse_math": False,
         "text.usetex": False,
@@ -49,7 +52,6 @@ def style() -> dict[str, Any]:
         "axes.labelsize": 8,
         "legend.fontsize": 7,
         "legend.frameon": False,
-        "legend.handlelength": 2.6,
         "legend.columnspacing": 1.4,
         "legend.borderaxespad": 0.2,
         "legend.borderpad": 0.1,

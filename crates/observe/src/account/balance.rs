@@ -1,0 +1,163 @@
+//! What an account comes to.
+
+use std::collections::BTreeMap;
+
+use lasthop_units::Duration;
+
+use super::flow::{Place, Rival, Term};
+
+/// Packets of a flow at one end of its wireless link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// with data, that came to its interface
+    pub data: u64,
+    /// pure TCP ACKs that did
+    pub tcp_acks: u64,
+    /// of `data`, dropped by its queue
+    pub data_dropped: u64,
+    /// of `tcp_acks`, dropped by its queue
+    pub tcp_acks_dropped: u64,
+    /// of both, given up by its MAC
+    pub given_up: u64,
+}
+
+impl Traffic {
+    pub(super) fn count(&mut self, tcp_ack: bool) {
+        *if tcp_ack { &mut self.tcp_acks } else { &mut self.data } += 1;
+    }
+    pub(super) fn count_drop(&mut self, tcp_ack: bool) {
+        *if tcp_ack { &mut self.tcp_acks_dropped } else { &mut self.data_dropped } += 1;
+    }
+}
+
+/// Time in a queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueTime {
+    /// in all
+    pub spent: Duration,
+    /// who had the medium meanwhile; `None`: nobody
+    pub meanwhile: BTreeMap<Option<Rival>, Duration>,
+}
+
+impl QueueTime {
+    pub(super) fn add(&mut self, rival: Option<Rival>, spent: Duration) {
+        self.spent += spent;
+        *self.meanwhile.entry(rival).or_default() += spent;
+    }
+}
+
+/// The time of a flow.
+#[derive(Clone, Debug)]
+pub struct FlowBalance {
+    /// every term
+    pub terms: Vec<(Term, Duration)>,
+    /// [`Term::WaitingForOthers`] by name
+    pub waits: Vec<(Rival, Duration)>,
+    /// [`Term::Queues`] by queue
+    pub queues: Vec<(Place, QueueTime)>,
+    /// at the station and at its AP
+    pub traffic: [Traffic; 2],
+}
+
+/// What a PPDU carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// packets with data; what arrived, as far as it would have lasted at the best rate
+    Data,
+    /// the same of pure TCP ACKs
+    TcpAck,
+    /// what PPDUs with either lasted longer than that
+    BelowBest,
+    /// RTS, CTS, Ack, BlockAck, BlockAckReq
+    Control,
+    /// a beacon
+    Beacon,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// its receiver decoded it
+    Arrived,
+    /// it was lost to another
+    Collided,
+    /// it was lost to noise
+    Noise,
+}
+
+impl Kind {
+    /// All, in the order in which they are shown.
+    pub const ALL: [Kind; 5] = [Kind::Data, Kind::TcpAck, Kind::BelowBest, Kind::Control, Kind::Beacon];
+    /// Its name in results.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Data => "data",
+            Kind::TcpAck => "tcp_acks",
+            Kind::BelowBest => "rate_below_best",
+            Kind::Control => "control",
+            Kind::Beacon => "beacons",
+        }
+    }
+}
+
+/// Time of the channel that the PPDUs of a node took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NodeAirtime([[Duration; 3]; 5]);
+
+impl NodeAirtime {
+    pub(super) fn add(&mut self, kind: Kind, fate: Fate, spent: Duration) {
+        self.0[kind as usize][fate as usize] += spent;
+    }
+    /// Of PPDUs of this kind that came to this.
+    pub fn get(&self, kind: Kind, fate: Fate) -> Duration {
+        self.0[kind as usize][fate as usize]
+    }
+    /// Of all that came to this.
+    pub fn of_fate(&self, fate: Fate) -> Duration {
+        self.0.iter().fold(Duration::ZERO, |sum, of| sum + of[fate as usize])
+    }
+    /// Of all.
+    pub fn total(&self) -> Duration {
+        self.0.iter().flatten().fold(Duration::ZERO, |sum, of| sum + *of)
+    }
+}
+
+/// The time of a channel.
+#[derive(Clone, Debug)]
+pub struct ChannelBalance {
+    /// by node; zero for those of other channels
+    pub nodes: Vec<NodeAirtime>,
+    /// silence between the frames of exchanges
+    pub within_exchanges: Duration,
+    /// silence while somebody has something to send
+    pub contending: Duration,
+    /// silence while nobody has
+    pub idle: Duration,
+}
+
+/// All of it.
+#[derive(Clone, Debug)]
+pub struct Balance {
+    /// how long the books were open
+    pub covered: Duration,
+    /// by flow
+    pub flows: Vec<FlowBalance>,
+    /// by channel
+    pub channels: Vec<ChannelBalance>,
+}
+
+impl Balance {
+    /// # Panics
+    /// If a flow or a channel does not add up to all of the time.
+    pub(super) fn check(&self) {
+        for (index, flow) in self.flows.iter().enumerate() {
+            let sum = flow.terms.iter().fold(Duration::ZERO, |sum, (_, spent)| sum + *spent);
+            assert_eq!(sum, self.covered, "the account of flow {index} does not add up");
+        }
+        for (index, channel) in self.channels.iter().enumerate() {
+            let on_air = channel.nodes.iter().fold(Duration::ZERO, |sum, node| sum + node.total());
+            let sum = on_air + channel.within_exchanges + channel.contending + channel.idle;
+            assert_eq!(sum, self.covered, "the account of channel {index} does not add up");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+"""What `lasthop reproduce` does once its arguments are read."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..campaign import complete
+from ..files import write_whole
+from ..papers import ClaimOutcome, Paper, Reproduction, Runs, paper_files, read_paper
+from ..papers.gallery import draughtsmen, drawn
+from ..papers.released import lost, read_released, record
+from ..papers.report import claim_json, page, table_rows
+from ..progress import Progress
+from ..store import Job, Store
+from . import _arguments
+from ._mistake import Mistake
+from ._output import aside, note, table, write_data
+
+
+def reproduce(arguments: argparse.Namespace, jobs: int) -> int:
+    """Checks everything, runs, judges, draws, writes; the exit status. Raises `PaperError` and `StoreError`."""
+    papers = [read_paper(file, quick=arguments.quick) for file in paper_files(arguments.paper)]
+    chosen = [_chosen(paper, arguments) for paper in papers]
+    _check_found(arguments, chosen)
+    _arguments.check_directory("--out", arguments.out)
+    return _reproduce(papers, chosen, arguments, jobs)
+
+
+def _chosen(paper: Paper, arguments: argparse.Namespace) -> tuple[list[Any], list[Any]]:
+    """The claims and figures that are asked for: all, or those named."""
+    everything = not arguments.claim and not arguments.figure
+    claims = [claim for claim in paper.claims if everything or claim.id in arguments.claim]
+    figures = [figure for figure in paper.figures if everything or _is_asked(figure.number, arguments.figure)]
+    return claims, figures
+
+
+def _is_asked(number: str, asked: Sequence[str]) -> bool:
+    """Figure 5 stands for its panels 5a, 5b too."""
+    return any(number == one or (number.startswith(one) and not number[len(one) :][:1].isdigit()) for one in asked)
+
+
+def _check_found(arguments: argparse.Namespace, chosen: Sequence[tuple[list[Any], list[Any]]]) -> None:
+    claims = {claim.id for found, _ in chosen for claim in found}
+    figures = [figure.number for _, found in chosen for figure in found]
+    for name in arguments.claim:
+        if name not in claims:
+            raise Mistake(f"--claim {name}: there is no such claim")
+    for number in arguments.figure:
+        if not any(_is_asked(figure, [number]) for figure in figures):
+            raise Mistake(f"--figure {number}: there is no such figure")
+
+
+def _reproduce(papers: list[Paper], chosen: list[Any], arguments: argparse.Namespace, jobs: int) -> int:
+    out = Path(arguments.out)
+    store = Store.open(out / "runs.duckdb")
+    runner = _Runner(store, jobs)
+    works = [Reproduction(paper, Runs(store, runner)) for paper in papers]
+    for work in works:
+        work.planner.check()
+    runner([job for work, asked in zip(works, chosen, strict=True) for job in work.first_jobs(*asked)])
+    begun = []
+    with draughtsmen(jobs) as each:
+        for work, (claims, figures) in zip(works, chosen, strict=True):
+            outcomes = work.claims(claims)
+            begun.append((work.paper, outcomes, drawn(work, figures, out, each)))
+        found = [(paper, outcomes, drawings.on_page(out, outcomes)) for paper, outcomes, drawings in begun]
+    _write(found, arguments, out)
+    return _status(found, arguments, runner)
+
+
+class _Runner:
+    """Brings the store to hold what is asked for, with progress."""
+
+    def __init__(self, store: Store, jobs: int) -> None:
+        self.failures: list[str] = []
+        self._store = store
+        self._jobs = jobs
+
+    def __call__(self, wanted: Sequence[Job]) -> None:
+        with Progress.fitting("reproducing", "runs") as progress:
+            done = complete(wanted, self._store, jobs_at_once=self._jobs, progress=progress)
+        self.failures += done.failures
+        if done.interrupted:
+            raise KeyboardInterrupt
+
+
+def _write(found: list[Any], arguments: argparse.Namespace, out: Path) -> None:
+    rows = [row for _, outcomes, _ in found for row in table_rows(outcomes, beside=len(found) == 1)]
+    if rows:
+        head = ["claim", "statement", "expected", "measured [95 % interval]", "verdict"]
+        aside(data_on_stdout=arguments.json == "-").write(table(head, rows, left=5))
+    document = {"claims": [claim_json(paper, outcome) for paper, outcomes, _ in found for outcome in outcomes]}
+    document |= {"lasthop": __version__, "quick": arguments.quick}
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    if arguments.json is not None:
+        write_data(arguments.json, [text])
+    write_whole(out / "claims.json", [text])
+    write_whole(out / "index.html", [page(found, {"version": __version__, "quick": arguments.quick})])
+    note(f"wrote {out / 'index.html'}: the claims with their figures, and what stands beside them")
+
+
+def _status(found: list[tuple[Paper, list[ClaimOutcome], Any]], arguments: argparse.Namespace, runner: _Runner) -> int:
+    now = {paper.key: {outcome.claim.id: outcome.verdict for outcome in outcomes} for paper, outcomes, _ in found}
+    places = {paper.file.parent for paper, _, _ in found}
+    gone = [name for place in places for name in lost(read_released(place, quick=arguments.quick), now)]
+    for name in gone:
+        note(f"{name} held in the last release and does not any more")
+    for failure in dict.fromkeys(runner.failures):
+        note(failure)
+    if arguments.record:
+        for place in places:
+            note(f"wrote {record(place, now, quick=arguments.quick, version=__version__)}")
+    return 1 if gone or runner.failures else 0

@@ -1,0 +1,90 @@
+"""Rows as CSV or Parquet, to files or to standard output."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import sys
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from ..files import PendingFile, is_special
+from . import _arguments
+from ._mistake import Mistake
+from ._output import write_data
+
+
+def add_output(parser: argparse.ArgumentParser, what: str) -> None:
+    """--csv and --parquet."""
+    parser.add_argument("--csv", metavar="FILE", help=f"write {what} as CSV, or to standard output with -")
+    parser.add_argument("--parquet", metavar="FILE", help=f"write {what} as Parquet, or to standard output with -")
+
+
+def check_output(arguments: argparse.Namespace, *options: str) -> None:
+    """Makes sure that --csv, --parquet and other `options` can be written."""
+    targets = {option: getattr(arguments, option) for option in ("csv", "parquet", *options)}
+    for option, target in targets.items():
+        _arguments.check_file(f"--{option}", target)
+    if list(targets.values()).count("-") > 1:
+        raise Mistake("-: only one kind of output can go to standard output")
+
+
+def write_output(arguments: argparse.Namespace, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Writes what --csv and --parquet ask for."""
+    if arguments.csv is not None:
+        write_data(arguments.csv, [_csv(names, rows)])
+    if arguments.parquet is not None:
+        _write_parquet(arguments.parquet, names, rows)
+
+
+def plain(value: Any) -> Any:
+    """A value as CSV and JSON have it."""
+    if isinstance(value, date):
+        return value.isoformat(sep=" ") if hasattr(value, "hour") else value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, float) and value != value:
+        return None
+    return value
+
+
+def _csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    value = plain(value)
+    return json.dumps(value, default=str) if isinstance(value, dict | list) else value
+
+
+def _write_parquet(target: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    columns = {name: pyarrow.array(_of_one_type([row[number] for row in rows])) for number, name in enumerate(names)}
+    content = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(columns), content)
+    if target == "-":
+        sys.stdout.buffer.write(content.getbuffer())
+    elif is_special(target):
+        with open(target, "wb") as file:
+            file.write(content.getbuffer())
+    else:
+        with PendingFile(target) as pending:
+            pending.temporary.write_bytes(content.getbuffer())
+            pending.commit()
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Numbers as they are; where text stands among numbers, all as text."""
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) < 2 or kinds == {int, float}:
+        return values
+    return [value if value is None else str(value) for value in values]

@@ -1,0 +1,101 @@
+"""`lasthop explain`: where the time of each flow and channel went, or why two results differ."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from .. import plot
+from ..explain import Explanation, difference_of, explanation_of, with_account
+from ..explain.picture import chart_of
+from ..explain.text import difference_document, difference_text, explanation_document, explanation_text
+from ..progress import Progress
+from ..result import Result
+from ..scenario import Scenario
+from ..simulation import simulate
+from . import _arguments
+from ._mistake import Mistake
+from ._output import aside, note, table, write_data
+
+SUMMARY = "say where the time of each flow and of the channel went, or why two results differ"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `lasthop explain` accepts."""
+    what = "directory or JSON file of `lasthop run`, or a scenario file to run now"
+    parser.add_argument("result", metavar="RESULT", help=what)
+    parser.add_argument("other", metavar="B", nargs="?", help="another of these: the difference is explained")
+    _arguments.add_settings(parser)
+    _arguments.add_seeds(parser)
+    parser.add_argument("--json", metavar="FILE", help="write it as JSON to FILE, or to standard output with -")
+    parser.add_argument(
+        "--plot", metavar="FILE", help="draw stacked bars to FILE (.png, .pdf or .svg), or write their data (.csv)"
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Reads or runs, then says what was found."""
+    seeds, jobs = _arguments.seeds_of(arguments), _arguments.jobs_of(arguments)
+    _arguments.check_file("--json", arguments.json)
+    _check_plot(arguments.plot)
+    paths = [path for path in (arguments.result, arguments.other) if path is not None]
+    # All are read and checked before one runs.
+    sides = [_laid_over(_arguments.result_or_scenario(path), path, arguments.settings) for path in paths]
+    results = [_accounted(side, path, seeds, jobs) for path, side in zip(paths, sides, strict=True)]
+    explanations = [explanation_of(result) for result in results if result.runs]
+    if len(explanations) == len(paths):
+        _show(arguments, paths, explanations)
+    failures = [failure for result in results for failure in result.failures]
+    for failure in failures:
+        note(failure["error"])
+    return 1 if failures else 0
+
+
+def _check_plot(file: str | None) -> None:
+    _arguments.check_file("--plot", file)
+    try:
+        if file is not None:
+            plot.file_format(file)
+    except ValueError as error:
+        raise Mistake(f"--plot {error}") from None
+
+
+def _laid_over(side: Result | Scenario, path: str, settings: list[tuple[str, str]]) -> Result | Scenario:
+    if not settings:
+        return side
+    if isinstance(side, Result):
+        raise Mistake(f"--set: {path} is a result, which is as it is; give a scenario file")
+    for key, value in settings:
+        side = side.set(key, value)
+    side.resolve()
+    return side
+
+
+def _accounted(side: Result | Scenario, path: str, seeds: list[int], jobs: int) -> Result:
+    with Progress.fitting(path) as progress:
+        if isinstance(side, Result):
+            return with_account(side, jobs=jobs, progress=progress)
+        result = simulate(side, seeds, jobs, None, progress, account=True)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return result
+
+
+def _show(arguments: argparse.Namespace, paths: list[str], explanations: list[Explanation]) -> None:
+    if len(explanations) == 1:
+        text, document = explanation_text(explanations[0], table), explanation_document(explanations[0])
+    else:
+        difference = difference_of(*explanations)
+        names = "".join(f"{label}: {Path(path)}\n" for label, path in zip("AB", paths, strict=True))
+        text, document = f"{names}\n{difference_text(difference, table)}", difference_document(difference)
+    if arguments.json is not None:
+        write_data(arguments.json, [_json_text(document)])
+    if arguments.plot is not None:
+        plot.write(chart_of(explanations), arguments.plot)
+    aside(data_on_stdout=arguments.json == "-").write(text)
+
+
+def _json_text(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

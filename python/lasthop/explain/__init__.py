@@ -1,0 +1,27 @@
+"""Why a result is what it is: where the time of each flow and of each channel went, and what that says in words.
+
+`account` reads the terms of `docs/explain.md` from a result, `rerun` makes them where a result has none, `answers` and
+`difference` put them into sentences, `text` into tables, `picture` into bars.
+"""
+
+from __future__ import annotations
+
+from .account import CHANNEL_TERMS, FLOW_TERMS, ChannelTime, Explanation, FlowTime, explanation_of
+from .answers import answers
+from .difference import Change, Difference, difference_of
+from .rerun import scenario_of, with_account
+
+__all__ = [
+    "CHANNEL_TERMS",
+    "FLOW_TERMS",
+    "Change",
+    "ChannelTime",
+    "Difference",
+    "Explanation",
+    "FlowTime",
+    "answers",
+    "difference_of",
+    "explanation_of",
+    "scenario_of",
+    "with_account",
+]

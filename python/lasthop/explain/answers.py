@@ -1,0 +1,232 @@
+"""What an account says, in sentences: each rule looks at one cause and weighs it, and the weightiest come first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from .account import CHANNEL_TERMS, FLOW_TERMS, ChannelTime, Explanation, FlowTime
+from .words import also, count, listed, percent, rate
+
+MOST = 6
+# Below these shares of time a cause is not worth a sentence.
+RATE_SHARE, SILENCE_SHARE, BEHIND_SHARE, HELD_SHARE, QUEUE_SHARE, LOST_SHARE = 0.03, 0.1, 0.2, 0.25, 0.3, 0.1
+IDLE_SHARE, CONTENDING_SHARE = 0.5, 0.15
+# Others and queues are there wherever a channel is shared: a cause of its own weighs more than they do.
+COMMON = 0.25
+# What befalls fewer packets of a flow is not why it starves.
+DROPS_SHARE = 0.01
+# A link is slow for those who wait for it if its rate is below this part of theirs.
+SLOW = 0.5
+
+
+class Answer(NamedTuple):
+    """A sentence, and the share of time that it is about."""
+
+    weight: float
+    text: str
+
+
+def answers(explanation: Explanation) -> list[str]:
+    """The causes that took most time, each in a sentence; at least one."""
+    found = [answer for rule in RULES for answer in rule(explanation)]
+    found.sort(key=lambda answer: -answer.weight)
+    return [answer.text for answer in found[:MOST]] or [_largest(explanation)]
+
+
+def _starving(explanation: Explanation) -> Iterator[Answer]:
+    """Of each direction the flow that is silent for longest: what befalls uploads is not what befalls downloads."""
+    by_direction: dict[str, list[FlowTime]] = {}
+    for flow in explanation.flows:
+        if flow.share("rto_silence") >= SILENCE_SHARE:
+            by_direction.setdefault(flow.direction, []).append(flow)
+    for flows in by_direction.values():
+        worst = max(flows, key=lambda flow: flow.share("rto_silence"))
+        silent = worst.share("rto_silence")
+        timeouts = f" ({count(worst.timeouts, 'timeout')} a run)" if worst.timeouts else ""
+        # It weighs by what it costs the one that it befalls.
+        said = f"{percent(silent)} of its time is RTO silence{timeouts}{dropped(explanation, worst)}"
+        yield Answer(silent, f"{worst.id}{also(len(flows))} starves: {said}.")
+
+
+def dropped(explanation: Explanation, flow: FlowTime) -> str:
+    """What became of packets of a flow on their way, the worst first; nothing where they all arrived."""
+    found = []
+    for node, packets in flow.packets.items():
+        for kind, noun in (("tcp_acks", "TCP ACKs"), ("data", "packets with data")):
+            lost, all_of = packets[f"{kind}_dropped"], packets[kind]
+            if lost:
+                text = f"the queue of {node} dropped {lost} of {all_of} of its {noun} ({percent(lost / all_of)})"
+                found.append((lost / all_of, text))
+        if packets["given_up"]:
+            whole = packets["data"] + packets["tcp_acks"]
+            text = f"the MAC of {node} gave up {packets['given_up']} of {whole} of its packets"
+            found.append((packets["given_up"] / max(whole, 1), text))
+    causes = [text for share, text in sorted(found, reverse=True) if share >= DROPS_SHARE]
+    seeds = len(explanation.seeds)
+    return f"; {f'in {seeds} seeds ' if seeds > 1 else ''}{listed(causes)}" if causes else ""
+
+
+def _slow_rates(explanation: Explanation) -> Iterator[Answer]:
+    for channel in explanation.channels:
+        lost = channel.share("rate_below_best")
+        if lost < RATE_SHARE:
+            continue
+        best = channel.share("data") + channel.share("tcp_acks")
+        yield Answer(
+            lost,
+            f"The rate is below the best possible: that costs {percent(lost)} of the {_channel(explanation, channel)} "
+            f"time (what arrived would have needed {percent(best)}, and took {percent(best + lost)})"
+            f"{lowered(explanation) or _slowest(explanation, channel)}.",
+        )
+
+
+def _slowest(explanation: Explanation, channel: ChannelTime) -> str:
+    """Which link of the node that it costs most is slow, where no rate control made it so."""
+    sender = max(channel.nodes, key=lambda node: channel.nodes[node]["rate_below_best"])
+    own = {name: link for name, link in explanation.links.items() if name.split(" to ")[0] == sender}
+    rates = {name: link.rate_bps for name, link in own.items() if link.rate_bps}
+    name = min(rates, key=rates.__getitem__, default=None)
+    return f"; {name} is sent at {rate(rates[name])}" if name else ""
+
+
+def lowered(explanation: Explanation) -> str:
+    """What made rate controls lower the rate, or nothing where none did."""
+    causes = {cause: number for cause, number in explanation.lowered().items() if number > 0}
+    total = sum(causes.values())
+    if not total:
+        return ""
+    names = {"collision": "a collision", "noise": "a loss to noise", "interference": "a loss to hidden nodes"}
+    names["success"] = "a success"
+    parts = sorted(((number, names[cause]) for cause, number in causes.items()), reverse=True)
+    shares = [f"{percent(number / total)} of them after {name}" for number, name in parts]
+    return f"; rates were lowered {count(total, 'time')} a run, {listed(shares)}"
+
+
+def _anomaly(explanation: Explanation) -> Iterator[Answer]:
+    """A fast station waits for a slow one."""
+    found: dict[str, list[tuple[float, FlowTime, float]]] = {}
+    for flow in explanation.flows:
+        own = _own_rate(explanation, flow)
+        for name, share in flow.behind.items():
+            link = explanation.links.get(name)
+            if link is None or not link.rate_bps or not own or share < BEHIND_SHARE or name in _own_links(flow):
+                continue
+            if link.rate_bps < SLOW * own:
+                found.setdefault(name, []).append((share, flow, own))
+    for name, waiting in found.items():
+        share, flow, own = max(waiting, key=lambda item: item[0])
+        slow = explanation.links[name].rate_bps
+        yield Answer(
+            share,
+            f"{flow.id}{also(len(waiting))} waits {percent(share)} of its time for {name}, which is sent at {rate(slow)}, "
+            f"its own data at {rate(own)}: a slow link holds the medium long for each frame.",
+        )
+
+
+def _own_links(flow: FlowTime) -> tuple[str, ...]:
+    """The names under which others wait for the link of a flow, either way."""
+    return (flow.station, *(f"{node} to {flow.station}" for node in flow.packets))
+
+
+def _own_rate(explanation: Explanation, flow: FlowTime) -> float | None:
+    """The mean rate of its data."""
+    up, *down = _own_links(flow)
+    names = [up] if flow.direction == "up" else down
+    return next((explanation.links[name].rate_bps for name in names if name in explanation.links), None)
+
+
+def _shared(explanation: Explanation) -> Iterator[Answer]:
+    """Most of the time belongs to others, none of whom is slow."""
+    flows = [flow for flow in explanation.flows if flow.share("waiting_for_others") >= QUEUE_SHARE]
+    if not flows:
+        return
+    worst = max(flows, key=lambda flow: flow.share("waiting_for_others"))
+    names = [f"{name} {percent(share)}" for name, share in list(worst.waiting.items())[:3]]
+    share = worst.share("waiting_for_others")
+    yield Answer(
+        COMMON * share,
+        f"{worst.id}{also(len(flows))} has a packet ready while others have the medium for {percent(share)} of its "
+        f"time ({listed(names)}).",
+    )
+
+
+def _queues(explanation: Explanation) -> Iterator[Answer]:
+    """Packets wait in one queue."""
+    by_queue: dict[str, list[FlowTime]] = {}
+    for flow in explanation.flows:
+        for queue in flow.queues:
+            if flow.queue_share(queue) >= QUEUE_SHARE:
+                by_queue.setdefault(queue, []).append(flow)
+    for queue, flows in by_queue.items():
+        worst = max(flows, key=lambda flow: flow.queue_share(queue))
+        share, meanwhile = worst.queue_share(queue), worst.queues[queue]
+        names = [f"{name} {percent(part)}" for name, part in list(meanwhile.items())[:3] if part > 0.01]
+        who = f"; meanwhile the medium was with {listed(names)}" if names and "wired" not in queue else ""
+        where = queue if "wired" in queue else f"queue of {queue}"
+        yield Answer(
+            COMMON * share,
+            f"{worst.id}{also(len(flows))} has packets in the {where} for {percent(share)} of its time{who}.",
+        )
+
+
+HELD = {
+    "congestion_window": "has a full congestion window and waits for ACKs",
+    "receive_window": "is held by the receiver's window",
+    "pacing": "is held by pacing",
+    "device": "waits for its own device",
+    "on_the_wire": "has all it has to send under way",
+    "application_idle": "has nothing to send",
+}
+
+
+def _held(explanation: Explanation) -> Iterator[Answer]:
+    for term, what in HELD.items():
+        least, weight = (IDLE_SHARE, COMMON) if term in ("application_idle", "on_the_wire") else (HELD_SHARE, 0.5)
+        flows = [flow for flow in explanation.flows if flow.share(term) >= least]
+        if flows:
+            worst = max(flows, key=lambda flow: flow.share(term))
+            share = worst.share(term)
+            yield Answer(weight * share, f"{worst.id}{also(len(flows))} {what} for {percent(share)} of its time.")
+
+
+def _losses(explanation: Explanation) -> Iterator[Answer]:
+    what = {"collided": "Collisions take", "lost_to_noise": "Frames lost to noise take"}
+    for channel in explanation.channels:
+        for term, words in what.items():
+            share = channel.share(term)
+            if share >= LOST_SHARE:
+                nodes = sorted(channel.nodes, key=lambda name: -channel.nodes[name].get(term, 0.0))
+                most = f", those of {nodes[0]} {percent(channel.nodes[nodes[0]][term])}" if len(nodes) > 1 else ""
+                yield Answer(share, f"{words} {percent(share)} of the {_channel(explanation, channel)} time{most}.")
+
+
+def _silence(explanation: Explanation) -> Iterator[Answer]:
+    for channel in explanation.channels:
+        idle, contending = channel.share("idle"), channel.share("contending")
+        name = _channel(explanation, channel)
+        if idle >= IDLE_SHARE:
+            yield Answer(idle / 2, f"For {percent(idle)} of the {name} time nobody has anything to send.")
+        if contending >= CONTENDING_SHARE:
+            words = "backoff and inter-frame spaces, while somebody has something to send"
+            yield Answer(contending, f"{percent(contending)} of the {name} time is {words}.")
+
+
+def _channel(explanation: Explanation, channel: ChannelTime) -> str:
+    return "channel's" if len(explanation.channels) == 1 else f"channel {channel.channel}'s"
+
+
+def _largest(explanation: Explanation) -> str:
+    if not explanation.flows:
+        channel = explanation.channels[0]
+        term = max(CHANNEL_TERMS, key=channel.share)
+        return f"Most of the channel's time: {CHANNEL_TERMS[term]}, {percent(channel.share(term))}."
+    flow = explanation.flows[0]
+    terms = sorted(FLOW_TERMS, key=lambda term: -flow.share(term))[:3]
+    return f"{flow.id}: {listed([f'{FLOW_TERMS[term]} {percent(flow.share(term))}' for term in terms])}."
+
+
+RULES: tuple[Callable[[Explanation], Iterator[Answer]], ...] = (
+    *(_starving, _slow_rates, _anomaly, _shared),
+    *(_queues, _held, _losses, _silence),
+)

@@ -1,0 +1,33 @@
+"""Where the time went as stacked bars, one for each flow, or one for each of several explanations."""
+
+from __future__ import annotations
+
+from ..plot import Chart, Curve
+from .account import FLOW_TERMS, Explanation
+from .text import shown_flows
+
+MOST_BARS = 12
+# Terms that take less of every bar are left out; --json has them.
+DRAWN_FROM = 0.005
+
+
+def chart_of(explanations: list[Explanation]) -> Chart:
+    """Shares of time by flow; of several explanations the mean over the flows of each."""
+    bars = _flows(explanations[0]) if len(explanations) == 1 else _means(explanations)
+    drawn = [term for term in FLOW_TERMS if any(shares[term] >= DRAWN_FROM for shares in bars.values())]
+    curves = [Curve(FLOW_TERMS[term], list(bars), [100 * shares[term] for shares in bars.values()]) for term in drawn]
+    whose = "each flow" if len(explanations) == 1 else "the flows (mean)"
+    return Chart("stack", f"Where the time of {whose} went", "", "share of time (%)", tuple(curves))
+
+
+def _flows(explanation: Explanation) -> dict[str, dict[str, float]]:
+    return {flow.id: {term: flow.share(term) for term in FLOW_TERMS} for flow in shown_flows(explanation, MOST_BARS)}
+
+
+def _means(explanations: list[Explanation]) -> dict[str, dict[str, float]]:
+    bars = {}
+    for letter, explanation in zip("AB", explanations, strict=True):
+        flows = explanation.flows
+        mean = {term: sum(flow.share(term) for flow in flows) / max(len(flows), 1) for term in FLOW_TERMS}
+        bars[f"{letter}: {explanation.name}"] = mean
+    return bars

@@ -1,0 +1,66 @@
+"""An account for a result that has none: a run depends on its scenario and seed alone, so it can be run again."""
+
+from __future__ import annotations
+
+from .. import _core
+from ..progress import Progress
+from ..result import Result
+from ..scenario import Scenario, toml_value
+from ..simulation import core_count, simulate
+
+SETTING = "# --set "
+
+
+def scenario_of(result: Result) -> Scenario:
+    """The scenario that `result` came from: the file beside it with the settings at its head, else the resolved one."""
+    text = result._scenario_text
+    if not text:
+        text = "".join(f"{key} = {toml_value(value)}\n" for key, value in _as_written(result.scenario).items())
+    settings = []
+    while text.startswith(SETTING):
+        line, _, text = text.partition("\n")
+        path, _, value = line.removeprefix(SETTING).partition("=")
+        settings.append((path, value))
+    name = str(result.source) if result.source else "scenario.toml"
+    return Scenario(text, name, tuple(settings))
+
+
+def with_account(result: Result, *, jobs: int | None = None, progress: Progress | None = None) -> Result:
+    """`result` itself if it holds an account, else the same runs again with one.
+
+    Raises `ScenarioError` where they do not give the same numbers, and `KeyboardInterrupt` on Ctrl-C.
+    """
+    if result.runs and all("account" in run for run in result.runs):
+        return result
+    if not result.runs:
+        raise _core.ScenarioError(f"{result.source or 'this result'}: holds no finished run to explain")
+    progress = progress or Progress.silent()
+    again = simulate(scenario_of(result), result.seeds, jobs or core_count(), None, progress, account=True)
+    if again.interrupted:
+        raise KeyboardInterrupt
+    if [_goodputs(run) for run in again.runs] != [_goodputs(run) for run in result.runs]:
+        made_by = result.to_dict()["lasthop"]
+        raise _core.ScenarioError(
+            f"{result.source or 'this result'}: made by lasthop {made_by}; running it again with this one "
+            f"({_core.__version__}) gives other numbers; make it anew with `lasthop run FILE --explain`"
+        )
+    again.source = result.source
+    return again
+
+
+def _goodputs(run: dict) -> list:
+    """What both must have alike: a later version may count more, but what a run gives it must not change."""
+    return [run["seed"], run["totals"]["goodput_bps"], *((flow["id"], flow["goodput_bps"]) for flow in run["flows"])]
+
+
+def _as_written(value):
+    """A resolved scenario as a file may have it: without what is not set, and with one of two keys that exclude another."""
+    match value:
+        case dict():
+            given = {key: _as_written(item) for key, item in value.items() if item is not None}
+            if "mss" in given:
+                given.pop("packet_size", None)
+            return given
+        case list():
+            return [_as_written(item) for item in value]
+    return value

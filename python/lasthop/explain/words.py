@@ -1,0 +1,41 @@
+"""How shares, rates and lists are put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def percent(share: float) -> str:
+    """A share of time: two digits, three from 10 % on."""
+    value = 100 * share
+    decimals = 1 if abs(value) < 99.95 else 0
+    if 0 < abs(value) < 0.05:
+        return f"{value:.1g} %"
+    return f"{value:.{decimals}f} %"
+
+
+def points(change: float) -> str:
+    """A change of a share, in percentage points."""
+    return f"{100 * change:+.1f}"
+
+
+def rate(bps: float) -> str:
+    """A rate as people speak of it."""
+    mbps = bps / 1e6
+    return f"{mbps:.0f} Mbit/s" if mbps >= 100 else f"{mbps:.3g} Mbit/s"
+
+
+def count(number: float, noun: str) -> str:
+    """How often, mean over seeds: `1 time`, `2.5 times`."""
+    text = f"{number:.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
+    return f"{text} {noun}{'' if text == '1' else 's'}"
+
+
+def listed(items: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def also(flows: int) -> str:
+    """How many flows it is of which one is named, behind that name."""
+    return "" if flows == 1 else f" (so {'does' if flows == 2 else 'do'} {flows - 1} more)"

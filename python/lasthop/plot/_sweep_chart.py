@@ -1,0 +1,58 @@
+"""What lines and the heat map of a sweep have in common: two axes, the rest held fixed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ._chart import Curve
+from ._quantity import quantity
+from ._results import curve, mean_of, over_seeds, sentence
+from ._sweep_table import Axis, SweepTable, axis, table_of
+
+METRIC = "totals.goodput_bps"
+
+
+def chosen(sources: list[Any], options: Any, most: int) -> tuple[SweepTable, list[str]]:
+    """The table and its axes: those asked for, then the others as they stand in it; at most `most` of them."""
+    asked = [path for path in (options.x, options.by) if path is not None]
+    settings = [*asked, *(path for path in options.only if path not in asked)]
+    table = table_of(sources, settings, options.metric or METRIC).only(options.only)
+    for path in asked:
+        table.path(path)
+    others = [path for path in table.paths if path not in asked and table.rows[path].nunique() > 1]
+    # --by alone leaves the first of the others to the horizontal axis.
+    paths = [others.pop(0), *asked] if options.x is None and asked and others else [*asked, *others]
+    paths = paths or list(table.paths[:1])
+    if len(paths) > most:
+        rest = paths[most:]
+        remedy = " ".join(f"--only {path}={table.rows[path].iloc[0]}" for path in rest)
+        raise LookupError(f"{table.name}: also varies {', '.join(rest)}; choose one value of each, e.g. {remedy}")
+    table.check_single(paths)
+    return table, paths
+
+
+def row(table: SweepTable, label: str, along: Axis, path: str, metric: str) -> Curve:
+    """A curve over the axis of `path`."""
+    scale = quantity(metric).scale
+    values = table.values(path, metric)
+    order = [value for value in along.in_order if value in values]
+    return curve(label, [along.shown[value] for value in order], (mean_of(values[value], scale) for value in order))
+
+
+def axis_of(table: SweepTable, path: str) -> Axis:
+    """The axis of a path over all rows."""
+    return axis(path, table.rows[path].tolist())
+
+
+def parts(table: SweepTable, path: str) -> dict[Any, SweepTable]:
+    """The rows of each value of `path`, in the order of its axis."""
+    return {
+        value: replace(table, rows=table.rows[table.rows[path] == value]) for value in axis_of(table, path).in_order
+    }
+
+
+def titled(table: SweepTable, metric: str, paths: list[str], *, spread: bool = True) -> str:
+    """Which metric is shown over which settings, and over how many seeds."""
+    what = quantity(metric).label.split(" (")[0]
+    return sentence(f"{what} over {' and '.join(paths)}, {over_seeds(table.rows['seed'].nunique(), spread=spread)}")

@@ -1,0 +1,96 @@
+"""Distribution of latency from the quantiles in a result: round trips of TCP flows, one-way delays of UDP, or links."""
+
+from __future__ import annotations
+
+from ..confidence import estimate
+from ._chart import Chart, Curve
+from ._results import labels, results_only, titled
+
+SUMMARY = "distribution of latency: a line for each flow of one result (--metric: or link), for each of several results"
+OPTIONS = ("metric", "log_x")
+# What --metric chooses from: the rows that have it, the key there, and the label.
+METRICS = {
+    "rtt": ("flows", "rtt_quantiles_s", "RTT (ms)"),
+    "delay": ("flows", "delay_quantiles_s", "one-way delay (ms)"),
+    "link_delay": ("links", "delay_quantiles_s", "delay on the link (ms)"),
+}
+POINTS = 200
+# What reaches over such a range is seen on a logarithmic axis only.
+WIDE = 30
+
+
+def chart(sources, options):
+    """Shares of samples up to x: the mean over seeds and its 95 % band; of several results every flow weighs the same."""
+    results = results_only(sources, "latency_cdf")
+    if options.metric is not None and options.metric not in METRICS:
+        raise ValueError(f"--metric {options.metric}: latency_cdf knows {', '.join(METRICS)}")
+    names = labels(results)
+    metric = options.metric or next(
+        (name for name in METRICS if any(map(_rows, results, [name] * len(results)))), "rtt"
+    )
+    rows = [_rows(result, metric) for result in results]
+    for name, found in zip(names, rows, strict=True):
+        if not found:
+            raise LookupError(
+                f"{name}: has no {METRICS[metric][1]} of any {METRICS[metric][0][:-1]}; was it run by an older lasthop?"
+            )
+    lines = _by_entity(rows[0]) if len(results) == 1 else dict(zip(names, rows, strict=True))
+    low, high = _range(values for found in lines.values() for _, _, values in found)
+    log_x = options.log_x or high > WIDE * low
+    grid = _grid(low, high, log_x)
+    curves = tuple(_curve(name, found, grid) for name, found in lines.items())
+    title = titled(f"distribution of {METRICS[metric][2].split(' (')[0]}", results)
+    return Chart("cdf", title, METRICS[metric][2], "share of samples", curves, log_x=log_x)
+
+
+def _rows(result, metric):
+    """Seed, name and (probabilities, milliseconds) of every entity that has quantiles."""
+    import numpy
+
+    kind, key, _ = METRICS[metric]
+    return [
+        (
+            run["seed"],
+            row.get("id") or f"{row['node']}->{row['peer']}",
+            numpy.array([run["quantile_probabilities"], row[key]]) * [[1], [1e3]],
+        )
+        for run in result.runs
+        for row in run[kind]
+        if row.get(key)
+    ]
+
+
+def _by_entity(rows):
+    found = {}
+    for row in rows:
+        found.setdefault(row[1], []).append(row)
+    return found
+
+
+def _range(quantiles):
+    """The least and the greatest quantile, in milliseconds; a log axis begins a microsecond from nothing."""
+    lists = [values for _, values in quantiles]
+    return max(1e-3, min(values[0] for values in lists)), max(values[-1] for values in lists)
+
+
+def _grid(low, high, log_x):
+    """Where the shares are taken."""
+    import numpy
+
+    return numpy.geomspace(low, high, POINTS) if log_x else numpy.linspace(low, high, POINTS)
+
+
+def _curve(name, rows, grid):
+    """The mean over seeds of the mean over entities of the share below each point of `grid`."""
+    import numpy
+
+    by_seed = {}
+    for seed, _, (probabilities, values) in rows:
+        by_seed.setdefault(seed, []).append(numpy.interp(grid, values, probabilities, left=0.0))
+    seeds = numpy.array([numpy.mean(shares, axis=0) for shares in by_seed.values()])
+    found = [estimate(shares) for shares in seeds.T.tolist()]
+    mean = [one.mean for one in found]
+    if len(seeds) == 1:
+        return Curve(name, grid.tolist(), mean)
+    low, high = [max(0.0, one.ci95_low) for one in found], [min(1.0, one.ci95_high) for one in found]
+    return Curve(name, grid.tolist(), mean, low, high)

@@ -1,0 +1,43 @@
+"""Goodput of every station, up and down: the sum of its flows, the mean over the seeds and its 95 % interval."""
+
+from __future__ import annotations
+
+from ._chart import Chart
+from ._results import curve, labels, mean_of, results_only, titled
+
+SUMMARY = "goodput of every station, up and down, mean over seeds with its 95 % interval"
+OPTIONS = ()
+DIRECTIONS = ("up", "down")
+
+
+def chart(sources, options):
+    """A bar for each station and direction that has flows; several results stand beside one another."""
+    results = results_only(sources, "stations")
+    sums = [{way: _by_station(result, way) for way in DIRECTIONS} for result in results]
+    ways = [way for way in DIRECTIONS if any(each[way] for each in sums)]
+    curves = tuple(
+        curve(_name(label, way, results, ways), each[way], (mean_of(by_seed, 1e-6) for by_seed in each[way].values()))
+        for label, each in zip(labels(results), sums, strict=True)
+        for way in ways
+        if each[way]
+    )
+    return Chart("bars", titled("goodput by station", results), "station", "goodput (Mbit/s)", curves)
+
+
+def _name(label, direction, results, directions):
+    if len(results) == 1:
+        return direction
+    return label if len(directions) == 1 else f"{label}, {direction}"
+
+
+def _by_station(result, direction):
+    """For each station with flows of this direction the sums of their goodputs in every run; `ping` delivers nothing."""
+    stations = {}
+    for run in result.runs:
+        sums = {}
+        for flow in run["flows"]:
+            if flow["direction"] == direction and flow.get("goodput_bps") is not None:
+                sums[flow["station"]] = sums.get(flow["station"], 0.0) + flow["goodput_bps"]
+        for station, goodput in sums.items():
+            stations.setdefault(station, []).append(goodput)
+    return stations

@@ -1,0 +1,104 @@
+"""Whether the warm-up was long enough, from what the runs of one scenario say together.
+
+A single run has its MSER-5 (`totals.unsettled_s`, docs/model/metrics.md), which steady noise misleads at times. What
+comes at the same time with every seed is not noise: from three runs on, the goodput without the first 1, 2, 4, 8 or 16
+parts of 32 is compared with that of the whole window, seed by seed, by Student's t. With fewer, all must have found a
+transient alone, and the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, fsum
+from statistics import median
+from typing import Any, NamedTuple
+
+from .confidence import estimate, t_bound
+
+PARTS = 32
+LEFT_OUT = (1, 2, 4, 8, 16)
+FEWEST = 3
+# Of each comparison; of all five, of which neighbours share most of their data, on steady runs about 98 %.
+CONFIDENCE = 0.995
+LEAST_EFFECT = 0.01
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+class Transient(NamedTuple):
+    """How long the start of the window differs, and by how much goodput changes without it."""
+
+    lasts_s: float
+    change: float
+
+
+def warmup_warning(scenario: Mapping[str, Any], runs: Iterable[Mapping[str, Any]]) -> str | None:
+    """A sentence where `warmup` of the resolved `scenario` is plainly too short; None for transfers that end."""
+    if any("size" in flow for flow in scenario["flow"]):
+        return None
+    warmup_s = _seconds(scenario["warmup"])
+    totals = [run["totals"] for run in runs if run["totals"].get("goodput_parts_bps")]
+    parts = [total["goodput_parts_bps"] for total in totals]
+    unsettled = [total["unsettled_s"] or 0.0 for total in totals]
+    found = transient(parts, unsettled, _seconds(scenario["duration"]) - warmup_s)
+    if found is None:
+        return None
+    way, than = ("rose", "higher") if found.change > 0 else ("fell", "lower")
+    longer_s = ceil(found.lasts_s)
+    return (
+        f"warmup: {scenario['warmup']} is too short: goodput {way} for up to {found.lasts_s:.2g} s after it, and is "
+        f"{100 * abs(found.change):.2g} % {than} without them; make warmup and duration {longer_s} s longer or more"
+    )
+
+
+def transient(parts: Sequence[Sequence[float]], unsettled_s: Sequence[float], window_s: float) -> Transient | None:
+    """What the runs have in common at the start of their windows of `window_s`.
+
+    `parts`: for each run its goodput in 32 equal parts; `unsettled_s`: for each run what it found alone.
+    """
+    if not parts or fsum(map(fsum, parts)) == 0:
+        return None
+    mean = [fsum(column) / len(parts) for column in zip(*parts, strict=True)]
+    if _differs(parts, fsum(mean) / PARTS):
+        left_out = _truncation(mean)
+        return Transient(left_out * window_s / PARTS, _change(mean, left_out))
+    if min(unsettled_s) == 0:
+        return None
+    lasts_s = median(unsettled_s)
+    left_out = min(max(1, round(lasts_s / window_s * PARTS)), PARTS // 2)
+    changes = [_change(run, left_out) for run in parts]
+    same_way = min(changes) > 0 or max(changes) < 0
+    return Transient(lasts_s, _change(mean, left_out)) if same_way else None
+
+
+def _differs(parts: Sequence[Sequence[float]], goodput: float) -> bool:
+    """Whether goodput without some of the first parts differs from the whole with every seed."""
+    if len(parts) < FEWEST:
+        return False
+    for left_out in LEFT_OUT:
+        found = estimate([fsum(run[left_out:]) / (PARTS - left_out) - fsum(run) / PARTS for run in parts])
+        # As wide as its confidence wants, not 95 %.
+        half_width = found.half_width / t_bound(found.n - 1, 0.95) * t_bound(found.n - 1, CONFIDENCE)
+        if abs(found.mean) > max(half_width, LEAST_EFFECT * goodput):
+            return True
+    return False
+
+
+def _change(parts: Sequence[float], left_out: int) -> float:
+    """By what share goodput changes without the first parts."""
+    return fsum(parts[left_out:]) / (PARTS - left_out) / (fsum(parts) / PARTS) - 1
+
+
+def _truncation(parts: Sequence[float]) -> int:
+    """Where MSER cuts the mean over the seeds; at least one part, at most three quarters."""
+
+    def squared_error(left_out: int) -> float:
+        rest = parts[left_out:]
+        mean = fsum(rest) / len(rest)
+        return fsum((part - mean) ** 2 for part in rest) / len(rest) ** 2
+
+    return min(range(1, PARTS * 3 // 4 + 1), key=squared_error)
+
+
+def _seconds(length: str) -> float:
+    number, unit = length.split()
+    return float(number) * SECONDS[unit]

@@ -1,0 +1,323 @@
+"""`lasthop explain`: where time went, in shares that add up, and in sentences that answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import lasthop
+from lasthop.explain import CHANNEL_TERMS, FLOW_TERMS, answers, difference_of, explanation_of, scenario_of, with_account
+
+SCENARIOS = sorted((Path(__file__).resolve().parents[2] / "scenarios").glob("*.toml"))
+
+
+def explained(scenario: lasthop.Scenario, seeds: int = 1) -> lasthop.explain.Explanation:
+    return lasthop.run(scenario, seeds, interval_s=None, explain=True, progress=False).explain()
+
+
+def uploads(**settings: object) -> lasthop.Scenario:
+    """Ten uploads over 802.11b, for a few seconds."""
+    scenario = lasthop.load(next(file for file in SCENARIOS if file.stem == "khademi2011-uplink-11b"))
+    for path, value in {"duration": "20 s", "warmup": "4 s", **settings}.items():
+        scenario = scenario.set(path, value)
+    return scenario
+
+
+def sums(explanation: lasthop.explain.Explanation) -> list[float]:
+    """Of every flow and channel, the sum of its terms over the time covered."""
+    found = []
+    for account in explanation.accounts.values():
+        covered = account["covered_s"]
+        found += [sum(flow["terms"].values()) / covered for flow in account["flows"]]
+        for channel in account["channels"]:
+            on_air = sum(
+                node[f"{term}_s"] for node in channel["nodes"] for term in CHANNEL_TERMS if f"{term}_s" in node
+            )
+            silent = sum(channel[f"{term}_s"] for term in ("within_exchanges", "contending", "idle"))
+            found.append((on_air + silent) / covered)
+    return found
+
+
+SPECIAL = {
+    "two-bss": """
+[[bss]]
+name = "left"
+standard = "802.11a"
+[[bss]]
+name = "right"
+standard = "802.11a"
+channel = 40
+[[station]]
+bss = "left"
+name = "a"
+[[station]]
+bss = "right"
+name = "b"
+[[flow]]
+station = "*"
+direction = "both"
+""",
+    "same-channel": """
+[channel]
+path_loss = "log_distance"
+error_model = "nist"
+[[bss]]
+name = "left"
+standard = "802.11n"
+[[bss]]
+name = "right"
+standard = "802.11n"
+[bss.ap]
+position = ["60 m", "0 m"]
+[[station]]
+bss = "left"
+name = "a"
+count = 3
+[[station]]
+bss = "right"
+name = "b"
+count = 3
+[[flow]]
+station = "*"
+direction = "both"
+""",
+    "back-pressure-and-driver-queue": """
+[bss]
+standard = "802.11g"
+rate_control = "minstrel"
+[bss.ap]
+queue = "fq_codel"
+driver_queue = "20 packets"
+[[station]]
+count = 4
+queue = "backpressure"
+[[flow]]
+station = "*"
+direction = "both"
+[[flow]]
+station = "sta1"
+transport = "udp"
+rate = "saturated"
+direction = "both"
+[tcp]
+profile = "linux"
+congestion_control = "bbr"
+""",
+    "hidden-with-rts-and-beacons": """
+[channel]
+hidden = [["sta1", "sta2"], ["sta2", "sta3"]]
+[bss]
+standard = "802.11g"
+rts_threshold = "500 B"
+beacons = "102.4 ms"
+[[station]]
+count = 3
+[[flow]]
+station = "*"
+[tcp]
+profile = "ns2"
+""",
+    "applications": """
+[bss]
+standard = "802.11n"
+aggregation = { max_mpdus = 32, amsdu = "3839 B" }
+[[station]]
+count = 5
+[[flow]]
+station = "sta1"
+traffic = "web"
+direction = "down"
+[[flow]]
+station = "sta2"
+traffic = "video"
+direction = "down"
+[[flow]]
+station = "sta3"
+transport = "udp"
+traffic = "voip"
+dscp = "EF"
+direction = "both"
+[[flow]]
+station = "sta4"
+traffic = "poisson"
+rate = "20 Mbit/s"
+size = "100 kB"
+[[flow]]
+station = "sta5"
+transport = "udp"
+traffic = "ping"
+""",
+}
+
+
+@pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
+def test_every_scenario_adds_up_and_is_attributed(file: Path) -> None:
+    scenario = lasthop.load(file).set("duration", "7 s").set("warmup", "1 s")
+    check(explained(scenario))
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_cases_add_up_and_are_attributed(name: str) -> None:
+    check(explained(lasthop.Scenario(f'duration = "4 s"\nwarmup = "1 s"\n{SPECIAL[name]}', f"{name}.toml")))
+
+
+def check(explanation: lasthop.explain.Explanation) -> None:
+    assert sums(explanation) == pytest.approx([1.0] * len(sums(explanation)), abs=1e-9)
+    for flow in explanation.flows:
+        assert flow.share("unattributed") < 0.01, flow.id
+        assert sum(flow.waiting.values()) == pytest.approx(flow.share("waiting_for_others"), abs=1e-9)
+        assert sum(map(flow.queue_share, flow.queues)) == pytest.approx(flow.share("queues"), abs=1e-9)
+    assert answers(explanation)
+
+
+def test_aarf_costs_what_it_does_since_it_lowers_the_rate_after_collisions() -> None:
+    fixed = uploads(**{"bss.rate_control": {"kind": "fixed", "rate": "11 Mbit/s"}})
+    aarf = explained(uploads(), 2)
+    lines = difference_of(explained(fixed, 2), aarf).answers()
+    assert lines[0].startswith("B delivers ") and lines[0].endswith(" % less.")
+    assert "rate below the best 0.0 % →" in lines[1]
+    assert "of them after a collision" in lines[2]
+    first = answers(aarf)[0]
+    assert first.startswith("The rate is below the best possible: that costs ")
+    assert "rates were lowered" in first and "100 % of them after a collision" in first
+
+
+def test_an_upload_starves_since_its_acks_are_dropped_at_the_ap() -> None:
+    file = next(file for file in SCENARIOS if file.stem == "hashimoto2008-updown-11a")
+    explanation = explained(lasthop.load(file).set("duration", "20 s").set("warmup", "5 s"), 3)
+    starving = [line for line in answers(explanation)[:2] if " starves" in line]
+    line = next(line for line in starving if line.startswith("up"))
+    assert "of its time is RTO silence" in line
+    assert "the queue of ap dropped " in line and " of its TCP ACKs" in line
+
+
+def test_the_near_station_is_slow_since_it_waits_for_the_far_one() -> None:
+    scenario = lasthop.Scenario(
+        'duration = "5 s"\nwarmup = "1 s"\n[bss]\nstandard = "802.11b"\n'
+        'rate_control = { kind = "fixed", rate = "11 Mbit/s" }\n'
+        '[[station]]\nname = "near"\n[[station]]\nname = "far"\n'
+        'rate_control = { kind = "fixed", rate = "1 Mbit/s" }\n'
+        '[[flow]]\nstation = "*"\ndirection = "down"\n[tcp]\nprofile = "ns2"\n'
+    )
+    found = answers(explained(scenario))
+    line = next(line for line in found[:2] if line.startswith("near.down waits"))
+    assert "for ap to far, which is sent at 1 Mbit/s, its own data at 11 Mbit/s" in line
+
+
+def test_a_result_without_an_account_is_run_again_and_gives_the_same(tmp_path: Path) -> None:
+    scenario = uploads(**{"station.0.count": 2, "duration": "6 s"})
+    plain = lasthop.run(scenario, 2, progress=False)
+    plain.save(tmp_path / "out")
+    (tmp_path / "alone.json").write_text(plain.to_json())
+    kept = lasthop.run(scenario, 2, explain=True, progress=False)
+    assert all("account" not in run for run in plain.runs)
+    for again in (tmp_path / "out", tmp_path / "alone.json"):
+        assert with_account(lasthop.read(again)).runs[1]["account"] == kept.runs[1]["account"]
+    assert with_account(kept) is kept
+
+
+def test_the_scenario_of_a_result_is_found_beside_it_or_in_it(tmp_path: Path) -> None:
+    scenario = uploads(**{"station.0.count": 2})
+    result = lasthop.run(scenario.set("duration", "5 s"), 1, progress=False)
+    result.save(tmp_path)
+    assert dict(scenario_of(lasthop.read(tmp_path)).settings)["station.0.count"] == "2"
+    (tmp_path / "scenario.toml").unlink()
+    assert scenario_of(lasthop.read(tmp_path)).to_dict() == result.scenario
+
+
+def test_every_scenario_can_be_run_from_its_resolved_form() -> None:
+    for file in SCENARIOS:
+        resolved = lasthop.load(file)
+        result = lasthop.Result(
+            {"format": 1, "lasthop": "", "scenario": resolved.to_dict(), "warnings": [], "runs": []}
+        )
+        assert scenario_of(result).to_dict() == resolved.to_dict(), file.stem
+
+
+def test_a_result_that_cannot_be_repeated_is_refused_in_one_sentence(tmp_path: Path, command) -> None:
+    result = lasthop.run(uploads(**{"station.0.count": 1, "duration": "5 s"}), 1, progress=False)
+    document = result.to_dict()
+    document["lasthop"] = "0.0.9"
+    document["runs"][0]["totals"]["goodput_bps"] += 1
+    (tmp_path / "old.json").write_text(json.dumps(document))
+    done = command("explain", tmp_path / "old.json")
+    assert done.returncode == 2
+    assert "made by lasthop 0.0.9" in done.stderr and "--explain" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_account_changes_no_metric_and_is_in_no_summary() -> None:
+    scenario = uploads(**{"station.0.count": 2, "duration": "6 s"})
+    plain, kept = (lasthop.run(scenario, 2, explain=explain, progress=False) for explain in (False, True))
+    strip = [name for name in kept.summary if "account" in name]
+    assert not strip
+    walls = "simulator.wall_s"
+    assert {k: v for k, v in kept.metrics.items() if k != walls} == {
+        k: v for k, v in plain.metrics.items() if k != walls
+    }
+
+
+def test_frames_hold_every_term_and_add_up() -> None:
+    explanation = explained(uploads(**{"station.0.count": 2, "duration": "6 s"}), 2)
+    frame = explanation.frame()
+    assert list(frame.columns) == ["seed", "flow", "term", "time_s", "share"]
+    assert set(frame.term) == set(FLOW_TERMS)
+    assert frame.groupby(["seed", "flow"]).share.sum().to_list() == pytest.approx([1.0] * 4, abs=1e-9)
+    channel = explanation.channel_frame()
+    assert channel.groupby("seed").share.sum().to_list() == pytest.approx([1.0] * 2, abs=1e-9)
+    waiting = explanation.waiting_frame()
+    named = waiting[(waiting.flow == "sta1.up") & (waiting.place == "MAC")].groupby("seed").time_s.sum()
+    of_term = frame[(frame.flow == "sta1.up") & (frame.term == "waiting_for_others")].set_index("seed").time_s
+    assert named.to_list() == pytest.approx(of_term.to_list())
+
+
+def test_the_command_prints_answers_first_and_writes_json_and_a_plot(small: Path, command) -> None:
+    done = command("explain", small, "--seeds", 2, "--json", "e.json", "--plot", "bars.pdf")
+    assert done.returncode == 0, done.stderr
+    text = done.stderr[done.stderr.index("small: 2 seeds") :]
+    assert text.splitlines()[2].startswith("- ")
+    assert "of each flow's time" in text and "of the channel's time" in text
+    document = json.loads(Path("e.json").read_text())
+    assert document["answers"] and {flow["id"] for flow in document["flows"]} == {"sta1.up", "sta2.up"}
+    assert Path("bars.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_two_results_are_explained_by_their_difference(small: Path, command) -> None:
+    assert command("run", small, "--seeds", 2, "--out", "a").returncode == 0
+    assert command("run", small, "--seeds", 2, "--set", "station.0.count=1", "--explain", "--out", "b").returncode == 0
+    done = command("explain", "a", "b", "--json", "-", "--plot", "d.svg")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    collisions = next(change for change in document["channels"] if change["term"] == "collided")
+    assert collisions["b"] < collisions["a"] and collisions["difference"]["paired"]
+    assert "B - A (points)" in done.stderr
+    compared = command("compare", "a", "b", "--explain", "--json", "-")
+    assert compared.returncode == 0, compared.stderr
+    assert json.loads(compared.stdout)["explanation"]["answers"] == document["answers"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["missing.json"], "missing.json"),
+        (["small.toml", "--plot", "bars.txt"], "--plot bars.txt: a picture ends in one of"),
+        (["small.toml", "--set", "station.0.cuont=2"], "cuont"),
+        (["a", "--set", "station.0.count=2"], "--set: a is a result"),
+        (["broken.json"], "not JSON"),
+    ],
+)
+def test_bad_input_gets_one_sentence(small: Path, command, arguments: list[str], says: str) -> None:
+    assert command("run", small, "--seeds", 1, "--out", "a").returncode == 0
+    Path("broken.json").write_text("{")
+    done = command("explain", *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr and "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_runs_without_an_account_are_not_explained_by_guessing() -> None:
+    result = lasthop.run(uploads(**{"station.0.count": 1, "duration": "5 s"}), 1, progress=False)
+    with pytest.raises(LookupError, match="--explain"):
+        explanation_of(result)

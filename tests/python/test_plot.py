@@ -1,0 +1,323 @@
+"""Plots of results and sweeps: each shows the numbers that are there, and says what is missing."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shlex
+from math import isnan
+from pathlib import Path
+
+import pandas
+import pytest
+
+import lasthop
+from lasthop import plot
+from lasthop.confidence import estimate
+from lasthop.plot import Options
+from lasthop.plot._quantity import quantity
+from lasthop.plot._sweep_table import SweepTable
+
+ROOT = Path(__file__).resolve().parents[2]
+OF_SWEEPS = ("heat_map", "sweep")
+ROWS = """\
+station.0.count,wired.delay,seed,totals.goodput_bps,medium.collision_probability
+1,10 ms,1,4000000,0.01
+1,10 ms,2,6000000,0.03
+1,50 ms,1,3000000,0.02
+10,10 ms,1,2000000,0.2
+10,10 ms,2,2000000,
+2,10 ms,1,1000000,0.1
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """One upload, then two uploads and two downloads; read from their directories."""
+    from conftest import SMALL
+
+    folder = tmp_path_factory.mktemp("results")
+    (folder / "small.toml").write_text(SMALL)
+    for name, count, direction in (("one", 1, "up"), ("two", 2, "both")):
+        scenario = lasthop.load(folder / "small.toml").set("station.0.count", count).set("flow.0.direction", direction)
+        lasthop.run(scenario, seeds=3, interval_s=0.5, progress=False).save(folder / name)
+    return [lasthop.read(folder / name) for name in ("one", "two")]
+
+
+@pytest.fixture
+def points(tmp_path, monkeypatch):
+    """A small sweep as a file: points.csv."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "points.csv").write_text(ROWS)
+    return tmp_path / "points.csv"
+
+
+def table() -> SweepTable:
+    """The sweep in points.csv."""
+    return plot.read_sweep("points.csv")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in plot.kinds() if kind not in OF_SWEEPS])
+def test_the_data_of_a_plot_is_what_it_draws(results, tmp_path, kind):
+    for sources in (results[:1], results):
+        data = plot.chart(kind, sources)
+        plot.write(data, tmp_path / "data.csv")
+        assert (tmp_path / "data.csv").read_text() == plot.csv_text(data)
+        assert data.title and data.y_label and not data.is_empty
+
+
+def test_goodput_by_station_adds_up_its_flows(results):
+    up, down = plot.chart("stations", results[1:]).curves
+    assert (up.label, down.label, list(up.x)) == ("up", "down", ["sta1", "sta2"])
+    expected = results[1].summary["flows.sta2.down.goodput_bps"]
+    assert down.mean[1] == pytest.approx(expected["mean"] / 1e6)
+    assert down.low[1] == pytest.approx(expected["ci95_low"] / 1e6)
+
+
+def test_goodput_by_flow_and_jain_are_those_of_the_summary(results):
+    (flows,) = plot.chart("goodput", results[1:]).curves
+    summary = results[1].summary
+    assert flows.mean == pytest.approx([summary[f"flows.{flow}.goodput_bps"]["mean"] / 1e6 for flow in flows.x])
+    curves = {curve.label: curve for curve in plot.chart("jain", results[1:]).curves}
+    assert curves["downloads"].mean == pytest.approx([summary["totals.jain_index_down"]["mean"]])
+    assert [curve.label for curve in plot.chart("jain", results[:1]).curves] == ["all flows"]
+
+
+def test_airtime_stacks_every_node_of_every_result(results):
+    curves = plot.chart("airtime", results).curves
+    assert [curve.label for curve in curves] == ["ap", "sta1", "sta2"]
+    assert isnan(curves[2].mean[0]), "one result has no second station"
+    assert curves[0].mean[1] == pytest.approx(100 * results[1].summary["nodes.ap.airtime_fraction"]["mean"])
+
+
+def test_goodput_over_time_is_the_sum_of_the_flows(results):
+    (line,) = plot.chart("goodput_over_time", results[1:]).curves
+    series = results[1].timeseries
+    at = series[(series["metric"] == "goodput_bps") & (series["time_s"] == 2.0)]
+    expected = estimate(at.groupby("seed")["value"].sum().tolist()).scaled(1e-6)
+    assert (line.mean[-1], line.low[-1]) == pytest.approx((expected.mean, expected.ci95_low))
+
+
+def test_several_results_over_time_stand_in_panels(results):
+    data = plot.chart("cwnd", results)
+    assert data.panels == ["one", "two"] and len(data.curves) == 5
+    assert plot.chart("time_series", results, Options(metric="data_rate_bps")).y_label == "data rate (Mbit/s)"
+
+
+def test_distribution_of_latency_goes_through_the_quantiles(results):
+    (line,) = plot.chart("latency_cdf", results[:1]).curves
+    run = results[0].runs[0]
+    assert len(run["quantile_probabilities"]) == len(run["flows"][0]["rtt_quantiles_s"])
+    medians = [run["flows"][0]["rtt_p50_s"] * 1e3 for run in results[0].runs]
+    at_median = [share for x, share in zip(line.x, line.mean, strict=True) if min(medians) <= x <= max(medians)]
+    assert all(0.2 < share < 0.8 for share in at_median)
+    assert line.mean == sorted(line.mean) and line.mean[-1] > 0.98
+    assert {curve.label for curve in plot.chart("latency_cdf", results).curves} == {"one", "two"}
+    links = plot.chart("latency_cdf", results[:1], Options(metric="link_delay"))
+    assert [curve.label for curve in links.curves] == ["sta1->ap", "ap->sta1"]
+
+
+def test_stored_quantiles_agree_with_the_single_ones(results):
+    for run in results[1].runs:
+        at = run["quantile_probabilities"].index
+        for flow in run["flows"]:
+            values = flow["rtt_quantiles_s"]
+            assert values == sorted(values)
+            # Written in whole nanoseconds.
+            assert values[at(0.95)] == pytest.approx(flow["rtt_p95_s"], abs=1e-9)
+        for link in run["links"]:
+            assert link["delay_quantiles_s"][at(0.5)] == pytest.approx(link["delay_p50_s"], abs=1e-9)
+    assert not [name for name in results[1].summary if "quantile" in name]
+    assert results[1].flows["rtt_quantiles_s"].map(len).eq(25).all()
+
+
+def test_latency_and_goodput_have_intervals_both_ways(results):
+    one, _ = plot.chart("latency_throughput", results).curves
+    summary = results[0].summary
+    assert (one.x[0], one.x_low[0]) == pytest.approx(
+        tuple(1e3 * summary["flows.sta1.up.rtt_p95_s"][key] for key in ("mean", "ci95_low"))
+    )
+    assert one.mean[0] == pytest.approx(summary["totals.goodput_bps"]["mean"] / 1e6)
+    assert [curve.label for curve in plot.chart("latency_throughput", results[1:]).curves] == [
+        "sta1.up",
+        "sta1.down",
+        "sta2.up",
+        "sta2.down",
+    ]
+
+
+def test_a_result_without_quantiles_says_so(results):
+    document = json.loads(results[0].to_json())
+    for run in document["runs"]:
+        for row in (*run["flows"], *run["links"]):
+            row.pop("rtt_quantiles_s", None), row.pop("delay_quantiles_s", None)
+    with pytest.raises(LookupError, match="small: .*older lasthop"):
+        plot.chart("latency_cdf", [lasthop.Result(document)])
+
+
+def test_lines_of_a_sweep_have_means_and_intervals_of_the_seeds(points):
+    ten, fifty = plot.chart("sweep", [table()], Options(x="station.0.count")).curves
+    assert (ten.label, fifty.label) == ("delay 10 ms", "delay 50 ms")
+    assert (list(ten.x), list(ten.mean)) == ([1, 2, 10], [5.0, 1.0, 2.0]), "numbers in order, Mbit/s"
+    # 4 and 6: the standard error is 1, t at 97.5 % with one degree of freedom 12.706.
+    assert (ten.low[0], ten.high[0]) == pytest.approx((5 - 12.7062, 5 + 12.7062), abs=1e-3)
+    assert isnan(ten.low[1]), "one seed says nothing of the spread"
+    assert (list(fifty.x), fifty.low) == ([1], None)
+
+
+def test_quantities_with_one_unit_are_numbers_on_the_axis(points):
+    data = plot.chart("sweep", [table()], Options(x="wired.delay", only={"station.0.count": "1"}))
+    assert (data.kind, data.x_label, list(data.curves[0].x)) == ("lines", "wired.delay (ms)", [10.0, 50.0])
+    mixed = points.read_text().replace("50 ms", "1 s")
+    points.write_text(mixed)
+    data = plot.chart("sweep", [table()], Options(x="wired.delay", only={"station.0.count": "1"}))
+    assert (data.kind, list(data.curves[0].x)) == ("bars", ["10 ms", "1 s"]), "words stand as bars"
+
+
+def test_heat_map_has_a_row_for_each_value_and_holes_where_nothing_ran(points):
+    data = plot.chart("heat_map", [table()], Options(metric="medium.collision_probability"))
+    assert (data.x_label, data.y_label, data.value_label) == (
+        "station.0.count",
+        "wired.delay (ms)",
+        "collision probability",
+    )
+    assert [(row.label, list(row.x)) for row in data.curves] == [("10", [1, 2, 10]), ("50", [1])]
+    assert data.curves[0].mean == pytest.approx([0.02, 0.1, 0.2]), "an empty cell is no number"
+
+
+def test_parquet_reads_as_csv_does(points):
+    pandas.read_csv(points).to_parquet("points.parquet")
+    assert plot.chart("heat_map", [plot.read_sweep("points.parquet")]) == plot.chart("heat_map", [table()])
+
+
+def test_results_side_by_side_are_a_sweep_of_what_differs(results):
+    (line,) = plot.chart("sweep", results, Options(x="station.0.count", metric="flows.sta1.up.rtt_mean_s")).curves
+    means = [1e3 * result.summary["flows.sta1.up.rtt_mean_s"]["mean"] for result in results]
+    assert (list(line.x), line.mean) == ([1, 2], pytest.approx(means))
+    with pytest.raises(LookupError, match="several runs have bss.channel=1, seed=1"):
+        plot.chart("sweep", results, Options(x="bss.channel"))
+
+
+def test_a_store_is_a_sweep_of_the_settings_that_are_asked_for(small):
+    from lasthop import Job, Store, complete
+    from lasthop.sweep import grid
+
+    points = grid(
+        lasthop.load(small).set("duration", "1 s"), {"station.0.count": [1, 2], "wired.delay": ["10 ms", "20 ms"]}
+    )
+    store = Store.open("runs.duckdb")
+    complete([Job(scenario, seed) for _, scenario in points for seed in (1, 2)], store)
+    assert plot.is_store("runs.duckdb") and not plot.is_store(small)
+    source, options = plot.StoredRuns("runs.duckdb"), Options(x="station.0.count", by="wired.delay")
+    assert [(row.label, list(row.x)) for row in plot.chart("heat_map", [source], options).curves] == [
+        ("10", [1, 2]),
+        ("20", [1, 2]),
+    ]
+    runs = [store.run(Job(scenario, seed)) for point, scenario in points[:1] for seed in (1, 2)]
+    line = plot.chart("sweep", [source], options).curves[0]
+    assert line.mean[0] == pytest.approx(sum(run["totals"]["goodput_bps"] for run in runs) / 2e6)
+    of_flow = plot.chart(
+        "sweep", [source], Options(x="station.0.count", by="wired.delay", metric="flows.sta2.up.rtt_p95_s")
+    )
+    assert isnan(of_flow.curves[0].mean[0]), "with one station there is no sta2"
+    with pytest.raises(LookupError, match="several runs have station.0.count=1, seed=1"):
+        plot.chart("sweep", [source], Options(x="station.0.count"))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("points.csv --kind cwnd", ["points.csv", "sweep", "lasthop run"]),
+        ("points.csv --kind sweep --metric totals.colour", ["totals.colour", "totals.goodput_bps"]),
+        ("points.csv --kind sweep --x colour", ["colour", "station.0.count"]),
+        ("points.csv --kind sweep --only wired.delay=3", ["3", "10 ms, 50 ms"]),
+        ("points.csv --kind sweep --only wired.delay", ["PATH=VALUE"]),
+        ("points.csv --kind heat_map --only station.0.count=1", ["wired.delay", "--kind sweep"]),
+        ("points.csv points.csv --kind sweep", ["one sweep at a time"]),
+        ("three.csv --kind sweep", ["flow.0.size", "--only flow.0.size=1 MB"]),
+        ("twice.csv --kind sweep", ["several runs", "station.0.count=1", "seed=1"]),
+        ("none.csv --kind sweep", ["none.csv", "seed"]),
+        ("broken.parquet --kind sweep", ["broken.parquet", "not a table"]),
+        ("absent.csv --kind sweep", ["absent.csv"]),
+        ("absent.duckdb --kind sweep --x a", ["absent.duckdb"]),
+        ("points.csv --kind heat_map --log-x", ["--log-x", "sweep"]),
+        ("points.csv --kind goodput --x a", ["--x", "heat_map, sweep"]),
+    ],
+)
+def test_what_cannot_be_shown_is_one_sentence(command, points, line, words):
+    rows = points.read_text()
+    with open("three.csv", "w") as file:
+        writer = csv.writer(file)
+        writer.writerow(["a", "b", "flow.0.size", "seed", "totals.goodput_bps"])
+        writer.writerows([[a, b, size, 1, 5] for a in (1, 2) for b in (1, 2) for size in ("1 MB", "2 MB")])
+    (points.parent / "twice.csv").write_text(rows + "1,10 ms,1,5,0.1\n")
+    (points.parent / "none.csv").write_text("a,b\n1,2\n")
+    (points.parent / "broken.parquet").write_text("PAR1")
+    done = command("plot", *line.split())
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_command_draws_a_sweep_with_a_title_of_ones_own_and_its_data(command, points):
+    options = [
+        "--kind",
+        "sweep",
+        "--metric",
+        "totals.goodput_bps",
+        "--by",
+        "wired.delay",
+        "--log-x",
+        "--title",
+        "Fewer is more",
+    ]
+    for out, begins in (("a.pdf", b"%PDF"), ("a.svg", b"<?xml"), ("a.csv", b"curve,x,mean")):
+        done = command("plot", points, *options, "--out", out)
+        assert done.returncode == 0, done.stderr
+        assert (points.parent / out).read_bytes().startswith(begins)
+    assert b"Fewer is more" not in (points.parent / "a.csv").read_bytes()
+
+
+def test_examples_of_the_documentation_run_and_show_every_kind(tmp_path, monkeypatch, capsys):
+    from lasthop.cli import build_parser
+
+    text = (ROOT / "docs/plots.md").read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.S) for line in block.splitlines()]
+    assert set(re.findall(r"--kind ([a-z_]+)", text)) == set(plot.kinds())
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    parser = build_parser()
+    for line in lines:
+        short = (
+            line.replace("duration=15 s", "duration=2 s")
+            .replace("duration=20 s", "duration=2 s")
+            .replace("warmup=5 s", "warmup=500 ms")
+        )
+        arguments = parser.parse_args(shlex.split(short)[1:])
+        assert arguments.execute(arguments) == 0, (line, capsys.readouterr().err)
+        if getattr(arguments, "out", None):
+            assert (tmp_path / arguments.out).exists()
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    exec(compile(example, "docs/plots.md", "exec"), {})
+    assert (tmp_path / "near-and-far.csv").read_text().count("\n") == 7
+
+
+@pytest.mark.parametrize(
+    ("metric", "label", "scale"),
+    [
+        ("totals.goodput_bps", "goodput (Mbit/s)", 1e-6),
+        ("totals.jain_index_up", "Jain's index up", 1.0),
+        ("medium.busy_fraction", "busy (%)", 100.0),
+        ("flows.sta1.up.rtt_p95_s", "sta1.up: RTT, 95th percentile (ms)", 1e3),
+        ("flows.sta1.up.completion_time_s", "sta1.up: completion time (s)", 1.0),
+        ("nodes.ap.queue_drops_tcp_ack", "ap: queue drops TCP ACK", 1.0),
+    ],
+)
+def test_metrics_are_spoken_of_in_their_units(metric, label, scale):
+    assert quantity(metric)[:2] == (label, scale)
+
+
+def test_shares_have_a_most_in_the_unit_shown():
+    assert quantity("medium.busy_fraction").most == 100
+    assert quantity("totals.jain_index").most == quantity("medium.collision_probability").most == 1
+    assert quantity("totals.goodput_bps").most is None

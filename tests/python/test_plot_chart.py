@@ -1,0 +1,236 @@
+"""Charts: the same data gives the same files, everything can be read, nothing covers anything."""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from math import nan
+
+import matplotlib
+import numpy
+import pytest
+
+from lasthop.plot import KINDS, Chart, Curve, cdf_curve, csv_text, draw_chart, new_figure, write_chart
+from lasthop.plot._chart.style import looks
+
+
+def waves(count: int, *, points: int = 40, spread: float = 0.1) -> list[Curve]:
+    """So many curves with intervals over 1, 2, 3 ..."""
+    x = numpy.arange(1, points + 1)
+    mean = [5 + k + numpy.sin(x / (k + 2)) for k in range(count)]
+    return [
+        Curve(f"flow {k}", x.tolist(), m.tolist(), (m - spread).tolist(), (m + spread).tolist())
+        for k, m in enumerate(mean)
+    ]
+
+
+def chart(kind: str, curves: list[Curve], **more: object) -> Chart:
+    """A chart of these curves with a title that takes two lines."""
+    title = "Sixteen uploads: some starve for the rest of the run after a retransmission timeout"
+    return Chart(kind, title, "place along x", "value (Mbit/s)", tuple(curves), **more)
+
+
+def drawn(data: Chart) -> None:
+    """Draws it as far as the layout."""
+    with new_figure() as figure:
+        draw_chart(data, figure)
+        figure.draw_without_rendering()
+
+
+CROWDED = {
+    "time_series": waves(16, points=200),
+    "lines": waves(10, points=12),
+    "bars": waves(4, points=16),
+    "stack": waves(12, points=8),
+    "cdf": [
+        cdf_curve(f"queue {k}", [numpy.random.default_rng(s).gamma(2, k + 1, 300) for s in range(3)]) for k in range(8)
+    ],
+    "scatter": [
+        Curve(f"result {k}", [k], [k * k], [k * k - 1], [k * k + 1], [k - 0.2], [k + 0.2]) for k in range(1, 13)
+    ],
+    "heat_map": waves(8, points=8),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_stands_on_the_data_or_beyond_the_edge(kind):
+    with new_figure() as figure:
+        draw_chart(chart(kind, CROWDED[kind]), figure)
+        figure.draw_without_rendering()
+        page = figure.bbox.padded(1.0)
+        title, axes = figure.get_suptitle(), figure.axes[0]
+        assert " ".join(title.split("\n")) == chart(kind, []).title
+        parts = [figure._suptitle.get_window_extent(), *(each.get_window_extent() for each in figure.legends)]
+        assert bool(figure.legends) == (kind != "heat_map")
+        for part in [*parts, axes.get_tightbbox()]:
+            assert page.x0 <= part.x0 and part.x1 <= page.x1 and page.y0 <= part.y0 and part.y1 <= page.y1
+        for part in parts:
+            assert not part.overlaps(axes.get_tightbbox())
+        # An inch and a half of the height is left to what the chart is for.
+        assert axes.get_window_extent().height > 1.4 * figure.dpi
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_data_gives_the_same_files_whatever_the_users_settings(tmp_path, kind):
+    (tmp_path / "again").mkdir()
+    first = write_chart(chart(kind, CROWDED[kind]), tmp_path / "figure 1.b")
+    with matplotlib.rc_context({"font.size": 20, "axes.grid": False}):
+        second = write_chart(chart(kind, CROWDED[kind]), tmp_path / "again" / "figure 1.b")
+    assert [path.name for path in first] == ["figure 1.b.pdf", "figure 1.b.png", "figure 1.b.csv"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "again",
+        "figure 1.b.csv",
+        "figure 1.b.pdf",
+        "figure 1.b.png",
+    ]
+
+
+def test_pdf_is_vectors_with_truetype_fonts_and_png_a_column_of_300_dpi(tmp_path):
+    pdf, png, _ = write_chart(chart("lines", CROWDED["lines"]), tmp_path / "figure")
+    assert b"/FontFile2" in pdf.read_bytes() and b"/Type3" not in pdf.read_bytes()
+    assert b"/Subtype /Image" not in pdf.read_bytes()
+    # 3.5 in · 300 = 1050; the width stands in bytes 16 to 19 [PNG's header chunk].
+    assert int.from_bytes(png.read_bytes()[16:20], "big") == 1050
+
+
+def test_a_figure_that_cannot_be_written_leaves_nothing(tmp_path):
+    with pytest.raises(OSError):
+        write_chart(chart("lines", CROWDED["lines"]), tmp_path / "absent" / "figure")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_csv_has_every_number_as_it_is():
+    curves = [Curve("a, b", [1, 2.5], [0.1 + 0.2, nan], [0.25, nan], [0.35, nan]), Curve("c", [1], [7])]
+    assert csv_text(chart("lines", curves)) == (
+        'curve,x,mean,ci95_low,ci95_high\n"a, b",1,0.30000000000000004,0.25,0.35\n"a, b",2.5,,,\nc,1,7,,\n'
+    )
+
+
+def test_csv_has_the_interval_across_and_the_panel_where_there_are_any():
+    curves = [Curve("a", [2], [3], [1], [4], [1.5], [2.5], panel="up"), Curve("b", [2], [3])]
+    rows = list(csv.DictReader(io.StringIO(csv_text(chart("scatter", curves)))))
+    assert rows[0] == {
+        "curve": "a",
+        "x": "2",
+        "mean": "3",
+        "ci95_low": "1",
+        "ci95_high": "4",
+        "x_ci95_low": "1.5",
+        "x_ci95_high": "2.5",
+        "panel": "up",
+    }
+    assert (rows[1]["x_ci95_low"], rows[1]["panel"]) == ("", "")
+
+
+def test_curves_can_be_told_apart_without_colour():
+    found = list(looks([str(number) for number in range(32)]).values())
+    # Four kinds of dashes and nine markers: thirty-six pairs before one comes again.
+    assert len({(str(look.dashes), look.marker) for look in found}) == 32
+    assert len({(look.colour, look.hatch) for look in found}) == 32
+    assert len({look.hatch for look in found[:8]}) == 8
+
+
+def test_a_bar_that_does_not_exist_is_marked_and_one_of_nothing_is_not():
+    curves = [Curve("near", ["fifo", "codel"], [0.0, nan]), Curve("far", ["codel"], [1.0])]
+    with new_figure() as figure:
+        draw_chart(chart("bars", curves), figure)
+        marks = [text.get_text() for text in figure.axes[0].texts]
+    assert marks == ["×"], "the missing one of near; far has no bar for fifo by its own account"
+
+
+@pytest.mark.parametrize("curves", [[], [Curve("a", [], [])], [Curve("a", [1, 2], [nan, nan])]])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_chart_without_numbers_says_so(kind, curves):
+    with new_figure() as figure:
+        draw_chart(chart(kind, curves), figure)
+        figure.draw_without_rendering()
+        assert [text.get_text() for text in figure.axes[0].texts] == ["no data"]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "cdf"])
+def test_gaps_and_lone_numbers_are_drawn_without_a_warning(kind):
+    holes = Curve("holes", [1, 2, 3], [1.0, nan, 2.0], [nan, nan, 1.5], [nan, nan, 2.5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawn(chart(kind, [holes, Curve("one", [2], [5.0])]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_logarithmic_axes_leave_out_what_they_cannot_show(kind):
+    curve = Curve("from nothing", [0, 1, 10, 100, 10_000], [0.0, 0.1, 1.0, 10.0, 1000.0], panel="a")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawn(chart(kind, [curve, Curve("other", [0, 1], [0.0, 3.0], panel="b")], log_x=True, log_y=True))
+
+
+@pytest.mark.parametrize("kind", ["lines", "bars", "stack", "scatter"])
+def test_logarithmic_axes_have_plain_numbers(kind):
+    with new_figure() as figure:
+        draw_chart(
+            chart(kind, [Curve("a", [1, 2, 3], [3.0, 40.0, 4.0]), Curve("b", [1, 2, 3], [5.0, 8.0, 9.0])], log_y=True),
+            figure,
+        )
+        texts = {label.get_text() for label in figure.axes[0].get_yticklabels()}
+    assert {"5", "10", "20"} <= texts and not any("$" in text for text in texts)
+
+
+def test_names_may_be_anything_that_can_be_written():
+    curves = [
+        Curve("_first", [1, 2], [1, 2]),
+        Curve("cost: 5 $ for $x$", [1, 2], [2, 3]),
+        Curve("näher → fern", [1, 2], [3, 4]),
+    ]
+    data = Chart("lines", "Costs 3 $ and $y$", "x_1 ($)", "^y_", tuple(curves))
+    with new_figure() as figure:
+        draw_chart(data, figure)
+        named = [text.get_text().strip() for text in figure.legends[0].get_texts()]
+        assert named == ["_first", "cost: 5 $ for $x$", "näher → fern"]
+        figure.draw_without_rendering()
+
+
+def test_panels_share_looks_and_the_horizontal_axis():
+    curves = [
+        Curve("up", [1, 2], [1, 2], panel="FIFO"),
+        Curve("down", [1, 2], [3, 2], panel="FIFO"),
+        Curve("down", [1, 3], [1, 2], panel="CoDel"),
+    ]
+    with new_figure() as figure:
+        draw_chart(chart("lines", curves), figure)
+        above, below = figure.axes
+        assert above.get_title(loc="left") == "FIFO" and below.get_title(loc="left") == "CoDel"
+        assert above.lines[1].get_color() == below.lines[0].get_color() != above.lines[0].get_color()
+        assert above.get_xlim() == below.get_xlim()
+
+
+def test_axes_of_what_is_never_negative_begin_at_nothing():
+    with new_figure() as figure:
+        draw_chart(chart("bars", [Curve("a", ["x", "y"], [95.0, 97.0], [-20.0, 90.0], [210.0, 104.0])]), figure)
+        assert figure.axes[0].get_ylim()[0] == 0
+
+
+@pytest.mark.parametrize(("mean", "end"), [(0.9, 1.02), (0.2, 1.06 * 0.5)])
+def test_an_axis_ends_where_the_quantity_does_though_an_interval_goes_beyond(mean, end):
+    with new_figure() as figure:
+        draw_chart(chart("bars", [Curve("a", ["x"], [mean], [mean - 0.3], [mean + 0.3])], y_most=1.0), figure)
+        assert figure.axes[0].get_ylim() == pytest.approx((0, end))
+
+
+def test_share_of_a_distribution_counts_every_seed_alike():
+    alone = cdf_curve("a", [[1, 2, 2, 4]])
+    assert (alone.x, alone.mean, alone.low) == ([1, 2, 4], [0.25, 0.75, 1.0], None)
+    # Up to 1 lie all of the first seed and none of the second; the second's two samples do not outweigh the first's one.
+    both = cdf_curve("b", [[1], [2, 2], [nan]])
+    assert (both.x, both.mean) == ([1, 2], [0.5, 1.0])
+    assert (both.low[0], both.high[0]) == (0.0, 1.0), "within what a share can be"
+    assert cdf_curve("c", [[], [nan]]).is_empty
+
+
+def test_wrong_data_is_refused():
+    with pytest.raises(ValueError, match="2 values of x, 1 of mean"):
+        Curve("a", [1, 2], [1])
+    with pytest.raises(ValueError, match="two bounds"):
+        Curve("a", [1], [1], low=[0])
+    with pytest.raises(ValueError, match="heat_map"):
+        Chart("pie", "", "", "", ())

@@ -1,0 +1,423 @@
+"""A store of runs: what makes a run that run, and what no crash, second process or full disk may take from it."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lasthop
+from lasthop import Job, Store, StoreError, complete
+from lasthop.executor.local import Threads
+from lasthop.store import Finished, identity
+
+PATH = "runs.duckdb"
+TRACE = """\
+[[flow]]
+station = "sta1"
+direction = "up"
+transport = "udp"
+traffic = { kind = "trace", file = "packets.csv" }
+"""
+
+
+@pytest.fixture
+def scenario(small):
+    return lasthop.load(small)
+
+
+def jobs_of(scenario, seeds=2, series=()):
+    return [Job(scenario, seed, series) for seed in range(1, seeds + 1)]
+
+
+def rows(path):
+    """Every number of every stored run that does not depend on when it was run."""
+    store = Store.open(path)
+    tables = ("totals", "medium", "flows", "nodes", "links", "series", "scenarios", "kept")
+    kept = {name: sorted(map(repr, store.query_arrow(f"SELECT * FROM {name}").to_pylist())) for name in tables}
+    return {
+        **kept,
+        "run": sorted(map(repr, store.query_arrow("SELECT run, scenario, seed, engine FROM run").to_pylist())),
+    }
+
+
+def test_stored_runs_are_not_run_again(scenario):
+    assert complete(jobs_of(scenario), Store.open(PATH))[:3] == (2, 0, 0)
+    assert complete(jobs_of(scenario, seeds=3), Store.open(PATH))[:3] == (1, 2, 0)
+
+
+def test_a_stored_run_is_the_document_that_run_gives(scenario, without_wall_clock):
+    store = Store.open(PATH)
+    complete(jobs_of(scenario), store)
+    result = lasthop.run(scenario, seeds=2)
+    for run, stored in zip(result.runs, store.runs(jobs_of(scenario)), strict=True):
+        del run["simulator"]["wall_s"], stored["simulator"]["wall_s"]
+        assert stored == run
+
+
+def test_a_store_in_memory_leaves_no_file(scenario):
+    store = Store.in_memory()
+    complete(jobs_of(scenario), store)
+    assert store.run(Job(scenario, 1)) is not None
+    assert [path.name for path in Path().iterdir()] == ["small.toml"]
+
+
+def test_what_is_not_there_is_none(scenario):
+    store = Store.open(PATH)
+    assert store.run(Job(scenario, 1)) is None
+    assert store.series(Job(scenario, 1, ("goodput_bps",))) is None
+    assert store.failure(Job(scenario, 1)) is None
+
+
+@pytest.mark.parametrize(
+    "same", [{"name": "other"}, {"description": "in other words"}, {"tcp.congestion_control": "newreno"}]
+)
+def test_names_and_what_is_the_default_make_no_other_run(scenario, same):
+    store, other = Store.in_memory(), scenario
+    for path, value in same.items():
+        other = other.set(path, value)
+    assert store.key(Job(other, 1)) == store.key(Job(scenario, 1))
+
+
+def test_the_order_of_settings_makes_no_other_run(scenario):
+    store = Store.in_memory()
+    one = scenario.set("duration", "3 s").set("station.0.count", 1)
+    other = scenario.set("station.0.count", 1).set("duration", "3000 ms").set("duration", "3 s")
+    assert store.key(Job(one, 1)) == store.key(Job(other, 1))
+
+
+def test_a_setting_a_seed_and_an_engine_each_make_another_run(scenario, monkeypatch):
+    store = Store.in_memory()
+    keys = {
+        store.key(Job(scenario, 1)),
+        store.key(Job(scenario, 2)),
+        store.key(Job(scenario.set("station.0.count", 1), 1)),
+    }
+    monkeypatch.setattr(identity, "engine_identity", lambda: "0.1.0+another")
+    assert len(keys | {store.key(Job(scenario, 1))}) == 4
+
+
+def test_the_content_of_a_trace_makes_the_run_and_not_its_name(small):
+    small.write_text(small.read_text() + TRACE)
+    Path("packets.csv").write_text("0.1, 100\n")
+    Path("copy.csv").write_text("0.1, 100\n")
+    store, scenario = Store.open(PATH), lasthop.load(small)
+    complete([Job(scenario, 1)], store)
+    assert store.run(Job(scenario.set("flow.1.traffic.file", "copy.csv"), 1)) is not None
+    Path("packets.csv").write_text("0.1, 200\n")
+    assert store.run(Job(scenario, 1)) is None
+
+
+def test_a_trace_that_changes_while_it_is_run_is_stored_as_it_was(small):
+    small.write_text(small.read_text() + TRACE)
+    Path("packets.csv").write_text("0.1, 100\n")
+    store, scenario = Store.in_memory(), lasthop.load(small)
+
+    class Changing(Threads):
+        def submit(self, task):
+            Path("packets.csv").write_text("0.1, 200\n")
+            super().submit(task)
+
+    complete([Job(scenario, 1)], store, executor=Changing(1))
+    assert store.run(Job(scenario, 1)) is None
+    Path("packets.csv").write_text("0.1, 100\n")
+    assert store.run(Job(scenario, 1)) is not None
+
+
+def test_lacking_series_are_run_for_and_the_run_stays_one(scenario):
+    store = Store.open(PATH)
+    complete(jobs_of(scenario), store)
+    wanted = jobs_of(scenario, series=("goodput_bps", "cwnd_segments"))
+    assert store.series(wanted[0]) is None
+    assert complete(wanted, store)[:2] == (2, 0)
+    assert complete(jobs_of(scenario, series=("cwnd_segments",)), store)[:2] == (0, 2)
+    assert complete(jobs_of(scenario, series=("cwnd_segments", "rtt_s")), store)[:2] == (2, 0)
+    assert len(store.query("SELECT * FROM runs")) == 2
+    result = lasthop.run(scenario, seeds=2).timeseries
+    for metric in ("goodput_bps", "cwnd_segments", "rtt_s"):
+        stored = store.series(Job(scenario, 2, (metric,)))
+        expected = result[(result.seed == 2) & (result.metric == metric)]
+        assert stored.time_s.tolist() == expected.time_s.tolist()
+        assert stored.entity.tolist() == expected.entity.astype(str).tolist()
+        assert stored.value.equals(expected.value.reset_index(drop=True))
+
+
+def test_a_metric_without_a_series_is_asked_for_once(scenario):
+    job = Job(scenario, 1, ("mpdus_per_ampdu_of_nobody",))
+    store = Store.open(PATH)
+    assert complete([job], store).run == 1
+    assert complete([job], store).found == 1
+    assert len(store.series(job)) == 0
+
+
+def test_text_may_follow_where_no_run_had_a_value(scenario):
+    # A controller is text; the first runs had none, so that the column was of numbers.
+    udp = scenario.set("flow.0.transport", "udp").set("flow.0.rate", "1 Mbit/s")
+    store = Store.open(PATH)
+    complete([Job(udp, 1)], store)
+    complete([Job(scenario, 1)], store)
+    controllers = store.query("SELECT DISTINCT congestion_control FROM flows").congestion_control
+    assert "newreno" in controllers.tolist()
+
+
+def test_lists_of_numbers_are_lists_and_what_is_nested_is_json(scenario):
+    job, store = Job(scenario, 1), Store.in_memory()
+    document = lasthop.run(scenario, seeds=1).runs[0]
+    document["flows"][0] |= {"quantiles_s": [0.5, None, 2], "parts": {"queue": 1}}
+    document["flows"][1] |= {"quantiles_s": None, "parts": None}
+    with store.writer() as writer:
+        writer.add(Finished(store.key(job), job, store.identity(job), json.dumps(document)))
+    flows = store.query_arrow("SELECT quantiles_s, parts FROM flows ORDER BY id").to_pylist()
+    assert flows == [{"quantiles_s": [0.5, None, 2.0], "parts": '{"queue": 1}'}, {"quantiles_s": None, "parts": None}]
+    assert store.run(job) == document
+
+
+def test_a_setting_is_found_in_the_resolved_scenario(scenario):
+    store = Store.in_memory()
+    complete([Job(scenario, 1)], store)
+    paths = {
+        "station.0.count": "2",
+        "bss.rate_control": "fixed",
+        "bss.rate_control.rate": "11 Mbit/s",
+        "bss.0.standard": "802.11b",
+    }
+    for path, value in paths.items():
+        assert store.query(f"SELECT setting(scenario, '{path}') AS it FROM runs").it.tolist() == [value]
+
+
+@pytest.mark.parametrize("place", ["file", "memory"])
+def test_a_query_changes_nothing(scenario, place):
+    store = Store.in_memory() if place == "memory" else Store.open(PATH)
+    complete([Job(scenario, 1)], store)
+    with pytest.raises(ValueError, match="read-only"):
+        store.query("DELETE FROM run")
+    assert store.run(Job(scenario, 1)) is not None
+
+
+# What is no store.
+
+
+def test_a_file_that_is_no_store_is_left_alone(small):
+    with pytest.raises(StoreError, match="small.toml: is not a store"):
+        Store.open(small)
+
+
+def test_a_database_without_tables_becomes_a_store(scenario):
+    # What a process leaves that was killed while it made the store.
+    import duckdb
+
+    duckdb.connect(PATH).close()
+    assert complete([Job(scenario, 1)], Store.open(PATH)).run == 1
+
+
+def test_a_database_of_others_is_left_alone(small):
+    import duckdb
+
+    with duckdb.connect(PATH) as connection:
+        connection.execute("CREATE TABLE theirs (x INTEGER)")
+    with pytest.raises(StoreError, match="not a store of lasthop"):
+        Store.open(PATH)
+
+
+def test_a_store_of_another_format_names_both_and_a_remedy(scenario):
+    import duckdb
+
+    complete([Job(scenario, 1)], Store.open(PATH))
+    with duckdb.connect(PATH) as connection:
+        connection.execute("UPDATE store SET format = 2, lasthop = '9.9.9'")
+    with pytest.raises(StoreError, match=r"format 2, made by lasthop 9.9.9.*format 1: use that version"):
+        Store.open(PATH)
+
+
+def test_a_directory_and_a_missing_one_are_no_stores(small):
+    with pytest.raises(StoreError, match="is a directory"):
+        Store.open(".")
+    with pytest.raises(StoreError, match="no directory absent"):
+        Store.open("absent/runs.duckdb")
+    with pytest.raises(StoreError, match="no such store"):
+        Store.existing(PATH)
+
+
+# Crashes, several processes, full disks: with real ones.
+
+# Each run takes some 30 ms.
+LONG = ("--set", "duration=60 s", "--over", "station.0.count=1,2,3", "--jobs", "2")
+RUNS = 24
+
+
+def sweeping(file, store, *arguments, seeds=RUNS // 3, before=None):
+    """`lasthop sweep` in a process of its own."""
+    line = [sys.executable, "-m", "lasthop", "sweep", file, *LONG, "--seeds", seeds, "--store", store, *arguments]
+    return subprocess.Popen(
+        list(map(str, line)), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=before
+    )
+
+
+def sweep_here(file, store):
+    """The same in this process."""
+    return lasthop.sweep(
+        lasthop.load(file).set("duration", "60 s"), {"station.0.count": [1, 2, 3]}, RUNS // 3, store=store
+    )
+
+
+# `lasthop sweep` that gets a signal once nine runs are stored, or in the midst of the third transaction.
+STRUCK = """
+import os, signal, sys
+from lasthop import cli
+from lasthop.cli import sweep
+from lasthop.executor.local import Threads
+from lasthop.progress import Progress
+from lasthop.store import tables
+
+moment, number, *arguments = sys.argv[1:]
+strike = lambda: os.kill(os.getpid(), int(number))
+add_parts, written = tables.add_parts, []
+
+class Few(Threads):
+    def room(self):
+        return 4 - self._in_flight
+
+class Struck(Progress):
+    def update(self, fraction, finished, runs):
+        if moment == "between" and finished >= 9:
+            strike()
+
+def struck(connection, documents):
+    written.append(add_parts(connection, documents))
+    if moment == "within" and len(written) == 3:
+        strike()
+
+sweep.Threads, tables.add_parts = Few, struck
+Progress.fitting = staticmethod(lambda *_: Struck())
+sys.exit(cli.main(arguments))
+"""
+
+
+def struck(moment, number, file):
+    """Status and standard error of a sweep that got that signal at that moment."""
+    arguments = ("sweep", file, *LONG, "--seeds", RUNS // 3, "--store", PATH)
+    line = [sys.executable, "-c", STRUCK, moment, int(number), *arguments]
+    done = subprocess.run(list(map(str, line)), capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("moment", ["between", "within"])
+def test_a_killed_campaign_loses_what_was_in_flight_and_goes_on(small, moment):
+    assert struck(moment, signal.SIGKILL, small) == (-signal.SIGKILL, "")
+    stored = Store.open(PATH).query("SELECT * FROM runs")
+    # Two transactions of a run or more are whole, the third, of four runs at most, is not there at all.
+    assert (9 if moment == "between" else 2) <= len(stored) < RUNS
+    assert stored["goodput_bps"].notna().all()
+    process = sweeping(small, PATH)
+    _, said = process.communicate()
+    assert process.returncode == 0, said
+    assert f"{len(stored)} runs were there, {RUNS - len(stored)} were run" in said
+    sweep_here(small, "whole.duckdb")
+    assert rows(PATH) == rows("whole.duckdb")
+
+
+def test_ctrl_c_keeps_what_is_finished(small):
+    status, said = struck("between", signal.SIGINT, small)
+    assert status == 130
+    assert f"{PATH}, and the same command goes on" in said
+    assert 9 <= len(Store.open(PATH).query("SELECT * FROM runs")) < RUNS
+
+
+def test_two_processes_share_a_store(small):
+    both = [
+        sweeping(small, PATH, seeds=4),
+        sweeping(small, PATH, "--over", "tcp.congestion_control=newreno,cubic", seeds=4),
+    ]
+    for process in both:
+        _, said = process.communicate()
+        assert process.returncode == 0, said
+    # 3 numbers of stations, 4 seeds, 2 controllers; NewReno, which both want, is there once.
+    for table in ("run", "totals", "medium", "runs"):
+        assert len(Store.open(PATH).query(f"SELECT * FROM {table}")) == 24
+
+
+HOLDER = """
+import duckdb, sys, time
+connection = duckdb.connect(sys.argv[1])
+print("held", flush=True)
+time.sleep(float(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def holder(scenario):
+    """Holds the store from another process for so many seconds."""
+    complete([Job(scenario, 1)], Store.open(PATH))
+    processes = []
+
+    def hold(seconds):
+        processes.append(
+            subprocess.Popen([sys.executable, "-c", HOLDER, PATH, str(seconds)], stdout=subprocess.PIPE, text=True)
+        )
+        assert processes[0].stdout.readline() == "held\n"
+        return processes[0].pid
+
+    yield hold
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def test_a_store_in_use_is_waited_for_and_the_holder_named(holder, scenario, capsys, monkeypatch):
+    monkeypatch.setattr("lasthop.store.database.TOLD_AFTER_S", 0.1)
+    process = holder(1)
+    assert complete([Job(scenario, 2)], Store.open(PATH)).run == 1
+    assert capsys.readouterr().err == f"lasthop: {PATH}: waiting for process {process}\n"
+
+
+def test_a_store_that_stays_in_use_is_given_up_in_one_sentence(holder):
+    process = holder(60)
+    with pytest.raises(StoreError, match=rf"{PATH}: process {process} has held it for 0 s; try again"):
+        Store.open(PATH, patience_s=0.2)
+
+
+def no_file_beyond(size):
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def stored_despite_no_room(process, path):
+    """Checks how a campaign ended that found no more room, and gives how many runs are there."""
+    _, said = process.communicate()
+    assert process.returncode == 1, said
+    complaint = [line for line in said.splitlines() if not line.startswith("sweep:")]
+    assert len(complaint) == 1, said
+    assert "what was stored before is kept: make room" in complaint[0]
+    return len(Store.open(path).query("SELECT * FROM runs"))
+
+
+def test_a_full_disk_is_one_sentence_and_nothing_stored_is_lost(small):
+    store = Store.open(PATH)
+    complete(jobs_of(lasthop.load(small), seeds=20), store)
+    # What is written goes into a log beside the store first, which has room for some 15 runs.
+    assert stored_despite_no_room(sweeping(small, PATH, before=no_file_beyond(100_000)), PATH) >= 20
+    sweep_here(small, PATH)
+    assert len(store.query("SELECT * FROM runs")) == 20 + RUNS
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+def test_a_disk_that_is_really_full_is_the_same(small):
+    disk = Path("disk")
+    disk.mkdir()
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "none", disk], capture_output=True, text=True, check=False
+    )
+    if mount.returncode != 0:
+        pytest.skip(f"no disk can be mounted here: {mount.stderr.strip()}")
+    try:
+        complete(jobs_of(lasthop.load(small)), Store.open(disk / PATH))
+        free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_bsize
+        (disk / "filler").write_bytes(bytes(free - 100_000))
+        assert stored_despite_no_room(sweeping(small, disk / PATH), disk / PATH) >= 2
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
