@@ -92,7 +92,6 @@ def test_option_of_a_later_version_says_so(command, small, option):
 @pytest.mark.parametrize(
     "name",
     [
-        "explain",
         "analyze",
         "emulate",
         "kernel",
