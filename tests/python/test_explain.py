@@ -32,7 +32,9 @@ def sums(explanation: lasthop.explain.Explanation) -> list[float]:
         covered = account["covered_s"]
         found += [sum(flow["terms"].values()) / covered for flow in account["flows"]]
         for channel in account["channels"]:
-            on_air = sum(node[f"{term}_s"] for node in channel["nodes"] for term in CHANNEL_TERMS if f"{term}_s" in node)
+            on_air = sum(
+                node[f"{term}_s"] for node in channel["nodes"] for term in CHANNEL_TERMS if f"{term}_s" in node
+            )
             silent = sum(channel[f"{term}_s"] for term in ("within_exchanges", "contending", "idle"))
             found.append((on_air + silent) / covered)
     return found
@@ -228,7 +230,9 @@ def test_the_scenario_of_a_result_is_found_beside_it_or_in_it(tmp_path: Path) ->
 def test_every_scenario_can_be_run_from_its_resolved_form() -> None:
     for file in SCENARIOS:
         resolved = lasthop.load(file)
-        result = lasthop.Result({"format": 1, "lasthop": "", "scenario": resolved.to_dict(), "warnings": [], "runs": []})
+        result = lasthop.Result(
+            {"format": 1, "lasthop": "", "scenario": resolved.to_dict(), "warnings": [], "runs": []}
+        )
         assert scenario_of(result).to_dict() == resolved.to_dict(), file.stem
 
 
@@ -250,7 +254,9 @@ def test_the_account_changes_no_metric_and_is_in_no_summary() -> None:
     strip = [name for name in kept.summary if "account" in name]
     assert not strip
     walls = "simulator.wall_s"
-    assert {k: v for k, v in kept.metrics.items() if k != walls} == {k: v for k, v in plain.metrics.items() if k != walls}
+    assert {k: v for k, v in kept.metrics.items() if k != walls} == {
+        k: v for k, v in plain.metrics.items() if k != walls
+    }
 
 
 def test_frames_hold_every_term_and_add_up() -> None:

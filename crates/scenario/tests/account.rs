@@ -177,6 +177,29 @@ fn one_mbit_per_second_instead_of_eleven_costs_the_difference() {
 }
 
 #[test]
+fn the_best_possible_rate_is_what_an_ideal_rate_control_uses() {
+    // 802.11a at 35 m, where the signal carries less than 54 Mbit/s and more than 6.
+    let share_a_packet = |rate_control: &str| {
+        let text = format!(
+            "duration = \"6 s\"\nwarmup = \"1 s\"\n[channel]\npath_loss = \"log_distance\"\nerror_model = \"nist\"\n[bss]\n\
+             standard = \"802.11a\"\nrate_control = {rate_control}\n[[station]]\ndistance = \"35 m\"\n{FLOW}{SATURATED}"
+        );
+        let shares = Shares::of(&text);
+        let arrived = shares.flow(0, "goodput_bps") / 8.0 / 1472.0;
+        [shares.term(0, "own_data") / arrived, shares.term(0, "rate_below_best") / arrived]
+    };
+    let [ideal, nothing] = share_a_packet("\"ideal\"");
+    let [best, below] = share_a_packet("{ kind = \"fixed\", rate = \"6 Mbit/s\" }");
+    assert_eq!(nothing, 0.0);
+    // 16 + 6 bits and 1536 B are 513 symbols of 24 bits, 4 us each, after 20 us.
+    assert_near(best + below, (20.0 + 513.0 * 4.0) * 1e-6, 2e-6);
+    assert_near(best, ideal, 1e-3 * ideal);
+    assert!(below > best);
+    // 54 Mbit/s would take 20 + 57 * 4 us.
+    assert!(best > 260e-6);
+}
+
+#[test]
 fn two_downloads_wait_for_one_another_in_the_queue_of_the_ap() {
     let tail = format!("[[station]]\ncount = 2\n{FLOW}{SATURATED}direction = \"down\"\n");
     let shares = Shares::of(&text("", &tail));

@@ -63,11 +63,12 @@ def _reproduce(papers: list[Paper], chosen: list[Any], arguments: argparse.Names
     for work in works:
         work.planner.check()
     runner([job for work, asked in zip(works, chosen, strict=True) for job in work.first_jobs(*asked)])
-    found = []
+    begun = []
     with draughtsmen(jobs) as each:
         for work, (claims, figures) in zip(works, chosen, strict=True):
             outcomes = work.claims(claims)
-            found.append((work.paper, outcomes, drawn(work, figures, out, outcomes, each)))
+            begun.append((work.paper, outcomes, drawn(work, figures, out, each)))
+        found = [(paper, outcomes, drawings.on_page(out, outcomes)) for paper, outcomes, drawings in begun]
     _write(found, arguments, out)
     return _status(found, arguments, runner)
 
@@ -89,7 +90,7 @@ class _Runner:
 
 
 def _write(found: list[Any], arguments: argparse.Namespace, out: Path) -> None:
-    rows = [row for _, outcomes, _ in found for row in table_rows(outcomes)]
+    rows = [row for _, outcomes, _ in found for row in table_rows(outcomes, beside=len(found) == 1)]
     if rows:
         head = ["claim", "statement", "expected", "measured [95 % interval]", "verdict"]
         aside(data_on_stdout=arguments.json == "-").write(table(head, rows, left=5))
@@ -100,7 +101,7 @@ def _write(found: list[Any], arguments: argparse.Namespace, out: Path) -> None:
         write_data(arguments.json, [text])
     write_whole(out / "claims.json", [text])
     write_whole(out / "index.html", [page(found, {"version": __version__, "quick": arguments.quick})])
-    note(f"wrote {out / 'index.html'}")
+    note(f"wrote {out / 'index.html'}: the claims with their figures, and what stands beside them")
 
 
 def _status(found: list[tuple[Paper, list[ClaimOutcome], Any]], arguments: argparse.Namespace, runner: _Runner) -> int:

@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _arguments.add_settings(parser)
     _arguments.add_seeds(parser)
     parser.add_argument("--json", metavar="FILE", help="write it as JSON to FILE, or to standard output with -")
-    parser.add_argument("--plot", metavar="FILE", help="draw stacked bars to FILE (.png, .pdf or .svg), or write their data (.csv)")
+    parser.add_argument(
+        "--plot", metavar="FILE", help="draw stacked bars to FILE (.png, .pdf or .svg), or write their data (.csv)"
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:

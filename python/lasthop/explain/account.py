@@ -36,8 +36,8 @@ FLOW_TERMS = {
     "unattributed": "unattributed",
 }
 CHANNEL_TERMS = {
-    "data": "data, at the best rate",
-    "tcp_acks": "TCP ACKs, at the best rate",
+    "data": "data at the best rate",
+    "tcp_acks": "TCP ACKs at the best rate",
     "rate_below_best": "rate below the best",
     "control": "control frames",
     "beacons": "beacons",

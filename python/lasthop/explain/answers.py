@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from .account import CHANNEL_TERMS, FLOW_TERMS, Explanation, FlowTime
+from .account import CHANNEL_TERMS, FLOW_TERMS, ChannelTime, Explanation, FlowTime
 from .words import also, count, listed, percent, rate
 
 MOST = 6
@@ -44,15 +44,13 @@ def _starving(explanation: Explanation) -> Iterator[Answer]:
         worst = max(flows, key=lambda flow: flow.share("rto_silence"))
         silent = worst.share("rto_silence")
         timeouts = f" ({count(worst.timeouts, 'timeout')} a run)" if worst.timeouts else ""
-        causes = dropped(worst)
-        why = f"; {listed(causes)}" if causes else ""
         # It weighs by what it costs the one that it befalls.
-        said = f"{percent(silent)} of its time is RTO silence{timeouts}{why}"
+        said = f"{percent(silent)} of its time is RTO silence{timeouts}{dropped(explanation, worst)}"
         yield Answer(silent, f"{worst.id}{also(len(flows))} starves: {said}.")
 
 
-def dropped(flow: FlowTime) -> list[str]:
-    """What became of packets of a flow on their way, the worst first."""
+def dropped(explanation: Explanation, flow: FlowTime) -> str:
+    """What became of packets of a flow on their way, the worst first; nothing where they all arrived."""
     found = []
     for node, packets in flow.packets.items():
         for kind, noun in (("tcp_acks", "TCP ACKs"), ("data", "packets with data")):
@@ -64,7 +62,9 @@ def dropped(flow: FlowTime) -> list[str]:
             whole = packets["data"] + packets["tcp_acks"]
             text = f"the MAC of {node} gave up {packets['given_up']} of {whole} of its packets"
             found.append((packets["given_up"] / max(whole, 1), text))
-    return [text for share, text in sorted(found, reverse=True) if share >= DROPS_SHARE]
+    causes = [text for share, text in sorted(found, reverse=True) if share >= DROPS_SHARE]
+    seeds = len(explanation.seeds)
+    return f"; {f'in {seeds} seeds ' if seeds > 1 else ''}{listed(causes)}" if causes else ""
 
 
 def _slow_rates(explanation: Explanation) -> Iterator[Answer]:
@@ -76,8 +76,18 @@ def _slow_rates(explanation: Explanation) -> Iterator[Answer]:
         yield Answer(
             lost,
             f"The rate is below the best possible: that costs {percent(lost)} of the {_channel(explanation, channel)} "
-            f"time (what arrived would have needed {percent(best)}, and took {percent(best + lost)}){lowered(explanation)}.",
+            f"time (what arrived would have needed {percent(best)}, and took {percent(best + lost)})"
+            f"{lowered(explanation) or _slowest(explanation, channel)}.",
         )
+
+
+def _slowest(explanation: Explanation, channel: ChannelTime) -> str:
+    """Which link of the node that it costs most is slow, where no rate control made it so."""
+    sender = max(channel.nodes, key=lambda node: channel.nodes[node]["rate_below_best"])
+    own = {name: link for name, link in explanation.links.items() if name.split(" to ")[0] == sender}
+    rates = {name: link.rate_bps for name, link in own.items() if link.rate_bps}
+    name = min(rates, key=rates.__getitem__, default=None)
+    return f"; {name} is sent at {rate(rates[name])}" if name else ""
 
 
 def lowered(explanation: Explanation) -> str:
@@ -156,8 +166,7 @@ def _queues(explanation: Explanation) -> Iterator[Answer]:
         where = queue if "wired" in queue else f"queue of {queue}"
         yield Answer(
             COMMON * share,
-            f"{worst.id}{also(len(flows))} has packets in the {where} for {percent(share)} of its "
-            f"time{who}.",
+            f"{worst.id}{also(len(flows))} has packets in the {where} for {percent(share)} of its time{who}.",
         )
 
 
@@ -203,7 +212,7 @@ def _silence(explanation: Explanation) -> Iterator[Answer]:
             yield Answer(contending, f"{percent(contending)} of the {name} time is {words}.")
 
 
-def _channel(explanation: Explanation, channel) -> str:
+def _channel(explanation: Explanation, channel: ChannelTime) -> str:
     return "channel's" if len(explanation.channels) == 1 else f"channel {channel.channel}'s"
 
 

@@ -43,7 +43,9 @@ class Difference:
 
 def difference_of(a: Explanation, b: Explanation) -> Difference:
     """Holds two explanations against one another."""
-    return Difference(a, b, _changes(_flow_shares(a), _flow_shares(b)), _changes(_channel_shares(a), _channel_shares(b)))
+    return Difference(
+        a, b, _changes(_flow_shares(a), _flow_shares(b)), _changes(_channel_shares(a), _channel_shares(b))
+    )
 
 
 Shares = dict[str, dict[int, float]]
@@ -130,6 +132,5 @@ def _of_silence(of: Difference) -> list[str]:
         return flow.share("rto_silence")
 
     worst = max(side.flows, key=silence)
-    causes = dropped(worst)
-    why = f"; {listed(causes)}" if causes else ""
-    return [f"In {name} {worst.id} starves most: {percent(silence(worst))} of its time is RTO silence{why}."]
+    said = f"{percent(silence(worst))} of its time is RTO silence{dropped(side, worst)}"
+    return [f"In {name} {worst.id} starves most: {said}."]

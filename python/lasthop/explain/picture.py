@@ -21,9 +21,7 @@ def chart_of(explanations: list[Explanation]) -> Chart:
 
 
 def _flows(explanation: Explanation) -> dict[str, dict[str, float]]:
-    return {
-        flow.id: {term: flow.share(term) for term in FLOW_TERMS} for flow in shown_flows(explanation, MOST_BARS)
-    }
+    return {flow.id: {term: flow.share(term) for term in FLOW_TERMS} for flow in shown_flows(explanation, MOST_BARS)}
 
 
 def _means(explanations: list[Explanation]) -> dict[str, dict[str, float]]:

@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..headline import number
 from ..plot import Chart, Curve, write_chart
@@ -30,22 +30,28 @@ def draughtsmen(jobs: int) -> Iterator[Callable[..., Iterable[Any]]]:
         yield pool.map
 
 
+class Drawings(NamedTuple):
+    """Figures that are being drawn."""
+
+    figures: Sequence[FigurePlan]
+    charts: Sequence[Chart]
+    written: Iterable[list[Path]]
+
+    def on_page(self, out: Path, outcomes: Sequence[ClaimOutcome]) -> list[dict[str, Any]]:
+        """What the page needs of each, once all are drawn."""
+        each = zip(self.figures, self.charts, self.written, strict=True)
+        return [_on_page(figure, chart, files, out, outcomes) for figure, chart, files in each]
+
+
 def drawn(
-    work: Reproduction,
-    figures: Sequence[FigurePlan],
-    out: Path,
-    outcomes: Sequence[ClaimOutcome],
-    each: Callable[..., Iterable[Any]] = map,
-) -> list[dict[str, Any]]:
-    """Draws figures as PDF, PNG and CSV under `out/figures`; what the page needs of them."""
+    work: Reproduction, figures: Sequence[FigurePlan], out: Path, each: Callable[..., Iterable[Any]] = map
+) -> Drawings:
+    """Begins to draw figures as PDF, PNG and CSV under `out/figures`."""
     folder = out / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     charts = [work.chart(figure) for figure in figures]
     stems = [folder / f"{work.paper.key}-fig{figure.number}" for figure in figures]
-    return [
-        _on_page(figure, chart, files, out, outcomes)
-        for figure, chart, files in zip(figures, charts, each(write_chart, charts, stems), strict=True)
-    ]
+    return Drawings(figures, charts, each(write_chart, charts, stems))
 
 
 def _on_page(

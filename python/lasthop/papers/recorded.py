@@ -56,18 +56,19 @@ class Runs:
     def document(self, point: Point, seed: int) -> dict[str, Any]:
         """The JSON document of a run; raises `Missing` where it failed."""
         if (point, seed) not in self._documents:
-            self._read(point, seed)
+            self._read()
         found = self._documents[point, seed]
         if found is None:
             (job,) = self._jobs(point, [seed])
             raise Missing(f"{point} has no run: {self._store.failure(job) or 'it was not finished'}")
         return found
 
-    def _read(self, point: Point, seed: int) -> None:
-        """Reads all runs of the point: the store is opened once for them."""
-        seeds = sorted({seed, *(under for at, under in self._asked if at == point)})
-        for under, found in zip(seeds, self._store.runs(self._jobs(point, seeds)), strict=True):
-            self._documents[point, under] = found
+    def _read(self) -> None:
+        """Reads all runs that were asked for and not read: together, as each look into the store costs time."""
+        unread = [key for key in self._asked if key not in self._documents]
+        jobs = [job for point, seed in unread for job in self._jobs(point, [seed])]
+        for key, found in zip(unread, self._store.each(jobs), strict=True):
+            self._documents[key] = found and _without_lists(found)
 
     def series(self, point: Point, seed: int) -> dict[str, dict[str, numpy.ndarray]]:
         """The time series of a run, by metric and entity."""
@@ -81,6 +82,16 @@ class Runs:
                 found.setdefault(str(name), {})[str(entity)] = group["value"].to_numpy()
             self._series[point, seed] = found
         return self._series[point, seed]
+
+
+def _without_lists(run: dict[str, Any]) -> dict[str, Any]:
+    """A run less its lists of quantiles and the like, which no expression reads: thousands of runs are held."""
+    tables = {name: [_numbers(row) for row in run[name]] for name in ("flows", "nodes", "links")}
+    return tables | {section: _numbers(run[section]) for section in ("totals", "medium")}
+
+
+def _numbers(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if not isinstance(value, list)}
 
 
 class Recorded:

@@ -154,8 +154,8 @@ def reason(outcome: ClaimOutcome) -> str:
     return ". ".join(words)
 
 
-def table_rows(outcomes: Sequence[ClaimOutcome]) -> list[list[str]]:
-    """Rows of claim, statement, expected, measured, verdict: one for each part, then what a current system does."""
+def table_rows(outcomes: Sequence[ClaimOutcome], *, beside: bool = True) -> list[list[str]]:
+    """Rows of claim, statement, expected, measured, verdict: one for each part, then what stands `beside` the claim."""
     rows = []
     for outcome in outcomes:
         claim, several = outcome.claim, len(outcome.parts) > 1
@@ -171,7 +171,8 @@ def table_rows(outcomes: Sequence[ClaimOutcome]) -> list[list[str]]:
                     part.finding.verdict.value,
                 ]
             )
-        rows += [["", f"  beside it: {_cut(item.today.label)}", "", measured_today(item), ""] for item in outcome.today]
+        if beside:
+            rows += [["", f"  beside it: {_cut(item.today.label)}", "", measured_today(item), ""] for item in outcome.today]
     return rows
 
 
