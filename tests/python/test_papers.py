@@ -278,7 +278,7 @@ def test_reproduce_judges_draws_and_repeats(command, paper):
     for stem in ("toy-fig1a", "toy-fig2"):
         for ending in (".pdf", ".png", ".csv"):
             assert Path("out/figures", stem + ending).stat().st_size > 0
-    page = Path("out/index.html").read_text()
+    page = Path("out/toy.html").read_text()
     assert "holds in part" in page and "The fast rate is faster" in page
     # What stands beside the number repeats it.
     run = claims["T-1"]["runs"][0]
@@ -286,6 +286,14 @@ def test_reproduce_judges_draws_and_repeats(command, paper):
     again = json.loads(command(*words[1:], "--json", "-").stdout)
     assert again["summary"]["totals.goodput_bps"]["mean"] == pytest.approx(claims["T-1"]["measured"], rel=1e-12)
     assert again["summary"]["totals.goodput_bps"]["n"] == len(run["seeds"]) == claims["T-1"]["n"]
+
+
+def test_part_of_a_paper_does_not_replace_the_page_of_the_whole(command, paper):
+    assert command("reproduce", paper, "--out", "out", "--quick").returncode == 0
+    whole = Path("out/toy.html").read_bytes()
+    assert command("reproduce", paper, "--out", "out", "--quick", "--claim", "T-1", "--figure", "2").returncode == 0
+    assert Path("out/toy.html").read_bytes() == whole
+    assert Path("out/toy-T-1-fig2.html").is_file() and Path("out/toy-T-1-fig2.json").is_file()
 
 
 def test_figures_data_are_the_runs_own(command, paper):

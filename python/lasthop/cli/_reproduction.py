@@ -99,9 +99,17 @@ def _write(found: list[Any], arguments: argparse.Namespace, out: Path) -> None:
     text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     if arguments.json is not None:
         write_data(arguments.json, [text])
-    write_whole(out / "claims.json", [text])
-    write_whole(out / "index.html", [page(found, {"version": __version__, "quick": arguments.quick})])
-    note(f"wrote {out / 'index.html'}: the claims with their figures, and what stands beside them")
+    stem = _stem([paper for paper, _, _ in found], arguments)
+    write_whole(out / f"{stem}.json", [text])
+    write_whole(out / f"{stem}.html", [page(found, {"version": __version__, "quick": arguments.quick})])
+    note(f"wrote {out / stem}.html: the claims with their figures, and what stands beside them")
+
+
+def _stem(papers: Sequence[Paper], arguments: argparse.Namespace) -> str:
+    """The name of the page: what is less than all of them does not replace the page of all."""
+    asked = [*arguments.claim, *(f"fig{number}" for number in arguments.figure)]
+    parts = [papers[0].key] if arguments.paper is not None else [] if asked else ["index"]
+    return "-".join([*parts, *asked])
 
 
 def _status(found: list[tuple[Paper, list[ClaimOutcome], Any]], arguments: argparse.Namespace, runner: _Runner) -> int:
