@@ -16,7 +16,7 @@ use crate::congestion_control::{Algorithm, cubic, newreno};
 pub enum Profile {
     /// The NewReno agent of ns-2.35 with its plain sink.
     Ns2,
-    /// Linux 2.6.16 to 2.6.22, as TCP-Linux for ns-2 carries it.
+    /// Linux 2.6.16 to 2.6.22, whose controllers TCP-Linux for ns-2 carries.
     Linux26,
     /// Linux 3.13, of early 2014.
     Linux313,
@@ -36,7 +36,7 @@ impl Profile {
     /// All of them, each with what it is.
     pub const ALL: [(Profile, &'static str); 4] = [
         (Profile::Ns2, "The NewReno agent of ns-2.35 with its plain sink."),
-        (Profile::Linux26, "Linux 2.6.16 to 2.6.22, as TCP-Linux for ns-2 carries it."),
+        (Profile::Linux26, "Linux 2.6.16 to 2.6.22, whose controllers TCP-Linux for ns-2 carries."),
         (Profile::Linux313, "Linux 3.13, of early 2014."),
         (Profile::Linux, "A current Linux kernel."),
     ];
