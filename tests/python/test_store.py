@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -206,6 +207,19 @@ def test_a_query_changes_nothing(scenario, place):
 def test_a_file_that_is_no_store_is_left_alone(small):
     with pytest.raises(StoreError, match="small.toml: is not a store"):
         Store.open(small)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "cut"])
+def test_a_database_of_another_program_and_one_cut_short_are_said_to_be_no_store(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"{kind}.duckdb"
+    if kind == "sqlite":
+        with sqlite3.connect(path) as other:
+            other.execute("CREATE TABLE a(b)")
+    else:
+        Store.open(path)
+        path.write_bytes(path.read_bytes()[:8192])
+    with pytest.raises(StoreError, match=f"{kind}.duckdb: is not a store"):
+        Store.open(path)
 
 
 def test_a_database_without_tables_becomes_a_store(scenario):

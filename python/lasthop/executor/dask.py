@@ -103,6 +103,9 @@ class Dask:
         except ImportError:
             raise ExecutorError("running on Dask needs the package distributed: pip install 'lasthop[dask]'") from None
         try:
+            # A client that is given what is no address hangs for 20 s when it is dropped, and shows a traceback.
+            if self._address.partition("://")[0] in ("tcp", "tls", self._address):
+                distributed.comm.get_address_host_port(self._address)
             return distributed.Client(self._address, timeout=self._connect_s, set_as_default=False)
         except (OSError, TimeoutError):
             raise ExecutorError(

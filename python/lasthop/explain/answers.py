@@ -77,17 +77,19 @@ def _slow_rates(explanation: Explanation) -> Iterator[Answer]:
             lost,
             f"The rate is below the best possible: that costs {percent(lost)} of the {_channel(explanation, channel)} "
             f"time (what arrived would have needed {percent(best)}, and took {percent(best + lost)})"
-            f"{lowered(explanation) or _slowest(explanation, channel)}.",
+            f"{_why_slow(explanation, channel)}.",
         )
 
 
-def _slowest(explanation: Explanation, channel: ChannelTime) -> str:
-    """Which link of the node that it costs most is slow, where no rate control made it so."""
+def _why_slow(explanation: Explanation, channel: ChannelTime) -> str:
+    """What lowered the rates, or which link of the node that it costs most is slow, where no rate control made it so."""
     sender = max(channel.nodes, key=lambda node: channel.nodes[node]["rate_below_best"])
     own = {name: link for name, link in explanation.links.items() if name.split(" to ")[0] == sender}
     rates = {name: link.rate_bps for name, link in own.items() if link.rate_bps}
     name = min(rates, key=rates.__getitem__, default=None)
-    return f"; {name} is sent at {rate(rates[name])}" if name else ""
+    if name and not any(own[name].lowered.values()):
+        return f"; {name} is sent at {rate(rates[name])}"
+    return lowered(explanation)
 
 
 def lowered(explanation: Explanation) -> str:

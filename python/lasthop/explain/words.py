@@ -9,6 +9,8 @@ def percent(share: float) -> str:
     """A share of time: two digits, three from 10 % on."""
     value = 100 * share
     decimals = 1 if abs(value) < 99.95 else 0
+    if 0 < value < 0.0005:
+        return "< 0.001 %"
     if 0 < abs(value) < 0.05:
         return f"{value:.1g} %"
     return f"{value:.{decimals}f} %"

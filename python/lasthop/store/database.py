@@ -22,6 +22,13 @@ PATIENCE_S = 60.0
 TOLD_AFTER_S = 2.0
 RETRY_S = 0.02
 MAKING_S = 0.5
+# What DuckDB says to a file of another kind or program, or one cut short when it was made.
+NOT_DUCKDB = (
+    "not a valid DuckDB database",
+    "Cannot launch in-memory database",
+    "_scanner",
+    "Could not read enough bytes",
+)
 # What the system may say to a write that cannot be.
 SYSTEM_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES)
 
@@ -99,7 +106,8 @@ def _connect(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     except ImportError:
         raise StoreError("a store needs the package duckdb: pip install duckdb") from None
 
-    return duckdb.connect(path, read_only=read_only)
+    # By itself DuckDB would fetch an extension from the network for a file that it takes for another program's.
+    return duckdb.connect(path, read_only=read_only, config={"autoinstall_known_extensions": False})
 
 
 def _holder(error: Exception) -> str | None:
@@ -115,7 +123,7 @@ def _holder(error: Exception) -> str | None:
 
 def _unusable(path: Path, error: Exception) -> StoreError:
     text = str(error)
-    if "not a valid DuckDB database" in text:
+    if any(words in text for words in NOT_DUCKDB):
         return StoreError(f"{path}: is not a store of lasthop; give another name, or remove the file")
     if path.is_dir():
         return StoreError(f"{path}: is a directory; a store is a file")
