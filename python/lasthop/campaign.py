@@ -49,6 +49,8 @@ def complete(
     `then`: further jobs, once one has its outcome. Ctrl-C stops the campaign, and what is finished stays.
     Raises `ScenarioError` before anything runs, `StoreError`, and `OSError` where the store cannot be written.
     """
+    if isinstance(executor, str):
+        raise ValueError(f"executor: {executor!r} is a name; give one, such as lasthop.executor.dask.Dask(ADDRESS)")
     campaign = _Campaign(store, progress or Progress.silent(), then)
     campaign.ask(jobs)
     with InterruptRequests() as requests:

@@ -199,14 +199,14 @@ def test_place_names_its_figures(place, figure, seen):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('expect = { to = 0.1 }', "expect = { }", "claim T-2.part[1].expect: every number would do"),
-        ('expect = { to = 0.1 }', "expect = { from = 2, to = 0.1 }", "no number is from 2 to 0.1"),
-        ('expect = { to = 0.1 }', 'expect = { to = 0.1, shape = "flat" }', "not both"),
-        ('expect = { to = 0.1 }', "expect = { to = 0.1 }\ntolerance = 0.1", "add `because`"),
+        ("expect = { to = 0.1 }", "expect = { }", "claim T-2.part[1].expect: every number would do"),
+        ("expect = { to = 0.1 }", "expect = { from = 2, to = 0.1 }", "no number is from 2 to 0.1"),
+        ("expect = { to = 0.1 }", 'expect = { to = 0.1, shape = "flat" }', "not both"),
+        ("expect = { to = 0.1 }", "expect = { to = 0.1 }\ntolerance = 0.1", "add `because`"),
         ('shape = "increasing"', 'shape = "up"', 'unknown "up"; one of: flat, increasing, decreasing'),
         ('unit = "Mbit/s"', 'unit = "furlongs"', 'unknown "furlongs"'),
         ('id = "T-2"', 'id = "T-1"', "claim T-1 is there twice"),
-        ("sentence = \"They", "sentense = \"They", "sentense"),
+        ('sentence = "They', 'sentense = "They', "sentense"),
         ("seeds = 3", "seeds = 0", "at least 1"),
         ("max_seeds = 6", "max_seeds = 2", "less than the 3 seeds"),
         ('scenario = "small.toml"', 'scenario = "absent.toml"', "absent.toml: No such file"),
@@ -232,14 +232,26 @@ def _literally(words: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('"goodput_bps", stations=1, rate="slow")\'\nunit', '"goodputs", stations=1, rate="slow")\'\nunit', "no totals metric 'goodputs'"),
+        (
+            '"goodput_bps", stations=1, rate="slow")\'\nunit',
+            '"goodputs", stations=1, rate="slow")\'\nunit',
+            "no totals metric 'goodputs'",
+        ),
         ('rate="slow")\'\nunit', 'rate="slov")\'\nunit', "axis rate of case uploads has no label 'slov'"),
         ('stations=1, rate="slow")\'\nunit', 'rate="slow")\'\nunit', "case uploads needs stations=…; one of: 1, 2"),
         ("jain(flows(uploads", "jane(flows(uploads", "unknown function 'jane'; did you mean 'jain'"),
         ("jain(flows(uploads", "jain(flows(upload", "unknown name 'upload'; did you mean 'uploads'"),
         ("jain(flows", '__import__("os").system("true") + jain(flows', "claim T-2.today[1].measure"),
-        ('series(uploads, "goodput_bps", stations=1, rate="fast")', 'series(uploads, "rtt_s", stations=1, rate="fast")', "does not keep series"),
-        ('"bss.rate_control.rate" = "1 Mbit/s"', '"bss.rate_control.rate" = "3 Mbit/s"', "case.uploads(stations=1, rate=slow)"),
+        (
+            'series(uploads, "goodput_bps", stations=1, rate="fast")',
+            'series(uploads, "rtt_s", stations=1, rate="fast")',
+            "does not keep series",
+        ),
+        (
+            '"bss.rate_control.rate" = "1 Mbit/s"',
+            '"bss.rate_control.rate" = "3 Mbit/s"',
+            "case.uploads(stations=1, rate=slow)",
+        ),
     ],
 )
 def test_mistake_in_an_expression_is_found_before_anything_runs(command, paper, old, new, words):

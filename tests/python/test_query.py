@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -78,7 +79,7 @@ def test_ctrl_c_ends_a_long_question(store):
     sql = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
     interrupting = "import os, signal, sys, threading; from lasthop import cli; "
     interrupting += (
-        "threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start(); sys.exit(cli.main(sys.argv[1:]))"
+        "threading.Timer(3, lambda: os.kill(os.getpid(), signal.SIGINT)).start(); sys.exit(cli.main(sys.argv[1:]))"
     )
     line = [sys.executable, "-c", interrupting, "query", store, sql]
     done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
@@ -122,3 +123,10 @@ def test_the_questions_of_the_manual_have_answers(query):
         status, out, err = query(sql)
         assert status == 0, (sql, err)
         assert out.strip(), sql
+
+
+def test_query_writes_no_file(command, store):
+    done = command("query", store, "COPY (SELECT 1) TO 'copied.csv'")
+    assert done.returncode == 2
+    assert "disabled" in done.stderr
+    assert not Path("copied.csv").exists()

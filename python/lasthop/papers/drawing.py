@@ -15,6 +15,7 @@ from .paper import FigurePlan, PaperError
 if TYPE_CHECKING:
     from .reproduction import Reproduction
 
+
 class Drawing:
     """A figure's data: every curve for every seed, then means and intervals."""
 
@@ -69,7 +70,8 @@ class Drawing:
         places, curve = self._x(), self._figure.curves[0]
         rows = self._places("rows", self._figure.rows)
         return [
-            _curve(str(row), places, [self._values(curve.y, {"x": x, "row": row}) for x in places], self._figure) for row in rows
+            _curve(str(row), places, [self._values(curve.y, {"x": x, "row": row}) for x in places], self._figure)
+            for row in rows
         ]
 
     def _lists(self) -> list[Curve]:
@@ -79,8 +81,12 @@ class Drawing:
             length = min((len(values) for values in by_seed), default=0)
             places = self._x() if self._figure.x is not None else [float(second) for second in range(1, length + 1)]
             if len(places) != length and by_seed:
-                raise PaperError(f"{self._place}: {len(places)} places on its x axis and {length} values of {curve.label!r}")
-            curves.append(_curve(curve.label, places, [[values[n] for values in by_seed] for n in range(length)], self._figure))
+                raise PaperError(
+                    f"{self._place}: {len(places)} places on its x axis and {length} values of {curve.label!r}"
+                )
+            curves.append(
+                _curve(curve.label, places, [[values[n] for values in by_seed] for n in range(length)], self._figure)
+            )
         return curves
 
     def _cdf(self) -> list[Curve]:
@@ -98,7 +104,10 @@ class Drawing:
                 continue
             x, y = x.scaled(self._figure.x_scale), y.scaled(self._figure.scale)
             bounds = {
-                "low": _listed(y.ci95_low), "high": _listed(y.ci95_high), "x_low": _listed(x.ci95_low), "x_high": _listed(x.ci95_high)
+                "low": _listed(y.ci95_low),
+                "high": _listed(y.ci95_high),
+                "x_low": _listed(x.ci95_low),
+                "x_high": _listed(x.ci95_high),
             }
             curves.append(Curve(curve.label, [x.mean], [y.mean], **bounds))
         return curves
@@ -114,7 +123,9 @@ def _curve(label: str, places: Sequence[Any], values: Sequence[Sequence[float]],
     scaled = [None if item is None else item.scaled(figure.scale) for item in found]
     mean = [numpy.nan if item is None else item.mean for item in scaled]
     low = [m if item is None or item.ci95_low is None else item.ci95_low for m, item in zip(mean, scaled, strict=True)]
-    high = [m if item is None or item.ci95_high is None else item.ci95_high for m, item in zip(mean, scaled, strict=True)]
+    high = [
+        m if item is None or item.ci95_high is None else item.ci95_high for m, item in zip(mean, scaled, strict=True)
+    ]
     several = any(item is not None and item.n > 1 for item in scaled)
     x = [place if isinstance(place, str) else float(place) * figure.x_scale for place in places]
     if any(isinstance(place, str) for place in x):

@@ -49,7 +49,9 @@ class Source(Protocol):
         """The length of the warm-up."""
 
 
-def evaluate(expression: str, place: str, cases: dict[str, Case], source: Source, names: dict[str, Any] | None = None) -> Any:
+def evaluate(
+    expression: str, place: str, cases: dict[str, Case], source: Source, names: dict[str, Any] | None = None
+) -> Any:
     """The value of `expression`; raises `PaperError` where it is wrong and `Missing` where a run lacks a number."""
     evaluator = simpleeval.EvalWithCompoundTypes(
         operators=_OPERATORS, functions=_functions(source), names={**cases, **(names or {})}
@@ -65,7 +67,9 @@ def evaluate(expression: str, place: str, cases: dict[str, Case], source: Source
     except simpleeval.NameNotDefined as error:
         raise PaperError(f"{place}: unknown name {error.name!r}{_near(error.name, cases)}") from None
     except simpleeval.FunctionNotDefined as error:
-        raise PaperError(f"{place}: unknown function {error.func_name!r}{_near(error.func_name, _functions(source))}") from None
+        raise PaperError(
+            f"{place}: unknown function {error.func_name!r}{_near(error.func_name, _functions(source))}"
+        ) from None
     except SyntaxError as error:
         raise PaperError(f"{place}: {expression!r} is not an expression: {error.msg}") from None
     except Exception as error:  # noqa: BLE001 - whatever an expression does wrong is a mistake in the file
@@ -141,7 +145,9 @@ def point_of(case: Any, labels: dict[str, Any]) -> Point:
         if name not in case.axes:
             raise PaperError(f"case {case.name} has no axis {name!r}{_near(name, case.axes)}")
         if label not in case.axes[name].labels:
-            raise PaperError(f"axis {name} of case {case.name} has no label {label!r}; one of: {_listed(case.axes[name].labels)}")
+            raise PaperError(
+                f"axis {name} of case {case.name} has no label {label!r}; one of: {_listed(case.axes[name].labels)}"
+            )
     for name, axis in case.axes.items():
         if name not in labels and len(axis.labels) > 1:
             raise PaperError(f"case {case.name} needs {name}=…; one of: {_listed(axis.labels)}")

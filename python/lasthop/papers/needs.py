@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import ceil, log2
 from typing import Any
 
+import numpy
+
 from .. import _core
 from ..progress import Progress
 from ..simulation import simulate
@@ -64,12 +66,20 @@ class Planner:
     def of_claim(self, claim: Claim) -> list[Needs]:
         """What each part of a claim needs, then what stands beside it."""
         place = f"{self._paper.file}: claim {claim.id}"
-        parts = [self._of(f"{place}.part[{n}].measure", part.measure) for n, part in enumerate(claim.parts, start=1)]
-        return parts + [self._of(f"{place}.today[{n}].measure", item.measure) for n, item in enumerate(claim.today, start=1)]
+        parts = [
+            self._of(f"{place}.part[{n}].measure", part.measure, a_list=part.expectation.shape is not None)
+            for n, part in enumerate(claim.parts, start=1)
+        ]
+        beside = [
+            self._of(f"{place}.today[{n}].measure", item.measure, a_list=False)
+            for n, item in enumerate(claim.today, start=1)
+        ]
+        return parts + beside
 
-    def _of(self, place: str, expression: str) -> Needs:
+    def _of(self, place: str, expression: str, *, a_list: bool) -> Needs:
         rehearsal = Rehearsal(self._vocabulary)
-        evaluate(expression, place, self._paper.cases, rehearsal)
+        value = evaluate(expression, place, self._paper.cases, rehearsal)
+        check_kind(place, expression, value, a_list=a_list)
         return _needs(rehearsal)
 
     def of_figure(self, figure: FigurePlan) -> Needs:
@@ -95,6 +105,13 @@ class Planner:
         if case.name not in self._vocabularies:
             self._vocabularies[case.name] = _vocabulary(next(case.points()))
         return self._vocabularies[case.name]
+
+
+def check_kind(place: str, expression: str, value: Any, *, a_list: bool) -> None:
+    """Raises `PaperError` where a list is given and a number needed, or the other way round."""
+    if bool(numpy.ndim(value)) != a_list:
+        gives, needed = ("a number", "a list") if a_list else ("a list", "a number")
+        raise PaperError(f"{place}: {expression!r} gives {gives}; {needed} is needed")
 
 
 def _needs(rehearsal: Rehearsal) -> Needs:

@@ -192,6 +192,7 @@ class Paper:
     cases: Mapping[str, Case]
     claims: tuple[Claim, ...]
     figures: tuple[FigurePlan, ...]
+    quick: bool = False
 
 
 def read_paper(file: Path, *, quick: bool = False) -> Paper:
@@ -221,7 +222,7 @@ class _Table:
         if key not in self._left:
             if default is ...:
                 near = get_close_matches(key, self._left, 1)
-                hint = f'; is {near[0]!r} meant to be it?' if near else ""
+                hint = f"; is {near[0]!r} meant to be it?" if near else ""
                 raise PaperError(f"{self.place}: {key} is missing{hint}")
             return default
         value = self._left.pop(key)
@@ -238,7 +239,9 @@ class _Table:
         """One of `words`."""
         value = self.take(key, str, default)
         if value is not default and value not in words:
-            raise PaperError(f'{self.place}.{key}: unknown "{value}"; one of: {", ".join(word or "none" for word in words)}')
+            raise PaperError(
+                f'{self.place}.{key}: unknown "{value}"; one of: {", ".join(word or "none" for word in words)}'
+            )
         return value
 
     def count(self, key: str, default: int) -> int:
@@ -262,7 +265,14 @@ class _Table:
 
 
 def _in_words(kind: type | tuple[type, ...]) -> str:
-    names = {str: "text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "a table"}
+    names = {
+        str: "text",
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        list: "a list",
+        dict: "a table",
+    }
     kinds = kind if isinstance(kind, tuple) else (kind,)
     return "a number" if kinds == (int, float) else " or ".join(names[one] for one in kinds)
 
@@ -289,6 +299,7 @@ class _Reader:
         self.quick_set = tuple(self.quick_default.take("set", dict, {}).items())
         self.quick_default.end()
         paper = Paper(
+            quick=self.quick,
             key=self.file.stem,
             file=self.file,
             title=top.take("title", str),
@@ -298,7 +309,9 @@ class _Reader:
             summary=top.take("summary", str, ""),
             notes=tuple(top.take("notes", list, [])),
             cases={name: self.case(name, table) for name, table in top.take("case", dict, {}).items()},
-            claims=tuple(self.claim(number, table) for number, table in enumerate(top.take("claim", list, []), start=1)),
+            claims=tuple(
+                self.claim(number, table) for number, table in enumerate(top.take("claim", list, []), start=1)
+            ),
             figures=tuple(self.figure(number, table) for number, table in enumerate(top.take("figure", list, []), 1)),
         )
         top.end()
@@ -356,7 +369,9 @@ class _Reader:
             labels = tuple(label if isinstance(label, str | int | float) else str(label) for label in value["values"])
             return Axis(labels, tuple(((value["path"], one),) for one in value["values"]))
         if not isinstance(value, dict) or not value or not all(isinstance(one, dict) for one in value.values()):
-            raise PaperError(f'{place}: {{ path = "…", values = […] }}, or label = {{ path = value }} for each label, is needed')
+            raise PaperError(
+                f'{place}: {{ path = "…", values = […] }}, or label = {{ path = value }} for each label, is needed'
+            )
         return Axis(tuple(map(_label, value)), tuple(tuple(settings.items()) for settings in value.values()))
 
     def claim(self, number: int, table: Any) -> Claim:

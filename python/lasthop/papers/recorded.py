@@ -127,7 +127,9 @@ class Recorded:
         if not wanted and metric in RARE_SERIES:
             return numpy.zeros(round(point.scenario.resolve().duration_s()))
         if not wanted:
-            raise PaperError(f"{point}: nothing that matches {pattern!r} has a series {metric}; there are {', '.join(found)}")
+            raise PaperError(
+                f"{point}: nothing that matches {pattern!r} has a series {metric}; there are {', '.join(found)}"
+            )
         stacked = numpy.array(wanted)
         # A second without a value stays one; with several entities, those that have one count.
         return numpy.where(numpy.isnan(stacked).all(axis=0), numpy.nan, numpy.nansum(stacked, axis=0))

@@ -17,6 +17,9 @@ from .reproduction import ClaimOutcome, PartOutcome, TodayOutcome
 from .verdict import Verdict
 
 
+FOUND_IN_FULL = "Found with full runs: "
+
+
 def claim_json(paper: Paper, outcome: ClaimOutcome) -> dict[str, Any]:
     """One claim of `--json`; the numbers are those of its first part, in the measure's own unit."""
     claim, first = outcome.claim, outcome.parts[0]
@@ -28,10 +31,15 @@ def claim_json(paper: Paper, outcome: ClaimOutcome) -> dict[str, Any]:
         "expected": expected(first.part.expectation, first.part.unit),
         **_numbers(first.finding.estimate),
         "verdict": outcome.verdict.value,
-        "reason": reason(outcome),
+        "reason": reason(outcome, quick=paper.quick),
         "parts": [_part_json(part) for part in outcome.parts],
         "today": [
-            {"label": item.today.label, **_numbers(item.estimate), "unit": item.today.unit, "runs": _runs(item.needs, item.needs.first_seeds)}
+            {
+                "label": item.today.label,
+                **_numbers(item.estimate),
+                "unit": item.today.unit,
+                "runs": _runs(item.needs, item.needs.first_seeds),
+            }
             for item in outcome.today
         ],
         "runs": _distinct(run for part in outcome.parts for run in _runs(part.needs, part.seeds)),
@@ -112,7 +120,9 @@ def measured(part: PartOutcome) -> str:
     """What was measured: a mean and its interval, or the means of a shape."""
     if part.finding.values:
         factor, decimals = UNITS[part.part.unit]
-        return ", ".join(number(value * factor, decimals) for value in part.finding.values) + f" {part.part.unit}".rstrip()
+        return (
+            ", ".join(number(value * factor, decimals) for value in part.finding.values) + f" {part.part.unit}".rstrip()
+        )
     return _estimate_text(part.finding.estimate, part.part.unit)
 
 
@@ -132,8 +142,8 @@ def _estimate_text(estimate: Estimate | None, unit: str) -> str:
     return f"{text} {unit}".rstrip()
 
 
-def reason(outcome: ClaimOutcome) -> str:
-    """Why the verdict is what it is."""
+def reason(outcome: ClaimOutcome, *, quick: bool = False) -> str:
+    """Why the verdict is what it is; what was found out is of full runs."""
     words = []
     for part in outcome.parts:
         if part.finding.verdict is Verdict.HOLDS and len(outcome.parts) > 1:
@@ -150,7 +160,7 @@ def reason(outcome: ClaimOutcome) -> str:
     if not words:
         words.append("every part holds")
     if outcome.claim.found and outcome.verdict is not Verdict.HOLDS:
-        words.append(outcome.claim.found.strip())
+        words.append(FOUND_IN_FULL + outcome.claim.found.strip() if quick else outcome.claim.found.strip())
     return ". ".join(words)
 
 
@@ -172,7 +182,9 @@ def table_rows(outcomes: Sequence[ClaimOutcome], *, beside: bool = True) -> list
                 ]
             )
         if beside:
-            rows += [["", f"  beside it: {_cut(item.today.label)}", "", measured_today(item), ""] for item in outcome.today]
+            rows += [
+                ["", f"  beside it: {_cut(item.today.label)}", "", measured_today(item), ""] for item in outcome.today
+            ]
     return rows
 
 
@@ -181,12 +193,17 @@ def _cut(text: str, length: int = 72) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
-def page(papers: Sequence[tuple[Paper, Sequence[ClaimOutcome], Sequence[dict[str, Any]]]], heading: dict[str, Any]) -> str:
+def page(
+    papers: Sequence[tuple[Paper, Sequence[ClaimOutcome], Sequence[dict[str, Any]]]], heading: dict[str, Any]
+) -> str:
     """The page: each paper with its claims, and each figure beside its numbers."""
     from jinja2 import Environment, FileSystemLoader, select_autoescape
 
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=select_autoescape(),
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {"expected": lambda part: expected(part.expectation, part.unit)}
     functions = {"measured": measured, "measured_today": measured_today, "claim_json": claim_json}

@@ -17,7 +17,7 @@ from ..plot import Chart
 from ..store import Job
 from .drawing import Drawing
 from .measure import Missing, evaluate
-from .needs import Needs, Planner
+from .needs import Needs, Planner, check_kind
 from .paper import Claim, FigurePlan, Paper, PaperError, Part, Today
 from .recorded import Recorded, Runs
 from .verdict import Finding, Verdict, combine, judge
@@ -120,8 +120,8 @@ class Reproduction:
 
     def _mean(self, place: str, expression: str, needs: Needs) -> Estimate | None:
         values, _ = self._by_seed(place, expression, _first(needs))
-        if any(numpy.ndim(value) for value in values):
-            raise PaperError(f"{place}: {expression!r} gives a list; a number is needed")
+        for value in values:
+            check_kind(place, expression, value, a_list=False)
         return estimate([float(value) for value in values])
 
     def _by_seed(self, place: str, expression: str, seeds: Iterable[int]) -> tuple[list[Any], str]:
@@ -158,11 +158,8 @@ def _first(needs: Needs) -> range:
 
 
 def _judge(place: str, part: Part, values: list[Any], needs: Needs) -> Finding:
-    wants_list = part.expectation.shape is not None
     for value in values:
-        if bool(numpy.ndim(value)) != wants_list:
-            gives, needed = ("a number", "a list") if wants_list else ("a list", "a number")
-            raise PaperError(f"{place}: {part.measure!r} gives {gives}; {needed} is needed")
+        check_kind(place, part.measure, value, a_list=part.expectation.shape is not None)
     try:
         return judge(part.expectation, values, looks=needs.looks, exact=not needs.points)
     except ValueError as error:

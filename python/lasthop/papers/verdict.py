@@ -98,7 +98,9 @@ def _judge_shape(expectation: Expectation, values: numpy.ndarray, looks: int, ex
     found = []
     for start, end in steps:
         base = abs(means[start]) or 1.0
-        found.append((start, end, _estimate([float(step) for step in sign * (values[:, end] - values[:, start]) / base], exact)))
+        found.append(
+            (start, end, _estimate([float(step) for step in sign * (values[:, end] - values[:, start]) / base], exact))
+        )
     if expectation.shape == "flat":
         verdicts = [_within(step, None, expectation.tolerance, looks) for _, _, step in found]
         worst = found[0]

@@ -72,8 +72,14 @@ class Store:
     def open(cls, path: str | os.PathLike[str], *, patience_s: float = PATIENCE_S) -> Store:
         """The store in the file `path`, which is made where there is none; others may hold it for `patience_s`."""
         store = cls(Database(path, patience_s))
-        if not (Path(path).is_file() and store._is_store()):
-            store._make()
+        was_there = Path(path).exists()
+        try:
+            if not (Path(path).is_file() and store._is_store()):
+                store._make()
+        except OSError:
+            if not was_there:  # what could not be made whole would be no store, also when there is room again
+                Path(path).unlink(missing_ok=True)
+            raise
         return store
 
     @classmethod
@@ -141,6 +147,8 @@ class Store:
         import duckdb
 
         with self._database.connection(read_only=True) as connection:
+            if self.path is not None:
+                connection.execute("SET enable_external_access = false")  # no COPY to files, none read but the store
             try:
                 return tables.answer(connection, sql)
             except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.InterruptException):

@@ -83,7 +83,7 @@ class Database:
                 waited_s = time.monotonic() - begun
                 holder = _holder(error) or (self._is_being_made(waited_s) and "another process")
                 if not holder:
-                    raise _unusable(self.path, error) from None
+                    raise _system_error(self.path, error) or _unusable(self.path, error) from None
                 if waited_s > self._patience_s or give_up():
                     raise StoreError(
                         f"{self.path}: {holder} has held it for {waited_s:.0f} s; try again when it is done"
@@ -134,12 +134,16 @@ def _unusable(path: Path, error: Exception) -> StoreError:
 
 def _failure(path: Path, error: Exception) -> Exception:
     """A statement failed: by the system's word, or by ours."""
-    text = str(error)
+    return _system_error(path, error) or StoreError(f"{path}: {_first_line(str(error))}")
+
+
+def _system_error(path: Path, error: Exception) -> OSError | None:
+    """What the system said to a write, if it said anything."""
     for number in SYSTEM_ERRORS:
-        if os.strerror(number) in text:
+        if os.strerror(number) in str(error):
             said = f"{os.strerror(number)}; what was stored before is kept: make room, then give the same command again"
             return OSError(number, said, os.fspath(path))
-    return StoreError(f"{path}: {_first_line(text)}")
+    return None
 
 
 def _first_line(text: str) -> str:
