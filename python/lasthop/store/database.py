@@ -107,7 +107,9 @@ def _connect(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         raise StoreError("a store needs the package duckdb: pip install duckdb") from None
 
     # By itself DuckDB would fetch an extension from the network for a file that it takes for another program's.
-    return duckdb.connect(path, read_only=read_only, config={"autoinstall_known_extensions": False})
+    connection = duckdb.connect(path, read_only=read_only, config={"autoinstall_known_extensions": False})
+    connection.execute("SET enable_progress_bar = false")  # it would stand in the answer of a long question
+    return connection
 
 
 def _holder(error: Exception) -> str | None:
