@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..confidence import Difference as Interval
-from ..confidence import difference
+from ..confidence import Estimate, difference
 from .account import CHANNEL_TERMS, FLOW_TERMS, Explanation, FlowTime
 from .answers import dropped, lowered
 from .words import listed, percent, points, rate
@@ -37,7 +37,7 @@ class Difference:
 
     def answers(self) -> list[str]:
         """What it says, in sentences."""
-        lines = [_goodput(self.a, self.b), *_of_channel(self), *_of_rates(self), *_of_flows(self)]
+        lines = [_goodput(self.a, self.b), *_of_each_flow(self.a, self.b), *_of_channel(self), *_of_rates(self), *_of_flows(self)]
         return [line for line in lines if line]
 
 
@@ -89,7 +89,24 @@ def _goodput(a: Explanation, b: Explanation) -> str:
         return f"B delivers {rate(after)}, A nothing."
     change = after / before - 1
     more = "more" if change > 0 else "less"
-    return f"B delivers {rate(after)}, A {rate(before)}: {percent(abs(change))} {more}."
+    return f"B delivers {_mean(b.goodput_bps)}, A {_mean(a.goodput_bps)}: {percent(abs(change))} {more}."
+
+
+def _mean(goodput: Estimate) -> str:
+    """A goodput with half its interval, where there is one."""
+    half = goodput.half_width
+    return rate(goodput.mean) if not half else f"{rate(goodput.mean)} ± {rate(half).removesuffix(' Mbit/s')}"
+
+
+def _of_each_flow(a: Explanation, b: Explanation) -> list[str]:
+    """The goodputs of single flows: of all if they are few, else of those that change most."""
+    before = {flow.id: flow.goodput_bps for flow in a.flows if flow.goodput_bps is not None}
+    both = [(flow.id, before[flow.id], flow.goodput_bps) for flow in b.flows if flow.id in before and flow.goodput_bps is not None]
+    if len(both) < 2:
+        return []
+    if len(both) > MOST:
+        both = sorted(both, key=lambda flow: -abs(flow[2] - flow[1]))[:MOST]
+    return [f"Goodput, A → B: {listed([f'{name} {rate(was)} → {rate(now)}' for name, was, now in both])}."]
 
 
 def _spoken(changes: list[Change], names: dict[str, str]) -> list[str]:

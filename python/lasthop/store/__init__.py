@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # A writer holds the file for a turn, then leaves it to others for a while.
 TURN_S = 2.0
+INTERRUPT_AGAIN_S = 0.05
 PAUSE_S = 0.1
 # A document has some 30 KB.
 RUNS_AT_A_TIME = 500
@@ -150,7 +152,7 @@ class Store:
             if self.path is not None:
                 connection.execute("SET enable_external_access = false")  # no COPY to files, none read but the store
             try:
-                return tables.answer(connection, sql)
+                return _interruptible(connection, lambda: tables.answer(connection, sql))
             except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.InterruptException):
                 raise
             except duckdb.Error as error:
@@ -218,6 +220,19 @@ class Store:
                 f"{self.path}: a store of format {number}, made by lasthop {version}; this version has format "
                 f"{tables.FORMAT}: use that version, or give a new file and run again"
             )
+
+
+def _interruptible(connection: duckdb.DuckDBPyConnection, ask: Callable[[], pyarrow.Table]) -> pyarrow.Table:
+    """Asks in a thread of its own: DuckDB's own answer to Ctrl-C now and then never comes."""
+    with ThreadPoolExecutor(1) as thread:
+        answer = thread.submit(ask)
+        try:
+            return answer.result()
+        except KeyboardInterrupt:
+            while not answer.done():  # one that comes before the question has begun is not heard
+                connection.interrupt()
+                wait([answer], timeout=INTERRUPT_AGAIN_S)
+            raise
 
 
 class Writer:
