@@ -30,6 +30,8 @@ class Result:
 
     def __init__(self, document: dict[str, Any], *, source: Path | None = None, scenario_text: str = "") -> None:
         self._head = {key: document[key] for key in ("format", "lasthop", "scenario", "warnings")}
+        if "defaults" in document:
+            self._head["defaults"] = document["defaults"]
         self.runs: list[dict[str, Any]] = document["runs"]
         self.failures: list[dict[str, Any]] = document.get("failed", [])
         self.interrupted: bool = document.get("interrupted", False)
@@ -46,6 +48,7 @@ class Result:
             "lasthop": _core.__version__,
             "scenario": json.loads(resolved.to_json()),
             "warnings": resolved.warnings(),
+            "defaults": [dict(zip(("key", "value", "because"), taken, strict=True)) for taken in resolved.defaults()],
             "runs": [],
         }
         return cls(head, scenario_text=scenario.file_text())
@@ -73,6 +76,11 @@ class Result:
     def warnings(self) -> list[str]:
         """What a reader of the results should know."""
         return self._head["warnings"]
+
+    @property
+    def defaults(self) -> list[dict[str, str]]:
+        """Keys that the file leaves out and whose default depends on what is simulated: key, value, because."""
+        return self._head.get("defaults", [])
 
     @property
     def seeds(self) -> list[int]:

@@ -88,10 +88,10 @@ class Case:
         duration, warmup = self.seconds
         limit = f'{{ kind = "fifo", limit = "{self.ap_queue} packets" }}'
         return (
-            f'duration = "{duration} s"\nwarmup = "{warmup} s"\n[channel]\n{self.channel}\n'
+            f'duration = "{duration} s"\nwarmup = "{warmup} s"\n[channel]\n{self.channel or NO_LOSS}\n'
             f'[bss]\nstandard = "802.11{standard}"\n{self.bss}\n'
             f"[bss.ap]\nqueue = {self.ap_queue if isinstance(self.ap_queue, str) else limit}\n{self.ap}\n"
-            f'[wired]\nrate = "{self.wired}"\ndelay = "{float(delay_ms)} ms"\n[tcp]\n{self.tcp}\n{stations}'
+            f'[wired]\nrate = "{self.wired}"\ndelay = "{float(delay_ms)} ms"\n{ENDLESS}\n[tcp]\n{self.tcp}\n{stations}'
         )
 
     def peer_bps(self) -> tuple[float, float]:
@@ -107,6 +107,11 @@ class Case:
         scale = IP_OVER_PAYLOAD if self.is_udp else 1.0
         half = (goodput["ci95_high"] - goodput["ci95_low"]) / 2
         return goodput["mean"] * scale, half * scale, summary["medium.collision_probability"]["mean"]
+
+
+# What the peers have not, unless a case says otherwise: path loss, and a limit of the wired queue.
+NO_LOSS = 'path_loss = "none"'
+ENDLESS = 'queue = { kind = "fifo", limit = "unlimited" }'
 
 
 @cache

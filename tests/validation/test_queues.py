@@ -11,12 +11,16 @@ import pytest
 BOTTLENECK = """
 duration = "40 s"
 warmup = "10 s"
+[channel]
+path_loss = "none"
 [bss]
 standard = "802.11n"
 channel_width = "40 MHz"
 spatial_streams = 2
 guard_interval = "short"
 rate_control = { kind = "fixed", mcs = 15 }
+[bss.ap]
+queue = "fifo"
 [[station]]
 name = "sta"
 [wired]
@@ -36,6 +40,8 @@ start_jitter = "1 s"
 CALL = """
 duration = "15 s"
 warmup = "5 s"
+[channel]
+path_loss = "none"
 [bss]
 standard = "802.11n"
 channel_width = "20 MHz"
@@ -52,6 +58,7 @@ name = "call"
 [wired]
 rate = "1 Gbit/s"
 delay = "5 ms"
+queue = { kind = "fifo", limit = "unlimited" }
 [tcp]
 profile = "linux"
 congestion_control = "cubic"

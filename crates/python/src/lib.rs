@@ -40,6 +40,11 @@ impl ResolvedScenario {
         self.0.warnings()
     }
 
+    /// Defaults that depend on what is simulated, where the file leaves a key out: path, value, what it depends on.
+    fn defaults(&self) -> Vec<(&str, &str, &str)> {
+        self.0.defaults().iter().map(|d| (d.path.as_str(), d.value.as_str(), d.because.as_str())).collect()
+    }
+
     /// Length of a run in simulated seconds.
     fn duration_s(&self) -> f64 {
         self.0.duration_s()

@@ -18,7 +18,7 @@ mod world;
 pub use campaign::{Campaign, RUN_THREAD, RunOutcome};
 pub use document::InputError;
 pub use listing::{list_json, show_json};
-pub use resolved::{ResolvedScenario, resolve};
+pub use resolved::{DefaultTaken, ResolvedScenario, resolve};
 pub use run::{Keep, RunResult, SeriesBlock, run, run_with_account};
 pub use schema::schema_json;
 pub use theory::theory_json;

@@ -234,7 +234,7 @@ fn between_paced_segments_it_is_pacing() {
 
 #[test]
 fn a_station_that_makes_a_mpdus_alone_has_no_queue_to_blame() {
-    let text = "duration = \"4 s\"\nwarmup = \"1 s\"\n[bss]\nstandard = \"802.11n\"\n\
+    let text = "duration = \"4 s\"\nwarmup = \"1 s\"\n[channel]\npath_loss = \"none\"\n[bss]\nstandard = \"802.11n\"\n\
                 rate_control = { kind = \"fixed\", mcs = 7 }\n[[station]]\n";
     let shares = Shares::of(&format!("{text}{FLOW}{SATURATED}"));
     assert_eq!(shares.term(0, "queues"), 0.0);

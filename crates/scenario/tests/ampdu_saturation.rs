@@ -9,6 +9,8 @@ use serde_json::Value;
 const STATION: &str = r#"
 duration = "5 s"
 warmup = "1 s"
+[channel]
+path_loss = "none"
 [[station]]
 [wired]
 rate = "10 Gbit/s"
@@ -19,6 +21,7 @@ rate = "saturated"
 [bss]
 edca.be = { txop_limit = "0 s" }
 spatial_streams = 2
+rate_control = "fixed"
 "#;
 
 fn simulated_and_closed_form(bss: &str) -> (f64, f64) {

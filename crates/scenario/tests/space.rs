@@ -101,8 +101,8 @@ fn what_does_not_fit_says_so() {
     );
     let wall = wall.replace("to = [\"1 m\"", "to = [\"9 m\"");
     assert_eq!(
-        complaint(&format!("{base}{wall}")),
-        "f.toml:4: wall[0]: a wall has no effect unless channel.path_loss = \"multi_wall\"; say so, or remove them"
+        complaint(&format!("[channel]\npath_loss = \"friis\"\n{base}{wall}")),
+        "f.toml:6: wall[0]: a wall has no effect unless channel.path_loss = \"multi_wall\"; say so, or remove them"
     );
     assert!(
         complaint(&format!("[channel]\npath_loss = \"multi_wall\"\n{base}{wall}loss = \"-3 dB\"\n"))
@@ -143,4 +143,31 @@ fn a_station_that_no_rate_reaches_gets_nothing_and_a_warning() {
         );
         assert_eq!(goodput_mbps(&text), 0.0);
     }
+}
+
+#[test]
+fn geometry_without_path_loss_is_one_warning() {
+    let warnings = |text: &str| resolve(text, "f.toml", &[]).map_err(|e| e.to_string()).unwrap().warnings();
+    let flow = "[[flow]]\n";
+    let base = |keys: &str| format!("[bss]\nstandard = \"802.11g\"\n[[station]]\n{keys}{flow}");
+    assert_eq!(warnings(&base("")), Vec::<String>::new());
+    let one = warnings(&base("distance = \"1 km\"\n"));
+    assert_eq!(one.len(), 1);
+    assert!(
+        one[0].starts_with(
+            "station[0].distance has no effect because channel.path_loss = \"none\", the default with 802.11g:"
+        ),
+        "{one:?}"
+    );
+    let wall = "[[wall]]\nfrom = [\"1 m\", \"2 m\"]\nto = [\"9 m\", \"2 m\"]\n[channel]\ntx_power = \"20 dBm\"\n";
+    let many = warnings(&format!("{}{wall}", base("distance = \"1 km\"\n")));
+    assert_eq!(many.len(), 1);
+    assert!(many[0].starts_with("station[0].distance, wall[0] and channel.tx_power each has no effect because"), "{many:?}");
+    // With capture the powers of who sends decide who survives; where they stand still does not.
+    let capture = warnings(&format!("{}{wall}capture = {{ threshold = \"10 dB\" }}\n", base("distance = \"1 km\"\n")));
+    assert!(capture[0].starts_with("station[0].distance and wall[0] each has no effect because"), "{capture:?}");
+    // Nothing is said where signals weaken.
+    let loss = "[channel]\npath_loss = \"log_distance\"\n";
+    assert_eq!(warnings(&format!("{}{loss}", base("distance = \"5 m\"\n"))), Vec::<String>::new());
+    assert_eq!(warnings(&base("distance = \"5 m\"\n").replace("802.11g", "802.11ax")), Vec::<String>::new());
 }

@@ -1,10 +1,10 @@
 //! `[bss]` and `[bss.ap]`.
 
-use lasthop_link::{QueueDisciplineKind, queue_discipline::fifo};
+use lasthop_link::QueueDisciplineKind;
 use lasthop_registry::{ParamError, Parameter, Shape, Switch, Value, params, words};
 use lasthop_units::{Bytes, DataRate, Dbm, Duration, Metres, Packets};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rates, Standard};
-use lasthop_wifi::rate_control::{RateControlKind, fixed};
+use lasthop_wifi::rate_control::RateControlKind;
 use lasthop_wifi::{Access, AccessCategory, Aggregation, Countdown, EdcaParameters, Protection};
 
 words! {
@@ -210,8 +210,9 @@ params! {
     pub(crate) struct Ap {
         /// Where it stands.
         pub position: [Metres; 2] = [Metres(0.0), Metres(0.0)],
-        /// Where packets for stations wait.
-        pub queue: QueueDisciplineKind = QueueDisciplineKind::Fifo(fifo::Params::default()),
+        /// Where packets for stations wait; default with 802.11n and later and tcp.profile = "linux":
+        /// "airtime_fq_codel", with 4 MiB of memory for 802.11n; else { kind = "fifo", limit = "50 packets" }.
+        pub queue: Option<QueueDisciplineKind> = None,
         /// A second FIFO below the queue discipline, as older drivers had.
         pub driver_queue: Packets = Packets(0),
         /// How it gets to the medium: "difs" as the others of its BSS, "pifs" a slot earlier, or EDCA parameters of its own.
@@ -269,8 +270,8 @@ params! {
         pub compat: Compat = Compat::None,
         /// Aggregation of MPDUs; default: for 802.11n and later all that the standard allows.
         pub aggregation: Option<Switch<AggregationTable>> = None,
-        /// Rate control of every link; default: the highest rate, fixed.
-        pub rate_control: RateControlKind = RateControlKind::Fixed(fixed::Params::default()),
+        /// Rate control of every link; default with 802.11n and later: "minstrel_ht"; else "fixed", at the highest rate.
+        pub rate_control: Option<RateControlKind> = None,
         /// Retransmissions of every node after the first attempt: 0 is one attempt; or "unlimited".
         pub retry_limit: RetryLimit = RetryLimit(Some(7)),
         /// The access point.

@@ -3,9 +3,9 @@
 use lasthop_registry::{ParamError, Switch, params};
 use lasthop_units::{Db, Dbm, Duration};
 use lasthop_wifi::LateCapture;
-use lasthop_wifi::phy::error_model::{self, ErrorModelKind};
+use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::fading::{self, FadingKind};
-use lasthop_wifi::phy::path_loss::{self, PathLossKind};
+use lasthop_wifi::phy::path_loss::PathLossKind;
 
 params! {
     /// When a frame survives others that overlap it.
@@ -26,14 +26,17 @@ params! {
 }
 
 params! {
-    /// The channel; without it everybody hears everybody and nothing is lost but by collision.
+    /// The channel. With 802.11a, b and g everybody hears everybody and nothing is lost but by collision, unless it says
+    /// otherwise.
     pub(crate) struct ChannelSection {
-        /// How signals weaken with distance.
-        pub path_loss: PathLossKind = PathLossKind::None(path_loss::none::Params::default()),
+        /// How signals weaken with distance; default with 802.11n and later: { kind = "log_distance", exponent = 3,
+        /// reference_loss = "46.6777 dB" }, as ns-3 has it; else "none".
+        pub path_loss: Option<PathLossKind> = None,
         /// How they vary round that.
         pub fading: FadingKind = FadingKind::None(fading::none::Params::default()),
-        /// With what probability a frame that did not collide arrives.
-        pub error_model: ErrorModelKind = ErrorModelKind::None(error_model::none::Params::default()),
+        /// With what probability a frame that did not collide arrives; default with 802.11n and later: "nist", unless
+        /// path_loss = "none"; else "none".
+        pub error_model: Option<ErrorModelKind> = None,
         /// Whether a much stronger frame survives a collision.
         pub capture: Switch<Capture> = Switch::Off,
         /// Transmit power of every node; a station group or the AP may override it.

@@ -14,12 +14,12 @@ mod wired;
 use lasthop_registry::{Parameter, params};
 use lasthop_units::Duration;
 
-pub(crate) use bss::{AccessChoice, AggregationTable, Bss, Category, Compat, Edca, RetryLimit};
+pub(crate) use bss::{AccessChoice, Ap, AggregationTable, Bss, Category, Compat, Edca, RetryLimit};
 pub(crate) use channel::ChannelSection;
 pub(crate) use dscp::Dscp;
 pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
 pub(crate) use one_or_many::OneOrMany;
-pub(crate) use station::StationGroup;
+pub(crate) use station::{StationGroup, StationQueue};
 pub(crate) use wall::WallSection;
 pub(crate) use waypoint::Waypoint;
 pub(crate) use wired::Wired;

@@ -1,6 +1,6 @@
 //! `[[station]]`: a group of stations.
 
-use lasthop_link::{QueueDisciplineKind, queue_discipline::fifo};
+use lasthop_link::QueueDisciplineKind;
 use lasthop_registry::{ParamError, Parameter, Shape, Value, params};
 use lasthop_units::{Dbm, Metres};
 use lasthop_wifi::NodeQueue;
@@ -51,8 +51,9 @@ params! {
         pub position: Option<[Metres; 2]> = None,
         /// Where it is when, instead of `position`: times and places between which it goes straight.
         pub waypoints: Option<Vec<Waypoint>> = None,
-        /// Where packets wait: a queue discipline, or "backpressure", where the socket waits instead.
-        pub queue: StationQueue = StationQueue(NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params::default()))),
+        /// Where packets wait: a queue discipline, or "backpressure", where the socket waits instead; default with 802.11n
+        /// and later and tcp.profile = "linux": "backpressure"; else { kind = "fifo", limit = "50 packets" }.
+        pub queue: Option<StationQueue> = None,
         /// The BSS it belongs to, where there are several.
         pub bss: Option<String> = None,
         /// Retransmissions after the first attempt; default: the BSS's.

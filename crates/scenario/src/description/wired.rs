@@ -1,7 +1,7 @@
 //! `[wired]`: the server side of the access point.
 
-use lasthop_link::{QueueDisciplineKind, queue_discipline::fifo};
-use lasthop_registry::{Amount, ParamError, params};
+use lasthop_link::QueueDisciplineKind;
+use lasthop_registry::{ParamError, params};
 use lasthop_units::{DataRate, Duration};
 
 params! {
@@ -11,8 +11,9 @@ params! {
         pub rate: DataRate = DataRate::from_bps(1_000_000_000),
         /// One-way delay.
         pub delay: Duration = Duration::ZERO,
-        /// Where packets wait for its transmitter, in each direction; default: a queue that never drops.
-        pub queue: QueueDisciplineKind = QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Unlimited }),
+        /// Where packets wait for its transmitter, in each direction; default with 802.11n and later and tcp.profile =
+        /// "linux": { kind = "fifo", limit = "1000 packets" }; else a queue that never drops.
+        pub queue: Option<QueueDisciplineKind> = None,
     }
     check |this, path| {
         if this.rate < DataRate::from_bps(1_000) {

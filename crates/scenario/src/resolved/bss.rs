@@ -8,6 +8,7 @@ use lasthop_units::{Bytes, Duration};
 use lasthop_wifi::phy::{ModeId, Phy, PhyOptions};
 use lasthop_wifi::{Access, AccessCategory, Aggregation, BssConfig, ChannelAccess, EdcaParameters, Protection};
 
+use super::defaults::chosen;
 use super::error;
 use crate::description::{AccessChoice, AggregationTable, Bss, Category, Compat, Description, Edca};
 
@@ -26,7 +27,7 @@ pub(crate) struct BssSpec {
 }
 
 /// The place of the `index`-th of `count` BSSs in the file.
-fn path_of(index: usize, count: usize) -> String {
+pub(super) fn path_of(index: usize, count: usize) -> String {
     if count == 1 { "bss".into() } else { format!("bss[{index}]") }
 }
 
@@ -106,8 +107,8 @@ fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
         let message = "only OFDM frames of 802.11g and frames with an MCS are protected; remove this key";
         return error(format!("{path}.protection"), message);
     }
-    if bss.ap.queue.name() == "airtime_fq_codel" && bss.ap.driver_queue.0 > 0 {
-        let message = "\"airtime_fq_codel\" is what replaced a driver's FIFO below a queue discipline; remove this key";
+    if chosen(&bss.ap.queue).name() == "airtime_fq_codel" && bss.ap.driver_queue.0 > 0 {
+        let message = "\"airtime_fq_codel\", the default with 802.11n and later, is what replaced a driver's FIFO below a queue discipline; choose another ap.queue, e.g. \"fq_codel\", or remove this key";
         return error(format!("{path}.ap.driver_queue"), message);
     }
     if let Some(interval) = bss.beacons.as_option()

@@ -1,9 +1,10 @@
 //! A scenario checked as a whole.
 //!
-//! `bss`: BSSs, their PHYs and channels. `nodes`: stations, their places and links. `flows`: who sends what to whom. `space`:
+//! `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their places and links. `flows`: who sends what to whom. `space`:
 //! places, ways and walls. `radio`: who hears whom.
 
 mod bss;
+mod defaults;
 mod flows;
 mod nodes;
 mod radio;
@@ -20,11 +21,13 @@ use lasthop_wifi::phy::{ChannelWidth, ModulationClass, Phy, Preamble};
 use crate::description::{AggregationTable, Bss, Description, Edca, TransportWord};
 use crate::document::{Document, InputError};
 use bss::{BssSpec, bss_of};
+pub use defaults::DefaultTaken;
+pub(crate) use defaults::chosen;
 pub(crate) use flows::FlowSpec;
 use flows::flows_of;
 pub(crate) use nodes::NodeSpec;
 use nodes::{LinkRateControl, hidden_pairs, links_of, nodes_of};
-use space::{POSITION_INTERVAL, check_space};
+use space::{POSITION_INTERVAL, check_space, geometry_keys};
 
 /// How far stations stand from their AP where nothing is said.
 const DEFAULT_DISTANCE: Metres = Metres(10.0);
@@ -41,6 +44,7 @@ pub struct ResolvedScenario {
     pub(crate) flows: Vec<FlowSpec>,
     links: Vec<LinkRateControl>,
     hidden: Vec<(usize, usize)>,
+    defaults: Vec<DefaultTaken>,
     warnings: Vec<String>,
 }
 
@@ -66,7 +70,9 @@ fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, Pa
 }
 
 impl ResolvedScenario {
-    fn new(description: Description, folder: &Path) -> Result<Self, ParamError> {
+    fn new(mut description: Description, folder: &Path) -> Result<Self, ParamError> {
+        let defaults = defaults::fill_in(&mut description);
+        let geometry = geometry_keys(&description);
         check_times(&description)?;
         check_space(&description)?;
         let bss = bss_of(&description)?;
@@ -75,9 +81,9 @@ impl ResolvedScenario {
         let hidden = hidden_pairs(&description, &nodes)?;
         let links = links_of(&description, &nodes);
         let description = with_defaults_of_the_phy(description, &bss);
-        let scenario = ResolvedScenario { bss, nodes, flows, links, hidden, warnings: Vec::new(), description };
+        let scenario = ResolvedScenario { bss, nodes, flows, links, hidden, defaults, warnings: Vec::new(), description };
         let controls = scenario.rate_controls(0)?;
-        let warnings = scenario.find_warnings(controls);
+        let warnings = scenario.find_warnings(controls, &geometry);
         Ok(ResolvedScenario { warnings, ..scenario })
     }
 
@@ -113,6 +119,11 @@ impl ResolvedScenario {
     /// What a reader of the results should know.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
+    }
+
+    /// Keys that the file leaves out and whose default depends on what is simulated.
+    pub fn defaults(&self) -> &[DefaultTaken] {
+        &self.defaults
     }
 
     /// Length of a run in simulated seconds.

@@ -9,6 +9,7 @@ use lasthop_wifi::rate_control::RateControlKind;
 use lasthop_wifi::{NodeConfig, NodeQueue};
 
 use super::bss::BssSpec;
+use super::defaults::chosen;
 use super::{AP, DEFAULT_DISTANCE, error};
 use crate::description::{Bss, Description, RetryLimit, StationGroup, Waypoint};
 
@@ -53,7 +54,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
             config: NodeConfig {
                 name,
                 bss: index as u32,
-                queue: NodeQueue::Discipline(bss.ap.queue.clone()),
+                queue: NodeQueue::Discipline(chosen(&bss.ap.queue).clone()),
                 driver_queue: bss.ap.driver_queue.0 as u32,
                 retry_limit: retry_limit(bss.ap.retry_limit, bss),
                 access: spec.ap,
@@ -72,7 +73,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
     for (index, group) in description.station.0.iter().enumerate() {
         let home = home_of(all, group, index)?;
         let bss = &all[home];
-        if group.airtime_weight.is_some() && bss.ap.queue.name() != "airtime_fq_codel" {
+        if group.airtime_weight.is_some() && chosen(&bss.ap.queue).name() != "airtime_fq_codel" {
             let message = "the queue of its access point gives no shares of airtime; set ap.queue = \"airtime_fq_codel\", or remove this key";
             return error(format!("station[{index}].airtime_weight"), message);
         }
@@ -93,7 +94,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                 config: NodeConfig {
                     name,
                     bss: home as u32,
-                    queue: group.queue.0.clone(),
+                    queue: chosen(&group.queue).0.clone(),
                     driver_queue: 0,
                     retry_limit: retry_limit(group.retry_limit, bss),
                     access: specs[home].stations,
@@ -159,7 +160,7 @@ pub(super) fn links_of(description: &Description, nodes: &[NodeSpec]) -> Vec<Lin
         let (group, home) = (&description.station.0[index], node.config.bss as usize);
         let bss = &description.bss.0[home];
         let place = if several { format!("bss[{home}]") } else { "bss".into() };
-        let of_bss = (Some(&bss.rate_control), format!("{place}.rate_control"));
+        let of_bss = (bss.rate_control.as_ref(), format!("{place}.rate_control"));
         let of_ap = (bss.ap.rate_control.as_ref(), format!("{place}.ap.rate_control"));
         let own = (group.rate_control.as_ref(), format!("station[{index}].rate_control"));
         let down = (group.downlink_rate_control.as_ref(), format!("station[{index}].downlink_rate_control"));

@@ -12,6 +12,7 @@ use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl, RateControlK
 use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement};
 
 use super::ResolvedScenario;
+use super::defaults::chosen;
 use super::flows::FlowSpec;
 use super::nodes::LinkRateControl;
 use super::space::Space;
@@ -51,7 +52,7 @@ impl ResolvedScenario {
             modes: phy.allowed_modes(),
             received: space.mean_power(Time::ZERO, tx, rx),
             noise_figure: channel.noise_figure,
-            error_model: &channel.error_model,
+            error_model: chosen(&channel.error_model),
             seed,
         }
     }
@@ -60,12 +61,7 @@ impl ResolvedScenario {
     pub(crate) fn channel(&self, seed: u64) -> Channel {
         let channel = &self.description.channel;
         let space = self.space();
-        let distinct = !self.hidden.is_empty()
-            || channel.capture.as_option().is_some()
-            || channel.error_model.name() != "none"
-            || channel.fading.name() != "none"
-            || space.has_movement()
-            || !self.everybody_hears_everybody(&space);
+        let distinct = !self.hidden.is_empty() || self.powers_matter() || space.has_movement();
         if !distinct {
             let group = (0..self.nodes.len()).map(|node| self.channel_of(node)).collect();
             return Channel::Uniform { group };
@@ -79,13 +75,22 @@ impl ResolvedScenario {
         Channel::Matrix(matrix.varying(channel.fading.build(&names, seed), movement))
     }
 
+    /// Whether it makes a difference how strong signals are.
+    pub(super) fn powers_matter(&self) -> bool {
+        let channel = &self.description.channel;
+        channel.capture.as_option().is_some()
+            || chosen(&channel.error_model).name() != "none"
+            || channel.fading.name() != "none"
+            || !self.everybody_hears_everybody(&self.space())
+    }
+
     /// The channel that a node is on, counted from 0.
     pub(super) fn channel_of(&self, node: usize) -> u32 {
         self.bss[self.nodes[node].config.bss as usize].config.channel
     }
 
     fn everybody_hears_everybody(&self, space: &Space) -> bool {
-        if self.description.channel.path_loss.name() == "none" {
+        if chosen(&self.description.channel.path_loss).name() == "none" {
             // All powers are the transmit powers themselves.
             return self.nodes.iter().all(|n| n.tx_power >= self.weakest_useful());
         }
@@ -111,13 +116,14 @@ impl ResolvedScenario {
         }
     }
 
-    /// `controls`: fresh ones.
-    pub(super) fn find_warnings(&self, controls: Vec<Box<dyn RateControl>>) -> Vec<String> {
+    /// `controls`: fresh ones; `geometry`: keys of the file that say where things stand.
+    pub(super) fn find_warnings(&self, controls: Vec<Box<dyn RateControl>>, geometry: &[String]) -> Vec<String> {
         let mut warnings = Vec::new();
         let space = self.space();
         let fixed = self.fixed_modes(controls);
         let stations = self.bss.len()..self.nodes.len();
         warnings.extend(stations.filter_map(|station| self.warning_of_reach(&space, station, &fixed)));
+        warnings.extend(self.warning_of_space(geometry));
         warnings.extend(self.warnings_of_categories());
         if self.flows.is_empty() {
             warnings.push("there is no [[flow]]: nothing will be sent".into());
@@ -195,7 +201,7 @@ impl ResolvedScenario {
 
     /// The highest probability in any of `modes` that a packet of 100 bytes arrives in silence.
     fn success_of(&self, phy: &Phy, received: Dbm, modes: &[ModeId]) -> f64 {
-        let mut model = self.description.channel.error_model.build(0);
+        let mut model = chosen(&self.description.channel.error_model).build(0);
         let milliwatts = |power: Dbm| power.to_milliwatts(|x| libm::pow(10.0, x)).0;
         let success = |mode: &Mode| {
             if !model.needs_sinr() {

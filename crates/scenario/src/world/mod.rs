@@ -28,7 +28,7 @@ use lasthop_wifi::{AccessCategory, Environment, Medium, MediumConfig};
 
 use crate::ResolvedScenario;
 use crate::description::TransportWord;
-use crate::resolved::NodeSpec;
+use crate::resolved::{NodeSpec, chosen};
 use application::Span;
 use detour::Detour;
 pub(crate) use flow::{Body, Side};
@@ -182,7 +182,7 @@ impl<K: Bookkeeper> World<K> {
         let wired = &description.wired;
         let link = |ap: &str, name: &str| {
             let random = Stream::named(seed, "queue", &format!("{ap} {name}"));
-            WiredLink::new(wired.rate, wired.delay, wired.queue.build(random))
+            WiredLink::new(wired.rate, wired.delay, chosen(&wired.queue).build(random))
         };
         let wires = |ap: &NodeSpec| Wires {
             up: link(&ap.name, "wired up"),
@@ -533,7 +533,7 @@ fn medium_config(scenario: &ResolvedScenario, seed: u64, compares: bool) -> Medi
         ideals: if compares { scenario.ideal_rate_controls() } else { Vec::new() },
         channel: scenario.channel(seed),
         noise_mw_per_hz: scenario.noise_mw_per_hz(),
-        error_model: scenario.description.channel.error_model.build(seed),
+        error_model: chosen(&scenario.description.channel.error_model).build(seed),
         capture: scenario.capture(),
         countdown: scenario.first_bss().countdown,
         after_loss: scenario.after_loss(),

@@ -55,6 +55,14 @@ impl Standard {
     pub fn all() -> impl Iterator<Item = Standard> {
         (0..TABLES.len()).map(Standard)
     }
+    /// Whether it has modes with an MCS: 802.11n and later.
+    pub fn has_mcs(self) -> bool {
+        self.table().family.is_some()
+    }
+    /// Whether its devices know VHT: 802.11ac and later.
+    pub fn has_vht(self) -> bool {
+        self.table().family.is_some_and(|family| family.class != ModulationClass::Ht)
+    }
     pub(super) fn table(self) -> &'static Table {
         TABLES[self.0]
     }
