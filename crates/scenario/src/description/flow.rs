@@ -85,6 +85,9 @@ impl Parameter for UdpRate {
 params! {
     /// Keys of `[[flow]]` besides those of `[tcp]`.
     pub(crate) struct FlowSection {
+        /// What results call the flow: STATION.NAME, with direction "both" STATION.NAME.up and STATION.NAME.down; without
+        /// it STATION.up or STATION.down. Letters, digits, - and _.
+        pub name: Option<String> = None,
         /// The station at one end: a name, a glob such as "up*", or a list; one flow for each match.
         pub station: Names = Names(vec!["*".into()]),
         /// From the station ("up"), to it ("down"), or both (two flows).
@@ -112,8 +115,23 @@ params! {
         pub traffic: TrafficKind = TrafficKind::Bulk(crate::traffic::bulk::Params::default()),
     }
     check |this, path| {
+        check_name(this, path)?;
         application::check(this, path)
     }
+}
+
+/// Dots part the names of an id, and what a flow without a name is called no other may be.
+fn check_name(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
+    let Some(name) = &flow.name else { return Ok(()) };
+    let path = format!("{path}.name");
+    if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') {
+        return Err(ParamError::new(path, format!("\"{name}\" cannot be a name; use letters, digits, - and _")));
+    }
+    if name == Direction::Up.word() || name == Direction::Down.word() {
+        let message = format!("\"{name}\" is what flows without a name are called; choose another");
+        return Err(ParamError::new(path, message));
+    }
+    Ok(())
 }
 
 /// `[tcp]` as it stands in the file: its profile decides the defaults.

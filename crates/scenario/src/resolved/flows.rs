@@ -27,12 +27,56 @@ const FARTHEST: Duration = Duration::from_secs(100);
 #[derive(Clone, Debug)]
 pub(crate) struct FlowSpec {
     pub id: String,
+    /// What its random streams are named for: the id that it has without a name, so that a name changes no result.
+    pub stream: String,
     pub station: NodeId,
     pub up: bool,
     pub section: FlowSection,
     pub tcp: TcpSection,
     /// What its file lists, for `traffic = "trace"`.
     pub trace: Option<Arc<[Offer]>>,
+}
+
+/// The ids that are given away.
+#[derive(Default)]
+struct Ids {
+    /// How many flows have a base already.
+    numbers: BTreeMap<String, usize>,
+    /// The table that gave a name at a station.
+    named: BTreeMap<(String, String), usize>,
+}
+
+impl Ids {
+    /// A name belongs to one table at each station; another that gives it again is a mistake rather than a second flow.
+    fn claim(&mut self, station: &str, name: Option<&str>, table: usize) -> Result<(), ParamError> {
+        let Some(name) = name else { return Ok(()) };
+        let first = *self.named.entry((station.to_string(), name.to_string())).or_insert(table);
+        if first == table {
+            return Ok(());
+        }
+        let message = format!(
+            "{station} has a flow called \"{name}\" by flow[{first}]; give this one another name, or none to have it numbered"
+        );
+        error(format!("flow[{table}].name"), message)
+    }
+
+    /// The id of the next flow of a station and direction, and that which it has without a name.
+    fn next(&mut self, station: &str, name: Option<&str>, up: bool, both: bool) -> (String, String) {
+        let way = if up { "up" } else { "down" };
+        let unnamed = self.numbered(format!("{station}.{way}"));
+        let id = match name {
+            None => unnamed.clone(),
+            Some(name) if both => self.numbered(format!("{station}.{name}.{way}")),
+            Some(name) => self.numbered(format!("{station}.{name}")),
+        };
+        (id, unnamed)
+    }
+
+    fn numbered(&mut self, base: String) -> String {
+        let number = self.numbers.entry(base.clone()).or_insert(0);
+        *number += 1;
+        if *number == 1 { base } else { format!("{base}.{number}") }
+    }
 }
 
 /// Whether `name` matches `pattern`, where `*` stands for any text and `?` for a character.
@@ -120,7 +164,7 @@ pub(super) fn flows_of(
     folder: &Path,
 ) -> Result<Vec<FlowSpec>, ParamError> {
     let mut flows: Vec<FlowSpec> = Vec::new();
-    let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+    let mut ids = Ids::default();
     for (index, table) in description.flow.0.iter().enumerate() {
         let path = format!("flow[{index}]");
         let section = &table.section;
@@ -168,14 +212,14 @@ pub(super) fn flows_of(
                     Direction::Down => &[false],
                     Direction::Both => &[true, false],
                 };
+                let name = section.name.as_deref();
+                ids.claim(&nodes[node].name, name, index)?;
                 for &up in directions.iter().flat_map(|up| std::iter::repeat_n(up, section.count as usize)) {
-                    let base = format!("{}.{}", nodes[node].name, if up { "up" } else { "down" });
-                    let count = taken.entry(base.clone()).or_insert(0);
-                    *count += 1;
-                    let id = if *count == 1 { base } else { format!("{base}.{count}") };
+                    let both = section.direction == Direction::Both;
+                    let (id, stream) = ids.next(&nodes[node].name, name, up, both);
                     let station = NodeId(node as u32);
                     let (section, tcp, trace) = (section.clone(), tcp.clone(), trace.clone());
-                    flows.push(FlowSpec { id, station, up, section, tcp, trace });
+                    flows.push(FlowSpec { id, stream, station, up, section, tcp, trace });
                 }
             }
         }

@@ -80,7 +80,7 @@ impl Application {
 
 /// Of packets or writes of `unit`, each of which has `headers` besides what a trace says.
 fn source(spec: &FlowSpec, seed: u64, unit: Bytes, headers: u32) -> Option<Box<dyn Source>> {
-    let draws = || Stream::named(seed, "application", &spec.id);
+    let draws = || Stream::named(seed, "application", &spec.stream);
     // Units above 4 GB are transfers, whose size their flow knows.
     let bytes = u32::try_from(unit.0).unwrap_or(u32::MAX);
     let gap = |rate: DataRate| rate.time_for(unit);

@@ -71,7 +71,7 @@ impl ExchangeFlow {
     pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span) -> Option<ExchangeFlow> {
         let driver = match (&spec.section.traffic, spec.section.size) {
             (TrafficKind::Web(params), _) => {
-                let reader = web::Reader::new(params.clone(), Stream::named(seed, "application", &spec.id));
+                let reader = web::Reader::new(params.clone(), Stream::named(seed, "application", &spec.stream));
                 Driver::Web(Box::new(Browser {
                     params: params.clone(),
                     reader,
@@ -89,7 +89,7 @@ impl ExchangeFlow {
             }
             _ => return None,
         };
-        let pool = Pool::new(id, spec.tcp.config.clone(), Stream::named(seed, "iss", &spec.id));
+        let pool = Pool::new(id, spec.tcp.config.clone(), Stream::named(seed, "iss", &spec.stream));
         Some(ExchangeFlow { id, span, pool, driver, wake: None })
     }
 

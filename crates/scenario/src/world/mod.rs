@@ -243,7 +243,7 @@ impl<K: Bookkeeper> World<K> {
         self.medium.start(&mut self.around);
         for (id, spec) in (0..).map(FlowId).zip(&scenario.flows) {
             let jitter = spec.section.start_jitter.as_nanos() as f64;
-            let late = Stream::named(seed, "start", &spec.id).unit() * jitter;
+            let late = Stream::named(seed, "start", &spec.stream).unit() * jitter;
             let at = Time::ZERO + spec.section.start + Duration::from_nanos(late as u64);
             self.around.events.at(at, Event::FlowStarts(id));
         }

@@ -59,7 +59,7 @@ impl TcpFlow {
     /// `asked`: its interface asks for data when it has room.
     pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span, asked: bool) -> TcpFlow {
         let config = spec.tcp.config.clone();
-        let mut iss = Stream::named(seed, "iss", &spec.id);
+        let mut iss = Stream::named(seed, "iss", &spec.stream);
         let (sender, receiver) = endpoints(&config, &mut iss);
         let application = Application::over_tcp(spec, seed, span);
         let paced = match spec.section.rate {
