@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -106,6 +108,39 @@ def test_help_and_version_are_data(command, small):
     assert command("--version").stdout.startswith("lasthop ")
     assert "compare" in command("--help").stdout
     assert "--seeds" in command("run", "--help").stdout
+
+
+RESULTS = [
+    (("run", "small.toml", "--seeds", 2), "goodput (Mbit/s)"),
+    (("sweep", "small.toml", "--over", "station.0.count=1,2", "--seeds", 2), "station.0.count"),
+    (("compare", "small.toml", "small.toml", "--seeds", 2, "--explain"), "B - A"),
+    (("explain", "small.toml", "--seeds", 2), "of each flow's time"),
+    (("theory", "small.toml", "--seeds", 2), "closed form"),
+    (("list", "standard"), "802.11ax"),
+    (("show", "cubic"), "cubic (congestion_control)"),
+    (("doctor",), "cores for runs in parallel"),
+]
+
+
+@pytest.mark.parametrize(("line", "words"), RESULTS, ids=lambda value: value[0] if isinstance(value, tuple) else None)
+def test_results_go_to_standard_output_and_what_is_said_of_them_does_not(command, small, line, words):
+    done = command(*line)
+    assert done.returncode == 0, done.stderr
+    assert words in done.stdout and words not in done.stderr
+    assert "warning" not in done.stdout and "finished" not in done.stdout
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["stdout", "stdout and stderr"])
+@pytest.mark.parametrize("line", [("run", "small.toml", "--seeds", "2"), ("list",)], ids=lambda line: line[0])
+def test_a_pipe_that_is_closed_ends_quietly(small, line, both):
+    redirected = subprocess.STDOUT if both else subprocess.PIPE
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lasthop", *line], stdout=subprocess.PIPE, stderr=redirected, text=True
+    )
+    process.stdout.close()
+    said = "" if both else process.stderr.read()
+    assert process.wait(timeout=60) in (0, 1)
+    assert all("seeds finished" in told or "warning" in told for told in said.splitlines())
 
 
 def test_main_can_be_called_again_in_one_process(capsys):

@@ -276,7 +276,7 @@ def test_frames_hold_every_term_and_add_up() -> None:
 def test_the_command_prints_answers_first_and_writes_json_and_a_plot(small: Path, command) -> None:
     done = command("explain", small, "--seeds", 2, "--json", "e.json", "--plot", "bars.pdf")
     assert done.returncode == 0, done.stderr
-    text = done.stderr[done.stderr.index("small: 2 seeds") :]
+    text = done.stdout[done.stdout.index("small: 2 seeds") :]
     assert text.splitlines()[2].startswith("- ")
     assert "of each flow's time" in text and "of the channel's time" in text
     document = json.loads(Path("e.json").read_text())

@@ -53,11 +53,13 @@ def test_one_seed_has_no_interval(command, small):
     assert (summary["ci95_low"], summary["ci95_high"], summary["n"]) == (None, None, 1)
 
 
-def test_piped_output_is_data_alone_and_the_table_goes_aside(command, small):
+def test_the_table_is_the_output_and_stands_beside_data_only_on_the_other_stream(command, small):
     done = command("run", "small.toml", "--seeds", 2, "--json", "-")
     json.loads(done.stdout)
     assert "goodput (Mbit/s)" in done.stderr
-    assert command("run", "small.toml", "--seeds", 2).stdout == ""
+    piped = command("run", "small.toml", "--seeds", 2)
+    assert piped.stdout.startswith("small: 2 seeds\n") and "goodput (Mbit/s)" in piped.stdout
+    assert "goodput" not in piped.stderr and "2 of 2 seeds finished" in piped.stderr
 
 
 def test_number_of_threads_does_not_change_a_byte(command, small, without_wall_clock):

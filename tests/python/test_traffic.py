@@ -109,7 +109,7 @@ def test_a_trace_lies_beside_its_scenario(tmp_path):
 def test_the_table_of_a_run_shows_what_an_application_has(tmp_path, keys, columns):
     (tmp_path / "scenario.toml").write_text(IDLE + keys + "\n")
     command = [sys.executable, "-m", "lasthop", "run", str(tmp_path / "scenario.toml"), "--seeds", "1"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for column in (*columns, "given up after the last retry (packets)"):
         assert column in shown
     assert "cwnd" in shown or "timeouts" not in shown

@@ -1,11 +1,11 @@
-"""Where text goes, and tables as text: data to files or standard output, the rest aside when output is piped."""
+"""Where text goes, and tables as text: results to standard output, what is said about them to standard error."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
 from math import inf
-from typing import Any, TextIO
+from typing import Any
 
 from ..files import write_whole
 from ..headline import Headline, chosen, mean_and_interval
@@ -16,9 +16,12 @@ FLOWS_SHOWN = 20
 WIDTHS_SHOWN = 4
 
 
-def aside(*, data_on_stdout: bool = False) -> TextIO:
-    """Where tables and messages go: standard output in a terminal, unless data goes there or it is piped."""
-    return sys.stdout if sys.stdout.isatty() and not data_on_stdout else sys.stderr
+def show(text: str, *, beside_data: bool = False) -> None:
+    """Writes a result as text to standard output; beside data that goes there (`--json -`), to standard error."""
+    stream = sys.stderr if beside_data else sys.stdout
+    stream.write(text)
+    # What is said of it on the other stream comes after it.
+    stream.flush()
 
 
 def note(message: str) -> None:

@@ -19,7 +19,7 @@ from ..progress import Progress
 from ..store import Job, Store
 from . import _arguments
 from ._mistake import Mistake
-from ._output import aside, note, table, write_data
+from ._output import note, show, table, write_data
 
 
 def reproduce(arguments: argparse.Namespace, jobs: int) -> int:
@@ -93,7 +93,7 @@ def _write(found: list[Any], arguments: argparse.Namespace, out: Path) -> None:
     rows = [row for _, outcomes, _ in found for row in table_rows(outcomes, beside=len(found) == 1)]
     if rows:
         head = ["claim", "statement", "expected", "measured [95 % interval]", "verdict"]
-        aside(data_on_stdout=arguments.json == "-").write(table(head, rows, left=5))
+        show(table(head, rows, left=5), beside_data=arguments.json == "-")
     document = {"claims": [claim_json(paper, outcome) for paper, outcomes, _ in found for outcome in outcomes]}
     document |= {"lasthop": __version__, "quick": arguments.quick}
     text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"

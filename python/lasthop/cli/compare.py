@@ -17,7 +17,7 @@ from ..sequential import UnknownMetric, Until
 from ..simulation import seed_list, simulate
 from . import _arguments
 from ._mistake import Mistake
-from ._output import aside, note, table, until_text, write_data
+from ._output import note, show, table, until_text, write_data
 
 SUMMARY = "compare two results or scenarios, with the confidence interval of their difference"
 
@@ -49,10 +49,10 @@ def execute(arguments: argparse.Namespace) -> int:
     why = _explained(arguments, results, jobs) if arguments.explain else None
     if arguments.json is not None:
         write_data(arguments.json, [_json(arguments, rows, results[0].until if until else None, why)])
-    out = aside(data_on_stdout=arguments.json == "-")
-    out.write(comparison_text(arguments.a, arguments.b, rows))
+    text = comparison_text(arguments.a, arguments.b, rows)
     if why is not None:
-        out.write(f"\n{difference_text(why, table)}")
+        text += f"\n{difference_text(why, table)}"
+    show(text, beside_data=arguments.json == "-")
     if until:
         note(f"B - A, relative to A: {until_text(results[0].until)}")
     failures = [failure for result in results for failure in result.failures]

@@ -17,7 +17,7 @@ from ..scenario import Scenario
 from ..simulation import simulate
 from . import _arguments
 from ._mistake import Mistake
-from ._output import aside, note, table, write_data
+from ._output import note, show, table, write_data
 
 SUMMARY = "say where the time of each flow and of the channel went, or why two results differ"
 
@@ -94,7 +94,7 @@ def _show(arguments: argparse.Namespace, paths: list[str], explanations: list[Ex
         write_data(arguments.json, [_json_text(document)])
     if arguments.plot is not None:
         plot.write(chart_of(explanations), arguments.plot)
-    aside(data_on_stdout=arguments.json == "-").write(text)
+    show(text, beside_data=arguments.json == "-")
 
 
 def _json_text(document: dict[str, Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from ..sequential import UnknownMetric
 from ..simulation import seed_list, simulate
 from . import _arguments
 from ._mistake import Mistake
-from ._output import aside, note, summary_text, until_text, write_data
+from ._output import note, show, summary_text, until_text, write_data
 
 SUMMARY = "run a scenario for one seed or several"
 MAX_ROWS_PER_SEED = 10_000_000
@@ -100,8 +99,7 @@ def _write(result: Result, arguments: argparse.Namespace, directory: ResultDirec
 
 def _report(result: Result, arguments: argparse.Namespace, asked: int) -> int:
     if result.runs:
-        aside(data_on_stdout=arguments.json == "-").write(summary_text(result, arguments.metric))
-        sys.stdout.flush()
+        show(summary_text(result, arguments.metric), beside_data=arguments.json == "-")
     if result.until and result.runs:
         note(until_text(result.until))
     for failure in result.failures:

@@ -21,7 +21,7 @@ from ..store import Store
 from ..sweep import Point, Swept, grid, run_points
 from . import _arguments, _rows
 from ._mistake import Mistake
-from ._output import aside, note, table
+from ._output import note, show, table
 
 SUMMARY = "run every combination of some settings"
 WARNINGS_SHOWN = 10
@@ -129,8 +129,8 @@ def _show(arguments: argparse.Namespace, swept: Swept, paths: list[str], *, stop
     _rows.write_output(arguments, names, [[row.get(name) for name in names] for row in swept.rows])
     chosen = [name for pattern in arguments.metric for name in names if fnmatchcase(name, pattern)]
     columns = [_column(name, swept.rows) for name in dict.fromkeys(chosen)] or COLUMNS
-    on_stdout = "-" in (arguments.csv, arguments.parquet)
-    aside(data_on_stdout=on_stdout).write(_table(swept.rows, paths, columns, stopped=stopped))
+    text = _table(swept.rows, paths, columns, stopped=stopped)
+    show(text, beside_data="-" in (arguments.csv, arguments.parquet))
 
 
 def _column(name: str, rows: list[dict[str, Any]]) -> tuple[str, str, float, int]:

@@ -13,7 +13,7 @@ from ..progress import Progress
 from ..result import Result
 from ..simulation import simulate
 from . import _arguments
-from ._output import aside, note, table, write_data
+from ._output import note, show, table, write_data
 
 SUMMARY = "closed forms for a scenario beside its simulation"
 
@@ -41,7 +41,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json is not None:
         document = {"rows": [{**row, "simulated": found and found._asdict()} for row, found in compared]}
         write_data(arguments.json, [json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False), "\n"])
-    aside(data_on_stdout=arguments.json == "-").write(_table(compared))
+    show(_table(compared), beside_data=arguments.json == "-")
     return 1 if result.failures else 0
 
 
