@@ -64,15 +64,17 @@ impl Compound {
         }
     }
 
+    /// Slow start ends by the loss window: what delay adds does not count.
     fn grow_loss_window(&mut self, window: &mut Window) {
-        if window.cwnd > window.ssthresh && window.count < window.cwnd {
+        let slow_start = self.loss_window <= window.ssthresh;
+        if !slow_start && window.count < window.cwnd {
             window.count += 1;
         }
         let by_count = window.count >= window.cwnd;
         if by_count {
             window.count = 0;
         }
-        if by_count || window.cwnd <= window.ssthresh {
+        if by_count || slow_start {
             self.loss_window += 1;
         }
     }
@@ -136,7 +138,11 @@ impl Law for Compound {
 
 #[cfg(test)]
 mod tests {
-    use super::fourth_root_of_cube;
+    use super::super::linux::Era;
+    use super::super::tests::{ack, context};
+    use super::*;
+    use crate::config::GrowthMode::PerAck;
+    use lasthop_units::{Duration, Time};
 
     #[test]
     fn the_power_of_three_quarters_is_rounded_down() {
@@ -144,5 +150,25 @@ mod tests {
         for (w, root) in [(0, 0), (1, 1), (16, 8), (81, 27), (100, 31), (u32::MAX, (1 << 24) - 1)] {
             assert_eq!(fourth_root_of_cube(w), root);
         }
+    }
+
+    #[test]
+    fn slow_start_lasts_while_the_loss_window_is_below_ssthresh() {
+        // The 2.6 module, after a timeout with ssthresh 177 and dwnd 9: slow start ends at 178 + 9 = 187.
+        let mut window = Window::new(&context(PerAck), Era::Linux26);
+        (window.cwnd, window.ssthresh) = (10, 177);
+        let mut law =
+            Compound { gamma: 30, mss: 1000, round: Round::new(), round_start: 0, loss_window: 1, delay_window: 9 };
+        // No ACK ends a round trip, which could change dwnd.
+        law.round.end = u64::MAX;
+        let mut acked =
+            |law: &mut Compound| law.grow(&mut window, &ack(Time::ZERO, 1, Duration::from_millis(50), PerAck));
+        (0..177).for_each(|_| acked(&mut law));
+        assert_eq!((law.loss_window, law.delay_window), (178, 9));
+        // From here on 187 ACKs buy a segment.
+        (0..186).for_each(|_| acked(&mut law));
+        assert_eq!(law.loss_window, 178);
+        acked(&mut law);
+        assert_eq!(law.loss_window, 179);
     }
 }
