@@ -106,10 +106,21 @@ impl Window {
             }
             Era::Linux26 => {
                 self.uncounted = 0;
-                self.cwnd += acked;
+                self.buy(acked);
                 0
             }
         }
+    }
+
+    /// The older slow start adds the window to the counter for each segment that counts, and takes the window off as
+    /// often as it fits: what a larger window left in the counter buys segments at once.
+    fn buy(&mut self, acked: u32) {
+        let mut count = u64::from(self.count) + u64::from(acked) * u64::from(self.cwnd);
+        while count >= u64::from(self.cwnd) && self.cwnd < INFINITE {
+            count -= u64::from(self.cwnd);
+            self.cwnd += 1;
+        }
+        self.count = count.min(u64::from(u32::MAX)) as u32;
     }
 
     /// Slow start as long as it lasts; what is left of the ACK counts `per` segments for one of window.
@@ -337,5 +348,23 @@ impl<L: Law + 'static> CongestionControl for Framed<L> {
 
     fn rtt(&self) -> Option<Duration> {
         self.law.rtt_us().filter(|&us| us < NO_RTT).map(|us| Duration::from_micros(u64::from(us)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, context};
+    use super::*;
+
+    #[test]
+    fn what_a_larger_window_left_in_the_2_6_counter_buys_segments_in_slow_start() {
+        let mut window = Window::new(&context(GrowthMode::PerAck), Era::Linux26);
+        (window.cwnd, window.count) = (158, 313);
+        // 313 + 158 = 471 = 158 + 159 + 154
+        window.slow_start(&ack(Time::ZERO, 1, Duration::from_millis(50), GrowthMode::PerAck));
+        assert_eq!((window.cwnd, window.count), (160, 154));
+        // 154 + 160 = 314 = 160 + 154: one segment per ACK from here on
+        window.slow_start(&ack(Time::ZERO, 1, Duration::from_millis(50), GrowthMode::PerAck));
+        assert_eq!((window.cwnd, window.count), (161, 154));
     }
 }
