@@ -62,8 +62,6 @@ const PROBE_RTT_CWND_GAIN: f64 = 0.5;
 const PACING_MARGIN: f64 = 0.99;
 /// The least window, in segments. [§2.7, BBR.MinPipeCwnd]
 const LEAST_WINDOW: f64 = 4.0;
-/// Segments that arrive before the model may hold the window. [§5.6.4.6]
-const FIRST_WINDOW: u64 = 10;
 /// How long ProbeRTT holds. [§2.14.2]
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 /// ACKs that report losses in a round trip, to end Startup. [§5.3.1.3]
@@ -117,6 +115,9 @@ struct Bbr {
     params: Params,
     draws: Draws,
     mss: f64,
+    /// Window before the model knows the path, in segments; as many arrive before it may hold the window. [§2.2,
+    /// C.InitialCwnd; §5.6.4.2, §5.6.4.6]
+    initial_window: f64,
     /// in segments
     cwnd: f64,
     ssthresh: f64,
@@ -150,6 +151,7 @@ impl Bbr {
             params: params.clone(),
             draws: context.draws,
             mss: f64::from(context.mss_bytes),
+            initial_window: cwnd,
             cwnd,
             ssthresh: context.initial_ssthresh,
             pacing: STARTUP_PACING * cwnd / NOMINAL_RTT_S,
@@ -179,7 +181,7 @@ impl Bbr {
 
     /// [§5.6.4.2, BBRBDPMultiple]
     fn path_holds(&self, rate: f64, gain: f64) -> f64 {
-        self.min_rtt.s.map_or(FIRST_WINDOW as f64, |min_rtt_s| gain * rate * min_rtt_s)
+        self.min_rtt.s.map_or(self.initial_window, |min_rtt_s| gain * rate * min_rtt_s)
     }
 
     /// Segments handed over at once: about 1 ms. [§5.6.3]
@@ -225,7 +227,10 @@ impl Bbr {
         }
         self.conserves &= !self.rounds.begins;
         let known = self.rate();
-        self.aggregation.hear(ack.now, f64::from(ack.delivered_segments), known, self.cwnd, self.rounds.begins);
+        if self.rounds.begins {
+            self.aggregation.begin_round(self.full.reached);
+        }
+        self.aggregation.hear(ack.now, f64::from(ack.delivered_segments), known, self.cwnd);
         self.look_for_full_pipe(ack, rate);
         if self.state == State::Drain && f64::from(ack.flight_segments) <= self.target(1.0) {
             self.start_down(ack.now);
@@ -361,7 +366,7 @@ impl Bbr {
             let most = self.with_room(self.path_holds(self.rate(), self.state.gains().1) + self.aggregation.extra());
             if self.full.reached {
                 self.cwnd = (self.cwnd + acked).min(most);
-            } else if self.cwnd < most || ack.total_delivered < FIRST_WINDOW {
+            } else if self.cwnd < most || (ack.total_delivered as f64) < self.initial_window {
                 self.cwnd += acked;
             }
             self.cwnd = self.cwnd.max(LEAST_WINDOW);

@@ -9,7 +9,7 @@ const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 /// Growth of the rate that shows room, and round trips without it. [§5.3.1.2]
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
-/// Round trips for which an excess of ACKs counts. [§2.11, BBR.ExtraAckedFilterLen]
+/// Round trips for which an excess of ACKs counts, once Startup is over. [§2.11, BBR.ExtraAckedFilterLen]
 const EXTRA_ROUNDS: usize = 10;
 
 /// Round trips, by what is delivered. [§5.5.1]
@@ -139,11 +139,17 @@ impl Aggregation {
         (self.began, self.acked) = (now, 0.0);
     }
 
-    pub fn hear(&mut self, now: Time, acked: f64, rate: f64, cwnd: f64, round_begins: bool) {
-        if round_begins {
+    /// In Startup the round trips before are forgotten. [§5.5.9, filter_len]
+    pub fn begin_round(&mut self, startup_is_over: bool) {
+        if startup_is_over {
             self.rounds.rotate_right(1);
             self.rounds[0] = 0.0;
+        } else {
+            self.rounds = [0.0; EXTRA_ROUNDS];
         }
+    }
+
+    pub fn hear(&mut self, now: Time, acked: f64, rate: f64, cwnd: f64) {
         let mut expected = rate * now.since(self.began).as_secs_f64();
         if self.acked <= expected {
             self.begin(now);
@@ -229,5 +235,28 @@ impl ShortTerm {
     /// [BBRResetCongestionSignals]
     pub fn restart(&mut self) {
         (self.lost, self.latest_rate, self.latest_flight) = (false, 0.0, 0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn startup_remembers_the_excess_of_one_round_trip_and_later_phases_of_ten() {
+        // Ten segments at once at a rate of 1000/s, then nothing above the rate: an excess of ten in the first round.
+        for (startup_is_over, rounds) in [(false, 1), (true, 10)] {
+            let mut aggregation = Aggregation::default();
+            let mut now = Time::from_nanos(1_000_000_000);
+            aggregation.begin(now);
+            aggregation.hear(now, 10.0, 1000.0, 100.0);
+            let remembered = (1..20).find(|_| {
+                now += Duration::from_millis(50);
+                aggregation.begin_round(startup_is_over);
+                aggregation.hear(now, 1.0, 1000.0, 100.0);
+                aggregation.extra() < 10.0
+            });
+            assert_eq!(remembered, Some(rounds));
+        }
     }
 }

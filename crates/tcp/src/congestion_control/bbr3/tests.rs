@@ -154,3 +154,17 @@ fn the_least_rtt_is_probed_every_five_seconds_with_half_a_path() {
     assert!((4..10).contains(&held), "200 ms and a round trip: {held}");
     assert!(path.bbr.cwnd() > 100.0, "the window is back");
 }
+
+#[test]
+fn the_initial_window_holds_until_the_path_is_known() {
+    // C.InitialCwnd [§5.6.4.2]: without an RTT the path is taken to hold the initial window.
+    let mut bbr = Bbr::new(&Params::default(), &Context { initial_window: 4.0, ..context(PerByte) });
+    assert_eq!(bbr.path_holds(1000.0, 2.0), 4.0);
+    // [§5.6.4.6]: until so many segments have arrived, each enlarges a window that the model would not let grow.
+    bbr.cwnd = 500.0;
+    let arrived = |total| AckSample { total_delivered: total, ..ack(Time::ZERO, 1, RTT, PerByte) };
+    bbr.set_cwnd(&arrived(3));
+    assert_eq!(bbr.cwnd, 501.0);
+    bbr.set_cwnd(&arrived(4));
+    assert_eq!(bbr.cwnd, 501.0);
+}
