@@ -16,7 +16,7 @@ use lasthop_registry::Switch;
 use lasthop_units::Time;
 
 use crate::SeqNumber;
-use crate::config::{Config, DecreaseFrom, LossDetection, RecoveryMachine};
+use crate::config::{Config, DecreaseFrom, RecoveryMachine};
 use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment};
 use crate::hold::Hold;
 use crate::sequence::Numbering;
@@ -110,7 +110,7 @@ impl Sender {
         };
         Sender {
             numbering: Numbering(iss),
-            board: Scoreboard::new(config.loss_detection == LossDetection::Rack),
+            board: Scoreboard::new(config.loss_detection),
             rtt: RttEstimator::new(config, iss.0),
             control: config.congestion_control.build(&context),
             recovery: Recovery::default(),

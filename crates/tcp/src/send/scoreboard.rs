@@ -5,9 +5,11 @@
 //!    │ S  x  R  x  R  S  S  .  .   .   S   .   S   S  .  .  .  .  .  .  .  . │
 //!    S reported by SACK   x lost   R lost, and sent again   . in flight
 //! ```
-//! Two rules say what is lost. By count [RFC 6675 §4, `IsLost`]: `threshold` segments are reported above, where the
+//! Rules say what is lost. By count [RFC 6675 §4, `IsLost`]: `threshold` segments are reported above, where the
 //! RFC takes either that many separate runs or that many full segments' bytes; the two differ only for segments
-//! below the full size. By time [RFC 8985 §6.2]: something sent later has arrived ([`time_order`]).
+//! below the full size. By time [RFC 8985 §6.2]: something sent later has arrived ([`time_order`]). Between the two
+//! stands distance, as forward acknowledgements have it [Mathis, Mahdavi 1996]; what was sent again is then judged
+//! apart ([`resends`]).
 //!
 //! The sums of bytes and of segments are kept, so that no acknowledgement scans the window: the mark of the first
 //! rule only moves up, the second walks a list in the order of sending that ends at the first segment too young.
@@ -19,13 +21,16 @@ use std::collections::VecDeque;
 
 use lasthop_units::Time;
 
+use crate::config::LossDetection;
 use crate::ranges::{Range, RangeSet};
 
 mod delivered;
+mod resends;
 mod sent;
 mod time_order;
 
 pub(crate) use delivered::{Credible, Delivered};
+use resends::Resends;
 use sent::Outstanding;
 pub(crate) use sent::{Content, Sent, Stamp};
 pub(crate) use time_order::Latest;
@@ -78,11 +83,12 @@ pub(crate) struct Scoreboard {
     /// segments found lost since the start, each time counted
     total_lost: u64,
     order: TimeOrder,
+    resends: Resends,
 }
 
 impl Scoreboard {
-    /// Loss can always be found by count; by time if the order of sending is kept.
-    pub fn new(by_time: bool) -> Self {
+    /// Loss can always be found by count; what else can follows from what is kept for `detection`.
+    pub fn new(detection: LossDetection) -> Self {
         Scoreboard {
             segments: VecDeque::new(),
             stamps: VecDeque::new(),
@@ -100,7 +106,8 @@ impl Scoreboard {
             resent: Sum::default(),
             to_resend: 0,
             total_lost: 0,
-            order: TimeOrder::new(by_time),
+            order: TimeOrder::new(detection == LossDetection::Rack),
+            resends: Resends::new(detection == LossDetection::Fack),
         }
     }
 
@@ -336,6 +343,17 @@ impl Scoreboard {
         }
     }
 
+    /// Loss of what was sent again, by distance: something is reported that was sent for the first time after the
+    /// retransmission. [Mathis, Mahdavi 1996]
+    pub fn detect_resends_by_distance(&mut self) {
+        let highest = self.highest_report();
+        while let Some(index) = self.resends.overtaken(highest) {
+            if index >= self.base && self.segments[(index - self.base) as usize].resent {
+                self.lose((index - self.base) as usize);
+            }
+        }
+    }
+
     fn raise_lost_below(&mut self, place: usize) {
         let segment = self.segments[place];
         self.reported_above -= u32::from(segment.reported);
@@ -384,6 +402,7 @@ impl Scoreboard {
                 self.order.set_aside(&mut self.segments, self.base, self.base + place as u64);
             }
         }
+        self.resends.clear();
         self.lost_below = self.end_index();
         self.reported_above = 0;
         self.resend_from = self.base;
@@ -463,6 +482,7 @@ impl Scoreboard {
         if !core::mem::replace(&mut segment.resent, true) {
             self.to_resend -= u32::from(segment.lost);
             self.resent.add(segment);
+            self.resends.push(self.base, place, self.nxt);
         }
         self.touch(place, now, stamp)
     }

@@ -111,7 +111,13 @@ impl Sender {
         }
         match self.config.loss_detection {
             LossDetection::Count => self.board.detect_by_count(self.linux.reordering),
-            LossDetection::Fack => self.board.detect_by_distance(self.linux.reordering),
+            LossDetection::Fack => {
+                self.board.detect_by_distance(self.linux.reordering);
+                // Linux gave up forward acknowledgements where reordering was seen.
+                if self.linux.state == CaState::Recovery && self.linux.reordering_seen == 0 {
+                    self.board.detect_resends_by_distance();
+                }
+            }
             LossDetection::Rack => {
                 if !core::mem::take(&mut self.linux.rack.advanced) {
                     return false;

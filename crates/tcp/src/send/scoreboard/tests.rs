@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const MSS: u32 = 100;
 
 fn board(segments: u64) -> Scoreboard {
-    let mut board = Scoreboard::new(false);
+    let mut board = Scoreboard::new(LossDetection::Fack);
     for i in 0..segments {
         board.push(Time::from_nanos(i), MSS, Content::Data, None);
     }
@@ -49,6 +49,52 @@ fn holes_above_the_mark_are_resent_only_as_holes() {
     assert_eq!(board.next_hole().map(|s| s.start), Some(500));
     resend(&mut board, 0);
     assert!(board.next_hole().is_none());
+}
+
+#[test]
+fn a_retransmission_is_lost_once_a_report_passes_what_was_new_when_it_left() {
+    let mut board = board(10);
+    report(&mut board, 1, 4);
+    resend(&mut board, 0);
+    // SND.NXT was 1000: reports up to there answer what was sent before the retransmission.
+    report(&mut board, 4, 10);
+    board.detect_resends_by_distance();
+    assert!(board.next_lost().is_none());
+    assert_eq!(board.pipe_bytes(), 100);
+    board.push(Time::ZERO, MSS, Content::Data, None);
+    report(&mut board, 10, 11);
+    board.detect_resends_by_distance();
+    assert_eq!(board.next_lost().map(|s| s.start), Some(0));
+    assert_eq!((board.pipe_bytes(), board.total_lost()), (0, 2));
+}
+
+#[test]
+fn only_the_retransmission_that_was_overtaken_is_lost() {
+    let mut board = board(8);
+    report(&mut board, 1, 2);
+    report(&mut board, 3, 8);
+    // 0 goes out at SND.NXT 800, 2 at 900; 800 is reported.
+    resend(&mut board, 0);
+    board.push(Time::ZERO, MSS, Content::Data, None);
+    resend(&mut board, 0);
+    report(&mut board, 8, 9);
+    board.detect_resends_by_distance();
+    assert_eq!(board.next_lost().map(|s| s.start), Some(0));
+    assert_eq!((board.lost_segments(), board.resent_segments()), (2, 1));
+}
+
+#[test]
+fn a_timeout_forgets_when_the_retransmissions_left() {
+    let mut board = board(5);
+    report(&mut board, 1, 4);
+    resend(&mut board, 0);
+    board.lose_after_timeout(|_| true);
+    board.push(Time::ZERO, MSS, Content::Data, None);
+    resend(&mut board, 0);
+    // It left anew, at SND.NXT 600: 500 to 600 is no news of it.
+    report(&mut board, 5, 6);
+    board.detect_resends_by_distance();
+    assert_eq!(board.resent_segments(), 1);
 }
 
 #[test]
@@ -190,7 +236,7 @@ proptest! {
     /// The list by time against one that is searched from end to end.
     #[test]
     fn loss_by_time_is_what_a_full_scan_finds(steps in proptest::collection::vec((0u8..6, 0u64..30, 1u64..4), 1..100)) {
-        let mut board = Scoreboard::new(true);
+        let mut board = Scoreboard::new(LossDetection::Rack);
         // Indices in the order of sending, with the time of sending.
         let mut order: Vec<(u64, u64)> = Vec::new();
         let (mut now, mut sent, mut latest) = (0, 0u64, Latest::default());

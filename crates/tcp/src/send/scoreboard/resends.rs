@@ -1,0 +1,51 @@
+//! Retransmissions in flight, and how far new data had come when each was sent.
+//!
+//! Source: forward acknowledgements [Mathis, Mahdavi 1996], as Linux applied them to retransmissions up to 4.3: a
+//! receiver that reports data which was first sent after a retransmission ought to have reported the retransmission
+//! too. New data only moves on, so the queue is in order, and each retransmission is looked at once.
+
+use std::collections::VecDeque;
+
+/// One retransmission.
+#[derive(Clone, Copy, Debug)]
+struct Resend {
+    /// of the segment
+    index: u64,
+    /// SND.NXT when it went out
+    nxt: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Resends {
+    is_kept: bool,
+    queue: VecDeque<Resend>,
+}
+
+impl Resends {
+    pub fn new(is_kept: bool) -> Self {
+        Resends { is_kept, queue: VecDeque::new() }
+    }
+
+    /// The segment at `place` above `base` goes out again. Those that are acknowledged meanwhile are let go.
+    pub fn push(&mut self, base: u64, place: usize, nxt: u64) {
+        if !self.is_kept {
+            return;
+        }
+        while self.queue.front().is_some_and(|resend| resend.index < base) {
+            self.queue.pop_front();
+        }
+        self.queue.push_back(Resend { index: base + place as u64, nxt });
+    }
+
+    /// Takes out the next that went out when SND.NXT was below `highest`, and gives its index.
+    pub fn overtaken(&mut self, highest: u64) -> Option<u64> {
+        let is_overtaken = self.queue.front()?.nxt < highest;
+        if is_overtaken { self.queue.pop_front().map(|resend| resend.index) } else { None }
+    }
+
+    /// A timeout has lost them all.
+    pub fn clear(&mut self) {
+        self.queue.clear();
+    }
+}
