@@ -163,17 +163,6 @@ impl Config {
         }
     }
 
-    /// What is possible and hardly meant.
-    pub fn warning(&self) -> Option<String> {
-        let Switch::On(ack_loss) = &self.ack_loss else { return None };
-        let counts_withheld = ack_loss.mode == AckLossMode::Paper && ack_loss.normal_jump == 1;
-        (counts_withheld && self.ack != AckPolicy::EverySegment).then(|| {
-            "ack_loss takes an ACK for each segment as normal, so that delayed and skipped ACKs count as lost; \
-             write ack = \"every_segment\", or mode = \"general\" beside the threshold"
-                .to_string()
-        })
-    }
-
     /// Bytes that the timestamps option takes on the wire.
     pub(crate) fn timestamp_bytes(&self) -> u32 {
         if self.timestamps && self.options_on_wire { TIMESTAMPS_OPTION } else { 0 }
@@ -223,6 +212,17 @@ impl Config {
             &format!(
                 "it halves the window of a controller; \"{}\" sends by a model of the path and would undo that",
                 self.congestion_control.name()
+            ),
+        )?;
+        let normal_jump = self.ack.normal_jump();
+        let counts_withheld = matches!(&self.ack_loss, Switch::On(ack_loss)
+            if ack_loss.mode == AckLossMode::Paper && ack_loss.normal_jump < normal_jump);
+        require(
+            !counts_withheld,
+            "ack_loss",
+            &format!(
+                "an ACK covers up to {normal_jump} segments here, and those that are withheld would count as lost; write \
+                 mode = \"general\" or normal_jump = {normal_jump} beside the threshold, or ack = \"every_segment\""
             ),
         )?;
         let has_abe = matches!(self.congestion_control, Algorithm::Newreno(_) | Algorithm::Cubic(_));
@@ -463,6 +463,25 @@ mod tests {
             "{refused}"
         );
         assert!(read(&[("ack_loss", table(&[("treshold", Value::Integer(1))]))]).unwrap_err().contains("threshold"));
+    }
+
+    #[test]
+    fn ack_loss_as_published_needs_a_receiver_that_acknowledges_as_it_takes_for_normal() {
+        // Every second segment [RFC 1122 §4.2.3.2], and one ACK for skip + 1 segments [gopal2005].
+        let skip = table(&[("kind", Value::text("skip")), ("skip", Value::Integer(3))]);
+        for (ack, jump) in [(Value::text("delayed"), 2), (skip, 4)] {
+            let with = |more: &[(&str, Value)]| {
+                let on = table(&[&[("threshold", Value::Integer(1))], more].concat());
+                read(&[("ack", ack.clone()), ("ack_loss", on)])
+            };
+            let refused = with(&[]).unwrap_err();
+            assert!(refused.starts_with(&format!("tcp.ack_loss: an ACK covers up to {jump} segments")), "{refused}");
+            assert!(with(&[("normal_jump", Value::Integer(jump - 1))]).is_err());
+            assert!(with(&[("normal_jump", Value::Integer(jump))]).is_ok());
+            assert!(with(&[("mode", Value::text("general"))]).is_ok());
+        }
+        let on = table(&[("threshold", Value::Integer(1))]);
+        assert!(read(&[("ack", Value::text("every_segment")), ("ack_loss", on)]).is_ok());
     }
 
     #[test]

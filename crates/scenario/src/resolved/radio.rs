@@ -128,9 +128,6 @@ impl ResolvedScenario {
         if self.flows.is_empty() {
             warnings.push("there is no [[flow]]: nothing will be sent".into());
         }
-        for flow in &self.flows {
-            warnings.extend(flow.tcp.config.warning().map(|text| format!("flow {}: {text}", flow.id)));
-        }
         if self.first_bss().compat == Compat::Ns3 {
             warnings.push(
                 "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS; TXOP limits of best effort and background are zero, and a BlockAckReq follows an A-MPDU without answer".into(),

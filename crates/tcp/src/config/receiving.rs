@@ -17,6 +17,17 @@ pub enum AckPolicy {
     Skip(Skip),
 }
 
+impl AckPolicy {
+    /// Segments in order that an ACK covers where none is lost, at most.
+    pub(crate) fn normal_jump(&self) -> u32 {
+        match self {
+            AckPolicy::EverySegment => 1,
+            AckPolicy::Delayed => 2,
+            AckPolicy::Skip(skip) => skip.skip + 1,
+        }
+    }
+}
+
 /// ACK skipping. [gopal2005]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skip {
