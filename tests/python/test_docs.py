@@ -88,7 +88,7 @@ def in_tree(tmp_path, monkeypatch):
     """A directory with the scenarios, where commands may write."""
     for folder in ("papers", "scenarios", "tests"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    (tmp_path / "two-uploads.toml").write_text(readme_block("toml"), encoding="utf-8")
+    (tmp_path / "two-downloads.toml").write_text(readme_block("toml"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -103,7 +103,7 @@ def test_commands_of_the_readme_run(command, in_tree):
     for line in commands:
         if line[0] == "reproduce":
             continue  # runs as long as papers do: test_reproduction.py has it
-        done = command(*["two-uploads.toml" if word == "FILE" else word for word in line])
+        done = command(*["two-downloads.toml" if word == "FILE" else word for word in line])
         assert done.returncode == 0, (line, done.stderr)
 
 
