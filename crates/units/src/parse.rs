@@ -51,7 +51,7 @@ const RATE: &[Unit] = &[
     ("Mbit", 1e6),
     ("Gbit", 1e9),
 ];
-const POWER: &[Unit] = &[("dBm", 1.0)];
+const POWER: &[Unit] = &[("dBm", 1.0), ("mW", 1.0), ("W", 1000.0)];
 const RATIO: &[Unit] = &[("dB", 1.0)];
 const LENGTH: &[Unit] = &[("m", 1.0), ("cm", 0.01), ("km", 1000.0)];
 const COUNT: &[Unit] = &[("packets", 1.0), ("packet", 1.0)];
@@ -129,7 +129,15 @@ impl FromStr for DataRate {
 impl FromStr for Dbm {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        read(text, "a power", "16 dBm", POWER).map(Dbm)
+        let number = read(text, "a power", "16 dBm", POWER)?;
+        if text.trim_end().ends_with("dBm") {
+            return Ok(Dbm(number));
+        }
+        // Of milliwatts the logarithm is kept.
+        if number <= 0.0 {
+            return Err(UnitError(format!("\"{text}\" is no power; above 0, or in dBm")));
+        }
+        Ok(Dbm(10.0 * libm::log10(number)))
     }
 }
 impl FromStr for Db {
@@ -158,6 +166,9 @@ mod tests {
         assert_eq!("11 Mbps".parse(), Ok(DataRate::from_bps(11_000_000)));
         assert_eq!("64 KiB".parse(), Ok(Bytes(65536)));
         assert_eq!("-82 dBm".parse(), Ok(Dbm(-82.0)));
+        // 10 log10 of the power in milliwatts
+        assert_eq!("100 mW".parse(), Ok(Dbm(20.0)));
+        assert_eq!("1 W".parse(), Ok(Dbm(30.0)));
         assert_eq!("1e3 m".parse(), Ok(Metres(1000.0)));
         assert_eq!("50 packets".parse(), Ok(Packets(50)));
     }
@@ -175,6 +186,7 @@ mod tests {
         for bad in ["-1 s", "NaN s", "inf s", "1e300 s", "", "s", "--1 s", "e5 s", "1e s"] {
             assert!(bad.parse::<Duration>().is_err(), "{bad}");
         }
+        assert!("0 mW".parse::<Dbm>().is_err() && "-1 W".parse::<Dbm>().is_err());
     }
 
     #[test]
