@@ -16,6 +16,13 @@ impl ParamError {
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         ParamError { path: path.into(), message: message.into() }
     }
+
+    /// The same of a table at `path` that names no algorithm, and so was laid over this one.
+    #[must_use]
+    pub fn laid_over(mut self, kind: &str, path: &str) -> Self {
+        self.message.push_str(&format!("; without `kind = \"…\"`, {path} is \"{kind}\""));
+        self
+    }
 }
 
 impl fmt::Display for ParamError {

@@ -8,11 +8,13 @@
 
 mod error;
 mod macros;
+mod not_modelled;
 mod parameter;
 mod shape;
 mod value;
 
 pub use error::{ParamError, suggestion};
-pub use parameter::{Amount, Parameter, Parameters, Switch, read_table, table_to_value};
+pub use not_modelled::not_modelled;
+pub use parameter::{Amount, KIND_IS_NEEDED, Parameter, Parameters, Switch, read_table, table_to_value};
 pub use shape::{Entry, Field, Registry, Shape};
 pub use value::Value;

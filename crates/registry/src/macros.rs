@@ -52,7 +52,7 @@ macro_rules! params {
             fn set(&mut self, name: &str, value: &$crate::Value, path: &str) -> Result<bool, $crate::ParamError> {
                 $(
                     if name == stringify!($field) {
-                        self.$field = $crate::Parameter::parse(value, path)?;
+                        self.$field = $crate::Parameter::parse_over(&self.$field, value, path)?;
                         return Ok(true);
                     }
                 )*
@@ -87,7 +87,8 @@ macro_rules! params {
 }
 
 /// Declares the algorithms of one kind, a row each: the module, the name, the variant, the source and
-/// the status of its validation. The module holds `Params`, made by [`params!`](crate::params).
+/// the status of its validation. The module holds `Params`, made by [`params!`](crate::params). A table without `kind`
+/// is laid over the algorithm that was there before, which is the default.
 ///
 /// ```text
 /// registry! {
@@ -106,6 +107,7 @@ macro_rules! registry {
         $vis:vis enum $name:ident as $kind:literal {
             $( #[doc = $summary:literal] $module:ident => $variant:ident : source $source:literal, status $status:literal; )*
         }
+        $( aliases: $($alias:literal => $of:ident),+ ; )?
         planned: $($planned:ident),* $(,)?
     ) => {
         $( #[doc = $summary] pub mod $module; )*
@@ -129,6 +131,7 @@ macro_rules! registry {
                         fields: <$module::Params as $crate::Parameters>::fields,
                     },
                 )*],
+                aliases: &[$( $( ($alias, stringify!($of)), )+ )?],
                 planned: &[$(stringify!($planned)),*],
             };
 
@@ -153,7 +156,7 @@ macro_rules! registry {
                     $crate::Value::Text(kind) => (kind.as_str(), &empty, path.to_string()),
                     $crate::Value::Table(_) => match value.get("kind") {
                         Some($crate::Value::Text(kind)) => (kind.as_str(), value, format!("{path}.kind")),
-                        _ => return Err($crate::ParamError::new(path, "a table needs `kind = \"…\"`")),
+                        _ => return Err($crate::ParamError::new(path, $crate::KIND_IS_NEEDED)),
                     },
                     _ => return Err($crate::ParamError::new(path, format!("{value} stands where a name is needed"))),
                 };
@@ -167,6 +170,16 @@ macro_rules! registry {
                 )*
                 let _ = at;
                 unreachable!("the registry has no row {index}")
+            }
+            fn parse_over(before: &Self, value: &$crate::Value, path: &str) -> Result<Self, $crate::ParamError> {
+                match (before, value) {
+                    $( ($name::$variant(params), $crate::Value::Table(_)) if value.get("kind").is_none() => {
+                        $crate::read_table(params.clone(), value, path, &["kind"])
+                            .map($name::$variant)
+                            .map_err(|error| error.laid_over(stringify!($module), path))
+                    } )*
+                    _ => <Self as $crate::Parameter>::parse(value, path),
+                }
             }
             fn to_value(&self) -> Option<$crate::Value> {
                 Some(match self {
@@ -203,9 +216,12 @@ macro_rules! words {
                 const WORDS: &[&str] = &[$($word),*];
                 match value {
                     $( $crate::Value::Text(word) if word == $word => Ok($name::$variant), )*
-                    $crate::Value::Text(word) => Err($crate::ParamError::new(path, format!(
-                        "unknown \"{word}\"; {}one of: {}", $crate::suggestion(word, WORDS.iter().copied()), WORDS.join(", ")
-                    ))),
+                    $crate::Value::Text(word) => Err($crate::ParamError::new(path, match $crate::not_modelled(word) {
+                        Some(sentence) => format!("{sentence}; one of: {}", WORDS.join(", ")),
+                        None => format!(
+                            "unknown \"{word}\"; {}one of: {}", $crate::suggestion(word, WORDS.iter().copied()), WORDS.join(", ")
+                        ),
+                    })),
                     _ => Err($crate::ParamError::new(path, format!("{value} stands where one of these words is needed: {}", WORDS.join(", ")))),
                 }
             }

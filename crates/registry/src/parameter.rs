@@ -2,7 +2,7 @@
 
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Metres, Packets, Probability};
 
-use crate::{Field, ParamError, Shape, Value, suggestion};
+use crate::{Field, ParamError, Shape, Value, not_modelled, suggestion};
 
 /// A type that can be a parameter.
 pub trait Parameter: Sized {
@@ -10,9 +10,17 @@ pub trait Parameter: Sized {
     fn shape() -> Shape;
     /// Reads it; `path` is the place for the message.
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError>;
+    /// Reads it where `before` stood, which a table without `kind` is laid over.
+    fn parse_over(before: &Self, value: &Value, path: &str) -> Result<Self, ParamError> {
+        let _ = before;
+        Self::parse(value, path)
+    }
     /// Its resolved form; `None` where it is absent.
     fn to_value(&self) -> Option<Value>;
 }
+
+/// What is said of a table that names no algorithm, where none was there before.
+pub const KIND_IS_NEEDED: &str = "a table needs `kind = \"…\"`, the name of what it has the parameters of";
 
 /// A struct of parameters, made by [`params!`](crate::params).
 pub trait Parameters: Sized {
@@ -48,6 +56,11 @@ pub fn read_table<P: Parameters>(mut params: P, value: &Value, path: &str, skip:
         if !params.set(key, value, &join(path, key))? {
             let fields = P::fields();
             let known: Vec<&str> = fields.iter().map(|f| f.name).chain(skip.iter().copied()).collect();
+            // A key that nobody knows may stand for something by itself, or by its value: band = "6 GHz".
+            let of_value = || if let Value::Text(word) = value { not_modelled(word) } else { None };
+            if let Some(sentence) = not_modelled(key).or_else(of_value) {
+                return Err(ParamError::new(join(path, key), format!("{sentence}; leave it out")));
+            }
             let hint = suggestion(key, known.iter().copied());
             let choice =
                 if known.is_empty() { "there are none here".into() } else { format!("one of: {}", known.join(", ")) };
@@ -188,6 +201,12 @@ impl<T: Parameter> Parameter for Option<T> {
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         T::parse(value, path).map(Some)
+    }
+    fn parse_over(before: &Self, value: &Value, path: &str) -> Result<Self, ParamError> {
+        match before {
+            Some(before) => T::parse_over(before, value, path).map(Some),
+            None => Self::parse(value, path),
+        }
     }
     fn to_value(&self) -> Option<Value> {
         self.as_ref().and_then(T::to_value)

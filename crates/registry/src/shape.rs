@@ -75,18 +75,28 @@ pub struct Registry {
     pub kind: &'static str,
     /// those that are there
     pub entries: &'static [Entry],
+    /// other names for some of them: the alias, and what it stands for
+    pub aliases: &'static [(&'static str, &'static str)],
     /// those that the interface names and that are not there yet
     pub planned: &'static [&'static str],
 }
 
 impl Registry {
+    /// What an alias stands for; any other name for itself.
+    pub fn meant<'a>(&'a self, name: &'a str) -> &'a str {
+        self.aliases.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, of)| of)
+    }
+
     /// The entry called `name`, or why there is none.
     pub fn find(&self, name: &str) -> Result<usize, String> {
-        if let Some(index) = self.entries.iter().position(|e| e.name == name) {
+        if let Some(index) = self.entries.iter().position(|e| e.name == self.meant(name)) {
             return Ok(index);
         }
         let names: Vec<&str> = self.entries.iter().map(|e| e.name).collect();
         let kind = self.kind.replace('_', " ");
+        if let Some(sentence) = crate::not_modelled(name) {
+            return Err(format!("{sentence}; one of: {}", names.join(", ")));
+        }
         if self.planned.contains(&name) {
             return Err(format!("the {kind} \"{name}\" is not there yet; one of: {}", names.join(", ")));
         }

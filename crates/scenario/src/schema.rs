@@ -73,7 +73,8 @@ fn shape_schema(shape: &Shape) -> Json {
 }
 
 fn algorithm_schema(registry: &Registry) -> Json {
-    let names: Vec<&str> = registry.entries.iter().map(|e| e.name).collect();
+    let names: Vec<&str> =
+        registry.entries.iter().map(|e| e.name).chain(registry.aliases.iter().map(|(alias, _)| *alias)).collect();
     let tables = registry.entries.iter().map(|e| table_schema(&(e.fields)(), Some(e.name)));
     let mut any = vec![json!({ "enum": names })];
     any.extend(tables);

@@ -40,7 +40,7 @@ registry! {
         /// mac80211's: FQ-CoDel for each station, the stations served by the airtime that they use.
         airtime_fq_codel => AirtimeFqCodel: source "mac80211 of Linux 6.18", status "unit tests";
     }
-    planned: cake_lite
+    planned:
 }
 
 /// A packet that a discipline threw away, and why.

@@ -1,6 +1,8 @@
 //! `[tcp]` and `[[flow]]`. A flow may override any key of `[tcp]`.
 
-use lasthop_registry::{Field, ParamError, Parameter, Parameters, Shape, Value, params, read_table, suggestion, words};
+use lasthop_registry::{
+    Field, ParamError, Parameter, Parameters, Shape, Value, not_modelled, params, read_table, suggestion, words,
+};
 use lasthop_tcp::{Config, Profile};
 use lasthop_units::{Bytes, DataRate, Duration};
 
@@ -238,6 +240,9 @@ impl Parameter for FlowTable {
         let (own, tcp) = (names(FlowSection::fields()), names(Config::fields()));
         let is_tcp = |key: &str| key == "profile" || tcp.contains(&key);
         if let Some((key, _)) = entries.iter().find(|(k, _)| !own.contains(&k.as_str()) && !is_tcp(k)) {
+            if let Some(sentence) = not_modelled(key) {
+                return Err(ParamError::new(format!("{path}.{key}"), format!("{sentence}; leave it out")));
+            }
             let known = || own.iter().chain(&tcp).copied();
             let hint = suggestion(key, known());
             let message = format!("unknown key \"{key}\"; {hint}one of: {}, or any key of [tcp]", own.join(", "));

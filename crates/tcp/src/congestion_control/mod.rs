@@ -74,6 +74,7 @@ registry! {
         /// Paces at the rate that the path delivers, keeps its queue short.
         bbr => Bbr: source "Cardwell et al. 2017; Linux 6.x", status "vectors";
     }
+    aliases: "reno" => newreno;
     planned:
 }
 

@@ -37,6 +37,7 @@ impl Standard {
             dot11ac::TABLE.entry(),
             dot11ax::TABLE.entry(),
         ],
+        aliases: &[],
         planned: &[],
     };
 

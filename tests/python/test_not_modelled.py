@@ -1,0 +1,82 @@
+"""What is not modelled is refused as such, with its place, and not taken for a slip of the pen."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import lasthop
+
+README = Path(__file__).parents[2] / "README.md"
+# What somebody may write, and what it is that is not modelled. Each item of README's list stands here.
+ASKED = [
+    ("bss.standard", "802.11be", "802.11be"),
+    ("bss.standard", "802.11ad", "this standard"),
+    ("bss.channel_width", "320 MHz", "802.11be"),
+    ("bss.mlo", True, "802.11be"),
+    ("bss.ofdma", True, "OFDMA"),
+    ("bss.twt", "on", "OFDMA"),
+    ("bss.mu_mimo", True, "several users at once"),
+    ("bss.beamforming", True, "beamforming"),
+    ("bss.channel_width", "80+80 MHz", "two segments"),
+    ("bss.channel_width", "160+160 MHz", "two segments"),
+    ("bss.band", "6 GHz", "6 GHz"),
+    ("bss.spatial_reuse", True, "spatial reuse"),
+    ("bss.obss_pd", "-72 dBm", "spatial reuse"),
+    ("bss.bss_color", 3, "spatial reuse"),
+    ("station.0.roaming", True, "roaming"),
+    ("association", True, "association and scanning"),
+    ("station.0.scanning", True, "association and scanning"),
+    ("station.0.power_save", True, "power save"),
+    ("flow.0.multicast", True, "multicast"),
+    ("bss.fragmentation_threshold", "1000 B", "fragmentation"),
+    ("bss.admission_control", True, "admission control"),
+    ("bss.hcca", True, "polled access"),
+    ("bss.mesh", True, "without an access point"),
+    ("channel.shadowing", "4 dB", "shadowing"),
+    ("channel.path_loss", {"kind": "log_distance", "shadowing": "4 dB"}, "shadowing"),
+    ("channel.fading", "tgn", "fading"),
+    ("station.0.antenna_gain", "3 dB", "isotropic"),
+    ("bss.ap.queue", "cake", "CAKE"),
+    ("wired.queue", {"kind": "cake", "bandwidth": "20 Mbit/s"}, "CAKE"),
+    ("bss.ap.queue", "dualpi2", "L4S"),
+    ("tcp.mptcp", True, "MPTCP"),
+    ("flow.0.transport", "mptcp", "MPTCP"),
+    ("tcp.fast_open", True, "Fast Open"),
+    ("flow.0.tcp_fastopen", True, "Fast Open"),
+    ("tcp.gro", True, "GRO"),
+    ("tcp.mtu_probing", True, "path-MTU"),
+    ("flow.0.transport", "quic", "other than TCP and UDP"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "what"), ASKED)
+def test_it_is_refused_as_not_modelled(small, path, value, what):
+    scenario = lasthop.load(small).set(path, value)
+    with pytest.raises(lasthop.ScenarioError) as caught:
+        scenario.resolve()
+    message = str(caught.value)
+    assert message.startswith(f"--set {path}="), message
+    assert what in message and "not modelled" in message, message
+    assert "unknown" not in message and "did you mean" not in message, message
+
+
+def test_a_slip_of_the_pen_is_still_one(small):
+    with pytest.raises(lasthop.ScenarioError, match="did you mean"):
+        lasthop.load(small).set("tcp.congestion_control", "cubik").resolve()
+
+
+def test_every_item_of_the_list_in_the_readme_is_refused(small):
+    text = README.read_text()
+    section = text[text.index("## What is not modelled") : text.index("## How fast")]
+    items = re.split(r"[,;.]\s|\band\b", " ".join(re.findall(r"^(?:- |  )(.*)$", section, re.MULTILINE)))
+    # What is no word of a scenario: it is not there for everybody, or has an answer of its own.
+    apart = ("ARP", "channels that overlap", "Antennas", "Propagation", "Packet captures", "real traffic", "correlated", "frequency-selective")
+    told = " ".join(what.lower() for _, _, what in ASKED) + " scanning roaming 80+80 160+160 path-mtu"
+    for item in filter(None, (item.strip(" .").lower() for item in items)):
+        if any(item.startswith(word.lower()) for word in apart):
+            continue
+        words = [word for word in re.findall(r"[a-z0-9+.-]+", item) if word not in ("with", "its", "the", "of", "at", "mhz")]
+        assert any(word.rstrip("s") in told for word in words), item
