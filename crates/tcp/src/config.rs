@@ -237,6 +237,12 @@ impl Config {
             "it answers congestion marks, and ecn is \"off\"; write ecn = \"on\"",
         )?;
         require(self.initial_window > 0, "initial_window", "a window of 0 segments never sends; at least 1")?;
+        let largest_window = u64::from(self.initial_window) * u64::from(self.payload_bytes());
+        require(
+            largest_window <= UNLIMITED_WINDOW,
+            "initial_window",
+            "more than 1 GiB, the largest window that there can be [RFC 7323 §2.3]",
+        )?;
         require(self.min_burst > 0, "min_burst", "a burst of 0 never sends; at least 1")?;
         require(self.initial_ssthresh != Switch::On(0), "initial_ssthresh", "at least 1, or \"off\"")?;
         require(self.max_burst != Switch::On(0), "max_burst", "a burst of 0 never sends; at least 1, or \"off\"")?;
