@@ -49,7 +49,8 @@ impl Document {
         let mut reader = Reader { text, lines: BTreeMap::new() };
         let table = DeTable::parse(text).map_err(|error| {
             let line = error.span().map_or(1, |span| reader.line(span.start));
-            InputError(format!("{file_name}:{line}: {}", error.message()))
+            let said = unquoted(text.lines().nth(line - 1).unwrap_or_default());
+            InputError(format!("{file_name}:{line}: {}", said.unwrap_or_else(|| error.message().to_string())))
         })?;
         let root = reader.table(table.get_ref(), "").map_err(|e| InputError(format!("{file_name}: {e}")))?;
         Ok(Document { file_name: file_name.to_string(), root, lines: reader.lines, settings: Vec::new() })
@@ -87,7 +88,8 @@ impl Document {
             )));
         }
         let value = parse_value(text).map_err(|message| InputError(format!("--set {path}: {message}")))?;
-        put(&mut self.root, &steps, value).map_err(|message| InputError(format!("--set {path}={text}: {message}")))?;
+        put(&mut self.root, &steps, value, &mut Vec::new())
+            .map_err(|message| InputError(format!("--set {path}={text}: {message}")))?;
         self.settings.push((comparable(&bracketed(&steps)), format!("--set {path}={text}")));
         Ok(())
     }
@@ -107,6 +109,20 @@ fn bracketed(steps: &[&str]) -> String {
     path
 }
 
+/// What is to be said of a line whose value is a word without quotes, such as `standard = 802.11n`.
+fn unquoted(line: &str) -> Option<String> {
+    let (key, value) = line.split_once('=')?;
+    let (key, value) = (key.trim(), value.split('#').next().unwrap_or_default().trim());
+    let bare_key = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+    let bare_word = |value: &str| {
+        value.starts_with(|c: char| c.is_alphanumeric() || "-+.".contains(c))
+            && !value.contains(['"', '\'', '[', '{', '='])
+    };
+    let wrong = DeTable::parse(&format!("value = {value}")).is_err();
+    (bare_key(key) && bare_word(value) && wrong)
+        .then(|| format!("{key}: {value} needs quotes; write {key} = \"{value}\""))
+}
+
 fn parse_value(text: &str) -> Result<Value, String> {
     let document = format!("value = {text}");
     match DeTable::parse(&document) {
@@ -122,7 +138,8 @@ fn parse_value(text: &str) -> Result<Value, String> {
 }
 
 /// Puts `value` at `steps`. A name where a table is needed becomes a table with that `kind`.
-fn put(at: &mut Value, steps: &[&str], value: Value) -> Result<(), String> {
+/// `passed` are the steps before.
+fn put<'a>(at: &mut Value, steps: &[&'a str], value: Value, passed: &mut Vec<&'a str>) -> Result<(), String> {
     let [step, rest @ ..] = steps else {
         *at = value;
         return Ok(());
@@ -134,23 +151,34 @@ fn put(at: &mut Value, steps: &[&str], value: Value) -> Result<(), String> {
         Value::Table(entries) => {
             if *step == "0" && !entries.iter().any(|(k, _)| k == step) {
                 // A single table stands for a list of one: bss.0 is bss.
-                return put(at, rest, value);
+                return put(at, rest, value, passed);
             }
+            passed.push(step);
             if let Some((_, next)) = entries.iter_mut().find(|(key, _)| key == step) {
-                return put(next, rest, value);
+                return put(next, rest, value, passed);
             }
             entries.push((step.to_string(), Value::Table(Vec::new())));
-            put(&mut entries.last_mut().expect("just pushed").1, rest, value)
+            put(&mut entries.last_mut().expect("just pushed").1, rest, value, passed)
         }
         Value::List(items) => {
             let length = items.len();
-            let index: usize =
-                step.parse().map_err(|_| format!("\"{step}\" stands where an index from 0 is needed"))?;
+            let index: usize = step.parse().map_err(|_| index_is_missing(passed, steps, length))?;
             let next = items.get_mut(index).ok_or_else(|| format!("there is no entry {index}; {length} are there"))?;
-            put(next, rest, value)
+            passed.push(step);
+            put(next, rest, value, passed)
         }
         other => Err(format!("there is {other} where a table is needed for \"{step}\"")),
     }
+}
+
+/// What is said of a path that goes on behind a list without saying in which of its entries.
+fn index_is_missing(passed: &[&str], steps: &[&str], length: usize) -> String {
+    let (list, rest) = (passed.join("."), steps.join("."));
+    let range = if length > 1 { format!("; entries 0 to {} are there", length - 1) } else { String::new() };
+    // A word such as * stands for the number itself.
+    let is_name = steps[0].starts_with(|c: char| c.is_alphabetic());
+    let rest = if is_name { rest } else { steps[1..].join(".") };
+    format!("\"{}\" stands where an index from 0 is needed; write {list}.0.{rest}{range}", steps[0])
 }
 
 /// Turns parsed TOML into values and notes where each came from.
@@ -231,6 +259,25 @@ mod tests {
             "--set station.7.count=1: there is no entry 7; 1 are there"
         );
         assert!(with("station..count", "1").unwrap_err().contains("write a path"));
+    }
+
+    #[test]
+    fn a_list_without_a_number_is_answered_with_the_path_that_has_one() {
+        let said = with("station.count", "3").unwrap_err();
+        let needed = "--set station.count=3: \"count\" stands where an index from 0 is needed; write station.0.count";
+        assert_eq!(said, needed);
+        assert!(with("station.*.count", "3").unwrap_err().ends_with("write station.0.count"));
+    }
+
+    #[test]
+    fn a_word_without_quotes_is_shown_with_them() {
+        let said = |line: &str| Document::parse(&format!("[bss]\n{line}\n"), "x.toml").err().unwrap().to_string();
+        let needed = "x.toml:2: standard: 802.11n needs quotes; write standard = \"802.11n\"";
+        assert_eq!(said("standard = 802.11n"), needed);
+        assert_eq!(said("standard = 802.11n # today"), needed);
+        assert!(said("duration = 5 s").ends_with("duration: 5 s needs quotes; write duration = \"5 s\""));
+        assert!(!said("a = = 2").contains("quotes") && !said("a = [1").contains("quotes"));
+        assert!(!said("a = \"b").contains("quotes") && !said("a b = 1").contains("quotes"));
     }
 
     #[test]

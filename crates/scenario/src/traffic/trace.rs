@@ -32,8 +32,15 @@ const LONGEST_S: f64 = 1e6;
 /// A sentence with the number of the line.
 pub(crate) fn read(file: &str, folder: &Path) -> Result<Arc<[Offer]>, String> {
     let path = folder.join(file);
-    let text = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| format!("cannot read {}: {}", path.display(), reason(&error)))?;
     parse(&text).map_err(|message| format!("{}{message}", path.display()))
+}
+
+/// What the system says of a file, without the number that it has for it.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_string()
 }
 
 fn parse(text: &str) -> Result<Arc<[Offer]>, String> {
