@@ -26,6 +26,23 @@ pub(crate) enum Kind {
     Sign(char),
 }
 
+impl std::fmt::Display for Kind {
+    /// As it stands in a script.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Kind::Option(name) => write!(f, "--{name}"),
+            Kind::Float(_, text) | Kind::Word(text) | Kind::Address(text) => f.write_str(text),
+            Kind::Int(value) => write!(f, "{value}"),
+            Kind::Hex(value) => write!(f, "{value:#x}"),
+            Kind::Text(text) => write!(f, "{text:?}"),
+            Kind::Shell(_) => f.write_str("a shell command"),
+            Kind::Code(_) => f.write_str("code"),
+            Kind::Ellipsis => f.write_str("..."),
+            Kind::Sign(sign) => write!(f, "{sign}"),
+        }
+    }
+}
+
 /// A place and what is wrong there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SyntaxError {

@@ -84,7 +84,7 @@ impl<'a> Cursor<'a> {
     fn found(&self) -> String {
         match self.peek() {
             None => " at the end".to_string(),
-            Some(kind) => format!(", before {kind:?}"),
+            Some(kind) => format!(", before \"{kind}\""),
         }
     }
     fn microseconds(&mut self) -> Parsed<i64> {
