@@ -9,4 +9,4 @@ mod wired;
 
 pub use packet::{AckFacts, Packet, PacketMeta};
 pub use queue_discipline::{AirtimeUse, Drop, Marks, QueueDiscipline, QueueDisciplineKind, Wanted};
-pub use wired::{WiredEvent, WiredLink};
+pub use wired::{WireUse, WiredEvent, WiredLink};

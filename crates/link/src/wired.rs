@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 
+use lasthop_observe::Histogram;
 use lasthop_units::{Bytes, DataRate, Duration, Time};
 
 use crate::{Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
@@ -17,6 +18,19 @@ pub enum WiredEvent {
     Arrival,
 }
 
+/// What became of one direction of a link since it was last asked to begin anew.
+#[derive(Clone, Debug, Default)]
+pub struct WireUse {
+    /// packets handed over
+    pub offered: u64,
+    /// for how long its transmitter was on; a packet counts where it begins
+    pub busy: Duration,
+    /// how long packets waited for the transmitter
+    pub waits: Histogram,
+    /// the longest of these waits
+    pub longest_wait: Duration,
+}
+
 /// One direction of a wired link.
 pub struct WiredLink<B> {
     rate: DataRate,
@@ -26,6 +40,7 @@ pub struct WiredLink<B> {
     busy_until: Time,
     waiting_for_transmitter: bool,
     marks: Marks,
+    used: WireUse,
 }
 
 impl<B> WiredLink<B> {
@@ -39,7 +54,18 @@ impl<B> WiredLink<B> {
             on_the_way: VecDeque::new(),
             busy_until: Time::ZERO,
             waiting_for_transmitter: false,
+            used: WireUse::default(),
         }
+    }
+
+    /// How it was used since [`start`](Self::start).
+    pub fn used(&self) -> &WireUse {
+        &self.used
+    }
+
+    /// Forgets how it was used so far.
+    pub fn start(&mut self) {
+        self.used = WireUse::default();
     }
 
     /// Whether a packet handed over now would go out at once.
@@ -62,6 +88,7 @@ impl<B> WiredLink<B> {
         schedule: &mut impl FnMut(Time, WiredEvent),
     ) {
         packet.meta.enqueued_at = now;
+        self.used.offered += 1;
         let was_free = self.is_free(now);
         if was_free && self.queue.lets_pass(packet.meta.bytes) {
             return self.transmit(now, packet, schedule);
@@ -77,7 +104,12 @@ impl<B> WiredLink<B> {
     }
 
     fn transmit(&mut self, now: Time, packet: Packet<B>, schedule: &mut impl FnMut(Time, WiredEvent)) {
-        self.busy_until = now + self.rate.time_for(Bytes(u64::from(packet.meta.bytes)));
+        let takes = self.rate.time_for(Bytes(u64::from(packet.meta.bytes)));
+        let waited = now.since(packet.meta.enqueued_at);
+        self.used.busy += takes;
+        self.used.waits.add(waited);
+        self.used.longest_wait = self.used.longest_wait.max(waited);
+        self.busy_until = now + takes;
         let arrival = self.busy_until + self.delay;
         if self.on_the_way.is_empty() {
             schedule(arrival, WiredEvent::Arrival);
@@ -177,6 +209,30 @@ mod tests {
     #[test]
     fn packets_arrive_one_transmission_time_apart_after_the_delay() {
         assert_eq!(arrivals(3, Amount::Unlimited), (vec![6.0, 7.0, 8.0], 0));
+    }
+
+    #[test]
+    fn it_tells_how_long_packets_waited_and_its_transmitter_was_on() {
+        let queue =
+            QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Unlimited }).build(Stream::new(1, "queue", 0));
+        let mut link = WiredLink::new(DataRate::from_bps(10_000_000), Duration::from_millis(5), queue);
+        let mut events = Scheduler::new();
+        let mut dropped = Vec::new();
+        for body in 0..4 {
+            link.send(Time::ZERO, packet(1250, body), &mut dropped, &mut |at, e| events.at(at, e));
+        }
+        while let Some((now, event)) = events.next_before(Time::NEVER) {
+            link.handle(now, event, &mut dropped, &mut |at, e| events.at(at, e));
+        }
+        // A packet takes 1 ms: they wait 0, 1, 2 and 3 ms.
+        let used = link.used();
+        assert_eq!(
+            (used.offered, used.busy, used.longest_wait),
+            (4, Duration::from_millis(4), Duration::from_millis(3))
+        );
+        assert_eq!(used.waits.mean_s(), Some(0.0015));
+        link.start();
+        assert_eq!(link.used().offered, 0);
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub struct Report {
     pub links: Vec<Row>,
     /// of the channel
     pub medium: Row,
+    /// of the wired link of each AP, up and down
+    pub wires: Vec<[Row; 2]>,
 }
 
 impl Report {
@@ -84,6 +86,7 @@ impl Report {
             nodes: vec![Row::default(); layout.nodes],
             links: vec![Row::default(); layout.links],
             medium: Row::default(),
+            wires: Vec::with_capacity(layout.aps),
         }
     }
 }

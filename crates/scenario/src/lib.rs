@@ -8,6 +8,7 @@ mod campaign;
 mod description;
 mod document;
 mod listing;
+mod queues;
 mod resolved;
 mod run;
 mod schema;

@@ -9,7 +9,7 @@ use lasthop_units::{Duration, Time};
 use serde_json::{Map, Value as Json, json};
 
 use crate::world::{Finished, World};
-use crate::{ResolvedScenario, account};
+use crate::{ResolvedScenario, account, queues};
 
 /// How far a run has come, and whether it should stop; shared with whoever waits for it.
 #[derive(Debug, Default)]
@@ -151,7 +151,7 @@ impl Clock {
     }
 }
 
-fn put_row(object: &mut Map<String, Json>, row: &Row) {
+pub(crate) fn put_row(object: &mut Map<String, Json>, row: &Row) {
     for (name, value) in &row.0 {
         let value = match value {
             Cell::Count(count) => json!(count),
@@ -163,7 +163,7 @@ fn put_row(object: &mut Map<String, Json>, row: &Row) {
     }
 }
 
-fn row_with(names: &[(&str, Json)], row: &Row) -> Json {
+pub(crate) fn row_with(names: &[(&str, Json)], row: &Row) -> Json {
     let mut object: Map<String, Json> = names.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
     put_row(&mut object, row);
     Json::Object(object)
@@ -176,7 +176,7 @@ fn result_of(
     interval: Option<Duration>,
     simulator: Json,
 ) -> RunResult {
-    let Report { flows, totals, nodes, links, medium } = &finished.report;
+    let Report { flows, totals, nodes, links, medium, .. } = &finished.report;
     let flow = |(index, row): (usize, &Row)| {
         let spec = &scenario.flows[index];
         let section = &spec.section;
@@ -206,6 +206,8 @@ fn result_of(
         "nodes": nodes.iter().enumerate().map(node).collect::<Vec<_>>(),
         "links": links.iter().enumerate().map(link).collect::<Vec<_>>(),
         "medium": row_with(&[], medium),
+        "queues": queues::of_nodes(scenario, &finished),
+        "wires": queues::of_wires(scenario, &finished),
         "quantile_probabilities": PROBABILITIES,
         "simulator": simulator,
     });

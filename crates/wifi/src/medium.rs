@@ -256,6 +256,7 @@ impl<B: Send + 'static> Medium<B> {
                 uplink,
                 functions: first..functions.len() as u32,
                 backpressured: node.queue == NodeQueue::Backpressure,
+                offered: 0,
                 retry_limit: node.retry_limit,
                 view: config.channel.view_of(id),
                 beacon_due: false,
@@ -316,7 +317,7 @@ impl<B: Send + 'static> Medium<B> {
     /// Hands `packet` to `node`'s queue.
     pub fn enqueue(&mut self, now: Time, node: NodeId, mut packet: Packet<B>, env: &mut impl Environment<B>) {
         packet.meta.enqueued_at = now;
-        self.counts.offered += 1;
+        self.nodes[node.index()].offered += 1;
         self.note_entry(now, node, &packet.meta, env);
         let id = self.nodes[node.index()].function_of(packet.meta.tid);
         let function = &mut self.functions[id.index()];
@@ -352,7 +353,12 @@ impl<B: Send + 'static> Medium<B> {
 
     /// What went in and out.
     pub fn counts(&self) -> Counts {
-        self.counts
+        Counts { offered: self.nodes.iter().map(|node| node.offered).sum(), ..self.counts }
+    }
+
+    /// How many packets each node was handed so far.
+    pub fn offered(&self) -> impl Iterator<Item = u64> {
+        self.nodes.iter().map(|node| node.offered)
     }
 
     /// Packets that wait in queues or MACs and have not arrived yet.
@@ -415,9 +421,10 @@ impl<B: Send + 'static> Medium<B> {
         let category = (functions.len() > 1).then(|| AccessCategory::ALL[(id.0 - functions.start) as usize]);
         let mut packet = env.pull(now, function.node, category)?;
         packet.meta.enqueued_at = now;
-        self.counts.offered += 1;
-        self.note_entry(now, function.node, &packet.meta, env);
-        if function.aggregates {
+        let (node, aggregates) = (function.node, function.aggregates);
+        self.nodes[node.index()].offered += 1;
+        self.note_entry(now, node, &packet.meta, env);
+        if aggregates {
             self.note_taken(now, id, &packet.meta, env);
         }
         Some(packet)

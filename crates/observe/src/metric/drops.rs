@@ -5,7 +5,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
-use crate::{DropReason, Layout, QueueLayer, Record, Report, Scope, Series};
+use crate::{DropReason, Layout, QueueLayer, Record, Report, Row, Scope, Series};
 
 /// What a queue did to packets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,8 +43,8 @@ impl Counts {
 struct Node {
     /// Its interface queue and its MAC.
     own: Counts,
-    /// Both directions of the wired link, at the AP.
-    wired: Counts,
+    /// The wired link of an AP, up and down.
+    wired: [Counts; 2],
     /// Of `own`, in this interval of the time series.
     interval: Counts,
 }
@@ -66,7 +66,8 @@ impl Metric for Drops {
             Record::Dropped { node, layer, reason, tcp_ack, .. } => {
                 let node = &mut self.nodes[node.index()];
                 match layer {
-                    QueueLayer::WiredUp | QueueLayer::WiredDown => node.wired.drop(reason, tcp_ack),
+                    QueueLayer::WiredUp => node.wired[0].drop(reason, tcp_ack),
+                    QueueLayer::WiredDown => node.wired[1].drop(reason, tcp_ack),
                     QueueLayer::Interface | QueueLayer::Mac => {
                         node.own.drop(reason, tcp_ack);
                         node.interval.drop(reason, tcp_ack);
@@ -76,7 +77,8 @@ impl Metric for Drops {
             Record::Marked { node, layer, count } => {
                 let node = &mut self.nodes[node.index()];
                 match layer {
-                    QueueLayer::WiredUp | QueueLayer::WiredDown => node.wired.marks += count,
+                    QueueLayer::WiredUp => node.wired[0].marks += count,
+                    QueueLayer::WiredDown => node.wired[1].marks += count,
                     QueueLayer::Interface | QueueLayer::Mac => {
                         node.own.marks += count;
                         node.interval.marks += count;
@@ -123,11 +125,19 @@ impl Metric for Drops {
         }
         // An AP stands for both ends of its wired link.
         for (Node { wired, .. }, row) in self.nodes.iter().zip(&mut report.nodes).take(self.aps) {
-            row.put_count("wired_queue_drops", wired.drops());
-            row.put_count("wired_queue_drops_tail", wired.tail);
-            row.put_count("wired_queue_drops_early", wired.early);
-            row.put_count("wired_acks_filtered", wired.acks_filtered);
-            row.put_count("wired_queue_marks", wired.marks);
+            let both = |count: fn(&Counts) -> u64| wired.iter().map(count).sum::<u64>();
+            row.put_count("wired_queue_drops", both(Counts::drops));
+            row.put_count("wired_queue_drops_tail", both(|c| c.tail));
+            row.put_count("wired_queue_drops_early", both(|c| c.early));
+            row.put_count("wired_acks_filtered", both(|c| c.acks_filtered));
+            row.put_count("wired_queue_marks", both(|c| c.marks));
+            report.wires.push(wired.map(|counts| {
+                let mut row = Row::default();
+                row.put_count("queue_drops", counts.drops());
+                row.put_count("queue_drops_tcp_ack", counts.tcp_acks);
+                row.put_count("queue_marks", counts.marks);
+                row
+            }));
         }
     }
 }

@@ -20,7 +20,7 @@ mod udp_flow;
 use std::collections::VecDeque;
 
 use lasthop_engine::{Scheduler, Stream};
-use lasthop_link::{Drop, Packet, PacketMeta, WiredEvent, WiredLink};
+use lasthop_link::{Drop, Packet, PacketMeta, WireUse, WiredEvent, WiredLink};
 use lasthop_observe::account::{Balance, Bookkeeper};
 use lasthop_observe::{Collector, FlowId, NodeId, Observer, QueueLayer, Record, Step};
 use lasthop_units::{Duration, Time};
@@ -80,6 +80,8 @@ pub(crate) struct World<K> {
     dropped: Vec<Drop<Body>>,
     /// Packets that reached the server, and the AP over the wire: for the conservation check.
     wired: Wired,
+    /// Packets that each node was handed before the warm-up was over.
+    offered_before: Vec<u64>,
     end: Time,
     interval: Option<Duration>,
     samples: u64,
@@ -230,6 +232,7 @@ impl<K: Bookkeeper> World<K> {
             detours: scenario.flows.iter().map(|f| Detour::new(f.section.wired_delay)).collect(),
             dropped: Vec::new(),
             wired: Wired::default(),
+            offered_before: vec![0; scenario.nodes.len()],
             end: Time::ZERO + description.duration,
             interval,
             samples: 0,
@@ -311,7 +314,13 @@ impl<K: Bookkeeper> World<K> {
                 Some(packet) => self.send_wired(now, packet),
                 None => unreachable!("an event is scheduled for each packet on a detour"),
             },
-            Event::WarmupEnds => self.around.collector.start(now),
+            Event::WarmupEnds => {
+                self.around.collector.start(now);
+                self.offered_before = self.medium.offered().collect();
+                self.wires
+                    .iter_mut()
+                    .for_each(|wires| [&mut wires.up, &mut wires.down].into_iter().for_each(WiredLink::start));
+            }
             Event::Sample => {
                 self.samples += 1;
                 self.around.collector.sample(now);
@@ -509,10 +518,13 @@ impl<K: Bookkeeper> World<K> {
         for (flow, row) in self.around.flows.iter().zip(&mut report.flows) {
             flow.report(row);
         }
+        let offered = self.medium.offered().zip(&self.offered_before).map(|(all, before)| all - before).collect();
+        let covered = self.around.collector.covered(self.end);
+        let wires = self.wires.iter().map(|w| [w.up.used().clone(), w.down.used().clone()]).collect();
         // What is observed must not show in what is simulated.
         let events = self.around.events.handled() - self.samples;
         let (balance, series) = self.around.collector.close(self.end);
-        Ok(Finished { report, series, balance, events })
+        Ok(Finished { report, series, balance, queues: QueueUse { covered, offered, wires }, events })
     }
 }
 
@@ -521,7 +533,17 @@ pub(crate) struct Finished {
     pub report: lasthop_observe::Report,
     pub series: lasthop_observe::Series,
     pub balance: Option<Balance>,
+    pub queues: QueueUse,
     pub events: u64,
+}
+
+/// What went into the queues after the warm-up.
+pub(crate) struct QueueUse {
+    pub covered: Duration,
+    /// packets handed to each node
+    pub offered: Vec<u64>,
+    /// of each AP's wired link, up and down
+    pub wires: Vec<[WireUse; 2]>,
 }
 
 /// `compares`: the rates that are chosen are held against ideal ones.

@@ -228,6 +228,8 @@ pub(crate) struct Node {
     /// Its channel access functions, the one with the highest priority first.
     pub functions: Range<u32>,
     pub backpressured: bool,
+    /// Packets handed to it so far.
+    pub offered: u64,
     pub retry_limit: Option<u32>,
     pub view: usize,
     pub beacon_due: bool,
