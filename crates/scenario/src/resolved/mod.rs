@@ -4,6 +4,7 @@
 //! places, ways and walls. `radio`: who hears whom.
 
 mod bss;
+mod cautions;
 mod defaults;
 mod flows;
 mod nodes;

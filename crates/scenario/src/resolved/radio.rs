@@ -12,11 +12,23 @@ use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl, RateControlK
 use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement};
 
 use super::ResolvedScenario;
+use super::cautions::{alike, named};
 use super::defaults::chosen;
 use super::flows::FlowSpec;
 use super::nodes::LinkRateControl;
 use super::space::Space;
 use crate::description::Compat;
+
+/// A frame to ask a rate control for at the start.
+pub(super) const FULL_PACKET: FrameInfo =
+    FrameInfo { now: Time::ZERO, bytes: Bytes(1500), aggregates: false, retry: 0 };
+
+/// Why a station and its AP cannot talk to one another.
+struct Reach {
+    /// the weaker of what they hear of one another
+    power: Dbm,
+    problem: String,
+}
 
 impl ResolvedScenario {
     pub(crate) fn is_fixed_rate(&self, link: usize) -> bool {
@@ -122,12 +134,15 @@ impl ResolvedScenario {
         let space = self.space();
         let fixed = self.fixed_modes(controls);
         let stations = self.bss.len()..self.nodes.len();
-        warnings.extend(stations.filter_map(|station| self.warning_of_reach(&space, station, &fixed)));
+        warnings.extend(self.warnings_of_reach(stations.filter_map(|s| Some((s, self.reach(&space, s, &fixed)?)))));
         warnings.extend(self.warning_of_space(geometry));
         warnings.extend(self.warnings_of_categories());
         if self.flows.is_empty() {
             warnings.push("there is no [[flow]]: nothing will be sent".into());
         }
+        warnings.extend(self.cautions_of_flows());
+        warnings.extend(self.cautions_of_powers());
+        warnings.extend(self.cautions_of_queues(&fixed, self.ideal_rate_controls()));
         if self.first_bss().compat == Compat::Ns3 {
             warnings.push(
                 "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS; TXOP limits of best effort and background are zero, and a BlockAckReq follows an A-MPDU without answer".into(),
@@ -138,9 +153,8 @@ impl ResolvedScenario {
 
     /// The mode of each link whose rate is fixed.
     fn fixed_modes(&self, controls: Vec<Box<dyn RateControl>>) -> Vec<Option<ModeId>> {
-        let info = FrameInfo { now: Time::ZERO, bytes: Bytes(1500), aggregates: false, retry: 0 };
         let mode = |(link, mut control): (usize, Box<dyn RateControl>)| {
-            self.is_fixed_rate(link).then(|| control.rates_for(&info).first())
+            self.is_fixed_rate(link).then(|| control.rates_for(&FULL_PACKET).first())
         };
         controls.into_iter().enumerate().map(mode).collect()
     }
@@ -161,36 +175,53 @@ impl ResolvedScenario {
         warnings
     }
 
+    /// What is alike for several stations is said once.
+    fn warnings_of_reach(&self, found: impl Iterator<Item = (usize, Reach)>) -> Vec<String> {
+        let found: Vec<(usize, Reach)> = found.collect();
+        let stations = self.nodes.len() - self.bss.len();
+        let said = found.iter().map(|(station, reach)| (self.nodes[*station].name.as_str(), reach.problem.clone()));
+        let sentence = |(problem, names): (String, Vec<&str>)| {
+            let powers = || found.iter().filter(|(_, reach)| reach.problem == problem).map(|(_, reach)| reach.power.0);
+            let (least, most) = (powers().fold(f64::INFINITY, f64::min), powers().fold(f64::NEG_INFINITY, f64::max));
+            let who = named("station", &names, stations);
+            let (ap, verb) = match (names.len(), self.bss.len()) {
+                (1, _) => ("its access point", "is"),
+                (_, 1) => ("their access point", "are"),
+                _ => ("their access points", "are"),
+            };
+            if most == f64::NEG_INFINITY {
+                return format!("{who} {verb} hidden from {ap}{problem}");
+            }
+            let range = if most - least < 0.05 { String::new() } else { format!("{least:.1} to ") };
+            format!("{who} and {ap} hear one another at {range}{most:.1} dBm, {problem}")
+        };
+        alike(said).into_iter().map(sentence).collect()
+    }
+
     /// What is to be said of a station and its AP that cannot talk to one another where they start.
-    fn warning_of_reach(&self, space: &Space, station: usize, fixed: &[Option<ModeId>]) -> Option<String> {
+    fn reach(&self, space: &Space, station: usize, fixed: &[Option<ModeId>]) -> Option<Reach> {
         let uplink = self.uplink(station);
         let (_, ap) = self.ends(uplink);
-        let name = &self.nodes[station].name;
         let [up, down] = [(station, ap), (ap, station)].map(|(tx, rx)| space.mean_power(Time::ZERO, tx, rx));
         let weaker = if up < down { up } else { down };
+        let because = |problem: String| Some(Reach { power: weaker, problem });
         if weaker.0 == f64::NEG_INFINITY {
-            return Some(format!("station {name} is hidden from its access point: nothing passes between them"));
+            return because(": nothing passes between them".into());
         }
-        let power = format!("station {name} and its access point hear one another at {:.1} dBm", weaker.0);
         if weaker < self.description.channel.cca_preamble {
             let level = self.description.channel.cca_preamble;
-            return Some(format!(
-                "{power}, below the {level} at which a preamble is received: nothing passes between them"
-            ));
+            return because(format!("below the {level} at which a preamble is received: nothing passes between them"));
         }
         let phy = self.phy_of(station);
         if self.success_of(phy, weaker, phy.allowed_modes()) < 0.01 {
-            return Some(format!("{power}, too weak for every rate: nothing passes between them"));
+            return because("too weak for every rate: nothing passes between them".into());
         }
-        for (link, received) in [(uplink, up), (uplink + 1, down)] {
+        for (link, received, way) in [(uplink, up, "up"), (uplink + 1, down, "down")] {
             if let Some(mode) = fixed[link]
                 && self.success_of(phy, received, &[mode]) < 0.01
             {
-                let (from, to) = self.link_ends(link);
                 let rate = phy.mode(mode).rate;
-                return Some(format!(
-                    "{power}, too weak for the fixed rate of {rate}: nothing passes from {from} to {to}"
-                ));
+                return because(format!("too weak for the fixed rate of {rate}: nothing passes {way}"));
             }
         }
         None

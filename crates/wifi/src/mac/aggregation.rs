@@ -28,6 +28,14 @@ pub struct Aggregation {
     pub min_start_spacing: Duration,
 }
 
+impl Aggregation {
+    /// How many MPDUs of `bytes` a PPDU in `mode` holds at most, all limits at once.
+    pub fn mpdus_of(self, phy: &Phy, mode: ModeId, bytes: u32) -> u32 {
+        let mut psdu = Psdu::new(phy, self, mode, self.max_duration, true);
+        (0..self.max_mpdus).take_while(|_| psdu.add(bytes)).count() as u32
+    }
+}
+
 /// The length of a PSDU that grows MPDU by MPDU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Psdu<'a> {
@@ -122,6 +130,13 @@ mod tests {
         let mut psdu = Psdu::new(&phy, limits, mode, longest, at_least_one);
         let fitted = (0..100).take_while(|_| psdu.add(1538)).count();
         (fitted as u32, psdu.bytes())
+    }
+
+    #[test]
+    fn an_empty_a_mpdu_holds_as_many_as_it_can_grow_to() {
+        let phy = phy();
+        assert_eq!(OWN.mpdus_of(&phy, phy.mode_of_mcs(15).unwrap(), 1538), 42);
+        assert_eq!(OWN.mpdus_of(&phy, phy.mode_of_mcs(0).unwrap(), 1538), 5);
     }
 
     #[test]

@@ -1,0 +1,185 @@
+//! What is possible and hardly meant, of flows, queues and powers: sentences that go with every result.
+//!
+//! What is alike for several flows or stations is said once.
+
+use lasthop_registry::{Amount, Parameter};
+use lasthop_units::Dbm;
+use lasthop_wifi::NodeQueue;
+use lasthop_wifi::phy::ModeId;
+use lasthop_wifi::rate_control::RateControl;
+
+use super::ResolvedScenario;
+use super::flows::FlowSpec;
+use crate::description::UdpRate;
+
+/// So many names are told one by one.
+const NAMED: usize = 4;
+/// An IP packet of common size, as an MPDU of a QoS data frame.
+const FULL_MPDU: u32 = 1538;
+/// The most that any licence-exempt band of 802.11 allows an access point to radiate: 1 W into an antenna of 6 dBi
+/// (47 CFR 15.247 and 15.407).
+const MOST_ALLOWED: Dbm = Dbm(36.0);
+
+/// `flow a`, `flows a and b`, `all 16 flows`, `12 of 16 flows (a, b, c, d and more)`.
+pub(super) fn named(noun: &str, names: &[&str], of: usize) -> String {
+    match names {
+        [name] => format!("{noun} {name}"),
+        _ if names.len() == of => format!("all {of} {noun}s"),
+        [first @ .., last] if names.len() <= NAMED => format!("{noun}s {} and {last}", first.join(", ")),
+        _ => format!("{} of {of} {noun}s ({} and more)", names.len(), names[..NAMED].join(", ")),
+    }
+}
+
+/// What is said alike of several, in the order in which each is first said; with whom it concerns.
+pub(super) fn alike<'a, T: PartialEq>(said: impl Iterator<Item = (&'a str, T)>) -> Vec<(T, Vec<&'a str>)> {
+    let mut groups: Vec<(T, Vec<&str>)> = Vec::new();
+    for (name, what) in said {
+        match groups.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((what, vec![name])),
+        }
+    }
+    groups
+}
+
+impl ResolvedScenario {
+    pub(super) fn cautions_of_flows(&self) -> Vec<String> {
+        let said = self.flows.iter().filter_map(|f| f.tcp.config.warning().map(|text| (f.id.as_str(), text)));
+        let sentence =
+            |(text, names): (String, Vec<&str>)| format!("{}: {text}", named("flow", &names, self.flows.len()));
+        alike(said).into_iter().map(sentence).collect()
+    }
+
+    pub(super) fn cautions_of_powers(&self) -> Vec<String> {
+        let loud = self.nodes.iter().filter(|node| node.tx_power > MOST_ALLOWED);
+        let said = loud.map(|node| (node.name.as_str(), node.tx_power));
+        let sentence = |(power, names): (Dbm, Vec<&str>)| {
+            let who = named("node", &names, self.nodes.len());
+            format!(
+                "tx_power: {who} at {power}, more than the {MOST_ALLOWED} (4 W) that any licence-exempt band allows"
+            )
+        };
+        alike(said).into_iter().map(sentence).collect()
+    }
+
+    /// Queues of senders of data that do not hold two of the longest A-MPDUs of their links: while one is on the air,
+    /// too little waits to fill the next. `controls`: those that know the signal.
+    pub(super) fn cautions_of_queues(&self, fixed: &[Option<ModeId>], best: Vec<Box<dyn RateControl>>) -> Vec<String> {
+        let mut longest = vec![0; self.nodes.len()];
+        for (link, control) in best.into_iter().enumerate() {
+            let (sender, _) = self.ends(link);
+            longest[sender] = self.full_ampdu(link, fixed[link], control).max(longest[sender]);
+        }
+        let sends = |node: usize| self.flows.iter().any(|flow| is_bulk(flow) && self.sender_of(flow) == node);
+        let short = (0..self.nodes.len()).filter(|&node| sends(node)).filter_map(|node| {
+            let limit = self.packets_of_queue(node)?;
+            let mpdus = longest[node];
+            (mpdus > 1 && limit < 2 * u64::from(mpdus)).then(|| (self.nodes[node].name.as_str(), (limit, mpdus)))
+        });
+        let sentence = |((limit, mpdus), names): ((u64, u32), Vec<&str>)| {
+            let who = named("node", &names, self.nodes.len());
+            let (queue, link) = if names.len() == 1 { ("queue", "its link") } else { ("queues", "their links") };
+            format!(
+                "{queue} of {who}: {limit} packets, shorter than two A-MPDUs of {link}, each of which holds up to {mpdus}"
+            )
+        };
+        alike(short).into_iter().map(sentence).collect()
+    }
+
+    /// How many packets of common size an A-MPDU over a link holds at the best rate that it can have; 0 without A-MPDUs.
+    fn full_ampdu(&self, link: usize, fixed: Option<ModeId>, mut best: Box<dyn RateControl>) -> u32 {
+        let bss = &self.bss[self.nodes[self.ends(link).0].config.bss as usize].config;
+        let mode = fixed.unwrap_or_else(|| best.rates_for(&super::radio::FULL_PACKET).first());
+        bss.aggregation.map_or(0, |limits| limits.mpdus_of(&bss.phy, mode, FULL_MPDU))
+    }
+
+    /// The node at whose queue the data of a flow waits for the air.
+    fn sender_of(&self, flow: &FlowSpec) -> usize {
+        if flow.up { flow.station.index() } else { self.ap_of(flow.station).index() }
+    }
+
+    /// The limit of a node's queue in packets, if it has one.
+    fn packets_of_queue(&self, node: usize) -> Option<u64> {
+        let NodeQueue::Discipline(kind) = &self.nodes[node].config.queue else { return None };
+        let value = kind.to_value()?;
+        match Amount::parse(value.get("limit")?, "").ok()? {
+            Amount::Packets(packets) => Some(packets + u64::from(self.nodes[node].config.driver_queue)),
+            Amount::Bytes(_) | Amount::Unlimited => None,
+        }
+    }
+}
+
+/// Whether a flow may want all of the air. Upwards a saturated source waits to be asked, and not in a queue.
+fn is_bulk(flow: &FlowSpec) -> bool {
+    let wants_all = match flow.section.rate {
+        None => true,
+        Some(UdpRate::Saturated) => !flow.up,
+        Some(UdpRate::Constant(_)) => false,
+    };
+    flow.section.traffic.name() == "bulk" && wants_all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve;
+
+    fn warnings(text: &str) -> Vec<String> {
+        resolve(text, "f.toml", &[]).unwrap().warnings()
+    }
+
+    #[test]
+    fn names_are_told_while_they_are_few() {
+        assert_eq!(named("flow", &["a"], 1), "flow a");
+        assert_eq!(named("flow", &["a"], 9), "flow a");
+        assert_eq!(named("flow", &["a", "b", "c"], 9), "flows a, b and c");
+        assert_eq!(named("flow", &["a", "b"], 2), "all 2 flows");
+        assert_eq!(named("flow", &["a", "b", "c", "d", "e"], 9), "5 of 9 flows (a, b, c, d and more)");
+    }
+
+    #[test]
+    fn what_concerns_all_flows_alike_is_said_once() {
+        let text =
+            "[bss]\nstandard = \"802.11b\"\n[[station]]\ncount = 16\n[tcp]\nack_loss = { threshold = 1 }\n[[flow]]\n";
+        let said = warnings(text);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].starts_with("all 16 flows: ack_loss takes an ACK"), "{said:?}");
+    }
+
+    #[test]
+    fn stations_out_of_reach_are_told_together() {
+        let text = "[channel]\npath_loss = \"log_distance\"\n[bss]\nstandard = \"802.11b\"\n[[station]]\ncount = 3\ndistance = \"10 km\"\n[[flow]]\n";
+        let said: Vec<String> = warnings(text).into_iter().filter(|w| w.contains("nothing passes")).collect();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].starts_with("all 3 stations and their access point"), "{said:?}");
+    }
+
+    #[test]
+    fn a_queue_of_less_than_two_ampdus_is_told() {
+        // 802.11n at 65 Mbit/s: 5484 us less 36 us are 1362 symbols of 260 bits, 44,262 bytes after 22 bits of service and
+        // tail; 28 subframes of 1544 bytes fit.
+        let with = |queue: &str| {
+            let text = format!(
+                "[bss]\nstandard = \"802.11n\"\nap = {{ queue = {queue} }}\n[[station]]\n[[flow]]\ndirection = \"down\"\n"
+            );
+            warnings(&text).into_iter().filter(|w| w.starts_with("queue of")).collect::<Vec<_>>()
+        };
+        let short = with("{ kind = \"fifo\", limit = \"50 packets\" }");
+        assert_eq!(short.len(), 1);
+        assert!(short[0].starts_with("queue of node ap: 50 packets") && short[0].ends_with("up to 28"), "{short:?}");
+        assert_eq!(with("{ kind = \"fifo\", limit = \"200 packets\" }"), Vec::<String>::new());
+        assert_eq!(with("{ kind = \"fifo\", limit = \"unlimited\" }"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_power_that_no_licence_allows_is_told() {
+        let with = |power: &str| {
+            let text =
+                format!("[channel]\ntx_power = \"{power}\"\n[bss]\nstandard = \"802.11b\"\n[[station]]\n[[flow]]\n");
+            warnings(&text).into_iter().filter(|w| w.starts_with("tx_power:")).collect::<Vec<_>>()
+        };
+        assert_eq!(with("90 dBm").len(), 1);
+        assert!(with("90 dBm")[0].starts_with("tx_power: all 2 nodes at 90 dBm, more than the 36 dBm"));
+        assert_eq!(with("4 W"), Vec::<String>::new());
+    }
+}
