@@ -15,6 +15,8 @@ use crate::description::Description;
 use crate::schema::form;
 use crate::traffic::TrafficKind;
 
+mod tcp_profiles;
+
 fn registries() -> [&'static Registry; 8] {
     [
         lasthop_tcp::congestion_control::Algorithm::REGISTRY,
@@ -41,7 +43,8 @@ fn profile_json(&(profile, summary): &(Profile, &str)) -> Json {
 /// # Errors
 /// An unknown kind.
 pub fn list_json(kind: Option<&str>) -> Result<String, InputError> {
-    let kinds: Vec<&str> = registries().iter().map(|r| r.kind).chain(["tcp.profile"]).collect();
+    // The list of metrics is the front end's.
+    let kinds: Vec<&str> = registries().iter().map(|r| r.kind).chain(["tcp.profile", "metric"]).collect();
     if let Some(kind) = kind
         && !kinds.contains(&kind)
     {
@@ -73,11 +76,15 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
     let short = name.rsplit('.').next().unwrap_or(name);
     for registry in registries() {
         let qualified = format!("{}.{}", registry.kind, short);
+        let (name, short) = (registry.meant(name), registry.meant(short));
         // Names of standards have a dot of their own.
         let found = registry.entries.iter().find(|e| e.name == name || (name == qualified && e.name == short));
         if let Some(entry) = found {
             let mut shown = entry_json(registry.kind, entry);
-            shown["parameters"] = parameters_json(&(entry.fields)());
+            shown["parameters"] = match registry.kind {
+                "congestion_control" => tcp_profiles::of_controller(entry),
+                _ => parameters_json(&(entry.fields)()),
+            };
             return Ok(shown.to_string());
         }
     }
@@ -91,8 +98,9 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
     let in_tcp = format!("tcp.{name}");
     let found = section(name).map(|fields| (name, fields));
     if let Some((name, fields)) = found.or_else(|| section(&in_tcp).map(|fields| (in_tcp.as_str(), fields))) {
+        let parameters = if name == "tcp" { tcp_profiles::of_section(&fields) } else { parameters_json(&fields) };
         let shown = json!({ "kind": "section", "name": name, "summary": "A section of the scenario file.", "source": "", "status": "",
-                            "parameters": parameters_json(&fields) });
+                            "parameters": parameters });
         return Ok(shown.to_string());
     }
     let names = registries().into_iter().flat_map(|r| r.entries.iter().map(|e| e.name));
@@ -139,6 +147,24 @@ fn table_of(shape: &lasthop_registry::Shape) -> Option<Vec<Field>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_of_tcp_shows_the_default_of_the_profile_that_counts() {
+        let parameter = |name: &str, key: &str| {
+            let shown: Json = serde_json::from_str(&show_json(name).unwrap()).unwrap();
+            shown["parameters"].as_array().unwrap().iter().find(|p| p["name"] == key).unwrap().clone()
+        };
+        let control = parameter("tcp", "congestion_control");
+        assert_eq!(control["default"], json!("\"cubic\""));
+        assert_eq!(control["default_with_profile"]["ns2"], json!("\"newreno\""));
+        assert_eq!(parameter("tcp", "max_backoff")["default_with_profile"], json!({ "ns2": "64" }));
+        assert!(parameter("tcp", "packet_size").get("default_with_profile").is_none());
+        // CUBIC of a current kernel, as the default profile has it.
+        assert_eq!(parameter("cubic", "era")["default"], json!("\"linux\""));
+        assert_eq!(parameter("cubic", "era")["default_with_profile"]["linux-2.6"], json!("\"linux-2.6\""));
+        assert_eq!(parameter("cubic", "hystart")["default"], json!("\"classic\""));
+        assert!(show_json("reno").unwrap().contains("\"newreno\""));
+    }
 
     #[test]
     fn every_listed_name_can_be_shown() {
