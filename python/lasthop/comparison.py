@@ -23,6 +23,9 @@ class Comparison(NamedTuple):
     a: Estimate | None
     b: Estimate | None
     difference: Difference | None
+    scale: float = 1.0
+    """from the unit in which they are kept to the one that is shown"""
+    stored_unit: str | None = None
 
 
 def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> list[Comparison]:
@@ -41,6 +44,8 @@ def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> list[Comparis
                 a.estimate(left.values()),
                 b.estimate(right.values()),
                 difference(left, right, stopped=a.until is not None or b.until is not None),
+                kind.scale,
+                kind.stored_unit,
             )
         )
     return rows
@@ -53,7 +58,7 @@ def compare_until(
 
     Raises `UnknownMetric` once a first run shows it.
     """
-    sides = [Runs(scenario, jobs, None, until=until) for scenario in scenarios]
+    sides = [Runs(scenario, jobs, None, metrics=until.metrics) for scenario in scenarios]
     done, standing = 0, until.standing([], {})
     with InterruptRequests() as requests:
         while standing.state == "more":

@@ -7,6 +7,8 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from .confidence import Estimate
+from .losses import is_ap
+from .metric import metric_of, shown
 from .result import Result
 
 
@@ -17,12 +19,19 @@ class Headline(NamedTuple):
     unit: str
     decimals: int
     by_seed: dict[int, float]
+    """in `stored_unit`"""
+    scale: float = 1.0
+    """from the stored unit to the one that is shown"""
+    stored_unit: str | None = None
+    """where that is another than `unit`"""
 
 
 def headlines(result: Result) -> list[Headline]:
     """The headline numbers of `result`; those that no seed has are left out."""
     metrics = result.metrics
-    ap_drops = _over_runs(result, lambda run: _node_sum(run, "queue_drops", _is_ap))
+    ap_drops = _over_runs(result, lambda run: _node_sum(run, "queue_drops", is_ap))
+    station_drops = _over_runs(result, lambda run: _node_sum(run, "queue_drops", lambda name: not is_ap(name)))
+    wired_drops = _over_runs(result, lambda run: _node_sum(run, "wired_queue_drops", is_ap))
     retried = _over_runs(result, _retry_fraction)
     given_up = _over_runs(result, lambda run: _node_sum(run, "frames_dropped_retry_limit"))
     found = [
@@ -35,6 +44,8 @@ def headlines(result: Result) -> list[Headline]:
         _scaled("collision probability", "", 4, metrics.get("medium.collision_probability")),
         _scaled("retried attempts", "%", 2, retried, 100),
         _scaled("AP queue drops", "packets", 1, ap_drops),
+        _scaled("station queue drops", "packets", 1, station_drops),
+        _scaled("wired queue drops", "packets", 1, wired_drops),
         _scaled("given up after the last retry", "packets", 1, given_up),
         _scaled("medium busy", "%", 2, metrics.get("medium.busy_fraction"), 100),
         _scaled("medium idle", "%", 2, metrics.get("medium.idle_fraction"), 100),
@@ -43,15 +54,19 @@ def headlines(result: Result) -> list[Headline]:
 
 
 def chosen(result: Result, patterns: Iterable[str] = ()) -> list[Headline]:
-    """The headline numbers, or all metrics whose dotted name is or matches one of `patterns`."""
+    """The headline numbers, or all metrics whose dotted name is or matches one of `patterns`, values or not."""
     patterns = list(patterns)
     if not patterns:
         return headlines(result)
-    return [
-        Headline(name, "", 6, by_seed)
-        for name, by_seed in result.metrics.items()
-        if any(fnmatchcase(name, pattern) for pattern in patterns)
-    ]
+    metrics = result.metrics
+    names = [name for name in result.metric_names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    return [_named(name, metrics.get(name, {})) for name in names]
+
+
+def _named(name: str, by_seed: dict[int, float]) -> Headline:
+    unit, scale, decimals = shown(name)
+    metric = metric_of(name)
+    return Headline(name, unit, decimals, by_seed, scale, metric.unit if metric else "")
 
 
 def number(value: float, decimals: int) -> str:
@@ -80,10 +95,6 @@ def _scaled(label: str, unit: str, decimals: int, by_seed: dict[int, float] | No
 def _over_runs(result: Result, value: Callable[[dict[str, Any]], float | None]) -> dict[int, float]:
     found = {run["seed"]: value(run) for run in result.runs}
     return {seed: number for seed, number in found.items() if number is not None}
-
-
-def _is_ap(name: str) -> bool:
-    return name == "ap" or name.endswith(".ap")
 
 
 def _node_sum(run: dict[str, Any], key: str, wanted: Callable[[str], bool] = lambda _name: True) -> float | None:

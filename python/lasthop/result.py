@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from . import _core, tables
 from .confidence import Estimate, estimate
 from .files import PendingFile, write_pieces
-from .scenario import Scenario
+from .metric import unknown
+from .scenario import Scenario, looks_like_scenario
 
 if TYPE_CHECKING:
     import pandas
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 # Wall-clock time is the one thing in which two runs of the same seed may differ: no mean of it is kept.
 NOT_SUMMARISED = {"seed", "simulator.wall_s"}
+# Keys that are names or lists, or null where there is none of these.
+NO_NUMBERS = (".congestion_control", ".congestion_control_validation", "_quantiles_s", "_parts_bps", ".limit", ".kind")
 
 
 class Result:
@@ -98,9 +101,18 @@ class Result:
         return table
 
     @property
+    def metric_names(self) -> list[str]:
+        """The names of `metrics`, and those of what has no value in any run."""
+        names = dict.fromkeys(name for run in self.runs for name in metric_names(run))
+        return [name for name in names if name not in NOT_SUMMARISED]
+
+    @property
     def summary(self) -> dict[str, dict[str, float | int | None]]:
-        """Mean and 95 % confidence interval over the seeds of every metric."""
-        return {name: self.estimate(values.values())._asdict() for name, values in self.metrics.items()}
+        """Mean and 95 % confidence interval over the seeds of every metric.
+
+        A name that is none raises `KeyError` with those that are near.
+        """
+        return _Summary({name: self.estimate(values.values())._asdict() for name, values in self.metrics.items()})
 
     def estimate(self, values: Iterable[float]) -> Estimate | None:
         """Mean and interval of one value for each seed; wider where the number of seeds was chosen by the data."""
@@ -186,6 +198,13 @@ class Result:
         return f"<lasthop.Result {self.name}: {len(self.runs)} seeds{state}>"
 
 
+class _Summary(dict[str, Any]):
+    """A dict whose `KeyError` says what there is."""
+
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(str(unknown(name, list(self))))
+
+
 class _Estimates(dict[str, Any]):
     """Metrics that become means and intervals one by one, as they are written."""
 
@@ -244,7 +263,10 @@ def read(path: str | os.PathLike[str]) -> Result:
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise _core.ScenarioError(f"{file}: not JSON: {error}") from None
+        if looks_like_scenario(file):
+            remedy = f"run it first, `lasthop run {file} --out DIR`, and give DIR"
+            raise _core.ScenarioError(f"{file}: is a scenario, and a result is needed; {remedy}") from None
+        raise _core.ScenarioError(f"{file}: not a result of `lasthop run`: not JSON: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT or "runs" not in document:
         raise _core.ScenarioError(f"{file}: not a result of `lasthop run` in format {FORMAT}")
     scenario = file.with_name("scenario.toml")
@@ -259,7 +281,7 @@ def flat_metrics(run: Mapping[str, Any]) -> dict[str, float]:
 
 def metric_names(run: Mapping[str, Any]) -> list[str]:
     """The names of `flat_metrics`, and those of what has no value in this run."""
-    return list(_named(run))
+    return [name for name in _named(run) if not name.endswith(NO_NUMBERS)]
 
 
 def _named(run: Mapping[str, Any]) -> dict[str, float | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,9 +49,31 @@ def load(path: str | os.PathLike[str]) -> Scenario:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise _core.ScenarioError(f"{name}: not a text file in UTF-8 ({error.reason})") from None
+    if text.lstrip().startswith("{"):
+        raise _core.ScenarioError(f"{name}: is JSON, such as a result of `lasthop run`; a scenario file (TOML) is needed")
     scenario = Scenario(text, name)
     scenario.resolve()
     return scenario
+
+
+def scenario_or_file(given: Scenario | str | os.PathLike[str]) -> Scenario:
+    """A scenario as it is, or that of a file; raises `TypeError` for all else, and what `load` raises."""
+    if isinstance(given, Scenario):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return load(given)
+    raise TypeError(f"scenario: a Scenario or the name of its file is needed, not {type(given).__name__}; see lasthop.load")
+
+
+def looks_like_scenario(path: str | os.PathLike[str]) -> bool:
+    """Whether a file that was given for something else is a scenario, by its name or by its sections."""
+    if str(path).endswith(".toml"):
+        return True
+    try:
+        sections = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return "bss" in sections or "station" in sections
 
 
 def readable_text(text: str) -> str:

@@ -12,25 +12,19 @@ already, or on where a campaign was interrupted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from math import ceil, inf, isfinite
 from typing import Any, Literal, NamedTuple
 
 from .confidence import estimate
+from .metric import check_names, matching
 
 FEWEST = 10
 MOST = 200
 GOODPUT = "totals.goodput_bps"
 
 Metrics = Mapping[str, Mapping[int, float]]
-
-
-class UnknownMetric(ValueError):
-    """No run has a metric of that name."""
 
 
 class Standing(NamedTuple):
@@ -83,9 +77,7 @@ class Until:
 
     def check(self, names: Collection[str]) -> None:
         """Raises `UnknownMetric` unless each of `metrics` is among `names`, those that a run has, values or not."""
-        for pattern in self.metrics:
-            if not _matching(pattern, names):
-                raise UnknownMetric(f"{pattern}: no run has such a metric{_did_you_mean(pattern, names)}")
+        check_names(self.metrics, names)
 
     def standing(self, seeds: Sequence[int], metrics: Metrics, relative_to: Metrics | None = None) -> Standing:
         """The decision after `seeds` were run, in their order; one that failed is in `seeds` and not in `metrics`.
@@ -101,7 +93,7 @@ class Until:
 
     def _look(self, seeds: Sequence[int], metrics: Metrics, reference: Metrics) -> Standing:
         n, widths = len(seeds), {}
-        names = (name for pattern in self.metrics for name in _matching(pattern, metrics) or [pattern])
+        names = (name for pattern in self.metrics for name in matching(pattern, metrics) or [pattern])
         for name in dict.fromkeys(names):
             values = _of(seeds, metrics.get(name, {}))
             widths[name] = relative_half_width(values, _of(seeds, reference.get(name, {})))
@@ -137,10 +129,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _matching(pattern: str, names: Iterable[str]) -> list[str]:
-    return [name for name in names if fnmatchcase(name, pattern)]
-
-
 def _of(seeds: Iterable[int], by_seed: Mapping[int, float]) -> list[float]:
     return [by_seed[seed] for seed in seeds if seed in by_seed]
 
@@ -149,12 +137,3 @@ def _expected(n: int, widths: Mapping[str, float | None], target: float) -> int:
     """The half-width falls with the root of n."""
     widest = max((inf if width is None else width for width in widths.values()), default=inf)
     return ceil(min(n * (widest / target) ** 2, 1e9))
-
-
-def _did_you_mean(name: str, names: Collection[str]) -> str:
-    if re.search(r"[*?\[]", name):
-        return ""
-    near = get_close_matches(name, names, n=3, cutoff=0.5)
-    last = name.rpartition(".")[2]
-    near = near or [known for known in names if known.endswith(f".{last}")][:3]
-    return f"; did you mean {' or '.join(near)}?" if near else ""

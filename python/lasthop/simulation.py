@@ -13,9 +13,11 @@ from types import FrameType
 from typing import Any
 
 from . import _core
+from .losses import loss_warnings
+from .metric import check_names
 from .progress import Progress, progress_here
 from .result import Result, metric_names
-from .scenario import Scenario
+from .scenario import Scenario, scenario_or_file
 from .sequential import GOODPUT, MOST, Until
 from .warmup import warmup_warning
 
@@ -40,7 +42,7 @@ class RunFailed(RuntimeError):
 
 
 def run(
-    scenario: Scenario,
+    scenario: Scenario | str | os.PathLike[str],
     seeds: int | Iterable[int] | None = None,
     *,
     until: float | None = None,
@@ -50,7 +52,7 @@ def run(
     explain: bool = False,
     progress: bool | None = None,
 ) -> Result:
-    """Runs `scenario` once for each seed, in parallel, and returns the results.
+    """Runs `scenario`, or the file of that name, once for each seed, in parallel, and returns the results.
 
     `seeds`: how many (1 to N), or which; 5 by default. `until`: seeds are added until the 95 % interval of each of
     `metrics` (names or globs) is within this share of its mean, e.g. 0.02; then `seeds` is the most, 200 by default, and
@@ -65,6 +67,7 @@ def run(
         raise ValueError(f"jobs: {jobs} threads run nothing; at least 1, or None for one each core")
     if interval_s is not None and not 1e-9 <= interval_s < math.inf:
         raise ValueError(f"interval_s: {interval_s} is no length of time; a number of seconds, or None for no time series")
+    scenario = scenario_or_file(scenario)
     show = progress_here() if progress is None else progress
     chosen = seed_list((5 if until is None else MOST) if seeds is None else seeds)
     rule = None if until is None else Until(until, tuple(metrics), len(chosen))
@@ -96,13 +99,21 @@ def simulate(
     account: bool = False,
     on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
     until: Until | None = None,
+    metrics: Sequence[str] = (),
 ) -> Result:
     """Runs `seeds`, or the first of them that are enough for `until`, and says in the result what to think of it.
 
-    `on_series` is handed the time series in the order of the seeds, whatever finishes first.
+    `on_series` is handed the time series in the order of the seeds, whatever finishes first. `metrics`: names or globs
+    that the first run has to have, as those of `until`; else `UnknownMetric` ends it there.
     """
     runs = Runs(
-        scenario, jobs, interval_s, keep_series=keep_series, account=account, on_series=on_series, until=until
+        scenario,
+        jobs,
+        interval_s,
+        keep_series=keep_series,
+        account=account,
+        on_series=on_series,
+        metrics=[*metrics, *(until.metrics if until else ())],
     )
     with InterruptRequests() as requests:
         if until is None:
@@ -142,7 +153,7 @@ class Runs:
         keep_series: bool = False,
         account: bool = False,
         on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
-        until: Until | None = None,
+        metrics: Sequence[str] = (),
     ) -> None:
         self._resolved = scenario.resolve()
         self._jobs = jobs
@@ -150,7 +161,7 @@ class Runs:
         self._keep_series = keep_series
         self._account = account
         self._on_series = on_series
-        self._until = until
+        self._metrics = metrics
         self.result = Result.empty(self._resolved, scenario)
 
     def extend(self, seeds: list[int], requests: InterruptRequests, show: Callable[[float, int], None]) -> None:
@@ -182,12 +193,13 @@ class Runs:
         """The result, with what only all runs together tell among its warnings."""
         warning = warmup_warning(self.result.scenario, self.result.runs)
         self.result.warnings.extend([warning] if warning else [])
+        self.result.warnings.extend(loss_warnings(self.result.runs))
         return self.result
 
     def _deliver(self, outcome: _core.RunOutcome) -> None:
         series = outcome.take_series()
-        if self._until and outcome.json and not self.result.runs:
-            self._until.check(metric_names(json.loads(outcome.json)))
+        if self._metrics and outcome.json and not self.result.runs:
+            check_names(self._metrics, metric_names(json.loads(outcome.json)))
         self.result.add(outcome.seed, outcome.json, outcome.error, series if self._keep_series else [])
         if self._on_series is not None and series:
             self._on_series(outcome.seed, series if self._keep_series else _drained(series))

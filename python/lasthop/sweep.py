@@ -8,10 +8,13 @@ from fnmatch import fnmatchcase
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .alike import alike, named
 from .campaign import Counts, complete
+from .losses import loss_warnings
+from .metric import check_keys, check_names, matching
 from .progress import Progress, progress_here
 from .result import flat_metrics, metric_names
-from .scenario import Scenario, toml_value
+from .scenario import Scenario, scenario_or_file, toml_value
 from .sequential import GOODPUT, MOST, Until
 from .simulation import Interrupted, RunFailed, seed_list
 from .store import Job, Store
@@ -41,11 +44,11 @@ class Swept(NamedTuple):
     rows: list[dict[str, Any]]
     counts: Counts
     warnings: tuple[str, ...]
-    """what a reader of the rows should know, each headed by its point"""
+    """what a reader of the rows should know, each headed by the points that it is said of"""
 
 
 def sweep(
-    scenario: Scenario,
+    scenario: Scenario | str | os.PathLike[str],
     over: Mapping[str, Iterable[Any]] | None = None,
     seeds: int | Iterable[int] | None = None,
     *,
@@ -63,14 +66,15 @@ def sweep(
     `until`: as many seeds at each point, `seeds` at most, as make the interval of `metrics` (by default goodput)
     narrower than that share of the mean; a point where the most was not enough is among the warnings.
     `store`: a `Store` or its file, whose runs are not run again and which keeps the others.
-    `.attrs["warnings"]` is what a reader of the table should know, each headed by its point.
+    `.attrs["warnings"]` is what a reader of the table should know, each headed by the points that it is said of.
     `executor`: `lasthop.executor.dask.Dask(address)`, or threads of this process, `jobs` of them.
     Raises `ScenarioError` before anything runs where one of the points is wrong, `StoreError` where the store is, and
     `RunFailed` and, on Ctrl-C, `Interrupted`, which carry the table of what was finished.
     """
     from .sweep_table import SweepTable
 
-    points = grid(scenario, over)
+    check_keys(metrics)
+    points = grid(scenario_or_file(scenario), over)
     chosen = seed_list(5 if seeds is None else seeds) if until is None else _rule(until, metrics, seeds)
     kept = store if isinstance(store, Store) else Store.in_memory() if store is None else Store.open(store)
     show = progress_here() if progress is None else progress
@@ -97,7 +101,7 @@ def _rule(until: float | Until, metrics: Sequence[str], seeds: int | Iterable[in
 
 def grid(scenario: Scenario, over: Mapping[str, Iterable[Any]] | None = None) -> list[Point]:
     """The points of a sweep and their scenarios, all of them checked."""
-    axes = {path: list(values) for path, values in (over or dict(scenario.resolve().sweep())).items()}
+    axes = {path: _values(path, values) for path, values in (over or dict(scenario.resolve().sweep())).items()}
     if not axes:
         raise ValueError("nothing to sweep: give over={path: values}, or a [sweep] table in the file")
     for path, values in axes.items():
@@ -134,17 +138,47 @@ def run_points(
     def then(job: Job, document: dict[str, Any] | None) -> list[Job]:
         return asking[job.scenario].take(job.seed, document)
 
+    def check(job: Job, document: dict[str, Any] | None) -> list[Job]:
+        names.take(job, document)
+        return []
+
     first = [job for each in by_scenario.values() for job in each.more()]
-    with_rule = {"then": then} if isinstance(seeds, Until) else {}
-    counts = complete(first, store, executor=executor, jobs_at_once=jobs, progress=progress, **with_rule)
+    names = _Names(metrics, {each.scenario for each in by_scenario.values()})
+    after_each = {"then": then} if isinstance(seeds, Until) else {"then": check} if metrics else {}
+    counts = complete(first, store, executor=executor, jobs_at_once=jobs, progress=progress, **after_each)
     used = [(point, by_scenario[store.identity(Job(point.scenario, 0)).key]) for point in points]
     rows, warnings = [], []
     for point, runs in _runs_by_point(used, store):
         rows += [_row(point, run, (*SHOWN, *metrics)) for run in runs]
-        warnings += [f"{point.name}: {sentence}" for sentence in _warnings(point, runs, store)]
+        warnings += [(point.name, sentence) for sentence in _warnings(point, runs, store)]
     if not counts.interrupted:
-        warnings += [f"{point.name}: {sentence}" for point, each in used if (sentence := each.shortfall())]
-    return Swept(rows, counts, tuple(warnings))
+        warnings += [(point.name, sentence) for point, each in used if (sentence := each.shortfall())]
+    return Swept(rows, counts, tuple(_once(warnings, len(points))))
+
+
+def _once(warnings: Iterable[tuple[str, str]], points: int) -> Iterator[str]:
+    """Each headed by its point, or, where it is said of several alike, by these."""
+    for sentence, names in alike(warnings).items():
+        yield f"{names[0] if len(names) == 1 else named('point', names, points)}: {sentence}"
+
+
+class _Names:
+    """Whether each of `patterns` is among the names of some point's runs, once each point has shown one."""
+
+    def __init__(self, patterns: Sequence[str], points: set[Scenario]) -> None:
+        self._missing = list(patterns)
+        self._unseen = set(points)
+        self._known: dict[str, None] = {}
+
+    def take(self, job: Job, document: dict[str, Any] | None) -> None:
+        """Takes what a run has; raises `UnknownMetric`."""
+        if not self._missing or document is None or job.scenario not in self._unseen:
+            return
+        self._unseen.remove(job.scenario)
+        self._known.update(dict.fromkeys(metric_names(document)))
+        self._missing = [pattern for pattern in self._missing if not matching(pattern, self._known)]
+        if not self._unseen:
+            check_names(self._missing, list(self._known))
 
 
 def _runs_by_point(used: Sequence[tuple[Point, _Seeds]], store: Store) -> Iterator[tuple[Point, list[dict[str, Any]]]]:
@@ -160,6 +194,7 @@ def _warnings(point: Point, runs: Sequence[Mapping[str, Any]], store: Store) -> 
     yield from identity.resolved.warnings()
     if runs and (sentence := warmup_warning(identity.document, runs)):
         yield sentence
+    yield from loss_warnings(runs)
 
 
 class _Seeds:
@@ -211,6 +246,12 @@ def _row(point: Point, document: Mapping[str, Any], shown: Sequence[str]) -> dic
         if any(fnmatchcase(name, pattern) for pattern in shown)
     }
     return {**point.values, "seed": document["seed"], **metrics}
+
+
+def _values(path: str, values: Any) -> list[Any]:
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise ValueError(f"{path}: a list of values is needed, e.g. [{values!r}], not {values!r}")
+    return list(values)
 
 
 def _check_axis(path: str, values: Sequence[str]) -> None:

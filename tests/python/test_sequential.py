@@ -11,7 +11,8 @@ import pytest
 import lasthop
 from lasthop import confidence
 from lasthop.confidence import estimate
-from lasthop.sequential import FEWEST, GOODPUT, UnknownMetric, Until, next_look
+from lasthop.metric import UnknownMetric
+from lasthop.sequential import FEWEST, GOODPUT, Until, next_look
 
 SEEDS = range(1, 10_000)
 
@@ -159,7 +160,7 @@ def test_names_are_checked_and_near_ones_are_told():
     Until(0.02, ("flows.*.goodput_bps", "medium.busy_fraction")).check(names)
     with pytest.raises(UnknownMetric, match=r"totals.goodput: .*did you mean totals.goodput_bps"):
         Until(0.02, ("totals.goodput",)).check(names)
-    with pytest.raises(UnknownMetric, match=r"links.\*: no run has such a metric$"):
+    with pytest.raises(UnknownMetric, match=r"links.\*: no run has such a metric; `lasthop list metric` names them$"):
         Until(0.02, ("links.*",)).check(names)
 
 

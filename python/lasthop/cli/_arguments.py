@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..files import check_writable, is_special
+from ..metric import UnknownMetric, check_keys
 from ..result import Result, read
 from ..scenario import Scenario, load
 from ..sequential import GOODPUT, MOST, Until
@@ -63,12 +64,16 @@ def add_until(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help=f"what --until judges and the table shows, e.g. medium.idle_fraction; repeatable (default {GOODPUT})",
+        help=f"what --until judges and the table shows, a name or glob of `lasthop list metric`; repeatable (default {GOODPUT})",
     )
 
 
 def until_of(arguments: argparse.Namespace) -> Until | None:
-    """The rule that --until asks for, if it does."""
+    """The rule that --until asks for, if it does; --metric names what a run may have."""
+    try:
+        check_keys(arguments.metric)
+    except UnknownMetric as unknown:
+        raise Mistake(f"--metric {unknown}") from None
     if arguments.until is None:
         return None
     if arguments.seed is not None:

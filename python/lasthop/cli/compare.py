@@ -7,17 +7,19 @@ import json
 from typing import Any
 
 from ..comparison import Comparison, compare, compare_until
+from ..confidence import Estimate
 from ..explain import Difference, difference_of, explanation_of, with_account
 from ..explain.text import difference_document, difference_text
 from ..headline import mean_and_interval
+from ..metric import UnknownMetric, check_names
 from ..progress import Progress
 from ..result import Result
 from ..scenario import Scenario
-from ..sequential import UnknownMetric, Until
+from ..sequential import Until
 from ..simulation import seed_list, simulate
 from . import _arguments
 from ._mistake import Mistake
-from ._output import note, show, table, until_text, write_data
+from ._output import label, note, note_few, show, table, until_text, write_data
 
 SUMMARY = "compare two results or scenarios, with the confidence interval of their difference"
 
@@ -43,9 +45,8 @@ def execute(arguments: argparse.Namespace) -> int:
     # Both are read and checked before either runs.
     sides = [_arguments.result_or_scenario(path) for path in (arguments.a, arguments.b)]
     results = _until(arguments, sides, seeds, jobs, until) if until else _results(arguments, sides, seeds, jobs)
+    _check_metrics(arguments.metric, results)
     rows = compare(*results, arguments.metric)
-    if not rows:
-        raise Mistake(f"--metric {' '.join(arguments.metric)}: matches nothing in either result")
     why = _explained(arguments, results, jobs) if arguments.explain else None
     if arguments.json is not None:
         write_data(arguments.json, [_json(arguments, rows, results[0].until if until else None, why)])
@@ -53,12 +54,21 @@ def execute(arguments: argparse.Namespace) -> int:
     if why is not None:
         text += f"\n{difference_text(why, table)}"
     show(text, beside_data=arguments.json == "-")
+    note_few(max((row.difference.estimate.n for row in rows if row.difference), default=0))
     if until:
         note(f"B - A, relative to A: {until_text(results[0].until)}")
     failures = [failure for result in results for failure in result.failures]
     for failure in failures:
         note(failure["error"])
     return 1 if failures else 0
+
+
+def _check_metrics(patterns: list[str], results: list[Result]) -> None:
+    """Each name is of one of both at least: what one of them lacks is a difference too."""
+    try:
+        check_names(patterns, list(dict.fromkeys(name for result in results for name in result.metric_names)))
+    except UnknownMetric as unknown:
+        raise Mistake(f"--metric {unknown}") from None
 
 
 def _results(
@@ -109,12 +119,16 @@ def _warn(path: str, result: Result) -> None:
 
 def comparison_text(a: str, b: str, rows: list[Comparison]) -> str:
     """The comparison as a table; A and B are named above it."""
+
+    def cell(row: Comparison, found: Estimate | None) -> str:
+        return mean_and_interval(found and found.scaled(row.scale), row.decimals)
+
     lines = [
         [
-            f"{row.label} ({row.unit})" if row.unit else row.label,
-            mean_and_interval(row.a, row.decimals),
-            mean_and_interval(row.b, row.decimals),
-            "-" if row.difference is None else mean_and_interval(row.difference.estimate, row.decimals),
+            label(row.label, row.unit),
+            cell(row, row.a),
+            cell(row, row.b),
+            cell(row, row.difference and row.difference.estimate),
             _share(row),
             _narrowing(row),
         ]
@@ -160,4 +174,5 @@ def _json_row(row: Comparison) -> dict[str, Any]:
     found = row.difference
     difference = found and {**found.estimate._asdict(), "paired": found.paired, "narrowing": found.narrowing}
     sides = {"a": row.a and row.a._asdict(), "b": row.b and row.b._asdict()}
-    return {"metric": row.label, "unit": row.unit, **sides, "difference": difference}
+    unit = row.unit if row.stored_unit is None else row.stored_unit
+    return {"metric": row.label, "unit": unit, **sides, "difference": difference}

@@ -6,13 +6,13 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
+from ..metric import UnknownMetric
 from ..progress import Progress
 from ..result import Result, ResultDirectory
-from ..sequential import UnknownMetric
 from ..simulation import seed_list, simulate
 from . import _arguments
 from ._mistake import Mistake
-from ._output import note, show, summary_text, until_text, write_data
+from ._output import note, note_few, show, summary_text, until_text, write_data
 
 SUMMARY = "run a scenario for one seed or several"
 MAX_ROWS_PER_SEED = 10_000_000
@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="simulated time between rows of the time series in --out (default 1s)",
     )
     parser.add_argument("--explain", action="store_true", help="keep the account of time that `lasthop explain` shows")
-    for option, what in NOT_YET.items():
-        parser.add_argument(f"--{option}", metavar="X", help=f"not there yet: {what}")
+    for option in NOT_YET:
+        parser.add_argument(f"--{option}", help=argparse.SUPPRESS)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -60,7 +60,15 @@ def execute(arguments: argparse.Namespace) -> int:
             try:
                 account = arguments.explain
                 result = simulate(
-                    scenario, seeds, jobs, interval_s, progress, account=account, on_series=on_series, until=until
+                    scenario,
+                    seeds,
+                    jobs,
+                    interval_s,
+                    progress,
+                    account=account,
+                    on_series=on_series,
+                    until=until,
+                    metrics=arguments.metric,
                 )
             except UnknownMetric as unknown:
                 raise Mistake(f"--metric {unknown}") from None
@@ -100,6 +108,7 @@ def _write(result: Result, arguments: argparse.Namespace, directory: ResultDirec
 def _report(result: Result, arguments: argparse.Namespace, asked: int) -> int:
     if result.runs:
         show(summary_text(result, arguments.metric), beside_data=arguments.json == "-")
+    note_few(len(result.runs))
     if result.until and result.runs:
         note(until_text(result.until))
     for failure in result.failures:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import groupby
-from math import floor, log10
 from typing import Any
 
+from .. import ScenarioError
 from ..axis import axis_values
 from ..confidence import estimate
 from ..executor import ExecutorError
 from ..executor.local import Threads
 from ..headline import mean_and_interval
+from ..metric import UnknownMetric, shown
 from ..progress import Progress
-from ..sequential import UnknownMetric
 from ..store import Store
 from ..sweep import Point, Swept, grid, run_points
 from . import _arguments, _rows
 from ._mistake import Mistake
-from ._output import note, show, table
+from ._output import label, note, note_few, show, table
 
 SUMMARY = "run every combination of some settings"
 WARNINGS_SHOWN = 10
@@ -69,9 +70,10 @@ def execute(arguments: argparse.Namespace) -> int:
             swept = run_points(
                 points, rule or seeds, store, metrics=arguments.metric, executor=executor, progress=progress
             )
-    except (ExecutorError, UnknownMetric) as error:
-        raise Mistake(f"{'--metric' if isinstance(error, UnknownMetric) else '--executor dask'}: {error}") from None
-    _check_metrics(arguments.metric, swept)
+    except ExecutorError as error:
+        raise Mistake(f"--executor dask: {error}") from None
+    except UnknownMetric as unknown:
+        raise Mistake(f"--metric {unknown}") from None
     _show(arguments, swept, list(points[0].values), stopped=rule is not None)
     return _report(arguments, swept)
 
@@ -86,8 +88,17 @@ def _points(arguments: argparse.Namespace) -> list[Point]:
     scenario = _arguments.scenario_of(arguments)
     try:
         return grid(scenario, over)
+    except ScenarioError as error:
+        # A point is a scenario with settings; here they came from elsewhere.
+        raise Mistake(_as_varied(str(error), over or dict(scenario.resolve().sweep()), "--over" if over else "[sweep]")) from None
     except ValueError as error:
         raise Mistake(str(error).replace("over={path: values}", "--over PATH=V1,V2,...")) from None
+
+
+def _as_varied(message: str, paths: Iterable[str], where: str) -> str:
+    for path in paths:
+        message = message.replace(f"--set {path}=", f"{where} {path}=")
+    return message
 
 
 def _axis(text: str) -> tuple[str, list[Any]]:
@@ -115,29 +126,22 @@ def _executor(arguments: argparse.Namespace) -> Any:
     return Dask(arguments.address)
 
 
-def _check_metrics(names: Sequence[str], swept: Swept) -> None:
-    known = {name for row in swept.rows for name in row}
-    for name in names:
-        if swept.rows and not any(fnmatchcase(each, name) for each in known):
-            note(f"--metric {name}: no run has such a number")
-
-
 def _show(arguments: argparse.Namespace, swept: Swept, paths: list[str], *, stopped: bool) -> None:
     if not swept.rows:
         return
     names = list(dict.fromkeys(name for row in swept.rows for name in row))
     _rows.write_output(arguments, names, [[row.get(name) for name in names] for row in swept.rows])
     chosen = [name for pattern in arguments.metric for name in names if fnmatchcase(name, pattern)]
-    columns = [_column(name, swept.rows) for name in dict.fromkeys(chosen)] or COLUMNS
+    columns = [_column(name) for name in dict.fromkeys(chosen)] or COLUMNS
     text = _table(swept.rows, paths, columns, stopped=stopped)
     show(text, beside_data="-" in (arguments.csv, arguments.parquet))
+    note_few(max(Counter(tuple(row[path] for path in paths) for row in swept.rows).values()))
 
 
-def _column(name: str, rows: list[dict[str, Any]]) -> tuple[str, str, float, int]:
-    """A column for any metric, with some four digits."""
-    known = next((column for column in COLUMNS if column[1] == name), None)
-    largest = max((abs(row[name]) for row in rows if name in row), default=0.0)
-    return known or (name, name, 1, max(0, 3 - floor(log10(largest))) if largest else 1)
+def _column(name: str) -> tuple[str, str, float, int]:
+    """A column for any metric."""
+    unit, scale, decimals = shown(name)
+    return label(name, unit), name, scale, decimals
 
 
 def _report(arguments: argparse.Namespace, swept: Swept) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from ..metric import unknown
 
 if TYPE_CHECKING:
     import pandas
@@ -41,7 +42,7 @@ class SweepTable:
         known = [column for column in self.rows if column not in (*self.paths, "seed")]
         if name not in known:
             short = ", ".join(sorted(known)[:12]) + (" ..." if len(known) > 12 else "")
-            raise LookupError(f"{self.name}: has no metric {name}; it has: {short}")
+            raise LookupError(f"--metric {unknown(name, known, f'{self.name} has: {short}')}")
         return name
 
     def path(self, name: str) -> str:

@@ -1,0 +1,192 @@
+"""Where packets were lost and where they waited: the queues of nodes and of wired links, and what is to be said of them.
+
+A queue that drops more than 1 % of what comes to it, or that has no limit and holds packets for more than 100 ms,
+shapes a result more than most things in a scenario do; so does a wire that is slower than the air.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .alike import named
+
+DROPPED_SHARE = 0.01
+HELD_S = 0.1
+# A link whose transmitter is on for so much of the time has no more to give.
+BUSY_SHARE = 0.9
+
+
+class QueueLoss(NamedTuple):
+    """A queue over all runs of a scenario."""
+
+    place: str
+    """`AP`, `station` or `wired link`"""
+    name: str
+    """the node's, or `wired link, down` (with several APs: `wired link of A.ap, down`)"""
+    discipline: str
+    """kind and limit, such as `fifo, 50 packets`"""
+    is_endless: bool
+    packets: int
+    """that came to it, all runs together"""
+    dropped: int
+    tcp_acks: int
+    """of those dropped"""
+    wait_s: float
+    """the mean wait there, of the run in which it was longest"""
+    longest_s: float
+    """the longest wait, where it is known; else the mean"""
+    busy: float
+    """of a wire: share of time for which its transmitter was on, mean over the runs; of a node 0"""
+
+    @property
+    def share(self) -> float:
+        """What part of the packets it dropped."""
+        return self.dropped / self.packets if self.packets else 0.0
+
+
+
+def is_ap(name: str) -> bool:
+    """Whether a node of this name is an access point."""
+    return name == "ap" or name.endswith(".ap")
+
+
+def queue_losses(runs: Sequence[Mapping[str, Any]]) -> list[QueueLoss]:
+    """The queues of the nodes, then those of the wires; none for runs of a version that did not tell."""
+    runs = [run for run in runs if run.get("queues") and run.get("wires")]
+    if not runs:
+        return []
+    return [*_of_nodes(runs), *_of_wires(runs)]
+
+
+def _rows(runs: Sequence[Mapping[str, Any]], kind: str) -> list[tuple[Mapping[str, Any], ...]]:
+    """For each entity its rows, one a run."""
+    return list(zip(*(run[kind] for run in runs), strict=True))
+
+
+def _of_nodes(runs: Sequence[Mapping[str, Any]]) -> Iterator[QueueLoss]:
+    for queues, nodes in zip(_rows(runs, "queues"), _rows(runs, "nodes"), strict=True):
+        first = queues[0]
+        wait_s = max(row["wait_mean_s"] or 0.0 for row in queues)
+        yield QueueLoss(
+            place="AP" if is_ap(first["name"]) else "station",
+            name=first["name"],
+            discipline=_discipline(first),
+            is_endless=first["limit"] == "unlimited",
+            packets=sum(row["packets"] for row in queues),
+            dropped=sum(row["queue_drops"] for row in nodes),
+            tcp_acks=sum(row["queue_drops_tcp_ack"] for row in nodes),
+            wait_s=wait_s,
+            longest_s=wait_s,
+            busy=0.0,
+        )
+
+
+def _of_wires(runs: Sequence[Mapping[str, Any]]) -> Iterator[QueueLoss]:
+    wires = _rows(runs, "wires")
+    several = len({rows[0]["ap"] for rows in wires}) > 1
+    for rows in wires:
+        first = rows[0]
+        yield QueueLoss(
+            place="wired link",
+            name=f"wired link{' of ' + first['ap'] if several else ''}, {first['direction']}",
+            discipline=_discipline(first),
+            is_endless=first["limit"] == "unlimited",
+            packets=sum(row["packets"] for row in rows),
+            dropped=sum(row["queue_drops"] for row in rows),
+            tcp_acks=sum(row["queue_drops_tcp_ack"] for row in rows),
+            wait_s=max(row["wait_mean_s"] or 0.0 for row in rows),
+            longest_s=max(row["wait_max_s"] or 0.0 for row in rows),
+            busy=sum(row["busy_fraction"] for row in rows) / len(rows),
+        )
+
+
+def _discipline(row: Mapping[str, Any]) -> str:
+    return ", ".join(str(part) for part in (row["kind"], row["limit"]) if part is not None)
+
+
+def loss_warnings(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a reader of the results of these runs should know of queues; alike for several stations, once."""
+    losses = queue_losses(runs)
+    stations = sum(loss.place == "station" for loss in losses)
+    lossy = [loss for loss in losses if loss.share > DROPPED_SHARE]
+    held = [loss for loss in losses if loss.is_endless and loss.longest_s > HELD_S]
+    return [
+        *(_dropped(group, stations) for group in _groups(lossy)),
+        *(_held(group, stations) for group in _groups(held)),
+    ]
+
+
+def bottlenecks(runs: Sequence[Mapping[str, Any]]) -> list[QueueLoss]:
+    """The directions of wired links that carry all they can, and at which packets wait or are lost rather than at the air."""
+    losses = queue_losses(runs)
+    return [
+        loss
+        for loss in losses
+        if loss.place == "wired link" and loss.busy >= BUSY_SHARE and _waits_more(loss, _at_the_air(loss, losses))
+    ]
+
+
+def _at_the_air(wire: QueueLoss, losses: Iterable[QueueLoss]) -> list[QueueLoss]:
+    """The queues before the air for the same direction; of an AP with a name, its own."""
+    if wire.name.endswith("up"):
+        return [loss for loss in losses if loss.place == "station"]
+    aps = [loss for loss in losses if loss.place == "AP"]
+    return [loss for loss in aps if f" {loss.name}," in wire.name] or aps
+
+
+def _waits_more(wire: QueueLoss, others: Sequence[QueueLoss]) -> bool:
+    packets = sum(other.packets for other in others)
+    wait_s = sum(other.wait_s * other.packets for other in others) / packets if packets else 0.0
+    share = sum(other.dropped for other in others) / packets if packets else 0.0
+    return wire.wait_s > wait_s or wire.share > share
+
+
+def bottleneck_text(runs: Sequence[Mapping[str, Any]]) -> str:
+    """A line for each bottleneck that is not the air."""
+    return "".join(
+        f"bottleneck: {wire.name}, busy for {100 * wire.busy:.1f} % of the time; packets wait {_time(wire.wait_s)} for it\n"
+        for wire in bottlenecks(runs)
+    )
+
+
+def _groups(losses: Iterable[QueueLoss]) -> list[list[QueueLoss]]:
+    """Stations with the same queue together, all others alone."""
+    groups: dict[Any, list[QueueLoss]] = {}
+    for loss in losses:
+        key = loss.discipline if loss.place == "station" else (loss.name,)
+        groups.setdefault(key, []).append(loss)
+    return list(groups.values())
+
+
+def _who(group: Sequence[QueueLoss], stations: int) -> str:
+    if group[0].place == "wired link":
+        return f"{group[0].name} ({group[0].discipline})"
+    if group[0].place == "AP":
+        return f"queue of {group[0].name} ({group[0].discipline})"
+    names = named("station", [loss.name for loss in group], stations)
+    return f"queue{'s' if len(group) > 1 else ''} of {names} ({group[0].discipline})"
+
+
+def _dropped(group: Sequence[QueueLoss], stations: int) -> str:
+    shares = sorted(100 * loss.share for loss in group)
+    share = _range(f"{shares[0]:.2g}", f"{shares[-1]:.2g}")
+    dropped, packets = (sum(getattr(loss, key) for loss in group) for key in ("dropped", "packets"))
+    acks = sum(loss.tcp_acks for loss in group)
+    kind = f", {acks} of them TCP ACKs" if acks else ""
+    return f"{_who(group, stations)}: dropped {share} % of the packets that came ({dropped} of {packets}{kind})"
+
+
+def _held(group: Sequence[QueueLoss], stations: int) -> str:
+    waits = sorted(loss.longest_s for loss in group)
+    time = _range(_time(waits[0]), _time(waits[-1]))
+    much = f"for up to {_time(waits[-1])}" if group[0].place == "wired link" else f"for {time} on average"
+    return f"{_who(group, stations)}: has no limit, and held packets {much}; give it the limit of a real one"
+
+
+def _range(least: str, most: str) -> str:
+    return most if least == most else f"{least} to {most}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
