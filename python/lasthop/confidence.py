@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 # Keeps 95 % where the number of seeds followed from the data: by simulation, see tests/python/test_sequential.py.
 STOPPED = 1.5
+# More seeds than this nobody is asked for.
+MOST_SEEDS = 200
 
 
 class Estimate(NamedTuple):
@@ -40,6 +42,19 @@ class Difference(NamedTuple):
     paired: bool
     narrowing: float | None = None
     """how many times wider the interval would be without pairing, for the same seeds; None where one of both is 0"""
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the interval; of two independent means at most that."""
+        return (self.estimate.n - 1) * (1 if self.paired else 2)
+
+    def is_told(self, among: int = 1) -> bool:
+        """Whether the interval leaves 0 out; of several that are looked at together, as wide as all need (Bonferroni)."""
+        half = self.estimate.half_width
+        if half is None:
+            return False
+        wider = t_bound(self.freedom, 1 - 0.05 / among) / t_bound(self.freedom, 0.95) if half else 1.0
+        return abs(self.estimate.mean) > half * wider
 
 
 def estimate(values: Sequence[float], *, stopped: bool = False) -> Estimate | None:
@@ -72,6 +87,21 @@ def difference(a: Mapping[int, float], b: Mapping[int, float], *, stopped: bool 
     apart = _unpaired([a[seed] for seed in common], [b[seed] for seed in common], stopped=stopped)
     widths = apart.estimate.half_width, paired.half_width
     return Difference(paired, paired=True, narrowing=widths[0] / widths[1] if all(widths) else None)
+
+
+def seeds_to_tell(found: Difference) -> int | None:
+    """About how many seeds would leave 0 out of the interval, if mean and spread stay as they are; None above `MOST_SEEDS`.
+
+    The least n of which Student's t with n - 1 degrees times the standard error, which falls with the root of n, is below
+    the mean. A guess: with few seeds the spread itself is hardly known.
+    """
+    half, mean, n = found.estimate.half_width, abs(found.estimate.mean), found.estimate.n
+    if half is None or mean == 0:
+        return None
+    deviation = half / t_bound(found.freedom, 0.95) * sqrt(n)
+    per_seed = 1 if found.paired else 2
+    below = (m for m in range(2, MOST_SEEDS + 1) if t_bound((m - 1) * per_seed, 0.95) * deviation / sqrt(m) < mean)
+    return next(below, None)
 
 
 def _unpaired(a: Sequence[float], b: Sequence[float], *, stopped: bool) -> Difference | None:

@@ -175,10 +175,10 @@ def check(explanation: lasthop.explain.Explanation) -> None:
 def test_aarf_costs_what_it_does_since_it_lowers_the_rate_after_collisions() -> None:
     fixed = uploads(**{"bss.rate_control": {"kind": "fixed", "rate": "11 Mbit/s"}})
     aarf = explained(uploads(), 2)
-    lines = difference_of(explained(fixed, 2), aarf).answers()
+    lines = difference_of(explained(fixed, 5), explained(uploads(), 5)).answers()
     assert lines[0].startswith("B delivers ") and lines[0].endswith(" % less.")
-    assert "rate below the best 0.0 % →" in lines[2]
-    assert "of them after a collision" in lines[3]
+    assert any("rate below the best 0.0 % →" in line for line in lines)
+    assert any("of them after a collision" in line for line in lines)
     first = answers(aarf)[0]
     assert first.startswith("The rate is below the best possible: that costs ")
     assert "rates were lowered" in first and "100 % of them after a collision" in first

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..confidence import Estimate, estimate
+from ..losses import QueueLoss, queue_losses
 from ..result import Result
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class FlowTime:
     """at each end of the wireless link, all seeds together: what came, and what was dropped"""
     goodput_bps: float | None
     timeouts: float | None
+    goodput_by_seed: dict[int, float] = field(default_factory=dict)
+    """in bit/s, where it has one"""
 
     def share(self, term: str) -> float:
         """The mean share of a term."""
@@ -128,6 +131,10 @@ class Explanation:
     """by the names under which flows wait for them: a station's, or `ap to STATION`"""
     accounts: dict[int, dict[str, Any]]
     """as results have them, by seed"""
+    goodput_by_seed: dict[int, float] = field(default_factory=dict)
+    """of all flows, in bit/s"""
+    losses: list[QueueLoss] = field(default_factory=list)
+    """what queues dropped, all seeds together"""
 
     def lowered(self) -> dict[str, float]:
         """How often a run rates were lowered on all links, by what the attempt before came to."""
@@ -186,6 +193,8 @@ def explanation_of(result: Result) -> Explanation:
         channels=[_channel(list(accounts.values()), index) for index in range(len(first["channels"]))],
         links=_links(result.runs),
         accounts=accounts,
+        goodput_by_seed=_by_seed(result.runs, lambda run: run["totals"]["goodput_bps"]),
+        losses=queue_losses(result.runs),
     )
 
 
@@ -225,7 +234,13 @@ def _flow(runs: list[dict[str, Any]], index: int) -> FlowTime:
         packets=_packets([flow["packets"] for flow, _ in of_seeds]),
         goodput_bps=_mean(run["flows"][index].get("goodput_bps") for run in runs),
         timeouts=_mean(run["flows"][index].get("timeouts") for run in runs),
+        goodput_by_seed=_by_seed(runs, lambda run: run["flows"][index].get("goodput_bps")),
     )
+
+
+def _by_seed(runs: list[dict[str, Any]], value: Callable[[dict[str, Any]], float | None]) -> dict[int, float]:
+    found = {run["seed"]: value(run) for run in runs}
+    return {seed: number for seed, number in found.items() if number is not None}
 
 
 def _packets(of_seeds: list[list[dict[str, Any]]]) -> dict[str, dict[str, int]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from .account import CHANNEL_TERMS, FLOW_TERMS, ChannelTime, Explanation, FlowTime
+from .drops import drop_sentences
 from .words import also, count, listed, percent, rate
 
 MOST = 6
@@ -228,7 +229,11 @@ def _largest(explanation: Explanation) -> str:
     return f"{flow.id}: {listed([f'{FLOW_TERMS[term]} {percent(flow.share(term))}' for term in terms])}."
 
 
+def _dropped(explanation: Explanation) -> Iterator[Answer]:
+    yield from (Answer(loss.share, text) for loss, text in drop_sentences(explanation.losses))
+
+
 RULES: tuple[Callable[[Explanation], Iterator[Answer]], ...] = (
     *(_starving, _slow_rates, _anomaly, _shared),
-    *(_queues, _held, _losses, _silence),
+    *(_queues, _held, _losses, _silence, _dropped),
 )

@@ -1,4 +1,9 @@
-"""Why two results differ, in the terms of their accounts."""
+"""Why two results differ, in the terms of their accounts.
+
+What the seeds cannot tell from chance is not said: a sentence stands where the 95 % interval of B - A leaves 0 out, for
+terms and flows that are looked at together where one as wide as all need does (Bonferroni). Of one seed each there are no
+intervals; then the first sentence says so, and the others tell what these two runs were.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..confidence import Difference as Interval
-from ..confidence import Estimate, difference
+from ..confidence import MOST_SEEDS, Estimate, difference, seeds_to_tell
 from .account import CHANNEL_TERMS, FLOW_TERMS, Explanation, FlowTime
 from .answers import dropped, lowered
 from .words import listed, percent, points, rate
@@ -84,12 +89,28 @@ def _mean_shares(explanation: Explanation, what: str, terms, time_s) -> Shares:
 def _goodput(a: Explanation, b: Explanation) -> str:
     if a.goodput_bps is None or b.goodput_bps is None:
         return ""
+    found = difference(a.goodput_by_seed, b.goodput_by_seed)
     before, after = a.goodput_bps.mean, b.goodput_bps.mean
+    if found is None or before == after:
+        return f"B delivers as much as A: {_mean(a.goodput_bps)}."
+    if found.estimate.half_width is None:
+        return f"With one seed B delivers {rate(after)}, A {rate(before)}; how much of that is chance, one seed cannot tell."
+    if not found.is_told():
+        return f"{_not_told(found)}: B delivers {_mean(b.goodput_bps)}, A {_mean(a.goodput_bps)}; {_needed(found)}."
     if not before:
-        return f"B delivers {rate(after)}, A nothing."
+        return f"B delivers {_mean(b.goodput_bps)}, A nothing."
     change = after / before - 1
     more = "more" if change > 0 else "less"
     return f"B delivers {_mean(b.goodput_bps)}, A {_mean(a.goodput_bps)}: {percent(abs(change))} {more}."
+
+
+def _not_told(found: Interval) -> str:
+    return f"{found.estimate.n} seeds cannot tell the goodputs apart"
+
+
+def _needed(found: Interval) -> str:
+    seeds = seeds_to_tell(found)
+    return f"more than {MOST_SEEDS} would be needed, if they differ at all" if seeds is None else f"about {seeds} would"
 
 
 def _mean(goodput: Estimate) -> str:
@@ -99,19 +120,29 @@ def _mean(goodput: Estimate) -> str:
 
 
 def _of_each_flow(a: Explanation, b: Explanation) -> list[str]:
-    """The goodputs of single flows: of all if they are few, else of those that change most."""
-    before = {flow.id: flow.goodput_bps for flow in a.flows if flow.goodput_bps is not None}
-    both = [(flow.id, before[flow.id], flow.goodput_bps) for flow in b.flows if flow.id in before and flow.goodput_bps is not None]
+    """The goodputs of single flows that can be told apart: of all if they are few, else of those that change most."""
+    before = {flow.id: flow for flow in a.flows if flow.goodput_bps is not None}
+    both = [(before[flow.id], flow) for flow in b.flows if flow.id in before and flow.goodput_bps is not None]
     if len(both) < 2:
         return []
-    if len(both) > MOST:
-        both = sorted(both, key=lambda flow: -abs(flow[2] - flow[1]))[:MOST]
-    return [f"Goodput, A → B: {listed([f'{name} {rate(was)} → {rate(now)}' for name, was, now in both])}."]
+    told = [pair for pair in both if _is_told(difference(*(flow.goodput_by_seed for flow in pair)), len(both))]
+    told.sort(key=lambda pair: -abs(pair[1].goodput_bps - pair[0].goodput_bps))
+    spoken = [f"{was.id} {rate(was.goodput_bps)} → {rate(now.goodput_bps)}" for was, now in told[:MOST]]
+    return [f"Goodput, A → B: {listed(spoken)}."] if spoken else []
+
+
+def _is_told(found: Interval | None, among: int) -> bool:
+    """Whether the difference can be told from none, as far as seeds tell: of one seed each, what it was is said."""
+    return found is not None and (found.estimate.half_width is None or found.is_told(among))
+
+
+def _worth_saying(change: Change, among: int = 1) -> bool:
+    return abs(change.b - change.a) >= WORTH_SAYING and _is_told(change.difference, among)
 
 
 def _spoken(changes: list[Change], names: dict[str, str]) -> list[str]:
     """The changes worth saying, the largest first."""
-    worth = [change for change in changes if abs(change.b - change.a) >= WORTH_SAYING]
+    worth = [change for change in changes if _worth_saying(change, len(changes))]
     worth.sort(key=lambda change: -abs(change.b - change.a))
     return [
         f"{names[change.term]} {percent(change.a)} → {percent(change.b)} ({points(change.b - change.a)} points)"
@@ -126,7 +157,7 @@ def _of_channel(of: Difference) -> list[str]:
 
 def _of_rates(of: Difference) -> list[str]:
     change = next(change for change in of.channel if change.term == "rate_below_best")
-    if abs(change.b - change.a) < WORTH_SAYING:
+    if not _worth_saying(change):
         return []
     name, side = ("B", of.b) if change.b > change.a else ("A", of.a)
     why = lowered(side)
@@ -141,7 +172,7 @@ def _of_flows(of: Difference) -> list[str]:
 
 def _of_silence(of: Difference) -> list[str]:
     change = next(change for change in of.flows if change.term == "rto_silence")
-    if abs(change.b - change.a) < WORTH_SAYING:
+    if not _worth_saying(change):
         return []
     name, side = ("B", of.b) if change.b > change.a else ("A", of.a)
 
