@@ -89,7 +89,8 @@ WRONG = [
     ("wired.rate", 100, "units: bit/s"),
     ("station.0.distance", "10", "units: m"),
     ("tcp.packet_size", 1500, "units: B"),
-    ("channel.tx_power", "1 W", "units: dBm"),
+    ("channel.tx_power", "1 kg", "units: dBm, mW, W"),
+    ("channel.tx_power", "0 mW", "no power"),
     ("bss.ap.queue", {"kind": "fifo", "limit": 50}, "50 packets"),
     # values that nothing can be
     ("duration", "0 s", "duration"),
@@ -136,6 +137,7 @@ WRONG = [
     ("tcp.packet_size", "9000 B", "at most 2296 B"),
     ("tcp.mss", "2257 B", "at most 2296 B"),
     ("tcp.initial_window", 0, "at least 1"),
+    ("tcp.initial_window", 1_000_000_000, "more than 1 GiB"),
     ("tcp.receive_window", "0 B", "never opens"),
     ("flow.0.station", "nobody", 'no station "nobody"'),
     ("flow.0.station", ["sta1", "nobody"], "flow[0].station[1]"),
@@ -160,6 +162,40 @@ def test_a_wrong_value_is_refused_with_its_place(small, path, value, words):
     error = complaint(small, (path, value))
     assert words in error, error
     assert error.startswith(("small.toml", "--set"))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "place", "resolved"),
+    [
+        ("channel.tx_power", "100 mW", ("channel", "tx_power"), "20 dBm"),
+        ("channel.tx_power", "1 W", ("channel", "tx_power"), "30 dBm"),
+        ("tcp.congestion_control", "reno", ("tcp", "congestion_control", "kind"), "newreno"),
+        ("flow.0.congestion_control", {"kind": "reno"}, ("flow", 0, "congestion_control", "kind"), "newreno"),
+    ],
+)
+def test_what_others_write_is_understood(small, path, value, place, resolved):
+    found = lasthop.load(small).set(path, value).to_dict()
+    for step in place:
+        found = found[step]
+    assert found == resolved
+
+
+def test_a_parameter_alone_is_laid_over_the_default(small):
+    # The default of the profile linux is CUBIC as a current kernel has it.
+    plain = small.read_text().replace('congestion_control = "newreno"', "")
+    usual = lasthop.Scenario(plain).to_dict()["tcp"]["congestion_control"]
+    given = lasthop.Scenario(plain).set("tcp.congestion_control.beta", 0.5).to_dict()["tcp"]["congestion_control"]
+    assert given == {**usual, "beta": 0.5} and usual["kind"] == "cubic" and usual["beta"] != 0.5
+    wrong = lasthop.Scenario(plain).set("tcp.congestion_control.gamma", 0.5)
+    with pytest.raises(lasthop.ScenarioError, match='without `kind = "…"`, tcp.congestion_control is "cubic"'):
+        wrong.resolve()
+    older = lasthop.Scenario(plain).set("tcp.profile", "linux-2.6").set("tcp.congestion_control.beta", 0.5)
+    assert older.to_dict()["tcp"]["congestion_control"]["era"] == "linux-2.6"
+
+
+def test_a_power_that_no_licence_allows_is_told(small):
+    (warning,) = [w for w in lasthop.load(small).set("channel.tx_power", "90 dBm").resolve().warnings() if "tx_power" in w]
+    assert warning.startswith("tx_power: all 3 nodes at 90 dBm, more than the 36 dBm")
 
 
 def test_two_groups_of_one_name_are_refused(small):

@@ -87,6 +87,7 @@ def test_json_that_is_a_directory_is_refused(command, small):
 @pytest.mark.parametrize("option", ["--pcap", "--qlog"])
 def test_option_of_a_later_version_says_so(command, small, option):
     refused(command("run", "small.toml", option, "x"), option, "not there yet")
+    assert option not in command("run", "--help").stdout
 
 
 @pytest.mark.parametrize(
@@ -100,14 +101,75 @@ def test_option_of_a_later_version_says_so(command, small, option):
 )
 def test_command_of_a_later_version_says_so(command, small, name):
     refused(command(name, "anything"), name, "not there yet")
+    assert name not in command("--help").stdout
 
 
-def test_unknown_command_lists_the_known(command, small):
-    refused(command("rum"), "rum", "run", "compare")
+def test_unknown_command_is_answered_with_the_nearest(command, small):
+    refused(command("rum"), "rum: there is no such command; did you mean run?", "`lasthop help`")
+    refused(command("explian", "x"), "did you mean explain?")
+    refused(command("frobnicate"), "there is no such command; `lasthop help` lists them")
+    refused(command("small.toml"), "`lasthop run small.toml`")
+    refused(command("help", "rum"), "did you mean run?")
 
 
-def test_no_command_is_refused(command, small):
-    refused(command(), "COMMAND")
+def test_unknown_option_is_answered_with_the_nearest_and_the_help_of_its_command(command, small):
+    refused(command("run", "small.toml", "--sed", 1), "--sed: there is no such option; did you mean --seed?", "`lasthop run --help`")
+    refused(command("sweep", "small.toml", "-x"), "-x: there is no such option", "`lasthop sweep --help`")
+    refused(command("--sed"), "--sed", "`lasthop --help`")
+    refused(command("run", "small.toml", "other.toml"), "other.toml: is one argument too many", "`lasthop run --help`")
+
+
+def test_no_command_and_help_print_help(command, small):
+    for line in ((), ("help",), ("--help",)):
+        done = command(*line)
+        assert (done.returncode, done.stderr) == (0, "") and "replay-recovery" in done.stdout
+    for line in (("help", "run"), ("run", "--help")):
+        done = command(*line)
+        assert done.returncode == 0 and "--seeds" in done.stdout and done.stdout.startswith("usage: lasthop run")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (("plot", "small.toml"), ("is a scenario, and a result is needed", "`lasthop run small.toml --out DIR`")),
+        (("packetdrill", "small.toml"), ("is a scenario, and a packetdrill script is needed",)),
+        (("replay-recovery", "small.toml"), ("is a scenario, and a recording as JSON is needed",)),
+        (("replay-cc", "small.toml"), ("is a scenario, and a trace as CSV is needed",)),
+        (("run", "result.json"), ("result.json: is JSON, such as a result", "a scenario file (TOML) is needed")),
+    ],
+)
+def test_a_file_of_another_kind_is_named_for_what_it_is(command, small, line, words):
+    (small.parent / "result.json").write_text("{}")
+    refused(command(*line), *words)
+
+
+def test_a_scenario_by_another_name_is_one_all_the_same(command, small):
+    small.rename("small.txt")
+    refused(command("packetdrill", "small.txt"), "is a scenario")
+    refused(command("plot", "small.txt"), "is a scenario")
+
+
+def test_a_word_without_quotes_is_shown_with_them(command, small):
+    small.write_text(small.read_text().replace('"802.11b"', "802.11b"))
+    refused(command("run", "small.toml"), "small.toml:6: standard: 802.11b needs quotes; write standard = \"802.11b\"")
+
+
+def test_a_list_without_a_number_is_shown_with_one(command, small):
+    refused(command("run", "small.toml", "--set", "station.count=3"), "--set station.count=3", "write station.0.count")
+
+
+def test_a_sweep_speaks_of_its_own_option(command, small):
+    done = command("sweep", "small.toml", "--over", "station.0.count=1,x")
+    refused(done, "--over station.0.count=x: station[0].count:")
+    assert "--set" not in done.stderr
+    small.write_text(small.read_text() + '\n[sweep]\n"wired.delay" = ["1 ms", "2 parsec"]\n')
+    refused(command("sweep", "small.toml"), "[sweep] wired.delay=2 parsec: wired.delay:")
+
+
+def test_a_trace_that_is_missing_is_told_without_the_number_of_the_error(command, small):
+    done = command("run", "small.toml", "--set", 'flow.0.traffic={ kind = "trace", file = "absent.csv" }', "--set", "flow.0.transport=udp")
+    refused(done, "absent.csv", "No such file or directory")
+    assert "os error" not in done.stderr
 
 
 def test_unknown_kind_is_refused(command, small):

@@ -10,9 +10,10 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .. import ScenarioError, StoreError, __version__
 from ._mistake import Mistake
@@ -22,6 +23,7 @@ COMMANDS = (
     *("packetdrill", "replay-cc", "replay-recovery"),
     *("list", "show", "schema", "doctor", "bench"),
 )
+# Not among the commands that the help names; who types them is told.
 NOT_YET = {
     "analyze": "reading packet captures",
     "emulate": "carrying real traffic through the simulated last hop",
@@ -36,6 +38,17 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Mistake(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuses options that there are not here, where the help for them is known."""
+        found, rest = super().parse_known_args(args, namespace)
+        unknown = [argument for argument in rest if argument.startswith("-") and argument != "-"]
+        if unknown:
+            option = unknown[0].partition("=")[0]
+            self.error(f"{option}: there is no such option{_did_you_mean(option, self._option_string_actions)}")
+        if rest:
+            self.error(f"{rest[0]}: is one argument too many")
+        return found, rest
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit status."""
@@ -49,10 +62,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? for ±
     try:
         # No `list(…)` here: the command of that name becomes an attribute of this package.
-        given = [*(sys.argv[1:] if arguments is None else arguments)]
-        if given and given[0] in NOT_YET:
-            raise Mistake(f"{given[0]}: {NOT_YET[given[0]]} is not there yet")
-        chosen = build_parser().parse_args(given)
+        return _execute([*(sys.argv[1:] if arguments is None else arguments)])
+    except BrokenPipeError:
+        # Whoever read the output has gone; nothing is left to say, not even at exit.
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return 1
+
+
+def _execute(given: list[str]) -> int:
+    try:
+        chosen = build_parser().parse_args(_checked(given))
         status = chosen.execute(chosen)
         sys.stdout.flush()
         return status
@@ -63,13 +83,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("lasthop: interrupted\n")
         return 130
     except BrokenPipeError:
-        # Whoever read the output has gone; nothing is left to say, not even at exit.
-        for stream in (sys.stdout, sys.stderr):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        return 1
+        raise
     except OSError as error:
         sys.stderr.write(f"lasthop: {error.filename or 'output'}: {error.strerror or error}\n")
         return 1
+
+
+def _checked(given: list[str]) -> list[str]:
+    """The command line; without a command, or with `help`, one that prints help."""
+    if not given:
+        return ["--help"]
+    command, *rest = given
+    if command == "help":
+        if rest and rest[0] not in COMMANDS:
+            _refuse_command(rest[0])
+        return [*rest[:1], "--help"]
+    if command in ("-h", "--help", "--version"):
+        return [command]
+    if command not in COMMANDS:
+        _refuse_command(command)
+    return given
+
+
+def _refuse_command(name: str) -> NoReturn:
+    if name in NOT_YET:
+        raise Mistake(f"{name}: {NOT_YET[name]} is not there yet")
+    if name.startswith("-"):
+        raise Mistake(f"{name}: there is no such option before a command; see `lasthop --help`")
+    if name.endswith((".toml", ".json")):
+        raise Mistake(f"{name}: is a file, and no command; e.g. `lasthop {'run' if name.endswith('toml') else 'plot'} {name}`")
+    raise Mistake(f"{name}: there is no such command{_did_you_mean(name, COMMANDS)}; `lasthop help` lists them")
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, [*known], n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def build_parser() -> Parser:
@@ -77,7 +125,7 @@ def build_parser() -> Parser:
     parser = Parser(
         prog="lasthop",
         description="A fast simulator of TCP over 802.11.",
-        epilog=f"Not there yet: {', '.join(NOT_YET)}.",
+        epilog="`lasthop help COMMAND` says what a command takes.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"lasthop {__version__}")

@@ -29,7 +29,7 @@ def execute(arguments: argparse.Namespace) -> int:
     options = [] if tolerance is None else [("tolerance_usecs", str(tolerance))]
     counts: Counter[str] = Counter()
     for file in arguments.files:
-        verdict = run_script(text_of(file), options)
+        verdict = run_script(text_of(file, "a packetdrill script"), options)
         counts[verdict.kind] += 1
         write_data("-", [verdict.as_line(file), "\n"])
     write_data("-", [f"{counts['pass']} passed, {counts['fail']} failed, {counts['skip']} skipped\n"])

@@ -22,7 +22,7 @@ def execute(arguments: argparse.Namespace) -> int:
     verdicts = []
     for file in arguments.files:
         try:
-            line, verdict = _core.replay_cc(text_of(file))
+            line, verdict = _core.replay_cc(text_of(file, "a trace as CSV"))
         except ValueError as error:
             raise Mistake(f"{file}: {error}") from None
         sys.stdout.write(f"{file}: {line}\n")

@@ -23,7 +23,7 @@ def execute(arguments: argparse.Namespace) -> int:
     verdicts = []
     for file in arguments.files:
         try:
-            name, line, verdict, side_by_side = _core.replay_recovery(text_of(file))
+            name, line, verdict, side_by_side = _core.replay_recovery(text_of(file, "a recording as JSON"))
         except ValueError as error:
             raise Mistake(f"{file}: {error}") from None
         if arguments.verbose:
