@@ -17,8 +17,8 @@ use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW,
 params! {
     /// Parameters of LEDBAT.
     pub struct Params {
-        /// Queueing delay to keep; at most 100 ms [RFC 6817 §2.5]. LEDBAT++ has 60 ms.
-        pub target: Duration = Duration::from_millis(100),
+        /// Queueing delay to keep, at most 100 ms; left out: 100 ms [RFC 6817 §2.5], with plus_plus 60 ms [draft-irtf-iccrg-ledbat-plus-plus-01 §4.5].
+        pub target: Option<Duration> = None,
         /// Segments per round trip of growth on an empty queue; at most 1. [RFC 6817 §2.5]
         pub gain: f64 = 1.0,
         /// Segments by which the window may exceed what is in flight. [RFC 6817 §2.5, ALLOWED_INCREASE]
@@ -27,7 +27,7 @@ params! {
         pub plus_plus: bool = false,
     }
     check |params, path| {
-        if params.target == Duration::ZERO || params.target > Duration::from_millis(100) {
+        if params.target.is_some_and(|target| target == Duration::ZERO || target > TARGET) {
             return Err(ParamError::new(format!("{path}.target"), "must be above 0, at most 100 ms"));
         }
         if params.gain <= 0.0 || params.gain > 1.0 {
@@ -47,8 +47,10 @@ impl Params {
     }
 
     fn start(&self, context: &Context) -> Ledbat {
+        let usual = if self.plus_plus { TARGET_PLUS_PLUS } else { TARGET };
         Ledbat {
             params: self.clone(),
+            target_s: self.target.unwrap_or(usual).as_secs_f64(),
             mss: f64::from(context.mss_bytes),
             cwnd: context.initial_window,
             ssthresh: context.initial_ssthresh,
@@ -58,6 +60,10 @@ impl Params {
     }
 }
 
+/// [RFC 6817 §2.5, TARGET]
+const TARGET: Duration = Duration::from_millis(100);
+/// [LEDBAT++ §4.5]
+const TARGET_PLUS_PLUS: Duration = Duration::from_millis(60);
 /// RTTs whose least is the current one. [RFC 6817 §2.5, CURRENT_FILTER]
 const CURRENT: usize = 4;
 /// Minutes whose least is the base. [RFC 6817 §2.5, BASE_HISTORY]
@@ -65,7 +71,7 @@ const HISTORY: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 /// LEDBAT++: gain is 1 / min(16, 2 target / base). [§4.2]
 const LARGEST_DIVISOR: f64 = 16.0;
-/// LEDBAT++: slow start ends at this share of the target. [§4.3]
+/// LEDBAT++: slow start ends at this share of the target. [§4.1]
 const SLOW_START_SHARE: f64 = 0.75;
 /// LEDBAT++: a slowdown holds two segments for two round trips, and the next begins after nine times its length. [§4.4]
 const SLOWDOWN_ROUNDS: u64 = 2;
@@ -122,6 +128,7 @@ enum Slowdown {
 #[derive(Debug)]
 struct Ledbat {
     params: Params,
+    target_s: f64,
     mss: f64,
     /// in segments
     cwnd: f64,
@@ -138,13 +145,13 @@ impl Ledbat {
             return self.params.gain;
         }
         let base_s = self.delays.base().map_or(0.0, Duration::as_secs_f64);
-        let ratio = libm::ceil(2.0 * self.params.target.as_secs_f64() / base_s.max(1e-9));
+        let ratio = libm::ceil(2.0 * self.target_s / base_s.max(1e-9));
         self.params.gain / ratio.clamp(1.0, LARGEST_DIVISOR)
     }
 
-    /// [RFC 6817 §2.4.2; LEDBAT++ §4.2]
+    /// [RFC 6817 §2.4.2; LEDBAT++ §4.3]
     fn avoid_congestion(&mut self, acked: f64) {
-        let off_target = 1.0 - self.delays.queueing_s() / self.params.target.as_secs_f64();
+        let off_target = 1.0 - self.delays.queueing_s() / self.target_s;
         let per_round = if !self.params.plus_plus {
             self.gain() * off_target
         } else if off_target >= 0.0 {
@@ -172,7 +179,7 @@ impl Ledbat {
         let share = slow_start(&mut self.cwnd, self.ssthresh, &sample);
         if share == 0.0 {
             let limit = if self.params.plus_plus { SLOW_START_SHARE } else { 1.0 };
-            if self.delays.queueing_s() > limit * self.params.target.as_secs_f64() {
+            if self.delays.queueing_s() > limit * self.target_s {
                 self.ssthresh = self.cwnd;
             }
         } else {
@@ -317,6 +324,15 @@ mod tests {
     }
 
     #[test]
+    fn plus_plus_has_a_target_of_60_ms_unless_told_otherwise() {
+        let target_s = |params: Params| params.start(&context(PerByte)).target_s;
+        let plus_plus = Params { plus_plus: true, ..Params::default() };
+        assert_eq!(target_s(plus_plus.clone()), 0.06);
+        assert_eq!(target_s(Params { target: Some(Duration::from_millis(100)), ..plus_plus }), 0.1);
+        assert_eq!(target_s(Params::default()), 0.1);
+    }
+
+    #[test]
     fn growth_is_one_segment_per_round_trip_on_an_empty_queue() {
         let mut path = Path::new(&Params::default(), 10.0, 1000.0);
         let grown = path.rounds(20);
@@ -327,7 +343,7 @@ mod tests {
     #[test]
     fn plus_plus_grows_by_its_gain_and_slows_down_for_a_tenth_of_the_time() {
         // 2 * 60/50 rounded up: 3, so a third of a segment per round trip
-        let params = Params { plus_plus: true, target: Duration::from_millis(60), ..Params::default() };
+        let params = Params { plus_plus: true, ..Params::default() };
         let mut path = Path::new(&params, 10.0, 1000.0);
         let grown = path.rounds(2000);
         assert!((grown[1] - 10.65).abs() < 0.05, "{grown:?}");
@@ -342,7 +358,7 @@ mod tests {
 
     #[test]
     fn plus_plus_shrinks_in_proportion_above_the_target() {
-        let params = Params { plus_plus: true, target: Duration::from_millis(60), ..Params::default() };
+        let params = Params { plus_plus: true, ..Params::default() };
         let mut ledbat = params.start(&context(PerByte));
         ledbat.delays.hear(Time::ZERO, BASE);
         (0..CURRENT).for_each(|_| ledbat.delays.hear(Time::ZERO, BASE + Duration::from_millis(66)));
