@@ -50,6 +50,10 @@ CROWDED = {
         Curve(f"result {k}", [k], [k * k], [k * k - 1], [k * k + 1], [k - 0.2], [k + 0.2]) for k in range(1, 13)
     ],
     "heat_map": waves(8, points=8),
+    "box": [
+        Curve(f"queue {k}", [1, 2, 3], [5.0, 6.0, 7.0 + k], [4.0] * 3, [8.0] * 3, whisker_low=[1] * 3, whisker_high=[20] * 3)
+        for k in range(4)
+    ],
 }
 
 
@@ -234,3 +238,90 @@ def test_wrong_data_is_refused():
         Curve("a", [1], [1], low=[0])
     with pytest.raises(ValueError, match="heat_map"):
         Chart("pie", "", "", "", ())
+
+
+LONG = "station.12.downlink_rate_control.success_threshold of a fast host that is served by the access point (Mbit/s)"
+
+
+@pytest.mark.parametrize("size", [None, (7.0, 3.0)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_longer_than_their_axes_stay_on_the_page_and_off_the_title(kind, size):
+    data = Chart(kind, "A title", LONG, LONG, tuple(CROWDED[kind]), value_label=LONG, size=size)
+    with new_figure() as figure:
+        draw_chart(data, figure)
+        figure.draw_without_rendering()
+        page, title = figure.bbox.padded(1.0), figure._suptitle.get_window_extent()
+        for axes in figure.axes:
+            for label in (axes.xaxis.label, axes.yaxis.label):
+                extent = label.get_window_extent()
+                assert page.x0 <= extent.x0 and extent.x1 <= page.x1, label.get_text()
+                assert page.y0 <= extent.y0 and extent.y1 <= page.y1, label.get_text()
+                assert not extent.overlaps(title), label.get_text()
+                assert label.get_text().replace("\n", " ") in ("", LONG)
+
+
+def test_no_word_of_a_title_is_left_alone():
+    with new_figure() as figure:
+        text = "Distribution of RTT, mean of 5 seeds, 95\N{NO-BREAK SPACE}% interval over all flows of one kind"
+        draw_chart(Chart("lines", text, "x", "y", (Curve("a", [1], [1]),)), figure)
+        first, second = figure.get_suptitle().split("\n")
+    assert abs(len(first) - len(second)) < 12
+
+
+def test_an_interval_is_drawn_within_what_the_quantity_can_be():
+    curve = Curve("a", [1, 2], [0.4, 0.9], [-1.0, 0.5], [2.0, 1.3])
+    for kind in ("lines", "time_series"):
+        with new_figure() as figure:
+            draw_chart(chart(kind, [curve], y_most=1.0), figure)
+            heights = figure.axes[0].collections[0].get_paths()[0].vertices[:, 1]
+        assert (heights.min(), heights.max()) == (0.0, 1.0)
+    assert ",-1," in csv_text(chart("lines", [curve])), "the data has the interval as it is"
+    negative = Curve("a", [1, 2], [-0.4, 0.9], [-1.0, 0.5], [2.0, 1.3])
+    with new_figure() as figure:
+        draw_chart(chart("lines", [negative]), figure)
+        assert figure.axes[0].collections[0].get_paths()[0].vertices[:, 1].min() == -1.0
+
+
+def test_a_box_has_its_quartiles_and_whiskers_and_so_has_its_csv():
+    curve = Curve("fifo", ["ping"], [30.0], [20.0], [50.0], whisker_low=[10.0], whisker_high=[90.0])
+    data = chart("box", [curve], size=(3.5, 3.0))
+    assert csv_text(data) == (
+        "curve,x,median,quartile_low,quartile_high,whisker_low,whisker_high\nfifo,ping,30,20,50,10,90\n"
+    )
+    with new_figure() as figure:
+        draw_chart(data, figure)
+        (box,) = figure.axes[0].patches
+        heights = box.get_path().vertices[:, 1]
+        assert (heights.min(), heights.max()) == (20, 50)
+        assert {tuple(line.get_ydata()) for line in figure.axes[0].lines} >= {(20, 10), (50, 90), (30, 30)}
+
+
+def test_panels_of_other_quantities_have_their_own_labels_and_those_of_one_a_common_scale():
+    curves = [Curve("a", [1, 2], [1, 2], panel="goodput"), Curve("a", [1, 2], [40, 80], panel="ping")]
+    with new_figure() as figure:
+        draw_chart(chart("time_series", curves, y_labels={"ping": "RTT (ms)"}), figure)
+        assert [axes.get_ylabel() for axes in figure.axes] == ["value (Mbit/s)", "RTT (ms)"]
+        assert figure.axes[0].get_ylim()[1] < 3
+    with new_figure() as figure:
+        draw_chart(chart("time_series", curves, same_y=True), figure)
+        assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
+
+
+@pytest.mark.parametrize("kind", ["lines", "bars", "scatter", "box"])
+def test_size_bounds_and_legend_are_as_asked_for(kind):
+    data = chart(kind, CROWDED[kind], size=(5.0, 4.0), y_limits=(1.0, 30.0), legend="inside", legend_title="queue")
+    with new_figure() as figure:
+        draw_chart(data, figure)
+        assert tuple(figure.get_size_inches()) == (5.0, 4.0)
+        axes = figure.axes[0]
+        assert (1.0, 30.0) in (axes.get_ylim(), axes.get_xlim())
+        assert not figure.legends and axes.get_legend().get_title().get_text() == "queue"
+    with new_figure() as figure:
+        draw_chart(chart(kind, CROWDED[kind], legend="none"), figure)
+        assert not figure.legends and figure.axes[0].get_legend() is None
+
+
+def test_a_bar_too_low_to_be_seen_has_its_number_beside_it():
+    with new_figure() as figure:
+        draw_chart(chart("bars", [Curve("a", ["bulk", "call"], [300.0, 0.064])]), figure)
+        assert [text.get_text() for text in figure.axes[0].texts] == ["0.064"]

@@ -40,7 +40,25 @@ def finish(axes: Axes, chart: Chart, *, bounded: bool = False) -> None:
         axes.set_ylim(0, 1.02)
     else:
         from_nought(axes.yaxis, chart)
+    limit(axes.yaxis, chart)
     axes.set_ylabel(chart.y_label)
+
+
+def limit(axis: Any, chart: Chart) -> None:
+    """Lays the bounds that were asked for over those of the axis of values."""
+    least, most = axis.get_view_interval()
+    low, high = chart.y_limits
+    if (low, high) != (None, None):
+        axis.axes.set(**{f"{axis.axis_name}lim": (least if low is None else low, most if high is None else high)})
+
+
+def interval(chart: Chart, curve: Curve) -> tuple[list[float], list[float]]:
+    """The bounds of a curve within what the quantity can be: an interval by Student's t knows nothing of that."""
+    least = 0.0 if min(means_of(chart), default=-1.0) >= 0 else float("-inf")
+    most = float("inf") if chart.y_most is None else chart.y_most
+    # What is NaN stays so.
+    low = [least if value < least else value for value in curve.low]
+    return low, [most if value > most else value for value in curve.high]
 
 
 def from_nought(axis: Any, chart: Chart) -> None:

@@ -1,4 +1,4 @@
-"""Bars beside one another with their intervals, and bars that stand on one another."""
+"""Bars beside one another with their intervals, bars that stand on one another, and boxes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
-from .axis import categories, from_nought, lengths, logarithmic, means_of, plain
+from .axis import categories, from_nought, interval, lengths, limit, logarithmic, means_of, plain
 from .data import Chart, Curve
-from .style import COLUMN_INCHES, POINTS_PER_INCH, Look
+from .style import POINTS_PER_INCH, Look
 from .text import width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TICK_POINTS, LEAST_TICK_POINTS = 7, 4.5
-# What is left of the width for the axes themselves.
-AXES_POINTS = (COLUMN_INCHES - 0.55) * POINTS_PER_INCH
+# What of the width is not left for the axes themselves.
+BESIDE_INCHES = 0.55
 # So many names stand along an axis; of more, every second, third ... is written.
 MOST_NAMES = 40
 # Bars lie where names are longer than so many letters, do not fit side by side, and are so few.
@@ -24,6 +24,10 @@ SHORT_NAME, MOST_LYING = 6, 12
 # As many places are kept free as would make bars no wider than this part of the axis.
 FEWEST_PLACES = 3
 GROUP_WIDTH = 0.8
+# A bar lower than this part of the axis cannot be seen: its number is written, where bars are few.
+UNSEEN = 0.012
+MOST_NUMBERS = 40
+WIDEST_BOX = 0.45
 
 
 def draw_bars(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
@@ -38,10 +42,25 @@ def draw_bars(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
             _along(curve, curve.mean, ground.places),
             width,
             looks[curve.label],
-            errors=_errors(curve, ground.places),
+            errors=_errors(chart, curve, ground.places),
         )
         missing = {x for x, value in zip(curve.x, curve.mean, strict=True) if not isfinite(value)}
         ground.mark(spot for spot, place in zip(at, ground.places, strict=True) if place in missing)
+    ground.finish()
+    if len(ground.places) * len(chart.curves) <= MOST_NUMBERS and not chart.log_y:
+        for number, curve in enumerate(chart.curves):
+            ground.write_unseen(curve, (number - (len(chart.curves) - 1) / 2) * width)
+
+
+def draw_boxes(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
+    """A box from quartile to quartile with the median across and whiskers; beside one another where several have one x."""
+    ground = _Ground(axes, chart)
+    for spot, place in enumerate(ground.places):
+        here = [(curve, list(curve.x).index(place)) for curve in chart.curves if place in curve.x]
+        width = GROUP_WIDTH / max(len(here), 1)
+        for number, (curve, index) in enumerate(here):
+            at = spot + (number - (len(here) - 1) / 2) * width
+            ground.box(at, min(0.8 * width, WIDEST_BOX), looks[curve.label], curve, index)
     ground.finish()
 
 
@@ -60,7 +79,7 @@ def stretch(chart: Chart) -> float:
     """How much higher or lower than usual the figure is."""
     if not _lie(chart):
         return 1.0
-    bars = len(categories(chart.curves)) * (len(chart.curves) if chart.kind == "bars" else 2)
+    bars = len(categories(chart.curves)) * (2 if chart.kind == "stack" else len(chart.curves))
     return min(2.0, 0.4 + 0.055 * bars)
 
 
@@ -84,6 +103,45 @@ class _Ground:
         else:
             self._axes.bar(at, values, width, bottom=base, yerr=errors, ecolor="black", error_kw=caps, **filled)
 
+    def box(self, at: float, width: float, look: Look, curve: Curve, index: int) -> None:
+        """One box of a curve."""
+        median = float(curve.mean[index])
+        if not isfinite(median):
+            self.mark([at])
+            return
+        low, high = _known(curve.low, index, median), _known(curve.high, index, median)
+        whiskers = {"whislo": _known(curve.whisker_low, index, low), "whishi": _known(curve.whisker_high, index, high)}
+        found = {"q1": low, "med": median, "q3": high, **whiskers}
+        thin = {"color": "black", "linewidth": 0.7}
+        filled = {"facecolor": look.colour, "hatch": look.hatch, "edgecolor": "black", "linewidth": 0.6, "alpha": 0.75}
+        self._axes.bxp(
+            [{**found, "fliers": []}],
+            positions=[at],
+            widths=width,
+            **_orientation(self._lying),
+            showfliers=False,
+            patch_artist=True,
+            manage_ticks=False,
+            boxprops=filled,
+            medianprops={"color": "black", "linewidth": 1.2},
+            whiskerprops=thin,
+            capprops=thin,
+        )
+
+    def write_unseen(self, curve: Curve, shift: float) -> None:
+        """The numbers of bars that are too low to be seen."""
+        along = self._axes.xaxis if self._lying else self._axes.yaxis
+        least, most = along.get_view_interval()
+        highs = curve.mean if curve.high is None else curve.high
+        for x, value, high in zip(curve.x, curve.mean, highs, strict=True):
+            if not 0 < value < UNSEEN * (most - least) + least:
+                continue
+            spot, end = self.places.index(x) + shift, max(value, high if isfinite(high) else value) + 0.01 * (most - least)
+            if self._lying:
+                self._axes.text(end, spot, f"{value:.2g}", fontsize=5.5, ha="left", va="center")
+            else:
+                self._axes.text(spot, end, f"{value:.2g}", fontsize=5.5, ha="center", va="bottom", rotation=90)
+
     def mark(self, missing: Any) -> None:
         """A bar of no height is nothing; one whose number does not exist says so."""
         for place in missing:
@@ -103,6 +161,7 @@ class _Ground:
                     "va": "center",
                 }
             self._axes.text(s="×", fontsize=6, color="0.4", **spot)
+            self._axes.set_title("× there is no number", loc="right", fontsize=6, color="0.4")
 
     def finish(self) -> None:
         """Names, labels and limits."""
@@ -114,41 +173,58 @@ class _Ground:
             self._axes.set(ylim=(middle + half, middle - half), xlabel=self._chart.y_label, ylabel=self._chart.x_label)
         else:
             half = max(half, FEWEST_PLACES / 2)
-            self._axes.set_xticks(ticks, names, **_set_out(names))
+            self._axes.set_xticks(ticks, names, **_set_out(names, self._chart))
             self._axes.set(xlim=(middle - half, middle + half), ylabel=self._chart.y_label)
         self._axes.grid(visible=False, axis="y" if self._lying else "x")
         along = self._axes.xaxis if self._lying else self._axes.yaxis
         if self._chart.log_y:
             logarithmic(along, means_of(self._chart))
-        elif self._chart.kind == "bars":
+        elif self._chart.kind != "stack":
             from_nought(along, self._chart)
+        limit(along, self._chart)
+
+
+def _known(values: Sequence[float] | None, index: int, otherwise: float) -> float:
+    """One of the values, if there is one."""
+    return otherwise if values is None or not isfinite(values[index]) else float(values[index])
+
+
+def _orientation(lying: bool) -> dict[str, Any]:
+    """In the words of the matplotlib that there is: `vert` gave way in 3.10."""
+    import matplotlib
+
+    if tuple(map(int, matplotlib.__version__.split(".")[:2])) < (3, 10):
+        return {"vert": not lying}
+    return {"orientation": "horizontal" if lying else "vertical"}
 
 
 def _lie(chart: Chart) -> bool:
     """Whether names are too long to stand side by side and few enough to be read one below the other."""
+    if chart.y_labels:
+        return False  # panels of several quantities share the axis of names
     names = [plain(place) for place in categories(chart.curves)]
     if len(names) > MOST_LYING:
         return False
     if chart.kind == "stack" and len(names) < FEWEST_PLACES:
         return True
-    return max(map(len, names), default=0) > SHORT_NAME and not _fit(names)
+    return max(map(len, names), default=0) > SHORT_NAME and not _fit(names, chart)
 
 
-def _fit(names: list[str]) -> bool:
+def _fit(names: list[str], chart: Chart) -> bool:
     """Whether names stand side by side."""
-    return all(width_of(name, TICK_POINTS) < _room(names) - 2 for name in names)
+    return all(width_of(name, TICK_POINTS) < _room(names, chart) - 2 for name in names)
 
 
-def _room(names: list[str]) -> float:
+def _room(names: list[str], chart: Chart) -> float:
     """The points along the axis that each name has for itself."""
-    return AXES_POINTS / max(len(names), FEWEST_PLACES)
+    return (chart.width - BESIDE_INCHES) * POINTS_PER_INCH / max(len(names), FEWEST_PLACES)
 
 
-def _set_out(names: list[str]) -> dict[str, float]:
+def _set_out(names: list[str], chart: Chart) -> dict[str, float]:
     """Names side by side, or upright in letters as high as there is room."""
-    if _fit(names):
+    if _fit(names, chart):
         return {"rotation": 0, "fontsize": TICK_POINTS}
-    return {"rotation": 90, "fontsize": min(TICK_POINTS, max(LEAST_TICK_POINTS, 0.95 * _room(names)))}
+    return {"rotation": 90, "fontsize": min(TICK_POINTS, max(LEAST_TICK_POINTS, 0.95 * _room(names, chart)))}
 
 
 def _along(curve: Curve, values: Sequence[float], places: list[Any]) -> list[float]:
@@ -157,9 +233,9 @@ def _along(curve: Curve, values: Sequence[float], places: list[Any]) -> list[flo
     return [float(known.get(place, nan)) for place in places]
 
 
-def _errors(curve: Curve, places: list[Any]) -> list[list[float]] | None:
+def _errors(chart: Chart, curve: Curve, places: list[Any]) -> list[list[float]] | None:
     """How far intervals reach below and above."""
     if curve.low is None or curve.high is None:
         return None
-    mean, low, high = (_along(curve, values, places) for values in (curve.mean, curve.low, curve.high))
+    mean, low, high = (_along(curve, values, places) for values in (curve.mean, *interval(chart, curve)))
     return lengths(mean, low, high)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite
 
 from ...confidence import estimate
+from .style import COLUMN_INCHES
 
-KINDS = ("time_series", "lines", "bars", "stack", "cdf", "scatter", "heat_map")
+KINDS = ("time_series", "lines", "bars", "stack", "cdf", "scatter", "heat_map", "box")
+# Where the legend stands.
+PLACES = ("below", "right", "inside", "none")
 # More points of a distribution than this cannot be told apart in the width of a column.
 CDF_POINTS = 400
 
@@ -21,7 +24,7 @@ class Curve:
 
     All sequences have one length. A number that does not exist is NaN; `low` and `high` are None where nothing is
     known of the spread. `x_low` and `x_high` are an interval across, for scatter and cdf. Curves of one `panel`
-    share axes, one panel stands below the other.
+    share axes, one panel stands below the other. Of a box `mean` is the median, `low` and `high` are the quartiles.
     """
 
     label: str
@@ -32,9 +35,11 @@ class Curve:
     x_low: Sequence[float] | None = None
     x_high: Sequence[float] | None = None
     panel: str = ""
+    whisker_low: Sequence[float] | None = None
+    whisker_high: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("mean", "low", "high", "x_low", "x_high"):
+        for name in ("mean", "low", "high", "x_low", "x_high", "whisker_low", "whisker_high"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.x):
                 raise ValueError(f"curve {self.label!r}: {len(self.x)} values of x, {len(values)} of {name}")
@@ -53,7 +58,9 @@ class Chart:
 
     Of a heat map each curve is a row: its label the row's value, `y_label` what the rows are, `value_label` what
     the colours are. The axis of values does not go beyond `y_most`, though intervals may. `log_x` and `log_y` have no
-    effect along categories.
+    effect along categories. `y_labels` has the labels of panels that show other quantities than `y_label`; panels of
+    one quantity have one scale with `same_y`. `size` is in inches; without it the chart is one column wide and as high
+    as it needs. `y_limits` are where the axis of values begins and ends, None where that is left to the chart.
     """
 
     kind: str
@@ -65,16 +72,29 @@ class Chart:
     log_y: bool = False
     value_label: str = ""
     y_most: float | None = None
+    y_labels: Mapping[str, str] = field(default_factory=dict)
+    same_y: bool = False
+    y_limits: tuple[float | None, float | None] = (None, None)
+    legend: str = "below"
+    legend_title: str = ""
+    size: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"unknown kind of chart {self.kind!r}; one of: {', '.join(KINDS)}")
+        if self.legend not in PLACES:
+            raise ValueError(f"unknown place of a legend {self.legend!r}; one of: {', '.join(PLACES)}")
         object.__setattr__(self, "curves", tuple(self.curves))
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to draw."""
         return all(curve.is_empty for curve in self.curves)
+
+    @property
+    def width(self) -> float:
+        """In inches."""
+        return COLUMN_INCHES if self.size is None else self.size[0]
 
     @property
     def panels(self) -> list[str]:
@@ -108,24 +128,23 @@ def cdf_curve(label: str, samples: Sequence[Sequence[float]], panel: str = "") -
 def csv_text(chart: Chart) -> str:
     """Columns curve, x, mean, ci95_low, ci95_high; then x_ci95_low, x_ci95_high and panel if a curve has them.
 
-    Numbers are written so that they read back as the same; what does not exist is an empty cell.
+    Of boxes curve, x, median, quartile_low, quartile_high, whisker_low, whisker_high, and panel. Numbers are written so
+    that they read back as the same; what does not exist is an empty cell.
     """
-    across = any(curve.x_low is not None for curve in chart.curves)
+    columns = {"x": "x", "mean": "mean", "ci95_low": "low", "ci95_high": "high"}
+    if chart.kind == "box":
+        columns = {"x": "x", "median": "mean", "quartile_low": "low", "quartile_high": "high"}
+        columns |= {"whisker_low": "whisker_low", "whisker_high": "whisker_high"}
+    if any(curve.x_low is not None for curve in chart.curves):
+        columns |= {"x_ci95_low": "x_low", "x_ci95_high": "x_high"}
     panels = any(curve.panel for curve in chart.curves)
-    head = ["curve", "x", "mean", "ci95_low", "ci95_high"]
-    head += ["x_ci95_low", "x_ci95_high"] * across + ["panel"] * panels
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(row[: 5 + 2 * across] + [row[7]] * panels for row in _rows(chart))
-    return text.getvalue()
-
-
-def _rows(chart: Chart) -> Iterator[list[str]]:
+    writer.writerow(["curve", *columns] + ["panel"] * panels)
     for curve in chart.curves:
-        columns = (curve.x, curve.mean, curve.low, curve.high, curve.x_low, curve.x_high)
-        cells = zip(*(_cells(column, len(curve.x)) for column in columns), strict=True)
-        yield from ([curve.label, *row, curve.panel] for row in cells)
+        cells = (_cells(getattr(curve, name), len(curve.x)) for name in columns.values())
+        writer.writerows([curve.label, *row] + [curve.panel] * panels for row in zip(*cells, strict=True))
+    return text.getvalue()
 
 
 def _cells(column: Sequence[float] | Sequence[str] | None, length: int) -> list[str]:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from . import bars, heat_map, legend, lines, scatter
 from .data import Chart
 from .style import COLUMN_INCHES, POINTS_PER_INCH, Look, looks, style
-from .text import wrapped
+from .text import width_of, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TITLE_POINTS = 8.5
+TITLE_POINTS, LABEL_POINTS = 8, 8
+MOST_LAYOUTS = 3
 # Room for the axes of one panel, in inches; more panels are lower, each.
 PANEL_INCHES, PANEL_OF_MANY_INCHES = 2.05, 1.5
 
@@ -35,22 +36,52 @@ def new_figure() -> Iterator[Figure]:
 
 
 def draw_chart(chart: Chart, figure: Figure) -> None:
-    """Draws `chart` on an empty figure, one column wide, and gives the figure the height that it needs."""
+    """Draws `chart` on an empty figure, of its own size or one column wide and as high as it needs."""
     names = chart.panels
     axes = figure.subplots(len(names), 1, sharex=chart.kind != "heat_map", squeeze=False)[:, 0]
     look = looks(list(dict.fromkeys(curve.label for curve in chart.curves)))
     for panel, name in zip(axes, names, strict=True):
-        part = replace(chart, curves=tuple(curve for curve in chart.curves if curve.panel == name))
+        curves = tuple(curve for curve in chart.curves if curve.panel == name)
+        part = replace(chart, curves=curves, y_label=chart.y_labels.get(name, chart.y_label))
         _draw_panel(panel, part, look)
         panel.set_title(name, loc="left")
     if chart.kind != "heat_map":
         axes[-1].set_xlabel(axes[-1].get_xlabel() or chart.x_label)
-    rest = _title(figure, chart.title) + _legend(figure, chart, look)
+    figure.align_ylabels(axes)
+    if chart.same_y:
+        limits = [panel.get_ylim() for panel in axes]
+        for panel in axes:
+            panel.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+    figure.set_size_inches(chart.width, PANEL_INCHES)
+    rest = _title(figure, chart) + _legend(figure, chart, look)
     height = PANEL_INCHES if len(names) == 1 else PANEL_OF_MANY_INCHES * len(names)
-    figure.set_size_inches(COLUMN_INCHES, height * _stretch(chart) + rest)
+    figure.set_size_inches(chart.size or (chart.width, height * _stretch(chart) + rest))
     # Laid out once: every format has the same places, and is sooner written.
     figure.draw_without_rendering()
+    for _ in range(MOST_LAYOUTS):  # a broken label moves the axes, and with them the middle of the others
+        if not _break_labels(figure):
+            break
+        figure.draw_without_rendering()
     figure.set_layout_engine("none")
+
+
+def _break_labels(figure: Figure) -> bool:
+    """Breaks labels that are longer than their axis, and makes smaller those that cannot be broken; whether there were any."""
+    found = False
+    for axes in figure.axes:
+        box = axes.get_window_extent()
+        middle = (box.x0 + box.x1) / 2
+        across = 2 * min(middle, figure.bbox.width - middle) - 4
+        for axis, length in ((axes.xaxis, across), (axes.yaxis, box.height)):
+            extent = axis.label.get_window_extent()
+            if max(extent.width, extent.height) <= length or not axis.label.get_text():
+                continue
+            points = 0.97 * length * POINTS_PER_INCH / figure.dpi
+            lines = wrapped(axis.label.get_text().replace("\n", " "), points, LABEL_POINTS)
+            widest = max(width_of(line, LABEL_POINTS) for line in lines)
+            axis.label.set(text="\n".join(lines), fontsize=LABEL_POINTS * min(1.0, points / widest))
+            found = True
+    return found
 
 
 def save_picture(figure: Figure, target: Any, ending: str) -> None:
@@ -64,27 +95,27 @@ def _draw_panel(axes: Axes, chart: Chart, look: dict[str, Look]) -> None:
         axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", va="center", color="0.4")
         axes.set(xlabel=chart.x_label, ylabel=chart.y_label, xticks=[], yticks=[])
         return
-    draw = {"bars": bars.draw_bars, "stack": bars.draw_stack, "scatter": scatter.draw, "heat_map": heat_map.draw}
+    draw = {"bars": bars.draw_bars, "stack": bars.draw_stack, "box": bars.draw_boxes, "scatter": scatter.draw, "heat_map": heat_map.draw}
     draw.get(chart.kind, lines.draw)(axes, chart, look)
 
 
 def _stretch(chart: Chart) -> float:
-    if chart.kind in ("bars", "stack"):
+    if chart.kind in ("bars", "stack", "box"):
         return bars.stretch(chart)
     return heat_map.stretch(chart) if chart.kind == "heat_map" else 1.0
 
 
-def _title(figure: Figure, title: str) -> float:
+def _title(figure: Figure, chart: Chart) -> float:
     """Writes the title in as many lines as it needs; how many inches they take."""
-    if not title:
+    if not chart.title:
         return 0.0
-    lines = wrapped(title, (COLUMN_INCHES - 0.1) * POINTS_PER_INCH, TITLE_POINTS)
+    lines = wrapped(chart.title, (chart.width - 0.1) * POINTS_PER_INCH, TITLE_POINTS)
     figure.suptitle("\n".join(lines), x=0.015, ha="left", fontsize=TITLE_POINTS)
     return len(lines) * TITLE_POINTS * 1.25 / POINTS_PER_INCH
 
 
 def _legend(figure: Figure, chart: Chart, look: dict[str, Look]) -> float:
     """Draws the legend below everything, in as many columns as fit; its height in inches."""
-    if chart.kind == "heat_map" or len(look) < 2:
+    if chart.kind == "heat_map" or len(look) < 2 or chart.legend == "none":
         return 0.0
     return legend.draw(figure, chart, look)

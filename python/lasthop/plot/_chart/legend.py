@@ -1,4 +1,4 @@
-"""The names of the curves, below the axes, row by row in as many columns as the width holds."""
+"""The names of the curves: below the axes, row by row in as many columns as the width holds, beside or in them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from .data import Chart
-from .style import COLUMN_INCHES, Look
+from .style import Look
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,31 +16,31 @@ MOST_COLUMNS = 6
 MOST_NAMES = 36
 
 
+# Beside or in the axes, in matplotlib's words.
+OUTSIDE = {"below": "outside lower center", "right": "outside center right"}
+
+
 def draw(figure: Figure, chart: Chart, looks: dict[str, Look]) -> float:
-    """Draws the legend; its height in inches."""
+    """Draws the legend; by how many inches the figure is higher for it."""
+    where = figure if chart.legend in OUTSIDE else figure.axes[0]
+    place = {"loc": OUTSIDE.get(chart.legend, "best"), "title": chart.legend_title or None, "title_fontsize": 7}
     if len(looks) > MOST_NAMES:
-        figure.legend(
-            [],
-            [],
-            title=f"{len(looks)} in all; their names are in the data",
-            loc="outside lower center",
-            title_fontsize=7,
-        )
+        figure.legend([], [], **place | {"title": f"{len(looks)} in all; their names are in the data"})
         return 0.2
     handles = [_handle(chart.kind, look) for look in looks.values()]
     # matplotlib leaves out what begins with an underscore.
     labels = [f" {label}" if label.startswith("_") else label for label in looks]
-    for columns in range(min(len(labels), MOST_COLUMNS), 0, -1):
-        legend = figure.legend(
+    for columns in range(min(len(labels), MOST_COLUMNS) if chart.legend == "below" else 1, 0, -1):
+        legend = where.legend(
             _by_rows(handles, columns),
             _by_rows(labels, columns),
-            loc="outside lower center",
             ncols=columns,
             handlelength=1.0 if chart.kind == "scatter" else 2.6,
+            **place,
         )
         extent = legend.get_window_extent()
-        if extent.width <= (COLUMN_INCHES - 0.05) * figure.dpi or columns == 1:
-            return extent.height / figure.dpi + 0.04
+        if extent.width <= (chart.width - 0.05) * figure.dpi or columns == 1:
+            return extent.height / figure.dpi + 0.04 if chart.legend == "below" else 0.0
         legend.remove()
     raise AssertionError("a legend of one column is kept")
 
@@ -54,7 +54,7 @@ def _handle(kind: str, look: Look) -> Any:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    if kind in ("bars", "stack"):
+    if kind in ("bars", "stack", "box"):
         return Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", linewidth=0)
     dashes = "none" if kind == "scatter" else look.dashes
     return Line2D([], [], color=look.colour, linestyle=dashes, marker=look.marker)

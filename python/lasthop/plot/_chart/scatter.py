@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .axis import finish, lengths
+from .axis import finish, interval, lengths
 from .data import Chart
 from .style import Look
 
@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
     """Draws each curve of `chart` as points of one colour and marker."""
+    least = 0.0 if all(value >= 0 for curve in chart.curves for value in curve.x) else float("-inf")
     for curve in chart.curves:
         look = looks[curve.label]
-        across = None if curve.x_low is None else lengths(curve.x, curve.x_low, curve.x_high)
-        along = None if curve.low is None else lengths(curve.mean, curve.low, curve.high)
+        across = None if curve.x_low is None else lengths(curve.x, [max(least, low) for low in curve.x_low], curve.x_high)
+        along = None if curve.low is None else lengths(curve.mean, *interval(chart, curve))
         axes.errorbar(
             curve.x,
             curve.mean,

@@ -6,7 +6,21 @@ FONT = "DejaVu Sans"
 
 
 def wrapped(text: str, width_points: float, size_points: float) -> list[str]:
-    """`text` in lines of at most this width, broken at spaces but not at those that do not break."""
+    """`text` in lines of at most this width and much the same length, broken at spaces but not at those that do not break."""
+    lines = _filled(text, width_points, size_points)
+    # As narrow as the same number of lines can be: no word is left alone on the last.
+    least, most = 0.0, width_points
+    while len(lines) > 1 and most - least > size_points:
+        middle = (least + most) / 2
+        narrower = _filled(text, middle, size_points)
+        if len(narrower) > len(lines) or max(width_of(line, size_points) for line in narrower) > width_points:
+            least = middle
+        else:
+            lines, most = narrower, middle
+    return lines
+
+
+def _filled(text: str, width_points: float, size_points: float) -> list[str]:
     lines: list[str] = []
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines else word
