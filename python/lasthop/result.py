@@ -167,11 +167,16 @@ class Result:
         yield from encoder.iterencode(self._document(_Estimates(self)))
         yield "\n"
 
-    def plot(self, kind: str = "goodput_over_time", out: str | os.PathLike[str] | None = None) -> Any:
-        """A matplotlib figure of this result, also written to `out` if given (PNG, PDF or SVG by its ending)."""
-        from .plot import draw
+    def plot(
+        self, kind: str = "goodput_over_time", out: str | os.PathLike[str] | None = None, **options: Any
+    ) -> Any:
+        """A matplotlib figure of this result, also written to `out` if given (PNG, PDF, SVG or CSV by its ending).
 
-        return draw(kind, [self], out=out)
+        `options` are those of `lasthop plot`, with `_` for `-`: `metric="rtt_s"`, `flow="slow.*"`, `title=…`, `size=(7, 3)`.
+        """
+        from .plot import Options, draw
+
+        return draw(kind, [self], out=out, options=Options.of(**options))
 
     def explain(self) -> Explanation:
         """Where the time of each flow and channel went; run again for it if need be, see `lasthop.explain`."""

@@ -35,11 +35,11 @@ def warmup_warning(scenario: Mapping[str, Any], runs: Iterable[Mapping[str, Any]
     """A sentence where `warmup` of the resolved `scenario` is plainly too short; None for transfers that end."""
     if any("size" in flow for flow in scenario["flow"]):
         return None
-    warmup_s = _seconds(scenario["warmup"])
+    warmup_s = seconds(scenario["warmup"])
     totals = [run["totals"] for run in runs if run["totals"].get("goodput_parts_bps")]
     parts = [total["goodput_parts_bps"] for total in totals]
     unsettled = [total["unsettled_s"] or 0.0 for total in totals]
-    found = transient(parts, unsettled, _seconds(scenario["duration"]) - warmup_s)
+    found = transient(parts, unsettled, seconds(scenario["duration"]) - warmup_s)
     if found is None:
         return None
     way, than = ("rose", "higher") if found.change > 0 else ("fell", "lower")
@@ -99,6 +99,7 @@ def _truncation(parts: Sequence[float]) -> int:
     return min(range(1, PARTS * 3 // 4 + 1), key=squared_error)
 
 
-def _seconds(length: str) -> float:
+def seconds(length: str) -> float:
+    """A length of time as resolved scenarios have it, such as `500 ms`, in seconds."""
     number, unit = length.split()
     return float(number) * SECONDS[unit]

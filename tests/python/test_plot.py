@@ -9,6 +9,7 @@ import shlex
 from math import isnan
 from pathlib import Path
 
+import numpy
 import pandas
 import pytest
 
@@ -16,7 +17,7 @@ import lasthop
 from lasthop import plot
 from lasthop.confidence import estimate
 from lasthop.plot import Options
-from lasthop.plot._quantity import quantity
+from lasthop.plot._quantity import quantity, setting
 from lasthop.plot._sweep_table import SweepTable
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,6 +44,44 @@ def results(tmp_path_factory):
         scenario = lasthop.load(folder / "small.toml").set("station.0.count", count).set("flow.0.direction", direction)
         lasthop.run(scenario, seeds=3, interval_s=0.5, progress=False).save(folder / name)
     return [lasthop.read(folder / name) for name in ("one", "two")]
+
+
+MIXED = """\
+name = "mixed"
+duration = "3 s"
+warmup = "1 s"
+[bss]
+standard = "802.11g"
+rate_control = { kind = "fixed", rate = "54 Mbit/s" }
+[[station]]
+name = "near"
+[[station]]
+name = "far"
+[wired]
+delay = "10 ms"
+[[flow]]
+direction = "both"
+[[flow]]
+name = "ping"
+direction = "down"
+traffic = { kind = "ping", interval = "50 ms" }
+[[flow]]
+name = "call"
+station = "far"
+direction = "down"
+traffic = "voip"
+"""
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """Streams both ways, pings and a call, through a FIFO and through FQ-CoDel; read from their directories."""
+    folder = tmp_path_factory.mktemp("mixed")
+    (folder / "mixed.toml").write_text(MIXED)
+    for queue in ("fifo", "fq_codel"):
+        scenario = lasthop.load(folder / "mixed.toml").set("bss.ap.queue", queue)
+        lasthop.run(scenario, seeds=2, interval_s=0.1, progress=False).save(folder / queue)
+    return [lasthop.read(folder / queue) for queue in ("fifo", "fq_codel")]
 
 
 @pytest.fixture
@@ -157,8 +196,10 @@ def test_a_result_without_quantiles_says_so(results):
 
 
 def test_lines_of_a_sweep_have_means_and_intervals_of_the_seeds(points):
-    ten, fifty = plot.chart("sweep", [table()], Options(x="station.0.count")).curves
-    assert (ten.label, fifty.label) == ("delay 10 ms", "delay 50 ms")
+    data = plot.chart("sweep", [table()], Options(x="station.0.count"))
+    ten, fifty = data.curves
+    assert (data.x_label, data.legend_title) == ("stations", "wired delay")
+    assert (ten.label, fifty.label) == ("10 ms", "50 ms")
     assert (list(ten.x), list(ten.mean)) == ([1, 2, 10], [5.0, 1.0, 2.0]), "numbers in order, Mbit/s"
     # 4 and 6: the standard error is 1, t at 97.5 % with one degree of freedom 12.706.
     assert (ten.low[0], ten.high[0]) == pytest.approx((5 - 12.7062, 5 + 12.7062), abs=1e-3)
@@ -168,7 +209,7 @@ def test_lines_of_a_sweep_have_means_and_intervals_of_the_seeds(points):
 
 def test_quantities_with_one_unit_are_numbers_on_the_axis(points):
     data = plot.chart("sweep", [table()], Options(x="wired.delay", only={"station.0.count": "1"}))
-    assert (data.kind, data.x_label, list(data.curves[0].x)) == ("lines", "wired.delay (ms)", [10.0, 50.0])
+    assert (data.kind, data.x_label, list(data.curves[0].x)) == ("lines", "wired delay (ms)", [10.0, 50.0])
     mixed = points.read_text().replace("50 ms", "1 s")
     points.write_text(mixed)
     data = plot.chart("sweep", [table()], Options(x="wired.delay", only={"station.0.count": "1"}))
@@ -178,8 +219,8 @@ def test_quantities_with_one_unit_are_numbers_on_the_axis(points):
 def test_heat_map_has_a_row_for_each_value_and_holes_where_nothing_ran(points):
     data = plot.chart("heat_map", [table()], Options(metric="medium.collision_probability"))
     assert (data.x_label, data.y_label, data.value_label) == (
-        "station.0.count",
-        "wired.delay (ms)",
+        "stations",
+        "wired delay (ms)",
         "collision probability",
     )
     assert [(row.label, list(row.x)) for row in data.curves] == [("10", [1, 2, 10]), ("50", [1])]
@@ -243,6 +284,13 @@ def test_a_store_is_a_sweep_of_the_settings_that_are_asked_for(small):
         ("absent.duckdb --kind sweep --x a", ["absent.duckdb"]),
         ("points.csv --kind heat_map --log-x", ["--log-x", "sweep"]),
         ("points.csv --kind goodput --x a", ["--x", "heat_map, sweep"]),
+        ("points.csv --kind sweep --flow a", ["--flow", "no effect", "latency_cdf"]),
+        ("points.csv --kind heat_map --y-max 3", ["--y-max", "no effect", "sweep"]),
+        ("points.csv --kind sweep --y-min 3 --y-max 3", ["--y-min 3", "--y-max 3"]),
+        ("points.csv --kind sweep --log-y --y-min 0", ["--log-y", "0"]),
+        ("points.csv --kind sweep --legend above", ["above", "below, right, inside, none"]),
+        ("points.csv --kind sweep --size 3", ["'3' is no size", "7x3"]),
+        ("points.csv --kind sweep --size 300x300", ["--size 300x300", "1.5 to 40 inches"]),
     ],
 )
 def test_what_cannot_be_shown_is_one_sentence(command, points, line, words):
@@ -321,3 +369,195 @@ def test_shares_have_a_most_in_the_unit_shown():
     assert quantity("medium.busy_fraction").most == 100
     assert quantity("totals.jain_index").most == quantity("medium.collision_probability").most == 1
     assert quantity("totals.goodput_bps").most is None
+
+
+def rows_of(data: plot.Chart) -> list[dict[str, str]]:
+    """The CSV of a plot."""
+    return list(csv.DictReader(plot.csv_text(data).splitlines()))
+
+
+def share_below(result: lasthop.Result, flows: list[str], x_ms: float) -> float:
+    """The mean over seeds and flows of the share of round trips up to `x_ms`, from the quantiles in the result."""
+    table = result.flows[result.flows["id"].isin(flows)]
+    probabilities = result.runs[0]["quantile_probabilities"]
+    shares = [numpy.interp(x_ms / 1e3, quantiles, probabilities, left=0.0) for quantiles in table["rtt_quantiles_s"]]
+    return float(numpy.mean(shares))
+
+
+def test_round_trips_of_pings_alone_of_two_queues(mixed):
+    data = plot.chart("latency_cdf", mixed, Options(traffic="ping"))
+    assert [curve.label for curve in data.curves] == ["fifo", "fq_codel"] and data.title.endswith("; traffic ping")
+    for row in rows_of(data)[::37]:
+        result = mixed[["fifo", "fq_codel"].index(row["curve"])]
+        assert float(row["mean"]) == pytest.approx(share_below(result, ["near.ping", "far.ping"], float(row["x"])))
+
+
+def test_latency_has_a_line_for_each_result_and_kind_of_traffic(mixed):
+    data = plot.chart("latency_cdf", mixed)
+    assert [curve.label for curve in data.curves] == ["fifo, bulk", "fifo, ping", "fq_codel, bulk", "fq_codel, ping"]
+    kinds = plot.chart("latency_cdf", mixed[:1], Options(by="traffic"))
+    assert [curve.label for curve in kinds.curves] == ["bulk", "ping"]
+    bulk = [f"{station}.{way}" for station in ("near", "far") for way in ("up", "down")]
+    row = rows_of(kinds)[100]
+    assert float(row["mean"]) == pytest.approx(share_below(mixed[0], bulk, float(row["x"])))
+    whole = plot.chart("latency_cdf", mixed, Options(by="result"))
+    assert [curve.label for curve in whole.curves] == ["fifo", "fq_codel"]
+    calls = plot.chart("latency_cdf", mixed, Options(metric="delay", flow="*.call"))
+    assert [curve.label for curve in calls.curves] == ["fifo", "fq_codel"]
+
+
+def test_flows_that_were_chosen_are_those_that_are_shown(mixed):
+    one = mixed[:1]
+    assert [curve.label for curve in plot.chart("cwnd", one, Options(flow=["far.*"])).curves] == ["far.up", "far.down"]
+    assert list(plot.chart("goodput", one, Options(traffic="voip")).curves[0].x) == ["far.call"]
+    assert [curve.label for curve in plot.chart("queue", one, Options(node="ap")).curves] == ["ap"]
+    assert [curve.label for curve in plot.chart("airtime", one, Options(node=["n*", "ap"])).curves] == ["ap", "near"]
+    (line,) = plot.chart("goodput_over_time", one, Options(flow="*.up")).curves
+    series = one[0].timeseries
+    ups = series[(series["metric"] == "goodput_bps") & series["entity"].isin(["near.up", "far.up"])]
+    at = ups[ups["time_s"] == ups["time_s"].iloc[-1]].groupby("seed")["value"].sum()
+    assert line.mean[-1] == pytest.approx(at.mean() / 1e6)
+    (up,) = plot.chart("stations", one, Options(node="far", flow="*.up")).curves
+    assert up.mean == pytest.approx([one[0].summary["flows.far.up.goodput_bps"]["mean"] / 1e6])
+    links = plot.chart("time_series", one, Options(metric="data_rate_bps", node="far"))
+    assert {curve.label for curve in links.curves} == {"far->ap", "ap->far"}
+
+
+def test_fairness_of_chosen_flows_is_of_their_goodputs(mixed):
+    curves = plot.chart("jain", mixed[:1], Options(traffic="bulk")).curves
+    expected = []
+    for run in mixed[0].runs:
+        x = [flow["goodput_bps"] for flow in run["flows"] if flow["traffic"] == "bulk"]
+        expected.append(sum(x) ** 2 / (len(x) * sum(value**2 for value in x)))
+    assert curves[0].mean == pytest.approx([sum(expected) / 2])
+    # Of all flows it is the engine's own, and the two ways agree.
+    whole = plot.chart("jain", mixed[:1]).curves[0].mean
+    again = plot.chart("jain", mixed[:1], Options(flow=["*.up", "*.down", "*.call"])).curves[0].mean
+    assert again == pytest.approx(whole)
+
+
+def test_download_upload_and_ping_stand_on_one_axis_of_time(mixed):
+    data = plot.chart("combined", mixed)
+    assert data.panels == ["download", "upload", "ping"] and data.y_labels["ping"] == "RTT (ms)"
+    rows = {(row["curve"], row["panel"], float(row["x"])): row for row in rows_of(data)}
+    series = mixed[1].timeseries
+    last = series["time_s"].max()
+    now = series[series["time_s"] == last]
+    for panel, metric, flows, scale, how in (
+        ("download", "goodput_bps", ["near.down", "far.down", "far.call"], 1e-6, "sum"),
+        ("upload", "goodput_bps", ["near.up", "far.up"], 1e-6, "sum"),
+        ("ping", "rtt_s", ["near.ping", "far.ping"], 1e3, "mean"),
+    ):
+        values = now[(now["metric"] == metric) & now["entity"].isin(flows)].groupby("seed")["value"].agg(how)
+        assert float(rows["fq_codel", panel, last]["mean"]) == pytest.approx(scale * values.mean())
+    each = plot.chart("combined", mixed[:1], Options(by="flow", flow=["near.*"]))
+    assert [(curve.panel, curve.label) for curve in each.curves] == [
+        ("download", "near.down"),
+        ("upload", "near.up"),
+        ("ping", "near.ping"),
+    ]
+
+
+def test_boxes_hold_the_samples_after_the_warm_up(mixed):
+    rows = {(row["curve"], row["panel"]): row for row in rows_of(plot.chart("box", mixed))}
+    series = mixed[0].timeseries
+    # An interval that ends at 1 s lies in the warm-up, the one that ends at 1.1 s is the first behind it.
+    after = series[series["time_s"] > 1.05]
+    pings = 1e3 * after[(after["metric"] == "rtt_s") & after["entity"].isin(["near.ping", "far.ping"])]["value"]
+    names = {"whisker_low": 0.05, "quartile_low": 0.25, "median": 0.5, "quartile_high": 0.75, "whisker_high": 0.95}
+    for name, share in names.items():
+        assert float(rows["fifo", "ping"][name]) == pytest.approx(pings.quantile(share)), name
+    ups = after[(after["metric"] == "goodput_bps") & after["entity"].isin(["near.up", "far.up"])]
+    sums = ups.groupby(["seed", "time_s"])["value"].sum() / 1e6
+    assert float(rows["fifo", "upload"]["median"]) == pytest.approx(sums.median())
+
+
+def test_boxes_of_a_metric_are_of_its_series_or_of_the_seeds(mixed):
+    over_time = rows_of(plot.chart("box", mixed, Options(metric="rtt_s", traffic="ping")))
+    assert [(row["curve"], row["x"]) for row in over_time] == [
+        (queue, flow) for queue in ("fifo", "fq_codel") for flow in ("near.ping", "far.ping")
+    ]
+    data = plot.chart("box", mixed, Options(metric="rtt_p95_s", flow="near.ping"))
+    (seeds, _) = rows_of(data)
+    table = mixed[0].flows
+    assert float(seeds["median"]) == pytest.approx(1e3 * table[table["id"] == "near.ping"]["rtt_p95_s"].median())
+    assert "samples over time" not in data.title and "2 seeds" in data.title
+
+
+def test_what_delivers_nothing_has_no_bar_and_is_named(mixed):
+    data = plot.chart("goodput", mixed)
+    assert not [name for curve in data.curves for name in curve.x if "ping" in name]
+    assert "ping delivers nothing" in data.title
+    assert "ping" in plot.chart("stations", mixed).title
+
+
+def test_one_seed_is_named_and_bands_are_said_to_be_pointwise(results, mixed):
+    assert "pointwise 95" in plot.chart("goodput_over_time", results).title
+    alone = json.loads(results[0].to_json())
+    alone["runs"] = [alone["runs"][1]]
+    assert plot.chart("goodput", [lasthop.Result(alone)]).title.endswith("seed 2")
+    assert plot.chart("cwnd", results).title.endswith("seed 1")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        ("cwnd", {"flow": "far.pong"}, ["no flow matches 'far.pong'", "far.ping"]),
+        ("queue", {"node": "a"}, ["no node matches 'a'", "ap"]),
+        ("latency_cdf", {"traffic": "pings"}, ["no traffic matches 'pings'", "ping"]),
+        ("latency_cdf", {"traffic": "ping", "flow": "*.up"}, ["no flow", "traffic is: bulk"]),
+        ("latency_cdf", {"by": "colour"}, ["--by colour", "flow, traffic, result"]),
+        ("latency_cdf", {"node": "ap"}, ["--node", "of flows"]),
+        ("latency_cdf", {"flow": "*", "metric": "link_delay"}, ["--flow", "of links"]),
+        ("time_series", {"flow": "*", "metric": "queue_packets"}, ["--flow", "--node"]),
+        ("time_series", {"node": "*", "metric": "cwnd_segments"}, ["--node", "--flow"]),
+        ("box", {"y_max": 3.0}, ["--y-max", "--metric"]),
+        ("box", {"metric": "colour"}, ["colour"]),
+        ("combined", {"y_label": "rate"}, ["--y-label", "no effect"]),
+        ("goodput_over_time", {"traffic": "ping"}, ["ping delivers nothing"]),
+    ],
+)
+def test_what_cannot_be_chosen_is_one_sentence(mixed, kind, options, words):
+    with pytest.raises((LookupError, ValueError)) as caught:
+        plot.chart(kind, mixed, Options(**options))
+    assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_python_takes_the_options_of_the_command(mixed, tmp_path):
+    figure = mixed[0].plot("time_series", tmp_path / "a.csv", metric="rtt_s", flow="*.ping", title="Mine", size=(6, 2))
+    assert figure.get_suptitle() == "Mine" and tuple(figure.get_size_inches()) == (6, 2)
+    assert {row["curve"] for row in csv.DictReader((tmp_path / "a.csv").open())} == {"near.ping", "far.ping"}
+    with pytest.raises(TypeError, match="no option 'colour'"):
+        mixed[0].plot("cwnd", colour="red")
+
+
+def test_looks_are_as_the_command_line_says(mixed, command, tmp_path):
+    line = ["plot", mixed[0].source, "--kind", "rtt", "--flow", "near.*", "--y-label", "delay", "--x-label", "t"]
+    out = tmp_path / "a.svg"
+    more = ["--log-y", "--y-min", "1", "--y-max", "1000", "--legend", "right", "--size", "12x6cm", "--out", out]
+    done = command(*line, *more)
+    assert done.returncode == 0, done.stderr
+    # SVG is in points, 72 to the inch: 12 cm and 6 cm.
+    width, height = re.search(r'width="([0-9.]+)pt" height="([0-9.]+)pt"', out.read_text()).groups()
+    assert (float(width), float(height)) == pytest.approx((12 / 2.54 * 72, 6 / 2.54 * 72), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("station.0.count", "stations"),
+        ("wired.delay", "wired delay"),
+        ("bss.ap.queue.kind", "queue of the AP"),
+        ("flow.0.congestion_control", "congestion control"),
+        ("bss.rts_threshold", "RTS threshold"),
+        ("tcp.initial_window", "initial window"),
+    ],
+)
+def test_settings_are_spoken_of_in_words(path, words):
+    assert setting(path) == words
+    assert setting("station.0.count", ["station.0.count", "station.1.count"]) == "stations (station.0.count)"
+
+
+def test_words_stand_in_the_order_in_which_they_were_given(points):
+    points.write_text("tcp.congestion_control,seed,totals.goodput_bps\nreno,1,1\ncubic,1,2\nbbr,1,3\n")
+    assert list(plot.chart("sweep", [table()]).curves[0].x) == ["reno", "cubic", "bbr"]

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 from .. import plot
-from ..plot import TABLES, Chart, Options, StoredRuns, SweepTable, is_store, read_sweep
+from ..plot import PLACES, TABLES, Chart, Options, StoredRuns, SweepTable, is_store, read_sweep
 from ..result import Result
 from . import _arguments
 from ._mistake import Mistake
 from ._output import note
 
 SUMMARY = "draw one result, several together, or a sweep"
+EXAMPLES = {"flow": "'slow.*'", "node": "'fast*'", "traffic": "ping"}
+INCHES = {"": 1.0, "in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", metavar="NAME", help="which metric, where the kind has a choice")
     parser.add_argument("--x", metavar="PATH", help="of a sweep: the setting along the horizontal axis")
     parser.add_argument(
-        "--by", "--y", metavar="PATH", help="of a sweep: a line, or a row of the heat map, for each value"
+        "--by",
+        "--y",
+        metavar="PATH",
+        help="of a sweep: a line, or a row of the heat map, for each value; of latency_cdf and combined: for each flow, "
+        "traffic or result",
     )
     parser.add_argument(
         "--only",
@@ -47,8 +55,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="of a sweep: only the runs with this value, repeatable",
     )
-    parser.add_argument("--log-x", action="store_true", help="a logarithmic horizontal axis")
-    parser.add_argument("--title", metavar="TEXT", help="the title (default: what is shown, over how many seeds)")
+    for name, what in (("flow", "flows by id"), ("node", "nodes by name"), ("traffic", "flows by kind of traffic")):
+        parser.add_argument(
+            f"--{name}",
+            metavar="PATTERN",
+            action="append",
+            default=[],
+            help=f"only {what}, as a shell matches: {EXAMPLES[name]}; repeatable",
+        )
+    looks = parser.add_argument_group("looks")
+    looks.add_argument("--title", metavar="TEXT", help="the title (default: what is shown, over how many seeds)")
+    looks.add_argument("--x-label", metavar="TEXT", help="the label of the horizontal axis")
+    looks.add_argument("--y-label", metavar="TEXT", help="the label of the axis of values")
+    looks.add_argument("--y-min", metavar="NUMBER", type=float, help="where the axis of values begins, in its unit")
+    looks.add_argument("--y-max", metavar="NUMBER", type=float, help="where it ends")
+    looks.add_argument("--log-x", action="store_true", help="a logarithmic horizontal axis")
+    looks.add_argument("--log-y", action="store_true", help="a logarithmic axis of values")
+    looks.add_argument("--legend", metavar="PLACE", help=f"where the legend stands: {', '.join(PLACES)} (default below)")
+    looks.add_argument(
+        "--size", metavar="WxH", type=_size, help="width and height, in inches unless cm or mm follow: 7x3, 9x6cm"
+    )
     parser.add_argument(
         "--out", metavar="FILE", help="PNG, PDF, SVG or, for the data, CSV by its ending; - for PNG (default KIND.png)"
     )
@@ -88,15 +114,17 @@ def _value(text: str) -> tuple[str, str]:
     return path.strip(), value.strip()
 
 
+def _size(text: str) -> tuple[float, float]:
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*[x×]\s*([0-9]*\.?[0-9]+)\s*(in|cm|mm|)\s*", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write e.g. 7x3 (inches) or 9x6cm")
+    inches = INCHES[match[3]]
+    return float(match[1]) * inches, float(match[2]) * inches
+
+
 def _chart(arguments: argparse.Namespace, sources: list) -> Chart:
-    options = Options(
-        metric=arguments.metric,
-        x=arguments.x,
-        by=arguments.by,
-        only=dict(arguments.only),
-        log_x=arguments.log_x,
-        title=arguments.title,
-    )
+    given = {each.name: getattr(arguments, each.name) for each in fields(Options)}
+    options = Options(**{**given, "only": dict(arguments.only)})
     try:
         return plot.chart(arguments.kind, sources, options)
     except (LookupError, ValueError) as error:

@@ -1,7 +1,8 @@
 """Plots of results and of sweeps: one file each, found by listing this folder.
 
-Each module has `SUMMARY` (one line for the help text), `OPTIONS` (the names of the fields of `Options` that it heeds)
-and `chart(sources, options)`, which gives the data of what is seen. Drawing is one for all: `_chart`.
+Each module has `SUMMARY` (one line for the help text), `OPTIONS` (the names of the fields of `Options` that it heeds,
+besides those that all do) and `chart(sources, options)`, which gives the data of what is seen. One that `OPTIONS` says
+to choose flows or nodes is given results with those alone. Drawing is one for all: `_chart`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ._chart import KINDS, Chart, Curve, cdf_curve, csv_text, draw_chart, new_figure, save_picture, write_chart
-from ._options import FOR_ALL, Options
+from ._chart import KINDS, PLACES, Chart, Curve, cdf_curve, csv_text, draw_chart, new_figure, save_picture, write_chart
+from ._chosen import CHOICES, chosen, in_words
+from ._options import FOR_ALL, OF_CURVES, OF_VALUES, Options
 from ._stored_runs import StoredRuns, is_store
 from ._sweep_table import TABLES, SweepTable, read_sweep
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "KINDS",
+    "PLACES",
     "TABLES",
     "Chart",
     "Curve",
@@ -52,6 +55,7 @@ __all__ = [
 
 FORMATS = ("png", "pdf", "svg", "csv")
 NO_OPTIONS = Options()
+LEAST_INCHES, MOST_INCHES = 1.5, 40
 
 
 def kinds() -> list[str]:
@@ -64,20 +68,57 @@ def summary(kind: str) -> str:
     return _module(kind).SUMMARY
 
 
+def heeded(kind: str) -> tuple[str, ...]:
+    """The options that have an effect on a plot."""
+    module = _module(kind)
+    without = getattr(module, "WITHOUT", ())
+    return tuple(name for name in (*module.OPTIONS, *FOR_ALL, *OF_VALUES, *OF_CURVES) if name not in without)
+
+
 def chart(kind: str, sources: Sequence[Source], options: Options = NO_OPTIONS) -> Chart:
     """The data of plot `kind` of one result or sweep, or several.
 
-    Raises `ValueError` for an unknown kind and for an option that it does not heed, `LookupError` where a source
-    lacks what the plot shows.
+    Raises `ValueError` for an unknown kind, for an option that it does not heed and for one that cannot be,
+    `LookupError` where a source lacks what the plot shows.
     """
     module = _module(kind)
     for name in options.given():
-        if name not in {*module.OPTIONS, *FOR_ALL}:
+        if name not in heeded(kind):
             raise ValueError(f"--{name.replace('_', '-')} has no effect on plot {kind}; heeded by: {_heeding(name)}")
+    _check(options)
+    if set(CHOICES) & set(module.OPTIONS):
+        sources = [source if _is_sweep(source) else chosen(source, options) for source in sources]
     found = module.chart(list(sources), options)
     if found.is_empty:
         raise LookupError(f"{found.title}: there is no number to show")
-    return replace(found, title=found.title if options.title is None else options.title)
+    return _adapted(found, options)
+
+
+def _adapted(found: Chart, options: Options) -> Chart:
+    """With what a user wants otherwise."""
+    title = found.title + in_words(options) if options.title is None else options.title
+    labels = {name: getattr(options, name) for name in ("x_label", "y_label") if getattr(options, name) is not None}
+    if options.legend is not None:
+        labels["legend"] = options.legend
+    limits, log_y = (options.y_min, options.y_max), options.log_y or found.log_y
+    return replace(found, title=title, size=options.size, y_limits=limits, log_y=log_y, **labels)
+
+
+def _check(options: Options) -> None:
+    if options.legend is not None and options.legend not in PLACES:
+        raise ValueError(f"--legend {options.legend}: a legend stands at one of: {', '.join(PLACES)}")
+    low, high = options.y_min, options.y_max
+    if low is not None and high is not None and low >= high:
+        raise ValueError(f"--y-min {low:g} is not below --y-max {high:g}")
+    if options.log_y and any(bound is not None and bound <= 0 for bound in (low, high)):
+        raise ValueError("--log-y: a logarithmic axis has no place for bounds of 0 or less")
+    if options.size is not None and not all(LEAST_INCHES <= inches <= MOST_INCHES for inches in options.size):
+        wide, high = options.size
+        raise ValueError(f"--size {wide:g}x{high:g}: from {LEAST_INCHES} to {MOST_INCHES} inches each way")
+
+
+def _is_sweep(source: Source) -> bool:
+    return isinstance(source, SweepTable | StoredRuns)
 
 
 def draw(
@@ -122,7 +163,7 @@ def _module(kind: str):
 
 
 def _heeding(option: str) -> str:
-    return ", ".join(kind for kind in kinds() if option in _module(kind).OPTIONS)
+    return ", ".join(kind for kind in kinds() if option in heeded(kind))
 
 
 def _write(data: Chart, figure: Figure | None, out: str | os.PathLike[str], ending: str) -> None:

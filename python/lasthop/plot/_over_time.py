@@ -25,7 +25,8 @@ def chart_of(sources: list, kind: str, metric: str, what: str) -> Chart:
     seeds = {result.timeseries["seed"].iloc[0] for result in results}
     seed = f", seed {seeds.pop()}" if len(seeds) == 1 else ", the first seed of each"
     name = f"{results[0].name}: " if len(results) == 1 else ""
-    return Chart("time_series", sentence(f"{name}{what}{seed}"), "time (s)", label, curves, y_most=most)
+    title = sentence(f"{name}{what}{seed}")
+    return Chart("time_series", title, "time (s)", label, curves, y_most=most, same_y=True)
 
 
 def _curves(result: Result, name: str, metric: str, scale: float, panel: str) -> list[Curve]:

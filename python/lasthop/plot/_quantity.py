@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 # By the ending of a metric's name: the unit to show, and what turns the stored number into it.
@@ -22,6 +23,21 @@ NAMES |= {
     " min": ", least",
     " mean": ", mean",
 }
+# Settings as people speak of them, by the parts of their paths that are not numbers.
+SETTINGS = {
+    "station.count": "stations",
+    "station.distance": "distance",
+    "flow.count": "flows per station",
+    "bss.channel_width": "channel width",
+    "tcp.congestion_control": "congestion control",
+    "bss.ap.queue": "queue of the AP",
+    "station.queue": "queue of the stations",
+    "wired.queue": "queue of the wire",
+}
+# Of these sections it is said whose a key is; of what a word chooses, "kind" says nothing.
+OWNERS = {"wired": "wired", "bss.ap": "AP", "tcp": "TCP", "channel": "", "bss": "", "station": "station", "flow": "flow"}
+KIND = ".kind"
+ACRONYMS = {"rts": "RTS", "ap": "AP", "tcp": "TCP", "mcs": "MCS", "mss": "MSS", "dscp": "DSCP", "ack": "ACK", "edca": "EDCA", "bss": "BSS", "cca": "CCA", "mpdus": "MPDUs", "rto": "RTO"}
 # The entity is said for these; "totals" and "medium" say nothing.
 SAID = ("flows.", "nodes.", "links.")
 
@@ -46,6 +62,23 @@ def quantity(metric: str) -> Quantity:
         name = name.replace(plain, proper)
     label = f"{entity}: {name}" if entity else name
     return Quantity(f"{label} ({unit})" if unit else label, scale, _most(key, scale))
+
+
+def setting(path: str, others: Sequence[str] = ()) -> str:
+    """A setting in words: `station.0.count` is stations, `wired.delay` wired delay; among `others` that read alike, the path too."""
+    words = _setting(path)
+    return f"{words} ({path})" if any(other != path and _setting(other) == words for other in others) else words
+
+
+def _setting(path: str) -> str:
+    parts = [part for part in path.removesuffix(KIND).split(".") if not part.isdigit()]
+    if (known := SETTINGS.get(".".join(parts))) is not None:
+        return known
+    owner = next((".".join(parts[:n]) for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in OWNERS), "")
+    rest = parts[owner.count(".") + 1 if owner else 0 :]
+    words = [ACRONYMS.get(word, word) for part in rest for word in part.split("_")]
+    said = OWNERS.get(owner, "") if owner not in ("station", "flow", "tcp") else ""
+    return " ".join([*([said] if said else []), *words]) or path
 
 
 def _most(key: str, scale: float) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -42,18 +42,24 @@ def results_only(sources: Sequence[Any], kind: str) -> list[Result]:
     return list(sources)
 
 
-def titled(what: str, results: Sequence[Result], *, spread: bool = True) -> str:
-    """`what` is shown of which result, if it is one, and over how many seeds."""
-    counts = {len(result.runs) for result in results}
+def titled(what: str, results: Sequence[Result], *, spread: bool = True, called: str = "") -> str:
+    """`what` is shown of which result, if it is one, and over how many seeds; `called` is the interval."""
     name = f"{results[0].name}: " if len(results) == 1 else ""
-    return sentence(f"{name}{what}, {over_seeds(min(counts), spread=spread and len(counts) == 1)}")
+    return sentence(f"{name}{what}, {over_seeds([result.seeds for result in results], spread=spread, called=called or INTERVAL)}")
 
 
-def over_seeds(count: int, *, spread: bool = True) -> str:
-    """How many seeds a mean covers, in words."""
-    if count == 1:
-        return "one seed"
-    return f"mean of {count} seeds" + (", 95\N{NO-BREAK SPACE}% interval" if spread else "")
+INTERVAL = "95\N{NO-BREAK SPACE}%\N{NO-BREAK SPACE}interval"
+BAND = "pointwise 95\N{NO-BREAK SPACE}%\N{NO-BREAK SPACE}band"
+
+
+def over_seeds(seeds: Sequence[Sequence[int]], *, spread: bool = True, called: str = INTERVAL) -> str:
+    """Which seeds a mean covers, in words; `seeds` has those of each result, `called` is its interval."""
+    counts = {len(each) for each in seeds}
+    if counts == {1}:
+        return f"seed {seeds[0][0]}" if len({each[0] for each in seeds}) == 1 else "one seed each"
+    of = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+    # A title is broken elsewhere.
+    return f"mean of {of} seeds".replace(" ", "\N{NO-BREAK SPACE}") + (f", {called}" if spread else "")
 
 
 def sentence(text: str) -> str:
@@ -75,3 +81,17 @@ def curve(label: str, x: Iterable[Any], found: Iterable[Estimate | None], panel:
 def mean_of(by_seed: Iterable[float | None], scale: float = 1.0) -> Estimate | None:
     """The estimate of one number for each seed, in another unit; None of none."""
     return estimate([value * scale for value in by_seed if value is not None])
+
+
+def without_bar(results: Sequence[Result]) -> str:
+    """Says of flows that deliver nothing by their nature that they have no bar of goodput, for a title."""
+    flows = [flow for result in results for run in result.runs for flow in run["flows"]]
+    kinds = dict.fromkeys(flow["traffic"] for flow in flows if flow.get("goodput_bps") is None)
+    return f"; {' and '.join(kinds)} delivers nothing and has no bar" if kinds else ""
+
+
+def panel_of(flow: Mapping[str, Any]) -> str:
+    """Where a flow stands in Flent's panels: what answers pings, else which way it goes."""
+    if flow["traffic"] == "ping":
+        return "ping"
+    return "upload" if flow["direction"] == "up" else "download"

@@ -36,10 +36,13 @@ class StoredRuns:
         """A row for each run: the settings at `paths`, the seed, `totals.…`, `medium.…` and, if it is another, `metric`."""
         settings = "".join(f"setting(scenarios.document, {_text(path)}) AS {_name(path)}, " for path in paths)
         rows = self._store.query(
-            f"SELECT run, {settings}seed FROM run JOIN scenarios USING (scenario)"
+            f"SELECT run, {settings}seed, run.rowid AS place FROM run JOIN scenarios USING (scenario)"
             " WHERE engine = (SELECT engine FROM run ORDER BY finished DESC LIMIT 1)"
-            f" ORDER BY {', '.join(map(_name, paths))}, seed"
         )
+        # A store does not say in which order values were given; their first runs came in much the same.
+        first = {path: rows.groupby(path)["place"].min() for path in paths}
+        ranks = rows.assign(**{path: rows[path].map(first[path]) for path in paths})
+        rows = rows.loc[ranks.sort_values([*paths, "seed"]).index].drop(columns="place").reset_index(drop=True)
         for path in paths:
             if rows[path].isna().all():
                 raise LookupError(f"{self.name}: no run has a setting {path}")

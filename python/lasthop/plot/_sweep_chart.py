@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ._chart import Curve
-from ._quantity import quantity
+from ._quantity import quantity, setting
 from ._results import curve, mean_of, over_seeds, sentence
 from ._sweep_table import Axis, SweepTable, axis, table_of
 
@@ -41,8 +41,8 @@ def row(table: SweepTable, label: str, along: Axis, path: str, metric: str) -> C
 
 
 def axis_of(table: SweepTable, path: str) -> Axis:
-    """The axis of a path over all rows."""
-    return axis(path, table.rows[path].tolist())
+    """The axis of a path over all rows, its label in words."""
+    return axis(setting(path, table.paths), table.rows[path].tolist())
 
 
 def parts(table: SweepTable, path: str) -> dict[Any, SweepTable]:
@@ -55,4 +55,5 @@ def parts(table: SweepTable, path: str) -> dict[Any, SweepTable]:
 def titled(table: SweepTable, metric: str, paths: list[str], *, spread: bool = True) -> str:
     """Which metric is shown over which settings, and over how many seeds."""
     what = quantity(metric).label.split(" (")[0]
-    return sentence(f"{what} over {' and '.join(paths)}, {over_seeds(table.rows['seed'].nunique(), spread=spread)}")
+    settings = " and ".join(setting(path, table.paths) for path in paths)
+    return sentence(f"{what} over {settings}, {over_seeds([sorted(table.rows['seed'].unique())], spread=spread)}")

@@ -94,16 +94,16 @@ class Axis:
         return list(self.shown) if named else sorted(self.shown, key=self.shown.get)
 
 
-def axis(path: str, values: Sequence[Any]) -> Axis:
+def axis(label: str, values: Sequence[Any]) -> Axis:
     """`50 ms` and `100 ms` become 50 and 100 on an axis in ms; of mixed units or words, names."""
     values = list(dict.fromkeys(values))
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        return Axis(path, {value: float(value) for value in values})
+        return Axis(label, {value: float(value) for value in values})
     found = [QUANTITY.fullmatch(str(value).strip()) for value in values]
     if all(found) and len({match[2] for match in found}) == 1:
         unit = f" ({found[0][2]})" if found[0][2] else ""
-        return Axis(f"{path}{unit}", {value: float(match[1]) for value, match in zip(values, found, strict=True)})
-    return Axis(path, {value: text(value) for value in values})
+        return Axis(f"{label}{unit}", {value: float(match[1]) for value, match in zip(values, found, strict=True)})
+    return Axis(label, {value: text(value) for value in values})
 
 
 def read_sweep(path: str | os.PathLike[str]) -> SweepTable:

@@ -6,7 +6,8 @@ from ._chart import Chart
 from ._results import curve, labels, mean_of, results_only, titled
 
 SUMMARY = "share of the airtime of every node, mean over seeds"
-OPTIONS = ()
+OPTIONS = ("node",)
+WITHOUT = ("log_y",)
 
 
 def chart(sources, options):

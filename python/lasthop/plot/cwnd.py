@@ -3,7 +3,7 @@
 from ._over_time import chart_of
 
 SUMMARY = "congestion window of every flow over time, first seed"
-OPTIONS = ()
+OPTIONS = ("flow", "traffic")
 
 
 def chart(sources, options):

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from ..confidence import estimate
 from ._chart import Chart
-from ._results import curve, labels, results_only, titled
+from ._chosen import is_part
+from ._results import BAND, curve, labels, results_only, titled
 
-SUMMARY = "aggregate goodput over time, mean over seeds with its 95 % band"
-OPTIONS = ()
+SUMMARY = "aggregate goodput over time, mean over seeds with its pointwise 95 % band"
+OPTIONS = ("flow", "traffic")
 
 
 def chart(sources, options):
     """One line and band for each result, in Mbit/s."""
     results = results_only(sources, "goodput_over_time")
     curves = tuple(_curve(result, label) for result, label in zip(results, labels(results), strict=True))
-    title = titled("goodput of all flows", results)
+    whose = "these flows together" if any(map(is_part, results)) else "all flows"
+    title = titled(f"goodput of {whose}", results, called=BAND)
     return Chart("time_series", title, "time (s)", "goodput (Mbit/s)", curves)
 
 
 def _curve(result, label):
     series = result.timeseries
     series = series[series["metric"] == "goodput_bps"]
-    if series.empty:
-        raise LookupError(f"{label}: has no time series of goodput")
+    if series["value"].isna().all():
+        raise LookupError(f"{label}: has no time series of goodput of these flows; ping delivers nothing")
     total = series.groupby(["time_s", "seed"])["value"].sum().unstack("seed") / 1e6
     return curve(label, total.index.tolist(), map(estimate, total.to_numpy().tolist()))

@@ -9,6 +9,7 @@ from ._sweep_table import text
 
 SUMMARY = "a metric of a sweep over two settings (--x, --y) as a field of colours, mean over seeds"
 OPTIONS = ("metric", "x", "by", "only")
+WITHOUT = ("y_min", "y_max", "log_y", "legend")
 
 
 def chart(sources, options):

@@ -4,47 +4,67 @@ from __future__ import annotations
 
 from ..confidence import estimate
 from ._chart import Chart, Curve
-from ._results import labels, results_only, titled
+from ._results import BAND, labels, results_only, titled
 
-SUMMARY = "distribution of latency: a line for each flow of one result (--metric: or link), for each of several results"
-OPTIONS = ("metric", "log_x")
+SUMMARY = "distribution of latency: of one result a line for each flow, of several for each of its kinds of traffic (--by)"
+OPTIONS = ("metric", "by", "flow", "node", "traffic", "log_x")
+WITHOUT = ("log_y",)
 # What --metric chooses from: the rows that have it, the key there, and the label.
 METRICS = {
     "rtt": ("flows", "rtt_quantiles_s", "RTT (ms)"),
     "delay": ("flows", "delay_quantiles_s", "one-way delay (ms)"),
     "link_delay": ("links", "delay_quantiles_s", "delay on the link (ms)"),
 }
+# What --by chooses from.
+BY = ("flow", "traffic", "result")
 POINTS = 200
 # What reaches over such a range is seen on a logarithmic axis only.
 WIDE = 30
 
 
 def chart(sources, options):
-    """Shares of samples up to x: the mean over seeds and its 95 % band; of several results every flow weighs the same."""
+    """Shares of samples up to x: the mean over seeds and its 95 % band; on one line every flow weighs the same."""
     results = results_only(sources, "latency_cdf")
-    if options.metric is not None and options.metric not in METRICS:
-        raise ValueError(f"--metric {options.metric}: latency_cdf knows {', '.join(METRICS)}")
+    _check(options)
     names = labels(results)
     metric = options.metric or next(
         (name for name in METRICS if any(map(_rows, results, [name] * len(results)))), "rtt"
     )
+    _check_choice(metric, options)
     rows = [_rows(result, metric) for result in results]
     for name, found in zip(names, rows, strict=True):
         if not found:
             raise LookupError(
                 f"{name}: has no {METRICS[metric][1]} of any {METRICS[metric][0][:-1]}; was it run by an older lasthop?"
             )
-    lines = _by_entity(rows[0]) if len(results) == 1 else dict(zip(names, rows, strict=True))
-    low, high = _range(values for found in lines.values() for _, _, values in found)
+    by = options.by or ("flow" if len(results) == 1 else "traffic")
+    lines = _lines(names, rows, by)
+    low, high = _range([row[-1] for found in lines.values() for row in found])
     log_x = options.log_x or high > WIDE * low
     grid = _grid(low, high, log_x)
     curves = tuple(_curve(name, found, grid) for name, found in lines.items())
-    title = titled(f"distribution of {METRICS[metric][2].split(' (')[0]}", results)
+    title = titled(f"distribution of {METRICS[metric][2].split(' (')[0]}", results, called=BAND)
     return Chart("cdf", title, METRICS[metric][2], "share of samples", curves, log_x=log_x)
 
 
+def _check(options):
+    if options.metric is not None and options.metric not in METRICS:
+        raise ValueError(f"--metric {options.metric}: latency_cdf knows {', '.join(METRICS)}")
+    if options.by is not None and options.by not in BY:
+        raise ValueError(f"--by {options.by}: latency_cdf has a line for each of: {', '.join(BY)}")
+
+
+def _check_choice(metric, options):
+    """Raises `ValueError` where what was chosen is not what the metric is of."""
+    of_links = METRICS[metric][0] == "links"
+    for name in ("flow", "traffic") if of_links else ("node",):
+        if getattr(options, name):
+            whose = "links; choose them with --node" if of_links else "flows; choose them with --flow"
+            raise ValueError(f"--{name} has no effect on the {metric} of latency_cdf, which is of {whose}")
+
+
 def _rows(result, metric):
-    """Seed, name and (probabilities, milliseconds) of every entity that has quantiles."""
+    """Seed, name, kind of traffic and (probabilities, milliseconds) of every entity that has quantiles."""
     import numpy
 
     kind, key, _ = METRICS[metric]
@@ -52,6 +72,7 @@ def _rows(result, metric):
         (
             run["seed"],
             row.get("id") or f"{row['node']}->{row['peer']}",
+            row.get("traffic", "links"),
             numpy.array([run["quantile_probabilities"], row[key]]) * [[1], [1e3]],
         )
         for run in result.runs
@@ -60,11 +81,18 @@ def _rows(result, metric):
     ]
 
 
-def _by_entity(rows):
+def _lines(names, rows, by):
+    """The rows of each line by its name; a part that is the same for all is not said."""
     found = {}
-    for row in rows:
-        found.setdefault(row[1], []).append(row)
-    return found
+    for name, of_result in zip(names, rows, strict=True):
+        for row in of_result:
+            part = {"flow": row[1], "traffic": row[2], "result": ""}[by]
+            found.setdefault((name, part), []).append(row)
+    if len({part for _, part in found}) == 1 and len(names) > 1:
+        return {name: of_line for (name, _), of_line in found.items()}
+    return {
+        (f"{name}, {part}" if len(names) > 1 else part or name): of_line for (name, part), of_line in found.items()
+    }
 
 
 def _range(quantiles):
@@ -85,7 +113,7 @@ def _curve(name, rows, grid):
     import numpy
 
     by_seed = {}
-    for seed, _, (probabilities, values) in rows:
+    for seed, _, _, (probabilities, values) in rows:
         by_seed.setdefault(seed, []).append(numpy.interp(grid, values, probabilities, left=0.0))
     seeds = numpy.array([numpy.mean(shares, axis=0) for shares in by_seed.values()])
     found = [estimate(shares) for shares in seeds.T.tolist()]

@@ -1,4 +1,7 @@
-"""Latency against throughput: a point for each result, or for each flow of one; down and right is worse."""
+"""Latency against throughput: a point for each result, or for each flow of one; down and right is worse.
+
+Of several results flows are chosen for their latency; the goodput is that of all.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ from math import fsum
 
 from ..confidence import estimate
 from ._chart import Chart, Curve
+from ._chosen import is_part
 from ._quantity import quantity
 from ._results import labels, results_only, titled
 
 SUMMARY = "latency against throughput, a point for each result (of one: for each flow) with intervals both ways"
-OPTIONS = ("metric", "log_x")
+OPTIONS = ("metric", "flow", "traffic", "log_x")
 # Of a flow the first that it has: round trips of TCP and ping, one-way delays of UDP.
 LATENCIES = ("rtt_p95_s", "delay_p95_s")
 
@@ -23,8 +27,9 @@ def chart(sources, options):
     label, scale, _ = quantity(metric)
     curves = tuple(_point(name, *pairs, scale) for name, pairs in points.items() if all(pairs))
     if not curves:
-        raise LookupError(f"{labels(results)[0]}: no flow has {metric}")
-    title = titled("latency and goodput" + (" by flow" if len(results) == 1 else ""), results)
+        raise LookupError(f"{labels(results)[0]}: no flow has both {metric} and a goodput; ping delivers nothing")
+    what = "by flow" if len(results) == 1 else "of all flows" if any(map(is_part, results)) else ""
+    title = titled(f"latency and goodput {what}".rstrip(), results)
     x_label = label if len(results) == 1 else label.replace(" (", ", mean over flows (")
     return Chart("scatter", title, x_label, "goodput (Mbit/s)", curves, log_x=options.log_x)
 

@@ -3,7 +3,7 @@
 from ._over_time import chart_of
 
 SUMMARY = "queue length of every node over time, first seed"
-OPTIONS = ()
+OPTIONS = ("node",)
 
 
 def chart(sources, options):

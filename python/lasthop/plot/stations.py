@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ._chart import Chart
-from ._results import curve, labels, mean_of, results_only, titled
+from ._results import curve, labels, mean_of, results_only, titled, without_bar
 
 SUMMARY = "goodput of every station, up and down, mean over seeds with its 95 % interval"
-OPTIONS = ()
+OPTIONS = ("flow", "node", "traffic")
 DIRECTIONS = ("up", "down")
 
 
@@ -21,7 +21,8 @@ def chart(sources, options):
         for way in ways
         if each[way]
     )
-    return Chart("bars", titled("goodput by station", results), "station", "goodput (Mbit/s)", curves)
+    title = titled("goodput by station", results) + without_bar(results)
+    return Chart("bars", title, "station", "goodput (Mbit/s)", curves)
 
 
 def _name(label, direction, results, directions):
@@ -34,8 +35,10 @@ def _by_station(result, direction):
     """For each station with flows of this direction the sums of their goodputs in every run; `ping` delivers nothing."""
     stations = {}
     for run in result.runs:
-        sums = {}
+        sums, nodes = {}, {node["name"] for node in run["nodes"]}
         for flow in run["flows"]:
+            if flow["station"] not in nodes:
+                continue
             if flow["direction"] == direction and flow.get("goodput_bps") is not None:
                 sums[flow["station"]] = sums.get(flow["station"], 0.0) + flow["goodput_bps"]
         for station, goodput in sums.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._chart import Chart
-from ._quantity import quantity
+from ._quantity import quantity, setting
 from ._sweep_chart import METRIC, axis_of, chosen, parts, row, titled
 from ._sweep_table import text
 
@@ -20,14 +20,10 @@ def chart(sources, options):
     lines = (
         {label: table}
         if len(paths) == 1
-        else {_called(paths[1], v): part for v, part in parts(table, paths[1]).items()}
+        else {text(value): part for value, part in parts(table, paths[1]).items()}
     )
     curves = tuple(row(part, name, along, paths[0], metric) for name, part in lines.items())
     kind = "bars" if any(isinstance(shown, str) for shown in along.shown.values()) else "lines"
-    return Chart(kind, titled(table, metric, paths[:1]), along.label, label, curves, options.log_x, y_most=most)
-
-
-def _called(path, value):
-    """A line's name: words alone, a number with what it is."""
-    is_word = isinstance(value, str) and not value[:1].isdigit()
-    return value if is_word else f"{path.rpartition('.')[2]} {text(value)}"
+    of_lines = setting(paths[1], table.paths) if len(paths) > 1 else ""
+    title = titled(table, metric, paths[:1])
+    return Chart(kind, title, along.label, label, curves, options.log_x, y_most=most, legend_title=of_lines)
