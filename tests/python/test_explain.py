@@ -9,6 +9,7 @@ import pytest
 
 import lasthop
 from lasthop.explain import CHANNEL_TERMS, FLOW_TERMS, answers, difference_of, explanation_of, scenario_of, with_account
+from lasthop.explain.suffering import suffering
 
 SCENARIOS = sorted((Path(__file__).resolve().parents[2] / "scenarios").glob("*.toml"))
 
@@ -321,3 +322,110 @@ def test_runs_without_an_account_are_not_explained_by_guessing() -> None:
     result = lasthop.run(uploads(**{"station.0.count": 1, "duration": "5 s"}), 1, progress=False)
     with pytest.raises(LookupError, match="--explain"):
         explanation_of(result)
+
+
+# Seven flows of three kinds; the last of each kind has a server 300 ms further away.
+FARAWAY = """
+duration = "5 s"
+warmup = "2 s"
+[bss]
+standard = "802.11g"
+rate_control = { kind = "fixed", rate = "54 Mbit/s" }
+[[station]]
+name = "a"
+[[station]]
+name = "b"
+[[flow]]
+station = "*"
+direction = "down"
+[[flow]]
+name = "distant"
+station = "a"
+direction = "down"
+wired_delay = "300 ms"
+[[flow]]
+name = "ping"
+station = "*"
+direction = "down"
+traffic = { kind = "ping", interval = "100 ms" }
+[[flow]]
+name = "distant-ping"
+station = "a"
+direction = "down"
+traffic = { kind = "ping", interval = "100 ms" }
+wired_delay = "300 ms"
+[[flow]]
+name = "call"
+station = "b"
+direction = "down"
+traffic = "voip"
+[[flow]]
+name = "distant-call"
+station = "b"
+direction = "down"
+traffic = "voip"
+wired_delay = "300 ms"
+"""
+
+
+@pytest.fixture(scope="module")
+def faraway() -> lasthop.Result:
+    scenario = lasthop.Scenario(FARAWAY, "faraway.toml")
+    return lasthop.run(scenario, 2, interval_s=None, explain=True, progress=False)
+
+
+def test_of_each_kind_of_traffic_the_flow_that_suffers_most_is_named(faraway: lasthop.Result) -> None:
+    # By goodput a call and a ping were the worst of all, whatever befell them. The way to and fro is 600 ms longer for
+    # the distant ping; a MOS falls with more than 150 ms one way [G.107]; a stream of 600 ms opens its window slowly.
+    lines = suffering(faraway.explain())
+    assert [line.split()[0] for line in lines] == ["a.distant", "a.distant-ping", "b.distant-call"]
+    assert "of 3 flows of bulk down: goodput" in lines[0]
+    assert "of 3 flows of ping: 95th percentile of the RTT" in lines[1]
+    assert "of 2 flows of voip: MOS" in lines[2] and ", b.call " in lines[2]
+    table = faraway.flows.groupby("id")["rtt_p95_s"].mean()
+    assert f"RTT {1e3 * table['a.distant-ping']:.3g} ms" in lines[1]
+
+
+def test_the_table_shows_who_suffers_and_the_median_of_each_kind(faraway: lasthop.Result, tmp_path, command) -> None:
+    (tmp_path / "r.json").write_text(faraway.to_json())
+    done = command("explain", tmp_path / "r.json")
+    text = done.stdout + done.stderr
+    head = next(line for line in text.splitlines() if line.startswith("of each flow's time"))
+    shown = head.split()[4:]
+    assert {"a.distant", "a.distant-ping", "b.distant-call"} < set(shown) and len(shown) == 6
+    assert "of 8 flows those that suffer most of each kind of traffic" in text and "RTT, 95th percentile" in text
+
+
+def test_flows_are_chosen_by_a_pattern_and_a_wrong_one_has_near_names(
+    faraway: lasthop.Result, tmp_path, command
+) -> None:
+    (tmp_path / "r.json").write_text(faraway.to_json())
+    done = command("explain", tmp_path / "r.json", "--flow", "b.*call", "--json", tmp_path / "e.json")
+    text = done.stdout + done.stderr
+    head = next(line for line in text.splitlines() if line.startswith("of each flow's time"))
+    assert head.split()[4:] == ["b.call", "b.distant-call"] and "a.distant" not in text
+    assert [flow["id"] for flow in json.loads((tmp_path / "e.json").read_text())["flows"]] == ["b.call", "b.distant-call"]
+    chosen = faraway.explain().of_flows(["a.*", "b.call"])
+    assert set(chosen.frame().flow) == {flow.id for flow in chosen.flows} == {
+        "a.down", "a.distant", "a.ping", "a.distant-ping", "b.call",
+    }
+    for arguments in (["explain", "r.json", "--flow", "b.cal"], ["compare", "r.json", "r.json", "--explain", "--flow", "b.cal"]):
+        wrong = command(*(tmp_path / each if each == "r.json" else each for each in arguments))
+        assert wrong.returncode == 2 and wrong.stderr.count("\n") == 1, wrong.stderr
+        assert "no flow matches 'b.cal'; did you mean b.call" in wrong.stderr
+    alone = command("compare", tmp_path / "r.json", tmp_path / "r.json", "--flow", "b.call")
+    assert alone.returncode == 2 and "--explain" in alone.stderr
+
+
+def test_two_results_show_how_those_that_suffer_fare_on_both_sides(faraway: lasthop.Result, tmp_path, command) -> None:
+    near = lasthop.Scenario(FARAWAY.replace('wired_delay = "300 ms"\n', ""), "near.toml")
+    other = lasthop.run(near, 2, interval_s=None, explain=True, progress=False)
+    for name, result in (("far", faraway), ("near", other)):
+        (tmp_path / f"{name}.json").write_text(result.to_json())
+    for line in (["explain", "far.json", "near.json"], ["compare", "far.json", "near.json", "--explain"]):
+        done = command(*(tmp_path / each if each.endswith("json") else each for each in line))
+        text = done.stdout + done.stderr
+        (row,) = [row for row in text.splitlines() if row.startswith("a.distant-ping: RTT, 95th percentile")]
+        before, after = (result.flows.groupby("id")["rtt_p95_s"].mean()["a.distant-ping"] for result in (faraway, other))
+        assert f"{1e3 * before:.3g} ms" in row and f"{1e3 * after:.3g} ms" in row
+        assert "b.distant-call: delay, 95th percentile" in text

@@ -1,7 +1,7 @@
 """Why a result is what it is: where the time of each flow and of each channel went, and what that says in words.
 
 `account` reads the terms of `docs/explain.md` from a result, `rerun` makes them where a result has none, `answers` and
-`difference` put them into sentences, `text` into tables, `picture` into bars.
+`difference` put them into sentences, `suffering` says which flows fare worst, `text` makes tables, `picture` bars.
 """
 
 from __future__ import annotations

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..confidence import Estimate, estimate
 from ..losses import QueueLoss, queue_losses
 from ..result import Result
+from ..selection import matching
 
 if TYPE_CHECKING:
     import pandas
@@ -73,6 +74,9 @@ class FlowTime:
     timeouts: float | None
     goodput_by_seed: dict[int, float] = field(default_factory=dict)
     """in bit/s, where it has one"""
+    traffic: str = "bulk"
+    facts: dict[str, float] = field(default_factory=dict)
+    """the numbers of the flow by their names, mean over the seeds"""
 
     def share(self, term: str) -> float:
         """The mean share of a term."""
@@ -135,6 +139,15 @@ class Explanation:
     """of all flows, in bit/s"""
     losses: list[QueueLoss] = field(default_factory=list)
     """what queues dropped, all seeds together"""
+
+    def of_flows(self, patterns: str | Sequence[str]) -> Explanation:
+        """That of the flows whose ids match one of the patterns; raises `LookupError` for a pattern that matches none."""
+        kept = set(matching("flow", patterns, (flow.id for flow in self.flows), self.name))
+        accounts = {
+            seed: {**account, "flows": [flow for flow in account["flows"] if flow["id"] in kept]}
+            for seed, account in self.accounts.items()
+        }
+        return replace(self, flows=[flow for flow in self.flows if flow.id in kept], accounts=accounts)
 
     def lowered(self) -> dict[str, float]:
         """How often a run rates were lowered on all links, by what the attempt before came to."""
@@ -232,6 +245,8 @@ def _flow(runs: list[dict[str, Any]], index: int) -> FlowTime:
         waiting=_mean_by_name([(flow["waiting_for"], covered) for flow, covered in of_seeds]),
         queues={name: _mean_by_name([(meanwhile(flow, name), c) for flow, c in of_seeds]) for name in names},
         packets=_packets([flow["packets"] for flow, _ in of_seeds]),
+        traffic=facts.get("traffic", "bulk"),
+        facts=_facts([run["flows"][index] for run in runs]),
         goodput_bps=_mean(run["flows"][index].get("goodput_bps") for run in runs),
         timeouts=_mean(run["flows"][index].get("timeouts") for run in runs),
         goodput_by_seed=_by_seed(runs, lambda run: run["flows"][index].get("goodput_bps")),
@@ -241,6 +256,11 @@ def _flow(runs: list[dict[str, Any]], index: int) -> FlowTime:
 def _by_seed(runs: list[dict[str, Any]], value: Callable[[dict[str, Any]], float | None]) -> dict[int, float]:
     found = {run["seed"]: value(run) for run in runs}
     return {seed: number for seed, number in found.items() if number is not None}
+
+
+def _facts(of_seeds: list[dict[str, Any]]) -> dict[str, float]:
+    names = dict.fromkeys(key for row in of_seeds for key, value in row.items() if isinstance(value, int | float))
+    return {name: mean for name in names if (mean := _mean(row.get(name) for row in of_seeds)) is not None}
 
 
 def _packets(of_seeds: list[list[dict[str, Any]]]) -> dict[str, dict[str, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..plot import Chart, Curve
 from .account import FLOW_TERMS, Explanation
-from .text import shown_flows
+from .suffering import shown
 
 MOST_BARS = 12
 # Terms that take less of every bar are left out; --json has them.
@@ -21,7 +21,7 @@ def chart_of(explanations: list[Explanation]) -> Chart:
 
 
 def _flows(explanation: Explanation) -> dict[str, dict[str, float]]:
-    return {flow.id: {term: flow.share(term) for term in FLOW_TERMS} for flow in shown_flows(explanation, MOST_BARS)}
+    return {flow.id: {term: flow.share(term) for term in FLOW_TERMS} for flow in shown(explanation.flows, MOST_BARS)}
 
 
 def _means(explanations: list[Explanation]) -> dict[str, dict[str, float]]:

@@ -10,10 +10,21 @@ from ..confidence import Estimate
 from .account import CHANNEL_TERMS, FLOW_TERMS, ChannelTime, Explanation, FlowTime
 from .answers import answers
 from .difference import Change, Difference
-from .words import percent, points, rate
+from .suffering import in_words, shown, suffering
+from .words import percent, points
 
 FLOWS_SHOWN = 6
 NAMES_SHOWN = 5
+SHOWN = "those that suffer most of each kind of traffic, and the median ones"
+# How flows fare, above where their time went.
+NUMBERS = {
+    "goodput_bps": "goodput",
+    "rtt_p95_s": "RTT, 95th percentile",
+    "delay_p95_s": "delay, 95th percentile",
+    "mos": "MOS",
+    "page_load_time_p95_s": "page load time, 95th percentile",
+    "stall_time_s": "stalls",
+}
 # Terms that take less of every flow shown are left out of the table.
 SHOWN_FROM = 0.0005
 
@@ -24,33 +35,31 @@ def explanation_text(explanation: Explanation, table: Table) -> str:
     """First the answers, then where the time of each flow went, then that of the channels."""
     seeds = len(explanation.seeds)
     of = f"{seeds} {'seed' if seeds == 1 else 'seeds'} of {explanation.covered_s:g} s each"
-    lead = "".join(f"- {line}\n" for line in answers(explanation))
+    lead = "".join(f"- {line}\n" for line in (*answers(explanation), *suffering(explanation)))
     parts = [f"{explanation.name}: {of}\n\n{lead}", _flows_text(explanation, table)]
     parts += [_channel_text(explanation, channel, table) for channel in explanation.channels]
     return "\n".join(part for part in parts if part)
 
 
-def shown_flows(explanation: Explanation, most: int = FLOWS_SHOWN) -> list[FlowTime]:
-    """All flows if there are few, else the best, the median and the worst by goodput."""
-    flows = explanation.flows
-    if len(flows) <= most:
-        return flows
-    ranked = sorted(flows, key=lambda flow: -(flow.goodput_bps or 0.0))
-    return [ranked[0], ranked[len(ranked) // 2], ranked[-1]]
-
-
 def _flows_text(explanation: Explanation, table: Table) -> str:
-    flows = shown_flows(explanation)
+    flows = shown(explanation.flows, FLOWS_SHOWN)
     if not flows:
         return ""
-    rows = [["goodput", *("-" if flow.goodput_bps is None else rate(flow.goodput_bps) for flow in flows)]]
+    rows = [["traffic", *(flow.traffic for flow in flows)]] if len({flow.traffic for flow in flows}) > 1 else []
+    rows += [[label, *cells] for label, cells in _numbers(flows)]
     for term, label in FLOW_TERMS.items():
         if max(abs(flow.share(term)) for flow in flows) >= SHOWN_FROM:
             rows.append([label, *(_share(flow.shares[term]) for flow in flows)])
         rows += _details(term, flows)
     rest = len(explanation.flows) - len(flows)
-    more = f"the best, the median and the worst of {len(explanation.flows)} flows; --json has all\n" if rest else ""
+    more = f"of {len(explanation.flows)} flows {SHOWN}; --flow PATTERN chooses others, --json has all\n" if rest else ""
     return table(["of each flow's time", *(flow.id for flow in flows)], rows) + more
+
+
+def _numbers(flows: Sequence[FlowTime]) -> list[tuple[str, list[str]]]:
+    """How the flows fare, in rows that one of them has a number for."""
+    rows = [(label, [in_words(flow.facts, key) for flow in flows]) for key, label in NUMBERS.items()]
+    return [(label, cells) for label, cells in rows if label == "goodput" or any(cell != "-" for cell in cells)]
 
 
 def _details(term: str, flows: Sequence[FlowTime]) -> list[list[str]]:
@@ -111,8 +120,34 @@ def _channel_text(explanation: Explanation, channel: ChannelTime, table: Table) 
 def difference_text(of: Difference, table: Table) -> str:
     """First the answers, then the terms of flows and channels side by side."""
     lead = "".join(f"- {line}\n" for line in of.answers())
+    lead += _sides_text(of, table)
     flows = _changes_text("of the flows' time (mean)", FLOW_TERMS, of.flows, table)
     return f"{lead}\n{flows}\n{_changes_text('of the time of the channels', CHANNEL_TERMS, of.channel, table)}"
+
+
+def _sides_text(of: Difference, table: Table) -> str:
+    """The flows that suffer most on either side, as they fare on both, and what of their time changes most."""
+    both = {flow.id for flow in of.a.flows} & {flow.id for flow in of.b.flows}
+    before, after = ({flow.id: flow for flow in side.flows} for side in (of.a, of.b))
+    worst = [flow.id for side in (of.a, of.b) for flow in shown(side.flows, FLOWS_SHOWN) if flow.id in both]
+    ids = [flow for flow in before if flow in dict.fromkeys(worst)]
+    rows = []
+    for name in ids:
+        a, b = before[name], after[name]
+        measures = [key for key in NUMBERS if a.facts.get(key) is not None or b.facts.get(key) is not None]
+        for key in measures[:2]:
+            cells = [in_words(side.facts, key) for side in (a, b)]
+            rows.append([f"{name}: {NUMBERS[key]}", *cells, _most_changed(a, b) if key == measures[0] else ""])
+    if not rows:
+        return ""
+    rest = len(both) - len(ids)
+    more = f"of {len(both)} flows {SHOWN} of A and of B; --flow PATTERN chooses others\n" if rest else ""
+    return "\n" + table(["of each flow", "A", "B", "of its time changes most"], rows) + more
+
+
+def _most_changed(a: FlowTime, b: FlowTime) -> str:
+    term = max(FLOW_TERMS, key=lambda term: abs(b.share(term) - a.share(term)))
+    return f"{FLOW_TERMS[term]} {percent(a.share(term))} → {percent(b.share(term))}"
 
 
 def _changes_text(head: str, names: dict[str, str], changes: Sequence[Change], table: Table) -> str:
@@ -137,6 +172,7 @@ def explanation_document(explanation: Explanation) -> dict[str, Any]:
         "seeds": explanation.seeds,
         "covered_s": explanation.covered_s,
         "answers": answers(explanation),
+        "suffering": suffering(explanation),
         "flows": [_flow_document(flow) for flow in explanation.flows],
         "channels": [_channel_document(channel) for channel in explanation.channels],
     }
@@ -147,6 +183,7 @@ def _flow_document(flow: FlowTime) -> dict[str, Any]:
         "id": flow.id,
         "station": flow.station,
         "direction": flow.direction,
+        "traffic": flow.traffic,
         "goodput_bps": flow.goodput_bps,
         "terms": {term: estimate._asdict() for term, estimate in flow.shares.items()},
         "waiting_for": flow.waiting,
