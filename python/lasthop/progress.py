@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from contextlib import AbstractContextManager
 from typing import Any, TextIO
 
-# A log of ten thousand runs need not have as many lines.
+# A log of ten thousand runs need not have as many lines; the longer it takes, the fewer a minute.
 LINES_AT_ONCE = 20
 LINE_EVERY_S = 2.0
+LINES_APART = 0.04
+# A remaining time goes by the speed of this long; a machine that gets other work is slower from then on.
+WINDOW_S = 30.0
 # A remaining time is told once so much has passed.
 TOLD_AFTER_S = 2.0
+# Less than this part of the work tells nothing of the rest.
+LEAST_PART = 0.002
 
 
 class Progress(AbstractContextManager["Progress"]):
@@ -29,7 +35,7 @@ class Progress(AbstractContextManager["Progress"]):
 
     @staticmethod
     def in_lines(stream: TextIO, label: str = "running", of: str = "seeds") -> Progress:
-        """A line on `stream` whenever a seed is finished, but after the first few only one in `LINE_EVERY_S`."""
+        """A line on `stream` whenever a seed is finished, but after the first few only one in some seconds."""
         return _Lines(stream, label, of)
 
     @staticmethod
@@ -92,15 +98,15 @@ class _Lines(Progress):
         self._stream = stream
         self._label, self._of = label, of
         self._finished = self._lines = 0
-        self._first: tuple[float, float] | None = None
-        self._wrote_at = time.monotonic()
+        self._seen: deque[tuple[float, float]] = deque()
+        self._begun_at = self._wrote_at = time.monotonic()
         self._said = ""
 
     def update(self, fraction: float, finished: int, seeds: int) -> None:
         now = time.monotonic()
-        # What was there before the first look was not done at this speed.
-        self._first = self._first or (now, fraction)
-        is_due = self._lines < LINES_AT_ONCE or finished == seeds or now > self._wrote_at + LINE_EVERY_S
+        self._look(now, fraction)
+        pause = max(LINE_EVERY_S, LINES_APART * (now - self._begun_at))
+        is_due = self._lines < LINES_AT_ONCE or finished == seeds or now > self._wrote_at + pause
         if finished > self._finished and is_due:
             self._finished, self._wrote_at = finished, now
             self._lines += 1
@@ -111,10 +117,18 @@ class _Lines(Progress):
     def say(self, what: str) -> None:
         self._said = f", {what}" if what else ""
 
+    def _look(self, now: float, fraction: float) -> None:
+        """Keeps what was seen in the last `WINDOW_S`, a look a second, and the last one before that."""
+        if not self._seen or now >= self._seen[-1][0] + 1:
+            self._seen.append((now, fraction))
+        while len(self._seen) > 2 and self._seen[1][0] < now - WINDOW_S:
+            self._seen.popleft()
+
     def _rest(self, now: float, fraction: float) -> str:
-        """How long it will take as it has gone so far, once there is something to go by."""
-        begun, before = self._first
-        if now - begun < TOLD_AFTER_S or not before + 0.02 < fraction < 1:
+        """How long it will take as it has gone lately, once there is something to go by."""
+        # What was there before the first look was not done at this speed.
+        begun, before = self._seen[0]
+        if now - begun < TOLD_AFTER_S or not before + LEAST_PART < fraction < 1:
             return ""
         return f", about {_length((now - begun) * (1 - fraction) / (fraction - before))} left"
 

@@ -171,6 +171,31 @@ def test_lines_of_progress_tell_the_remaining_time(monkeypatch):
     ]
 
 
+def test_the_remaining_time_goes_by_the_last_half_minute(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("lasthop.progress.time.monotonic", lambda: now[0])
+    stream = io.StringIO()
+    progress = Progress.in_lines(stream, "sweep", "runs")
+    # Fifty runs at one a second; then the machine has other work, and a run takes five: 35 of the last 50 runs take
+    # 175 s, where the mean since the start would say 35 / 65 of 125 s, 67 s.
+    for second in range(126):
+        now[0], finished = float(second), min(second, 50) + max(0, second - 50) // 5
+        progress.update(finished / 100, finished, 100)
+    assert stream.getvalue().splitlines()[-1].endswith("of 100 runs finished, about 3 min left")
+
+
+def test_lines_of_progress_get_rarer(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("lasthop.progress.time.monotonic", lambda: now[0])
+    stream = io.StringIO()
+    progress = Progress.in_lines(stream, "sweep", "runs")
+    for run in range(3601):
+        now[0] = float(run)
+        progress.update(run / 3600, run, 3600)
+    # Twenty at once, one in two seconds up to 50 s, then a twenty-fifth of the time apart: 25 ln(3600 / 50) are 107.
+    assert 100 < len(stream.getvalue().splitlines()) < 20 + 15 + 107 + 5
+
+
 def test_what_is_finished_is_stored_also_when_something_else_goes_wrong(scenario):
     def then(_job, _document):
         raise ArithmeticError
