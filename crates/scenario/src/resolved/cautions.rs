@@ -1,4 +1,4 @@
-//! What is possible and hardly meant, of flows, queues and powers: sentences that go with every result.
+//! What is possible and hardly meant, of queues and powers: sentences that go with every result.
 //!
 //! What is alike for several flows or stations is said once.
 
@@ -43,13 +43,6 @@ pub(super) fn alike<'a, T: PartialEq>(said: impl Iterator<Item = (&'a str, T)>) 
 }
 
 impl ResolvedScenario {
-    pub(super) fn cautions_of_flows(&self) -> Vec<String> {
-        let said = self.flows.iter().filter_map(|f| f.tcp.config.warning().map(|text| (f.id.as_str(), text)));
-        let sentence =
-            |(text, names): (String, Vec<&str>)| format!("{}: {text}", named("flow", &names, self.flows.len()));
-        alike(said).into_iter().map(sentence).collect()
-    }
-
     pub(super) fn cautions_of_powers(&self) -> Vec<String> {
         let loud = self.nodes.iter().filter(|node| node.tx_power > MOST_ALLOWED);
         let said = loud.map(|node| (node.name.as_str(), node.tx_power));

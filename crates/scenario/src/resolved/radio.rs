@@ -140,7 +140,6 @@ impl ResolvedScenario {
         if self.flows.is_empty() {
             warnings.push("there is no [[flow]]: nothing will be sent".into());
         }
-        warnings.extend(self.cautions_of_flows());
         warnings.extend(self.cautions_of_powers());
         warnings.extend(self.cautions_of_queues(&fixed, self.ideal_rate_controls()));
         if self.first_bss().compat == Compat::Ns3 {
