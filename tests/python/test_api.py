@@ -100,3 +100,25 @@ def test_other_threads_run_while_the_engine_does(small):
     stop.set()
     ticker.join()
     assert len(ticks) > 5
+
+
+def test_the_name_of_a_file_is_as_good_as_its_scenario(small):
+    assert lasthop.run("small.toml", seeds=1).flows.equals(lasthop.run(lasthop.load(small), seeds=1).flows)
+    assert len(lasthop.sweep(small, {"station.0.count": [1, 2]}, seeds=1)) == 2
+    with pytest.raises(FileNotFoundError):
+        lasthop.run("absent.toml")
+    with pytest.raises(TypeError, match="a Scenario or the name of its file is needed, not int"):
+        lasthop.run(5)
+
+
+def test_a_sweep_over_one_value_says_that_a_list_is_needed(small):
+    for value in ("cubic", 3, {"kind": "cubic"}):
+        with pytest.raises(ValueError, match=r"tcp.congestion_control: a list of values is needed, e.g. \["):
+            lasthop.sweep(lasthop.load(small), over={"tcp.congestion_control": value}, seeds=1)
+
+
+def test_an_unknown_key_is_refused_with_the_same_words_wherever_it_is_found(small):
+    scenario = lasthop.load(small).set("tcp.foo", "1")
+    for use in (scenario.resolve, scenario.to_dict, lambda: lasthop.run(scenario), lambda: lasthop.sweep(scenario, {"station.0.count": [1]})):
+        with pytest.raises(lasthop.ScenarioError, match=r'^--set tcp\.foo=1: tcp\.foo: unknown key "foo"; one of: '):
+            use()

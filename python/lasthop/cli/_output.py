@@ -1,9 +1,9 @@
-"""Where text goes, and tables as text: results to standard output, what is said about them to standard error."""
+"""Where text goes: results to standard output, what is said about them to standard error."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from math import inf
 from typing import Any
 
@@ -12,6 +12,7 @@ from ..headline import Headline, chosen, mean_and_interval
 from ..losses import bottleneck_text
 from ..result import Result
 from ..sequential import percent
+from ._table import table
 
 FLOWS_SHOWN = 20
 WIDTHS_SHOWN = 4
@@ -42,18 +43,6 @@ def write_data(target: str, pieces: Iterable[str]) -> None:
         sys.stdout.writelines(pieces)
     else:
         write_whole(target, pieces)
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Aligned columns, the first `left` of them to the left."""
-    lines = [list(head), *(list(row) for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    lines.insert(1, ["─" * width for width in widths])
-
-    def cell(text: str, column: int) -> str:
-        return text.ljust(widths[column]) if column < left else text.rjust(widths[column])
-
-    return "".join("  ".join(cell(text, column) for column, text in enumerate(line)).rstrip() + "\n" for line in lines)
 
 
 def label(name: str, unit: str) -> str:

@@ -19,7 +19,8 @@ from ..progress import Progress
 from ..store import Job, Store
 from . import _arguments
 from ._mistake import Mistake
-from ._output import note, show, table, write_data
+from ._output import note, show, write_data
+from ._table import table
 
 
 def reproduce(arguments: argparse.Namespace, jobs: int) -> int:

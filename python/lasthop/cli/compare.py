@@ -19,7 +19,8 @@ from ..sequential import Until
 from ..simulation import seed_list, simulate
 from . import _arguments
 from ._mistake import Mistake
-from ._output import label, note, note_few, show, table, until_text, write_data
+from ._output import label, note, note_few, show, until_text, write_data
+from ._table import table
 
 SUMMARY = "compare two results or scenarios, with the confidence interval of their difference"
 

@@ -17,7 +17,8 @@ from ..scenario import Scenario
 from ..simulation import simulate
 from . import _arguments
 from ._mistake import Mistake
-from ._output import note, show, table, write_data
+from ._output import note, show, write_data
+from ._table import table
 
 SUMMARY = "say where the time of each flow and of the channel went, or why two results differ"
 

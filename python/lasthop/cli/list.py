@@ -10,7 +10,7 @@ from typing import Any
 from .. import _core
 from ..metric import METRICS, Metric
 from ..scenario import readable_text
-from ._output import table
+from ._table import table
 
 SUMMARY = "list what can be chosen by name, and what is measured"
 METRIC = "metric"

@@ -10,7 +10,8 @@ from typing import Any
 from ..store import Store, StoreError
 from . import _rows
 from ._mistake import Mistake
-from ._output import note, table, write_data
+from ._output import note, write_data
+from ._table import table
 
 SUMMARY = "ask a store of runs in SQL"
 ROWS_SHOWN = 500

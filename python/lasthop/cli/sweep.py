@@ -22,7 +22,8 @@ from ..store import Store
 from ..sweep import Point, Swept, grid, run_points
 from . import _arguments, _rows
 from ._mistake import Mistake
-from ._output import label, note, note_few, show, table
+from ._output import label, note, note_few, show
+from ._table import table
 
 SUMMARY = "run every combination of some settings"
 WARNINGS_SHOWN = 10

@@ -13,7 +13,8 @@ from ..progress import Progress
 from ..result import Result
 from ..simulation import simulate
 from . import _arguments
-from ._output import note, show, table, write_data
+from ._output import note, show, write_data
+from ._table import table
 
 SUMMARY = "closed forms for a scenario beside its simulation"
 
