@@ -101,7 +101,7 @@ def test_option_of_a_later_version_says_so(command, small, option):
 )
 def test_command_of_a_later_version_says_so(command, small, name):
     refused(command(name, "anything"), name, "not there yet")
-    assert name not in command("--help").stdout
+    assert f"    {name} " not in command("--help").stdout
 
 
 def test_unknown_command_is_answered_with_the_nearest(command, small):

@@ -121,10 +121,13 @@ def test_impossible_access_parameters_are_refused(parameters, words):
 
 
 def test_a_category_without_traffic_that_was_given_parameters_is_told():
-    (warning,) = warnings(("bss.edca.vo", {"aifsn": 7}))
+    def told(*settings):
+        return [warning for warning in warnings(*settings) if "edca" in warning]
+
+    (warning,) = told(("bss.edca.vo", {"aifsn": 7}))
     assert warning.startswith("bss.edca.vo: no flow is of this access category") and "dscp" in warning
-    assert warnings(("bss.edca.vo", {"aifsn": 7}), ("flow.0.dscp", "EF")) == []
-    assert warnings(("bss.edca.be", {"aifsn": 7})) == []
+    assert told(("bss.edca.vo", {"aifsn": 7}), ("flow.0.dscp", "EF")) == []
+    assert told(("bss.edca.be", {"aifsn": 7})) == []
 
 
 @pytest.mark.parametrize(
@@ -147,8 +150,8 @@ def test_a_station_that_no_rate_reaches_has_a_warning_and_no_goodput(rate_contro
     for key, value in flow.items():
         far = far.set(f"flow.0.{key}", value)
     result = lasthop.run(far, seeds=1, interval_s=None)
-    assert len(result.warnings) == 2 and "nothing passes between them" in result.warnings[0]
-    assert "station sta1" in result.warnings[0]
+    (told,) = [warning for warning in result.warnings if "nothing passes between them" in warning]
+    assert told.startswith("all 2 stations and their access point hear one another at ")
     assert result.runs[0]["totals"]["goodput_bps"] == 0
 
 

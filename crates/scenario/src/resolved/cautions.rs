@@ -2,11 +2,12 @@
 //!
 //! What is alike for several flows or stations is said once.
 
+use std::collections::BTreeMap;
+
 use lasthop_registry::{Amount, Parameter};
 use lasthop_units::Dbm;
 use lasthop_wifi::NodeQueue;
 use lasthop_wifi::phy::ModeId;
-use lasthop_wifi::rate_control::RateControl;
 
 use super::ResolvedScenario;
 use super::flows::FlowSpec;
@@ -55,19 +56,31 @@ impl ResolvedScenario {
         alike(said).into_iter().map(sentence).collect()
     }
 
-    /// Queues of senders of data that do not hold two of the longest A-MPDUs of their links: while one is on the air,
-    /// too little waits to fill the next. `controls`: those that know the signal.
-    pub(super) fn cautions_of_queues(&self, fixed: &[Option<ModeId>], best: Vec<Box<dyn RateControl>>) -> Vec<String> {
-        let mut longest = vec![0; self.nodes.len()];
-        for (link, control) in best.into_iter().enumerate() {
-            let (sender, _) = self.ends(link);
-            longest[sender] = self.full_ampdu(link, fixed[link], control).max(longest[sender]);
+    /// Queues of senders of bulk data that do not hold two of the longest A-MPDUs of their links: while one is on the air,
+    /// too little waits to fill the next.
+    pub(super) fn cautions_of_queues(&self, fixed: &[Option<ModeId>]) -> Vec<String> {
+        let mut limits: Vec<Option<u64>> = vec![None; self.nodes.len()];
+        for node in self.flows.iter().filter(|flow| is_bulk(flow)).map(|flow| self.sender_of(flow)) {
+            limits[node] = limits[node].or_else(|| self.packets_of_queue(node).filter(|_| self.aggregates(node)));
         }
-        let sends = |node: usize| self.flows.iter().any(|flow| is_bulk(flow) && self.sender_of(flow) == node);
-        let short = (0..self.nodes.len()).filter(|&node| sends(node)).filter_map(|node| {
-            let limit = self.packets_of_queue(node)?;
-            let mpdus = longest[node];
-            (mpdus > 1 && limit < 2 * u64::from(mpdus)).then(|| (self.nodes[node].name.as_str(), (limit, mpdus)))
+        // What is best for a link is asked for only where a queue may be too short.
+        if limits.iter().all(Option::is_none) {
+            return Vec::new();
+        }
+        let mut longest = vec![0; self.nodes.len()];
+        let mut known = BTreeMap::new();
+        for (link, mut best) in self.ideal_rate_controls().into_iter().enumerate() {
+            let (sender, _) = self.ends(link);
+            if limits[sender].is_some() {
+                let mode = fixed[link].unwrap_or_else(|| best.rates_for(&super::radio::FULL_PACKET).first());
+                let bss = self.nodes[sender].config.bss;
+                let mpdus = *known.entry((bss, mode)).or_insert_with(|| self.full_ampdu(bss, mode));
+                longest[sender] = mpdus.max(longest[sender]);
+            }
+        }
+        let short = self.nodes.iter().zip(limits).zip(longest).filter_map(|((node, limit), mpdus)| {
+            let limit = limit.filter(|limit| *limit < 2 * u64::from(mpdus))?;
+            (mpdus > 1).then_some((node.name.as_str(), (limit, mpdus)))
         });
         let sentence = |((limit, mpdus), names): ((u64, u32), Vec<&str>)| {
             let who = named("node", &names, self.nodes.len());
@@ -79,10 +92,13 @@ impl ResolvedScenario {
         alike(short).into_iter().map(sentence).collect()
     }
 
-    /// How many packets of common size an A-MPDU over a link holds at the best rate that it can have; 0 without A-MPDUs.
-    fn full_ampdu(&self, link: usize, fixed: Option<ModeId>, mut best: Box<dyn RateControl>) -> u32 {
-        let bss = &self.bss[self.nodes[self.ends(link).0].config.bss as usize].config;
-        let mode = fixed.unwrap_or_else(|| best.rates_for(&super::radio::FULL_PACKET).first());
+    fn aggregates(&self, node: usize) -> bool {
+        self.bss[self.nodes[node].config.bss as usize].config.aggregation.is_some()
+    }
+
+    /// How many packets of common size an A-MPDU in `mode` holds; 0 without A-MPDUs.
+    fn full_ampdu(&self, bss: u32, mode: ModeId) -> u32 {
+        let bss = &self.bss[bss as usize].config;
         bss.aggregation.map_or(0, |limits| limits.mpdus_of(&bss.phy, mode, FULL_MPDU))
     }
 

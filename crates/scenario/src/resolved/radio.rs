@@ -141,7 +141,7 @@ impl ResolvedScenario {
             warnings.push("there is no [[flow]]: nothing will be sent".into());
         }
         warnings.extend(self.cautions_of_powers());
-        warnings.extend(self.cautions_of_queues(&fixed, self.ideal_rate_controls()));
+        warnings.extend(self.cautions_of_queues(&fixed));
         if self.first_bss().compat == Compat::Ns3 {
             warnings.push(
                 "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS; TXOP limits of best effort and background are zero, and a BlockAckReq follows an A-MPDU without answer".into(),
