@@ -172,7 +172,7 @@ class Result:
     ) -> Any:
         """A matplotlib figure of this result, also written to `out` if given (PNG, PDF, SVG or CSV by its ending).
 
-        `options` are those of `lasthop plot`, with `_` for `-`: `metric="rtt_s"`, `flow="slow.*"`, `title=…`, `size=(7, 3)`.
+        `options` are those of `lasthop plot`, with `_` for `-`: `metric="rtt_s"`, `flow="slow.*"`, `size=(7, 3)`.
         """
         from .plot import Options, draw
 

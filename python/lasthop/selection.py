@@ -18,7 +18,8 @@ def matching(what: str, patterns: str | Sequence[str], names: Iterable[str], pla
     patterns = [patterns] if isinstance(patterns, str) else list(patterns)
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise LookupError(f"{place + ': ' if place else ''}no {what} matches {pattern!r}; {_instead(pattern, names)}")
+            where = f"{place}: " if place else ""
+            raise LookupError(f"{where}no {what} matches {pattern!r}; {_instead(pattern, names)}")
     return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 

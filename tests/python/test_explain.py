@@ -409,8 +409,9 @@ def test_flows_are_chosen_by_a_pattern_and_a_wrong_one_has_near_names(
     assert set(chosen.frame().flow) == {flow.id for flow in chosen.flows} == {
         "a.down", "a.distant", "a.ping", "a.distant-ping", "b.call",
     }
-    for arguments in (["explain", "r.json", "--flow", "b.cal"], ["compare", "r.json", "r.json", "--explain", "--flow", "b.cal"]):
-        wrong = command(*(tmp_path / each if each == "r.json" else each for each in arguments))
+    file = tmp_path / "r.json"
+    for arguments in (["explain", file], ["compare", file, file, "--explain"]):
+        wrong = command(*arguments, "--flow", "b.cal")
         assert wrong.returncode == 2 and wrong.stderr.count("\n") == 1, wrong.stderr
         assert "no flow matches 'b.cal'; did you mean b.call" in wrong.stderr
     alone = command("compare", tmp_path / "r.json", tmp_path / "r.json", "--flow", "b.call")

@@ -17,6 +17,8 @@ from ._mistake import Mistake
 from ._output import note
 
 SUMMARY = "draw one result, several together, or a sweep"
+# Plots of what changes within a round trip, and fewer points than can show it.
+OF_SAWTEETH, FEW_POINTS = ("cwnd",), 100
 EXAMPLES = {"flow": "'slow.*'", "node": "'fast*'", "traffic": "ping"}
 INCHES = {"": 1.0, "in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
 
@@ -88,6 +90,8 @@ def execute(arguments: argparse.Namespace) -> int:
     _arguments.check_file("--out", out)
     sources = [_source(path) for path in arguments.results]
     chart = _chart(arguments, sources)
+    if arguments.kind in OF_SAWTEETH and 0 < (points := max(len(curve.x) for curve in chart.curves)) < FEW_POINTS:
+        note(f"{points} points a line; `lasthop run --interval 20ms --out DIR` keeps more than one a second")
     if out == "-":
         sys.stdout.buffer.write(_png(chart))
     else:

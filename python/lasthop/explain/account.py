@@ -141,7 +141,7 @@ class Explanation:
     """what queues dropped, all seeds together"""
 
     def of_flows(self, patterns: str | Sequence[str]) -> Explanation:
-        """That of the flows whose ids match one of the patterns; raises `LookupError` for a pattern that matches none."""
+        """That of the flows whose ids match one of the patterns; `LookupError` for one that matches none."""
         kept = set(matching("flow", patterns, (flow.id for flow in self.flows), self.name))
         accounts = {
             seed: {**account, "flows": [flow for flow in account["flows"] if flow["id"] in kept]}

@@ -7,6 +7,7 @@ from .account import FLOW_TERMS, Explanation
 from .suffering import shown
 
 MOST_BARS = 12
+WIDE_INCHES, LEAST_INCHES, FRAME_INCHES, BAR_INCHES, TERM_INCHES = 7.0, 1.8, 0.75, 0.24, 0.15
 # Terms that take less of every bar are left out; --json has them.
 DRAWN_FROM = 0.005
 
@@ -17,7 +18,10 @@ def chart_of(explanations: list[Explanation]) -> Chart:
     drawn = [term for term in FLOW_TERMS if any(shares[term] >= DRAWN_FROM for shares in bars.values())]
     curves = [Curve(FLOW_TERMS[term], list(bars), [100 * shares[term] for shares in bars.values()]) for term in drawn]
     whose = "each flow" if len(explanations) == 1 else "the flows (mean)"
-    return Chart("stack", f"Where the time of {whose} went", "", "share of time (%)", tuple(curves))
+    # As many terms as there may be stand beside the bars: below them they would take more room than what they name.
+    high = FRAME_INCHES + max(BAR_INCHES * len(bars), TERM_INCHES * len(curves))
+    title = f"Where the time of {whose} went"
+    return Chart("stack", title, "", "share of time (%)", tuple(curves), legend="right", size=(WIDE_INCHES, max(LEAST_INCHES, high)))
 
 
 def _flows(explanation: Explanation) -> dict[str, dict[str, float]]:

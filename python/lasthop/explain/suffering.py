@@ -64,10 +64,8 @@ def suffering(explanation: Explanation) -> list[str]:
             continue
         median = flows[len(flows) // 2]
         than = f", {median.id} {said(median, measure)}" if len(flows) == 2 else f", the median {said(median, measure)}"
-        lines.append(
-            f"{worst.id} suffers most of {count(len(flows), 'flow')} of {kind}: {measure.what} {said(worst, measure)}{than}; "
-            f"of its time {_terms(worst)}."
-        )
+        whom = f"{worst.id} suffers most of {count(len(flows), 'flow')} of {kind}"
+        lines.append(f"{whom}: {measure.what} {said(worst, measure)}{than}; of its time {_terms(worst)}.")
     return lines
 
 
@@ -116,4 +114,4 @@ def _differ(flows: list[FlowTime], measure: Measure) -> bool:
 
 def _terms(flow: FlowTime) -> str:
     ranked = sorted((term for term in FLOW_TERMS if term not in UNSAID), key=lambda term: -flow.share(term))
-    return listed([f"{percent(flow.share(term))} {FLOW_TERMS[term]}" for term in ranked[:TERMS_SAID] if flow.share(term) > 0])
+    return listed([f"{percent(flow.share(term))} {FLOW_TERMS[term]}" for term in ranked[:TERMS_SAID]])

@@ -37,7 +37,7 @@ SETTINGS = {
 # Of these sections it is said whose a key is; of what a word chooses, "kind" says nothing.
 OWNERS = {"wired": "wired", "bss.ap": "AP", "tcp": "TCP", "channel": "", "bss": "", "station": "station", "flow": "flow"}
 KIND = ".kind"
-ACRONYMS = {"rts": "RTS", "ap": "AP", "tcp": "TCP", "mcs": "MCS", "mss": "MSS", "dscp": "DSCP", "ack": "ACK", "edca": "EDCA", "bss": "BSS", "cca": "CCA", "mpdus": "MPDUs", "rto": "RTO"}
+ACRONYMS = {word: word.upper() for word in "ack ap bss cca dscp edca mcs mss rto rts tcp".split()} | {"mpdus": "MPDUs"}
 # The entity is said for these; "totals" and "medium" say nothing.
 SAID = ("flows.", "nodes.", "links.")
 
@@ -65,7 +65,10 @@ def quantity(metric: str) -> Quantity:
 
 
 def setting(path: str, others: Sequence[str] = ()) -> str:
-    """A setting in words: `station.0.count` is stations, `wired.delay` wired delay; among `others` that read alike, the path too."""
+    """A setting in words: `station.0.count` is stations, `wired.delay` wired delay.
+
+    Among `others` that read alike the path stands beside.
+    """
     words = _setting(path)
     return f"{words} ({path})" if any(other != path and _setting(other) == words for other in others) else words
 

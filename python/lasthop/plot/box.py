@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..warmup import seconds
 from ._chart import Chart, Curve
 from ._quantity import quantity
 from ._results import labels, panel_of, results_only, sentence
@@ -55,7 +56,7 @@ def _of_metric(results, names, metric):
     for result, name in zip(results, names, strict=True):
         found = _series(result, metric) if over_time else _of_runs(result, metric)
         if not found:
-            raise LookupError(f"{name}: neither has a time series of {metric} nor such a number of its flows, nodes or links")
+            raise LookupError(f"{name}: has {metric} neither as a time series nor as a number of flows, nodes or links")
         samples = [[scale * value for value in values] for values in found.values()]
         curves.append(_box(name, list(found), samples))
     of = "samples over time, " if over_time else ""
@@ -75,7 +76,8 @@ def _of_runs(result, metric):
         found = {}
         for row in (row for run in result.runs for row in run[kind]):
             if isinstance(row.get(metric), int | float):
-                found.setdefault(row.get("id") or row.get("name") or f"{row['node']}->{row['peer']}", []).append(row[metric])
+                name = row.get("id") or row.get("name") or f"{row['node']}->{row['peer']}"
+                found.setdefault(name, []).append(row[metric])
         if found:
             return found
     return {}
@@ -90,8 +92,6 @@ def _has_series(result, metric):
 
 def _after_warm_up(result):
     """The samples whose interval lies in the window that summaries cover."""
-    from ..warmup import seconds
-
     series = result.timeseries
     steps = series["time_s"].drop_duplicates().sort_values()
     return series[series["time_s"] >= seconds(result.scenario["warmup"]) + steps.iloc[0] - 1e-9]

@@ -6,7 +6,7 @@ from ..confidence import estimate
 from ._chart import Chart, Curve
 from ._results import BAND, labels, results_only, titled
 
-SUMMARY = "distribution of latency: of one result a line for each flow, of several for each of its kinds of traffic (--by)"
+SUMMARY = "distribution of latency: of one result a line for each flow, of several for each kind of traffic (--by)"
 OPTIONS = ("metric", "by", "flow", "node", "traffic", "log_x")
 WITHOUT = ("log_y",)
 # What --metric chooses from: the rows that have it, the key there, and the label.

@@ -31,7 +31,8 @@ def finish(axes: Axes, chart: Chart, *, bounded: bool = False) -> None:
     """Scales, labels and limits: from 0 where nothing is below it; to 1 where `bounded`."""
     if chart.log_x and not is_named(chart):
         logarithmic(axes.xaxis, [value for curve in chart.curves for value in curve.x])
-        _ticks_at_few(axes.xaxis, categories(chart.curves))
+        if chart.kind != "scatter":  # where that is measured rather than chosen, ticks stand at round numbers
+            _ticks_at_few(axes.xaxis, categories(chart.curves))
     elif not is_named(chart) and all(float(value).is_integer() for value in categories(chart.curves)):
         axes.xaxis.get_major_locator().set_params(integer=True)  # there is no half a station
     if chart.log_y:

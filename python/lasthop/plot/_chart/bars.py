@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 TICK_POINTS, LEAST_TICK_POINTS = 7, 4.5
 # What of the width is not left for the axes themselves.
 BESIDE_INCHES = 0.55
+# A legend beside the axes takes this and its longest name.
+LEGEND_MARK_POINTS = 34
 # So many names stand along an axis; of more, every second, third ... is written.
 MOST_NAMES = 40
 # Bars lie where names are longer than so many letters, do not fit side by side, and are so few.
@@ -53,7 +55,7 @@ def draw_bars(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
 
 
 def draw_boxes(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
-    """A box from quartile to quartile with the median across and whiskers; beside one another where several have one x."""
+    """Boxes from quartile to quartile with the median across and whiskers; those of one x beside one another."""
     ground = _Ground(axes, chart)
     for spot, place in enumerate(ground.places):
         here = [(curve, list(curve.x).index(place)) for curve in chart.curves if place in curve.x]
@@ -136,7 +138,8 @@ class _Ground:
         for x, value, high in zip(curve.x, curve.mean, highs, strict=True):
             if not 0 < value < UNSEEN * (most - least) + least:
                 continue
-            spot, end = self.places.index(x) + shift, max(value, high if isfinite(high) else value) + 0.01 * (most - least)
+            spot = self.places.index(x) + shift
+            end = max(value, high if isfinite(high) else value) + 0.01 * (most - least)
             if self._lying:
                 self._axes.text(end, spot, f"{value:.2g}", fontsize=5.5, ha="left", va="center")
             else:
@@ -217,7 +220,10 @@ def _fit(names: list[str], chart: Chart) -> bool:
 
 def _room(names: list[str], chart: Chart) -> float:
     """The points along the axis that each name has for itself."""
-    return (chart.width - BESIDE_INCHES) * POINTS_PER_INCH / max(len(names), FEWEST_PLACES)
+    across = (chart.width - BESIDE_INCHES) * POINTS_PER_INCH
+    if chart.legend == "right":
+        across -= LEGEND_MARK_POINTS + max((width_of(curve.label, TICK_POINTS) for curve in chart.curves), default=0)
+    return across / max(len(names), FEWEST_PLACES)
 
 
 def _set_out(names: list[str], chart: Chart) -> dict[str, float]:

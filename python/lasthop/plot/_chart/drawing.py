@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import bars, heat_map, legend, lines, scatter
 from .data import Chart
 from .style import COLUMN_INCHES, POINTS_PER_INCH, Look, looks, style
-from .text import width_of, wrapped
+from .text import breakable, width_of, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,15 +58,19 @@ def draw_chart(chart: Chart, figure: Figure) -> None:
     figure.set_size_inches(chart.size or (chart.width, height * _stretch(chart) + rest))
     # Laid out once: every format has the same places, and is sooner written.
     figure.draw_without_rendering()
+    labels: dict[Any, str] = {}
     for _ in range(MOST_LAYOUTS):  # a broken label moves the axes, and with them the middle of the others
-        if not _break_labels(figure):
+        if not _break_labels(figure, labels):
             break
         figure.draw_without_rendering()
     figure.set_layout_engine("none")
 
 
-def _break_labels(figure: Figure) -> bool:
-    """Breaks labels that are longer than their axis, and makes smaller those that cannot be broken; whether there were any."""
+def _break_labels(figure: Figure, labels: dict[Any, str]) -> bool:
+    """Breaks labels that are longer than their axis, and makes smaller what cannot be broken; whether there were any.
+
+    `labels` keeps their whole texts.
+    """
     found = False
     for axes in figure.axes:
         box = axes.get_window_extent()
@@ -77,7 +81,10 @@ def _break_labels(figure: Figure) -> bool:
             if max(extent.width, extent.height) <= length or not axis.label.get_text():
                 continue
             points = 0.97 * length * POINTS_PER_INCH / figure.dpi
-            lines = wrapped(axis.label.get_text().replace("\n", " "), points, LABEL_POINTS)
+            text = labels.setdefault(axis.label, axis.label.get_text())
+            lines = wrapped(text, points, LABEL_POINTS)
+            if any(width_of(line, LABEL_POINTS) > points for line in lines):
+                lines = wrapped(breakable(text), points, LABEL_POINTS)
             widest = max(width_of(line, LABEL_POINTS) for line in lines)
             axis.label.set(text="\n".join(lines), fontsize=LABEL_POINTS * min(1.0, points / widest))
             found = True
@@ -95,7 +102,8 @@ def _draw_panel(axes: Axes, chart: Chart, look: dict[str, Look]) -> None:
         axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", va="center", color="0.4")
         axes.set(xlabel=chart.x_label, ylabel=chart.y_label, xticks=[], yticks=[])
         return
-    draw = {"bars": bars.draw_bars, "stack": bars.draw_stack, "box": bars.draw_boxes, "scatter": scatter.draw, "heat_map": heat_map.draw}
+    draw = {"bars": bars.draw_bars, "stack": bars.draw_stack, "box": bars.draw_boxes}
+    draw |= {"scatter": scatter.draw, "heat_map": heat_map.draw}
     draw.get(chart.kind, lines.draw)(axes, chart, look)
 
 

@@ -14,7 +14,10 @@ COLUMN_INCHES = 3.5
 POINTS_PER_INCH = 72
 # Yellow is left out, it vanishes on white.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# Lengths that share no factor with seven: the first 84 looks differ, and neighbours in more than their colour.
+# The eighth to the fourteenth curve are darker, and grey for black.
+DARKER = ("#003A5C", "#7A3600", "#005A42", "#77406A", "#8A6000", "#2B6485", "#8C8C8C")
+COLOURS = (*OKABE_ITO, *DARKER)
+# Neighbours differ in more than their colour, and so do a colour and its darker one.
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 HATCHES = ("", "/////", "....", r"\\\\\\", "xxxx", "-----", "||||", "oooo")
@@ -37,7 +40,7 @@ def looks(labels: list[str]) -> dict[str, Look]:
 
 
 def _look(number: int) -> Look:
-    kinds = (OKABE_ITO, DASHES, MARKERS, HATCHES)
+    kinds = (COLOURS, DASHES, MARKERS, HATCHES)
     return Look(*(kind[number % len(kind)] for kind in kinds))
 
 

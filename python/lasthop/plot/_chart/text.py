@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
 FONT = "DejaVu Sans"
 
 
+# A place in a long word where a line may end, itself nothing.
+BREAK = "\N{ZERO WIDTH SPACE}"
+
+
+def breakable(text: str) -> str:
+    """`text` with such places behind the points of paths and the like."""
+    return re.sub(r"(?<=\w[._/])(?=\w)", BREAK, text)
+
+
 def wrapped(text: str, width_points: float, size_points: float) -> list[str]:
-    """`text` in lines of at most this width and much the same length, broken at spaces but not at those that do not break."""
+    """`text` in lines of at most this width and much the same length, broken at spaces that break."""
     lines = _filled(text, width_points, size_points)
     # As narrow as the same number of lines can be: no word is left alone on the last.
     least, most = 0.0, width_points
@@ -22,15 +34,19 @@ def wrapped(text: str, width_points: float, size_points: float) -> list[str]:
 
 def _filled(text: str, width_points: float, size_points: float) -> list[str]:
     lines: list[str] = []
-    for word in text.split(" "):
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and width_of(longer, size_points) <= width_points:
+    # Words, and in between them what parts them.
+    first, *pairs = re.split(f"([ {BREAK}])", text)
+    lines.append(first)
+    for between, word in zip(pairs[::2], pairs[1::2], strict=True):
+        longer = f"{lines[-1]}{between.strip(BREAK)}{word}"
+        if width_of(longer, size_points) <= width_points:
             lines[-1] = longer
         else:
             lines.append(word)
     return lines
 
 
+@cache
 def width_of(text: str, size_points: float) -> float:
     """The width of a line of text in points."""
     from matplotlib.font_manager import FontProperties
