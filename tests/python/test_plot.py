@@ -512,7 +512,7 @@ def test_one_seed_is_named_and_bands_are_said_to_be_pointwise(results, mixed):
         ("time_series", {"flow": "*", "metric": "queue_packets"}, ["--flow", "--node"]),
         ("time_series", {"node": "*", "metric": "cwnd_segments"}, ["--node", "--flow"]),
         ("box", {"y_max": 3.0}, ["--y-max", "--metric"]),
-        ("box", {"metric": "colour"}, ["colour"]),
+        ("box", {"metric": "rtt_p95"}, ["--metric rtt_p95", "did you mean", "rtt_p95_s"]),
         ("combined", {"y_label": "rate"}, ["--y-label", "no effect"]),
         ("goodput_over_time", {"traffic": "ping"}, ["ping delivers nothing"]),
     ],

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..files import check_writable, is_special
 from ..metric import UnknownMetric, check_keys
@@ -17,6 +18,9 @@ from ..scenario import Scenario, load
 from ..sequential import GOODPUT, MOST, Until
 from ..simulation import MAX_SEED, core_count, seed_list
 from ._mistake import Mistake
+
+if TYPE_CHECKING:
+    from ..explain import Explanation
 
 MAX_SEEDS = 1_000_000
 MAX_JOBS = 1024
@@ -66,6 +70,25 @@ def add_until(parser: argparse.ArgumentParser) -> None:
         default=[],
         help=f"what --until judges and the table shows, a name or glob of `lasthop list metric`; repeatable (default {GOODPUT})",
     )
+
+
+def add_flow(parser: argparse.ArgumentParser, when: str) -> None:
+    """--flow."""
+    parser.add_argument(
+        "--flow",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help=f"explain only flows with such ids, as a shell matches: 'slow.*'; repeatable {when}",
+    )
+
+
+def of_flows(explanation: Explanation, arguments: argparse.Namespace) -> Explanation:
+    """An explanation of the flows that --flow asks for."""
+    try:
+        return explanation.of_flows(arguments.flow) if arguments.flow else explanation
+    except LookupError as error:
+        raise Mistake(f"--flow: {error.args[0]}") from None
 
 
 def until_of(arguments: argparse.Namespace) -> Until | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..comparison import Comparison, compare, compare_until
 from ..confidence import Estimate
-from ..explain import Difference, Explanation, difference_of, explanation_of, with_account
+from ..explain import Difference, difference_of, explanation_of, with_account
 from ..explain.text import difference_document, difference_text
 from ..headline import mean_and_interval
 from ..metric import UnknownMetric, check_names
@@ -35,13 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain", action="store_true", help="also say why they differ, in the terms of `lasthop explain`"
     )
-    parser.add_argument(
-        "--flow",
-        metavar="PATTERN",
-        action="append",
-        default=[],
-        help="with --explain: only flows with such ids, as a shell matches: 'slow.*'; repeatable",
-    )
+    _arguments.add_flow(parser, "(with --explain)")
     parser.add_argument("--json", metavar="FILE", help="write the rows as JSON to FILE, or to standard output with -")
 
 
@@ -51,7 +45,7 @@ def execute(arguments: argparse.Namespace) -> int:
     seeds = seed_list(until.most) if until else _arguments.seeds_of(arguments)
     _arguments.check_file("--json", arguments.json)
     if arguments.flow and not arguments.explain:
-        raise Mistake("--flow: chooses what --explain speaks of; give that too (--metric flows.ID.KEY compares one flow)")
+        raise Mistake("--flow: chooses what --explain speaks of; give that too, or --metric flows.ID.KEY")
     # Both are read and checked before either runs.
     sides = [_arguments.result_or_scenario(path) for path in (arguments.a, arguments.b)]
     results = _until(arguments, sides, seeds, jobs, until) if until else _results(arguments, sides, seeds, jobs)
@@ -118,15 +112,9 @@ def _explained(arguments: argparse.Namespace, results: list[Result], jobs: int) 
     explained = []
     for path, result in zip((arguments.a, arguments.b), results, strict=True):
         with Progress.fitting(path) as progress:
-            explained.append(_chosen(explanation_of(with_account(result, jobs=jobs, progress=progress)), arguments.flow))
+            explanation = explanation_of(with_account(result, jobs=jobs, progress=progress))
+        explained.append(_arguments.of_flows(explanation, arguments))
     return difference_of(*explained)
-
-
-def _chosen(explanation: Explanation, patterns: list[str]) -> Explanation:
-    try:
-        return explanation.of_flows(patterns) if patterns else explanation
-    except LookupError as error:
-        raise Mistake(f"--flow: {error.args[0]}") from None
 
 
 def _warn(path: str, result: Result) -> None:

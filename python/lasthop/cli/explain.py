@@ -30,14 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("other", metavar="B", nargs="?", help="another of these: the difference is explained")
     _arguments.add_settings(parser)
     _arguments.add_seeds(parser)
-    parser.add_argument(
-        "--flow",
-        metavar="PATTERN",
-        action="append",
-        default=[],
-        help="only flows with such ids, as a shell matches: 'slow.*'; repeatable (default: of many flows those that "
-        "suffer most of each kind of traffic)",
-    )
+    _arguments.add_flow(parser, "(default: of many flows those that suffer most of each kind of traffic)")
     parser.add_argument("--json", metavar="FILE", help="write it as JSON to FILE, or to standard output with -")
     parser.add_argument(
         "--plot", metavar="FILE", help="draw stacked bars to FILE (.png, .pdf or .svg), or write their data (.csv)"
@@ -53,20 +46,13 @@ def execute(arguments: argparse.Namespace) -> int:
     # All are read and checked before one runs.
     sides = [_laid_over(_arguments.result_or_scenario(path), path, arguments.settings) for path in paths]
     results = [_accounted(side, path, seeds, jobs) for path, side in zip(paths, sides, strict=True)]
-    explanations = [_chosen(explanation_of(result), arguments.flow) for result in results if result.runs]
+    explanations = [_arguments.of_flows(explanation_of(result), arguments) for result in results if result.runs]
     if len(explanations) == len(paths):
         _show(arguments, paths, explanations)
     failures = [failure for result in results for failure in result.failures]
     for failure in failures:
         note(failure["error"])
     return 1 if failures else 0
-
-
-def _chosen(explanation: Explanation, patterns: list[str]) -> Explanation:
-    try:
-        return explanation.of_flows(patterns) if patterns else explanation
-    except LookupError as error:
-        raise Mistake(f"--flow: {error.args[0]}") from None
 
 
 def _check_plot(file: str | None) -> None:

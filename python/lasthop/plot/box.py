@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..metric import unknown
 from ..warmup import seconds
 from ._chart import Chart, Curve
 from ._quantity import quantity
@@ -56,12 +57,25 @@ def _of_metric(results, names, metric):
     for result, name in zip(results, names, strict=True):
         found = _series(result, metric) if over_time else _of_runs(result, metric)
         if not found:
-            raise LookupError(f"{name}: has {metric} neither as a time series nor as a number of flows, nodes or links")
+            series, numbers = _known(result)
+            there = f"{name} has time series of {', '.join(series) or 'nothing'}; `lasthop list metric` names the others"
+            raise LookupError(f"--metric {unknown(metric, [*series, *numbers], there)}")
         samples = [[scale * value for value in values] for values in found.values()]
         curves.append(_box(name, list(found), samples))
     of = "samples over time, " if over_time else ""
     title = sentence(f"{_named(results)}{label.split(' (')[0]}, {of}{_seeds(results)}") + SAID
     return Chart("box", title, "", label, tuple(curves), y_most=most)
+
+
+def _known(result):
+    """What may be asked for: time series, then numbers of flows, nodes and links."""
+    try:
+        series = sorted(map(str, result.timeseries["metric"].unique()))
+    except LookupError:
+        series = []
+    rows = (row for run in result.runs for kind in ("flows", "nodes", "links") for row in run[kind])
+    numbers = {key for row in rows for key, value in row.items() if isinstance(value, int | float)}
+    return series, sorted(numbers.difference(series))
 
 
 def _series(result, metric):
