@@ -104,11 +104,11 @@ impl Scenario {
         })
     }
 
-    /// The `linux` profile with what the scenario says.
+    /// The `linux` profile with what the scenario says, on a kernel with `hz` ticks in a second.
     ///
     /// # Errors
     /// A sentence, if the scenario asks for something that is not known here.
-    pub fn config(&self) -> Result<Config, String> {
+    pub fn config(&self, hz: u64) -> Result<Config, String> {
         if let Some(unknown) = self.unknown.first() {
             return Err(format!("{unknown} is not known"));
         }
@@ -121,6 +121,7 @@ impl Scenario {
             slow_start_after_idle: false,
             // the host rounds waits to its ticks
             timer_tick: Duration::from_micros(1),
+            controller_tick: Duration::from_nanos(1_000_000_000 / hz),
             ..Profile::Linux.config()
         };
         for (name, value) in &self.sysctl {

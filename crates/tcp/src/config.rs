@@ -102,6 +102,8 @@ params! {
         pub rto_granularity: Duration = Duration::from_millis(1),
         /// Tick to which timers of the sender are rounded up; with recovery linux.
         pub timer_tick: Duration = Duration::from_millis(1),
+        /// Tick of the clock by which controllers that follow Linux count time, 1/HZ; up to 1 s.
+        pub controller_tick: Duration = Duration::from_millis(1),
         /// How ACKs are delayed: "fixed": every second full segment, or after `delayed_ack_timeout` [RFC 5681 §4.2]; "adaptive": as Linux, with quick ACKs at the start and after trouble, and a delay that follows the gaps between segments.
         pub delayed_ack: DelayedAck = DelayedAck::Adaptive,
         /// Longest time for which an ACK is withheld; where that is adaptive, the shortest. [RFC 1122 §4.2.3.2]
@@ -252,6 +254,8 @@ impl Config {
         require(self.initial_rto > Duration::ZERO, "initial_rto", "an RTO of 0 never waits; write \"1 ms\" or more")?;
         require(self.max_backoff > 0, "max_backoff", "at least 1, which is no back-off")?;
         require(self.timer_tick > Duration::ZERO, "timer_tick", "a clock needs a tick above 0")?;
+        let ticks = Duration::from_micros(1)..=Duration::from_secs(1);
+        require(ticks.contains(&self.controller_tick), "controller_tick", "a tick lasts from 1 us to 1 s")?;
         require(self.timestamp_clock > Duration::ZERO, "timestamp_clock", "a clock needs a tick above 0")?;
         require(self.receive_window_bytes() > 0, "receive_window", "a window of 0 never opens")?;
         let segment = u64::from(self.payload_bytes());

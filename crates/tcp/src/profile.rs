@@ -150,6 +150,8 @@ fn ns2() -> Config {
         // tcpTick_ 0.01
         rto_granularity: Duration::from_millis(10),
         timer_tick: Duration::from_millis(10),
+        // TCP-Linux counts ms for the controllers of Linux that it carries
+        controller_tick: Duration::from_millis(1),
         // interval_ of the DelAck sink, should `ack = "delayed"` be chosen
         delayed_ack: DelayedAck::Fixed,
         delayed_ack_timeout: Duration::from_millis(100),
@@ -187,6 +189,7 @@ fn linux_2_6() -> Config {
         // HZ 250, the default of the time
         rto_granularity: Duration::from_millis(4),
         timer_tick: Duration::from_millis(4),
+        controller_tick: Duration::from_millis(4),
         timestamp_clock: Duration::from_millis(4),
         // tcp_fack 1, tcp_cwnd_down, tcp_frto 0; undo by DSACK and timestamps is as old as 2.4
         loss_detection: LossDetection::Fack,
@@ -214,6 +217,7 @@ fn linux_3_13() -> Config {
     Config {
         rto_granularity: Duration::from_millis(4),
         timer_tick: Duration::from_millis(4),
+        controller_tick: Duration::from_millis(4),
         timestamp_clock: Duration::from_millis(4),
         answer_interval: Duration::ZERO,
         // FACK until losses of order are seen; TLP since 3.10, F-RTO and PRR since 3.2; sch_fq came with 3.12
@@ -286,6 +290,7 @@ fn linux() -> Config {
         // RTTs are kept in microseconds; timers count jiffies, here at 1000 Hz
         rto_granularity: Duration::from_micros(1),
         timer_tick: Duration::from_millis(1),
+        controller_tick: Duration::from_millis(1),
         delayed_ack: DelayedAck::Adaptive,
         // TCP_DELACK_MIN, TCP_DELACK_MAX
         delayed_ack_timeout: Duration::from_millis(40),

@@ -179,6 +179,8 @@ pub fn replay(trace: &Trace, algorithm: &Algorithm, tolerance: Tolerance) -> Rep
         initial_ssthresh: trace.initial_ssthresh,
         mss_bytes: MSS,
         growth,
+        // HZ of the recorders
+        tick: Duration::from_millis(1),
         abe: false,
         draws: Draws::xorshift32(XORSHIFT_SEED),
     };

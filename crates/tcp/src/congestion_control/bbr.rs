@@ -21,7 +21,7 @@ mod view;
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{DataRate, Duration, Time};
 
-use super::linux::{jiffies, rtt_us};
+use super::linux::{Clock, rtt_us};
 use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment, Prior};
 use aggregation::Aggregation;
 use bandwidth::WindowedMax;
@@ -120,11 +120,11 @@ struct Rounds {
 #[derive(Clone, Copy, Debug)]
 struct MinRtt {
     us: u32,
-    /// in ms
+    /// in clock ticks
     at: u64,
 }
 
-/// When ProbeRTT may end: a time in ms, and whether a round trip is over by then.
+/// When ProbeRTT may end: a time in clock ticks, and whether a round trip is over by then.
 #[derive(Clone, Copy, Debug)]
 struct ProbeRttEnd {
     after: u64,
@@ -154,6 +154,7 @@ struct Recovering {
 pub(crate) struct Bbr {
     params: Params,
     mss: u64,
+    clock: Clock,
     draws: Draws,
     /// in segments
     cwnd: u32,
@@ -196,6 +197,7 @@ impl Bbr {
         let mut bbr = Bbr {
             params: params.clone(),
             mss: u64::from(context.mss_bytes),
+            clock: Clock::new(context.tick),
             draws: context.draws,
             cwnd: context.initial_window as u32,
             ssthresh: context.initial_ssthresh,
@@ -387,8 +389,8 @@ impl Bbr {
     }
 
     fn update_min_rtt(&mut self, ack: &AckSample) {
-        let now = jiffies(ack.now);
-        let is_old = now > self.min_rtt.at + self.params.min_rtt_window.as_nanos() / 1_000_000;
+        let now = self.clock.jiffies(ack.now);
+        let is_old = now > self.min_rtt.at + self.clock.covering(self.params.min_rtt_window);
         let is_delayed = ack.rate.is_some_and(|sample| sample.is_ack_delayed);
         if let Some(rtt) = rtt_us(ack)
             && (rtt < self.min_rtt.us || (is_old && !is_delayed))
@@ -411,7 +413,7 @@ impl Bbr {
     fn probe_rtt(&mut self, ack: &AckSample, now: u64) {
         match &mut self.probe_rtt_end {
             None if ack.flight_segments <= LEAST_WINDOW => {
-                let after = now + self.params.probe_rtt_duration.as_nanos() / 1_000_000;
+                let after = now + self.clock.covering(self.params.probe_rtt_duration);
                 self.probe_rtt_end = Some(ProbeRttEnd { after, round_done: false });
                 self.rounds.next_delivered = ack.total_delivered;
             }
@@ -522,7 +524,7 @@ impl Bbr {
 impl CongestionControl for Bbr {
     fn on_established(&mut self, at: &Moment, rtt: Option<Duration>) {
         let us = rtt.map_or(u32::MAX, |rtt| (rtt.as_nanos() / 1000).min(u64::from(u32::MAX - 1)) as u32);
-        self.min_rtt = MinRtt { us, at: jiffies(at.now) };
+        self.min_rtt = MinRtt { us, at: self.clock.jiffies(at.now) };
         self.aggregation.begin(micros(at.now));
         self.pace_from_rtt(rtt);
     }
@@ -536,7 +538,7 @@ impl CongestionControl for Bbr {
         self.aggregation.begin(micros(at.now));
         match self.mode {
             Mode::ProbeBw => self.pace(GAIN_UNIT, None),
-            Mode::ProbeRtt => self.leave_probe_rtt(jiffies(at.now)),
+            Mode::ProbeRtt => self.leave_probe_rtt(self.clock.jiffies(at.now)),
             Mode::Startup | Mode::Drain => {}
         }
     }

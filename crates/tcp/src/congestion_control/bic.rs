@@ -6,7 +6,7 @@
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window, jiffies};
+use super::linux::{Clock, Era, Framed, Law, MIN_WINDOW, Phase, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 
 params! {
@@ -45,8 +45,8 @@ const STEP: u32 = 4;
 const SMOOTH_PART: u32 = 20;
 /// ACKs per segment at most before the first loss.
 const BEFORE_FIRST_LOSS: u32 = 20;
-/// How long an increase is kept while the window stays, in ms.
-const KEEP: u64 = 31;
+/// How long an increase is kept while the window stays, as a share of a second.
+const KEEP: u32 = 32;
 /// Unit of the estimator of segments per ACK.
 const RATIO_UNIT: u32 = 16;
 
@@ -80,8 +80,8 @@ impl Default for Memory {
 }
 
 impl Bic {
-    fn update(&mut self, cwnd: u32, now: u64) {
-        if self.memory.at.is_some_and(|(window, when)| window == cwnd && now - when <= KEEP) {
+    fn update(&mut self, cwnd: u32, now: u64, clock: Clock) {
+        if self.memory.at.is_some_and(|(window, when)| window == cwnd && now - when <= u64::from(clock.hz() / KEEP)) {
             return;
         }
         self.memory.at = Some((cwnd, now));
@@ -129,7 +129,7 @@ impl Law for Bic {
         if left == 0 {
             return;
         }
-        self.update(window.cwnd, jiffies(ack.now));
+        self.update(window.cwnd, window.clock.jiffies(ack.now), window.clock);
         match window.era {
             Era::Linux => window.add_one_per(self.memory.per, left),
             Era::Linux26 => window.count_or_add(window.count >= self.memory.per, 1),

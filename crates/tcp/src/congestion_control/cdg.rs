@@ -253,7 +253,7 @@ impl Law for Cdg {
         }
     }
 
-    fn rtt_us(&self) -> Option<u32> {
+    fn rtt_us(&self, _: &Window) -> Option<u32> {
         (self.hystart.delay_min > 0).then_some(self.hystart.delay_min as u32)
     }
 }

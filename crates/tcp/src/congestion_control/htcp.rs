@@ -7,7 +7,7 @@
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window, jiffies, rtt_us, ticks_of};
+use super::linux::{Clock, Era, Framed, Law, MIN_WINDOW, Phase, Window, rtt_us};
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 
 params! {
@@ -46,11 +46,9 @@ const UNIT: u32 = 128;
 /// 0.5 and 0.8.
 const BETA_MIN: u32 = 64;
 const BETA_MAX: u32 = 102;
-/// RTTmax follows a sample at most so far, in ms; below so much RTTmin is not trusted.
-const STEP_MS: u32 = 20;
-const SHORT_MS: u32 = 10;
-/// Ticks per second.
-const HZ: u32 = 1000;
+/// RTTmax follows a sample at most so far, in us; below so much RTTmin is not trusted.
+const STEP_US: u32 = 20_000;
+const SHORT_US: u32 = 10_000;
 
 #[derive(Debug)]
 struct Htcp {
@@ -60,10 +58,10 @@ struct Htcp {
     /// The throughput was steady at the last loss.
     switched: bool,
     newly_acked: u32,
-    /// in ms
+    /// in clock ticks
     last_loss: u64,
     loss_pending: bool,
-    /// RTTmin and RTTmax in ms, 0 before the first sample
+    /// RTTmin and RTTmax in clock ticks, 0 before the first sample
     least: u32,
     most: u32,
     throughput: Throughput,
@@ -87,8 +85,8 @@ impl Throughput {
         self.since = now;
     }
 
-    fn sample(&mut self, now: u64, is_first: bool) {
-        let rate = (u64::from(self.segments) * u64::from(HZ) / (now - self.since)) as u32;
+    fn sample(&mut self, now: u64, hz: u32, is_first: bool) {
+        let rate = (u64::from(self.segments) * u64::from(hz) / (now - self.since)) as u32;
         if is_first {
             (self.smoothed, self.low, self.high) = (rate, rate, rate);
         } else {
@@ -116,13 +114,13 @@ impl Htcp {
         self.since_loss(now) / u64::from(self.least.max(1))
     }
 
-    fn measure(&mut self, rtt: u32, may_raise: bool) {
+    fn measure(&mut self, rtt: u32, clock: Clock, may_raise: bool) {
         if self.least == 0 || rtt < self.least {
             self.least = rtt;
         }
         if may_raise {
             self.most = self.most.max(self.least);
-            if self.most < rtt && rtt <= self.most + STEP_MS {
+            if self.most < rtt && rtt <= self.most + clock.covering_us(STEP_US) {
                 self.most = rtt;
             }
         }
@@ -132,7 +130,7 @@ impl Htcp {
         let srtt = window.srtt8 >> 3;
         let least = if self.least == 0 { srtt } else { self.least.min(srtt) };
         let settled = self.since_loss(now) / u64::from(least.max(1)) > 3;
-        self.measure(srtt, phase == Phase::Open && window.ssthresh < 0xFFFF && settled);
+        self.measure(srtt, window.clock, phase == Phase::Open && window.ssthresh < 0xFFFF && settled);
     }
 
     fn count_throughput(&mut self, window: &Window, phase: Phase, now: u64, acked: u32) {
@@ -142,26 +140,26 @@ impl Htcp {
         }
         self.throughput.segments += acked;
         let step = (self.alpha / UNIT).max(1);
-        let ms = now - self.throughput.since;
+        let ticks = now - self.throughput.since;
         let full = self.throughput.segments >= window.cwnd.saturating_sub(step);
-        if full && ms >= u64::from(self.least) && self.least > 0 {
+        if full && ticks >= u64::from(self.least) && self.least > 0 {
             let is_first = self.rounds_since_loss(now) <= 3;
-            self.throughput.sample(now, is_first);
+            self.throughput.sample(now, window.clock.hz(), is_first);
         }
     }
 
-    fn set_alpha(&mut self, now: u64) {
+    fn set_alpha(&mut self, now: u64, hz: u32) {
         let mut factor = 1;
-        let ms = self.since_loss(now) as u32;
-        if ms > HZ {
-            let beyond = u64::from(ms - HZ);
-            let hz = u64::from(HZ);
+        let ticks = self.since_loss(now) as u32;
+        if ticks > hz {
+            let beyond = u64::from(ticks - hz);
+            let hz = u64::from(hz);
             // Hours without loss would overflow; a million segments per round trip are no limit.
             factor = (1 + (10 * beyond + (beyond / 2) * (beyond / 2) / hz) / hz).min(1 << 20) as u32;
         }
         if self.params.rtt_scaling && self.least > 0 {
             // RTTmin / 100 ms from 0.1 to 2, inverted, in eighths
-            let scale = ((HZ << 3) / (10 * self.least)).clamp(4, 80);
+            let scale = ((hz << 3) / (10 * self.least)).clamp(4, 80);
             factor = ((factor << 3) / scale).max(1);
         }
         self.alpha = 2 * factor * (UNIT - self.beta);
@@ -170,11 +168,11 @@ impl Htcp {
         }
     }
 
-    fn set_beta(&mut self) {
+    fn set_beta(&mut self, clock: Clock) {
         if self.params.bandwidth_switch && !self.throughput.is_steady() {
             self.beta = BETA_MIN;
             self.switched = false;
-        } else if self.switched && self.least > SHORT_MS && self.most > 0 {
+        } else if self.switched && self.least > clock.covering_us(SHORT_US) && self.most > 0 {
             self.beta = ((self.least << 7) / self.most).clamp(BETA_MIN, BETA_MAX);
         } else {
             self.beta = BETA_MIN;
@@ -184,12 +182,12 @@ impl Htcp {
 }
 
 impl Law for Htcp {
-    fn begin(&mut self, _: &mut Window, at: &Moment) {
-        self.last_loss = jiffies(at.now);
+    fn begin(&mut self, window: &mut Window, at: &Moment) {
+        self.last_loss = window.clock.jiffies(at.now);
     }
 
     fn observe(&mut self, window: &mut Window, phase: Phase, ack: &AckSample) {
-        let now = jiffies(ack.now);
+        let now = window.clock.jiffies(ack.now);
         if window.era == Era::Linux26 && ack.acked_segments == 0 {
             return;
         }
@@ -197,7 +195,7 @@ impl Law for Htcp {
             self.newly_acked = ack.acked_segments;
         }
         if let (Era::Linux, Some(rtt)) = (window.era, rtt_us(ack).filter(|&us| us > 0)) {
-            self.measure(ticks_of(rtt), phase == Phase::Open);
+            self.measure(window.clock.covering_us(rtt), window.clock, phase == Phase::Open);
         }
         if self.params.bandwidth_switch {
             self.count_throughput(window, phase, now, ack.acked_segments);
@@ -209,36 +207,36 @@ impl Law for Htcp {
             window.slow_start(ack);
             return;
         }
-        let now = jiffies(ack.now);
+        let now = window.clock.jiffies(ack.now);
         if window.era == Era::Linux26 {
             self.measure_2_6(window, Phase::Open, now);
         }
         let enough = (u64::from(window.count) * u64::from(self.alpha)) >> 7 >= u64::from(window.cwnd);
         window.count_or_add(enough, self.newly_acked);
         if enough {
-            self.set_alpha(now);
+            self.set_alpha(now, window.clock.hz());
         }
         self.newly_acked = 1;
     }
 
-    fn ssthresh(&mut self, _: &Window, lost_at: u32, event: &CongestionEvent) -> u32 {
-        self.set_beta();
-        self.set_alpha(jiffies(event.now));
+    fn ssthresh(&mut self, window: &Window, lost_at: u32, event: &CongestionEvent) -> u32 {
+        self.set_beta(window.clock);
+        self.set_alpha(window.clock.jiffies(event.now), window.clock.hz());
         if self.least > 0 && self.most > self.least {
             self.most = self.least + (self.most - self.least) * 95 / 100;
         }
         (((u64::from(lost_at) * u64::from(self.beta)) >> 7) as u32).max(MIN_WINDOW)
     }
 
-    fn enter(&mut self, _: &mut Window, _: Phase, to: Phase, at: &Moment) {
-        let now = jiffies(at.now);
+    fn enter(&mut self, window: &mut Window, _: Phase, to: Phase, at: &Moment) {
+        let now = window.clock.jiffies(at.now);
         if to != Phase::Open || self.loss_pending {
             self.last_loss = now;
         }
         self.loss_pending = to != Phase::Open;
     }
 
-    fn rtt_us(&self) -> Option<u32> {
-        Some(self.least * 1000)
+    fn rtt_us(&self, window: &Window) -> Option<u32> {
+        Some(window.clock.us(self.least))
     }
 }

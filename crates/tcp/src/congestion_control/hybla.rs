@@ -6,7 +6,7 @@
 
 use lasthop_registry::{ParamError, params};
 
-use super::linux::{Era, Framed, Law, Phase, Window};
+use super::linux::{Clock, Era, Framed, Law, Phase, Window};
 use super::{AckSample, CongestionControl, Context, Moment};
 use lasthop_units::Duration;
 
@@ -29,8 +29,10 @@ params! {
 impl Params {
     /// A controller for one connection.
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
-        let rtt0_us = (self.rtt0.as_nanos() / 1000) as u32;
-        let rtt0 = if self.era == Era::Linux { rtt0_us } else { rtt0_us / 1000 };
+        let rtt0 = match self.era {
+            Era::Linux => self.rtt0.as_nanos() / 1000,
+            Era::Linux26 => Clock::new(context.tick).covering(self.rtt0),
+        } as u32;
         Framed::boxed(Hybla { rtt0, on: true, rho8: 8, least: 0, hundredths: 0 }, context, self.era)
     }
 }

@@ -178,7 +178,7 @@ impl Law for Illinois {
         }
     }
 
-    fn rtt_us(&self) -> Option<u32> {
+    fn rtt_us(&self, _: &Window) -> Option<u32> {
         self.sum.checked_div(u64::from(self.samples)).map(|mean| mean as u32)
     }
 }

@@ -1,7 +1,7 @@
 //! The frame in which Linux keeps a controller: a window of whole segments, a counter, and hooks.
 //!
 //! Models: the integer window with its counter of acknowledged segments, the order in which a controller hears of
-//! an ACK, a loss, a timeout and the end of recovery, and the clock of 1 ms, for a current kernel and for 2.6.16 to
+//! an ACK, a loss, a timeout and the end of recovery, and the clock of ticks, for a current kernel and for 2.6.16 to
 //! 2.6.22. Source: the observed behaviour of both (`docs/vectors.md`), RFC 5681, RFC 3465.
 //! Leaves out: Disorder, undo, and what the window does within recovery.
 
@@ -12,6 +12,7 @@ use lasthop_units::{Duration, Time};
 
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment, Prior};
 use crate::config::{Growth, GrowthMode};
+use crate::tick::Tick;
 
 words! {
     /// Whose constants, counting and rounding.
@@ -38,14 +39,53 @@ pub(super) enum Phase {
     AfterTimeout,
 }
 
-/// The kernel's clock: whole milliseconds.
-pub(super) fn jiffies(now: Time) -> u64 {
-    now.as_nanos() / 1_000_000
+/// The kernel's clock: ticks of 1/HZ, called jiffies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    tick: Tick,
 }
 
-/// A duration in clock ticks, rounded up.
-pub(super) fn ticks_of(us: u32) -> u32 {
-    us.div_ceil(1000)
+impl Clock {
+    pub fn new(tick: Duration) -> Self {
+        Clock { tick: Tick::new(tick) }
+    }
+
+    /// Ticks in a second; one at least.
+    pub fn hz(&self) -> u32 {
+        (1_000_000_000 / self.tick.length().as_nanos()).clamp(1, 1_000_000) as u32
+    }
+
+    /// The ticks that there have been.
+    pub fn jiffies(&self, now: Time) -> u64 {
+        self.tick.whole(now.as_nanos())
+    }
+
+    /// Whole ticks in a duration.
+    fn whole(&self, duration: Duration) -> u64 {
+        self.tick.whole(duration.as_nanos())
+    }
+
+    /// Ticks that cover a duration.
+    pub fn covering(&self, duration: Duration) -> u64 {
+        self.tick.whole(self.tick.cover(duration.as_nanos()))
+    }
+
+    /// Ticks that cover so many µs.
+    pub fn covering_us(&self, us: u32) -> u32 {
+        self.covering(Duration::from_micros(u64::from(us))).min(u64::from(NO_RTT)) as u32
+    }
+
+    /// Ticks that end within the `rtt` before `now`.
+    pub fn within(&self, now: Time, rtt: Duration) -> u64 {
+        let sent = now.as_nanos().saturating_sub(rtt.as_nanos());
+        self.jiffies(now) - self.tick.whole(sent)
+    }
+
+    /// So many ticks in µs.
+    pub fn us(&self, ticks: u32) -> u32 {
+        let us = u64::from(ticks) * self.tick.length().as_nanos() / 1000;
+        us.min(u64::from(NO_RTT)) as u32
+    }
 }
 
 /// The RTT that an ACK measured, in µs.
@@ -57,6 +97,7 @@ pub(super) fn rtt_us(ack: &AckSample) -> Option<u32> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     pub era: Era,
+    pub clock: Clock,
     pub cwnd: u32,
     /// Acknowledged segments or ACKs that wait to become a segment of window.
     pub count: u32,
@@ -72,6 +113,7 @@ impl Window {
     pub fn new(context: &Context, era: Era) -> Self {
         Window {
             era,
+            clock: Clock::new(context.tick),
             cwnd: context.initial_window as u32,
             count: 0,
             ssthresh: (context.initial_ssthresh as u32).min(INFINITE),
@@ -188,11 +230,12 @@ impl Window {
         }
     }
 
-    /// srtt <- 7/8 srtt + 1/8 rtt. [RFC 6298 §2.3]
+    /// srtt <- 7/8 srtt + 1/8 rtt. [RFC 6298 §2.3] In 2.6 of whole ticks, rounded down as in the traces; a kernel's are
+    /// those that ended within the RTT, half a tick more on average.
     fn measure(&mut self, rtt: Duration) {
         let sample = match self.era {
             Era::Linux => rtt.as_nanos() / 1000,
-            Era::Linux26 => (rtt.as_nanos() / 1_000_000).max(1),
+            Era::Linux26 => self.clock.whole(rtt).max(1),
         };
         // Eight times 268 s are all that the field holds.
         let sample = sample.min(u64::from(u32::MAX / 16)) as u32;
@@ -230,7 +273,7 @@ pub(super) trait Law: fmt::Debug + Send {
     /// The phase changes; the window is set already.
     fn enter(&mut self, _window: &mut Window, _from: Phase, _to: Phase, _at: &Moment) {}
     /// The RTT it works with, in µs.
-    fn rtt_us(&self) -> Option<u32> {
+    fn rtt_us(&self, _window: &Window) -> Option<u32> {
         None
     }
 }
@@ -347,7 +390,7 @@ impl<L: Law + 'static> CongestionControl for Framed<L> {
     }
 
     fn rtt(&self) -> Option<Duration> {
-        self.law.rtt_us().filter(|&us| us < NO_RTT).map(|us| Duration::from_micros(u64::from(us)))
+        self.law.rtt_us(&self.window).filter(|&us| us < NO_RTT).map(|us| Duration::from_micros(u64::from(us)))
     }
 }
 
@@ -355,6 +398,17 @@ impl<L: Law + 'static> CongestionControl for Framed<L> {
 mod tests {
     use super::super::tests::{ack, context};
     use super::*;
+
+    #[test]
+    fn a_clock_of_250_hz_counts_by_4_ms() {
+        let clock = Clock::new(Duration::from_millis(4));
+        assert_eq!(clock.hz(), 250);
+        // 100.1 ms are covered by 26 ticks, 104 ms; usecs_to_jiffies rounds up
+        assert_eq!((clock.covering_us(100_100), clock.covering_us(100_000), clock.us(26)), (26, 25, 104_000));
+        // From 3 ms to 9 ms ticks end at 4 ms and 8 ms.
+        assert_eq!(clock.within(Time::from_nanos(9_000_000), Duration::from_millis(6)), 2);
+        assert_eq!(clock.jiffies(Time::from_nanos(147_999_999)), 36);
+    }
 
     #[test]
     fn what_a_larger_window_left_in_the_2_6_counter_buys_segments_in_slow_start() {

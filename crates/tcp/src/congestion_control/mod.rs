@@ -186,6 +186,8 @@ pub struct Context {
     pub mss_bytes: u32,
     /// How windows grow; the credits of [`AckSample`] follow it already.
     pub growth: Growth,
+    /// Tick of the clock by which controllers that follow Linux count time.
+    pub tick: Duration,
     /// A mark takes less than a loss. [RFC 8511]
     pub abe: bool,
     /// Random draws.
@@ -432,6 +434,7 @@ pub(crate) mod tests {
             initial_ssthresh: f64::INFINITY,
             mss_bytes: 1000,
             growth: Growth::both(growth),
+            tick: Duration::from_millis(1),
             abe: false,
             draws: Draws::seeded(1),
         }

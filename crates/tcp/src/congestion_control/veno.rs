@@ -109,7 +109,7 @@ impl Law for Veno {
         }
     }
 
-    fn rtt_us(&self) -> Option<u32> {
+    fn rtt_us(&self, _: &Window) -> Option<u32> {
         Some(self.round.least)
     }
 }

@@ -6,7 +6,7 @@
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window, jiffies, rtt_us, ticks_of};
+use super::linux::{Clock, Era, Framed, Law, MIN_WINDOW, Phase, Window, rtt_us};
 use super::{AckSample, CongestionControl, Context, Moment};
 
 params! {
@@ -20,35 +20,36 @@ params! {
 impl Params {
     /// A controller for one connection.
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
+        let unknown = UNKNOWN_S * Clock::new(context.tick).hz();
         let law = Westwood {
             mss: u64::from(context.mss_bytes),
             meter: Meter::default(),
-            rtt: UNKNOWN,
-            least: Some(UNKNOWN),
+            rtt: unknown,
+            least: Some(unknown),
             since: None,
         };
         Framed::boxed(law, context, self.era)
     }
 }
 
-/// RTT before any sample, in ms.
-const UNKNOWN: u32 = 20_000;
-/// Least length of a bandwidth sample, in ms.
-const SHORTEST: u64 = 50;
+/// RTT before any sample, in s.
+const UNKNOWN_S: u32 = 20;
+/// Least length of a bandwidth sample, as a share of a second.
+const SHORTEST: u32 = 20;
 
 #[derive(Debug)]
 struct Westwood {
     mss: u64,
     meter: Meter,
-    /// newest RTT in ms
+    /// newest RTT in clock ticks
     rtt: u32,
-    /// least RTT in ms; `None` while the next sample is to replace it
+    /// least RTT in clock ticks; `None` while the next sample is to replace it
     least: Option<u32>,
-    /// begin of the bandwidth sample, in ms; `None` before the first ACK
+    /// begin of the bandwidth sample, in clock ticks; `None` before the first ACK
     since: Option<u64>,
 }
 
-/// Bytes acknowledged, and bytes per ms out of them.
+/// Bytes acknowledged, and bytes per clock tick out of them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Meter {
     bytes: u64,
@@ -61,8 +62,8 @@ struct Meter {
 }
 
 impl Meter {
-    fn sample(&mut self, ms: u64) {
-        let rate = self.bytes / ms;
+    fn sample(&mut self, ticks: u64) {
+        let rate = self.bytes / ticks;
         if self.first_filter == 0 && self.second_filter == 0 {
             (self.first_filter, self.second_filter) = (rate, rate);
         } else {
@@ -104,20 +105,22 @@ impl Westwood {
 }
 
 impl Law for Westwood {
-    fn begin(&mut self, _: &mut Window, at: &Moment) {
-        self.since = Some(jiffies(at.now));
+    fn begin(&mut self, window: &mut Window, at: &Moment) {
+        self.since = Some(window.clock.jiffies(at.now));
         self.least = None;
     }
 
     fn observe(&mut self, window: &mut Window, phase: Phase, ack: &AckSample) {
         match window.era {
-            Era::Linux => self.rtt = rtt_us(ack).filter(|&us| us > 0).map_or(self.rtt, ticks_of),
+            Era::Linux => {
+                self.rtt = rtt_us(ack).filter(|&us| us > 0).map_or(self.rtt, |us| window.clock.covering_us(us))
+            }
             Era::Linux26 if ack.acked_segments > 0 => self.rtt = window.srtt8 >> 3,
             Era::Linux26 => {}
         }
-        let now = jiffies(ack.now);
+        let now = window.clock.jiffies(ack.now);
         let since = *self.since.get_or_insert(now);
-        if self.rtt > 0 && now - since > u64::from(self.rtt).max(SHORTEST) {
+        if self.rtt > 0 && now - since > u64::from(self.rtt.max(window.clock.hz() / SHORTEST)) {
             self.meter.sample(now - since);
             self.since = Some(now);
         }
@@ -147,7 +150,7 @@ impl Law for Westwood {
         }
     }
 
-    fn rtt_us(&self) -> Option<u32> {
-        Some(self.rtt * 1000)
+    fn rtt_us(&self, window: &Window) -> Option<u32> {
+        Some(window.clock.us(self.rtt))
     }
 }

@@ -157,7 +157,7 @@ impl Law for Yeah {
         }
     }
 
-    fn rtt_us(&self) -> Option<u32> {
+    fn rtt_us(&self, _: &Window) -> Option<u32> {
         Some(self.round.least)
     }
 }

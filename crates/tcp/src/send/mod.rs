@@ -105,6 +105,7 @@ impl Sender {
             initial_ssthresh,
             mss_bytes: config.payload_bytes(),
             growth: config.growth,
+            tick: config.controller_tick,
             abe: config.abe,
             draws: Draws::seeded(u64::from(iss.0)),
         };

@@ -53,9 +53,9 @@ impl Arithmetic {
         cube_root(per_segment.saturating_mul(u64::from(below)))
     }
 
-    /// Ticks in so many ms.
-    pub fn ticks(ms: u64) -> u64 {
-        (ms << TICK_SHIFT) / 1000
+    /// Ticks of this function in so many of a clock with `hz` in a second.
+    pub fn ticks(jiffies: u64, hz: u32) -> u64 {
+        (jiffies << TICK_SHIFT) / u64::from(hz)
     }
 
     /// W(t): the origin, less the distance from it before K, plus it after. [RFC 9438 §4.2 (1)]

@@ -1,14 +1,14 @@
-//! CUBIC as a current Linux kernel computes it: whole segments, a clock of 1 ms, segments counted.
+//! CUBIC as a current Linux kernel computes it: whole segments, a clock of ticks, segments counted.
 //!
 //! Source: RFC 9438, Ha, Rhee, Xu 2008, and the behaviour of Linux 6.x. What differs from RFC 9438: the window grows at
 //! least 5 % per round trip before the first loss and after a timeout; the Reno region never turns to one segment per
-//! round trip; the increase is an integer count of segments, computed anew once per ms at most; a timeout forgets W_max.
+//! round trip; the increase is an integer count of segments, computed anew once per tick at most; a timeout forgets W_max.
 //! Classic HyStart ends slow start when ACKs of one burst span half the least RTT, or when eight samples of a round are late.
 
 use lasthop_units::Time;
 
 use super::super::hystart_plus_plus::{HystartPlusPlus, Verdict};
-use super::super::linux::{Law, MIN_WINDOW, Phase, Window, jiffies, rtt_us, ticks_of};
+use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Window, rtt_us};
 use super::super::{AckSample, CongestionEvent, Moment};
 use super::arithmetic::Arithmetic;
 use super::{Hystart as Watch, Params};
@@ -17,10 +17,8 @@ use super::{Hystart as Watch, Params};
 const BEFORE_FIRST_LOSS: u32 = 20;
 /// At most one segment for two.
 const FASTEST: u32 = 2;
-/// How long an increase is kept while the window stays, in ms.
-const KEEP: u64 = 31;
-/// RTT samples do not count for so long after an epoch begins, in ms.
-const DISCARD: u64 = 1000;
+/// How long an increase is kept while the window stays, as a share of a second.
+const KEEP: u32 = 32;
 
 #[derive(Debug)]
 pub(in super::super) struct Cubic {
@@ -28,7 +26,7 @@ pub(in super::super) struct Cubic {
     abe: bool,
     arithmetic: Arithmetic,
     memory: Memory,
-    /// when data was sent last, in ms
+    /// when data was sent last, in clock ticks
     last_sent: u64,
     plus_plus: Option<HystartPlusPlus>,
     /// quarters of segments that HyStart++ has let slow start add
@@ -50,7 +48,7 @@ struct Memory {
 
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// in ms
+    /// in clock ticks
     start: u64,
     /// in ticks of the cubic function
     k: u64,
@@ -73,18 +71,18 @@ impl Cubic {
         }
     }
 
-    fn update(&mut self, cwnd: u32, acked: u32, now: u64) {
+    fn update(&mut self, cwnd: u32, acked: u32, now: u64, clock: Clock) {
         if let Some(epoch) = &mut self.memory.epoch {
             epoch.reno_acked += acked;
         }
-        if self.memory.at.is_some_and(|(window, when)| window == cwnd && now - when <= KEEP) {
+        if self.memory.at.is_some_and(|(window, when)| window == cwnd && now - when <= u64::from(clock.hz() / KEEP)) {
             return;
         }
         let computed_now = self.memory.at.is_some_and(|(_, when)| when == now);
         let mut epoch = self.memory.epoch.unwrap_or_else(|| self.begin_epoch(cwnd, acked, now));
         if self.memory.epoch.is_none() || !computed_now {
             self.memory.at = Some((cwnd, now));
-            self.memory.per = self.cubic(&epoch, cwnd, now);
+            self.memory.per = self.cubic(&epoch, cwnd, now, clock);
         }
         if self.params.reno_friendly {
             self.memory.per = self.memory.per.min(self.reno(&mut epoch, cwnd));
@@ -118,9 +116,9 @@ impl Cubic {
     }
 
     /// Segments acknowledged per segment of growth, to be at W(t + least RTT) one round trip from now.
-    fn cubic(&self, epoch: &Epoch, cwnd: u32, now: u64) -> u32 {
-        let ms = now - epoch.start + u64::from(ticks_of(self.memory.delay_min.unwrap_or(0)));
-        let target = self.arithmetic.target(epoch.origin, epoch.k, Arithmetic::ticks(ms));
+    fn cubic(&self, epoch: &Epoch, cwnd: u32, now: u64, clock: Clock) -> u32 {
+        let jiffies = now - epoch.start + u64::from(clock.covering_us(self.memory.delay_min.unwrap_or(0)));
+        let target = self.arithmetic.target(epoch.origin, epoch.k, Arithmetic::ticks(jiffies, clock.hz()));
         let per = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
         if self.memory.last_max == 0 { per.min(BEFORE_FIRST_LOSS) } else { per }
     }
@@ -137,25 +135,26 @@ impl Cubic {
 }
 
 impl Law for Cubic {
-    fn begin(&mut self, _: &mut Window, at: &Moment) {
+    fn begin(&mut self, window: &mut Window, at: &Moment) {
         self.memory = Memory::default();
         self.memory.hystart.begin_round(at.now, at.snd_nxt);
-        self.last_sent = jiffies(at.now);
+        self.last_sent = window.clock.jiffies(at.now);
     }
 
     /// Time without data in flight does not count. [RFC 9438 §5.8]
-    fn restart(&mut self, _: &mut Window, at: &Moment) {
-        let now = jiffies(at.now);
+    fn restart(&mut self, window: &mut Window, at: &Moment) {
+        let now = window.clock.jiffies(at.now);
         if let Some(epoch) = &mut self.memory.epoch {
             epoch.start = (epoch.start + (now - self.last_sent)).min(now);
         }
     }
 
     fn observe(&mut self, window: &mut Window, phase: Phase, ack: &AckSample) {
-        let now = jiffies(ack.now);
+        let now = window.clock.jiffies(ack.now);
         self.last_sent = now;
         let Some(rtt) = rtt_us(ack) else { return };
-        if self.memory.epoch.is_some_and(|epoch| now - epoch.start < DISCARD) {
+        // Samples do not count for a second after an epoch begins.
+        if self.memory.epoch.is_some_and(|epoch| now - epoch.start < u64::from(window.clock.hz())) {
             return;
         }
         let rtt = rtt.max(1);
@@ -176,7 +175,7 @@ impl Law for Cubic {
         }
         let left = window.slow_start_or_count(ack);
         if left > 0 {
-            self.update(window.cwnd, left, jiffies(ack.now));
+            self.update(window.cwnd, left, window.clock.jiffies(ack.now), window.clock);
             window.add_one_per(self.memory.per, left);
         }
     }
@@ -199,7 +198,7 @@ impl Law for Cubic {
         }
     }
 
-    fn rtt_us(&self) -> Option<u32> {
+    fn rtt_us(&self, _: &Window) -> Option<u32> {
         self.memory.delay_min
     }
 }

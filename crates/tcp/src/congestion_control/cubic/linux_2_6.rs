@@ -1,11 +1,11 @@
-//! CUBIC as Linux 2.6.16 to 2.6.22 computed it: windows of whole segments, a clock of 1 ms, ACKs counted.
+//! CUBIC as Linux 2.6.16 to 2.6.22 computed it: windows of whole segments, a clock of ticks, ACKs counted.
 //!
 //! Source: Ha, Rhee, Xu 2008 and the behaviour of 2.6.22 as TCP-Linux for ns-2 carries it.
 //! What differs from RFC 9438: above the origin at most 16 segments per 100 ms; before the first loss one
-//! segment for each 50 ACKs; the increase is computed anew at most once per window change or 31 ms;
+//! segment for each 50 ACKs; the increase is computed anew at most once per window change or 1/32 s;
 //! the estimator of delayed ACKs makes one ACK per segment count as 31/16; a timeout forgets W_max.
 
-use super::super::linux::{Law, MIN_WINDOW, Phase, Window, jiffies};
+use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Window};
 use super::super::{AckSample, CongestionEvent, Moment};
 use super::Params;
 use super::arithmetic::Arithmetic;
@@ -14,17 +14,15 @@ use super::arithmetic::Arithmetic;
 const MAX_INCREMENT: u32 = 16;
 /// ACKs per segment of growth before the first loss.
 const ACKS_BEFORE_FIRST_LOSS: u32 = 50;
-/// How long an increase is kept while the window stays, in ms.
-const KEEP: u64 = 31;
-/// RTT samples do not count for so long after an epoch begins, in ms.
-const DISCARD: u64 = 1000;
+/// How long an increase is kept while the window stays, as a share of a second.
+const KEEP: u32 = 32;
 /// The estimator's unit: 16 is one segment per ACK.
 const RATIO_SHIFT: u32 = 4;
 
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// in ms
+    /// in clock ticks
     start: u64,
     /// in ticks of the cubic function
     k: u64,
@@ -45,7 +43,7 @@ struct Memory {
     at: Option<(u32, u64)>,
     /// Segments per ACK less two, in units of 1/16, rounded up as the kernel's shifts do.
     more_per_ack: i64,
-    /// in eighths of a ms
+    /// in eighths of a clock tick
     delay_min: Option<u32>,
 }
 
@@ -67,17 +65,17 @@ impl Cubic {
         (2 << RATIO_SHIFT) + self.memory.more_per_ack
     }
 
-    /// The time since a segment was sent, by its timestamp.
-    fn measure_delay(&mut self, ack: &AckSample, now: u64) {
+    /// The time since a segment was sent, by its timestamp. Samples do not count for a second after an epoch begins.
+    fn measure_delay(&mut self, ack: &AckSample, now: u64, clock: Clock) {
         let Some(rtt) = ack.rtt_sample else { return };
-        if self.memory.epoch.is_some_and(|epoch| now - epoch.start < DISCARD) {
+        if self.memory.epoch.is_some_and(|epoch| now - epoch.start < u64::from(clock.hz())) {
             return;
         }
-        let sent = ack.now.as_nanos().saturating_sub(rtt.as_nanos()) / 1_000_000;
-        if sent == 0 {
+        let ticks = clock.within(ack.now, rtt);
+        if ticks == now {
             return;
         }
-        let delay = ((now - sent) << 3).max(1) as u32;
+        let delay = (ticks << 3).max(1) as u32;
         self.memory.delay_min = Some(self.memory.delay_min.map_or(delay, |least| least.min(delay)));
     }
 
@@ -88,16 +86,16 @@ impl Cubic {
     }
 
     /// How many ACKs one more segment takes.
-    fn update(&mut self, cwnd: u32, now: u64) {
+    fn update(&mut self, cwnd: u32, now: u64, clock: Clock) {
         if let Some(epoch) = &mut self.memory.epoch {
             epoch.reno_acks += 1;
         }
-        if self.memory.at.is_some_and(|(window, when)| window == cwnd && now - when <= KEEP) {
+        if self.memory.at.is_some_and(|(window, when)| window == cwnd && now - when <= u64::from(clock.hz() / KEEP)) {
             return;
         }
         self.memory.at = Some((cwnd, now));
         let mut epoch = self.memory.epoch.unwrap_or_else(|| self.begin_epoch(cwnd, now));
-        let mut acks = self.cubic_acks(&epoch, cwnd, now);
+        let mut acks = self.cubic_acks(&epoch, cwnd, now, clock);
         if !self.memory.lost_before {
             acks = ACKS_BEFORE_FIRST_LOSS;
         }
@@ -110,16 +108,17 @@ impl Cubic {
     }
 
     /// The cubic function: window / (target - window), limited above the origin.
-    fn cubic_acks(&self, epoch: &Epoch, cwnd: u32, now: u64) -> u32 {
+    fn cubic_acks(&self, epoch: &Epoch, cwnd: u32, now: u64, clock: Clock) -> u32 {
         let delay_min = self.memory.delay_min.unwrap_or(0);
-        let t = Arithmetic::ticks(now + u64::from(delay_min >> 3) - epoch.start);
+        let t = Arithmetic::ticks(now + u64::from(delay_min >> 3) - epoch.start, clock.hz());
         let target = self.arithmetic.target(epoch.origin, epoch.k, t);
         let acks = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
         if t < epoch.k || delay_min == 0 {
             return acks;
         }
         // 16 segments per 100 ms are 16 delay/0.1 per round trip of cwnd ACKs.
-        let least = u64::from(cwnd) * 1000 * 8 / (10 * u64::from(MAX_INCREMENT) * u64::from(delay_min));
+        let least =
+            u64::from(cwnd) * u64::from(clock.hz()) * 8 / (10 * u64::from(MAX_INCREMENT) * u64::from(delay_min));
         acks.max(least.min(u64::from(u32::MAX)) as u32)
     }
 
@@ -147,13 +146,13 @@ impl Law for Cubic {
     }
 
     fn grow(&mut self, window: &mut Window, ack: &AckSample) {
-        let now = jiffies(ack.now);
-        self.measure_delay(ack, now);
+        let now = window.clock.jiffies(ack.now);
+        self.measure_delay(ack, now, window.clock);
         if window.in_slow_start() {
             window.slow_start(ack);
             return;
         }
-        self.update(window.cwnd, now);
+        self.update(window.cwnd, now, window.clock);
         window.count_or_add(window.count >= self.memory.acks_per_segment, 1);
     }
 
@@ -172,8 +171,8 @@ impl Law for Cubic {
         }
     }
 
-    fn rtt_us(&self) -> Option<u32> {
-        self.memory.delay_min.map(|eighths| eighths.saturating_mul(125))
+    fn rtt_us(&self, window: &Window) -> Option<u32> {
+        self.memory.delay_min.map(|eighths| window.clock.us(eighths) / 8)
     }
 }
 
