@@ -19,7 +19,8 @@ const NAMED: usize = 4;
 const FULL_MPDU: u32 = 1538;
 /// The most that any licence-exempt band of 802.11 allows an access point to radiate: 1 W into an antenna of 6 dBi
 /// (47 CFR 15.247 and 15.407).
-const MOST_ALLOWED: Dbm = Dbm(36.0);
+/// 4 W are 36.02 dBm.
+const MOST_ALLOWED: Dbm = Dbm(36.03);
 
 /// `flow a`, `flows a and b`, `all 16 flows`, `12 of 16 flows (a, b, c, d and more)`.
 pub(super) fn named(noun: &str, names: &[&str], of: usize) -> String {
@@ -50,7 +51,8 @@ impl ResolvedScenario {
         let sentence = |(power, names): (Dbm, Vec<&str>)| {
             let who = named("node", &names, self.nodes.len());
             format!(
-                "tx_power: {who} at {power}, more than the {MOST_ALLOWED} (4 W) that any licence-exempt band allows"
+                "tx_power: {who} at {:.1} dBm, more than the 36 dBm (4 W) that any licence-exempt band allows",
+                power.0
             )
         };
         alike(said).into_iter().map(sentence).collect()
@@ -188,7 +190,7 @@ mod tests {
             warnings(&text).into_iter().filter(|w| w.starts_with("tx_power:")).collect::<Vec<_>>()
         };
         assert_eq!(with("90 dBm").len(), 1);
-        assert!(with("90 dBm")[0].starts_with("tx_power: all 2 nodes at 90 dBm, more than the 36 dBm"));
+        assert!(with("90 dBm")[0].starts_with("tx_power: all 2 nodes at 90.0 dBm, more than the 36 dBm"));
         assert_eq!(with("4 W"), Vec::<String>::new());
     }
 }

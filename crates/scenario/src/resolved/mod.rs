@@ -282,7 +282,7 @@ mod tests {
             complaint(&format!("{BASE}station = \"stb1\"\n")),
             "f.toml:6: flow[0].station: there is no station \"stb1\"; did you mean \"sta1\"? there are: sta1, sta2, sta3"
         );
-        assert!(complaint("[bss]\nstandard = \"802.11be\"\n").contains("unknown standard"));
+        assert!(complaint("[bss]\nstandard = \"802.11be\"\n").contains("802.11be is not modelled"));
         assert!(
             complaint("[bss]\nstandard = \"802.11b\"\n[[station]]\n[[station]]\n")
                 .contains("the name \"sta\" is claimed by station[0] too")
