@@ -195,7 +195,7 @@ def test_a_parameter_alone_is_laid_over_the_default(small):
 
 def test_a_power_that_no_licence_allows_is_told(small):
     (warning,) = [w for w in lasthop.load(small).set("channel.tx_power", "90 dBm").resolve().warnings() if "tx_power" in w]
-    assert warning.startswith("tx_power: all 3 nodes at 90 dBm, more than the 36 dBm")
+    assert warning.startswith("tx_power: all 3 nodes at 90.0 dBm, more than the 36 dBm")
 
 
 def test_two_groups_of_one_name_are_refused(small):

@@ -169,4 +169,4 @@ def test_packets_that_came_are_those_that_went_were_dropped_or_wait(slow_wire):
 def test_warnings_alike_at_all_points_of_a_sweep_are_told_once(command, slow_wire):
     done = command("sweep", slow_wire, "--over", "wired.delay=1 ms,2 ms", "--set", "channel.tx_power=90 dBm", "--seeds", 2)
     told = [line for line in done.stderr.splitlines() if "tx_power" in line]
-    assert len(told) == 1 and told[0].startswith("lasthop: warning: all 2 points: tx_power: all 2 nodes at 90 dBm")
+    assert len(told) == 1 and told[0].startswith("lasthop: warning: all 2 points: tx_power: all 2 nodes at 90.0 dBm")

@@ -29,10 +29,12 @@ class Answer(NamedTuple):
 
 
 def answers(explanation: Explanation) -> list[str]:
-    """The causes that took most time, each in a sentence; at least one."""
+    """The causes that took most time, each in a sentence, at least one; then which queues dropped packets."""
     found = [answer for rule in RULES for answer in rule(explanation)]
     found.sort(key=lambda answer: -answer.weight)
-    return [answer.text for answer in found[:MOST]] or [_largest(explanation)]
+    causes = [answer.text for answer in found[:MOST]] or [_largest(explanation)]
+    # What was lost is said whatever took the time.
+    return causes + [text for _, text in drop_sentences(explanation.losses)]
 
 
 def _starving(explanation: Explanation) -> Iterator[Answer]:
@@ -229,11 +231,7 @@ def _largest(explanation: Explanation) -> str:
     return f"{flow.id}: {listed([f'{FLOW_TERMS[term]} {percent(flow.share(term))}' for term in terms])}."
 
 
-def _dropped(explanation: Explanation) -> Iterator[Answer]:
-    yield from (Answer(loss.share, text) for loss, text in drop_sentences(explanation.losses))
-
-
 RULES: tuple[Callable[[Explanation], Iterator[Answer]], ...] = (
     *(_starving, _slow_rates, _anomaly, _shared),
-    *(_queues, _held, _losses, _silence, _dropped),
+    *(_queues, _held, _losses, _silence),
 )
