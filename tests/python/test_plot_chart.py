@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import warnings
+from dataclasses import replace
 from math import nan
 
 import matplotlib
 import numpy
 import pytest
 
-from lasthop.plot import KINDS, Chart, Curve, cdf_curve, csv_text, draw_chart, new_figure, write_chart
+from lasthop.plot import KINDS, Chart, Curve, Mark, cdf_curve, csv_text, draw_chart, new_figure, write_chart
 from lasthop.plot._chart.style import looks
+from lasthop.plot._chart.text import width_of, wrapped
 
 
 def waves(count: int, *, points: int = 40, spread: float = 0.1) -> list[Curve]:
@@ -243,10 +245,10 @@ def test_wrong_data_is_refused():
 LONG = "station.12.downlink_rate_control.success_threshold of a fast host that is served by the access point (Mbit/s)"
 
 
-@pytest.mark.parametrize("size", [None, (7.0, 3.0)])
+@pytest.mark.parametrize("size", [None, (7.0, 3.0), (3.5, 1.8), (2.0, 2.0), (1.5, 6.0)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_labels_longer_than_their_axes_stay_on_the_page_and_off_the_title(kind, size):
-    data = Chart(kind, "A title", LONG, LONG, tuple(CROWDED[kind]), value_label=LONG, size=size)
+    data = Chart(kind, "A title", LONG, LONG, tuple(CROWDED[kind][:3]), value_label=LONG, size=size)
     with new_figure() as figure:
         draw_chart(data, figure)
         figure.draw_without_rendering()
@@ -269,6 +271,13 @@ def test_a_label_of_one_long_word_is_broken_behind_its_points():
     assert label.get_fontsize() == 8
 
 
+def test_a_path_is_broken_behind_its_dots_where_it_is_longer_than_a_line_and_only_there():
+    path, width = "station.0.queue.limit", width_of("station.0.queue.", 8) + 1
+    assert wrapped(path, width, 8) == ["station.0.", "queue.limit"]
+    # The second line would be as long as the first if the path were broken.
+    assert wrapped(f"by {path}", width_of(path, 8) + 1, 8) == ["by", path]
+
+
 def test_no_word_of_a_title_is_left_alone():
     with new_figure() as figure:
         text = "Distribution of RTT, mean of 5 seeds, 95\N{NO-BREAK SPACE}% interval over all flows of one kind"
@@ -277,18 +286,16 @@ def test_no_word_of_a_title_is_left_alone():
     assert abs(len(first) - len(second)) < 12
 
 
-def test_an_interval_is_drawn_within_what_the_quantity_can_be():
-    curve = Curve("a", [1, 2], [0.4, 0.9], [-1.0, 0.5], [2.0, 1.3])
-    for kind in ("lines", "time_series"):
-        with new_figure() as figure:
-            draw_chart(chart(kind, [curve], y_most=1.0), figure)
-            heights = figure.axes[0].collections[0].get_paths()[0].vertices[:, 1]
-        assert (heights.min(), heights.max()) == (0.0, 1.0)
-    assert ",-1," in csv_text(chart("lines", [curve])), "the data has the interval as it is"
-    negative = Curve("a", [1, 2], [-0.4, 0.9], [-1.0, 0.5], [2.0, 1.3])
+def test_no_interval_of_what_is_never_negative_reaches_below_nothing():
+    curve = Curve("a", [1, 2, 3], [0.4, nan, 0.9], [-1.0, nan, 0.5], [2.0, nan, 1.3])
+    assert drawn_low(curve) == 0.0
+    assert drawn_low(replace(curve, mean=[-0.4, nan, 0.9])) == -1.0
+
+
+def drawn_low(curve: Curve) -> float:
     with new_figure() as figure:
-        draw_chart(chart("lines", [negative]), figure)
-        assert figure.axes[0].collections[0].get_paths()[0].vertices[:, 1].min() == -1.0
+        draw_chart(chart("lines", [curve]), figure)
+        return min(low for low, _ in painted(figure))
 
 
 def test_a_box_has_its_quartiles_and_whiskers_and_so_has_its_csv():
@@ -334,3 +341,58 @@ def test_a_bar_too_low_to_be_seen_has_its_number_beside_it():
     with new_figure() as figure:
         draw_chart(chart("bars", [Curve("a", ["bulk", "call"], [300.0, 0.064])]), figure)
         assert [text.get_text() for text in figure.axes[0].texts] == ["0.064"]
+
+
+def painted(figure) -> list[tuple[float, float]]:
+    """The lowest and highest value of each band and of each interval's line."""
+    (axes,) = figure.axes
+    bands = [path.vertices[:, 1] for band in axes.collections for path in band.get_paths() if len(path.vertices)]
+    return [(values.min(), values.max()) for values in bands]
+
+
+@pytest.mark.parametrize("kind", ["lines", "bars", "time_series"])
+def test_intervals_end_where_values_must(kind):
+    # 1 ± 3 and 8 ± 4 of a link that carries 10: drawn from 0 to 4 and from 4 to 10, written as they are.
+    data = chart(kind, [Curve("a", [1.0, 2.0], [1.0, 8.0], [-2.0, 4.0], [4.0, 12.0])], y_least=0.0, y_most=10.0)
+    with new_figure() as figure:
+        draw_chart(data, figure)
+        low, high = min(low for low, _ in painted(figure)), max(high for _, high in painted(figure))
+    assert (low, high) == (0.0, 10.0)
+    assert [row[3:5] for row in csv.reader(io.StringIO(csv_text(data)))][1:] == [["-2", "4"], ["4", "12"]]
+
+
+def test_an_interval_never_ends_short_of_its_mean():
+    data = chart("lines", [Curve("a", [1.0], [11.0], [9.0], [13.0])], y_most=10.0)
+    with new_figure() as figure:
+        draw_chart(data, figure)
+        assert max(high for _, high in painted(figure)) == 11.0
+
+
+def test_marks_are_seen_and_named():
+    # The axis reaches to the mark at 9, though the curve ends at 2.
+    marks = (Mark("paper: 9", 9.0, 9.0), Mark("paper: 4 to 5, at 2", 4.0, 5.0, 2.0), Mark("paper: from 1 on", x=1.0))
+    with new_figure() as figure:
+        draw_chart(chart("lines", [Curve("a", [1.0, 2.0], [1.0, 2.0])], marks=marks), figure)
+        (legend,) = figure.legends
+        assert {text.get_text() for text in legend.get_texts()} == {"a", *(mark.label for mark in marks)}
+        assert figure.axes[0].get_ylim()[1] > 9.0
+        lines = [set(line.get_ydata()) for line in figure.axes[0].lines]
+    assert {9.0} in lines and {4.5} in lines
+
+
+def test_a_mark_has_both_bounds_or_a_place():
+    for wrong in ({"low": 1.0}, {}):
+        with pytest.raises(ValueError, match="both bounds"):
+            Mark("paper", **wrong)
+
+
+def test_the_subtitle_stands_between_title_and_axes():
+    subtitle = "K-10: undecided: more seeds needed, K-11: undecided: more seeds needed, K-12: holds in part"
+    with new_figure() as figure:
+        draw_chart(chart("lines", waves(2), subtitle=subtitle), figure)
+        (below,) = (text for text in figure.texts if text.get_text().startswith("K-10"))
+        title = figure.get_suptitle().rstrip("\n").count("\n") + 1
+        box, axes = below.get_window_extent(), figure.axes[0].get_window_extent()
+        letters = box.height / below.get_text().count("\n") / 2
+        assert axes.y1 < box.y0
+        assert box.y1 < figure.bbox.height - title * letters

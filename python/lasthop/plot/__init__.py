@@ -14,7 +14,19 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ._chart import KINDS, PLACES, Chart, Curve, cdf_curve, csv_text, draw_chart, new_figure, save_picture, write_chart
+from ._chart import (
+    KINDS,
+    PLACES,
+    Chart,
+    Curve,
+    Mark,
+    cdf_curve,
+    csv_text,
+    draw_chart,
+    new_figure,
+    save_picture,
+    write_chart,
+)
 from ._chosen import CHOICES, chosen, in_words
 from ._options import FOR_ALL, OF_CURVES, OF_VALUES, Options
 from ._stored_runs import StoredRuns, is_store
@@ -34,6 +46,7 @@ __all__ = [
     "TABLES",
     "Chart",
     "Curve",
+    "Mark",
     "Options",
     "StoredRuns",
     "SweepTable",

@@ -3,7 +3,7 @@
 The same for `lasthop plot` and for the figures of papers. Columns of the CSV are in docs/plots.md.
 """
 
-from .data import KINDS, PLACES, Chart, Curve, cdf_curve, csv_text
+from .data import KINDS, PLACES, Chart, Curve, Mark, cdf_curve, csv_text
 from .drawing import draw_chart, new_figure, save_picture
 from .files import write_chart
 
@@ -12,6 +12,7 @@ __all__ = [
     "PLACES",
     "Chart",
     "Curve",
+    "Mark",
     "cdf_curve",
     "csv_text",
     "draw_chart",

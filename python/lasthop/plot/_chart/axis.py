@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
+from . import marks
 from .data import Chart, Curve
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def finish(axes: Axes, chart: Chart, *, bounded: bool = False) -> None:
     elif not is_named(chart) and all(float(value).is_integer() for value in categories(chart.curves)):
         axes.xaxis.get_major_locator().set_params(integer=True)  # there is no half a station
     if chart.log_y:
-        logarithmic(axes.yaxis, means_of(chart))
+        logarithmic(axes.yaxis, means_of(chart) + marks.values(chart))
     elif bounded:
         axes.set_ylim(0, 1.02)
     else:
@@ -53,13 +55,28 @@ def limit(axis: Any, chart: Chart) -> None:
         axis.axes.set(**{f"{axis.axis_name}lim": (least if low is None else low, most if high is None else high)})
 
 
-def interval(chart: Chart, curve: Curve) -> tuple[list[float], list[float]]:
-    """The bounds of a curve within what the quantity can be: an interval by Student's t knows nothing of that."""
-    least = 0.0 if min(means_of(chart), default=-1.0) >= 0 else float("-inf")
-    most = float("inf") if chart.y_most is None else chart.y_most
-    # What is NaN stays so.
-    low = [least if value < least else value for value in curve.low]
-    return low, [most if value > most else value for value in curve.high]
+def within_bounds(chart: Chart) -> Chart:
+    """The chart with intervals that reach no further than values can, and never short of their means.
+
+    An interval by Student's t knows nothing of what a quantity can be. Boxes are left as they are: no value of theirs is
+    an estimate.
+    """
+    if chart.kind == "box":
+        return chart
+    most = inf if chart.y_most is None else chart.y_most
+    least = chart.y_least
+    if least is None:
+        least = 0.0 if min(means_of(chart), default=-1.0) >= 0 else -inf
+
+    def cut(curve: Curve) -> Curve:
+        if curve.low is None or curve.high is None:
+            return curve
+        # A bound that is NaN stays so, as it stands first.
+        low = [min(max(bound, least), mean) for mean, bound in zip(curve.mean, curve.low, strict=True)]
+        high = [max(min(bound, most), mean) for mean, bound in zip(curve.mean, curve.high, strict=True)]
+        return replace(curve, low=low, high=high)
+
+    return replace(chart, curves=tuple(cut(curve) for curve in chart.curves))
 
 
 def from_nought(axis: Any, chart: Chart) -> None:
@@ -67,7 +84,7 @@ def from_nought(axis: Any, chart: Chart) -> None:
     means = means_of(chart)
     if not means or min(means) < 0:
         return
-    most = 1.06 * axis.get_data_interval()[1]
+    most = 1.06 * max(axis.get_data_interval()[1], *marks.values(chart), 0.0)
     if chart.y_most is not None:
         most = min(most, 1.02 * chart.y_most)
     # What lies at 0 is seen whole.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
-from .axis import categories, from_nought, interval, lengths, limit, logarithmic, means_of, plain
+from .axis import categories, from_nought, lengths, limit, logarithmic, means_of, plain
 from .data import Chart, Curve
 from .style import POINTS_PER_INCH, Look
 from .text import width_of
@@ -44,7 +44,7 @@ def draw_bars(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
             _along(curve, curve.mean, ground.places),
             width,
             looks[curve.label],
-            errors=_errors(chart, curve, ground.places),
+            errors=_errors(curve, ground.places),
         )
         missing = {x for x, value in zip(curve.x, curve.mean, strict=True) if not isfinite(value)}
         ground.mark(spot for spot, place in zip(at, ground.places, strict=True) if place in missing)
@@ -203,8 +203,8 @@ def _orientation(lying: bool) -> dict[str, Any]:
 
 def _lie(chart: Chart) -> bool:
     """Whether names are too long to stand side by side and few enough to be read one below the other."""
-    if chart.y_labels:
-        return False  # panels of several quantities share the axis of names
+    if chart.y_labels or chart.marks:
+        return False  # panels of several quantities share the axis of names, and marks lie across
     names = [plain(place) for place in categories(chart.curves)]
     if len(names) > MOST_LYING:
         return False
@@ -239,9 +239,9 @@ def _along(curve: Curve, values: Sequence[float], places: list[Any]) -> list[flo
     return [float(known.get(place, nan)) for place in places]
 
 
-def _errors(chart: Chart, curve: Curve, places: list[Any]) -> list[list[float]] | None:
+def _errors(curve: Curve, places: list[Any]) -> list[list[float]] | None:
     """How far intervals reach below and above."""
     if curve.low is None or curve.high is None:
         return None
-    mean, low, high = (_along(curve, values, places) for values in (curve.mean, *interval(chart, curve)))
+    mean, low, high = (_along(curve, values, places) for values in (curve.mean, curve.low, curve.high))
     return lengths(mean, low, high)

@@ -53,14 +53,30 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """What somebody states: that values are from `low` to `high`, everywhere or at `x`; or, without these, `x` itself."""
+
+    label: str
+    low: float | None = None
+    high: float | None = None
+    x: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None) or (self.low is None and self.x is None):
+            raise ValueError(f"mark {self.label!r}: both bounds of its values are needed, or x alone")
+
+
+@dataclass(frozen=True)
 class Chart:
-    """What is seen (`title`), on which axes, in which curves; one of `KINDS`.
+    """What is seen (`title`, and `subtitle` below it), on which axes, in which curves; one of `KINDS`.
 
     Of a heat map each curve is a row: its label the row's value, `y_label` what the rows are, `value_label` what
-    the colours are. The axis of values does not go beyond `y_most`, though intervals may. `log_x` and `log_y` have no
-    effect along categories. `y_labels` has the labels of panels that show other quantities than `y_label`; panels of
-    one quantity have one scale with `same_y`. `size` is in inches; without it the chart is one column wide and as high
-    as it needs. `y_limits` are where the axis of values begins and ends, None where that is left to the chart.
+    the colours are. No value can be below `y_least` or above `y_most`, so intervals are drawn no further, though the
+    data keep them whole, and the axis of values ends at `y_most`; without `y_least` none is below 0 where no mean is.
+    `log_x` and `log_y` have no effect along categories. `y_labels` has the labels of panels that show other quantities
+    than `y_label`; panels of one quantity have one scale with `same_y`. `size` is in inches; without it the chart is one
+    column wide and as high as it needs. `y_limits` are where the axis of values begins and ends, None where that is left
+    to the chart. `marks` are drawn beside the curves, of every panel.
     """
 
     kind: str
@@ -72,12 +88,15 @@ class Chart:
     log_y: bool = False
     value_label: str = ""
     y_most: float | None = None
+    y_least: float | None = None
     y_labels: Mapping[str, str] = field(default_factory=dict)
     same_y: bool = False
     y_limits: tuple[float | None, float | None] = (None, None)
     legend: str = "below"
     legend_title: str = ""
     size: tuple[float, float] | None = None
+    subtitle: str = ""
+    marks: tuple[Mark, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

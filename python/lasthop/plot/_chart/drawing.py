@@ -8,17 +8,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import bars, heat_map, legend, lines, scatter
+from . import bars, heat_map, labels, legend, lines, marks, scatter
+from .axis import within_bounds
 from .data import Chart
 from .style import COLUMN_INCHES, POINTS_PER_INCH, Look, looks, style
-from .text import breakable, width_of, wrapped
+from .text import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
-TITLE_POINTS, LABEL_POINTS = 8, 8
-MOST_LAYOUTS = 3
+TITLE_POINTS, SUBTITLE_POINTS = 8, 7
+# A label broken into lines moves the axes, and with them the middle of the others.
+MOST_LAYOUTS = 6
 # Room for the axes of one panel, in inches; more panels are lower, each.
 PANEL_INCHES, PANEL_OF_MANY_INCHES = 2.05, 1.5
 
@@ -53,42 +56,19 @@ def draw_chart(chart: Chart, figure: Figure) -> None:
         for panel in axes:
             panel.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
     figure.set_size_inches(chart.width, PANEL_INCHES)
-    rest = _title(figure, chart) + _legend(figure, chart, look)
+    title = _title(figure, chart)
+    rest = _lines_of(title) * TITLE_POINTS * 1.25 / POINTS_PER_INCH + _legend(figure, chart, look)
     height = PANEL_INCHES if len(names) == 1 else PANEL_OF_MANY_INCHES * len(names)
     figure.set_size_inches(chart.size or (chart.width, height * _stretch(chart) + rest))
     # Laid out once: every format has the same places, and is sooner written.
     figure.draw_without_rendering()
-    labels: dict[Any, str] = {}
-    for _ in range(MOST_LAYOUTS):  # a broken label moves the axes, and with them the middle of the others
-        if not _break_labels(figure, labels):
+    written: dict[Text, labels.Written] = {}
+    for _ in range(MOST_LAYOUTS):
+        if not labels.fit(figure, written):
             break
         figure.draw_without_rendering()
     figure.set_layout_engine("none")
-
-
-def _break_labels(figure: Figure, labels: dict[Any, str]) -> bool:
-    """Breaks labels that are longer than their axis, and makes smaller what cannot be broken; whether there were any.
-
-    `labels` keeps their whole texts.
-    """
-    found = False
-    for axes in figure.axes:
-        box = axes.get_window_extent()
-        middle = (box.x0 + box.x1) / 2
-        across = 2 * min(middle, figure.bbox.width - middle) - 4
-        for axis, length in ((axes.xaxis, across), (axes.yaxis, box.height)):
-            extent = axis.label.get_window_extent()
-            if max(extent.width, extent.height) <= length or not axis.label.get_text():
-                continue
-            points = 0.97 * length * POINTS_PER_INCH / figure.dpi
-            text = labels.setdefault(axis.label, axis.label.get_text())
-            lines = wrapped(text, points, LABEL_POINTS)
-            if any(width_of(line, LABEL_POINTS) > points for line in lines):
-                lines = wrapped(breakable(text), points, LABEL_POINTS)
-            widest = max(width_of(line, LABEL_POINTS) for line in lines)
-            axis.label.set(text="\n".join(lines), fontsize=LABEL_POINTS * min(1.0, points / widest))
-            found = True
-    return found
+    _subtitle(figure, title, chart)
 
 
 def save_picture(figure: Figure, target: Any, ending: str) -> None:
@@ -102,9 +82,15 @@ def _draw_panel(axes: Axes, chart: Chart, look: dict[str, Look]) -> None:
         axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", va="center", color="0.4")
         axes.set(xlabel=chart.x_label, ylabel=chart.y_label, xticks=[], yticks=[])
         return
-    draw = {"bars": bars.draw_bars, "stack": bars.draw_stack, "box": bars.draw_boxes}
-    draw |= {"scatter": scatter.draw, "heat_map": heat_map.draw}
-    draw.get(chart.kind, lines.draw)(axes, chart, look)
+    draw = {
+        "bars": bars.draw_bars,
+        "stack": bars.draw_stack,
+        "box": bars.draw_boxes,
+        "scatter": scatter.draw,
+        "heat_map": heat_map.draw,
+    }
+    draw.get(chart.kind, lines.draw)(axes, within_bounds(chart), look)
+    marks.draw(axes, chart)
 
 
 def _stretch(chart: Chart) -> float:
@@ -113,17 +99,37 @@ def _stretch(chart: Chart) -> float:
     return heat_map.stretch(chart) if chart.kind == "heat_map" else 1.0
 
 
-def _title(figure: Figure, chart: Chart) -> float:
-    """Writes the title in as many lines as it needs; how many inches they take."""
+def _title(figure: Figure, chart: Chart) -> Text | None:
+    """Writes the title in as many lines as it needs, with a blank one for each line of the subtitle."""
     if not chart.title:
-        return 0.0
-    lines = wrapped(chart.title, (chart.width - 0.1) * POINTS_PER_INCH, TITLE_POINTS)
-    figure.suptitle("\n".join(lines), x=0.015, ha="left", fontsize=TITLE_POINTS)
-    return len(lines) * TITLE_POINTS * 1.25 / POINTS_PER_INCH
+        return None
+    lines = _across(chart, chart.title, TITLE_POINTS) + [""] * len(_below(chart))
+    return figure.suptitle("\n".join(lines), x=0.015, ha="left", fontsize=TITLE_POINTS)
+
+
+def _subtitle(figure: Figure, title: Text | None, chart: Chart) -> None:
+    """Writes the subtitle into the room that the title keeps for it."""
+    if title is not None and chart.subtitle:
+        y = title.get_window_extent().y0 / figure.bbox.height
+        style = {"fontsize": SUBTITLE_POINTS, "color": "0.3", "linespacing": 1.25 * TITLE_POINTS / SUBTITLE_POINTS}
+        figure.text(0.015, y, "\n".join(_below(chart)), va="bottom", **style)
+
+
+def _below(chart: Chart) -> list[str]:
+    return _across(chart, chart.subtitle, SUBTITLE_POINTS) if chart.subtitle else []
+
+
+def _across(chart: Chart, text: str, points: float) -> list[str]:
+    """A text in lines as wide as the chart."""
+    return wrapped(text, (chart.width - 0.1) * POINTS_PER_INCH, points)
+
+
+def _lines_of(text: Text | None) -> int:
+    return 0 if text is None else text.get_text().count("\n") + 1
 
 
 def _legend(figure: Figure, chart: Chart, look: dict[str, Look]) -> float:
     """Draws the legend below everything, in as many columns as fit; its height in inches."""
-    if chart.kind == "heat_map" or len(look) < 2 or chart.legend == "none":
+    if chart.kind == "heat_map" or chart.legend == "none" or (len(look) < 2 and not chart.marks):
         return 0.0
     return legend.draw(figure, chart, look)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from . import marks
 from .data import Chart
 from .style import Look
 
@@ -27,9 +28,9 @@ def draw(figure: Figure, chart: Chart, looks: dict[str, Look]) -> float:
     if len(looks) > MOST_NAMES:
         figure.legend([], [], **place | {"title": f"{len(looks)} in all; their names are in the data"})
         return 0.2
-    handles = [_handle(chart.kind, look) for look in looks.values()]
+    handles = [*(_handle(chart.kind, look) for look in looks.values()), *marks.handles(chart)]
     # matplotlib leaves out what begins with an underscore.
-    labels = [f" {label}" if label.startswith("_") else label for label in looks]
+    labels = [f" {label}" if label.startswith("_") else label for label in [*looks, *(m.label for m in chart.marks)]]
     for columns in range(min(len(labels), MOST_COLUMNS) if chart.legend == "below" else 1, 0, -1):
         legend = where.legend(
             _by_rows(handles, columns),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .axis import categories, finish, interval, is_named, lengths, plain
+from .axis import categories, finish, is_named, lengths, plain
 from .data import Chart, Curve
 from .style import LINE_WIDTH, Look
 
@@ -64,11 +64,11 @@ def _signs(chart: Chart, curve: Curve, number: int) -> Any:
 def _interval(axes: Axes, chart: Chart, curve: Curve, x: Any, look: Look) -> None:
     many = len(chart.curves) > MOST_BANDS
     if curve.low is not None and chart.kind == "lines" and many:
-        errors = lengths(curve.mean, *interval(chart, curve))
+        errors = lengths(curve.mean, curve.low, curve.high)
         axes.errorbar(x, curve.mean, errors, fmt="none", ecolor=look.colour, elinewidth=0.6, capsize=1.2, capthick=0.6)
     elif len(chart.curves) <= 2 * MOST_BANDS:
         band = {"color": look.colour, "alpha": 0.1 if many else 0.2, "linewidth": 0}
         if curve.low is not None:
-            axes.fill_between(x, *interval(chart, curve), **band)
+            axes.fill_between(x, curve.low, curve.high, **band)
         if curve.x_low is not None:
             axes.fill_betweenx(curve.mean, curve.x_low, curve.x_high, **band)

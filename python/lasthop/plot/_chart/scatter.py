@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .axis import finish, interval, lengths
+from .axis import finish, lengths
 from .data import Chart
 from .style import Look
 
@@ -17,10 +17,8 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
     least = 0.0 if all(value >= 0 for curve in chart.curves for value in curve.x) else float("-inf")
     for curve in chart.curves:
         look = looks[curve.label]
-        across = None
-        if curve.x_low is not None:
-            across = lengths(curve.x, [max(least, low) for low in curve.x_low], curve.x_high)
-        along = None if curve.low is None else lengths(curve.mean, *interval(chart, curve))
+        across = None if curve.x_low is None else lengths(curve.x, [max(least, low) for low in curve.x_low], curve.x_high)
+        along = None if curve.low is None else lengths(curve.mean, curve.low, curve.high)
         axes.errorbar(
             curve.x,
             curve.mean,

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 FONT = "DejaVu Sans"
 
 
-# A place in a long word where a line may end, itself nothing.
-BREAK = "\N{ZERO WIDTH SPACE}"
-
-
-def breakable(text: str) -> str:
-    """`text` with such places behind the points of paths and the like."""
-    return re.sub(r"(?<=\w[._/])(?=\w)", BREAK, text)
-
-
 def wrapped(text: str, width_points: float, size_points: float) -> list[str]:
-    """`text` in lines of at most this width and much the same length, broken at spaces that break."""
-    lines = _filled(text, width_points, size_points)
+    """`text` in lines of at most this width and much the same length, broken at spaces but not at those that do not break.
+
+    A word that is longer than a line, such as a path, is broken behind its dots.
+    """
+    pieces = list(_pieces(text, width_points, size_points))
+    lines = _filled(pieces, width_points, size_points)
     # As narrow as the same number of lines can be: no word is left alone on the last.
     least, most = 0.0, width_points
     while len(lines) > 1 and most - least > size_points:
         middle = (least + most) / 2
-        narrower = _filled(text, middle, size_points)
+        narrower = _filled(pieces, middle, size_points)
         if len(narrower) > len(lines) or max(width_of(line, size_points) for line in narrower) > width_points:
             least = middle
         else:
@@ -32,25 +28,37 @@ def wrapped(text: str, width_points: float, size_points: float) -> list[str]:
     return lines
 
 
-def _filled(text: str, width_points: float, size_points: float) -> list[str]:
+def _pieces(text: str, width_points: float, size_points: float) -> Iterator[tuple[str, str]]:
+    """What is not broken, each behind what parts it from the one before it on a line."""
+    for word in text.split(" "):
+        if width_of(word, size_points) <= width_points:
+            yield " ", word
+        else:
+            first, *others = (piece for piece in re.split(r"(?<=[./])", word) if piece)
+            yield " ", first
+            yield from (("", piece) for piece in others)
+
+
+def _filled(pieces: Iterable[tuple[str, str]], width_points: float, size_points: float) -> list[str]:
     lines: list[str] = []
-    # Words, and in between them what parts them.
-    first, *pairs = re.split(f"([ {BREAK}])", text)
-    lines.append(first)
-    for between, word in zip(pairs[::2], pairs[1::2], strict=True):
-        longer = f"{lines[-1]}{between.strip(BREAK)}{word}"
-        if width_of(longer, size_points) <= width_points:
+    for between, piece in pieces:
+        longer = f"{lines[-1]}{between}{piece}" if lines else piece
+        if lines and width_of(longer, size_points) <= width_points:
             lines[-1] = longer
         else:
-            lines.append(word)
+            lines.append(piece)
     return lines
 
 
-@cache
 def width_of(text: str, size_points: float) -> float:
     """The width of a line of text in points."""
+    return size_points * _width_in_ems(text)
+
+
+@lru_cache(maxsize=4096)
+def _width_in_ems(text: str) -> float:
+    """Outlines without hints are as wide as their size says, so one measure does for all sizes."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextToPath
 
-    font = FontProperties(family=FONT, size=size_points)
-    return TextToPath().get_text_width_height_descent(text, font, ismath=False)[0]
+    return TextToPath().get_text_width_height_descent(text, FontProperties(family=FONT, size=1.0), ismath=False)[0]

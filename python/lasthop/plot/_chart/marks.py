@@ -1,0 +1,68 @@
+"""What somebody else states beside the curves: a value, a range, or one of these at a single place.
+
+A mark is drawn in grey, never in the colours of the curves, and stands in the legend by its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from .data import Chart, Mark
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+GREY = "0.35"
+# Bounds of ranges are told apart by their dashes; a value at one place is a star, a range there a bar.
+DASHES: tuple[Any, ...] = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
+STARS = ("*", "X", "P")
+
+
+def draw(axes: Axes, chart: Chart) -> None:
+    """Draws the marks of `chart`, over what the axes show and not beyond."""
+    for number, mark in enumerate(chart.marks):
+        if mark.x is None:
+            _across(axes, mark, number)
+        elif mark.low is None:
+            axes.axvline(mark.x, color=GREY, linestyle=_of(DASHES, number), linewidth=0.9)
+        else:
+            _at(axes, mark, number)
+
+
+def handles(chart: Chart) -> Iterator[Any]:
+    """What stands for each mark in a legend."""
+    from matplotlib.lines import Line2D
+
+    for number, mark in enumerate(chart.marks):
+        if mark.x is None or mark.low is None:
+            yield Line2D([], [], color=GREY, linestyle=_of(DASHES, number), linewidth=0.9)
+        else:
+            yield Line2D([], [], color=GREY, linestyle="none", marker=_of(STARS, number), markersize=5.5)
+
+
+def values(chart: Chart) -> list[float]:
+    """What an axis of values has to reach to show every mark."""
+    bounds = (bound for mark in chart.marks for bound in (mark.low, mark.high))
+    return [bound for bound in bounds if bound is not None and isfinite(bound)]
+
+
+def _across(axes: Axes, mark: Mark, number: int) -> None:
+    look = {"color": GREY, "linestyle": _of(DASHES, number), "linewidth": 0.9}
+    for bound in dict.fromkeys((mark.low, mark.high)):
+        axes.axhline(bound, **look)
+    if mark.low != mark.high:
+        axes.axhspan(mark.low, mark.high, color=GREY, alpha=0.1, linewidth=0)
+
+
+def _at(axes: Axes, mark: Mark, number: int) -> None:
+    middle, half = (mark.low + mark.high) / 2, (mark.high - mark.low) / 2
+    look = {"marker": _of(STARS, number), "markersize": 5.5, "linestyle": "none", "zorder": 5}
+    axes.errorbar(
+        [mark.x], [middle], yerr=[half] if half else None, color=GREY, elinewidth=0.9, capsize=2.5, capthick=0.9, **look
+    )
+
+
+def _of(looks: tuple[Any, ...], number: int) -> Any:
+    return looks[number % len(looks)]
