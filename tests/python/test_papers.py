@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
 import pytest
 
-from lasthop.papers import PaperError, Verdict, read_paper
-from lasthop.papers.gallery import shows
+from lasthop.campaign import complete
+from lasthop.papers import PaperError, Reproduction, Runs, Verdict, read_paper
+from lasthop.papers.gallery import begun, shows
+from lasthop.papers.losses import Loss, shares
 from lasthop.papers.measure import same_slot
 from lasthop.papers.paper import Expectation
 from lasthop.papers.released import lost, read_released, record
+from lasthop.papers.report import losses_text
 from lasthop.papers.verdict import combine, judge
+from lasthop.store import Store
 
 PAPER = """\
 title = "Two stations"
@@ -162,6 +167,41 @@ def test_claim_is_what_its_parts_are(parts, whole):
     assert combine(parts) is whole
 
 
+def test_what_cannot_be_compared_is_no_claim_lost(tmp_path):
+    record(tmp_path, {"p": {"A": Verdict.HOLDS, "B": Verdict.NOT_COMPARABLE}}, quick=False, version="1")
+    released = read_released(tmp_path, quick=False)
+    assert released["p"]["B"] == "not comparable"
+    assert lost(released, {"p": {"A": Verdict.NOT_COMPARABLE, "B": Verdict.FAILS}}) == []
+
+
+def test_queues_share_of_what_came_to_them():
+    # The AP passed on 10 frames of 2 MPDUs, a quarter of them not acknowledged: 15, and dropped 5: 5 / 20. The station
+    # passed on 30 of 30 and dropped none. The wire dropped 10 of the 60 that came: 15 + 5 down, 30 up, and these 10.
+    run = {
+        "links": [
+            {"node": "ap", "frames_sent": 10, "mpdus_per_ampdu_mean": 2.0, "mpdu_loss_fraction": 0.25},
+            {"node": "sta1", "frames_sent": 30, "mpdus_per_ampdu_mean": 1.0, "mpdu_loss_fraction": 0.0},
+            {"node": "sta2", "frames_sent": 0, "mpdus_per_ampdu_mean": None, "mpdu_loss_fraction": None},
+        ],
+        "nodes": [
+            {"name": "ap", "queue_drops": 5, "wired_queue_drops": 10},
+            {"name": "sta1", "queue_drops": 0},
+            {"name": "sta2", "queue_drops": 0},
+        ],
+    }
+    assert shares(run) == {"APs": pytest.approx(0.25), "stations": 0.0, "wire": pytest.approx(1 / 6)}
+
+
+def test_losses_are_told_with_the_setting_that_lost_most():
+    found = (Loss("APs", 2, 8, 0.62, "uploads(remedy=none)"), Loss("stations", 0, 8, 0.004, "x"))
+    assert losses_text(found) == (
+        "Queues that dropped more than 1 % of what came to them, by settings: "
+        "APs in 2 of 8, at most 62 % in uploads(remedy=none)."
+    )
+    assert losses_text(found[1:]) == "No queue dropped more than 1 % of what came to it."
+    assert losses_text(()) == ""
+
+
 def test_same_slot_is_the_papers_equation():
     # 1 - (32 · 31) / 32² = 1 / 32; of four: 1 - 31 · 30 · 29 / 32³
     assert same_slot(2, 32) == pytest.approx(1 / 32)
@@ -184,6 +224,9 @@ def test_claim_that_held_and_fails_is_lost(tmp_path):
         ("Fig. 1, section 3", "1b", True),
         ("Figs 2-4", "3", True),
         ("Figs 2-4", "5", False),
+        ("Figs 2 to 4, section II", "3", True),
+        ("Figs 3, 7 to 10 and 13", "9b", True),
+        ("Figs 3, 7 to 10 and 13", "11", False),
         ("Figs 7, 10", "10", True),
         ("Fig. 1", "10", False),
         ("section 3", "3", False),
@@ -214,6 +257,10 @@ def test_place_names_its_figures(place, figure, seen):
         ("values = [1, 2] }", "values = [1, 2], x = 1 }", "case.uploads.over.stations"),
         ("[case.uploads]", "[case.up-loads]", "letters, digits"),
         ("title = ", "title ", "not a claim file"),
+        ('kind = "lines"', 'kind = "lines"\nclaims = ["T-7"]', "figure 2.claims: there is no claim T-7"),
+        ('kind = "lines"', 'kind = "lines"\nmarks = [{ label = "a", from = 1 }]', "give y, or from and to, or x alone"),
+        ('kind = "lines"', 'kind = "lines"\nmarks = [{ label = "a", y = 1, from = 1, to = 2 }]', "give y, or"),
+        ('kind = "lines"', 'kind = "lines"\nmarks = [{ label = "a", z = 1, x = 2 }]', "unknown key 'z'"),
     ],
 )
 def test_mistake_in_a_claim_file_names_its_place(paper, old, new, words):
@@ -224,8 +271,6 @@ def test_mistake_in_a_claim_file_names_its_place(paper, old, new, words):
 
 
 def _literally(words: str) -> str:
-    import re
-
     return re.escape(words)
 
 
@@ -239,6 +284,7 @@ def _literally(words: str) -> str:
         ),
         ('rate="slow")\'\nunit', 'rate="slov")\'\nunit', "axis rate of case uploads has no label 'slov'"),
         ('stations=1, rate="slow")\'\nunit', 'rate="slow")\'\nunit', "case uploads needs stations=…; one of: 1, 2"),
+        ("curves = [ {", "marks = [{ label = \"a\", y = 'nought' }]\ncurves = [ {", "figure 2.marks[1]"),
         ("jain(flows(uploads", "jane(flows(uploads", "unknown function 'jane'; did you mean 'jain'"),
         ("jain(flows(uploads", "jain(flows(upload", "unknown name 'upload'; did you mean 'uploads'"),
         ("jain(flows", '__import__("os").system("true") + jain(flows', "claim T-2.today[1].measure"),
@@ -298,6 +344,76 @@ def test_reproduce_judges_draws_and_repeats(command, paper):
     again = json.loads(command(*words[1:], "--json", "-").stdout)
     assert again["summary"]["totals.goodput_bps"]["mean"] == pytest.approx(claims["T-1"]["measured"], rel=1e-12)
     assert again["summary"]["totals.goodput_bps"]["n"] == len(run["seeds"]) == claims["T-1"]["n"]
+
+
+def test_claim_that_cannot_be_compared_is_measured_and_not_judged(command, paper):
+    # The goodput is outside what the paper says, and more seeds are not looked for.
+    paper.write_text(PAPER.replace('found = "It is not."', 'not_comparable = "The positions are lost."'))
+    done = command("reproduce", paper, "--out", "out", "--claim", "T-2", "--json", "claims.json", "--record")
+    assert done.returncode == 0, done.stderr
+    claim = json.loads(Path("claims.json").read_text())["claims"][0]
+    assert claim["verdict"] == "not comparable"
+    assert {part["verdict"] for part in claim["parts"]} == {"not comparable"}
+    assert claim["measured"] > 0.1 and claim["n"] == 3
+    assert claim["not_comparable"] == "The positions are lost."
+    assert claim["reason"].endswith("Not comparable: The positions are lost.")
+    assert "Not comparable: The positions are lost." in Path("out/toy-T-2.html").read_text()
+    assert json.loads(paper.with_name("verdicts.json").read_text())["full"]["toy"]["T-2"] == "not comparable"
+
+
+def test_page_begins_with_totals_and_names_the_paper(command, paper):
+    head = 'title = "Two stations"\nauthors = "A. B. Toy, C. Other"\npublished = "TOYS 2009"'
+    text = PAPER.replace('title = "Two stations"', head)
+    run = """measure = 'totals(uploads, "goodput_bps", stations=1, rate="slow")'\nunit"""
+    paper.write_text(text.replace(run, "measure = '0.6e6'\nunit"))
+    done = command("reproduce", paper, "--out", "out", "--quick")
+    assert done.returncode == 0, done.stderr
+    page = Path("out/toy.html").read_text()
+    rows = re.findall(r"<tr>(.*?)</tr>", page[page.index('<table class="totals">') :], re.DOTALL)
+    cells = [re.sub(r"<[^>]*>", " ", row).split() for row in rows[:3]]
+    assert cells[0][:4] == ["paper", "claims", "hold", "hold"]
+    assert cells[1] == ["T:", "Toy", "2009", "2", "1", "1"]
+    assert cells[2] == ["all", "2", "1", "1"]
+    assert page.index("T = Toy 2009") < page.index("T-1")
+    assert "closed form" in page and " 2 seeds" in page and "1 seeds" not in page
+    assert "2 claims: 1 hold, 1 hold in part" in done.stdout + done.stderr
+    # On a telephone no cell insists on a line of its own.
+    assert "@media (max-width: 40rem)" in page and ".verdict { white-space: normal }" in page
+
+
+def test_what_queues_dropped_stands_beside_claims_and_figures(command, paper):
+    # One packet of queue at two stations that upload: their own queues drop most of what slow start sends.
+    fast = 'fast = { "bss.rate_control.rate" = "11 Mbit/s"'
+    short = ', "station.0.queue" = { kind = "fifo", limit = "1 packet" }'
+    paper.write_text(PAPER.replace(fast, fast + short))
+    done = command("reproduce", paper, "--out", "out", "--quick", "--json", "claims.json")
+    assert done.returncode == 0, done.stderr
+    slow, fast = json.loads(Path("claims.json").read_text())["claims"]
+    assert [loss["place"] for loss in slow["losses"]] == ["APs", "stations", "wire"]
+    (stations,) = (loss for loss in fast["losses"] if loss["place"] == "stations")
+    assert (stations["settings"], stations["of"], stations["worst"]) == (1, 2, "uploads(stations=1, rate=fast)")
+    assert stations["most"] > 0.01
+    page = Path("out/toy.html").read_text()
+    assert page.count("stations in 1 of 2, at most") == 2, "claim T-2 and the figure 1a"
+
+
+def test_figure_carries_verdicts_and_what_the_paper_states(command, paper):
+    marks = """marks = [
+  { label = "paper: 5", y = 5 },
+  { label = "paper: half of it", from = 0, to = 'totals(uploads, "goodput_bps", stations=1, rate="fast") / 2' },
+]
+claims = ["T-2"]
+"""
+    paper.write_text(PAPER.replace('number = "2"\n', 'number = "2"\n' + marks))
+    store = Store.in_memory()
+    work = Reproduction(read_paper(paper, quick=True), Runs(store, lambda jobs: complete(jobs, store)))
+    (outcome,) = work.claims([claim for claim in work.paper.claims if claim.id == "T-2"])
+    series, lines = (begun(work, figure, [outcome], paper.parent) for figure in work.paper.figures)
+    assert lines.chart.subtitle == "T-2: holds in part; quick"
+    assert series.chart.subtitle == "quick", "no claim that was judged is about it"
+    fast = lines.chart.curves[0].mean[0]
+    assert [(mark.low, mark.high) for mark in lines.chart.marks] == [(5, 5), (0, pytest.approx(fast / 2))]
+    assert lines.on_page(paper.parent)["marks"] == ["paper: 5", "paper: half of it"]
 
 
 def test_part_of_a_paper_does_not_replace_the_page_of_the_whole(command, paper):

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = {"khademi2011": ("K", 15), "hashimoto2008": ("M", 9), "hashimoto2016": ("Y", 8), "gopal2005": ("G", 9)}
+VERDICTS = ("holds", "holds in part", "does not hold", "undecided: more seeds needed", "not comparable")
 # Figures that show data, by paper; a panel of its own has a letter.
 FIGURES = {
     "khademi2011": range(1, 7),
@@ -35,7 +36,8 @@ def test_every_claim_has_a_verdict_that_comes_from_runs(reproduced):
     expected = {f"{letter}-{number}" for letter, last in CLAIMS.values() for number in range(1, last + 1)}
     assert expected <= set(claims)
     for claim in claims.values():
-        assert claim["verdict"] in ("holds", "holds in part", "does not hold", "undecided: more seeds needed")
+        assert claim["verdict"] in VERDICTS
+        assert bool(claim["not_comparable"]) == (claim["verdict"] == "not comparable")
         assert claim["reason"], claim["id"]
         assert claim["n"] >= 1, claim["id"]
         assert any(run["seeds"] for run in claim["runs"]), claim["id"]

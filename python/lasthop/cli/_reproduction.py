@@ -12,9 +12,9 @@ from .. import __version__
 from ..campaign import complete
 from ..files import write_whole
 from ..papers import ClaimOutcome, Paper, Reproduction, Runs, paper_files, read_paper
-from ..papers.gallery import draughtsmen, drawn
+from ..papers.gallery import Drawing, begun, draughtsmen
 from ..papers.released import lost, read_released, record
-from ..papers.report import claim_json, page, table_rows
+from ..papers.report import claim_json, page, table_rows, totals_text
 from ..progress import Progress
 from ..store import Job, Store
 from . import _arguments
@@ -64,14 +64,35 @@ def _reproduce(papers: list[Paper], chosen: list[Any], arguments: argparse.Names
     for work in works:
         work.planner.check()
     runner([job for work, asked in zip(works, chosen, strict=True) for job in work.first_jobs(*asked)])
-    begun = []
-    with draughtsmen(jobs) as each:
-        for work, (claims, figures) in zip(works, chosen, strict=True):
-            outcomes = work.claims(claims)
-            begun.append((work.paper, outcomes, drawn(work, figures, out, each)))
-        found = [(paper, outcomes, drawings.on_page(out, outcomes)) for paper, outcomes, drawings in begun]
+    outcomes = [work.claims(claims) for work, (claims, _) in zip(works, chosen, strict=True)]
+    pictures = _drawn(works, outcomes, [figures for _, figures in chosen], out, jobs)
+    found = list(zip(papers, outcomes, pictures, strict=True))
     _write(found, arguments, out)
     return _status(found, arguments, runner)
+
+
+def _drawn(
+    works: Sequence[Reproduction], outcomes: Sequence[Any], figures: Sequence[Any], out: Path, jobs: int
+) -> list[list[dict[str, Any]]]:
+    """What the page needs of each paper's figures, once they are drawn, with progress."""
+    asked = [
+        (work, figure, known) for work, known, some in zip(works, outcomes, figures, strict=True) for figure in some
+    ]
+    drawings: list[Drawing] = []
+    with draughtsmen(jobs) as begin, Progress.fitting("drawing", "figures") as progress:
+
+        def tell(finished: int) -> None:
+            # To gather a figure's data is half of the work.
+            progress.update((len(drawings) + finished) / (2 * len(asked)), finished, len(asked))
+
+        for work, figure, known in asked:
+            drawings.append(begun(work, figure, known, out, begin))
+            tell(sum(drawing.written.done() for drawing in drawings))
+        pages = []
+        for number, drawing in enumerate(drawings, start=1):
+            pages.append((drawing.work, drawing.on_page(out)))
+            tell(max(number, sum(drawing.written.done() for drawing in drawings)))
+    return [[picture for owner, picture in pages if owner is work] for work in works]
 
 
 class _Runner:
@@ -94,7 +115,7 @@ def _write(found: list[Any], arguments: argparse.Namespace, out: Path) -> None:
     rows = [row for _, outcomes, _ in found for row in table_rows(outcomes, beside=len(found) == 1)]
     if rows:
         head = ["claim", "statement", "expected", "measured [95 % interval]", "verdict"]
-        show(table(head, rows, left=5), beside_data=arguments.json == "-")
+        show(f"{table(head, rows, left=5)}\n{totals_text(found)}\n", beside_data=arguments.json == "-")
     document = {"claims": [claim_json(paper, outcome) for paper, outcomes, _ in found for outcome in outcomes]}
     document |= {"lasthop": __version__, "quick": arguments.quick}
     text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from ..confidence import estimate
-from ..plot import Chart, Curve, cdf_curve
+from ..plot import Chart, Curve, Mark, cdf_curve
 from .measure import Missing
 from .paper import FigurePlan, PaperError
 
@@ -39,7 +39,22 @@ class Drawing:
             log_y=figure.log_y,
             value_label=figure.value_label,
             y_most=figure.y_most,
+            y_least=figure.y_least,
+            marks=tuple(self._marks()),
         )
+
+    def _marks(self) -> Iterator[Mark]:
+        for mark in self._figure.marks:
+            bounds = [self._bound(bound) for bound in (mark.low, mark.high)]
+            if (None in bounds) == (mark.low is None):  # else a run has no such number
+                yield Mark(mark.label, *bounds, mark.x)
+
+    def _bound(self, given: float | str | None) -> float | None:
+        """A number of the file, or the mean of an expression over the seeds."""
+        if not isinstance(given, str):
+            return given
+        found = estimate([float(value) for value in self._values(given)])
+        return None if found is None else found.mean * self._figure.scale
 
     def _values(self, expression: str, names: dict[str, Any] | None = None) -> list[Any]:
         values = []

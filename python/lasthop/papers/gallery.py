@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,62 +21,86 @@ from .reproduction import ClaimOutcome, Reproduction
 MAX_ROWS = 40
 
 
+# Begins a drawing: the function and its arguments.
+Begin = Callable[..., "Future[Any]"]
+
+
 @contextmanager
-def draughtsmen(jobs: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """A `map` for drawings, by as many processes. Spawned, as the threads of runs must not be copied."""
+def draughtsmen(jobs: int) -> Iterator[Begin]:
+    """Those who draw, as many processes. Spawned, as the threads of runs must not be copied."""
     if jobs < 2:
-        yield map
+        yield _at_once
         return
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        yield pool.map
+        yield pool.submit
 
 
-class Drawings(NamedTuple):
-    """Figures that are being drawn."""
-
-    figures: Sequence[FigurePlan]
-    charts: Sequence[Chart]
-    written: Iterable[list[Path]]
-
-    def on_page(self, out: Path, outcomes: Sequence[ClaimOutcome]) -> list[dict[str, Any]]:
-        """What the page needs of each, once all are drawn."""
-        each = zip(self.figures, self.charts, self.written, strict=True)
-        return [_on_page(figure, chart, files, out, outcomes) for figure, chart, files in each]
+def _at_once(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    done: Future[Any] = Future()
+    done.set_result(function(*arguments))
+    return done
 
 
-def drawn(
-    work: Reproduction, figures: Sequence[FigurePlan], out: Path, each: Callable[..., Iterable[Any]] = map
-) -> Drawings:
-    """Begins to draw figures as PDF, PNG and CSV under `out/figures`."""
+class Drawing(NamedTuple):
+    """A figure that is being drawn."""
+
+    work: Reproduction
+    figure: FigurePlan
+    chart: Chart
+    outcomes: Sequence[ClaimOutcome]
+    written: Future[list[Path]]
+
+    def on_page(self, out: Path) -> dict[str, Any]:
+        """What the page needs of it, once it is drawn."""
+        files = {file.suffix: file for file in self.written.result()}
+        return {
+            "id": files[".png"].stem,
+            "number": self.figure.number,
+            "title": self.figure.title,
+            "png": base64.b64encode(files[".png"].read_bytes()).decode("ascii"),
+            "pdf": files[".pdf"].relative_to(out).as_posix(),
+            "csv": files[".csv"].relative_to(out).as_posix(),
+            "head": [self.chart.x_label, *(curve.label for curve in self.chart.curves)],
+            "rows": _rows(self.chart),
+            "marks": [mark.label for mark in self.chart.marks],
+            "outcomes": self.outcomes,
+            "losses": self.work.losses_behind(self.figure),
+        }
+
+
+def begun(
+    work: Reproduction, figure: FigurePlan, outcomes: Sequence[ClaimOutcome], out: Path, begin: Begin = _at_once
+) -> Drawing:
+    """Begins to draw a figure, with the verdicts below its title, as PDF, PNG and CSV under `out/figures`."""
     folder = out / "figures"
     folder.mkdir(parents=True, exist_ok=True)
-    charts = [work.chart(figure) for figure in figures]
-    stems = [folder / f"{work.paper.key}-fig{figure.number}" for figure in figures]
-    return Drawings(figures, charts, each(write_chart, charts, stems))
+    about = of_figure(figure, outcomes)
+    chart = replace(work.chart(figure), subtitle=below_title(figure, about, quick=work.paper.quick))
+    written = begin(write_chart, chart, folder / f"{work.paper.key}-fig{figure.number}")
+    return Drawing(work, figure, chart, about, written)
 
 
-def _on_page(
-    figure: FigurePlan, chart: Chart, written: Sequence[Path], out: Path, outcomes: Sequence[ClaimOutcome]
-) -> dict[str, Any]:
-    files = {file.suffix: file for file in written}
-    return {
-        "id": files[".png"].stem,
-        "number": figure.number,
-        "title": figure.title,
-        "png": base64.b64encode(files[".png"].read_bytes()).decode("ascii"),
-        "pdf": files[".pdf"].relative_to(out).as_posix(),
-        "csv": files[".csv"].relative_to(out).as_posix(),
-        "head": [chart.x_label, *(curve.label for curve in chart.curves)],
-        "rows": _rows(chart),
-        "claims": [outcome.claim.id for outcome in outcomes if shows(outcome.claim.place, figure.number)][:1],
-    }
+def of_figure(figure: FigurePlan, outcomes: Sequence[ClaimOutcome]) -> list[ClaimOutcome]:
+    """The claims that a figure is about: those that it names, else those whose place in the paper it is."""
+    if figure.claims:
+        return [outcome for outcome in outcomes if outcome.claim.id in figure.claims]
+    return [outcome for outcome in outcomes if shows(outcome.claim.place, figure.number)]
+
+
+def below_title(figure: FigurePlan, outcomes: Sequence[ClaimOutcome], *, quick: bool = False) -> str:
+    """What is written below a figure's title: `K-1: holds, K-2: does not hold; one run, seed 1`."""
+    words = ", ".join(f"{outcome.claim.id}: {outcome.verdict.value}" for outcome in outcomes)
+    runs = "quick" if quick else ""
+    if figure.seeds and len(figure.seeds) == 1:
+        runs = f"one {'short ' if quick else ''}run, seed {figure.seeds[0]}"
+    return "; ".join(filter(None, (words, runs)))
 
 
 def shows(place: str, figure: str) -> bool:
     """Whether a claim's place, such as `Figs 2-4, section 3` or `Fig. 1a`, names this figure or a panel of it."""
     digits = int(re.match(r"\d*", figure)[0] or -1)
     for text in re.findall(r"Figs?\.?\s*([0-9a-z ,–-]+)", place):
-        for first, panel, last in re.findall(r"(\d+)([a-z]?)(?:\s*[-–]\s*(\d+))?", text):
+        for first, panel, last in re.findall(r"(\d+)([a-z]?)(?:\s*(?:[-–]|to)\s*(\d+))?", text):
             if last and int(first) <= digits <= int(last):
                 return True
             if f"{first}{panel}" == figure or (not panel and int(first) == digits):

@@ -93,6 +93,11 @@ class Planner:
                     evaluate(curve.y, f"{place}.curves[{n}].y", self._paper.cases, rehearsal, names)
                     if curve.x is not None:
                         evaluate(curve.x, f"{place}.curves[{n}].x", self._paper.cases, rehearsal, names)
+        for n, mark in enumerate(figure.marks, start=1):
+            for bound in (mark.low, mark.high):
+                if isinstance(bound, str):
+                    value = evaluate(bound, f"{place}.marks[{n}]", self._paper.cases, rehearsal)
+                    check_kind(f"{place}.marks[{n}]", bound, value, a_list=False)
         return _needs(rehearsal)
 
     def _places(self, place: str, given: Any, rehearsal: Rehearsal) -> list[Any]:

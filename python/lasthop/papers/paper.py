@@ -5,11 +5,12 @@ docs/papers/adding.md describes the format. Nothing here knows a particular pape
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from itertools import product
+from itertools import product, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,8 @@ class Claim:
     parts: tuple[Part, ...]
     today: tuple[Today, ...] = ()
     found: str = ""
+    not_comparable: str = ""
+    """why nothing can be judged, such as a setting that is lost; empty where the claim is judged"""
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,16 @@ class CurvePlan:
     label: str
     y: str
     x: str | None = None
+
+
+@dataclass(frozen=True)
+class MarkPlan:
+    """What the paper states in a figure's place: numbers as its axes show them, or expressions that are scaled so."""
+
+    label: str
+    low: float | str | None = None
+    high: float | str | None = None
+    x: float | None = None
 
 
 @dataclass(frozen=True)
@@ -174,7 +187,10 @@ class FigurePlan:
     log_y: bool = False
     x_scale: float = 1.0
     value_label: str = ""
+    y_least: float = 0.0
     y_most: float | None = None
+    marks: tuple[MarkPlan, ...] = ()
+    claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -193,6 +209,18 @@ class Paper:
     claims: tuple[Claim, ...]
     figures: tuple[FigurePlan, ...]
     quick: bool = False
+
+    @property
+    def letters(self) -> str:
+        """What the ids of its claims begin with, such as K."""
+        return "".join(takewhile(str.isalpha, self.claims[0].id)) if self.claims else ""
+
+    @property
+    def name(self) -> str:
+        """First author and year, as people speak of it; its key where the file does not say."""
+        author = re.sub(r"^(\w\.[\s-]*)+", "", self.authors.split(",")[0].strip())
+        years = re.findall(r"\b(?:19|20)\d\d\b", self.published)
+        return f"{author} {years[-1]}" if author and years else self.key
 
 
 def read_paper(file: Path, *, quick: bool = False) -> Paper:
@@ -317,6 +345,10 @@ class _Reader:
         top.end()
         self.once("claim", [claim.id for claim in paper.claims])
         self.once("figure", [figure.number for figure in paper.figures])
+        known = {claim.id for claim in paper.claims}
+        for figure in paper.figures:
+            for name in set(figure.claims) - known:
+                raise PaperError(f"{self.file}: figure {figure.number}.claims: there is no claim {name}")
         return paper
 
     def once(self, what: str, names: list[str]) -> None:
@@ -387,6 +419,7 @@ class _Reader:
             parts=tuple(self.part(f"{table.place}.part[{n}]", part) for n, part in enumerate(parts, start=1)),
             today=tuple(self.today(f"{table.place}.today[{n}]", part) for n, part in enumerate(today, start=1)),
             found=table.take("found", str, ""),
+            not_comparable=table.take("not_comparable", str, ""),
         )
         table.end()
         if not claim.parts:
@@ -451,7 +484,12 @@ class _Reader:
             log_x=table.take("log_x", bool, False),
             log_y=table.take("log_y", bool, False),
             value_label=table.take("value_label", str, ""),
+            y_least=table.number("y_least") or 0.0,
             y_most=table.number("y_most"),
+            marks=tuple(
+                self.mark(f"{table.place}.marks[{n}]", mark) for n, mark in enumerate(table.take("marks", list, []), 1)
+            ),
+            claims=tuple(table.take("claims", list, [])),
         )
         table.end()
         self.check_figure(table.place, figure)
@@ -466,6 +504,16 @@ class _Reader:
             raise PaperError(f"{place}: a heat map needs rows and one curve")
         if figure.kind == "scatter" and any(curve.x is None for curve in figure.curves):
             raise PaperError(f"{place}: each curve of a scatter plot needs x")
+
+    def mark(self, place: str, table: Any) -> MarkPlan:
+        table = _Table(place, table)
+        label, x = table.take("label", str), table.number("x")
+        y, low, high = (table.take(key, (int, float, str), None) for key in ("y", "from", "to"))
+        table.end()
+        given = (y is not None) + (low is not None)
+        if (low is None) != (high is None) or given == 2 or (not given and x is None):
+            raise PaperError(f"{place}: give y, or from and to, or x alone")
+        return MarkPlan(label, y if low is None else low, y if high is None else high, x)
 
     def curve(self, place: str, table: Any) -> CurvePlan:
         table = _Table(place, table)

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ..confidence import Estimate
 from ..headline import number
 from ..scenario import toml_value
+from .losses import WORTH_TELLING, Loss
 from .needs import Needs
 from .paper import UNITS, Expectation, Paper
 from .reproduction import ClaimOutcome, PartOutcome, TodayOutcome
 from .verdict import Verdict
 
 
+# A verdict behind a number of claims, as head of a column and in a sentence.
+COUNTED = {
+    Verdict.HOLDS: "hold",
+    Verdict.IN_PART: "hold in part",
+    Verdict.FAILS: "do not hold",
+    Verdict.UNDECIDED: "undecided",
+    Verdict.NOT_COMPARABLE: "not comparable",
+}
 FOUND_IN_FULL = "Found with full runs: "
 
 
@@ -31,6 +42,7 @@ def claim_json(paper: Paper, outcome: ClaimOutcome) -> dict[str, Any]:
         "expected": expected(first.part.expectation, first.part.unit),
         **_numbers(first.finding.estimate),
         "verdict": outcome.verdict.value,
+        "not_comparable": outcome.claim.not_comparable,
         "reason": reason(outcome, quick=paper.quick),
         "parts": [_part_json(part) for part in outcome.parts],
         "today": [
@@ -42,6 +54,7 @@ def claim_json(paper: Paper, outcome: ClaimOutcome) -> dict[str, Any]:
             }
             for item in outcome.today
         ],
+        "losses": [asdict(loss) for loss in outcome.losses],
         "runs": _distinct(run for part in outcome.parts for run in _runs(part.needs, part.seeds)),
     }
 
@@ -150,8 +163,7 @@ def reason(outcome: ClaimOutcome, *, quick: bool = False) -> str:
             continue
         what = part.part.sentence or outcome.claim.sentence
         wanted = expected(part.part.expectation, part.part.unit)
-        seeds = f"{part.seeds} seed{'s' if part.seeds > 1 else ''}"
-        text = f"{what}: {measured(part)}, expected {wanted}, {part.finding.verdict.value} ({seeds})"
+        text = f"{what}: {measured(part)}, expected {wanted}, {part.finding.verdict.value} ({evidence(part)})"
         if part.finding.step and part.finding.verdict is not Verdict.HOLDS:
             text += f"; its worst step is from value {part.finding.step}"
         if part.missing:
@@ -159,9 +171,48 @@ def reason(outcome: ClaimOutcome, *, quick: bool = False) -> str:
         words.append(text)
     if not words:
         words.append("every part holds")
+    if outcome.claim.not_comparable:
+        words.append(f"Not comparable: {outcome.claim.not_comparable.strip()}")
     if outcome.claim.found and outcome.verdict is not Verdict.HOLDS:
         words.append(FOUND_IN_FULL + outcome.claim.found.strip() if quick else outcome.claim.found.strip())
     return ". ".join(words)
+
+
+def evidence(part: PartOutcome) -> str:
+    """What a part rests on: seeds, or no run at all."""
+    if not part.needs.points:
+        return "closed form"
+    return f"{part.seeds} {'seed' if part.seeds == 1 else 'seeds'}"
+
+
+def losses_text(losses: Sequence[Loss]) -> str:
+    """Where queues dropped more than is worth telling, and how much at most."""
+    told = [
+        f"{loss.place} in {loss.settings} of {loss.of}, at most {loss.most:.0%} in {loss.worst}"
+        for loss in losses
+        if loss.settings
+    ]
+    if not losses:
+        return ""
+    text = f"No queue dropped more than {WORTH_TELLING:.0%} of what came to it."
+    if told:
+        words = "; ".join(told)
+        text = f"Queues that dropped more than {WORTH_TELLING:.0%} of what came to them, by settings: {words}."
+    return text.replace("%", " %")
+
+
+def totals(papers: Iterable[tuple[Paper, Sequence[ClaimOutcome], Any]]) -> list[tuple[Paper | None, Counter[Verdict]]]:
+    """How many claims have each verdict, by paper; then, under None, in all."""
+    counted = [(paper, Counter(outcome.verdict for outcome in outcomes)) for paper, outcomes, _ in papers]
+    return [*counted, (None, sum((counts for _, counts in counted), Counter()))]
+
+
+def totals_text(papers: Iterable[tuple[Paper, Sequence[ClaimOutcome], Any]]) -> str:
+    """All verdicts counted, in a line: `44 claims: 20 hold, 3 do not hold`."""
+    counts = totals(papers)[-1][1]
+    words = ", ".join(f"{counts[verdict]} {COUNTED[verdict]}" for verdict in Verdict if counts[verdict])
+    claims = counts.total()
+    return f"{claims} {'claim' if claims == 1 else 'claims'}: {words}"
 
 
 def table_rows(outcomes: Sequence[ClaimOutcome], *, beside: bool = True) -> list[list[str]]:
@@ -206,5 +257,13 @@ def page(
         lstrip_blocks=True,
     )
     environment.filters |= {"expected": lambda part: expected(part.expectation, part.unit)}
-    functions = {"measured": measured, "measured_today": measured_today, "claim_json": claim_json}
+    functions = {
+        "measured": measured,
+        "measured_today": measured_today,
+        "claim_json": claim_json,
+        "evidence": evidence,
+        "losses_text": losses_text,
+        "totals": totals(papers),
+        "COUNTED": COUNTED,
+    }
     return environment.get_template("page.html").render(papers=papers, heading=heading, Verdict=Verdict, **functions)

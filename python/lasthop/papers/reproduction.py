@@ -6,7 +6,7 @@ Seeds are added, up to the case's `max_seeds`, while a verdict is undecided.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..confidence import Estimate, estimate
 from ..plot import Chart
 from ..store import Job
 from .drawing import Drawing
+from .losses import Loss, losses
 from .measure import Missing, evaluate
 from .needs import Needs, Planner, check_kind
 from .paper import Claim, FigurePlan, Paper, PaperError, Part, Today
@@ -56,10 +57,13 @@ class ClaimOutcome:
     claim: Claim
     parts: tuple[PartOutcome, ...]
     today: tuple[TodayOutcome, ...]
+    losses: tuple[Loss, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
         """How the claim stands."""
+        if self.claim.not_comparable:
+            return Verdict.NOT_COMPARABLE
         return combine([part.finding.verdict for part in self.parts])
 
     @property
@@ -104,14 +108,21 @@ class Reproduction:
                 else outcome
                 for outcome, found in zip(outcomes, needs, strict=True)
             ]
-        return outcomes
+        return [replace(outcome, losses=self._losses(outcome)) for outcome in outcomes]
+
+    def _losses(self, outcome: ClaimOutcome) -> tuple[Loss, ...]:
+        """What queues dropped in the runs that the parts of a claim read."""
+        return losses(self._runs, ((part.needs, range(1, part.seeds + 1)) for part in outcome.parts))
 
     def _judged(self, claim: Claim, needs: list[Needs], seeds: list[int]) -> ClaimOutcome:
         place = f"{self.paper.file}: claim {claim.id}"
         parts = []
         for n, part in enumerate(claim.parts):
             values, missing = self._by_seed(f"{place}.part[{n + 1}].measure", part.measure, range(1, seeds[n] + 1))
-            parts.append(PartOutcome(part, needs[n], _judge(place, part, values, needs[n]), seeds[n], missing))
+            finding = _judge(place, part, values, needs[n])
+            if claim.not_comparable:
+                finding = replace(finding, verdict=Verdict.NOT_COMPARABLE)
+            parts.append(PartOutcome(part, needs[n], finding, seeds[n], missing))
         today = [
             TodayOutcome(item, need, self._mean(f"{place}.today[{n}].measure", item.measure, need))
             for n, (item, need) in enumerate(zip(claim.today, needs[len(claim.parts) :], strict=True), start=1)
@@ -147,6 +158,11 @@ class Reproduction:
         seeds = figure.seeds or tuple(_first(needs))
         self._runs.bring([(needs, seeds)])
         return Drawing(self, figure, seeds).chart()
+
+    def losses_behind(self, figure: FigurePlan) -> tuple[Loss, ...]:
+        """What queues dropped in the runs that a figure shows."""
+        needs = self.planner.of_figure(figure)
+        return losses(self._runs, [(needs, figure.seeds or _first(needs))])
 
     def value(self, place: str, expression: str, seed: int, names: dict[str, Any] | None = None) -> Any:
         """The value of an expression under one seed; raises `Missing` where there is none."""

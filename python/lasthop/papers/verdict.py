@@ -6,6 +6,9 @@ outside, and is undecided in between: more seeds may tell. A claim holds if all 
 Who looks again whenever more seeds are there, errs more often than an interval says. So a verdict that may be looked
 for `looks` times is taken from intervals of confidence 1 - 0.05 / looks, by Bonferroni's inequality; those shown are
 of 95 %.
+
+A claim whose setting is lost, so that it was chosen anew, is not comparable: its numbers are shown beside the paper's
+and nothing is judged. The claim file says so, with its reason, before anything runs.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ class Verdict(StrEnum):
     IN_PART = "holds in part"
     FAILS = "does not hold"
     UNDECIDED = "undecided: more seeds needed"
+    NOT_COMPARABLE = "not comparable"
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Mark:
-    """What somebody states: that values are from `low` to `high`, everywhere or at `x`; or, without these, `x` itself."""
+    """What somebody states: that values are from `low` to `high`, everywhere or at `x`; without these, `x` itself."""
 
     label: str
     low: float | None = None
