@@ -338,6 +338,7 @@ def test_reproduce_judges_draws_and_repeats(command, paper):
             assert Path("out/figures", stem + ending).stat().st_size > 0
     page = Path("out/toy.html").read_text()
     assert "holds in part" in page and "The fast rate is faster" in page
+    assert "drawing: 2 of 2 figures finished" in done.stderr
     # What stands beside the number repeats it.
     run = claims["T-1"]["runs"][0]
     words = shlex.split(run["command"])
