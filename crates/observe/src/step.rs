@@ -48,7 +48,7 @@ pub struct End {
     pub node: NodeId,
     /// whose exchange it belongs to
     pub initiator: NodeId,
-    /// how many MPDUs it held
+    /// how many MPDUs it held, whatever became of them
     pub mpdus: u32,
     /// of these, how many its receiver decoded
     pub decoded: u32,

@@ -7,10 +7,10 @@ mod cell;
 use cell::{Load, Seen, config, phy, run_load};
 use lasthop_link::QueueDisciplineKind;
 use lasthop_link::queue_discipline::fifo;
-use lasthop_observe::{NodeId, Record};
+use lasthop_observe::{End, NodeId, Outcome, Record, Step};
 use lasthop_registry::Amount;
 use lasthop_units::{Dbm, Duration, Time};
-use lasthop_wifi::phy::error_model::{ErrorModel, FrameKind, ReceivedFrame};
+use lasthop_wifi::phy::error_model::{ErrorModel, ErrorModelKind, FrameKind, ReceivedFrame};
 use lasthop_wifi::{
     AccessCategory, Aggregation, Channel, ChannelAccess, EdcaParameters, Matrix, MediumConfig, NodeQueue,
 };
@@ -92,6 +92,17 @@ fn ampdus(seen: &Seen) -> Vec<(u32, u32)> {
     seen.records.iter().filter_map(of).collect()
 }
 
+/// MPDUs sent and decoded in each A-MPDU of the station, and what was lost first.
+fn ends(seen: &Seen) -> Vec<(u32, u32, Option<Outcome>)> {
+    let of = |(_, record): &(Time, Record)| match record {
+        Record::Step(Step::End(End { node: NodeId(1), mpdus, decoded, lost_to, .. })) => {
+            Some((*mpdus, *decoded, *lost_to))
+        }
+        _ => None,
+    };
+    seen.records.iter().filter_map(of).collect()
+}
+
 fn is_data(question: Question) -> bool {
     question.kind == FrameKind::Data
 }
@@ -102,6 +113,30 @@ fn what_waits_goes_in_one_a_mpdu() {
     assert_eq!(ampdus(&seen), [(20, 20)]);
     assert_eq!(seen.ppdus().len(), 2);
     assert_eq!(ampdus(&packets(aggregating(8, |_| true), 20)), [(8, 8), (8, 8), (4, 4)]);
+}
+
+#[test]
+fn the_end_of_an_a_mpdu_tells_how_many_mpdus_were_in_it_whatever_became_of_them() {
+    use Outcome::{Collision, Noise};
+    let one_lost = packets(aggregating(64, |q| !is_data(q) || (q.ppdu, q.place) != (0, 2)), 20);
+    assert_eq!(ends(&one_lost), [(20, 19, Some(Noise)), (1, 1, None)]);
+    // All of them one by one; with the header, which is too weak; to a receiver that sends itself.
+    let mut all_lost = aggregating(64, |q| !is_data(q) || q.ppdu > 0);
+    assert_eq!(ends(&packets(all_lost, 20)), [(20, 0, Some(Noise)), (20, 20, None)]);
+    all_lost = aggregating(64, |_| true);
+    all_lost.channel = Channel::Matrix(Matrix::new(2, Dbm(-82.0), |_, _| Dbm(-90.0)));
+    all_lost.nodes[1].retry_limit = Some(0);
+    // A BlockAckReq follows.
+    assert_eq!(ends(&packets(all_lost, 20))[0], (20, 0, Some(Noise)));
+    for channel in [Channel::uniform(2), Channel::Matrix(Matrix::new(2, Dbm(-82.0), |_, _| Dbm(-40.0)))] {
+        let mut config =
+            MediumConfig { channel, error_model: ErrorModelKind::all()[0].build(1), ..aggregating(64, |_| true) };
+        config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
+        let arrivals = [0, 1].map(|node| vec![(Time::from_nanos(10_000), NodeId(node), 0); 20]).concat();
+        let load = Load { arrivals, packet_bytes: 500, keep_records: true, ..Load::default() };
+        let seen = run_load(config, &load, Duration::from_secs(1));
+        assert_eq!(ends(&seen)[0], (20, 0, Some(Collision)));
+    }
 }
 
 #[test]

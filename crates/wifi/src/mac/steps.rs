@@ -132,15 +132,14 @@ impl<B: Send + 'static> Medium<B> {
         // Nobody in particular receives a beacon: whom others have not disturbed has.
         let undisturbed = if ended.overlaps.is_empty() { Reception::Decoded } else { Reception::Collided };
         let reception = reception.unwrap_or(undisturbed);
-        let partly = ppdu.kind == PpduKind::Ampdu && reception == Reception::Decoded;
-        let (mpdus, decoded) = match partly {
-            true => (self.decoded.len() as u32, self.decoded.iter().filter(|d| **d).count() as u32),
-            false => (1, u32::from(reception == Reception::Decoded)),
+        let (mpdus, decoded, lost_to) = if ppdu.kind == PpduKind::Ampdu {
+            let decoded = self.decoded.iter().filter(|d| **d).count() as u32;
+            let of_some = if decoded > 0 { self.lost_to.map(outcome_of) } else { None };
+            (self.decoded.len() as u32, decoded, of_some)
+        } else {
+            (1, u32::from(reception == Reception::Decoded), None)
         };
-        let lost_to = match partly {
-            true => self.lost_to.map(outcome_of),
-            false => (decoded == 0).then(|| outcome_of(reception)),
-        };
+        let lost_to = if decoded == 0 { Some(outcome_of(reception)) } else { lost_to };
         let initiator = self.functions[ppdu.function.index()].node;
         tell(env, now, Step::End(End { node: ppdu.from, initiator, mpdus, decoded, lost_to, goes_on }));
     }

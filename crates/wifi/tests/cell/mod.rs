@@ -202,6 +202,7 @@ impl World {
 }
 
 impl Environment<NodeId> for World {
+    const READS_STEPS: bool = true;
     fn schedule(&mut self, at: Time, event: Event) {
         self.events.at(at, event);
     }
