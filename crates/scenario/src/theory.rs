@@ -75,7 +75,11 @@ impl<'a> Forms<'a> {
         let forms = Forms { scenario, packet, mode: fastest, rts };
         // A fixed rate, if the first link that carries a flow has one.
         let fixed = forms.uplink_modes().and_then(|modes| modes.first().copied());
-        Forms { mode: fixed.unwrap_or(fastest), ..forms }
+        let forms = Forms { mode: fixed.unwrap_or(fastest), ..forms };
+        let times = forms.times(forms.mode, packet);
+        let lasts = times.data + times.sifs + times.ack;
+        let is_long = scenario.first_bss().txop_duration_rts_threshold.as_option().is_some_and(|least| lasts >= *least);
+        Forms { rts: rts || is_long, ..forms }
     }
 
     fn access(&self) -> Access {
@@ -255,7 +259,8 @@ impl<'a> Forms<'a> {
         let usual = (own.aifsn, own.cw_min, own.cw_max) == (standard.aifsn, standard.cw_min, standard.cw_max);
         let category = |f: &FlowSpec| AccessCategory::of_tid(f.section.dscp.user_priority());
         let best_effort = self.scenario.flows.iter().all(|f| category(f) == AccessCategory::Be);
-        let announced = bss.config.rts_threshold.is_some() || bss.config.protection != Protection::None;
+        let by_length = bss.config.rts_threshold.is_some() || bss.config.txop_duration_rts_threshold.is_some();
+        let announced = by_length || bss.config.protection != Protection::None;
         let on_wire = self.scenario.description.wired.rate.time_for(Bytes(mpdus * self.packet.0));
         usual && best_effort && !announced && on_wire < exchange
     }

@@ -77,6 +77,8 @@ pub struct BssConfig {
     pub asks_after_loss: bool,
     /// data PPDUs longer than this are preceded by RTS/CTS; `None`: none
     pub rts_threshold: Option<Bytes>,
+    /// data PPDUs that with their acknowledgement take this long or longer are preceded by RTS/CTS; `None`: none
+    pub txop_duration_rts_threshold: Option<Duration>,
     /// what precedes data frames that older stations cannot make out
     pub protection: Protection,
     /// interval between beacons

@@ -252,6 +252,9 @@ params! {
         pub rates: Rates = Rates::All,
         /// Data frames (MPDUs) longer than this are preceded by RTS/CTS.
         pub rts_threshold: Switch<Bytes> = Switch::Off,
+        /// RTS/CTS precedes a data PPDU that with its acknowledgement takes at least this long, as the AP asks of its
+        /// stations in 802.11ax by the TXOP Duration RTS Threshold. [802.11ax-2021 §26.2.1]
+        pub txop_duration_rts_threshold: Switch<Duration> = Switch::Off,
         /// What precedes OFDM frames of 802.11g so that 802.11b stations keep silent.
         pub protection: Protection = Protection::None,
         /// Slots of 9 us in 802.11g; default: unless a basic rate is of 802.11b.

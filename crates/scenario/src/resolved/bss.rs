@@ -49,6 +49,7 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
             aggregation: aggregation_of(bss, &phy, &path)?,
             asks_after_loss: bss.compat == Compat::Ns3,
             rts_threshold: bss.rts_threshold.as_option().copied(),
+            txop_duration_rts_threshold: bss.txop_duration_rts_threshold.as_option().copied(),
             protection: bss.protection,
             beacons: bss.beacons.as_option().copied(),
             phy: Arc::new(phy),

@@ -274,7 +274,8 @@ impl<B: Send + 'static> Medium<B> {
     fn announcement(&self, id: FunctionId, of: &Session<B>) -> Duration {
         let bss = &self.bss[self.nodes[self.functions[id.index()].node.index()].bss];
         let phy = &bss.phy;
-        if !of.rts && bss.rts_threshold.is_none() && bss.protection == Protection::None {
+        let by_length = bss.rts_threshold.is_some() || bss.txop_duration_rts_threshold.is_some();
+        if !of.rts && !by_length && bss.protection == Protection::None {
             return Duration::ZERO;
         }
         let mode = phy.control_response_mode(of.mode);

@@ -169,12 +169,14 @@ impl<B: Send + 'static> Medium<B> {
         let phy = &bss.phy;
         let protects = bss.protection != Protection::None && phy.needs_protection(data.mode);
         let long = bss.rts_threshold.is_some_and(|threshold| u64::from(data.bytes) > threshold.0);
+        let lasts = data.reserves_until.since(now);
+        let long = long || bss.txop_duration_rts_threshold.is_some_and(|threshold| lasts >= threshold);
         let rts = long || self.asks_for_rts(&data) || (protects && bss.protection == Protection::RtsCts);
         if data.kind == PpduKind::BlockAckReq || (!rts && !protects) {
             return data;
         }
         let mode = if protects { phy.protection_mode() } else { phy.control_response_mode(data.mode) };
-        let (sifs, rest) = (phy.sifs(), data.reserves_until.since(now));
+        let (sifs, rest) = (phy.sifs(), lasts);
         if rts {
             let cts = phy.ppdu_duration(phy.control_response_mode(mode), Bytes(u64::from(CTS_BYTES)));
             let own = phy.ppdu_duration(mode, Bytes(u64::from(RTS_BYTES)));

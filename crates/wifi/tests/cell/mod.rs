@@ -54,6 +54,7 @@ pub fn config(phy: Phy, stations: usize) -> MediumConfig {
             aggregation: None,
             asks_after_loss: false,
             rts_threshold: None,
+            txop_duration_rts_threshold: None,
             protection: Protection::None,
             beacons: None,
         }],
