@@ -39,6 +39,9 @@ pub struct Start {
     pub airtime: Duration,
     /// how long it would last at the best rate that its link can carry
     pub at_best: Duration,
+    /// whether its sender has won the medium over a PPDU that had begun a slot ago or earlier, loud enough for its
+    /// preamble, which the sender has missed
+    pub tramples: bool,
 }
 
 /// A PPDU that has ended.
@@ -152,6 +155,13 @@ pub enum Step {
     /// The PPDU that has just been told of is noticed by this node.
     Noticed {
         /// whose exchange
+        initiator: NodeId,
+        /// by whom
+        by: NodeId,
+    },
+    /// A PPDU under way is noticed by this node, which has missed its preamble.
+    Recognised {
+        /// whose exchange it belongs to
         initiator: NodeId,
         /// by whom
         by: NodeId,

@@ -33,10 +33,25 @@ impl Books {
             self.tell(at, Step::Taken { node, flow });
         }
     }
+    /// A data PPDU of a node begins, on top of one whose preamble it has missed or not; it will be lost to a collision.
+    fn doomed(&mut self, at: u64, node: NodeId, tramples: bool) {
+        let airtime = Duration::from_micros(100);
+        let (initiator, link, payload) = (node, Some(LinkId(0)), Payload::Packets);
+        let (channel, to_all, at_best) = (0, true, airtime);
+        self.tell(
+            at,
+            Step::Start(Start { node, initiator, link, payload, channel, to_all, airtime, at_best, tramples }),
+        );
+    }
+    fn collided(&mut self, at: u64, node: NodeId) {
+        let lost_to = Some(Outcome::Collision);
+        self.tell(at, Step::End(End { node, initiator: node, mpdus: 1, decoded: 0, lost_to, goes_on: false }));
+    }
     fn start(&mut self, at: u64, node: NodeId, initiator: NodeId, payload: Payload, (airtime, at_best): (u64, u64)) {
         let (airtime, at_best) = (Duration::from_micros(airtime), Duration::from_micros(at_best));
         let link = Some(LinkId(2 * (initiator.0.max(1) - 1)));
-        let start = Start { node, initiator, link, payload, channel: 0, to_all: true, airtime, at_best };
+        let start =
+            Start { node, initiator, link, payload, channel: 0, to_all: true, airtime, at_best, tramples: false };
         self.tell(at, Step::Start(start));
     }
     fn carries(&mut self, at: u64, initiator: NodeId, flow: u32, data_bytes: u32, ack_bytes: u32) {
@@ -115,6 +130,27 @@ fn a_failed_exchange_is_all_its_cause_and_to_others_a_collision() {
     let balance = books.close(250);
     assert_eq!([Term::Collisions, Term::Backoff].map(|t| term(&balance, 0, t)), [100, 150]);
     assert_eq!(balance.flows[1].waits, [(Rival::Collisions, Duration::from_micros(100))]);
+}
+
+#[test]
+fn a_collision_is_of_a_missed_preamble_while_one_is_on_the_air_that_began_after_it() {
+    let mut books = Books::new(false);
+    // The AP sends from 100 to 300 us, and station 1 at first; then on top of that from 150 to 250 us, and station 2 over
+    // its end, to 330 us.
+    books.doomed(100, AP, false);
+    books.doomed(100, NodeId(1), false);
+    books.collided(120, NodeId(1));
+    books.doomed(150, NodeId(1), true);
+    books.collided(250, NodeId(1));
+    books.doomed(280, NodeId(2), true);
+    books.collided(300, AP);
+    books.collided(330, NodeId(2));
+    let balance = books.close(400);
+    let channel = &balance.channels[0];
+    let of = |node: usize| [Fate::Collided, Fate::Trampled].map(|f| channel.nodes[node].of_fate(f).as_nanos() / 1000);
+    // Of the AP's 200 us 100 and 20; the last 30 belong to station 2.
+    assert_eq!([0, 1, 2].map(of), [[80, 120], [0, 0], [0, 30]]);
+    assert_eq!(channel.trampling, 2);
 }
 
 #[test]

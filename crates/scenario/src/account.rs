@@ -108,7 +108,7 @@ fn channel_json(scenario: &ResolvedScenario, index: usize, channel: &ChannelBala
     let node = |node: usize| {
         let airtime = &channel.nodes[node];
         let kinds = Kind::ALL.map(|kind| seconds(kind.word(), airtime.get(kind, Fate::Arrived)));
-        let lost = [("collided", Fate::Collided), ("lost_to_noise", Fate::Noise)];
+        let lost = [("collided", Fate::Collided), ("missed_preamble", Fate::Trampled), ("lost_to_noise", Fate::Noise)];
         let lost = lost.map(|(word, fate)| seconds(word, airtime.of_fate(fate)));
         let mut row: Map<String, Json> = kinds.into_iter().chain(lost).collect();
         row.insert("name".into(), json!(scenario.nodes[node].name));
@@ -117,6 +117,7 @@ fn channel_json(scenario: &ResolvedScenario, index: usize, channel: &ChannelBala
     json!({
         "channel": index,
         "nodes": (0..scenario.nodes.len()).filter(is_here).map(node).collect::<Vec<_>>(),
+        "begun_after_missed_preamble": channel.trampling,
         "within_exchanges_s": channel.within_exchanges.as_secs_f64(),
         "contending_s": channel.contending.as_secs_f64(),
         "idle_s": channel.idle.as_secs_f64(),

@@ -137,6 +137,11 @@ pub enum Event {
         /// only if nothing was heard since
         since: Time,
     },
+    /// a receiver may know PPDUs by now whose preambles it has missed
+    Recognises {
+        /// whose view
+        view: u32,
+    },
     /// a recipient has waited long enough for an MPDU that is missing
     Reorder {
         /// whose agreement
@@ -285,7 +290,11 @@ impl<B: Send + 'static> Medium<B> {
             rate_controls: config.rate_controls,
             ideals: config.ideals,
             bss_of_link,
-            carrier_sense: CarrierSense::new(&config.channel, capture),
+            carrier_sense: CarrierSense::new(
+                &config.channel,
+                capture,
+                config.nodes.iter().map(|node| node.mid_packet_detection),
+            ),
             channel: config.channel,
             noise_mw_per_hz: config.noise_mw_per_hz,
             memory: Memory::new(),
@@ -387,6 +396,7 @@ impl<B: Send + 'static> Medium<B> {
             Event::PpduEnds(id) => self.ppdu_ends(now, id, env),
             Event::Respond(node) => self.respond(now, node, env),
             Event::NavTimeout { view, since } => self.nav_timeout(now, view as usize, since, env),
+            Event::Recognises { view } => self.recognise(now, view as usize, env),
             Event::Reorder { function, session } => self.reorder_timeout(now, function, session, env),
             Event::Beacon(bss) => self.beacon_is_due(now, bss as usize, env),
         }

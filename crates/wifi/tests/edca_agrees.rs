@@ -14,10 +14,14 @@ use lasthop_observe::NodeId;
 use lasthop_registry::Amount;
 use lasthop_units::{Bytes, Dbm, Duration, Time};
 use lasthop_wifi::phy::{Phy, frame_size};
-use lasthop_wifi::{AccessCategory, Channel, ChannelAccess, EdcaParameters, Matrix, MediumConfig, NodeQueue};
+use lasthop_wifi::{
+    AccessCategory, CcaLevels, Channel, ChannelAccess, EdcaParameters, Matrix, MediumConfig, NodeQueue,
+};
 use twin::Source;
 
 const PACKET_BYTES: u64 = 1500;
+/// Every mode carries from -65 dBm on, so that what is weaker than energy must be can be received.
+const CCA: CcaLevels = CcaLevels { preamble: Dbm(-82.0), energy: Dbm(-52.0) };
 /// A TID of each category, the one with the highest priority first.
 const TIDS: [u8; 4] = [6, 5, 0, 1];
 const VO: usize = 0;
@@ -54,6 +58,9 @@ struct Case {
     hidden: Vec<(usize, usize)>,
     /// A view for each node, even if nobody is hidden.
     matrix: bool,
+    /// Power in dBm of what each node sends at each other, and the level from which on nodes know a PPDU whose preamble
+    /// they have missed.
+    levels: Option<(Vec<Vec<f64>>, Option<f64>)>,
     rts: bool,
     retry_limit: u32,
 }
@@ -81,6 +88,7 @@ impl Case {
             traffic,
             hidden: Vec::new(),
             matrix: false,
+            levels: None,
             rts: false,
             retry_limit: 7,
         }
@@ -118,6 +126,11 @@ impl Case {
             let power =
                 |tx: NodeId, rx: NodeId| Dbm(if self.hears(&config, tx.index(), rx.index()) { -50.0 } else { -200.0 });
             config.channel = Channel::Matrix(Matrix::new(self.nodes(), Dbm(-82.0), power));
+        }
+        if let Some((levels, mid_packet)) = &self.levels {
+            let power = |tx: NodeId, rx: NodeId| Dbm(levels[tx.index()][rx.index()]);
+            config.channel = Channel::Matrix(Matrix::new(self.nodes(), CCA, power));
+            config.nodes.iter_mut().for_each(|node| node.mid_packet_detection = mid_packet.map(Dbm));
         }
         config
     }
@@ -180,6 +193,12 @@ impl Case {
             rts: self.rts,
             nav_timeout_ns: Some(ns(phy.sifs() * 2 + cts + phy.rx_start_delay(response) + phy.slot() * 2)),
             capture: None,
+            carrier: self.levels.as_ref().map(|(levels, mid_packet)| twin::Carrier {
+                power_db: levels.clone(),
+                energy_db: CCA.energy.0,
+                mid_packet_db: *mid_packet,
+                mid_packet_ns: 25_000,
+            }),
             hears: (0..self.nodes()).map(hears).collect(),
             nodes: (0..self.nodes()).map(node).collect(),
         }
@@ -305,6 +324,30 @@ fn three_bss_in_a_row() {
     for rts in [false, true] {
         let case = Case::new(&format!("a row of BSSs, RTS {rts}"), &[(0, 1), (0, 1), (0, 1)], traffic.clone());
         agree(&Case { rts, hidden: hidden.clone(), ..case });
+    }
+}
+
+/// All pairs hear one another, at one of three levels: above that of energy, above that of a PPDU under way, below both.
+fn some_levels(which: u64, nodes: usize) -> Vec<Vec<f64>> {
+    let mut dice = Stream::new(which, "levels", 0);
+    let mut levels = vec![vec![0.0; nodes]; nodes];
+    for (a, b) in (0..nodes).flat_map(|a| (0..a).map(move |b| (a, b))) {
+        let level = [-46.3, -55.1, -63.9][dice.up_to(2) as usize];
+        (levels[a][b], levels[b][a]) = (level, level);
+    }
+    levels
+}
+
+#[test]
+fn who_misses_a_preamble_notices_energy_or_a_ppdu_under_way() {
+    for which in 1..=40 {
+        for mid_packet in [None, Some(-60.0)] {
+            let mut case = random_case(1000 + which);
+            case.bss.iter_mut().for_each(|bss| bss.0 = 0);
+            case.levels = Some((some_levels(which, case.nodes()), mid_packet));
+            case.hidden.clear();
+            agree(&Case { name: format!("levels {which}, a PPDU under way from {mid_packet:?} dBm"), ..case });
+        }
     }
 }
 

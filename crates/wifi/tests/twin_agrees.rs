@@ -16,11 +16,14 @@ use lasthop_registry::{Amount, Switch};
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
 use lasthop_wifi::phy::{Phy, frame_size};
 use lasthop_wifi::{
-    Access, AfterLoss, Capture, Channel, ChannelAccess, LateCapture, Matrix, MediumConfig, NodeQueue, Protection,
+    Access, AfterLoss, Capture, CcaLevels, Channel, ChannelAccess, LateCapture, Matrix, MediumConfig, NodeQueue,
+    Protection,
 };
 
 const SEEDS: u64 = 3;
 const PACKET_BYTES: u64 = 1500;
+/// Every mode carries from -65 dBm on, so that what is weaker than energy must be can be received.
+const CCA: CcaLevels = CcaLevels { preamble: Dbm(-82.0), energy: Dbm(-52.0) };
 
 /// A cell, said once for both.
 #[derive(Clone)]
@@ -37,6 +40,10 @@ struct Case {
     /// Strength of what each node sends, in dB, at every other node alike; none: no capture.
     strengths: Option<Vec<f64>>,
     late: LateCapture,
+    /// Power in dBm of what each node sends at each other, where that decides what is noticed: from -82 dBm on what is
+    /// received, from -52 dBm on energy; and the level from which on nodes know a PPDU whose preamble they have missed.
+    levels: Option<Vec<Vec<f64>>>,
+    mid_packet: Option<f64>,
     /// At which each node sends its data, in Mbit/s; none: at the highest.
     rates: Option<Vec<u64>>,
     eifs: bool,
@@ -57,6 +64,8 @@ impl Case {
             hidden: Vec::new(),
             strengths: None,
             late: LateCapture::Off,
+            levels: None,
+            mid_packet: None,
             rates: None,
             eifs: true,
             rts: false,
@@ -98,14 +107,19 @@ impl Case {
         if self.strengths.is_some() {
             config.capture = Switch::On(Capture { threshold: Db(10.0), late: self.late });
         }
-        if self.strengths.is_some() || !self.hidden.is_empty() {
+        if self.strengths.is_some() || !self.hidden.is_empty() || self.levels.is_some() {
             config.channel = self.matrix();
         }
+        config.nodes.iter_mut().for_each(|node| node.mid_packet_detection = self.mid_packet.map(Dbm));
         config
     }
 
     fn matrix(&self) -> Channel {
         let heard = |tx: NodeId, rx: NodeId| self.hears(tx.index(), rx.index());
+        if let Some(levels) = &self.levels {
+            let power = |tx: NodeId, rx: NodeId| Dbm(levels[tx.index()][rx.index()]);
+            return Channel::Matrix(Matrix::new(self.stations + 1, CCA, power));
+        }
         let power = |tx: NodeId, rx| if heard(tx, rx) { -50.0 + self.strength(tx.index()) } else { -200.0 };
         Channel::Matrix(Matrix::new(self.stations + 1, Dbm(-82.0), |tx, rx| Dbm(power(tx, rx))))
     }
@@ -132,6 +146,7 @@ impl Case {
             LateCapture::AnyTime => u64::MAX,
         };
         let strengths = (0..=self.stations).map(|tx| vec![self.strength(tx); self.stations + 1]).collect();
+        let powers = self.levels.clone().unwrap_or(strengths);
         let hears = (0..=self.stations).map(|i| (0..=self.stations).map(|j| self.hears(i, j)).collect()).collect();
         let source = |node: usize| match self.periodic.iter().find(|p| p.0 == node) {
             Some(&(_, first_ns, interval_ns)) => twin::Source::Periodic { first_ns, interval_ns },
@@ -167,7 +182,13 @@ impl Case {
             capture: self.strengths.as_ref().map(|_| twin::Capture {
                 threshold_db: 10.0,
                 late_ns,
-                power_db: strengths,
+                power_db: powers.clone(),
+            }),
+            carrier: self.levels.as_ref().map(|_| twin::Carrier {
+                power_db: powers.clone(),
+                energy_db: CCA.energy.0,
+                mid_packet_db: self.mid_packet,
+                mid_packet_ns: 25_000,
             }),
             hears,
             nodes: (0..=self.stations).map(node).collect(),
@@ -288,6 +309,42 @@ fn an_access_point_that_sends_too() {
         let saturated = (0..=4).collect();
         let name = format!("AP sends, PIFS {pifs}");
         agree(&Case { saturated, pifs, ..Case::saturated(&name, standard, 4) });
+    }
+}
+
+/// All pairs hear one another, at one of three levels: above that of energy, above that of a PPDU under way, below both.
+fn some_levels(which: u64, nodes: usize) -> Vec<Vec<f64>> {
+    let mut dice = Stream::new(which, "levels", 0);
+    let mut levels = vec![vec![0.0; nodes]; nodes];
+    for (a, b) in (0..nodes).flat_map(|a| (0..a).map(move |b| (a, b))) {
+        let level = [-46.3, -55.1, -63.9][dice.up_to(2) as usize];
+        (levels[a][b], levels[b][a]) = (level, level);
+    }
+    levels
+}
+
+#[test]
+fn who_misses_a_preamble_notices_energy_or_a_ppdu_under_way() {
+    for which in 1..=12 {
+        let levels = Some(some_levels(which, 6));
+        for (standard, mid_packet) in [("802.11b", None), ("802.11a", None), ("802.11a", Some(-60.0))] {
+            let name = format!("levels {which}, a PPDU under way from {mid_packet:?} dBm");
+            let saturated: Vec<usize> = (usize::from(which % 2 == 0)..=5).collect();
+            let (rts, pifs) = (which % 3 == 0, which % 4 == 0);
+            let strengths = (which > 8).then(|| vec![0.0; 6]);
+            let (levels, plain) = (levels.clone(), Case::saturated(&name, standard, 5));
+            agree(&Case { levels, mid_packet, saturated, rts, pifs, strengths, seconds: 2, ..plain });
+        }
+    }
+}
+
+#[test]
+fn long_frames_of_some_that_others_have_missed() {
+    // At 1 Mbit/s a frame lasts ten times as long as at 11.
+    for which in 1..=6 {
+        let (levels, rates) = (Some(some_levels(which, 5)), Some(vec![1, 11, 11, 11, 11]));
+        let plain = Case::saturated(&format!("long frames, levels {which}"), "802.11b", 4);
+        agree(&Case { levels, rates, saturated: (0..=4).collect(), seconds: 4, ..plain });
     }
 }
 

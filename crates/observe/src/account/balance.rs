@@ -81,6 +81,8 @@ pub enum Fate {
     Arrived,
     /// it was lost to another
     Collided,
+    /// the same, while a PPDU was on the air that began on another after its sender had missed the preamble of that
+    Trampled,
     /// it was lost to noise
     Noise,
 }
@@ -102,7 +104,7 @@ impl Kind {
 
 /// Time of the channel that the PPDUs of a node took.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NodeAirtime([[Duration; 3]; 5]);
+pub struct NodeAirtime([[Duration; 4]; 5]);
 
 impl NodeAirtime {
     pub(super) fn add(&mut self, kind: Kind, fate: Fate, spent: Duration) {
@@ -127,6 +129,8 @@ impl NodeAirtime {
 pub struct ChannelBalance {
     /// by node; zero for those of other channels
     pub nodes: Vec<NodeAirtime>,
+    /// how many PPDUs began on another after their sender had missed the preamble of that
+    pub trampling: u64,
     /// silence between the frames of exchanges
     pub within_exchanges: Duration,
     /// silence while somebody has something to send

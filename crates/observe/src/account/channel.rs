@@ -10,8 +10,12 @@ use crate::{End, FlowId, NodeId, Outcome, Payload, Start};
 struct OnAir {
     node: NodeId,
     payload: Payload,
+    /// It began on another whose preamble its sender had missed.
+    tramples: bool,
     /// Time of the channel that was its: of several that overlap, it is that of the earliest.
     had: Duration,
+    /// Of that, while one was on the air that tramples.
+    trampled: Duration,
 }
 
 /// See the module.
@@ -24,6 +28,8 @@ pub(super) struct ChannelBook {
     wanting: u32,
     since: Time,
     nodes: Vec<NodeAirtime>,
+    /// PPDUs that began on another whose preamble their sender had missed.
+    trampling: u64,
     within_exchanges: Duration,
     contending: Duration,
     idle: Duration,
@@ -38,6 +44,7 @@ impl ChannelBook {
             wanting: 0,
             since: Time::ZERO,
             nodes: vec![NodeAirtime::default(); nodes],
+            trampling: 0,
             within_exchanges: Duration::ZERO,
             contending: Duration::ZERO,
             idle: Duration::ZERO,
@@ -47,13 +54,17 @@ impl ChannelBook {
     pub fn start(&mut self, now: Time) {
         self.since = now;
         self.nodes.fill(NodeAirtime::default());
-        self.on_air.iter_mut().for_each(|ppdu| ppdu.had = Duration::ZERO);
+        self.on_air.iter_mut().for_each(|ppdu| (ppdu.had, ppdu.trampled) = (Duration::ZERO, Duration::ZERO));
+        self.trampling = 0;
         (self.within_exchanges, self.contending, self.idle) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     }
 
     fn advance(&mut self, now: Time) {
         let spent = now.since(self.since);
         self.since = now;
+        if self.on_air.iter().any(|ppdu| ppdu.tramples) {
+            self.on_air[0].trampled += spent;
+        }
         let book = match (self.on_air.first_mut(), self.exchanges, self.wanting) {
             (Some(ppdu), ..) => &mut ppdu.had,
             (None, 1.., _) => &mut self.within_exchanges,
@@ -86,7 +97,9 @@ impl ChannelBook {
     /// A PPDU comes on the air.
     pub fn begin(&mut self, now: Time, start: &Start) {
         self.advance(now);
-        self.on_air.push(OnAir { node: start.node, payload: start.payload, had: Duration::ZERO });
+        let Start { node, payload, tramples, .. } = *start;
+        self.trampling += u64::from(tramples);
+        self.on_air.push(OnAir { node, payload, tramples, had: Duration::ZERO, trampled: Duration::ZERO });
     }
 
     /// A PPDU has ended.
@@ -102,7 +115,10 @@ impl ChannelBook {
             Some(Outcome::Collision | Outcome::Interference) => Fate::Collided,
             Some(Outcome::Noise | Outcome::Success) | None => Fate::Noise,
         };
-        self.book(&ppdu, loss, ppdu.had - arrived, exchange.bytes());
+        let lost = ppdu.had - arrived;
+        let trampled = if loss == Fate::Collided { lost.min(ppdu.trampled) } else { Duration::ZERO };
+        self.book(&ppdu, Fate::Trampled, trampled, exchange.bytes());
+        self.book(&ppdu, loss, lost - trampled, exchange.bytes());
     }
 
     fn book(&mut self, ppdu: &OnAir, fate: Fate, had: Duration, (data, acks): (u64, u64)) {
@@ -125,6 +141,7 @@ impl ChannelBook {
         }
         ChannelBalance {
             nodes: self.nodes,
+            trampling: self.trampling,
             within_exchanges: self.within_exchanges,
             contending: self.contending,
             idle: self.idle,

@@ -280,6 +280,12 @@ impl Account {
                 }
                 return;
             }
+            Step::Recognised { initiator, by } => {
+                let Some(exchange) = self.exchanges.iter_mut().find(|e| e.initiator == initiator) else { return };
+                exchange.noticed[by.index()] = true;
+                let channel = exchange.channel as usize;
+                return self.decide_all(channel);
+            }
             Step::Start(_) | Step::Carries { .. } | Step::Noticed { .. } => unreachable!("they are announced"),
         }
         self.decide(step.flow().expect("the rest is about a flow"));
@@ -310,7 +316,7 @@ impl Step {
             | Step::WireTaken { flow, .. }
             | Step::Waits { flow, .. }
             | Step::Carries { flow, .. } => Some(flow),
-            Step::Start(_) | Step::Noticed { .. } | Step::End(_) => None,
+            Step::Start(_) | Step::Noticed { .. } | Step::Recognised { .. } | Step::End(_) => None,
         }
     }
 }

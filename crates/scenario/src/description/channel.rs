@@ -47,6 +47,11 @@ params! {
         pub cca_preamble: Dbm = Dbm(-82.0),
         /// Any signal is noticed from this power on. [802.11-2020 §17.3.10.6]
         pub cca_energy: Dbm = Dbm(-62.0),
+        /// From which power on a receiver that has missed the preamble of an OFDM PPDU, as it was sending or receiving,
+        /// notices it by its guard intervals, 25 us after it has begun to listen; "off": by its energy only. Default: what
+        /// the standard asks of wide channels, -69 dBm with 802.11ac and 802.11ax on 40 and 80 MHz, -66 dBm on
+        /// 160 MHz, else "off". [802.11-2020 §21.3.18.5.4]
+        pub mid_packet_detection: Option<Switch<Dbm>> = None,
         /// How often the places of stations that move are looked at; default: every 100 ms.
         pub position_interval: Option<Duration> = None,
         /// Pairs that do not hear one another, whatever the geometry; "ap" is the access point.

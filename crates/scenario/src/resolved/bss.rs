@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use lasthop_observe::NodeId;
 use lasthop_registry::{ParamError, Switch};
-use lasthop_units::{Bytes, Duration};
-use lasthop_wifi::phy::{ModeId, Phy, PhyOptions};
+use lasthop_units::{Bytes, Dbm, Duration};
+use lasthop_wifi::phy::{ModeId, ModulationClass, Phy, PhyOptions};
 use lasthop_wifi::{Access, AccessCategory, Aggregation, BssConfig, ChannelAccess, EdcaParameters, Protection};
 
 use super::defaults::chosen;
 use super::error;
-use crate::description::{AccessChoice, AggregationTable, Bss, Category, Compat, Description, Edca};
+use crate::description::{AccessChoice, AggregationTable, Bss, Category, ChannelSection, Compat, Description, Edca};
 
 /// A BSS with every choice made.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub(crate) struct BssSpec {
     pub ap: ChannelAccess,
     /// access categories whose parameters the file gives
     pub named_categories: Vec<AccessCategory>,
+    /// from which power on its nodes notice a PPDU whose preamble they have missed
+    pub mid_packet_detection: Option<Dbm>,
 }
 
 /// The place of the `index`-th of `count` BSSs in the file.
@@ -58,10 +60,34 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
         let ap = ap_access(bss, &config.phy, &path, stations)?;
         let is_named = |c: &AccessCategory| bss.edca.as_ref().is_some_and(|edca| edca.of(*c).is_some());
         let named_categories = AccessCategory::ALL.into_iter().filter(is_named).collect();
-        specs.push(BssSpec { path, config, stations, ap, named_categories });
+        let mid_packet_detection = mid_packet_detection(&description.channel, bss, &config.phy)?;
+        specs.push(BssSpec { path, config, stations, ap, named_categories, mid_packet_detection });
     }
     check_common(all)?;
     Ok(specs)
+}
+
+/// As `[channel]` has it, or the standard, where that has an effect. A station of ns-3.44 that was sending as a PPDU began
+/// defers to the rest of it from the level of preambles on, as `benches/peers/ns3/missed_preamble.py` shows.
+fn mid_packet_detection(channel: &ChannelSection, bss: &Bss, phy: &Phy) -> Result<Option<Dbm>, ParamError> {
+    const PATH: &str = "channel.mid_packet_detection";
+    let useful = |level: &Dbm| (channel.cca_preamble..channel.cca_energy).contains(level);
+    let is_dsss = phy.modes().iter().all(|mode| mode.class == ModulationClass::Dsss);
+    match &channel.mid_packet_detection {
+        None if bss.compat == Compat::Ns3 => Ok(Some(channel.cca_preamble).filter(|level| !is_dsss && useful(level))),
+        None => Ok(phy.mid_packet_level().filter(useful)),
+        Some(Switch::Off) => Ok(None),
+        Some(Switch::On(_)) if is_dsss => {
+            let message = "PPDUs of 802.11b have no guard intervals by which to know them; remove this key";
+            error(PATH, message)
+        }
+        Some(Switch::On(level)) if useful(level) => Ok(Some(*level)),
+        Some(Switch::On(level)) => {
+            let (least, most) = (channel.cca_preamble, channel.cca_energy);
+            let why = format!("weaker PPDUs are not heard, and from {most} on energy is noticed anyway");
+            error(PATH, format!("{level} is not from {least} to below {most}: {why}; \"off\" is allowed too"))
+        }
+    }
 }
 
 fn check_names(all: &[Bss]) -> Result<(), ParamError> {

@@ -14,7 +14,7 @@ mod space;
 use std::path::Path;
 
 use lasthop_observe::{Layout, NodeId};
-use lasthop_registry::{ParamError, Parameters, Value, read_table};
+use lasthop_registry::{ParamError, Parameters, Switch, Value, read_table};
 use lasthop_units::{Duration, Metres};
 use lasthop_wifi::ChannelAccess;
 use lasthop_wifi::phy::{ChannelWidth, ModulationClass, Phy, Preamble};
@@ -219,6 +219,11 @@ fn with_defaults_of_the_phy(mut description: Description, specs: &[BssSpec]) -> 
         if let ChannelAccess::Edca(categories) = &spec.stations {
             bss.edca = Some(Edca::of_all(categories));
         }
+    }
+    let levels = || specs.iter().map(|spec| spec.mid_packet_detection);
+    if levels().all(|level| Some(level) == levels().next()) {
+        let level = levels().next().flatten();
+        description.channel.mid_packet_detection = Some(level.map_or(Switch::Off, Switch::On));
     }
     if description.station.0.iter().any(|group| group.waypoints.is_some()) {
         description.channel.position_interval.get_or_insert(POSITION_INTERVAL);

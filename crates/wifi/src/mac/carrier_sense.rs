@@ -16,14 +16,25 @@
 //!
 //! It notices what it is locked on, to its end, and otherwise energy: a PPDU that lifts the sum of all
 //! powers to `cca_energy` is noticed as long as the sum stays there [802.11-2020 §17.3.10.6]. A PPDU whose
-//! preamble was missed, as the receiver was sending or receiving then, is thus noticed by its energy only.
-//! Left out: secondary channels, spatial reuse.
+//! preamble was missed, as the receiver was sending or receiving then, is thus noticed by its energy only,
+//! unless the receiver knows an OFDM signal by its guard intervals: from a power of its own on, and when it has
+//! listened for aCCAMidTime, it then notices that one too, to its end.
+//!
+//! ```text
+//!  sends | listens, aCCAMidTime | notices the PPDU that began meanwhile, until it ends or the receiver sends again
+//! ```
+//!
+//! Left out: secondary channels for themselves, spatial reuse.
 
 use lasthop_observe::NodeId;
 use lasthop_registry::words;
-use lasthop_units::{Db, Time};
+use lasthop_units::{Db, Dbm, Duration, Time};
 
-use crate::channel::{Channel, Matrix};
+use crate::channel::{Channel, Matrix, milliwatts};
+
+/// aCCAMidTime: how long a receiver listens until it knows a PPDU whose preamble it has missed.
+/// [802.11-2020 Table 21-29; 802.11ax-2021 Table 27-54]
+const MID_PACKET_TIME: Duration = Duration::from_micros(25);
 
 words! {
     /// When a receiver leaves the frame that it receives for one that begins later and is stronger.
@@ -61,6 +72,8 @@ pub(crate) struct Begun {
     /// When preamble and PHY header are over.
     pub header_ends: Time,
     pub end: Time,
+    /// Whether its symbols have guard intervals, by which it can be known without its preamble.
+    pub is_ofdm: bool,
 }
 
 /// What a view makes of a PPDU that begins.
@@ -70,6 +83,8 @@ pub(crate) struct Noticed {
     pub begins: bool,
     /// So many that were noticed before are not any more, as the receiver has turned from them; only where `begins`.
     pub forgotten: u32,
+    /// When the view is to be asked what it has [recognised](CarrierSense::recognises) of what it missed.
+    pub ask_at: Option<Time>,
 }
 
 /// A PPDU on the air at a receiver.
@@ -81,19 +96,28 @@ struct Present {
     /// When the receiver left it for one that captured it.
     left_at: Time,
     noticed: bool,
+    /// It was known by its guard intervals: noticed whatever its energy.
+    recognised: bool,
 }
 
 impl Present {
     fn new(ppdu: &Begun, power_mw: f64) -> Self {
-        Present { ppdu: *ppdu, power_mw, locked: false, left_at: Time::NEVER, noticed: false }
+        let (locked, noticed, recognised) = (false, false, false);
+        Present { ppdu: *ppdu, power_mw, locked, left_at: Time::NEVER, noticed, recognised }
     }
 }
 
 /// A receiver.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Receiver {
     present: Vec<Present>,
     sends_until: Time,
+    /// When the last PPDU ended that it was receiving.
+    received_until: Time,
+    /// From which power on it knows a PPDU without its preamble; infinite: it does not.
+    recognises_from_mw: f64,
+    /// When it is to be asked next.
+    ask_at: Option<Time>,
 }
 
 /// All receivers of a medium; none where nodes share views.
@@ -103,17 +127,46 @@ pub(crate) struct CarrierSense {
 }
 
 impl CarrierSense {
-    pub(crate) fn new(channel: &Channel, capture: Option<Capture>) -> Self {
-        let receivers = if let Channel::Matrix(matrix) = channel { matrix.nodes() } else { 0 };
-        CarrierSense { receivers: vec![Receiver::default(); receivers], capture }
+    /// `recognises_from`: for each node, from which power on it knows a PPDU without its preamble.
+    pub(crate) fn new(
+        channel: &Channel,
+        capture: Option<Capture>,
+        recognises_from: impl IntoIterator<Item = Option<Dbm>>,
+    ) -> Self {
+        let receiver = |from: Option<Dbm>| Receiver {
+            present: Vec::new(),
+            sends_until: Time::ZERO,
+            received_until: Time::ZERO,
+            recognises_from_mw: from.map_or(f64::INFINITY, milliwatts),
+            ask_at: None,
+        };
+        let receivers =
+            if channel.is_uniform() { Vec::new() } else { recognises_from.into_iter().map(receiver).collect() };
+        CarrierSense { receivers, capture }
     }
 
     /// A PPDU begins; to be called once for each view.
     pub(crate) fn begins(&mut self, channel: &Channel, view: usize, begun: &Begun) -> Noticed {
         match channel {
-            Channel::Uniform { .. } => Noticed { begins: channel.hears(begun.start, view, begun.from), forgotten: 0 },
+            Channel::Uniform { .. } => {
+                Noticed { begins: channel.hears(begun.start, view, begun.from), ..Noticed::default() }
+            }
             Channel::Matrix(matrix) => self.receivers[view].begins(matrix, self.capture, view, begun),
         }
+    }
+
+    /// Which PPDUs `view`, which is asked now as it wished, knows by now without their preambles and had not noticed
+    /// before: `tell` is told who sends them. When it is to be asked next.
+    pub(crate) fn recognises(&mut self, view: usize, now: Time, tell: impl FnMut(NodeId)) -> Option<Time> {
+        self.receivers[view].recognises(now, tell)
+    }
+
+    /// Whether something that began a slot ago or earlier goes on at `node`, loud enough for its preamble to be received,
+    /// and `node` does not notice it, as it has missed that.
+    pub(crate) fn misses(&self, channel: &Channel, node: NodeId, now: Time, slot: Duration) -> bool {
+        let Channel::Matrix(matrix) = channel else { return false };
+        let missed = |p: &Present| !p.noticed && p.power_mw >= matrix.preamble_mw && p.ppdu.start + slot <= now;
+        self.receivers[node.index()].on_air(now).any(missed)
     }
 
     /// A PPDU of `from` ends, or has ended; to be called once for each view, after what was received of it is
@@ -158,7 +211,7 @@ impl Receiver {
             let locked = power_mw >= matrix.preamble_mw;
             let noticed = locked || power_mw >= matrix.energy_mw;
             self.present.push(Present { locked, noticed, ..Present::new(begun, power_mw) });
-            return Noticed { begins: noticed, forgotten: 0 };
+            return Noticed { begins: noticed, ..Noticed::default() };
         }
         self.present.push(Present::new(begun, power_mw));
         if self.sends_until <= now {
@@ -168,17 +221,63 @@ impl Receiver {
         let latest = self.present.last_mut().expect("it was put there");
         latest.noticed = latest.locked || energy;
         let (begins, turned) = (latest.noticed, latest.locked);
-        Noticed { begins, forgotten: if turned { self.forget(matrix, now) } else { 0 } }
+        let forgotten = if turned { self.forget(matrix, now) } else { 0 };
+        Noticed { begins, forgotten, ask_at: self.ask_earlier(now) }
     }
 
     /// The node of this receiver sends: it receives nothing, and what goes on afterwards is energy to it.
     fn sends(&mut self, matrix: &Matrix, begun: &Begun) -> Noticed {
         let now = begun.start;
         self.sends_until = begun.end;
-        self.present.iter_mut().filter(|p| p.ppdu.end > now).for_each(|p| p.locked = false);
+        for p in self.present.iter_mut().filter(|p| p.ppdu.end > now) {
+            (p.locked, p.recognised) = (false, false);
+        }
         let forgotten = self.forget(matrix, now);
         self.present.push(Present { noticed: true, ..Present::new(begun, 0.0) });
-        Noticed { begins: true, forgotten }
+        Noticed { begins: true, forgotten, ask_at: self.ask_earlier(now) }
+    }
+
+    /// From when on it listens, as far as is known: it neither sends nor receives.
+    fn listens_from(&self) -> Time {
+        let receives_until = self.present.iter().filter(|p| p.locked).map(|p| p.ppdu.end).max();
+        self.sends_until.max(self.received_until).max(receives_until.unwrap_or(Time::ZERO))
+    }
+
+    /// When the first of those that it has missed will be known, if anything of it is left then.
+    fn next_known(&self, now: Time) -> Option<Time> {
+        if self.recognises_from_mw == f64::INFINITY {
+            return None;
+        }
+        let listens_from = self.listens_from();
+        let is_missed = |p: &&Present| p.ppdu.is_ofdm && !p.locked && !p.recognised;
+        let missed = self.on_air(now).filter(|p| p.power_mw >= self.recognises_from_mw).filter(is_missed);
+        let known = missed.map(|p| (p.ppdu.start.max(listens_from) + MID_PACKET_TIME, p.ppdu.end));
+        known.filter(|(at, end)| at < end).map(|(at, _)| at).min()
+    }
+
+    /// When to ask it, if that is earlier than was settled.
+    fn ask_earlier(&mut self, now: Time) -> Option<Time> {
+        let next = self.next_known(now)?;
+        let is_earlier = self.ask_at.is_none_or(|at| next < at);
+        if is_earlier {
+            self.ask_at = Some(next);
+        }
+        self.ask_at.filter(|_| is_earlier)
+    }
+
+    fn recognises(&mut self, now: Time, mut tell: impl FnMut(NodeId)) -> Option<Time> {
+        if self.ask_at != Some(now) {
+            return None;
+        }
+        self.ask_at = None;
+        let (listens_from, from_mw) = (self.listens_from(), self.recognises_from_mw);
+        for p in self.present.iter_mut().filter(|p| p.ppdu.is_ofdm && !p.locked && p.power_mw >= from_mw) {
+            let known = p.ppdu.start.max(listens_from) + MID_PACKET_TIME <= now && p.ppdu.end > now;
+            if known && !std::mem::replace(&mut p.recognised, true) && !std::mem::replace(&mut p.noticed, true) {
+                tell(p.ppdu.from);
+            }
+        }
+        self.ask_earlier(now)
     }
 
     /// Settles on which of the PPDUs that begin now the receiver locks, and what it leaves for them; anew with each.
@@ -207,7 +306,8 @@ impl Receiver {
             return 0;
         }
         let mut forgotten = 0;
-        for p in self.present.iter_mut().filter(|p| p.ppdu.end > now && p.noticed && !p.locked && p.power_mw > 0.0) {
+        let by_energy = |p: &&mut Present| p.noticed && !p.locked && !p.recognised && p.power_mw > 0.0;
+        for p in self.present.iter_mut().filter(|p| p.ppdu.end > now).filter(by_energy) {
             p.noticed = false;
             forgotten += 1;
         }
@@ -217,6 +317,9 @@ impl Receiver {
     fn ends(&mut self, matrix: &Matrix, from: NodeId) -> u32 {
         let Some(index) = self.present.iter().position(|p| p.ppdu.from == from) else { return 0 };
         let ended = self.present.swap_remove(index);
+        if ended.locked {
+            self.received_until = ended.ppdu.end;
+        }
         if self.present.is_empty() {
             return u32::from(ended.noticed);
         }
@@ -252,6 +355,7 @@ mod tests {
     struct Cell {
         channel: Channel,
         sense: CarrierSense,
+        ask_at: Option<Time>,
     }
 
     const RX: NodeId = NodeId(0);
@@ -266,14 +370,28 @@ mod tests {
             let power = |tx: NodeId, rx: NodeId| Dbm(if rx == RX && tx != RX { levels[tx.index() - 1] } else { -50.0 });
             let channel = Channel::Matrix(Matrix::new(levels.len() + 1, cca, power));
             let capture = capture.map(|(db, late)| Capture { threshold: Db(db), late });
-            Cell { sense: CarrierSense::new(&channel, capture), channel }
+            let nodes = vec![None; levels.len() + 1];
+            Cell { sense: CarrierSense::new(&channel, capture, nodes), channel, ask_at: None }
+        }
+        /// The listener knows OFDM PPDUs by their guard intervals from so many dBm on.
+        fn recognising(levels: &[f64], from: f64) -> Cell {
+            let mut cell = Cell::new(levels, None);
+            cell.sense.receivers[0].recognises_from_mw = milliwatts(Dbm(from));
+            cell
         }
         fn begins(&mut self, from: u32, start: u64, end: u64) -> (bool, u32) {
             let (start, end) = (us(start), us(end));
             let header_ends = start + Duration::from_micros(20);
-            let begun = Begun { from: NodeId(from), start, header_ends, end };
+            let begun = Begun { from: NodeId(from), start, header_ends, end, is_ofdm: true };
             let noticed = self.sense.begins(&self.channel, 0, &begun);
+            self.ask_at = noticed.ask_at.or(self.ask_at);
             (noticed.begins, noticed.forgotten)
+        }
+        /// When the listener is asked next, and whose PPDUs it knows then.
+        fn recognised(&mut self) -> Option<(Time, Vec<u32>)> {
+            let (at, mut known) = (self.ask_at.take()?, Vec::new());
+            self.ask_at = self.sense.recognises(0, at, |node| known.push(node.0));
+            Some((at, known))
         }
         fn ends(&mut self, from: u32) -> u32 {
             self.sense.ends(&self.channel, 0, NodeId(from))
@@ -365,5 +483,55 @@ mod tests {
             cell.begins(3, 200, 400);
             assert_eq!(cell.locked(), locked);
         }
+    }
+
+    #[test]
+    fn what_was_missed_is_known_when_the_receiver_has_listened_for_a_ccamidtime() {
+        // The receiver sends until 100 us; what goes on then at -72 dBm it knows at 125 us, at -72.1 dBm never.
+        for (level, known) in [(-72.0, Some((us(125), vec![1]))), (-72.1, None)] {
+            let mut cell = Cell::recognising(&[level], -72.0);
+            cell.begins(0, 0, 100);
+            assert_eq!(cell.begins(1, 0, 300), (false, 0));
+            assert_eq!(cell.recognised(), known, "{level}");
+            assert_eq!(cell.ends(0), 1);
+            assert_eq!(cell.ends(1), u32::from(known.is_some()));
+        }
+        // Of what ends by then nothing is known.
+        let mut cell = Cell::recognising(&[-70.0], -72.0);
+        cell.begins(0, 0, 100);
+        cell.begins(1, 0, 125);
+        assert_eq!(cell.recognised(), None);
+    }
+
+    #[test]
+    fn a_receiver_does_not_listen_while_it_sends_or_receives() {
+        // It receives the first until 100 us, so of the second, which begins meanwhile, it knows at 125 us.
+        let mut cell = Cell::recognising(&[-70.0, -71.0], -72.0);
+        cell.begins(1, 0, 100);
+        assert_eq!(cell.begins(2, 50, 400), (false, 0));
+        assert_eq!(cell.ends(1), 1);
+        assert_eq!(cell.recognised(), Some((us(125), vec![2])));
+        // What it sends from 200 to 260 us makes it start anew, and forget.
+        assert_eq!(cell.begins(0, 200, 260), (true, 1));
+        assert_eq!((cell.recognised(), cell.ends(0)), (Some((us(285), vec![2])), 1));
+        // It sends again before it is asked: then it is asked later.
+        let mut cell = Cell::recognising(&[-70.0], -72.0);
+        cell.begins(0, 0, 100);
+        cell.begins(1, 0, 400);
+        cell.ends(0);
+        cell.begins(0, 116, 160);
+        assert_eq!(cell.recognised(), Some((us(125), vec![])));
+        assert_eq!(cell.recognised(), Some((us(185), vec![1])));
+    }
+
+    #[test]
+    fn what_is_known_stays_noticed_when_the_energy_falls() {
+        // -64 and -65 dBm are -61.5 together: noticed by energy. When the first ends, the second is known already.
+        let mut cell = Cell::recognising(&[-64.0, -65.0], -72.0);
+        cell.begins(0, 0, 100);
+        assert_eq!((cell.begins(1, 0, 300), cell.begins(2, 10, 400)), ((false, 0), (true, 0)));
+        cell.ends(0);
+        assert_eq!(cell.recognised(), Some((us(125), vec![1])));
+        assert_eq!((cell.ends(1), cell.ends(2)), (1, 1));
     }
 }

@@ -221,10 +221,21 @@ impl View {
         own: Range<u32>,
         commit: impl FnMut(FunctionId, Time),
     ) {
-        self.on_air += 1;
         if self.last_starts[0] < now {
             self.last_starts = [now, self.last_starts[0]];
         }
+        self.ppdu_noticed(now, spaces, own, commit);
+    }
+
+    /// As [`View::ppdu_starts`] for a PPDU that has begun before and is noticed only now.
+    pub(crate) fn ppdu_noticed(
+        &mut self,
+        now: Time,
+        spaces: &Spaces,
+        own: Range<u32>,
+        commit: impl FnMut(FunctionId, Time),
+    ) {
+        self.on_air += 1;
         if self.on_air == 1 {
             self.busy_since = now;
             if self.idle_since == Time::ZERO || now > self.idle_since + spaces.difs - spaces.slot * 2 {

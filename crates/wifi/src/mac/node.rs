@@ -7,7 +7,7 @@ use lasthop_engine::Stream;
 use lasthop_link::{Marks, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind};
 use lasthop_observe::{LinkId, NodeId, Outcome};
 use lasthop_registry::words;
-use lasthop_units::{Duration, Time};
+use lasthop_units::{Dbm, Duration, Time};
 
 use super::block_ack::Session;
 use super::contention::{FunctionId, LaneId};
@@ -59,6 +59,9 @@ pub struct NodeConfig {
     pub retry_limit: Option<u32>,
     /// its way to the medium
     pub access: ChannelAccess,
+    /// from which power on it notices an OFDM PPDU whose preamble it has missed, when it has listened for aCCAMidTime;
+    /// `None`: by its energy only
+    pub mid_packet_detection: Option<Dbm>,
     /// a station's share of airtime, where the queue of its AP gives shares; 256 is the default
     pub airtime_weight: u32,
 }

@@ -40,15 +40,39 @@ impl<B: Send + 'static> Medium<B> {
         tell(env, now, Step::Taken { node: self.functions[id.index()].node, flow: meta.flow });
     }
 
+    /// Whether the sender of a PPDU that comes on the air at `at` has won the medium over something whose preamble it has
+    /// missed; to be asked before anybody senses it. What follows a SIFS after the PPDU before has not been contended for.
+    #[inline(always)]
+    pub(crate) fn tramples<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, _: &E) -> bool {
+        let function = &self.functions[ppdu.function.index()];
+        let contended = || function.node == ppdu.from && function.began == at;
+        E::READS_STEPS
+            && contended()
+            && self.carrier_sense.misses(&self.channel, ppdu.from, at, self.phy_of(ppdu.from).slot())
+    }
+
     /// A PPDU comes on the air at `at`.
     #[inline(always)]
-    pub(crate) fn note_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, env: &mut E) {
+    pub(crate) fn note_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, tramples: bool, env: &mut E) {
         if E::READS_STEPS {
-            self.tell_start(at, ppdu, env);
+            self.tell_start(at, ppdu, tramples, env);
         }
     }
 
-    fn tell_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, env: &mut E) {
+    /// The node of `view` notices from now on what these are sending.
+    #[inline(always)]
+    pub(crate) fn note_recognised<E: Environment<B>>(&self, now: Time, view: usize, from: &[NodeId], env: &mut E) {
+        if !E::READS_STEPS {
+            return;
+        }
+        for sender in from {
+            let ppdu = self.on_air.iter().find(|t| t.ppdu.from == *sender).expect("what is noticed is on the air").ppdu;
+            let initiator = self.functions[ppdu.function.index()].node;
+            tell(env, now, Step::Recognised { initiator, by: NodeId(view as u32) });
+        }
+    }
+
+    fn tell_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, tramples: bool, env: &mut E) {
         let node = ppdu.from;
         let initiator = self.functions[ppdu.function.index()].node;
         let airtime = self.airtime(node, ppdu.mode, ppdu.bytes);
@@ -62,6 +86,7 @@ impl<B: Send + 'static> Medium<B> {
             to_all: self.channel.is_uniform(),
             airtime,
             at_best: if payload == Payload::Packets { self.airtime_at_best(at, ppdu) } else { airtime },
+            tramples,
         };
         tell(env, at, Step::Start(start));
         if node == initiator {

@@ -8,7 +8,7 @@ use super::node::State;
 use super::ppdu::{CTS_BYTES, Overlap, Ppdu, PpduKind, Transmission};
 use super::reception::Reception;
 use crate::medium::{Environment, Event, Medium};
-use crate::phy::ModeId;
+use crate::phy::{ModeId, ModulationClass};
 
 impl<B: Send + 'static> Medium<B> {
     /// Time on the air of what `from` sends in one of its modes.
@@ -36,12 +36,13 @@ impl<B: Send + 'static> Medium<B> {
             other.overlaps.push(Overlap { node: from, start: at, end });
         }
         self.on_air.push(Transmission { id, ppdu, start: at, end, overlaps });
+        let tramples = self.tramples(at, &ppdu, env);
         if self.channel.is_uniform() {
             self.sense_start(at, self.view_of(from), from, env);
         } else {
             self.sense_start_by_each(at, &ppdu, end, env);
         }
-        self.note_start(at, &ppdu, env);
+        self.note_start(at, &ppdu, tramples, env);
         env.schedule(end, Event::PpduEnds(id));
         self.report_on_air(at, own_channel, env);
     }
@@ -49,7 +50,10 @@ impl<B: Send + 'static> Medium<B> {
     /// Each node has a view of its own, and notices a PPDU or not.
     fn sense_start_by_each(&mut self, at: Time, ppdu: &Ppdu, end: Time, env: &mut impl Environment<B>) {
         let from = ppdu.from;
-        let begun = Begun { from, start: at, header_ends: at + self.phy_of(from).rx_start_delay(ppdu.mode), end };
+        let phy = self.phy_of(from);
+        let header_ends = at + phy.rx_start_delay(ppdu.mode);
+        let is_ofdm = phy.mode(ppdu.mode).class != ModulationClass::Dsss;
+        let begun = Begun { from, start: at, header_ends, end, is_ofdm };
         for view in 0..self.views.len() {
             let noticed = self.carrier_sense.begins(&self.channel, view, &begun);
             if noticed.begins {
@@ -58,7 +62,27 @@ impl<B: Send + 'static> Medium<B> {
             for _ in 0..noticed.forgotten {
                 self.views[view].ppdu_ends();
             }
+            if let Some(at) = noticed.ask_at {
+                env.schedule(at, Event::Recognises { view: view as u32 });
+            }
         }
+    }
+
+    /// `view` notices PPDUs under way whose preambles it has missed.
+    pub(crate) fn recognise(&mut self, now: Time, view: usize, env: &mut impl Environment<B>) {
+        let (functions, spaces, sensed) = (&mut self.functions, &self.spaces[view], &mut self.views[view]);
+        let mut known: Vec<NodeId> = Vec::new();
+        let next = self.carrier_sense.recognises(view, now, |from| {
+            sensed.ppdu_noticed(now, spaces, 0..0, |id, boundary| {
+                functions[id.index()].state = State::Committed { at: boundary };
+                env.schedule(boundary, Event::Start { function: id.0 });
+            });
+            known.push(from);
+        });
+        if let Some(at) = next {
+            env.schedule(at, Event::Recognises { view: view as u32 });
+        }
+        self.note_recognised(now, view, &known, env);
     }
 
     #[inline(always)]

@@ -4,6 +4,7 @@
 //! rates of control responses. Whether a frame can be decoded is asked of an error model, how strong
 //! it arrives of a path loss; neither knows of the medium or of time's passing.
 
+mod clear_channel;
 pub mod error_model;
 pub mod fading;
 pub mod frame_size;

@@ -33,6 +33,7 @@ pub fn config(phy: Phy, stations: usize) -> MediumConfig {
         driver_queue: 0,
         retry_limit: Some(7),
         access: ChannelAccess::Dcf(Access::Difs),
+        mid_packet_detection: None,
         airtime_weight: 256,
     };
     let error_model = ErrorModelKind::all().remove(0);

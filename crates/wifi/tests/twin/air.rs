@@ -1,6 +1,6 @@
 //! What is in the air, and who can decode it.
 
-use super::Config;
+use super::{Carrier, Config};
 
 /// The kinds of frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,12 @@ pub struct Transmission {
     /// The node is receiving it: it heard nothing else when it began, or of what began together this is the
     /// strongest, or it captured the receiver.
     pub locked: Vec<bool>,
+    /// The node notices it.
+    pub noticed: Vec<bool>,
+    /// Since when the node has listened to it without a break; `None`: it does not now.
+    pub listened_since: Vec<Option<u64>>,
+    /// The node has missed its beginning and knows it all the same.
+    pub recognised: Vec<bool>,
 }
 
 /// All frames now on their way.
@@ -44,17 +50,51 @@ impl Air {
         self.ongoing.iter().any(|t| t.from == node)
     }
 
-    /// Whether anything of others is in the air at `node`.
-    pub fn is_busy_at(&self, config: &Config, node: usize) -> bool {
-        self.ongoing.iter().any(|t| t.from != node && config.hears[node][t.from])
+    /// Whether anything of others is in the air that `node` notices.
+    pub fn is_busy_at(&self, node: usize) -> bool {
+        self.ongoing.iter().any(|t| t.from != node && t.noticed[node])
+    }
+
+    /// Settles who listens to what and notices what; to be called when anything has begun or ended, and when a
+    /// [recognition](Air::next_recognition) is due. Gives the nodes that have recognised something just now.
+    pub fn settle_carrier(&mut self, config: &Config, now: u64) -> Vec<usize> {
+        let mut found = Vec::new();
+        for node in 0..config.nodes.len() {
+            let heard = |t: &Transmission| t.from != node && config.hears[node][t.from];
+            let sending = self.is_sending(node);
+            let deaf = sending || self.ongoing.iter().any(|t| t.from != node && t.locked[node]);
+            let energy = |t: &Transmission| config.carrier.as_ref().map_or(1.0, |c| linear(c.power_db[t.from][node]));
+            let sum: f64 = self.ongoing.iter().filter(|t| heard(t)).map(energy).sum();
+            for t in self.ongoing.iter_mut().filter(|t| heard(t)) {
+                let Some(carrier) = &config.carrier else {
+                    t.noticed[node] = true;
+                    continue;
+                };
+                t.listened_since[node] = if deaf { None } else { t.listened_since[node].or(Some(now)) };
+                t.recognised[node] &= !sending;
+                if carrier.recognises(t, node).is_some_and(|at| at <= now) {
+                    t.recognised[node] = true;
+                    found.push(node);
+                }
+                t.noticed[node] = t.locked[node] || t.recognised[node] || sum >= linear(carrier.energy_db);
+            }
+        }
+        found
+    }
+
+    /// When the next frame will be recognised that goes on now.
+    pub fn next_recognition(&self, config: &Config) -> Option<u64> {
+        let carrier = config.carrier.as_ref()?;
+        let of = |t: &Transmission| (0..config.nodes.len()).filter_map(|n| carrier.recognises(t, n)).min();
+        self.ongoing.iter().filter_map(of).min()
     }
 
     /// Whether `node` hears something that may yet prove to be the response to its frame that ended at
     /// `since`: it began a SIFS after that, or at most a slot later [802.11-2020 §10.3.2.11].
     pub fn may_be_response(&self, config: &Config, node: usize, since: u64) -> bool {
-        let audible = |t: &&Transmission| t.from != node && config.hears[node][t.from];
+        let audible = |t: &&Transmission| t.from != node && t.noticed[node];
         let in_time = since..=since + config.sifs_ns + config.slot_ns;
-        self.ongoing.iter().filter(audible).any(|t| in_time.contains(&t.start))
+        self.ongoing.iter().filter(audible).any(|t| in_time.contains(&t.start) || t.recognised[node])
     }
 
     /// To be called when transmissions have started: locks receivers, spoils the receptions that cannot go on.
@@ -86,8 +126,8 @@ impl Air {
     /// On which of the frames that begin now `node` locks, and what it leaves for them.
     fn lock(&mut self, config: &Config, node: usize, heard: &[usize], now: u64) {
         let (new, old): (Vec<usize>, Vec<usize>) = heard.iter().copied().partition(|&i| self.ongoing[i].start == now);
-        let power =
-            |air: &Air, i: usize| config.capture.as_ref().map_or(0.0, |c| c.power_db[air.ongoing[i].from][node]);
+        let powers = config.capture.as_ref().map(|c| &c.power_db).or(config.carrier.as_ref().map(|c| &c.power_db));
+        let power = |air: &Air, i: usize| powers.map_or(0.0, |of| of[air.ongoing[i].from][node]);
         let late = config.capture.as_ref().map_or(0, |c| c.late_ns);
         let stays = old.iter().any(|&i| self.ongoing[i].locked[node] && now - self.ongoing[i].start >= late);
         let chosen = |air: &Air, i: usize| {
@@ -106,8 +146,21 @@ impl Air {
 
     fn captures(&self, config: &Config, node: usize, one: usize, others: &[usize]) -> bool {
         let Some(capture) = &config.capture else { return false };
-        let linear = |i: usize| libm::pow(10.0, capture.power_db[self.ongoing[i].from][node] / 10.0);
-        let sum: f64 = others.iter().map(|&i| linear(i)).sum();
-        linear(one) >= sum * libm::pow(10.0, capture.threshold_db / 10.0)
+        let power = |i: usize| linear(capture.power_db[self.ongoing[i].from][node]);
+        let sum: f64 = others.iter().map(|&i| power(i)).sum();
+        power(one) >= sum * linear(capture.threshold_db)
+    }
+}
+
+fn linear(db: f64) -> f64 {
+    libm::pow(10.0, db / 10.0)
+}
+
+impl Carrier {
+    /// When `node` will have listened to `t` for long enough, if nothing comes between.
+    fn recognises(&self, t: &Transmission, node: usize) -> Option<u64> {
+        let loud = self.mid_packet_db.is_some_and(|least| self.power_db[t.from][node] >= least);
+        let at = t.listened_since[node].filter(|_| loud && !t.recognised[node])? + self.mid_packet_ns;
+        (at < t.end).then_some(at)
     }
 }

@@ -25,6 +25,10 @@
 //!   on what is so much stronger than all it hears, if it is not receiving, or has only just begun to. Who sends during any
 //!   part of a frame receives nothing of it. Who locked on a frame that cannot be decoded waits EIFS; any
 //!   good frame, or sending, ends that.
+//! * Where [`Carrier`] says so, a node notices of what it hears only the frame that it is receiving, signals that are
+//!   together as strong as energy must be, and, if it can, a frame that goes on when it has listened for some time,
+//!   neither sending nor receiving. The latter it knows until that ends or it sends, and does not wait for a response any
+//!   longer than that.
 //! * A node without a frame counts down too; when one arrives with nothing left to count and the
 //!   medium idle for DIFS it is sent at once; if the medium is busy then, or turns busy before DIFS is
 //!   over, a backoff is drawn. A node that has given up its last frame goes on as if it had another.
@@ -115,6 +119,18 @@ pub struct Capture {
     pub power_db: Vec<Vec<f64>>,
 }
 
+/// What a node notices of what it hears: the frame that it is receiving, and what these rules say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Carrier {
+    /// `power_db[i][j]`: of what node `i` sends, at node `j`.
+    pub power_db: Vec<Vec<f64>>,
+    /// Signals that are together this strong.
+    pub energy_db: f64,
+    /// A frame this strong that it has listened to for so long, though it has missed its beginning.
+    pub mid_packet_db: Option<f64>,
+    pub mid_packet_ns: u64,
+}
+
 /// A cell: durations in nanoseconds, and its nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -141,6 +157,8 @@ pub struct Config {
     /// From the end of an RTS: a NAV set by it ends here if nothing was heard since. `None` = it stays.
     pub nav_timeout_ns: Option<u64>,
     pub capture: Option<Capture>,
+    /// None: what is heard is noticed, whatever the node was doing when it began.
+    pub carrier: Option<Carrier>,
     /// `hears[i][j]`: node `i` hears node `j`.
     pub hears: Vec<Vec<bool>>,
     /// An AP, node 0 if there is but one, sends to all of its stations in turn, and they send to it.
@@ -173,6 +191,7 @@ impl Config {
             rts: false,
             nav_timeout_ns: None,
             capture: None,
+            carrier: None,
             hears: vec![vec![true; stations + 1]; stations + 1],
             nodes,
         }

@@ -42,6 +42,7 @@ impl<'a> World<'a> {
             }
             self.now = next;
             self.end_transmissions();
+            self.recognise();
             self.end_navs();
             self.give_up_responses();
             let mut starting = self.arrive();
@@ -62,7 +63,19 @@ impl<'a> World<'a> {
         });
         let functions = self.nodes.iter().flat_map(|node| &node.functions);
         let at_functions = functions.flat_map(|f| [f.boundary.map(|b| b.at), f.next_arrival]);
-        in_the_air.chain(at_nodes.chain(at_functions).flatten()).min().unwrap_or(u64::MAX)
+        let recognition = self.air.next_recognition(self.config).into_iter();
+        in_the_air.chain(recognition).chain(at_nodes.chain(at_functions).flatten()).min().unwrap_or(u64::MAX)
+    }
+
+    /// Frames under way whose beginning a node has missed make it busy. They end its wait for a response: that is over
+    /// with them.
+    fn recognise(&mut self) {
+        for node in self.air.settle_carrier(self.config, self.now) {
+            self.nodes[node].turn_busy(self.config, self.now);
+            if let Some(awaited) = &mut self.nodes[node].awaited {
+                awaited.deadline = None;
+            }
+        }
     }
 
     // ---- Ends ----
@@ -82,10 +95,11 @@ impl<'a> World<'a> {
                 }
             }
         }
+        self.recognise();
         for t in ended.drain(..) {
             self.outcome.ppdus.push((t.start, t.end, t.from as u32));
             for node in 0..self.nodes.len() {
-                if node == t.from || self.config.hears[node][t.from] {
+                if node == t.from || t.noticed[node] {
                     self.nodes[node].quiet_since = self.now;
                     self.turn_idle(node);
                 }
@@ -101,7 +115,7 @@ impl<'a> World<'a> {
 
     /// Nothing that `node` hears goes on: it counts slots from here, or from the end of its NAV.
     fn turn_idle(&mut self, node: usize) {
-        if self.air.is_busy_at(self.config, node) || self.air.is_sending(node) {
+        if self.air.is_busy_at(node) || self.air.is_sending(node) {
             return;
         }
         let n = &mut self.nodes[node];
@@ -332,7 +346,7 @@ impl<'a> World<'a> {
         let sensed = self.is_sensed_at(node, self.now) || self.air.is_sending(node);
         let is_reached = |b: &Boundary| !self.is_sensed_at(node, b.at);
         let reaches_next = self.nodes[node].functions[0].boundary.as_ref().is_some_and(is_reached);
-        let unnoticed = !sensed && self.air.is_busy_at(self.config, node);
+        let unnoticed = !sensed && self.air.is_busy_at(node);
         let has_waited = self.nodes[node].has_waited(self.config, 0, self.now);
         let n = &mut self.nodes[node];
         let busy = sensed || n.nav_until > self.now || n.pending.is_some();
@@ -427,6 +441,14 @@ impl<'a> World<'a> {
         }
         if self.air.ongoing.len() > before {
             self.air.spoil_receptions(self.config, self.now);
+            self.air.settle_carrier(self.config, self.now);
+            for node in 0..self.nodes.len() {
+                let noticed = |t: &Transmission| t.start == self.now && (t.from == node || t.noticed[node]);
+                if self.air.ongoing.iter().any(noticed) {
+                    self.nodes[node].last_start = self.now;
+                    self.nodes[node].turn_busy(self.config, self.now);
+                }
+            }
         }
     }
 
@@ -440,12 +462,6 @@ impl<'a> World<'a> {
         assert!(!self.air.is_sending(node), "a station never sends twice at once");
         let count = self.nodes.len();
         let end = self.now + self.length(node, kind);
-        for other in 0..count {
-            if other == node || self.config.hears[other][node] {
-                self.nodes[other].last_start = self.now;
-                self.nodes[other].turn_busy(self.config, self.now);
-            }
-        }
         if let (Kind::Cts | Kind::Ack, Some(awaited)) = (kind, &mut self.nodes[to].awaited) {
             awaited.over = end;
         }
@@ -484,6 +500,9 @@ impl<'a> World<'a> {
             clear: vec![true; count],
             missed: vec![false; count],
             locked: vec![false; count],
+            noticed: vec![false; count],
+            listened_since: vec![None; count],
+            recognised: vec![false; count],
         });
     }
 
