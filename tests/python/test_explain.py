@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import lasthop
+from lasthop.confidence import estimate
 from lasthop.explain import CHANNEL_TERMS, FLOW_TERMS, answers, difference_of, explanation_of, scenario_of, with_account
+from lasthop.explain.account import ChannelTime
 from lasthop.explain.suffering import suffering
 
 SCENARIOS = sorted((Path(__file__).resolve().parents[2] / "scenarios").glob("*.toml"))
@@ -205,6 +207,24 @@ def test_the_near_station_is_slow_since_it_waits_for_the_far_one() -> None:
     found = answers(explained(scenario))
     line = next(line for line in found[:2] if line.startswith("near.down waits"))
     assert "for ap to far, which is sent at 1 Mbit/s, its own data at 11 Mbit/s" in line
+
+
+def test_what_missed_preambles_cost_is_part_of_what_collisions_take() -> None:
+    nodes = {name: dict.fromkeys(CHANNEL_TERMS, 0.0) for name in ("ap", "sta")}
+    nodes["ap"] |= {"missed_preamble": 0.08, "collided": 0.02}
+    nodes["sta"] |= {"missed_preamble": 0.01, "collided": 0.01}
+    shares = {term: estimate([nodes["ap"][term] + nodes["sta"][term]] * 2) for term in CHANNEL_TERMS}
+
+    def said(share: float) -> list[str]:
+        channel = ChannelTime(0, shares | {"missed_preamble": estimate([share] * 2)}, nodes, 57.2)
+        return answers(lasthop.explain.Explanation("", [1, 2], 10.0, None, [], [channel], {}, {}))
+
+    collisions, missed = said(0.09)
+    assert collisions == "Collisions take 12.0 % of the channel's time, those of ap 10.0 %."
+    assert missed.startswith(
+        "PPDUs that began on top of another cost 9.0 % of the channel's time, most of it in PPDUs of ap: 57 times a second"
+    )
+    assert not any("on top of another" in line for line in said(0.019))
 
 
 def test_a_result_without_an_account_is_run_again_and_gives_the_same(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ CHANNEL_TERMS = {
     "control": "control frames",
     "beacons": "beacons",
     "collided": "collisions",
+    "missed_preamble": "collisions after a missed preamble",
     "lost_to_noise": "lost to noise",
     "within_exchanges": "SIFS within exchanges",
     "contending": "backoff and inter-frame spaces",
@@ -106,6 +107,8 @@ class ChannelTime:
     """by term"""
     nodes: dict[str, dict[str, float]]
     """for each node, those of its own PPDUs, by term"""
+    begun_after_missed_preamble_per_s: float = 0.0
+    """PPDUs begun on another whose preamble the sender had missed"""
 
     def share(self, term: str) -> float:
         """The mean share of a term."""
@@ -282,7 +285,8 @@ def _channel(accounts: list[dict[str, Any]], index: int) -> ChannelTime:
         return {term: sum(node.get(term, 0.0) for node in on_air) for term in CHANNEL_TERMS} | _times(channel, SILENT)
 
     shares = _shares([(times(channel), covered_s) for channel, covered_s in of_seeds], CHANNEL_TERMS)
-    return ChannelTime(of_seeds[0][0]["channel"], shares, nodes)
+    begun = sum(channel.get("begun_after_missed_preamble", 0) / covered_s for channel, covered_s in of_seeds)
+    return ChannelTime(of_seeds[0][0]["channel"], shares, nodes, begun / len(of_seeds))
 
 
 def _links(runs: list[dict[str, Any]]) -> dict[str, LinkRates]:

@@ -12,7 +12,7 @@ from .words import also, count, listed, percent, rate
 MOST = 6
 # Below these shares of time a cause is not worth a sentence.
 RATE_SHARE, SILENCE_SHARE, BEHIND_SHARE, HELD_SHARE, QUEUE_SHARE, LOST_SHARE = 0.03, 0.1, 0.2, 0.25, 0.3, 0.1
-IDLE_SHARE, CONTENDING_SHARE = 0.5, 0.15
+IDLE_SHARE, CONTENDING_SHARE, MISSED_SHARE = 0.5, 0.15, 0.02
 # Others and queues are there wherever a channel is shared: a cause of its own weighs more than they do.
 COMMON = 0.25
 # What befalls fewer packets of a flow is not why it starves.
@@ -197,13 +197,31 @@ def _held(explanation: Explanation) -> Iterator[Answer]:
 
 def _losses(explanation: Explanation) -> Iterator[Answer]:
     what = {"collided": "Collisions take", "lost_to_noise": "Frames lost to noise take"}
+    parts = {"collided": ("collided", "missed_preamble"), "lost_to_noise": ("lost_to_noise",)}
     for channel in explanation.channels:
         for term, words in what.items():
-            share = channel.share(term)
+            share = sum(channel.share(part) for part in parts[term])
             if share >= LOST_SHARE:
-                nodes = sorted(channel.nodes, key=lambda name: -channel.nodes[name].get(term, 0.0))
-                most = f", those of {nodes[0]} {percent(channel.nodes[nodes[0]][term])}" if len(nodes) > 1 else ""
+                of = {name: sum(terms.get(part, 0.0) for part in parts[term]) for name, terms in channel.nodes.items()}
+                node = max(of, key=of.__getitem__)
+                most = f", those of {node} {percent(of[node])}" if len(of) > 1 else ""
                 yield Answer(share, f"{words} {percent(share)} of the {_channel(explanation, channel)} time{most}.")
+
+
+def _missed_preambles(explanation: Explanation) -> Iterator[Answer]:
+    """Who was sending as a PPDU began senses no more than its energy, and begins on top of it."""
+    for channel in explanation.channels:
+        share = channel.share("missed_preamble")
+        if share < MISSED_SHARE:
+            continue
+        node = max(channel.nodes, key=lambda name: channel.nodes[name].get("missed_preamble", 0.0))
+        yield Answer(
+            share,
+            f"PPDUs that began on top of another cost {percent(share)} of the {_channel(explanation, channel)} time, most "
+            f"of it in PPDUs of {node}: {channel.begun_after_missed_preamble_per_s:.0f} times a second somebody who had "
+            "missed a preamble, as it was sending or receiving then, did not sense what went on; "
+            "channel.mid_packet_detection has receivers notice it, bss.txop_duration_rts_threshold announces long PPDUs.",
+        )
 
 
 def _silence(explanation: Explanation) -> Iterator[Answer]:
@@ -233,5 +251,5 @@ def _largest(explanation: Explanation) -> str:
 
 RULES: tuple[Callable[[Explanation], Iterator[Answer]], ...] = (
     *(_starving, _slow_rates, _anomaly, _shared),
-    *(_queues, _held, _losses, _silence),
+    *(_queues, _held, _losses, _missed_preambles, _silence),
 )
