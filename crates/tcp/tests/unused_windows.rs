@@ -2,6 +2,7 @@
 
 mod world;
 
+use lasthop_registry::Switch;
 use lasthop_tcp::congestion_control::{Algorithm, newreno};
 use lasthop_tcp::{Config, Profile, WindowValidation};
 use lasthop_units::{Duration, Time};
@@ -96,6 +97,26 @@ fn less_than_half_the_window_in_use_keeps_it_as_it_is() {
     let more = window as u64 * 3 / 4;
     trickle(&mut world, more, 20);
     assert!(world.client.cwnd_segments() > window, "half of it and more validates it");
+}
+
+#[test]
+fn in_avoidance_a_full_flight_lets_the_window_grow_for_its_round_trip_only() {
+    let config = Config { initial_ssthresh: Switch::On(60), ..linux(false) };
+    let mut world = World::alike(&config);
+    world.open(400 * MSS);
+    world.run_for(seconds(5));
+    let window = world.client.cwnd_segments();
+    assert!((61.0..80.0).contains(&window), "{window}");
+    let most_of_it = window as u64 * 3 / 4;
+    trickle(&mut world, most_of_it, 30);
+    assert_eq!(world.client.cwnd_segments(), window, "never full");
+    // Two flights fill it: a segment for each [RFC 5681 §3.1], and for the round trip in which the last of it is sent.
+    write(&mut world, 2 * window as u64);
+    world.run_for(seconds(1));
+    let grown = world.client.cwnd_segments();
+    assert!((1.0..=3.0).contains(&(grown - window)), "{window} to {grown}");
+    trickle(&mut world, most_of_it, 30);
+    assert_eq!(world.client.cwnd_segments(), grown, "never full again");
 }
 
 /// The window and ssthresh after one of ten segments of a round trip was lost, under a window of 100 and more.
