@@ -12,7 +12,7 @@ import pytest
 from lasthop.campaign import complete
 from lasthop.papers import PaperError, Reproduction, Runs, Verdict, read_paper
 from lasthop.papers.gallery import begun, shows
-from lasthop.papers.losses import Loss, shares
+from lasthop.papers.losses import Loss, worst_shares
 from lasthop.papers.measure import same_slot
 from lasthop.papers.paper import Expectation
 from lasthop.papers.released import lost, read_released, record
@@ -174,22 +174,21 @@ def test_what_cannot_be_compared_is_no_claim_lost(tmp_path):
     assert lost(released, {"p": {"A": Verdict.NOT_COMPARABLE, "B": Verdict.FAILS}}) == []
 
 
-def test_queues_share_of_what_came_to_them():
-    # The AP passed on 10 frames of 2 MPDUs, a quarter of them not acknowledged: 15, and dropped 5: 5 / 20. The station
-    # passed on 30 of 30 and dropped none. The wire dropped 10 of the 60 that came: 15 + 5 down, 30 up, and these 10.
-    run = {
-        "links": [
-            {"node": "ap", "frames_sent": 10, "mpdus_per_ampdu_mean": 2.0, "mpdu_loss_fraction": 0.25},
-            {"node": "sta1", "frames_sent": 30, "mpdus_per_ampdu_mean": 1.0, "mpdu_loss_fraction": 0.0},
-            {"node": "sta2", "frames_sent": 0, "mpdus_per_ampdu_mean": None, "mpdu_loss_fraction": None},
-        ],
-        "nodes": [
-            {"name": "ap", "queue_drops": 5, "wired_queue_drops": 10},
-            {"name": "sta1", "queue_drops": 0},
-            {"name": "sta2", "queue_drops": 0},
-        ],
-    }
-    assert shares(run) == {"APs": pytest.approx(0.25), "stations": 0.0, "wire": pytest.approx(1 / 6)}
+def test_settings_count_by_the_queue_that_lost_most():
+    # Two runs of one setting: the AP drops 5 and 15 of 100, one station 1 and 0 of 10, the other nothing.
+    def run(ap, station):
+        queue = {"kind": "fifo", "limit": "50 packets", "wait_mean_s": None}
+        wire = {"ap": "ap", "kind": "fifo", "limit": "unlimited", "wait_mean_s": None, "wait_max_s": None}
+        wire |= {"packets": 100, "queue_drops": 0, "queue_drops_tcp_ack": 0, "busy_fraction": 0.1}
+        drops = {"ap": ap, "sta1": station, "sta2": 0}
+        return {
+            "queues": [queue | {"name": name, "packets": 100 if name == "ap" else 10} for name in drops],
+            "nodes": [{"name": name, "queue_drops": n, "queue_drops_tcp_ack": 0} for name, n in drops.items()],
+            "wires": [wire | {"direction": direction} for direction in ("up", "down")],
+        }
+
+    assert worst_shares([run(5, 1), run(15, 0)]) == {"AP": 0.1, "station": 0.05, "wired link": 0.0}
+    assert worst_shares([{"nodes": []}]) == {}, "a run of an earlier version"
 
 
 def test_losses_are_told_with_the_setting_that_lost_most():
@@ -390,7 +389,7 @@ def test_what_queues_dropped_stands_beside_claims_and_figures(command, paper):
     done = command("reproduce", paper, "--out", "out", "--quick", "--json", "claims.json")
     assert done.returncode == 0, done.stderr
     slow, fast = json.loads(Path("claims.json").read_text())["claims"]
-    assert [loss["place"] for loss in slow["losses"]] == ["APs", "stations", "wire"]
+    assert [loss["place"] for loss in slow["losses"]] == ["APs", "stations", "wires"]
     (stations,) = (loss for loss in fast["losses"] if loss["place"] == "stations")
     assert (stations["settings"], stations["of"], stations["worst"]) == (1, 2, "uploads(stations=1, rate=fast)")
     assert stations["most"] > 0.01

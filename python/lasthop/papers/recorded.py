@@ -86,7 +86,9 @@ class Runs:
 
 def _without_lists(run: dict[str, Any]) -> dict[str, Any]:
     """A run less its lists of quantiles and the like, which no expression reads: thousands of runs are held."""
-    tables = {name: [_numbers(row) for row in run[name]] for name in ("flows", "nodes", "links")}
+    kinds = ("flows", "nodes", "links", "queues", "wires")
+    # Runs of an earlier version have no queues.
+    tables = {name: [_numbers(row) for row in run.get(name, ())] for name in kinds}
     return tables | {section: _numbers(run[section]) for section in ("totals", "medium")}
 
 

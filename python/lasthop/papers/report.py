@@ -12,8 +12,9 @@ from typing import Any
 
 from ..confidence import Estimate
 from ..headline import number
+from ..losses import DROPPED_SHARE
 from ..scenario import toml_value
-from .losses import WORTH_TELLING, Loss
+from .losses import Loss
 from .needs import Needs
 from .paper import UNITS, Expectation, Paper
 from .reproduction import ClaimOutcome, PartOutcome, TodayOutcome
@@ -194,10 +195,10 @@ def losses_text(losses: Sequence[Loss]) -> str:
     ]
     if not losses:
         return ""
-    text = f"No queue dropped more than {WORTH_TELLING:.0%} of what came to it."
+    text = f"No queue dropped more than {DROPPED_SHARE:.0%} of what came to it."
     if told:
         words = "; ".join(told)
-        text = f"Queues that dropped more than {WORTH_TELLING:.0%} of what came to them, by settings: {words}."
+        text = f"Queues that dropped more than {DROPPED_SHARE:.0%} of what came to them, by settings: {words}."
     return text.replace("%", " %")
 
 
