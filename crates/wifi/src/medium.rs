@@ -46,7 +46,8 @@ words! {
 pub enum AfterLoss {
     /// as the standard has it: bystanders EIFS, the sender its ACK timeout [802.11-2020 §10.3.2.3.7, §10.3.2.11]
     Standard,
-    /// bystanders DIFS, as where nobody could detect that a frame had begun; the sender its ACK timeout
+    /// as ns-3 has it: bystanders DIFS, as where nobody could detect that a frame had begun; the sender its ACK timeout,
+    /// and after that DIFS, or its AIFS
     NoEifs,
     /// everybody DIFS, as closed forms have it
     DifsForAll,
@@ -58,6 +59,9 @@ impl AfterLoss {
     }
     pub(crate) fn sender_waits_ack_timeout(self) -> bool {
         self != AfterLoss::DifsForAll
+    }
+    pub(crate) fn sender_waits_inter_frame_space_too(self) -> bool {
+        self == AfterLoss::NoEifs
     }
 }
 

@@ -159,6 +159,16 @@ fn without_eifs_all_wait_difs() {
     assert_eq!(seen.ppdus()[2].0, DIFS + DATA + DIFS + first * SLOT);
 }
 
+#[test]
+fn as_in_ns3_a_collider_waits_difs_after_its_ack_timeout() {
+    // ns-3.44 with CWmin = CWmax = 0 and nobody to answer: 272.9 us from the end of a frame to the start of the next.
+    let config = MediumConfig { after_loss: AfterLoss::NoEifs, ..dot11b(2) };
+    let seen = timeline(config, &[(10_000, 1), (20_000, 2)]);
+    let first = draws(1, &[31, 63])[1].min(draws(2, &[31, 63])[1]);
+    // ACK timeout and DIFS, 222 + 50 us, end before the boundary at 50 + 12 * 20 us.
+    assert_eq!(seen.ppdus()[2].0, DIFS + DATA + DIFS + 12 * SLOT + first * SLOT);
+}
+
 /// Share of runs in which two of `n` nodes that draw afresh, during the frame of another, meet.
 fn same_slot(n: u32) -> f64 {
     let runs = 4_000;

@@ -350,6 +350,11 @@ impl View {
         self.apart.push(one);
     }
 
+    /// The end of the inter-frame space of a lane, counted from `at`.
+    pub(crate) fn after_inter_frame_space(&self, at: Time, spaces: &Spaces, lane: LaneId) -> Time {
+        shifted(at + spaces.difs, spaces.slot, self.lanes[lane.0].kind.offset)
+    }
+
     /// In a view of one node, which has tried to receive something since it sent: it waits as any other would.
     pub(crate) fn end_apart(&mut self) {
         for one in self.apart.drain(..) {
@@ -406,7 +411,7 @@ impl View {
         lane: LaneId,
         unanswered: &Unanswered,
     ) -> Time {
-        let after_space = shifted(unanswered.timeout + spaces.difs, spaces.slot, self.lanes[lane.0].kind.offset);
+        let after_space = self.after_inter_frame_space(unanswered.timeout, spaces, lane);
         if unanswered.by == function { unanswered.timeout } else { after_space }
     }
 

@@ -64,9 +64,20 @@ impl<B: Send + 'static> Medium<B> {
         }
         // After its own frame the sender waits for the response that does not come.
         let waits = self.after_loss.sender_waits_ack_timeout() && ppdu.from == self.functions[id.index()].node;
+        let apart = waits.then(|| self.counts_after_timeout(now, id, ppdu));
+        self.contend_again(now, id, apart, env);
+    }
+
+    /// When the sender of a frame that was not answered may count again, the grid apart.
+    fn counts_after_timeout(&self, now: Time, id: FunctionId, ppdu: &Ppdu) -> Time {
         let phy = self.phy_of(ppdu.from);
-        let timeout = phy.ack_timeout(phy.control_response_mode(ppdu.mode));
-        self.contend_again(now, id, waits.then(|| now + timeout), env);
+        let timeout = now + phy.ack_timeout(phy.control_response_mode(ppdu.mode));
+        if !self.after_loss.sender_waits_inter_frame_space_too() {
+            return timeout;
+        }
+        let function = &self.functions[id.index()];
+        let view = self.nodes[function.node.index()].view;
+        self.views[view].after_inter_frame_space(timeout, &self.spaces[view], function.lane)
     }
 
     fn attempt_failed(
