@@ -41,7 +41,8 @@ lint: rust $(VENV)/.ready
 bench: build
 	@$(BIN)/lasthop bench
 
-# Measures every comparison with ns-2 and ns-3 anew and writes docs/peers.md.
+# Measures every comparison with ns-2 and ns-3 anew and writes docs/peers.md. The peers' figures are kept in tests/data; with
+# NS3_PYTHON=python, an interpreter that has the package ns3==3.44.post0, those of tests/data/ns3.csv are measured anew too.
 validation: build
 	@$(BIN)/python tests/validation/report.py
 

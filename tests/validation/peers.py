@@ -268,7 +268,7 @@ APART = [
         note="ns-3's own spread is 27 %: one early loss decides the run"),
     *(
         ns3(f"uploads 802.11b with {kind}", "K1", "b", "up", 10, 50, "TcpNewReno", kind, tcp=NS3_RENO, bss=f'{NS3_B}\nrate_control = "{kind}"', seconds=(100, 10), seeds=10,
-            note="ns-3's own figure moves from 2.5 to 1.7 Mbit/s with the start of the flows")
+            note="ns-3's NewReno opens its window by ACKs, not by bytes: its stations contend less, and AARF stays higher; see the end of this page")
         for kind in ("arf", "aarf")
     ),
     two_stations("cubic 802.11n, 300 and 30 Mbit/s", PFIFO, 8, note="ns-3's own spread is 33 %: how the two share the queue decides the total"),
