@@ -12,6 +12,7 @@ from typing import Any
 FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << bit for bit in range(8))
 LOCAL, REMOTE = bytes((10, 77, 0, 1)), bytes((10, 77, 0, 2))
 PORT = 5001
+LISTENING_PORT = 5002
 ISS = 1_000_000
 WINDOW_SCALE = 8
 DELAYED_ACK_MS = 40.0
@@ -109,6 +110,10 @@ class Receiver:
         self.deadline = min(self.deadline, now + DELAYED_ACK_MS)
         return None
 
+    def opening(self) -> Answer:
+        """The ACK that ends a handshake, which no number counts."""
+        return Answer(0, 0, [], False, self.window)
+
     def answer(self, duplicate: list[tuple[int, int]]) -> Answer:
         """An ACK of what there is."""
         self.acks += 1
@@ -154,17 +159,27 @@ class Wire:
     def __init__(self, scenario: dict[str, Any], port: int, iss: int) -> None:
         self.scenario, self.port, self.base = scenario, port, (iss + 1) & 0xFFFFFFFF
 
+    def syn(self, now_ms: float) -> bytes:
+        """The SYN to a kernel that listens."""
+        ecn = ECE | CWR if self.scenario.get("ecn") else 0
+        return self._packet(ISS, 0, SYN | ecn, 65535, self._offers(now_ms, 0))
+
     def syn_ack(self, syn: Packet, now_ms: float) -> bytes:
         """The answer to the kernel's SYN."""
+        ecn = ECE if syn.flags & ECE and syn.flags & CWR and self.scenario.get("ecn") else 0
+        options = self._offers(now_ms, syn.timestamp or 0)
+        return self._packet(ISS, syn.seq + 1, SYN | ACK | ecn, 65535, options)
+
+    def _offers(self, now_ms: float, echo: int) -> bytes:
+        """Options of a SYN."""
         room = 12 if self.scenario["ts"] else 0
         options = struct.pack("!BBH", 2, 4, self.scenario["mss"] + room)
         options += struct.pack("!BBBB", 1, 3, 3, WINDOW_SCALE)
         if self.scenario["sack"]:
             options += struct.pack("!BBBB", 1, 1, 4, 2)
         if self.scenario["ts"]:
-            options += struct.pack("!BBBBII", 1, 1, 8, 10, int(now_ms) + 1, syn.timestamp or 0)
-        ecn = ECE if syn.flags & ECE and syn.flags & CWR and self.scenario.get("ecn") else 0
-        return self._packet(ISS, syn.seq + 1, SYN | ACK | ecn, 65535, options)
+            options += struct.pack("!BBBBII", 1, 1, 8, 10, int(now_ms) + 1, echo)
+        return options
 
     def ack(self, answer: Answer, recent: int | None, now_ms: float) -> bytes:
         """An ACK."""

@@ -23,7 +23,7 @@ from collections import Counter
 from pathlib import Path as FilePath
 from typing import Any
 
-from peer import ACK, CWR, LOCAL, PORT, REMOTE, SYN, Answer, Packet, Path, Receiver, Wire
+from peer import ACK, CWR, LISTENING_PORT, LOCAL, PORT, REMOTE, SYN, Answer, Packet, Path, Receiver, Wire
 
 DEFAULTS: dict[str, Any] = {
     "rtt_ms": 100,
@@ -35,6 +35,7 @@ DEFAULTS: dict[str, Any] = {
     "delack": 1,
     "window": 1048576,
     "segments": 80,
+    "listens": False,
 }
 SYSCTLS = {
     "tcp_no_metrics_save": 1,
@@ -113,12 +114,8 @@ class Recording:
 
     def run(self) -> list[list[Any]]:
         """Opens, writes all, and follows until all is acknowledged or the time is up."""
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sender:
+        with self._accept() if self.scenario["listens"] else self._connect() as sender:
             self.socket = sender
-            sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self.scenario["cc"].encode())
-            sender.setblocking(False)
-            sender.connect_ex((socket.inet_ntoa(REMOTE), PORT))
-            self._open()
             self.begin = time.monotonic() * 1e3
             for t_ms, window in self.scenario.get("window_script", []):
                 self._schedule(t_ms, "window", window)
@@ -133,14 +130,42 @@ class Recording:
             pass
         return self.events
 
-    def _open(self) -> None:
+    def _new_socket(self) -> socket.socket:
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self.scenario["cc"].encode())
+        made.setblocking(False)
+        return made
+
+    def _connect(self) -> socket.socket:
+        """The kernel opens: its largest window is then that of the SYN+ACK, which is not scaled."""
+        sender = self._new_socket()
+        sender.connect_ex((socket.inet_ntoa(REMOTE), PORT))
         syn = self._wait_for(SYN)
-        answer_at = time.monotonic() + self.scenario["rtt_ms"] / 1e3
         self.wire = Wire(self.scenario, syn.port, syn.seq)
-        while time.monotonic() < answer_at:
-            time.sleep(max(0.0, answer_at - time.monotonic() - 2e-4))
+        self._wait_a_round_trip()
         os.write(self.tun, self.wire.syn_ack(syn, 0.0))
         self._wait_for(ACK)
+        return sender
+
+    def _accept(self) -> socket.socket:
+        """The kernel listens: the last ACK of the handshake has the scaled window."""
+        with self._new_socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((socket.inet_ntoa(LOCAL), LISTENING_PORT))
+            listener.listen(1)
+            os.write(self.tun, Wire(self.scenario, LISTENING_PORT, 0).syn(0.0))
+            syn_ack = self._wait_for(SYN)
+            self.wire = Wire(self.scenario, LISTENING_PORT, syn_ack.seq)
+            self._wait_a_round_trip()
+            os.write(self.tun, self.wire.ack(self.receiver.opening(), syn_ack.timestamp, 0.0))
+            sender, _ = listener.accept()
+        sender.setblocking(False)
+        return sender
+
+    def _wait_a_round_trip(self) -> None:
+        until = time.monotonic() + self.scenario["rtt_ms"] / 1e3
+        while time.monotonic() < until:
+            time.sleep(max(0.0, until - time.monotonic() - 2e-4))
 
     def _wait_for(self, flag: int) -> Packet:
         for _ in range(100):
@@ -171,10 +196,10 @@ class Recording:
                 self._ask("timer")
                 continue
             if self.receiver.deadline <= self.now():
-                self._send_back(self.receiver.answer([]))
+                self._send_back(self.receiver.deadline, self.receiver.answer([]))
             while self.agenda and self.agenda[0][0] <= self.now():
-                _, _, kind, what = heapq.heappop(self.agenda)
-                self._take(kind, what)
+                due, _, kind, what = heapq.heappop(self.agenda)
+                self._take(due, kind, what)
                 if kind == "ack" and what.cumulative == last and finished is None:
                     finished = self.now()
 
@@ -198,23 +223,24 @@ class Recording:
             if packet.payload > 0:
                 self._out(packet, cause)
 
-    def _take(self, kind: str, what: Any) -> None:
+    def _take(self, due: float, kind: str, what: Any) -> None:
+        """The receiver goes by what is due, so that this program's own lateness shows once only, at the sender."""
         if kind == "arrival":
             segment, timestamp, marked, reduced = what
-            answer = self.receiver.receive(self.now(), segment, timestamp, marked=marked, reduced=reduced)
+            answer = self.receiver.receive(due, segment, timestamp, marked=marked, reduced=reduced)
             if answer:
-                self._send_back(answer)
+                self._send_back(due, answer)
         elif kind == "window":
             self.receiver.window = what
-            self._send_back(self.receiver.answer([]))
+            self._send_back(due, self.receiver.answer([]))
         else:
             self._deliver(what)
 
-    def _send_back(self, answer: Answer) -> None:
+    def _send_back(self, at: float, answer: Answer) -> None:
         if answer.number in self.scenario.get("drop_ack", []):
             self.events.append(["ack_lost", round(self.now(), 2), answer.number, answer.cumulative, answer.blocks])
             return
-        self._schedule(self.now() + self.scenario["rtt_ms"] / 2, "ack", answer)
+        self._schedule(at + self.scenario["rtt_ms"] / 2, "ack", answer)
 
     def _deliver(self, answer: Answer) -> None:
         cause = f"ack{answer.number}"

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from chance import SECTION
 from recorder import why_not
 
 HERE = Path(__file__).parent
@@ -53,7 +54,9 @@ def main() -> int:
             document = json.loads(text)
             line = _core.replay_recovery(text)[1].replace("|", "/")
             rows.append(f"| {name} | {document['scenario']['desc']} | {document['identical_runs']} | {line} |\n")
-    page = HEAD.format(kernel=document["kernel"]) + "".join(rows)
+    # What chance.py has written stays.
+    _, by_chance, figure = PAGE.read_text().partition(SECTION)
+    page = HEAD.format(kernel=document["kernel"]) + "".join(rows) + by_chance + figure
     PAGE.write_text(page)
     sys.stdout.write(page)
     return 0

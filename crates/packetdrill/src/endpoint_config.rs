@@ -34,9 +34,6 @@ pub(crate) fn config(settings: &Settings, socket: &SocketConfig) -> Result<Confi
     builder.set("sack", Value::Bool(on("tcp_sack")))?;
     builder.set("window_scaling", Value::Bool(on("tcp_window_scaling")))?;
     builder.set("slow_start_after_idle", Value::Bool(on("tcp_slow_start_after_idle")))?;
-    if !on("tcp_recovery") {
-        builder.set("loss_detection", Value::text("rfc6675"))?;
-    }
     builder.set("duplicate_ack_threshold", Value::Integer(settings.sysctl("tcp_reordering")))?;
     if !own_keys.contains(&"profile") {
         let name = socket.congestion_control.as_deref().unwrap_or(settings.congestion_control());

@@ -38,7 +38,6 @@ const KERNEL_DEFAULTS: &[(&str, &[i64])] = &[
     ("tcp_window_scaling", &[1]),
     ("tcp_slow_start_after_idle", &[1]),
     ("tcp_early_retrans", &[3]),
-    ("tcp_recovery", &[1]),
     ("tcp_reordering", &[3]),
     ("tcp_tso_win_divisor", &[3]),
     ("tcp_frto", &[2]),
@@ -69,6 +68,8 @@ const DEFAULTS_SH: &[(&str, &[i64])] = &[
 /// Settings that change nothing that the endpoint does or a script can see here.
 const WITHOUT_EFFECT: &[&str] = &[
     "tcp_fack",
+    // since 6.17 RACK is used whether or not its bit is set
+    "tcp_recovery",
     "tcp_fastopen",
     "tcp_fastopen_key",
     "tcp_syncookies",

@@ -1,7 +1,7 @@
 //! The closed loop: an endpoint, the path and the receiver, and the rows that they make.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use lasthop_tcp::congestion_control::Algorithm;
 use lasthop_tcp::{CaState, Config, Endpoint, Flags, SackBlock, SackBlocks, Segment, SeqNumber, Timestamps};
@@ -58,11 +58,10 @@ fn skipped(trace: &Trace, why: String) -> Report {
     }
 }
 
-/// What is under way.
+/// What happens at the receiver.
 #[derive(Debug)]
 enum Event {
     Arrival(Arrival),
-    Answer(Answer),
     Window(u64),
 }
 
@@ -79,6 +78,8 @@ struct World<'a> {
     receiver: Receiver,
     events: BinaryHeap<Reverse<Keyed>>,
     order: u64,
+    /// ACKs under way, with the times at which they are due: what the sender's host reads late keeps nothing else waiting
+    answers: VecDeque<(Time, Answer)>,
     /// how often each segment was sent
     sent: Vec<u64>,
     comparison: Comparison<'a>,
@@ -136,6 +137,7 @@ impl<'a> World<'a> {
             receiver: Receiver::new(scenario),
             events: BinaryHeap::new(),
             order: 0,
+            answers: VecDeque::new(),
             sent: vec![0; scenario.segments as usize],
             comparison: Comparison::new(trace),
         };
@@ -160,26 +162,66 @@ impl<'a> World<'a> {
             _ => None,
         });
         let before = Time::from_nanos(self.start.as_nanos() - rtt.unwrap_or(self.trace.scenario.rtt).as_nanos());
-        self.endpoint.connect(before);
-        let syn = self.endpoint.poll_transmit(before).expect("a SYN after connect");
         let scenario = &self.trace.scenario;
-        let room_for_timestamps = if scenario.timestamps { 12 } else { 0 };
-        let syn_ack = Segment {
-            seq: SeqNumber(PEER_ISS),
-            ack: syn.seq.plus(1),
-            flags: if asks_for_ecn(&syn) { Flags::SYN | Flags::ACK | Flags::ECE } else { Flags::SYN | Flags::ACK },
-            window: scenario.window.min(u64::from(u16::MAX)) as u16,
-            mss: Some((scenario.mss + room_for_timestamps) as u16),
-            sack_permitted: syn.sack_permitted,
-            window_scale: syn.window_scale.map(|_| SCALE),
-            timestamps: syn.timestamps.map(|t| Timestamps { value: 1, echo: t.value }),
-            ..Segment::default()
-        };
-        self.endpoint.handle_segment(self.start, &syn_ack);
+        if scenario.listens {
+            self.accept(before);
+        } else {
+            self.connect(before);
+        }
         while self.endpoint.poll_transmit(self.start).is_some() {}
         self.endpoint.write(scenario.segments * scenario.mss);
         self.transmit(Cause::Write);
         self.ask(Cause::Write);
+    }
+
+    fn connect(&mut self, before: Time) {
+        self.endpoint.connect(before);
+        let syn = self.endpoint.poll_transmit(before).expect("a SYN after connect");
+        let syn_ack = Segment {
+            ack: syn.seq.plus(1),
+            flags: if asks_for_ecn(&syn) { Flags::SYN | Flags::ACK | Flags::ECE } else { Flags::SYN | Flags::ACK },
+            sack_permitted: syn.sack_permitted,
+            window_scale: syn.window_scale.map(|_| SCALE),
+            timestamps: syn.timestamps.map(|t| Timestamps { value: 1, echo: t.value }),
+            ..self.peer_syn()
+        };
+        self.endpoint.handle_segment(self.start, &syn_ack);
+    }
+
+    fn accept(&mut self, before: Time) {
+        let scenario = &self.trace.scenario;
+        let syn = Segment {
+            flags: if scenario.ecn { Flags::SYN | Flags::ECE | Flags::CWR } else { Flags::SYN },
+            sack_permitted: scenario.sack,
+            window_scale: Some(SCALE),
+            timestamps: scenario.timestamps.then_some(Timestamps { value: 1, echo: 0 }),
+            ..self.peer_syn()
+        };
+        self.endpoint.listen();
+        self.endpoint.handle_segment(before, &syn);
+        let syn_ack = self.endpoint.poll_transmit(before).expect("a SYN+ACK in answer to a SYN");
+        let shift = syn_ack.window_scale.map_or(0, |_| SCALE);
+        let ack = Segment {
+            seq: SeqNumber(PEER_ISS + 1),
+            ack: syn_ack.seq.plus(1),
+            flags: Flags::ACK,
+            window: (scenario.window >> shift).min(u64::from(u16::MAX)) as u16,
+            timestamps: syn_ack.timestamps.map(|t| Timestamps { value: 2, echo: t.value }),
+            ..Segment::default()
+        };
+        self.endpoint.handle_segment(self.start, &ack);
+    }
+
+    /// What the receiver's SYN has, whoever begins. Its window is not scaled. [RFC 7323 §2.2]
+    fn peer_syn(&self) -> Segment {
+        let scenario = &self.trace.scenario;
+        let room_for_timestamps = if scenario.timestamps { 12 } else { 0 };
+        Segment {
+            seq: SeqNumber(PEER_ISS),
+            window: scenario.window.min(u64::from(u16::MAX)) as u16,
+            mss: Some((scenario.mss + room_for_timestamps) as u16),
+            ..Segment::default()
+        }
     }
 
     fn run(&mut self) {
@@ -187,9 +229,10 @@ impl<'a> World<'a> {
         let end = self.end();
         while self.comparison.len() < MOST_ROWS && !self.is_done() {
             let alarm = self.wake_up();
-            let next = self.events.peek().map_or(Time::NEVER, |Reverse(keyed)| self.expected(keyed));
+            let next = self.events.peek().map_or(Time::NEVER, |Reverse(keyed)| keyed.at);
+            let ack = self.answers.front().map_or(Time::NEVER, |(due, _)| self.expected(*due));
             let withheld = self.receiver.deadline();
-            let now = alarm.min(next).min(withheld);
+            let now = alarm.min(next).min(ack).min(withheld);
             if now > end {
                 break;
             }
@@ -200,6 +243,9 @@ impl<'a> World<'a> {
             } else if next == now {
                 let Some(Reverse(keyed)) = self.events.pop() else { break };
                 self.take(keyed.event);
+            } else if ack == now {
+                let Some((_, answer)) = self.answers.pop_front() else { break };
+                self.acknowledge(&answer);
             } else {
                 self.endpoint.handle_timeout(self.now.max(self.alarm.1));
                 if self.transmit(Cause::Timer) {
@@ -211,7 +257,9 @@ impl<'a> World<'a> {
 
     fn is_done(&self) -> bool {
         let scenario = &self.trace.scenario;
-        self.endpoint.acked_bytes() >= scenario.segments * scenario.mss && self.events.is_empty()
+        self.endpoint.acked_bytes() >= scenario.segments * scenario.mss
+            && self.events.is_empty()
+            && self.answers.is_empty()
     }
 
     /// When the recording ended; where it went on until all was acknowledged, a second later.
@@ -242,14 +290,14 @@ impl<'a> World<'a> {
         }
     }
 
-    /// When an event happens on the host of the recording: an ACK, when it was recorded.
-    fn expected(&self, keyed: &Keyed) -> Time {
-        let (Event::Answer(_), Some(row)) = (&keyed.event, self.comparison.next()) else { return keyed.at };
+    /// When the host of the recording reads an ACK that is due: when it was recorded.
+    fn expected(&self, due: Time) -> Time {
+        let Some(row) = self.comparison.next() else { return due };
         let recorded = self.at_ms(row.t_ms);
-        let in_time = keyed.at <= recorded + self.host.early() && recorded <= keyed.at + self.host.jitter();
+        let in_time = due <= recorded + self.host.early() && recorded <= due + self.host.jitter();
         match &row.happening {
             Happening::Ack(_) if in_time => recorded,
-            _ => keyed.at,
+            _ => due,
         }
     }
 
@@ -271,20 +319,22 @@ impl<'a> World<'a> {
                 let answer = self.receiver.change_window(window);
                 self.send_back(answer);
             }
-            Event::Answer(answer) => {
-                let cause = Cause::Ack(answer.ack.number);
-                let segment = self.segment_of(&answer);
-                self.note(Happening::Ack(answer.ack));
-                self.endpoint.handle_segment(self.now, &segment);
-                self.transmit(cause);
-                self.ask(cause);
-            }
         }
+    }
+
+    /// The sender gets an ACK.
+    fn acknowledge(&mut self, answer: &Answer) {
+        let cause = Cause::Ack(answer.ack.number);
+        let segment = self.segment_of(answer);
+        self.note(Happening::Ack(answer.ack.clone()));
+        self.endpoint.handle_segment(self.now, &segment);
+        self.transmit(cause);
+        self.ask(cause);
     }
 
     fn send_back(&mut self, answer: Answer) {
         if !self.trace.lost_acks.contains(&answer.ack.number) {
-            self.schedule(self.now + self.trace.scenario.rtt / 2, Event::Answer(answer));
+            self.answers.push_back((self.now + self.trace.scenario.rtt / 2, answer));
         }
     }
 
@@ -376,5 +426,32 @@ impl<'a> World<'a> {
     /// A row more.
     fn note(&mut self, happening: Happening) {
         self.comparison.note(Row { t_ms: self.as_ms(self.now), happening });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The largest window of the peer when the application writes.
+    fn largest_window_at_the_write(listens: bool) -> u64 {
+        let mut trace = Trace::parse(
+            r#"{"name": "opened", "kernel": "", "HZ": 250, "identical_runs": "1/1", "events": [],
+            "scenario": {"rtt_ms": 100, "gap_ms": 1.5, "mss": 1000, "cc": "reno", "sack": true, "ts": true, "delack": 1,
+            "window": 1048576, "segments": 2}}"#,
+        )
+        .expect("a recording without events");
+        trace.scenario.listens = listens;
+        let config = trace.scenario.config(trace.hz).expect("known settings");
+        let mut world = World::new(&trace, &config, START);
+        world.open();
+        world.endpoint.largest_peer_window()
+    }
+
+    /// A SYN+ACK's window is not scaled [RFC 7323 §2.2]; the ACK that answers the kernel's own SYN+ACK has a scaled one.
+    #[test]
+    fn the_window_is_known_before_the_write_where_the_kernel_listened() {
+        assert_eq!(largest_window_at_the_write(false), 65_535);
+        assert_eq!(largest_window_at_the_write(true), 1_048_576);
     }
 }

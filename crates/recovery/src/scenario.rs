@@ -31,6 +31,8 @@ pub struct Scenario {
     pub extra_delay: Vec<(u64, u64, Duration)>,
     /// whether the receiver answers segments without payload
     pub answer_probes: bool,
+    /// the kernel listened, so that the ACK that opens the connection has the scaled window
+    pub listens: bool,
     /// when the recording ends, in ms
     pub stop_ms: Option<f64>,
     /// whether timestamps are on
@@ -45,7 +47,7 @@ pub struct Scenario {
     sysctl: Map<String, Value>,
 }
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "rtt_ms",
     "gap_ms",
     "mss",
@@ -65,6 +67,7 @@ const KEYS: [&str; 20] = [
     "window_script",
     "drop_ack",
     "answer_probes",
+    "listens",
     "name",
 ];
 
@@ -94,6 +97,7 @@ impl Scenario {
             mark: pairs("mark")?,
             extra_delay: triples("extra_delay_ms", 3)?.iter().map(delay).collect(),
             answer_probes: truth("answer_probes"),
+            listens: truth("listens"),
             stop_ms: value["stop_ms"].as_f64(),
             timestamps: truth("ts"),
             ecn: truth("ecn"),
@@ -147,6 +151,8 @@ fn set(config: &mut Config, name: &str, value: &Value) -> Result<(), String> {
         ("tcp_early_retrans", Some(mode)) => config.tail_loss_probe = mode == 3 || mode == 4,
         ("tcp_frto", Some(mode)) => config.forward_rto = mode != 0,
         ("tcp_window_scaling", Some(on)) => config.window_scaling = on != 0,
+        // Without the bit that asked for RACK it is used all the same, since 6.17.
+        ("tcp_recovery", Some(0 | 1)) => {}
         ("tcp_init_ssthresh", Some(segments)) => config.initial_ssthresh = Switch::On(segments as u32),
         _ => return Err(format!("the setting {name} = {value} is not known")),
     }
