@@ -6,12 +6,15 @@
 //! | no data, outside of the window, or a SYN, or a reset not exactly in place | ACK | ACK, one in `answer_interval` |
 //! | an ACK between the last ACK sent and RCV.NXT | ACK | counts |
 //! | an ACK older than the largest window [RFC 5961 §5.2] | ACK | ACK, one in `answer_interval` |
-//! | data that ends beyond the window | cut | taken in whole if nothing is unread, else as outside |
-//! | an ACK of what was not sent | ACK | nothing while open, then as the others |
+//! | data that ends beyond the window | cut | taken in whole if nothing is unread, else as outside; a FIN may |
+//! | a FIN behind a closed window | ACK | taken, if it comes without data |
+//! | an ACK of what was not sent | ACK | ACK, one in `answer_interval` |
 //! | a reset just below RCV.NXT after the FIN, or at the end of what is held | ACK | taken |
 //! | timestamp of a segment whose ACK does not fit | kept | not kept |
 //!
-//! `answer_interval` holds for both; it is 0 where nothing limits answers.
+//! `answer_interval` holds for both; it is 0 where nothing limits answers. `linux-3.13` is `linux`, but for what kernels of
+//! that age had otherwise: an ACK of what was not sent gets no answer while the connection is open; data that begins in
+//! the window is taken in whole; a closed window lets no FIN in.
 
 use lasthop_units::{Duration, Time};
 
@@ -151,7 +154,7 @@ impl Endpoint {
     }
 
     fn follows_linux(&self) -> bool {
-        self.config.arrival_rules == ArrivalRules::Linux
+        self.config.arrival_rules != ArrivalRules::Rfc9293
     }
 
     /// An ACK in answer to what does not fit. [RFC 5961 §7 for its limit]
@@ -171,8 +174,8 @@ impl Endpoint {
             self.receiver.owe_ack();
             return false;
         }
-        let keeps_early = self.config.echo_duplicates
-            || (!self.follows_linux() && self.receiver.is_acceptable(start, segment.sequence_length()));
+        let keeps_early =
+            self.config.echo_duplicates || (!self.follows_linux() && self.receiver.is_acceptable(start, segment));
         if keeps_early {
             self.receiver.note_timestamp(timestamps.value, start);
         }
@@ -192,7 +195,7 @@ impl Endpoint {
             self.hears_syn_again(now, segment, start);
             return false;
         }
-        if self.receiver.is_acceptable(start, segment.sequence_length()) {
+        if self.receiver.is_acceptable(start, segment) {
             return true;
         }
         if segment.flags.contains(Flags::RST) {
@@ -309,7 +312,7 @@ impl Endpoint {
     fn refuse_acknowledgement(&mut self, now: Time, segment: &Segment) {
         match self.state {
             State::SynReceived => self.refuse(segment),
-            State::Established if self.follows_linux() => {}
+            State::Established if self.config.arrival_rules == ArrivalRules::Linux313 => {}
             _ => self.challenge(now),
         }
     }

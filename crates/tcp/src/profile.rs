@@ -204,6 +204,7 @@ fn linux_2_6() -> Config {
         // net.ipv4.tcp_ecn 0; no limit to answers; TCP_SYN_RETRIES 5
         ecn: EcnUse::Off,
         answer_interval: Duration::ZERO,
+        arrival_rules: ArrivalRules::Linux313,
         syn_retries: Switch::On(5),
         slow_start_after_idle: true,
         ..linux()
@@ -220,6 +221,7 @@ fn linux_3_13() -> Config {
         controller_tick: Duration::from_millis(4),
         timestamp_clock: Duration::from_millis(4),
         answer_interval: Duration::ZERO,
+        arrival_rules: ArrivalRules::Linux313,
         // FACK until losses of order are seen; TLP since 3.10, F-RTO and PRR since 3.2; sch_fq came with 3.12
         loss_detection: LossDetection::Fack,
         tso_deferral: true,

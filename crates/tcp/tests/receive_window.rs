@@ -155,25 +155,29 @@ fn a_tuned_window_does_not_hold_a_fast_sender_back() {
         let (largest, received) = transfer(ReceiveWindow::Autotune(Autotune::default()), timestamps, true);
         // 100 Mbit/s * 100 ms = 1.25 MB; the sender must be able to have that in flight.
         assert!(largest >= 1_250_000, "{largest}");
-        assert!(largest <= 3_145_728, "half of 6 MiB at most: {largest}");
+        // 1460 B of 2304 are payload, or 162/256 of 6 MiB; the field counts 128 B.
+        assert!(largest <= 3_981_312 + 128, "{largest}");
         assert!(received as f64 > 0.9 * unlimited as f64, "{received} of {unlimited}");
     }
 }
 
 #[test]
 fn a_tuned_window_stays_where_nobody_reads() {
-    let (largest, received) = transfer(ReceiveWindow::Autotune(Autotune::default()), true, false);
-    assert!(largest <= 65_536, "{largest}");
-    assert!(received <= 65_536, "{received}");
+    // A 6.18 kernel with `tcp_rmem` of 131072 offered 76,032 B at most, and took 85,628 B before the window was closed.
+    let (largest, received) = transfer(ReceiveWindow::Autotune(Autotune::default()), false, false);
+    assert_eq!(largest, 76_032);
+    // There the peer filled the last bytes; here a sender keeps back what is no full segment, and fewer ACKs round up.
+    assert!((85_628 - 2 * 1460..=85_628).contains(&received), "{received}");
 }
 
 #[test]
-fn a_tuned_window_ends_at_half_its_largest_buffer() {
+fn a_tuned_window_ends_at_the_share_of_its_largest_buffer_that_is_payload() {
     let tuned = Autotune { max: Bytes(400_000), ..Autotune::default() };
     let (largest, received) = transfer(ReceiveWindow::Autotune(tuned), true, true);
-    assert!((190_000..=200_000).contains(&largest), "{largest}");
-    // 200 kB a round trip of 100 ms for 10 s is 20 MB.
-    assert!((15_000_000..=20_000_000).contains(&received), "{received}");
+    // 1448 B of 2304 are 160/256, of 400,000 B 250,000; a segment is counted before it is read.
+    assert!((245_000..=250_000).contains(&largest), "{largest}");
+    // 250 kB a round trip of 100 ms for 10 s is 25 MB.
+    assert!((18_750_000..=25_000_000).contains(&received), "{received}");
 }
 
 #[test]

@@ -162,8 +162,10 @@ words! {
     pub enum ArrivalRules {
         /// As standardised.
         Rfc9293 = "rfc9293",
-        /// As Linux: some are dropped without a word, answers to the others are limited.
+        /// As a current Linux: answers to what carries nothing are limited.
         Linux = "linux",
+        /// As Linux 3.13: some are dropped without a word, and data may end beyond the window.
+        Linux313 = "linux-3.13",
     }
 }
 
@@ -180,9 +182,9 @@ params! {
     /// A receive buffer that grows with what a sender can use. [Fisk, Feng 2001]
     #[derive(Copy, Eq)]
     pub struct Autotune {
-        /// Buffer at the start, of which half is offered: `tcp_rmem`, second value.
+        /// Buffer at the start, of which half is offered at first: `tcp_rmem`, second value.
         pub initial: Bytes = Bytes(131_072),
-        /// Largest buffer, of which half is offered: `tcp_rmem`, third value.
+        /// Largest buffer: `tcp_rmem`, third value. The share that is payload is offered.
         pub max: Bytes = Bytes(6_291_456),
     }
     check |autotune, path| {

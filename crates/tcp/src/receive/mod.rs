@@ -4,24 +4,25 @@ mod ack_policy;
 mod adaptive;
 mod autotune;
 mod ecn_echo;
+mod memory;
 mod reassembly;
 mod report;
 mod window;
 
 use lasthop_units::{Duration, Ecn, Time};
 
-use crate::config::{ArrivalRules, Config, ReceiveWindow};
+use crate::config::{ArrivalRules, Autotune, Config, ReceiveWindow};
 use crate::counters::Counters;
 use crate::ecn::Feedback;
 use crate::ranges::Range;
-use crate::segment::{Flags, SackBlock, SackBlocks};
+use crate::segment::{Flags, HEADERS, SackBlock, SackBlocks, Segment};
 use crate::sequence::Numbering;
 use ack_policy::AckSchedule;
 use adaptive::Arrival;
 use autotune::Tuning;
 use ecn_echo::{EcnEcho, Reaction};
 use reassembly::Reassembly;
-use window::Window;
+use window::{Room, Window};
 
 pub(crate) use ack_policy::Owed;
 pub(crate) use adaptive::Pace;
@@ -104,7 +105,8 @@ impl Receiver {
                 ReceiveWindow::Fixed(_) => None,
                 // A SYN counts with all that a segment can carry.
                 ReceiveWindow::Autotune(autotune) => {
-                    Some(Box::new(Tuning::new(autotune, config.payload_bytes() + config.timestamp_bytes())))
+                    let mss = config.payload_bytes() + config.timestamp_bytes();
+                    Some(Box::new(tuning(config, autotune, mss, config.timestamp_bytes())))
                 }
             },
             echo: EcnEcho::Off,
@@ -132,7 +134,9 @@ impl Receiver {
     /// The peer's SYN came first: the window begins with whole segments of `mss` bytes.
     pub fn begin_window(&mut self, config: &Config, mss: u32) {
         if let ReceiveWindow::Autotune(autotune) = &config.receive_window {
-            self.tuning = Some(Box::new(Tuning::new(autotune, mss)));
+            // What a segment could carry and does not is taken by timestamps.
+            let option_bytes = config.payload_bytes() + config.timestamp_bytes() - mss;
+            self.tuning = Some(Box::new(tuning(config, autotune, mss, option_bytes)));
             self.resize();
         }
     }
@@ -192,13 +196,16 @@ impl Receiver {
 
     /// Acceptability of a segment. [RFC 9293 §3.10.7.4, first step] Linux takes all that reaches into what lies between
     /// the last ACK and the end of the window, so that an ACK that data overtook counts; what ends beyond the window, in
-    /// whole if nothing is unread and else not at all (`tcp_sequence`).
-    pub fn is_acceptable(&self, start: u64, length: u32) -> bool {
+    /// whole if nothing is unread and else not at all, but for a FIN (`tcp_sequence`). Older kernels took it always.
+    pub fn is_acceptable(&self, start: u64, segment: &Segment) -> bool {
         let nxt = self.nxt();
         let end = self.window.end(nxt);
-        if self.rules == ArrivalRules::Linux {
-            let fits = start + u64::from(length) <= end || self.unread_bytes() == 0;
-            return start + u64::from(length) >= self.last_ack_sent && start <= end && fits;
+        let length = segment.sequence_length();
+        if self.rules != ArrivalRules::Rfc9293 {
+            let is_near = start + u64::from(length) >= self.last_ack_sent && start <= end;
+            let fin = u64::from(segment.flags.contains(Flags::FIN));
+            let fits = start + u64::from(length) <= end + fin || self.unread_bytes() == 0;
+            return is_near && (fits || self.rules == ArrivalRules::Linux313);
         }
         if length == 0 {
             return if end == nxt { start == nxt } else { nxt <= start && start < end };
@@ -228,6 +235,10 @@ impl Receiver {
     /// The connection is open.
     pub fn note_open(&mut self, now: Time) {
         self.last_data = Some(now);
+        if let Some(tuning) = &mut self.tuning {
+            tuning.on_open();
+        }
+        self.resize();
     }
 
     /// Takes in the text and FIN of an acceptable segment. [RFC 9293 §3.10.7.4, seventh and eighth step]
@@ -238,10 +249,7 @@ impl Receiver {
         counters.segments_received += u64::from(text.length > 0);
         let nxt = self.nxt();
         let end = text.end();
-        let window_end = match self.rules {
-            ArrivalRules::Linux if text.start < self.window.end(nxt) => self.window.end(nxt).max(end + 1),
-            _ => self.window.end(nxt),
-        };
+        let window_end = self.taken_below(text, end);
         if text.has_fin() && self.fin_at.is_none() && end < window_end.max(nxt + 1) {
             self.fin_at = Some(end);
         }
@@ -256,6 +264,20 @@ impl Receiver {
         } else {
             self.take_in_order(now, end, text);
         }
+    }
+
+    /// Where that ends of an acceptable text which ends at `end` that is taken. Linux takes the whole of what begins in
+    /// the window; behind a closed one a FIN alone, which takes no memory, though not of old.
+    fn taken_below(&self, text: &Text, end: u64) -> u64 {
+        let nxt = self.nxt();
+        let window_end = self.window.end(nxt);
+        let is_bare_fin = text.length == 0 && text.start == nxt;
+        let whole = match self.rules {
+            ArrivalRules::Rfc9293 => false,
+            ArrivalRules::Linux => text.start < window_end || is_bare_fin,
+            ArrivalRules::Linux313 => text.start < window_end,
+        };
+        if whole { window_end.max(end + 1) } else { window_end }
     }
 
     /// Nothing of it is new, or fits; `end` with its FIN.
@@ -279,6 +301,21 @@ impl Receiver {
             self.note_duplicate(twice.start, twice.end);
         }
         self.schedule.on_out_of_order();
+        if held.is_new && text.length > 0 {
+            self.hold_memory(text);
+        }
+    }
+
+    /// Out of order it takes memory too, tells what share is payload, and lets the window grow.
+    fn hold_memory(&mut self, text: &Text) {
+        let offered = self.window_of_last_ack();
+        let Some(tuning) = &mut self.tuning else { return };
+        let memory = tuning.measure(text.length, offered);
+        tuning.memory.hold(text.end(), memory);
+        if tuning.grow_window(text.length, 0) {
+            self.schedule.hasten();
+        }
+        self.resize();
     }
 
     fn take_in_order(&mut self, now: Time, end: u64, text: &Text) {
@@ -295,7 +332,7 @@ impl Receiver {
             *unread += self.reassembly.next() - before - u64::from(finished);
         }
         self.follow(now, text);
-        if finished && self.rules == ArrivalRules::Linux {
+        if finished && self.rules != ArrivalRules::Rfc9293 {
             // What came beyond the FIN, and what came twice, is forgotten (`tcp_fin`).
             self.duplicate = None;
         }
@@ -316,9 +353,18 @@ impl Receiver {
 
     /// The buffer follows what arrives and is read.
     fn follow(&mut self, now: Time, text: &Text) {
+        let offered = self.window_of_last_ack();
         let Some(tuning) = &mut self.tuning else { return };
         let nxt = self.reassembly.next();
-        if tuning.on_data(now, text.length, text.rtt, nxt, self.window.end(nxt)) {
+        tuning.on_data(now, text.length, text.rtt, nxt, self.window.end(nxt));
+        let waits = self.application != Application::Reads;
+        let memory = tuning.measure(text.length, offered);
+        if waits && text.length > 0 {
+            tuning.memory.queue(text.end(), memory);
+        }
+        tuning.memory.advance(nxt, waits);
+        // It is counted before it is read.
+        if tuning.grow_window(text.length, if waits { 0 } else { memory }) {
             self.schedule.hasten();
         }
         if self.application == Application::Reads {
@@ -340,6 +386,14 @@ impl Receiver {
         }
     }
 
+    /// What is taken of the buffer.
+    fn room(&self) -> Room {
+        match &self.tuning {
+            None => Room::Unread(self.unread_bytes()),
+            Some(tuning) => Room::Memory(tuning.room()),
+        }
+    }
+
     /// RCV.WND as the last ACK had it.
     fn window_of_last_ack(&self) -> u64 {
         self.window.end(self.last_ack_sent) - self.last_ack_sent
@@ -353,7 +407,7 @@ impl Receiver {
             push: text.flags.contains(Flags::PSH),
             window,
             room: self.window.offered(self.nxt()),
-            edge_moves: self.window.moves_on(self.unread_bytes(), window),
+            edge_moves: self.window.moves_on(self.nxt(), self.room(), window),
             all_read: self.application == Application::Reads,
             pace: text.pace,
         }
@@ -408,13 +462,13 @@ impl Receiver {
 
     /// A segment with ACK goes out; `is_pure` ones settle one duplicate, others none. Returns the window field.
     pub fn on_ack_sent(&mut self, is_pure: bool, on_syn: bool) -> u16 {
-        let (nxt, unread) = (self.nxt(), self.unread_bytes());
+        let (nxt, room) = (self.nxt(), self.room());
         self.last_ack_sent = nxt;
         self.schedule.on_ack_sent(is_pure);
         if !on_syn {
             self.echo.on_ack_sent();
         }
-        self.window.offer(nxt, unread, on_syn)
+        self.window.offer(nxt, room, on_syn)
     }
 
     /// The window field of the first SYN.
@@ -455,6 +509,7 @@ impl Receiver {
         let left = *unread;
         if taken > 0 {
             self.tune(now);
+            self.release_memory();
             self.resize();
             self.schedule.on_read(left == 0);
             self.tell_of_window();
@@ -466,13 +521,28 @@ impl Receiver {
     pub fn resume(&mut self) {
         if let Application::Pauses { .. } = self.application {
             self.application = Application::Reads;
+            self.release_memory();
             self.tell_of_window();
         }
     }
 
+    /// What has been read takes no memory. Offset 0 is the peer's SYN.
+    fn release_memory(&mut self) {
+        let read = 1 + self.delivered_bytes();
+        if let Some(tuning) = &mut self.tuning {
+            tuning.memory.release(read);
+        }
+    }
+
     fn tell_of_window(&mut self) {
-        if !self.is_finished() && self.window.opens(self.nxt(), self.unread_bytes()) {
+        if !self.is_finished() && self.window.opens(self.nxt(), self.room()) {
             self.schedule.on_gap_or_end();
         }
     }
+}
+
+/// The tuning of a window. Linux learns what share of memory is payload since 6.6.
+fn tuning(config: &Config, autotune: &Autotune, mss: u32, option_bytes: u32) -> Tuning {
+    let learns = config.arrival_rules != ArrivalRules::Linux313;
+    Tuning::new(autotune, mss, HEADERS + option_bytes, learns)
 }
