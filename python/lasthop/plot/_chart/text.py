@@ -12,7 +12,7 @@ FONT = "DejaVu Sans"
 def wrapped(text: str, width_points: float, size_points: float) -> list[str]:
     """`text` in lines of at most this width and much the same length, broken at spaces but not at those that do not break.
 
-    A word that is longer than a line, such as a path, is broken behind its dots.
+    A word that is longer than a line, such as a path, is broken behind its dots and underscores.
     """
     pieces = list(_pieces(text, width_points, size_points))
     lines = _filled(pieces, width_points, size_points)
@@ -34,7 +34,7 @@ def _pieces(text: str, width_points: float, size_points: float) -> Iterator[tupl
         if width_of(word, size_points) <= width_points:
             yield " ", word
         else:
-            first, *others = (piece for piece in re.split(r"(?<=[./])", word) if piece)
+            first, *others = (piece for piece in re.split(r"(?<=[._/])", word) if piece)
             yield " ", first
             yield from (("", piece) for piece in others)
 
