@@ -223,8 +223,8 @@ impl Config {
             !counts_withheld,
             "ack_loss",
             &format!(
-                "an ACK covers up to {normal_jump} segments here, and those that are withheld would count as lost; write \
-                 mode = \"general\" or normal_jump = {normal_jump} beside the threshold, or ack = \"every_segment\""
+                "it needs to know how many segments an ACK covers, here up to {normal_jump}, as those that are withheld \
+                 would count as lost; write mode = \"general\" or normal_jump = {normal_jump} beside the threshold, or ack = \"every_segment\""
             ),
         )?;
         let has_abe = matches!(self.congestion_control, Algorithm::Newreno(_) | Algorithm::Cubic(_));
@@ -485,7 +485,7 @@ mod tests {
                 read(&[("ack", ack.clone()), ("ack_loss", on)])
             };
             let refused = with(&[]).unwrap_err();
-            assert!(refused.starts_with(&format!("tcp.ack_loss: an ACK covers up to {jump} segments")), "{refused}");
+            assert!(refused.starts_with(&format!("tcp.ack_loss: it needs to know how many segments an ACK covers, here up to {jump},")), "{refused}");
             assert!(with(&[("normal_jump", Value::Integer(jump - 1))]).is_err());
             assert!(with(&[("normal_jump", Value::Integer(jump))]).is_ok());
             assert!(with(&[("mode", Value::text("general"))]).is_ok());

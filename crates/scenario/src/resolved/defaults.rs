@@ -151,7 +151,6 @@ impl Circumstances {
 #[cfg(test)]
 mod tests {
     use super::super::resolve;
-    use super::*;
 
     fn taken(text: &str) -> Vec<(String, String)> {
         let scenario = resolve(text, "f.toml", &[]).unwrap();
