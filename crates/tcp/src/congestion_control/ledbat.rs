@@ -1,10 +1,11 @@
 //! LEDBAT: yields to others by keeping the queueing delay at a target.
 //!
 //! Source: RFC 6817; `plus_plus` is draft-irtf-iccrg-ledbat-plus-plus-01. Per window: cwnd += gain (1 - delay/target), where
-//! delay is the least of the last four RTTs less the least of the last ten minutes. LEDBAT++ grows more slowly than Reno,
+//! delay is the least of the last four RTTs within a round trip less the least of the last ten minutes. LEDBAT++ grows more slowly than Reno,
 //! shrinks in proportion to the window when the delay is above target, and goes down to two segments now and then, so
 //! that the least RTT is seen without its own queue. Both measure round trips, as LEDBAT++ says; RFC 6817 measures one-way
-//! delays, which a TCP sender does not have. Both begin with slow start, up to the target (LEDBAT++: three quarters of it).
+//! delays, which a TCP sender does not have. The first window is the sender's, not the two segments of RFC 6817 §2.5.
+//! Both begin with slow start, up to the target (LEDBAT++: three quarters of it).
 //! Leaves out: the timeout of its own (§2.2 of RFC 6817, CTO); the sender's RTO stands for it.
 
 use core::mem::replace;
@@ -64,7 +65,7 @@ impl Params {
 const TARGET: Duration = Duration::from_millis(100);
 /// [LEDBAT++ §4.5]
 const TARGET_PLUS_PLUS: Duration = Duration::from_millis(60);
-/// RTTs whose least is the current one. [RFC 6817 §2.5, CURRENT_FILTER]
+/// RTTs whose least is the current one, of those within a round trip. [RFC 6817 §2.5, CURRENT_FILTER]
 const CURRENT: usize = 4;
 /// Minutes whose least is the base. [RFC 6817 §2.5, BASE_HISTORY]
 const HISTORY: usize = 10;
@@ -80,21 +81,28 @@ const SLOWDOWN_PAUSE: u64 = 9;
 /// The least RTTs: of now, and of each of the last minutes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delays {
-    current: [Option<Duration>; CURRENT],
+    /// with the time of each
+    current: [Option<(Time, Duration)>; CURRENT],
     next: usize,
     base: [Option<Duration>; HISTORY],
     minute_began: Time,
 }
 
 impl Delays {
-    fn hear(&mut self, now: Time, rtt: Duration) {
-        self.current[self.next] = Some(rtt);
+    /// Nothing older than a round trip tells of the queue of now, and a minute without an RTT has no least one. [RFC 6817
+    /// §2.4.2, §2.5]
+    fn hear(&mut self, now: Time, rtt: Duration, srtt: Duration) {
+        self.current[self.next] = Some((now, rtt));
         self.next = (self.next + 1) % CURRENT;
-        if now.since(self.minute_began) >= MINUTE {
+        for old in &mut self.current {
+            *old = old.filter(|&(at, _)| now.since(at) <= srtt);
+        }
+        let minutes = now.since(self.minute_began).div_floor(MINUTE);
+        for _ in 0..minutes.min(HISTORY as u64) {
             self.base.rotate_right(1);
             self.base[0] = None;
-            self.minute_began = now;
         }
+        self.minute_began += MINUTE * minutes;
         self.base[0] = Some(self.base[0].map_or(rtt, |least| least.min(rtt)));
     }
 
@@ -102,9 +110,12 @@ impl Delays {
         self.base.iter().flatten().min().copied()
     }
 
+    fn current(&self) -> Option<Duration> {
+        self.current.iter().flatten().map(|&(_, rtt)| rtt).min()
+    }
+
     fn queueing_s(&self) -> f64 {
-        let current = self.current.iter().flatten().min();
-        current.zip(self.base()).map_or(0.0, |(current, base)| current.saturating_sub(base).as_secs_f64())
+        self.current().zip(self.base()).map_or(0.0, |(current, base)| current.saturating_sub(base).as_secs_f64())
     }
 }
 
@@ -216,7 +227,7 @@ impl Ledbat {
 impl CongestionControl for Ledbat {
     fn on_ack(&mut self, ack: &AckSample) {
         if let Some(rtt) = ack.rtt_sample {
-            self.delays.hear(ack.now, rtt);
+            self.delays.hear(ack.now, rtt, ack.srtt.unwrap_or(rtt));
         }
         if ack.in_recovery || ack.acked_segments == 0 {
             return;
@@ -263,7 +274,7 @@ impl CongestionControl for Ledbat {
     }
 
     fn rtt(&self) -> Option<Duration> {
-        self.delays.current.iter().flatten().min().copied()
+        self.delays.current()
     }
 }
 
@@ -360,8 +371,8 @@ mod tests {
     fn plus_plus_shrinks_in_proportion_above_the_target() {
         let params = Params { plus_plus: true, ..Params::default() };
         let mut ledbat = params.start(&context(PerByte));
-        ledbat.delays.hear(Time::ZERO, BASE);
-        (0..CURRENT).for_each(|_| ledbat.delays.hear(Time::ZERO, BASE + Duration::from_millis(66)));
+        ledbat.delays.hear(Time::ZERO, BASE, BASE);
+        (0..CURRENT).for_each(|_| ledbat.delays.hear(Time::ZERO, BASE + Duration::from_millis(66), BASE));
         ledbat.set_window(100.0);
         // A tenth above the target: a tenth of the window in a round trip, less the gain of a third; a hundredth of
         // that for one ACK.
@@ -372,12 +383,35 @@ mod tests {
     #[test]
     fn the_base_is_forgotten_after_ten_minutes() {
         let mut delays = Delays::default();
-        delays.hear(Time::ZERO, BASE);
+        delays.hear(Time::ZERO, BASE, BASE);
         for minute in 1..10 {
-            delays.hear(Time::ZERO + MINUTE * minute, BASE * 2);
+            delays.hear(Time::ZERO + MINUTE * minute, BASE * 2, BASE);
         }
         assert_eq!(delays.base(), Some(BASE));
-        delays.hear(Time::ZERO + MINUTE * 10, BASE * 2);
+        delays.hear(Time::ZERO + MINUTE * 10, BASE * 2, BASE);
         assert_eq!(delays.base(), Some(BASE * 2));
+    }
+
+    #[test]
+    fn minutes_without_an_rtt_count_too() {
+        // RFC 6817 §2.4.2: after ten idle minutes measurement begins anew.
+        let mut delays = Delays::default();
+        delays.hear(Time::ZERO, BASE, BASE);
+        delays.hear(Time::ZERO + MINUTE * 9, BASE * 2, BASE);
+        assert_eq!(delays.base(), Some(BASE));
+        delays.hear(Time::ZERO + MINUTE * 10, BASE * 2, BASE);
+        assert_eq!(delays.base(), Some(BASE * 2));
+    }
+
+    #[test]
+    fn an_rtt_counts_for_a_round_trip() {
+        // RFC 6817 §2.5: samples MUST NOT be older than an RTT. One each round trip, as with two segments: the last.
+        let mut delays = Delays::default();
+        let queue = Duration::from_millis(100);
+        delays.hear(Time::ZERO, BASE, BASE);
+        delays.hear(Time::ZERO + BASE, BASE + queue, BASE);
+        assert_eq!(delays.queueing_s(), 0.0, "just a round trip old");
+        delays.hear(Time::ZERO + BASE * 3, BASE + queue, BASE);
+        assert_eq!(delays.queueing_s(), 0.1);
     }
 }
