@@ -96,7 +96,7 @@ impl EcnEcho {
                 Reaction::TellApart(before)
             }
             EcnEcho::Accurate { count, unreported, marked, .. } => {
-                let begins = is_marked && !core::mem::replace(marked, is_marked);
+                let begins = !core::mem::replace(marked, is_marked) && is_marked;
                 *count += u32::from(is_marked);
                 *unreported += u32::from(is_marked);
                 if begins || *unreported >= MARKS_UNREPORTED { Reaction::Tell } else { Reaction::Nothing }
@@ -140,5 +140,16 @@ mod tests {
         assert_eq!(echo.on_data(Ecn::Ce, Flags::ACK), Reaction::Nothing);
         assert_eq!(echo.on_data(Ecn::Ce, Flags::ACK), Reaction::Tell, "two unreported");
         assert_eq!(echo.flags(), with_ace(0), "5 + 3 = 8");
+    }
+
+    #[test]
+    fn the_accurate_receiver_tells_of_each_mark_after_none() {
+        // RFC 9768 §3.2.2.5.1: "whenever a data packet marked CE arrives after the previous packet was not CE".
+        let mut echo = EcnEcho::Accurate { count: FIRST_COUNT, unreported: 0, marked: false, handshake: None };
+        for _ in 0..3 {
+            assert_eq!(echo.on_data(Ecn::Ect1, Flags::ACK), Reaction::Nothing);
+            assert_eq!(echo.on_data(Ecn::Ce, Flags::ACK), Reaction::Tell);
+            echo.on_ack_sent();
+        }
     }
 }
