@@ -4,7 +4,8 @@
 //! `linux_2_6`). Holds: the cubic function (§4.2), growth clamped to 1.5 windows per round trip (§4.4, §4.5),
 //! the Reno-friendly region (§4.3), multiplicative decrease (§4.6), fast convergence (§4.7), timeout (§4.8),
 //! no growth while application-limited (§5.8).
-//! HyStart++ (§4.10) and undo of spurious reductions (§4.9) too. A current Linux kernel departs
+//! HyStart++ (§4.10) and undo of spurious reductions (§4.9) too. Leaves out: windows of one segment after marks (§4.6),
+//! two are the least. A current Linux kernel departs
 //! from the RFC, as `era = "linux"` has it (see `linux`), HyStart included: at least 5 % per round trip before the first loss and after a timeout,
 //! a Reno region that stays at alpha, and an integer count of ACKs per segment, which slows small windows.
 
