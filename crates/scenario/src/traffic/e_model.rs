@@ -134,6 +134,21 @@ mod tests {
     }
 
     #[test]
+    fn echo_and_delay_cost_what_another_implementation_says() {
+        // Idte, Idle and Idd of bgrewell/loom (Apache 2.0), from G.107 (7-19) to (7-28) at the default values.
+        for (ta, idte, idle, idd) in [
+            (0.0, 0.0, 0.149_046, 0.0),
+            (100.0, 1.963_791, 0.727_733, 0.0),
+            (150.0, 2.811_844, 0.840_747, 0.163_531),
+            (250.0, 4.242_856, 1.018_587, 8.916_710),
+        ] {
+            let found = [talker_echo(ta), listener_echo(2.0 * ta), too_long(ta)];
+            let near = found.iter().zip([idte, idle, idd]).all(|(found, said)| (found - said).abs() < 1e-4);
+            assert!(near, "at {ta} ms: {found:?}");
+        }
+    }
+
+    #[test]
     fn losses_cost_what_g_113_says_of_the_codec() {
         // G.711 with concealment at 2 %: 95 x 2/(2 + 25.1) = 7.011. G.729A at 1 %: 11 + 84 x 1/(1 + 19) = 15.2.
         let at = |loss: f64, ie: f64, bpl: f64| loss_impairment(&Conditions { loss, ie, bpl, ..PERFECT });
