@@ -67,8 +67,9 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
     Ok(specs)
 }
 
-/// As `[channel]` has it, or the standard, where that has an effect. A station of ns-3.44 that was sending as a PPDU began
-/// defers to the rest of it from the level of preambles on, as `benches/peers/ns3/missed_preamble.py` shows.
+/// As `[channel]` has it, or the standard, where that has an effect. A station of ns-3.44 that was sending as a PPDU of OFDM
+/// began defers to the rest of it at -81.9 dBm and not at -82.1 dBm: from its CcaSensitivity on, which is what
+/// `cca_preamble` is here (`benches/peers/ns3/missed_preamble.py`).
 fn mid_packet_detection(channel: &ChannelSection, bss: &Bss, phy: &Phy) -> Result<Option<Dbm>, ParamError> {
     const PATH: &str = "channel.mid_packet_detection";
     let useful = |level: &Dbm| (channel.cca_preamble..channel.cca_energy).contains(level);
