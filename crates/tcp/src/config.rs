@@ -485,7 +485,12 @@ mod tests {
                 read(&[("ack", ack.clone()), ("ack_loss", on)])
             };
             let refused = with(&[]).unwrap_err();
-            assert!(refused.starts_with(&format!("tcp.ack_loss: it needs to know how many segments an ACK covers, here up to {jump},")), "{refused}");
+            assert!(
+                refused.starts_with(&format!(
+                    "tcp.ack_loss: it needs to know how many segments an ACK covers, here up to {jump},"
+                )),
+                "{refused}"
+            );
             assert!(with(&[("normal_jump", Value::Integer(jump - 1))]).is_err());
             assert!(with(&[("normal_jump", Value::Integer(jump))]).is_ok());
             assert!(with(&[("mode", Value::text("general"))]).is_ok());

@@ -11,6 +11,7 @@ use lasthop_wifi::phy::ModeId;
 
 use super::ResolvedScenario;
 use super::flows::FlowSpec;
+use super::nodes::NodeSpec;
 use crate::description::UdpRate;
 
 /// So many names are told one by one.
@@ -82,13 +83,14 @@ impl ResolvedScenario {
         }
         let short = self.nodes.iter().zip(limits).zip(longest).filter_map(|((node, limit), mpdus)| {
             let limit = limit.filter(|limit| *limit < 2 * u64::from(mpdus))?;
-            (mpdus > 1).then_some((node.name.as_str(), (limit, mpdus)))
+            (mpdus > 1).then(|| (node.name.as_str(), (limit, mpdus, self.default_of_queue(node))))
         });
-        let sentence = |((limit, mpdus), names): ((u64, u32), Vec<&str>)| {
+        let sentence = |((limit, mpdus, default), names): ((u64, u32, Option<&str>), Vec<&str>)| {
             let who = named("node", &names, self.nodes.len());
             let (queue, link) = if names.len() == 1 { ("queue", "its link") } else { ("queues", "their links") };
             format!(
-                "{queue} of {who}: {limit} packets, shorter than two A-MPDUs of {link}, each of which holds up to {mpdus}"
+                "{queue} of {who}: {limit} packets, shorter than two A-MPDUs of {link}, each of which holds up to {mpdus}{}",
+                default.map(|because| format!(", the default with {because}")).unwrap_or_default()
             )
         };
         alike(short).into_iter().map(sentence).collect()
@@ -107,6 +109,15 @@ impl ResolvedScenario {
     /// The node at whose queue the data of a flow waits for the air.
     fn sender_of(&self, flow: &FlowSpec) -> usize {
         if flow.up { flow.station.index() } else { self.ap_of(flow.station).index() }
+    }
+
+    /// On what the queue of a node depends, where the file leaves it out.
+    fn default_of_queue(&self, node: &NodeSpec) -> Option<&str> {
+        let path = match node.group {
+            Some(group) => format!("station[{group}].queue"),
+            None => format!("{}.ap.queue", self.bss[node.config.bss as usize].path),
+        };
+        self.defaults.iter().find(|default| default.path == path).map(|default| default.because.as_str())
     }
 
     /// The limit of a node's queue in packets, if it has one.
@@ -149,12 +160,21 @@ mod tests {
     }
 
     #[test]
-    fn what_concerns_all_flows_alike_is_said_once() {
-        let text =
-            "[bss]\nstandard = \"802.11b\"\n[[station]]\ncount = 16\n[tcp]\nack_loss = { threshold = 1 }\n[[flow]]\n";
+    fn what_concerns_all_stations_alike_is_said_once() {
+        let text = "[bss]\nstandard = \"802.11ax\"\n[[station]]\ncount = 16\ndistance = \"2 km\"\n[[flow]]\n";
         let said = warnings(text);
         assert_eq!(said.len(), 1, "{said:?}");
-        assert!(said[0].starts_with("all 16 flows: ack_loss takes an ACK"), "{said:?}");
+        assert!(said[0].starts_with("all 16 stations and their access point"), "{said:?}");
+    }
+
+    #[test]
+    fn a_short_queue_that_is_a_default_says_on_what_it_depends() {
+        let text = "[bss]\nstandard = \"802.11ax\"\n[tcp]\nprofile = \"linux-3.13\"\n[[station]]\n[[flow]]\ndirection = \"down\"\n";
+        let said = warnings(text);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].ends_with(", the default with 802.11ax and tcp.profile = \"linux-3.13\""), "{said:?}");
+        let chosen = format!("{text}[bss.ap]\nqueue = \"fifo\"\n");
+        assert!(!warnings(&chosen)[0].contains("default"), "{:?}", warnings(&chosen));
     }
 
     #[test]

@@ -9,9 +9,9 @@ use lasthop_registry::{Amount, Parameter};
 use lasthop_tcp::Profile;
 use lasthop_units::{Bytes, Db};
 use lasthop_wifi::NodeQueue;
+use lasthop_wifi::phy::Standard;
 use lasthop_wifi::phy::error_model::{self, ErrorModelKind};
 use lasthop_wifi::phy::path_loss::{self, PathLossKind};
-use lasthop_wifi::phy::Standard;
 use lasthop_wifi::rate_control::{RateControlKind, fixed, minstrel_ht};
 
 use super::bss::path_of;
@@ -47,7 +47,8 @@ pub(super) fn fill_in(description: &mut Description) -> Vec<DefaultTaken> {
     let mut taken = Vec::new();
     let profile = description.tcp.profile;
     let count = description.bss.0.len();
-    let circumstances: Vec<Circumstances> = description.bss.0.iter().map(|bss| Circumstances::of(bss, profile)).collect();
+    let circumstances: Vec<Circumstances> =
+        description.bss.0.iter().map(|bss| Circumstances::of(bss, profile)).collect();
     for (index, (bss, of)) in description.bss.0.iter_mut().zip(&circumstances).enumerate() {
         let path = path_of(index, count);
         take(&mut taken, &mut bss.rate_control, format!("{path}.rate_control"), of.rate_control(), of.standard());
@@ -56,7 +57,13 @@ pub(super) fn fill_in(description: &mut Description) -> Vec<DefaultTaken> {
     for (index, group) in description.station.0.iter_mut().enumerate() {
         let home = description.bss.0.iter().position(|bss| group.bss.is_some() && bss.name == group.bss).unwrap_or(0);
         let of = circumstances.get(home).copied().unwrap_or(Circumstances::unknown(profile));
-        take(&mut taken, &mut group.queue, format!("station[{index}].queue"), of.station_queue(), of.standard_and_profile());
+        take(
+            &mut taken,
+            &mut group.queue,
+            format!("station[{index}].queue"),
+            of.station_queue(),
+            of.standard_and_profile(),
+        );
     }
     // One channel and one kind of wire for all: as the most recent BSS has them.
     let of = circumstances.into_iter().max_by_key(|of| of.is_current()).unwrap_or(Circumstances::unknown(profile));
@@ -169,7 +176,10 @@ mod tests {
         assert!(of(text, "bss.ap.queue").starts_with("{ kind = \"airtime_fq_codel\""), "{}", of(text, "bss.ap.queue"));
         assert_eq!(of(text, "station[0].queue"), "\"backpressure\"");
         assert_eq!(of(text, "wired.queue"), "{ kind = \"fifo\", limit = \"1000 packets\" }");
-        assert!(of(text, "channel.path_loss").contains("log_distance") && of(text, "channel.path_loss").contains("46.6777 dB"));
+        assert!(
+            of(text, "channel.path_loss").contains("log_distance")
+                && of(text, "channel.path_loss").contains("46.6777 dB")
+        );
         assert!(of(text, "channel.error_model").contains("nist"));
         assert!(of(text, "bss.rate_control").contains("minstrel_ht"));
     }
@@ -182,7 +192,10 @@ mod tests {
         for profile in ["ns2", "linux-2.6", "linux-3.13"] {
             let text = format!("[bss]\nstandard = \"802.11n\"\n[[station]]\n[tcp]\nprofile = \"{profile}\"\n");
             assert_eq!((of(&text, "bss.ap.queue").as_str(), of(&text, "station[0].queue").as_str()), (FIFO, FIFO));
-            assert!(of(&text, "wired.queue").contains("unlimited") && of(&text, "channel.path_loss").contains("log_distance"));
+            assert!(
+                of(&text, "wired.queue").contains("unlimited")
+                    && of(&text, "channel.path_loss").contains("log_distance")
+            );
         }
     }
 
@@ -195,16 +208,30 @@ mod tests {
     #[test]
     fn memory_of_the_ap_is_that_of_mac80211() {
         let memory = |standard: &str| of(&format!("[bss]\nstandard = \"{standard}\"\n[[station]]\n"), "bss.ap.queue");
-        assert!(memory("802.11n").contains("memory_limit = \"4 MiB\"") || memory("802.11n").contains("4194304 B"), "{}", memory("802.11n"));
-        assert!(memory("802.11ac").contains("memory_limit = \"16 MiB\"") || memory("802.11ac").contains("16777216 B"), "{}", memory("802.11ac"));
+        assert!(
+            memory("802.11n").contains("memory_limit = \"4 MiB\"") || memory("802.11n").contains("4194304 B"),
+            "{}",
+            memory("802.11n")
+        );
+        assert!(
+            memory("802.11ac").contains("memory_limit = \"16 MiB\"") || memory("802.11ac").contains("16777216 B"),
+            "{}",
+            memory("802.11ac")
+        );
     }
 
     #[test]
     fn stations_go_by_the_standard_of_their_own_bss() {
         let text = "[[bss]]\nname = \"old\"\nstandard = \"802.11a\"\n[[bss]]\nname = \"new\"\nstandard = \"802.11ac\"\n\
                     [[station]]\nname = \"a\"\nbss = \"old\"\n[[station]]\nname = \"b\"\nbss = \"new\"\n";
-        assert_eq!((of(text, "station[0].queue").as_str(), of(text, "station[1].queue").as_str()), (FIFO, "\"backpressure\""));
-        assert!(of(text, "bss[0].rate_control").contains("fixed") && of(text, "bss[1].rate_control").contains("minstrel_ht"));
+        assert_eq!(
+            (of(text, "station[0].queue").as_str(), of(text, "station[1].queue").as_str()),
+            (FIFO, "\"backpressure\"")
+        );
+        assert!(
+            of(text, "bss[0].rate_control").contains("fixed")
+                && of(text, "bss[1].rate_control").contains("minstrel_ht")
+        );
         assert!(of(text, "channel.path_loss").contains("log_distance"));
     }
 

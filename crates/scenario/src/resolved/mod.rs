@@ -82,7 +82,8 @@ impl ResolvedScenario {
         let hidden = hidden_pairs(&description, &nodes)?;
         let links = links_of(&description, &nodes);
         let description = with_defaults_of_the_phy(description, &bss);
-        let scenario = ResolvedScenario { bss, nodes, flows, links, hidden, defaults, warnings: Vec::new(), description };
+        let scenario =
+            ResolvedScenario { bss, nodes, flows, links, hidden, defaults, warnings: Vec::new(), description };
         let controls = scenario.rate_controls(0)?;
         let warnings = scenario.find_warnings(controls, &geometry);
         Ok(ResolvedScenario { warnings, ..scenario })
