@@ -466,3 +466,10 @@ def test_two_results_show_how_those_that_suffer_fare_on_both_sides(faraway: last
         before, after = (result.flows.groupby("id")["rtt_p95_s"].mean()["a.distant-ping"] for result in (faraway, other))
         assert f"{1e3 * before:.3g} ms" in row and f"{1e3 * after:.3g} ms" in row
         assert "b.distant-call: delay, 95th percentile" in text
+
+
+def test_what_a_run_warns_of_explain_warns_of(command, tmp_path):
+    file = tmp_path / "far.toml"
+    file.write_text('duration = "1 s"\n[bss]\nstandard = "802.11ax"\n[[station]]\ndistance = "2 km"\n[[flow]]\n')
+    done = command("explain", file, "--seed", "1")
+    assert "nothing passes between them" in done.stderr and "nothing passes" not in done.stdout

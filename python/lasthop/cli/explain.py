@@ -46,6 +46,9 @@ def execute(arguments: argparse.Namespace) -> int:
     # All are read and checked before one runs.
     sides = [_laid_over(_arguments.result_or_scenario(path), path, arguments.settings) for path in paths]
     results = [_accounted(side, path, seeds, jobs) for path, side in zip(paths, sides, strict=True)]
+    for path, result in zip(paths, results, strict=True):
+        for warning in result.warnings:
+            note(f"warning: {path}: {warning}")
     explanations = [_arguments.of_flows(explanation_of(result), arguments) for result in results if result.runs]
     if len(explanations) == len(paths):
         _show(arguments, paths, explanations)
