@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 import lasthop
+from lasthop.cli._output import table
 from lasthop.confidence import estimate
 from lasthop.explain import CHANNEL_TERMS, FLOW_TERMS, answers, difference_of, explanation_of, scenario_of, with_account
 from lasthop.explain.account import ChannelTime
 from lasthop.explain.suffering import suffering
+from lasthop.explain.text import difference_text
 
 SCENARIOS = sorted((Path(__file__).resolve().parents[2] / "scenarios").glob("*.toml"))
 
@@ -418,8 +420,8 @@ def test_of_each_kind_of_traffic_the_flow_that_suffers_most_is_named(faraway: la
     assert "of 3 flows of bulk down: goodput" in lines[0]
     assert "of 3 flows of ping: 95th percentile of the RTT" in lines[1]
     assert "of 2 flows of voip: MOS" in lines[2] and ", b.call " in lines[2]
-    table = faraway.flows.groupby("id")["rtt_p95_s"].mean()
-    assert f"RTT {1e3 * table['a.distant-ping']:.3g} ms" in lines[1]
+    means = faraway.flows.groupby("id")["rtt_p95_s"].mean()
+    assert f"RTT {1e3 * means['a.distant-ping']:.3g} ms" in lines[1]
 
 
 def test_the_table_shows_who_suffers_and_the_median_of_each_kind(faraway: lasthop.Result, tmp_path, command) -> None:
@@ -466,6 +468,17 @@ def test_two_results_show_how_those_that_suffer_fare_on_both_sides(faraway: last
         before, after = (result.flows.groupby("id")["rtt_p95_s"].mean()["a.distant-ping"] for result in (faraway, other))
         assert f"{1e3 * before:.3g} ms" in row and f"{1e3 * after:.3g} ms" in row
         assert "b.distant-call: delay, 95th percentile" in text
+        assert "b.distant-call: MOS" in text
+
+
+def test_what_a_flow_lost_stands_beside_the_delays_of_what_arrived(faraway: lasthop.Result) -> None:
+    far = explanation_of(faraway)
+    lossy = explanation_of(faraway)
+    (ping,) = [flow for flow in lossy.flows if flow.id == "a.distant-ping"]
+    ping.facts["loss_fraction"] = 0.67
+    text = difference_text(difference_of(far, lossy), table)
+    (row,) = [row for row in text.splitlines() if row.startswith("a.distant-ping: loss")]
+    assert row.split()[4:6] == ["67.0", "%"]
 
 
 def test_what_a_run_warns_of_explain_warns_of(command, tmp_path):

@@ -10,7 +10,7 @@ from ..confidence import Estimate
 from .account import CHANNEL_TERMS, FLOW_TERMS, ChannelTime, Explanation, FlowTime
 from .answers import answers
 from .difference import Change, Difference
-from .suffering import in_words, shown, suffering
+from .suffering import in_words, measure_of, shown, suffering
 from .words import percent, points
 
 FLOWS_SHOWN = 6
@@ -19,12 +19,14 @@ SHOWN = "those that suffer most of each kind of traffic, and the median ones"
 # How flows fare, above where their time went.
 NUMBERS = {
     "goodput_bps": "goodput",
+    "loss_fraction": "loss",
     "rtt_p95_s": "RTT, 95th percentile",
     "delay_p95_s": "delay, 95th percentile",
     "mos": "MOS",
     "page_load_time_p95_s": "page load time, 95th percentile",
     "stall_time_s": "stalls",
 }
+LOSS = "loss_fraction"
 # Terms that take less of every flow shown are left out of the table.
 SHOWN_FROM = 0.0005
 
@@ -58,7 +60,8 @@ def _flows_text(explanation: Explanation, table: Table) -> str:
 
 def _numbers(flows: Sequence[FlowTime]) -> list[tuple[str, list[str]]]:
     """How the flows fare, in rows that one of them has a number for."""
-    rows = [(label, [in_words(flow.facts, key) for flow in flows]) for key, label in NUMBERS.items()]
+    told = [key for key in NUMBERS if key != LOSS or any(flow.facts.get(LOSS) for flow in flows)]
+    rows = [(NUMBERS[key], [in_words(flow.facts, key) for flow in flows]) for key in told]
     return [(label, cells) for label, cells in rows if label == "goodput" or any(cell != "-" for cell in cells)]
 
 
@@ -134,8 +137,8 @@ def _sides_text(of: Difference, table: Table) -> str:
     rows = []
     for name in ids:
         a, b = before[name], after[name]
-        measures = [key for key in NUMBERS if a.facts.get(key) is not None or b.facts.get(key) is not None]
-        for key in measures[:2]:
+        measures = _measures(a, b)
+        for key in measures:
             cells = [in_words(side.facts, key) for side in (a, b)]
             rows.append([f"{name}: {NUMBERS[key]}", *cells, _most_changed(a, b) if key == measures[0] else ""])
     if not rows:
@@ -143,6 +146,19 @@ def _sides_text(of: Difference, table: Table) -> str:
     rest = len(both) - len(ids)
     more = f"of {len(both)} flows {SHOWN} of A and of B; --flow PATTERN chooses others\n" if rest else ""
     return "\n" + table(["of each flow", "A", "B", "of its time changes most"], rows) + more
+
+
+def _measures(a: FlowTime, b: FlowTime) -> list[str]:
+    """What is told of a flow on both sides: that by which its kind is ranked, what it lost, and one number more.
+
+    An RTT or a delay is of packets that arrived: where many did not, it says little without their share.
+    """
+    ranked = measure_of([a, b])
+    first = [ranked.key] if ranked else []
+    lost = [LOSS] if a.facts.get(LOSS) or b.facts.get(LOSS) else []
+    numbers = [*(key for key in NUMBERS if key not in (*first, LOSS, "goodput_bps")), "goodput_bps"]
+    others = [key for key in numbers if {a.facts.get(key), b.facts.get(key)} != {None}]
+    return list(dict.fromkeys([*first, *lost, *others[:1]]))
 
 
 def _most_changed(a: FlowTime, b: FlowTime) -> str:
