@@ -88,7 +88,8 @@ def in_tree(tmp_path, monkeypatch):
     """A directory with the scenarios, where commands may write."""
     for folder in ("papers", "scenarios", "tests"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    (tmp_path / "two-downloads.toml").write_text(readme_block("toml"), encoding="utf-8")
+    short = readme_block("toml").replace('duration = "20 s"', 'duration = "5 s"').replace('warmup = "5 s"', 'warmup = "2 s"')
+    (tmp_path / "two-downloads.toml").write_text(short, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
