@@ -29,7 +29,7 @@ def test_the_scripted_recordings_of_the_repository_are_followed(command):
     scripted = [path for path in RECORDINGS if not path.name.startswith("chance")]
     done = command("replay-recovery", *scripted)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(done.stdout.splitlines()) == len(scripted) == 30
+    assert len(done.stdout.splitlines()) == len(scripted) == 32
     assert all(line.endswith("no difference: pass") for line in done.stdout.splitlines())
 
 

@@ -11,7 +11,7 @@ use lasthop_wifi::rate_control::RateControlKind;
 use serde_json::{Value as Json, json};
 
 use crate::InputError;
-use crate::description::Description;
+use crate::resolved::fields_of_today;
 use crate::schema::form;
 use crate::traffic::TrafficKind;
 
@@ -122,7 +122,7 @@ fn profile_parameters(profile: Profile) -> Json {
 }
 
 fn section(name: &str) -> Option<Vec<Field>> {
-    let top = Description::fields();
+    let top = fields_of_today();
     if name == "scenario" {
         return Some(top);
     }

@@ -1,9 +1,9 @@
 //! The JSON Schema of scenario files, made from the same parameters that read them.
 
-use lasthop_registry::{Field, Parameters, Registry, Shape, Value};
+use lasthop_registry::{Field, Registry, Shape, Value};
 use serde_json::{Map, Value as Json, json};
 
-use crate::description::Description;
+use crate::resolved::fields_of_today;
 
 /// A value as JSON.
 pub(crate) fn json_of(value: &Value) -> Json {
@@ -19,7 +19,7 @@ pub(crate) fn json_of(value: &Value) -> Json {
 
 /// The JSON Schema (draft 2020-12) of a scenario file.
 pub fn schema_json() -> String {
-    let Json::Object(table) = table_schema(&Description::fields(), None) else { unreachable!("a table is an object") };
+    let Json::Object(table) = table_schema(&fields_of_today(), None) else { unreachable!("a table is an object") };
     let mut schema = Map::new();
     schema.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
     schema.insert("title".into(), json!("lasthop scenario"));

@@ -162,7 +162,10 @@ fn geometry_without_path_loss_is_one_warning() {
     let wall = "[[wall]]\nfrom = [\"1 m\", \"2 m\"]\nto = [\"9 m\", \"2 m\"]\n[channel]\ntx_power = \"20 dBm\"\n";
     let many = warnings(&format!("{}{wall}", base("distance = \"1 km\"\n")));
     assert_eq!(many.len(), 1);
-    assert!(many[0].starts_with("station[0].distance, wall[0] and channel.tx_power each has no effect because"), "{many:?}");
+    assert!(
+        many[0].starts_with("station[0].distance, wall[0] and channel.tx_power each has no effect because"),
+        "{many:?}"
+    );
     // With capture the powers of who sends decide who survives; where they stand still does not.
     let capture = warnings(&format!("{}{wall}capture = {{ threshold = \"10 dB\" }}\n", base("distance = \"1 km\"\n")));
     assert!(capture[0].starts_with("station[0].distance and wall[0] each has no effect because"), "{capture:?}");

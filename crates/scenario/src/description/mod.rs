@@ -14,7 +14,7 @@ mod wired;
 use lasthop_registry::{Parameter, params};
 use lasthop_units::Duration;
 
-pub(crate) use bss::{AccessChoice, Ap, AggregationTable, Bss, Category, Compat, Edca, RetryLimit};
+pub(crate) use bss::{AccessChoice, AggregationTable, Ap, Bss, Category, Compat, Edca, RetryLimit};
 pub(crate) use channel::ChannelSection;
 pub(crate) use dscp::Dscp;
 pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};

@@ -23,7 +23,7 @@ use crate::description::{AggregationTable, Bss, Description, Edca, TransportWord
 use crate::document::{Document, InputError};
 use bss::{BssSpec, bss_of};
 pub use defaults::DefaultTaken;
-pub(crate) use defaults::chosen;
+pub(crate) use defaults::{chosen, fields_of_today};
 pub(crate) use flows::FlowSpec;
 use flows::flows_of;
 pub(crate) use nodes::NodeSpec;
