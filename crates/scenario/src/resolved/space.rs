@@ -6,6 +6,7 @@ use lasthop_units::{Dbm, Duration, Time};
 use lasthop_wifi::Movement;
 use lasthop_wifi::phy::path_loss::{PathLossKind, Wall, Way, wall};
 
+use super::bss::path_of;
 use super::defaults::chosen;
 use super::{NodeSpec, ResolvedScenario, error};
 use crate::description::{Ap, ChannelSection, Description};
@@ -79,9 +80,8 @@ impl ResolvedScenario {
 /// Keys of the file that say where things stand.
 pub(super) fn geometry_keys(description: &Description) -> Vec<String> {
     let mut keys = Vec::new();
-    let several = description.bss.0.len() > 1;
     for (index, bss) in description.bss.0.iter().enumerate() {
-        let path = if several { format!("bss[{index}]") } else { "bss".into() };
+        let path = path_of(index, description.bss.0.len());
         keys.extend((bss.ap.position != Ap::default().position).then(|| format!("{path}.ap.position")));
     }
     for (index, group) in description.station.0.iter().enumerate() {
@@ -107,9 +107,8 @@ fn power_keys(description: &Description) -> Vec<String> {
     ];
     let mut keys: Vec<String> =
         said.iter().filter(|(_, said)| *said).map(|(key, _)| format!("channel.{key}")).collect();
-    let several = description.bss.0.len() > 1;
     for (index, bss) in description.bss.0.iter().enumerate() {
-        let path = if several { format!("bss[{index}]") } else { "bss".into() };
+        let path = path_of(index, description.bss.0.len());
         keys.extend(bss.ap.tx_power.map(|_| format!("{path}.ap.tx_power")));
     }
     for (index, group) in description.station.0.iter().enumerate() {
