@@ -48,6 +48,10 @@ fn replay_one(path: &Path) -> Option<Replayed> {
 }
 
 impl Replayed {
+    fn is_cubic(&self) -> bool {
+        self.name.starts_with("cubic")
+    }
+
     fn describe(&self) -> String {
         format!("{:?} {} {}: {:?}", self.kernel, self.name, self.sequence, self.report)
     }
@@ -66,10 +70,28 @@ fn every_trace_is_followed_within_its_tolerance() {
 
 #[test]
 fn whole_segments_are_followed_exactly() {
-    // All but FAST, whose window is a real number.
-    for replayed in replay_all().iter().filter(|replayed| replayed.kernel != Kernel::Ns2Fast) {
+    // All but FAST, whose window is a real number, and CUBIC, whose cube root is exact here.
+    let exact = replay_all().into_iter().filter(|replayed| replayed.kernel != Kernel::Ns2Fast && !replayed.is_cubic());
+    for replayed in exact {
         assert_eq!(replayed.report.verdict(), Verdict::Exact, "{}", replayed.describe());
     }
+}
+
+#[test]
+fn an_exact_cube_root_changes_few_rows_of_cubic_by_one_segment() {
+    let all: Vec<Replayed> = replay_all().into_iter().filter(Replayed::is_cubic).collect();
+    assert_eq!(all.len(), 15);
+    let (mut rows, mut differ) = (0, 0);
+    for replayed in &all {
+        let report = &replayed.report;
+        assert_ne!(report.verdict(), Verdict::Off, "{}", replayed.describe());
+        assert!(report.worst.as_ref().is_none_or(|worst| worst.error <= 1.0), "{}", replayed.describe());
+        let here = report.rows - report.exact;
+        // Most of them, 89 of 727, at large windows.
+        assert!(here * 8 < report.rows, "{here} rows differ: {}", replayed.describe());
+        (rows, differ) = (rows + report.rows, differ + here);
+    }
+    assert!(differ > 0 && differ * 100 < 4 * rows, "{differ} of {rows} rows differ");
 }
 
 #[test]
@@ -126,8 +148,10 @@ and una, nxt and srtt as its own sender has them; the window under test is never
 For BBR 14 columns of its state are compared: windows, pacing rate, mode, place in the cycle, gains, bandwidth, least
 RTT, round trips, flags and the excess of ACKs.
 
-`exact`: rows that are the same. `within`: rows inside the tolerance. That is 0 for all that count whole segments; the
-window of FAST is a real number, of which the traces have six digits. `worst`: the largest difference in segments.
+`exact`: rows that are the same. `within`: rows inside the tolerance. That is 0 for all that count whole segments but
+CUBIC. The recorded kernels take an approximate cube root for its K, up to 0.15 % off; here the root is exact, and some
+rows differ by one segment: a test holds them to less than 4 % of all and an eighth of each file, and una and srtt to
+none. The window of FAST is a real number, of which the traces have six digits. `worst`: the largest difference in segments.
 
 | recorded from | controller | sequence | rows | exact | within | tolerance | worst |
 |---|---|---|---|---|---|---|---|
@@ -193,7 +217,8 @@ fn table(all: &[Replayed]) -> String {
     for Replayed { name, sequence, kernel, tolerance, report } in all {
         let kernel = kernel.name();
         let worst = report.worst.as_ref().map_or(0.0, |worst| worst.error);
-        let worst = if worst < tolerance.segments { format!("below {tolerance}") } else { worst.to_string() };
+        let worst =
+            if worst > 0.0 && worst < tolerance.segments { format!("below {tolerance}") } else { worst.to_string() };
         let Report { rows, exact, within, .. } = report;
         writeln!(table, "| {kernel} | {name} | {sequence} | {rows} | {exact} | {within} | {tolerance} | {worst} |")
             .unwrap();

@@ -141,7 +141,7 @@ impl Window {
         let acked = self.slow_start_count(ack);
         match self.era {
             Era::Linux => {
-                let grown = (self.cwnd + acked).min(self.ssthresh);
+                let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
                 let used = grown - self.cwnd;
                 self.cwnd = grown;
                 acked - used
@@ -177,22 +177,23 @@ impl Window {
 
     /// One segment for each `per` acknowledged. Credit earned under a larger divisor buys one segment at most.
     pub fn add_one_per(&mut self, per: u32, acked: u32) {
+        let per = per.max(1);
         if self.count >= per {
             self.count = 0;
-            self.cwnd += 1;
+            self.cwnd = self.cwnd.saturating_add(1);
         }
-        self.count += acked;
-        self.cwnd += self.count / per;
+        self.count = self.count.saturating_add(acked);
+        self.cwnd = self.cwnd.saturating_add(self.count / per);
         self.count %= per;
     }
 
     /// The older counter: an ACK either counts or, once `enough`, buys a segment.
     pub fn count_or_add(&mut self, enough: bool, acked: u32) {
         if enough {
-            self.cwnd += 1;
+            self.cwnd = self.cwnd.saturating_add(1);
             self.count = 0;
         } else {
-            self.count += acked;
+            self.count = self.count.saturating_add(acked);
         }
     }
 
@@ -214,7 +215,7 @@ impl Window {
             self.count_or_add(self.count >= self.cwnd, 1);
         } else if self.uncounted >= self.cwnd {
             self.uncounted -= self.cwnd;
-            self.cwnd += 1;
+            self.cwnd = self.cwnd.saturating_add(1);
         }
     }
 
@@ -224,7 +225,7 @@ impl Window {
     }
 
     fn hear(&mut self, ack: &AckSample) {
-        self.uncounted += ack.acked_segments;
+        self.uncounted = self.uncounted.saturating_add(ack.acked_segments);
         if let Some(rtt) = ack.rtt_sample {
             self.measure(rtt);
         }

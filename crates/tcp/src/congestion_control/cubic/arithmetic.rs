@@ -1,8 +1,9 @@
-//! The cubic function in whole numbers, as Linux has computed it since 2.6.22.
+//! The cubic function in whole numbers.
 //!
-//! Time is in ticks of 1/1024 s. K comes from a cube root that guesses by a table and improves the guess once, right to
-//! about 0.2 %; the distance from the origin is cut to whole segments.
+//! Source: RFC 9438 §4.2; units and rounding by `docs/model/congestion-control-rules.md`. Time is in ticks of 1/1024 s; K is
+//! cut to whole ticks, the distance from the origin to whole segments. Recorded kernels have a K that is up to 0.15 % off.
 
+use super::super::linux::Clock;
 use super::Params;
 
 /// Ticks per second, as a power of two.
@@ -22,8 +23,8 @@ pub(super) struct Arithmetic {
 impl Arithmetic {
     pub fn new(params: &Params) -> Self {
         let beta = libm::round(params.beta * 1024.0).clamp(1.0, 1023.0) as u32;
-        // The kernel's C is a multiple of 10/1024.
-        let c = 10 * (libm::round(params.c * 102.4) as u64).max(1);
+        // C is a multiple of 10/1024 in the traces.
+        let c = 10 * (libm::round(params.c * 102.4) as u64).clamp(1, 1 << 36);
         Arithmetic { c, beta, reno_eighths: 8 * (1024 + beta) / 3 / (1024 - beta) }
     }
 
@@ -43,8 +44,8 @@ impl Arithmetic {
     }
 
     /// ACKs or segments for one segment of Reno's growth. [RFC 9438 §4.3]
-    pub fn reno_per_segment(&self, cwnd: u32) -> u32 {
-        ((u64::from(cwnd) * u64::from(self.reno_eighths)) >> 3).max(1) as u32
+    pub fn reno_per_segment(&self, cwnd: u32) -> u64 {
+        ((u64::from(cwnd) * u64::from(self.reno_eighths)) >> 3).max(1)
     }
 
     /// K = cbrt((W_max - cwnd) / C), in ticks. [RFC 9438 §4.2 (2)]
@@ -53,37 +54,83 @@ impl Arithmetic {
         cube_root(per_segment.saturating_mul(u64::from(below)))
     }
 
-    /// Ticks of this function in so many of a clock with `hz` in a second.
-    pub fn ticks(jiffies: u64, hz: u32) -> u64 {
-        (jiffies << TICK_SHIFT) / u64::from(hz)
+    /// Ticks of this function in so many of a clock.
+    pub fn ticks(jiffies: u64, clock: Clock) -> u64 {
+        ((u128::from(jiffies) << TICK_SHIFT) / u128::from(clock.hz())).min(1 << 41) as u64
     }
 
     /// W(t): the origin, less the distance from it before K, plus it after. [RFC 9438 §4.2 (1)]
     pub fn target(&self, origin: u32, k: u64, t: u64) -> u32 {
         let offset = u128::from(t.abs_diff(k));
-        let distance = (u128::from(self.c) * offset * offset * offset) >> (TICK_SHIFT + 3 * TICK_SHIFT);
+        let distance = u128::from(self.c).saturating_mul(offset * offset * offset) >> (TICK_SHIFT + 3 * TICK_SHIFT);
         let distance = distance.min(u128::from(u32::MAX)) as u32;
         if t < k { origin.saturating_sub(distance) } else { origin.saturating_add(distance) }
     }
 }
 
-/// First guesses: 64 times the cube root of the leading bits, less ten.
-const GUESSES: [u8; 64] = [
-    0, 54, 54, 54, 118, 118, 118, 118, 123, 129, 134, 138, 143, 147, 151, 156, 157, 161, 164, 168, 170, 173, 176, 179,
-    181, 185, 187, 190, 192, 194, 197, 199, 200, 202, 204, 206, 209, 211, 213, 215, 217, 219, 221, 222, 224, 225, 227,
-    229, 231, 232, 234, 236, 237, 239, 240, 242, 244, 245, 246, 248, 250, 251, 252, 254,
-];
-
-/// One step of Newton's method from a guess.
+/// The whole part of a cube root, bit by bit from the highest that it can have.
 fn cube_root(a: u64) -> u64 {
-    let bits = 64 - a.leading_zeros();
-    if bits < 7 {
-        return (u64::from(GUESSES[a as usize]) + 35) >> 6;
+    let (a, mut root) = (u128::from(a), 0u64);
+    for bit in (0..22).rev() {
+        let longer = root | 1 << bit;
+        if u128::from(longer).pow(3) <= a {
+            root = longer;
+        }
     }
-    let third = ((bits * 84) >> 8) - 1;
-    let guess = ((u64::from(GUESSES[(a >> (3 * third)) as usize]) + 10) << third) >> 6;
-    // A division by three: 341/1024.
-    ((2 * guess + a / (guess * (guess - 1))) * 341) >> 10
+    root
+}
+
+/// What Reno with the same decrease would have: its window, and the segments or ACKs that count for its next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RenoWindow {
+    window: u32,
+    credit: u64,
+}
+
+impl RenoWindow {
+    /// It begins with the window, and what the ACK at hand counts.
+    pub fn new(window: u32, credit: u32) -> Self {
+        RenoWindow { window, credit: u64::from(credit) }
+    }
+
+    pub fn count(&mut self, acked: u32) {
+        self.credit += u64::from(acked);
+    }
+
+    /// One segment for each `per_segment` counted; the last is due only when more than it is there.
+    pub fn grow(&mut self, per_segment: u64) {
+        let due = self.credit.saturating_sub(1) / per_segment;
+        self.credit -= due * per_segment;
+        self.window = self.window.saturating_add(due.min(u64::from(u32::MAX)) as u32);
+    }
+
+    /// What one segment of `cwnd` costs so as to catch up with it within a window; `None` where it is not ahead.
+    pub fn price(&self, cwnd: u32) -> Option<u32> {
+        (self.window > cwnd).then(|| cwnd / (self.window - cwnd))
+    }
+}
+
+/// What one segment costs so as to be at `target` a window later; where that is not larger, a hundred windows.
+pub(super) fn price_of(target: u32, cwnd: u32) -> u32 {
+    if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) }
+}
+
+/// For which window and at which tick a price was found, and which.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quote {
+    pub price: u32,
+    pub cwnd: u32,
+    pub at: u64,
+}
+
+/// How long a price holds while the window stays, as a share of a second.
+const HOLDS: u32 = 32;
+
+impl Quote {
+    /// True while it need not be looked at again.
+    pub fn holds(&self, cwnd: u32, now: u64, clock: Clock) -> bool {
+        self.cwnd == cwnd && now - self.at <= u64::from(clock.hz() / HOLDS)
+    }
 }
 
 #[cfg(test)]
@@ -91,19 +138,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cube_root_is_right_to_half_a_per_cent() {
-        for exponent in 0..50 {
-            for a in [1u64 << exponent << 10, 3 << exponent << 10, (1 << exponent << 10) + 12_345] {
-                let (got, want) = (cube_root(a) as f64, libm::cbrt(a as f64));
-                assert!((got - want).abs() <= (0.006 * want).max(1.0), "{a}: {got} {want}");
-            }
+    fn the_cube_root_is_the_largest_whole_number_whose_cube_fits() {
+        let numbers = (0..64).flat_map(|bit| [1u64 << bit, (1 << bit) - 1, (1 << bit) + 12_345, 3 << bit]);
+        let cubes = (1..=1000u64).map(|i| i * 2642).flat_map(|i| [i.pow(3) - 1, i.pow(3), i.pow(3) + 1]);
+        for a in numbers.chain(cubes).chain([u64::MAX]) {
+            let root = u128::from(cube_root(a));
+            assert!(root.pow(3) <= u128::from(a) && (root + 1).pow(3) > u128::from(a), "{a}: {root}");
         }
     }
 
     #[test]
-    fn k_of_a_thousand_segments_is_nine_seconds() {
-        // cbrt(300 / 0.4) = 9.0856 s
+    fn k_of_300_segments_is_nine_seconds() {
+        // cbrt(300 / 0.4) = 9.0856 s; C is 410/1024 here, so 9.0827 s, which are 9300.6 ticks
         let k = Arithmetic::new(&Params::default()).k(300);
-        assert!((k as f64 / 1024.0 - 9.0856).abs() < 0.05, "{k}");
+        assert_eq!(k, 9300);
+    }
+
+    #[test]
+    fn reno_grows_by_one_for_each_full_price_and_keeps_the_rest() {
+        let mut reno = RenoWindow::new(10, 1);
+        reno.count(20);
+        reno.grow(10);
+        assert_eq!((reno.window, reno.credit), (12, 1));
+        // ten are enough only with one more
+        reno.count(9);
+        reno.grow(10);
+        assert_eq!((reno.window, reno.price(10)), (12, Some(5)));
     }
 }

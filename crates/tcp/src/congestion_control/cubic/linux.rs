@@ -1,24 +1,23 @@
-//! CUBIC as a current Linux kernel computes it: whole segments, a clock of ticks, segments counted.
+//! CUBIC in whole segments, a clock of ticks, segments counted: as a current Linux kernel has it.
 //!
-//! Source: RFC 9438, Ha, Rhee, Xu 2008, and the behaviour of Linux 6.x. What differs from RFC 9438: the window grows at
-//! least 5 % per round trip before the first loss and after a timeout; the Reno region never turns to one segment per
-//! round trip; the increase is an integer count of segments, computed anew once per tick at most; a timeout forgets W_max.
-//! Classic HyStart ends slow start when ACKs of one burst span half the least RTT, or when eight samples of a round are late.
+//! Source: RFC 9438, Ha, Rhee, Xu 2008; units, rounding and guards by `docs/model/congestion-control-rules.md`, which recorded
+//! traces bear out. What differs from RFC 9438: the window grows at least 5 % per round trip before the first loss and
+//! after a timeout; the Reno region never turns to one segment per round trip; the increase is a price, whole segments
+//! acknowledged for one of window, found once per tick at most; a timeout forgets W_max.
+//! Classic HyStart ends slow start when ACKs of one train span half the least RTT, or when a round trip is late.
 
 use lasthop_units::Time;
 
 use super::super::hystart_plus_plus::{HystartPlusPlus, Verdict};
 use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Window, rtt_us};
 use super::super::{AckSample, CongestionEvent, Moment};
-use super::arithmetic::Arithmetic;
+use super::arithmetic::{Arithmetic, Quote, RenoWindow, price_of};
 use super::{Hystart as Watch, Params};
 
-/// Segments of growth per segment acknowledged, before the first loss: at least one for 20.
+/// The highest price before the first loss: 5 % per round trip.
 const BEFORE_FIRST_LOSS: u32 = 20;
-/// At most one segment for two.
-const FASTEST: u32 = 2;
-/// How long an increase is kept while the window stays, as a share of a second.
-const KEEP: u32 = 32;
+/// The lowest: half a window per round trip.
+const LOWEST: u32 = 2;
 
 #[derive(Debug)]
 pub(in super::super) struct Cubic {
@@ -37,25 +36,22 @@ pub(in super::super) struct Cubic {
 #[derive(Clone, Copy, Debug, Default)]
 struct Memory {
     last_max: u32,
-    epoch: Option<Epoch>,
-    /// segments acknowledged per segment of growth, and the window and time for which that holds
-    per: u32,
-    at: Option<(u32, u64)>,
+    stage: Option<Stage>,
+    quote: Option<Quote>,
     /// in µs
     delay_min: Option<u32>,
     hystart: Hystart,
 }
 
+/// A stage of congestion avoidance: the curve, and Reno beside it.
 #[derive(Clone, Copy, Debug)]
-struct Epoch {
+struct Stage {
     /// in clock ticks
     start: u64,
     /// in ticks of the cubic function
     k: u64,
     origin: u32,
-    /// What Reno would have, and the segments that count for its next.
-    reno: u32,
-    reno_acked: u32,
+    reno: RenoWindow,
 }
 
 impl Cubic {
@@ -71,24 +67,32 @@ impl Cubic {
         }
     }
 
-    fn update(&mut self, cwnd: u32, acked: u32, now: u64, clock: Clock) {
-        if let Some(epoch) = &mut self.memory.epoch {
-            epoch.reno_acked += acked;
+    /// Segments acknowledged that buy one now.
+    fn price(&mut self, cwnd: u32, acked: u32, now: u64, clock: Clock) -> u32 {
+        if let Some(stage) = &mut self.memory.stage {
+            stage.reno.count(acked);
         }
-        if self.memory.at.is_some_and(|(window, when)| window == cwnd && now - when <= u64::from(clock.hz() / KEEP)) {
-            return;
-        }
-        let computed_now = self.memory.at.is_some_and(|(_, when)| when == now);
-        let mut epoch = self.memory.epoch.unwrap_or_else(|| self.begin_epoch(cwnd, acked, now));
-        if self.memory.epoch.is_none() || !computed_now {
-            self.memory.at = Some((cwnd, now));
-            self.memory.per = self.cubic(&epoch, cwnd, now, clock);
-        }
+        let quote = match self.memory.quote.filter(|quote| quote.holds(cwnd, now, clock)) {
+            Some(quote) => quote,
+            None => self.find_price(cwnd, acked, now, clock),
+        };
+        self.memory.quote = Some(quote);
+        quote.price
+    }
+
+    /// The curve's price, found once per tick, or Reno's if that is lower.
+    fn find_price(&mut self, cwnd: u32, acked: u32, now: u64, clock: Clock) -> Quote {
+        let same_tick = self.memory.quote.filter(|quote| quote.at == now && self.memory.stage.is_some());
+        let mut stage = self.memory.stage.unwrap_or_else(|| self.begin_stage(cwnd, acked, now));
+        let mut quote =
+            same_tick.unwrap_or_else(|| Quote { price: self.curve_price(&stage, cwnd, now, clock), cwnd, at: now });
         if self.params.reno_friendly {
-            self.memory.per = self.memory.per.min(self.reno(&mut epoch, cwnd));
+            stage.reno.grow(self.arithmetic.reno_per_segment(cwnd));
+            quote.price = stage.reno.price(cwnd).map_or(quote.price, |price| quote.price.min(price));
         }
-        self.memory.per = self.memory.per.max(FASTEST);
-        self.memory.epoch = Some(epoch);
+        quote.price = quote.price.max(LOWEST);
+        self.memory.stage = Some(stage);
+        quote
     }
 
     /// HyStart++ grows the window in the place of slow start; false once it has ended it.
@@ -108,29 +112,21 @@ impl Cubic {
         }
     }
 
-    /// K = cbrt((W_max - cwnd) / C). [RFC 9438 §4.2 (2)]
-    fn begin_epoch(&self, cwnd: u32, acked: u32, now: u64) -> Epoch {
-        let below = self.memory.last_max.saturating_sub(cwnd);
-        let k = if below == 0 { 0 } else { self.arithmetic.k(below) };
-        Epoch { start: now, k, origin: self.memory.last_max.max(cwnd), reno: cwnd, reno_acked: acked }
-    }
-
-    /// Segments acknowledged per segment of growth, to be at W(t + least RTT) one round trip from now.
-    fn cubic(&self, epoch: &Epoch, cwnd: u32, now: u64, clock: Clock) -> u32 {
-        let jiffies = now - epoch.start + u64::from(clock.covering_us(self.memory.delay_min.unwrap_or(0)));
-        let target = self.arithmetic.target(epoch.origin, epoch.k, Arithmetic::ticks(jiffies, clock.hz()));
-        let per = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
-        if self.memory.last_max == 0 { per.min(BEFORE_FIRST_LOSS) } else { per }
-    }
-
-    /// Reno with the same decrease: one segment for each (1 + beta) / (3 (1 - beta)) windows, in eighths.
-    fn reno(&self, epoch: &mut Epoch, cwnd: u32) -> u32 {
-        let per_segment = self.arithmetic.reno_per_segment(cwnd);
-        while epoch.reno_acked > per_segment {
-            epoch.reno_acked -= per_segment;
-            epoch.reno += 1;
+    fn begin_stage(&self, cwnd: u32, acked: u32, now: u64) -> Stage {
+        Stage {
+            start: now,
+            k: self.arithmetic.k(self.memory.last_max.saturating_sub(cwnd)),
+            origin: self.memory.last_max.max(cwnd),
+            reno: RenoWindow::new(cwnd, acked),
         }
-        if epoch.reno > cwnd { cwnd / (epoch.reno - cwnd) } else { u32::MAX }
+    }
+
+    /// So as to be at W(t + least RTT) one round trip from now.
+    fn curve_price(&self, stage: &Stage, cwnd: u32, now: u64, clock: Clock) -> u32 {
+        let ahead = u64::from(clock.covering_us(self.memory.delay_min.unwrap_or(0)));
+        let t = Arithmetic::ticks(now - stage.start + ahead, clock);
+        let price = price_of(self.arithmetic.target(stage.origin, stage.k, t), cwnd);
+        if self.memory.last_max == 0 { price.min(BEFORE_FIRST_LOSS) } else { price }
     }
 }
 
@@ -144,8 +140,8 @@ impl Law for Cubic {
     /// Time without data in flight does not count. [RFC 9438 §5.8]
     fn restart(&mut self, window: &mut Window, at: &Moment) {
         let now = window.clock.jiffies(at.now);
-        if let Some(epoch) = &mut self.memory.epoch {
-            epoch.start = (epoch.start + (now - self.last_sent)).min(now);
+        if let Some(stage) = &mut self.memory.stage {
+            stage.start = (stage.start + (now - self.last_sent)).min(now);
         }
     }
 
@@ -153,8 +149,8 @@ impl Law for Cubic {
         let now = window.clock.jiffies(ack.now);
         self.last_sent = now;
         let Some(rtt) = rtt_us(ack) else { return };
-        // Samples do not count for a second after an epoch begins.
-        if self.memory.epoch.is_some_and(|epoch| now - epoch.start < u64::from(window.clock.hz())) {
+        // Samples do not count for a second after a stage begins.
+        if self.memory.stage.is_some_and(|stage| now - stage.start < u64::from(window.clock.hz())) {
             return;
         }
         let rtt = rtt.max(1);
@@ -175,8 +171,8 @@ impl Law for Cubic {
         }
         let left = window.slow_start_or_count(ack);
         if left > 0 {
-            self.update(window.cwnd, left, window.clock.jiffies(ack.now), window.clock);
-            window.add_one_per(self.memory.per, left);
+            let price = self.price(window.cwnd, left, window.clock.jiffies(ack.now), window.clock);
+            window.add_one_per(price, left);
         }
     }
 
@@ -185,7 +181,7 @@ impl Law for Cubic {
             watch.end();
         }
         let gives_way = self.params.fast_convergence && lost_at < self.memory.last_max;
-        self.memory.epoch = None;
+        self.memory.stage = None;
         self.memory.last_max = if gives_way { self.arithmetic.given_way(lost_at) } else { lost_at };
         let kept = if event.is_eased(self.abe) { Arithmetic::eased(lost_at) } else { self.arithmetic.reduced(lost_at) };
         kept.max(MIN_WINDOW)
@@ -205,37 +201,67 @@ impl Law for Cubic {
 
 /// HyStart watches from this window on, in segments.
 const LOW_WINDOW: u32 = 16;
-/// ACKs so close together are of one burst, in µs.
-const BURST_GAP: u64 = 2000;
-/// Samples of a round that make a least RTT.
+/// ACKs so close together are of one train, in µs.
+const TRAIN_GAP: u64 = 2000;
+/// Samples of a round trip before its least counts.
 const SAMPLES: u32 = 8;
 /// How much later it may be: an eighth of the least RTT, within these bounds in µs.
 const DELAY_LEAST: u32 = 4000;
 const DELAY_MOST: u32 = 16_000;
 
-/// Bytes of the largest send, and for how long such a send counts at most, in µs.
+/// Bytes of the largest send, and for how long four of them count at most, in µs.
 const LARGEST_SEND: u64 = 65_536;
 const HELD_MOST: u64 = 1000;
 
-/// [Ha, Rhee 2011]
+/// The two signs of a queue in slow start. [Ha, Rhee 2011]
 #[derive(Clone, Copy, Debug, Default)]
 struct Hystart {
     found: bool,
     round_end: u64,
-    /// in µs
-    round_start: u64,
-    last_ack: u64,
+    train: Train,
+    /// least RTT of this round trip in µs, and the samples taken, `SAMPLES` at most
     least: Option<u32>,
     samples: u32,
+}
+
+/// ACKs close together since a round trip began, in µs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Train {
+    start: u64,
+    end: u64,
+}
+
+impl Train {
+    /// What it spans with an ACK at `now`; `None` if that comes too late for it.
+    fn span_with(&mut self, now: u64) -> Option<u64> {
+        if now - self.end > TRAIN_GAP {
+            return None;
+        }
+        self.end = now;
+        Some(now - self.start)
+    }
+}
+
+/// What a train may span without a queue, in µs. Large sends hold their last segments back, and so the ACKs; pacing may
+/// do so for half a round trip.
+fn longest_train(ack: &AckSample, delay_min: u32) -> u64 {
+    let held = (4 * LARGEST_SEND * 1_000_000).checked_div(ack.send_rate).unwrap_or(0).min(HELD_MOST);
+    let span = u64::from(delay_min) + held;
+    if ack.is_paced { span } else { span / 2 }
+}
+
+/// The least RTT of a round trip without a queue, at most, in µs.
+fn longest_delay(delay_min: u32) -> u32 {
+    delay_min.saturating_add((delay_min / 8).clamp(DELAY_LEAST, DELAY_MOST))
 }
 
 impl Hystart {
     fn begin_round(&mut self, now: Time, end: u64) {
         let now = now.as_nanos() / 1000;
-        *self = Hystart { found: self.found, round_end: end, round_start: now, last_ack: now, least: None, samples: 0 };
+        *self = Hystart { found: self.found, round_end: end, train: Train { start: now, end: now }, ..Self::default() };
     }
 
-    /// True if slow start is to end, once.
+    /// True at the first sign, and never again.
     fn is_over(&mut self, cwnd: u32, ack: &AckSample, rtt: u32, delay_min: u32) -> bool {
         if self.found {
             return false;
@@ -244,31 +270,19 @@ impl Hystart {
             self.begin_round(ack.now, ack.snd_nxt);
         }
         if cwnd >= LOW_WINDOW {
-            let (spans, late) = (self.burst_spans(ack, delay_min), self.is_late(rtt, delay_min));
-            self.found = spans || late;
+            let span = self.train.span_with(ack.now.as_nanos() / 1000);
+            let least = self.least_with(rtt);
+            self.found = span.is_some_and(|span| span > longest_train(ack, delay_min))
+                || least.is_some_and(|least| least > longest_delay(delay_min));
         }
         self.found
     }
 
-    fn burst_spans(&mut self, ack: &AckSample, delay_min: u32) -> bool {
-        let now = ack.now.as_nanos() / 1000;
-        if now - self.last_ack > BURST_GAP {
-            return false;
-        }
-        self.last_ack = now;
-        // Large sends hold their last segments back, and so the ACKs; pacing may do so for half a round trip.
-        let held = (4 * LARGEST_SEND * 1_000_000).checked_div(ack.send_rate).unwrap_or(0).min(HELD_MOST);
-        let span = u64::from(delay_min) + held;
-        now - self.round_start > if ack.is_paced { span } else { span / 2 }
-    }
-
-    fn is_late(&mut self, rtt: u32, delay_min: u32) -> bool {
-        let least = self.least.map_or(rtt, |least| least.min(rtt));
-        self.least = Some(least);
-        if self.samples < SAMPLES {
-            self.samples += 1;
-            return false;
-        }
-        least > delay_min + (delay_min >> 3).clamp(DELAY_LEAST, DELAY_MOST)
+    /// The least RTT of this round trip, once there were enough samples before this one.
+    fn least_with(&mut self, rtt: u32) -> Option<u32> {
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        let enough = self.samples == SAMPLES;
+        self.samples = (self.samples + 1).min(SAMPLES);
+        self.least.filter(|_| enough)
     }
 }

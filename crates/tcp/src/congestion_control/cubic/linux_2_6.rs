@@ -1,35 +1,33 @@
-//! CUBIC as Linux 2.6.16 to 2.6.22 computed it: windows of whole segments, a clock of ticks, ACKs counted.
+//! CUBIC in whole segments, a clock of ticks, ACKs counted: as Linux 2.6.16 to 2.6.22 had it.
 //!
-//! Source: Ha, Rhee, Xu 2008 and the behaviour of 2.6.22 as TCP-Linux for ns-2 carries it.
+//! Source: Ha, Rhee, Xu 2008; units, rounding and guards by `docs/model/congestion-control-rules.md`, which traces recorded
+//! from 2.6.22, as TCP-Linux for ns-2 carries it, bear out.
 //! What differs from RFC 9438: above the origin at most 16 segments per 100 ms; before the first loss one
-//! segment for each 50 ACKs; the increase is computed anew at most once per window change or 1/32 s;
+//! segment for each 50 ACKs; the price of a segment is found at most once per window change or 1/32 s;
 //! the estimator of delayed ACKs makes one ACK per segment count as 31/16; a timeout forgets W_max.
 
 use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Window};
 use super::super::{AckSample, CongestionEvent, Moment};
 use super::Params;
-use super::arithmetic::Arithmetic;
+use super::arithmetic::{Arithmetic, Quote, RenoWindow, price_of};
 
 /// Segments per 100 ms that the window may grow above the origin.
 const MAX_INCREMENT: u32 = 16;
 /// ACKs per segment of growth before the first loss.
 const ACKS_BEFORE_FIRST_LOSS: u32 = 50;
-/// How long an increase is kept while the window stays, as a share of a second.
-const KEEP: u32 = 32;
 /// The estimator's unit: 16 is one segment per ACK.
 const RATIO_SHIFT: u32 = 4;
 
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
-struct Epoch {
+struct Stage {
     /// in clock ticks
     start: u64,
     /// in ticks of the cubic function
     k: u64,
     origin: u32,
-    /// Reno's window, and the ACKs counted towards its next segment.
-    reno: u32,
-    reno_acks: u32,
+    /// counts ACKs
+    reno: RenoWindow,
 }
 
 /// What a timeout wipes out.
@@ -37,11 +35,10 @@ struct Epoch {
 struct Memory {
     w_max: u32,
     lost_before: bool,
-    epoch: Option<Epoch>,
-    /// ACKs for one segment, and the window and time for which that holds
-    acks_per_segment: u32,
-    at: Option<(u32, u64)>,
-    /// Segments per ACK less two, in units of 1/16, rounded up as the kernel's shifts do.
+    stage: Option<Stage>,
+    /// in ACKs
+    quote: Option<Quote>,
+    /// Segments per ACK less two, in units of 1/16, rounded up.
     more_per_ack: i64,
     /// in eighths of a clock tick
     delay_min: Option<u32>,
@@ -65,72 +62,70 @@ impl Cubic {
         (2 << RATIO_SHIFT) + self.memory.more_per_ack
     }
 
-    /// The time since a segment was sent, by its timestamp. Samples do not count for a second after an epoch begins.
+    /// The time since a segment was sent, by its timestamp. Samples do not count for a second after a stage begins.
     fn measure_delay(&mut self, ack: &AckSample, now: u64, clock: Clock) {
         let Some(rtt) = ack.rtt_sample else { return };
-        if self.memory.epoch.is_some_and(|epoch| now - epoch.start < u64::from(clock.hz())) {
+        if self.memory.stage.is_some_and(|stage| now - stage.start < u64::from(clock.hz())) {
             return;
         }
         let ticks = clock.within(ack.now, rtt);
         if ticks == now {
             return;
         }
-        let delay = (ticks << 3).max(1) as u32;
+        let delay = (ticks << 3).clamp(1, u64::from(u32::MAX)) as u32;
         self.memory.delay_min = Some(self.memory.delay_min.map_or(delay, |least| least.min(delay)));
     }
 
-    fn begin_epoch(&self, cwnd: u32, now: u64) -> Epoch {
-        let below = self.memory.w_max.saturating_sub(cwnd);
-        let k = if below == 0 { 0 } else { self.arithmetic.k(below) };
-        Epoch { start: now, k, origin: self.memory.w_max.max(cwnd), reno: cwnd, reno_acks: 1 }
+    fn begin_stage(&self, cwnd: u32, now: u64) -> Stage {
+        Stage {
+            start: now,
+            k: self.arithmetic.k(self.memory.w_max.saturating_sub(cwnd)),
+            origin: self.memory.w_max.max(cwnd),
+            reno: RenoWindow::new(cwnd, 1),
+        }
     }
 
-    /// How many ACKs one more segment takes.
-    fn update(&mut self, cwnd: u32, now: u64, clock: Clock) {
-        if let Some(epoch) = &mut self.memory.epoch {
-            epoch.reno_acks += 1;
+    /// ACKs that buy a segment now.
+    fn price(&mut self, cwnd: u32, now: u64, clock: Clock) -> u32 {
+        if let Some(stage) = &mut self.memory.stage {
+            stage.reno.count(1);
         }
-        if self.memory.at.is_some_and(|(window, when)| window == cwnd && now - when <= u64::from(clock.hz() / KEEP)) {
-            return;
-        }
-        self.memory.at = Some((cwnd, now));
-        let mut epoch = self.memory.epoch.unwrap_or_else(|| self.begin_epoch(cwnd, now));
-        let mut acks = self.cubic_acks(&epoch, cwnd, now, clock);
-        if !self.memory.lost_before {
-            acks = ACKS_BEFORE_FIRST_LOSS;
-        }
+        let quote = match self.memory.quote.filter(|quote| quote.holds(cwnd, now, clock)) {
+            Some(quote) => quote,
+            None => Quote { price: self.find_price(cwnd, now, clock), cwnd, at: now },
+        };
+        self.memory.quote = Some(quote);
+        quote.price
+    }
+
+    /// The curve's price or Reno's if that is lower, divided by what an ACK stands for.
+    fn find_price(&mut self, cwnd: u32, now: u64, clock: Clock) -> u32 {
+        let mut stage = self.memory.stage.unwrap_or_else(|| self.begin_stage(cwnd, now));
+        let mut acks =
+            if self.memory.lost_before { self.curve_price(&stage, cwnd, now, clock) } else { ACKS_BEFORE_FIRST_LOSS };
         if self.params.reno_friendly {
-            acks = acks.min(self.reno_acks(&mut epoch, cwnd));
+            stage.reno.grow(self.arithmetic.reno_per_segment(cwnd));
+            acks = stage.reno.price(cwnd).map_or(acks, |price| acks.min(price));
         }
-        self.memory.epoch = Some(epoch);
+        self.memory.stage = Some(stage);
         let acks = (i64::from(acks) << RATIO_SHIFT) / self.segments_per_ack().max(1);
-        self.memory.acks_per_segment = acks.clamp(1, i64::from(u32::MAX)) as u32;
+        acks.clamp(1, i64::from(u32::MAX)) as u32
     }
 
-    /// The cubic function: window / (target - window), limited above the origin.
-    fn cubic_acks(&self, epoch: &Epoch, cwnd: u32, now: u64, clock: Clock) -> u32 {
+    /// The cubic function's, limited above the origin.
+    fn curve_price(&self, stage: &Stage, cwnd: u32, now: u64, clock: Clock) -> u32 {
         let delay_min = self.memory.delay_min.unwrap_or(0);
-        let t = Arithmetic::ticks(now + u64::from(delay_min >> 3) - epoch.start, clock.hz());
-        let target = self.arithmetic.target(epoch.origin, epoch.k, t);
-        let acks = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
-        if t < epoch.k || delay_min == 0 {
-            return acks;
-        }
-        // 16 segments per 100 ms are 16 delay/0.1 per round trip of cwnd ACKs.
-        let least =
-            u64::from(cwnd) * u64::from(clock.hz()) * 8 / (10 * u64::from(MAX_INCREMENT) * u64::from(delay_min));
-        acks.max(least.min(u64::from(u32::MAX)) as u32)
+        let t = Arithmetic::ticks(now + u64::from(delay_min / 8) - stage.start, clock);
+        let price = price_of(self.arithmetic.target(stage.origin, stage.k, t), cwnd);
+        if t < stage.k { price } else { price.max(lowest_above_origin(cwnd, delay_min, clock)) }
     }
+}
 
-    /// Reno with the same decrease: one segment for each (1 + beta) / (3 (1 - beta)) windows of ACKs, in eighths.
-    fn reno_acks(&self, epoch: &mut Epoch, cwnd: u32) -> u32 {
-        let per_segment = self.arithmetic.reno_per_segment(cwnd);
-        while epoch.reno_acks > per_segment {
-            epoch.reno_acks -= per_segment;
-            epoch.reno += 1;
-        }
-        if epoch.reno > cwnd { cwnd / (epoch.reno - cwnd) } else { u32::MAX }
-    }
+/// `MAX_INCREMENT` segments per 100 ms are as many times delay/100 ms in a window of ACKs; the delay is in eighths of a tick.
+fn lowest_above_origin(cwnd: u32, delay_min: u32, clock: Clock) -> u32 {
+    let numerator = u128::from(cwnd) * u128::from(clock.hz()) * 8;
+    let per_window = 10 * u128::from(MAX_INCREMENT) * u128::from(delay_min);
+    numerator.checked_div(per_window).unwrap_or(0).min(u128::from(u32::MAX)) as u32
 }
 
 impl Law for Cubic {
@@ -152,13 +147,13 @@ impl Law for Cubic {
             window.slow_start(ack);
             return;
         }
-        self.update(window.cwnd, now, window.clock);
-        window.count_or_add(window.count >= self.memory.acks_per_segment, 1);
+        let price = self.price(window.cwnd, now, window.clock);
+        window.count_or_add(window.count >= price, 1);
     }
 
     fn ssthresh(&mut self, _: &Window, lost_at: u32, event: &CongestionEvent) -> u32 {
         let gives_way = self.params.fast_convergence && lost_at < self.memory.w_max;
-        self.memory.epoch = None;
+        self.memory.stage = None;
         self.memory.w_max = if gives_way { self.arithmetic.given_way(lost_at) } else { lost_at };
         self.memory.lost_before = true;
         let kept = if event.is_eased(self.abe) { Arithmetic::eased(lost_at) } else { self.arithmetic.reduced(lost_at) };
