@@ -1,11 +1,13 @@
 //! CDG: backs off with a probability that grows with the gradient of the delay.
 //!
-//! Source: Hayes, Armitage 2011; integers as in Linux 6.x, which adds HyStart in slow start. Once per round trip the least
+//! Source: Hayes, Armitage 2011; integers, and HyStart in slow start, by `docs/model/congestion-control-rules.md`. Once per round trip the least
 //! and the greatest RTT are compared with those of the round trip before; the sum of the last eight differences is the
 //! gradient. Above 0, the window is cut to 0.7 with probability 1 - e^(-gradient/G). A shadow window remembers what a
 //! loss-based sender would have, so that a loss after such cuts costs no more. Five cuts without effect on the delay in a
 //! row: the delay is somebody else's, and no more are made.
-//! Leaves out: the tolerance of losses without delay, off in Linux.
+//! Leaves out: the tolerance of losses without delay, which the traces do not have.
+
+use std::collections::VecDeque;
 
 use lasthop_registry::{ParamError, params};
 use lasthop_units::Time;
@@ -47,8 +49,8 @@ impl Params {
             beta: (self.backoff_beta * 1024.0) as u64,
             params: self.clone(),
             draws: context.draws,
-            now: Extremes::default(),
-            before: Extremes::default(),
+            now: None,
+            before: None,
             gradients: Gradients::new(self.window),
             round_end: 0,
             delayed_acks: 0,
@@ -61,47 +63,68 @@ impl Params {
     }
 }
 
-/// Least and greatest RTT of a round trip in µs; 0 is none.
-#[derive(Clone, Copy, Debug, Default)]
+/// Least and greatest RTT of a round trip in µs.
+#[derive(Clone, Copy, Debug)]
 struct Extremes {
     least: i64,
     greatest: i64,
 }
 
-/// The differences of the last round trips, and their sums.
+/// How the extremes of a round trip differ from those of the one before, in µs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Change {
+    least: i64,
+    greatest: i64,
+}
+
+impl Change {
+    fn between(before: Extremes, now: Extremes) -> Self {
+        Change { least: now.least - before.least, greatest: now.greatest - before.greatest }
+    }
+
+    /// The delay grows by: what its least grows by, or else its greatest.
+    fn growth(&self) -> i64 {
+        if self.least > 0 { self.least } else { self.greatest }
+    }
+
+    /// Delays fell clearly: a back-off had effect.
+    fn is_relief(&self) -> bool {
+        self.least.min(self.greatest) <= RELIEF
+    }
+}
+
+/// The changes of the last round trips, and their sum.
 #[derive(Debug)]
 struct Gradients {
-    each: Vec<(i64, i64)>,
-    sum: (i64, i64),
-    next: usize,
-    is_full: bool,
+    window: usize,
+    changes: VecDeque<Change>,
+    sum: Change,
 }
 
 impl Gradients {
     fn new(window: u32) -> Self {
-        Gradients { each: vec![(0, 0); window as usize], sum: (0, 0), next: 0, is_full: false }
+        let window = window as usize;
+        Gradients { window, changes: VecDeque::with_capacity(window), sum: Change::default() }
     }
 
-    /// Takes in a round trip; the gradient in µs over the whole window, and whether delays fell clearly.
-    fn push(&mut self, least: i64, greatest: i64) -> (i64, bool) {
-        let oldest = core::mem::replace(&mut self.each[self.next], (least, greatest));
-        self.sum = (self.sum.0 + least - oldest.0, self.sum.1 + greatest - oldest.1);
-        self.next = (self.next + 1) % self.each.len();
-        let mut gradient = if self.sum.0 > 0 { self.sum.0 } else { self.sum.1 };
-        if !self.is_full {
-            // What is missing is taken to be as what there is.
-            if self.next == 0 {
-                self.is_full = true;
-            } else {
-                gradient = gradient * self.each.len() as i64 / self.next as i64;
-            }
-        }
-        (gradient, self.sum.0 <= EFFECT || self.sum.1 <= EFFECT)
+    fn push(&mut self, new: Change) {
+        let full = self.changes.len() == self.window;
+        let oldest = if full { self.changes.pop_front() } else { None }.unwrap_or_default();
+        self.changes.push_back(new);
+        self.sum.least += new.least - oldest.least;
+        self.sum.greatest += new.greatest - oldest.greatest;
+    }
+
+    /// In µs over the whole window: what is missing is taken to be as what there is.
+    fn gradient(&self) -> i64 {
+        self.sum.growth() * self.window as i64 / self.changes.len().max(1) as i64
     }
 }
 
-/// A gradient down to this one, in µs, shows that a back-off had effect.
-const EFFECT: i64 = -32;
+/// A sum down to this one, in µs, shows that a back-off had effect.
+const RELIEF: i64 = -32;
+/// So many ACKs that may have been delayed are remembered.
+const DELAYED_ACKS: u32 = 5;
 
 #[derive(Debug)]
 struct Cdg {
@@ -109,8 +132,8 @@ struct Cdg {
     /// in 1/1024
     beta: u64,
     draws: Draws,
-    now: Extremes,
-    before: Extremes,
+    now: Option<Extremes>,
+    before: Option<Extremes>,
     gradients: Gradients,
     round_end: u64,
     /// ACKs of one segment that may have been delayed
@@ -123,71 +146,66 @@ struct Cdg {
     hystart: Hystart,
 }
 
-/// e^(-x) in 1/(2^32 - 1), x in millionths: bit by bit, from a table of e^(-2^i 256/10^6) in 1/65536, less one.
-fn negative_exp(x: u32) -> u32 {
-    const POWERS: [u32; 16] =
-        [65518, 65501, 65468, 65401, 65267, 65001, 64470, 63422, 61378, 57484, 50423, 38795, 22965, 8047, 987, 14];
-    let high = x >> 8;
-    if high > 0xffff {
-        return 0;
-    }
-    let low = u32::MAX - (x & 0xff) * (u32::MAX / 1_000_000);
-    POWERS.iter().enumerate().fold(low, |product, (bit, power)| {
-        let factor = if high >> bit & 1 == 1 { power + 1 } else { 65536 };
-        ((u64::from(product) * u64::from(factor)) >> 16) as u32
-    })
+/// exp(-x), x in millionths, as a share of all draws of 32 bits: down to there a draw means to stay.
+fn staying_draws(x: u64) -> u32 {
+    (libm::exp(-(x as f64) / 1e6) * f64::from(u32::MAX)) as u32
 }
 
 impl Cdg {
-    /// [Hayes 2010]: an ACK of one segment that may have been delayed can lower the least, nothing else.
     fn hear(&mut self, rtt: i64, ack: &AckSample) {
-        if !ack.in_recovery || ack.acked_segments > 0 {
-            if ack.acked_segments == 1 && self.delayed_acks > 0 {
-                self.now.least = self.now.least.min(rtt);
+        let delayed = self.may_be_delayed(ack);
+        self.now = match self.now {
+            // Its RTT may hold a wait of the receiver, so it tells nothing of the greatest, and nothing alone. [Hayes 2010]
+            None if delayed => None,
+            Some(now) if delayed => Some(Extremes { least: now.least.min(rtt), ..now }),
+            None => Some(Extremes { least: rtt, greatest: rtt }),
+            Some(now) => Some(Extremes { least: now.least.min(rtt), greatest: now.greatest.max(rtt) }),
+        };
+    }
+
+    /// An ACK of one segment uses up one of several that came before.
+    fn may_be_delayed(&mut self, ack: &AckSample) -> bool {
+        match ack.acked_segments {
+            0 => false,
+            1 if self.delayed_acks > 0 => {
                 self.delayed_acks -= 1;
-                return;
+                true
             }
-            if ack.acked_segments > 1 && self.delayed_acks < 5 {
-                self.delayed_acks += 1;
+            1 => false,
+            _ => {
+                self.delayed_acks = (self.delayed_acks + 1).min(DELAYED_ACKS);
+                false
             }
         }
-        self.now.least = if self.now.least == 0 { rtt } else { self.now.least.min(rtt) };
-        self.now.greatest = self.now.greatest.max(rtt);
     }
 
     fn begin_round(&mut self, end: u64) {
         self.round_end = end;
-        self.before = self.now;
-        self.now = Extremes::default();
+        self.before = self.now.take();
     }
 
-    /// A round trip is over: its gradient in µs, 0 if there is nothing to compare with.
-    fn end_round(&mut self, end: u64) -> i64 {
-        let mut gradient = 0;
-        if self.before.greatest != 0 {
-            let (least, greatest) = (self.now.least - self.before.least, self.now.greatest - self.before.greatest);
-            let (sum, fell) = self.gradients.push(least, greatest);
-            gradient = sum;
-            if fell {
-                self.ineffectual = 0;
-            }
-        }
+    /// A round trip is over: its gradient in µs, if there is one before to compare with.
+    fn end_round(&mut self, end: u64) -> Option<i64> {
+        let change = self.before.zip(self.now).map(|(before, now)| Change::between(before, now));
         self.begin_round(end);
         self.hystart.begin_round();
-        gradient
+        self.gradients.push(change?);
+        if self.gradients.sum.is_relief() {
+            self.ineffectual = 0;
+        }
+        Some(self.gradients.gradient())
     }
 
-    /// True if this gradient makes it back off.
+    /// True if this gradient, above 0, makes it back off: by chance, and not after too many that had no effect.
     fn draws_backoff(&mut self, gradient: i64) -> bool {
-        let x = (gradient as u32).wrapping_mul(self.params.backoff_factor);
-        if self.draws.bits() <= negative_exp(x) {
+        let x = gradient.unsigned_abs().saturating_mul(u64::from(self.params.backoff_factor));
+        if self.draws.bits() <= staying_draws(x) {
             return false;
         }
-        if self.params.ineffectual > 0 {
-            self.ineffectual = self.ineffectual.saturating_add(1);
-            return self.ineffectual <= self.params.ineffectual;
-        }
-        true
+        let most = if self.params.ineffectual == 0 { u32::MAX } else { self.params.ineffectual };
+        let tried = self.ineffectual;
+        self.ineffectual = tried.saturating_add(1);
+        tried < most
     }
 
     fn back_off(&mut self, window: &mut Window, end: u64) {
@@ -215,24 +233,21 @@ impl Law for Cdg {
     }
 
     fn grow(&mut self, window: &mut Window, ack: &AckSample) {
-        if let Some(end) = self.backoff {
-            if ack.snd_una <= end {
-                return;
-            }
-            self.end_backoff(ack.snd_nxt);
+        if self.rests(ack) {
+            return;
         }
-        if self.params.hystart && window.in_slow_start() && self.hystart.is_over(ack.now, self.now.least) {
+        if self.params.hystart && window.in_slow_start() && self.hystart.sees_queue(ack.now, self.now) {
             window.ssthresh = window.cwnd;
         }
-        if ack.snd_una > self.round_end && self.now.greatest != 0 {
-            let gradient = self.end_round(ack.snd_nxt);
-            if gradient > 0 && self.draws_backoff(gradient) {
-                return self.back_off(window, ack.snd_nxt);
-            }
+        let is_over = ack.snd_una > self.round_end && self.now.is_some();
+        let gradient = if is_over { self.end_round(ack.snd_nxt) } else { None };
+        if gradient.is_some_and(|gradient| gradient > 0 && self.draws_backoff(gradient)) {
+            self.back_off(window, ack.snd_nxt);
+        } else {
+            let before = window.cwnd;
+            window.reno(ack);
+            self.shadow = self.shadow.saturating_add(window.cwnd - before);
         }
-        let before = window.cwnd;
-        window.reno(ack);
-        self.shadow = self.shadow.saturating_add(window.cwnd - before);
     }
 
     fn ssthresh(&mut self, window: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
@@ -254,66 +269,72 @@ impl Law for Cdg {
     }
 
     fn rtt_us(&self, _: &Window) -> Option<u32> {
-        (self.hystart.delay_min > 0).then_some(self.hystart.delay_min as u32)
+        self.hystart.delay_min.map(|us| us as u32)
     }
 }
 
 impl Cdg {
+    /// Within a back-off nothing grows.
+    fn rests(&mut self, ack: &AckSample) -> bool {
+        let rests = self.backoff.is_some_and(|end| ack.snd_una <= end);
+        if self.backoff.is_some() && !rests {
+            self.end_backoff(ack.snd_nxt);
+        }
+        rests
+    }
+
     fn end_backoff(&mut self, end: u64) {
         self.backoff = None;
         self.begin_round(end);
     }
 }
 
-/// ACKs so close together are of one burst, in µs.
-const BURST_GAP: u64 = 3000;
-/// Least that a burst spans, or the delay grows by, in µs.
+/// ACKs less than so far apart are of one train, in µs.
+const TRAIN_GAP: u64 = 3000;
+/// Least span of a train, or delay, that is a sign, in µs.
 const LEAST_SIGN: i64 = 125;
-/// Round trip's samples before its least RTT counts.
-const SAMPLES: u32 = 8;
+/// ACKs of a round trip before its least RTT counts.
+const ACKS: u32 = 8;
 
 /// HyStart with a clock in µs, at any window. [Ha, Rhee 2011]
 #[derive(Clone, Copy, Debug, Default)]
 struct Hystart {
-    /// in µs; 0: none
-    delay_min: i64,
-    /// in µs: first and last ACK of the burst
-    burst: Option<(u64, u64)>,
-    samples: u32,
+    /// in µs
+    delay_min: Option<i64>,
+    /// in µs: first and last ACK of the train
+    train: Option<(u64, u64)>,
+    /// of this round trip, `ACKS` at most
+    acks: u32,
 }
 
 impl Hystart {
     fn begin_round(&mut self) {
-        self.burst = None;
-        self.samples = 0;
+        self.train = None;
+        self.acks = 0;
     }
 
-    fn is_over(&mut self, now: Time, least: i64) -> bool {
-        if least > 0 && (self.delay_min == 0 || least < self.delay_min) {
-            self.delay_min = least;
+    /// An ACK in slow start, and what was heard in this round trip.
+    fn sees_queue(&mut self, now: Time, heard: Option<Extremes>) -> bool {
+        let least = heard.map(|heard| heard.least);
+        self.delay_min = least.into_iter().chain(self.delay_min).min();
+        let Some(delay_min) = self.delay_min else { return false };
+        let span = self.train_with(now.as_nanos() / 1000);
+        if span > (delay_min / 2).max(LEAST_SIGN) as u64 {
+            return true;
         }
-        self.delay_min != 0 && (self.burst_spans(now) || self.is_late(least))
+        let enough = self.acks == ACKS;
+        self.acks = (self.acks + 1).min(ACKS);
+        enough && least.is_some_and(|least| least > (delay_min + delay_min / 8).max(LEAST_SIGN))
     }
 
-    fn burst_spans(&mut self, now: Time) -> bool {
-        let now = now.as_nanos() / 1000;
-        match &mut self.burst {
-            None => self.burst = Some((now, now)),
-            Some((start, last)) if now < *last + BURST_GAP => {
-                *last = now;
-                return now > *start + (self.delay_min / 2).max(LEAST_SIGN) as u64;
-            }
-            Some(_) => {}
+    /// What the train spans with an ACK at `now`; 0 if that is not of it.
+    fn train_with(&mut self, now: u64) -> u64 {
+        let (start, end) = *self.train.get_or_insert((now, now));
+        if now >= end + TRAIN_GAP {
+            return 0;
         }
-        false
-    }
-
-    fn is_late(&mut self, least: i64) -> bool {
-        if self.samples < SAMPLES {
-            self.samples += 1;
-            return false;
-        }
-        least > (self.delay_min + self.delay_min / 8).max(LEAST_SIGN)
+        self.train = Some((start, now));
+        now - start
     }
 }
 
@@ -322,18 +343,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exponential_is_right_to_four_digits() {
+    fn draws_stay_with_the_probability_of_the_law() {
+        // e^-0.1, e^-1, e^-5
         for (x, value) in [(0, 1.0), (100_000, 0.904_837), (1_000_000, 0.367_879), (5_000_000, 0.006_738)] {
-            let got = f64::from(negative_exp(x)) / f64::from(u32::MAX);
-            assert!((got - value).abs() < 1e-4, "{x}: {got}");
+            let got = f64::from(staying_draws(x)) / f64::from(u32::MAX);
+            assert!((got - value).abs() < 1e-6, "{x}: {got}");
         }
+        assert_eq!(staying_draws(u64::MAX), 0);
     }
 
     #[test]
     fn a_gradient_is_the_change_over_the_window() {
         // eight round trips, each 100 µs longer: 800 µs
         let mut gradients = Gradients::new(8);
-        let all: Vec<i64> = (0..9).map(|_| gradients.push(100, 100).0).collect();
-        assert_eq!(all, [800; 9]);
+        for _ in 0..9 {
+            gradients.push(Change { least: 100, greatest: 100 });
+            assert_eq!(gradients.gradient(), 800);
+        }
+        // one of the eight is replaced, and the least no longer grows
+        gradients.push(Change { least: -900, greatest: 0 });
+        assert_eq!((gradients.gradient(), gradients.sum.is_relief()), (700, true));
     }
 }
