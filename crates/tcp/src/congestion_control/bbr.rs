@@ -1,7 +1,7 @@
 //! BBR: paces at the largest recent delivery rate, and keeps about twice what the path holds in flight.
 //!
-//! Source: Cardwell et al. 2017; draft-cardwell-iccrg-bbr-congestion-control-00; the whole arithmetic of Linux 6.x, held
-//! against recorded traces (`docs/vectors.md`). Holds: Startup, Drain, ProbeBW, ProbeRTT, the filters of bandwidth (ten
+//! Source: Cardwell et al. 2017; draft-cardwell-iccrg-bbr-congestion-control-00; the whole arithmetic of its authors' code for
+//! Linux, on the BSD side of its licence (`NOTICE`), held against recorded traces (`docs/vectors.md`). Holds: Startup, Drain, ProbeBW, ProbeRTT, the filters of bandwidth (ten
 //! round trips) and of least RTT, packet conservation and the way back to the window of before, a rate for policed paths
 //! (`long_term`), and more in flight where ACKs come in bunches (`aggregation`).
 //!
@@ -11,7 +11,7 @@
 //!    └─────────── pipe not full yet ◄── ProbeRTT ◄── least RTT is older than 10 s ─────────┘──────┘ with four
 //! ```
 //! Rates are segments per µs times 2^24, gains are in 1/256. It answers no single loss: the window during recovery is its
-//! own. Leaves out: the limit of 2^20 on counts that the kernel's fields of few bits bring.
+//! own. Leaves out: what fields of few bits limit there, an epoch of aggregation at 2^20 segments and its excess at 2^16.
 
 mod aggregation;
 mod bandwidth;

@@ -1,6 +1,6 @@
 //! How many more segments are acknowledged at once than the rate would have it.
 //!
-//! Source: Linux 6.x; draft-cardwell-iccrg-bbr-congestion-control-02 §4.5.4. Since an epoch began, more was acknowledged
+//! Source: draft-cardwell-iccrg-bbr-congestion-control-02 §4.5.4. Since an epoch began, more was acknowledged
 //! than the rate times its length: the excess, its largest over five to ten round trips, is room in the window that
 //! bridges the silence between bunches of ACKs.
 
@@ -10,14 +10,12 @@ use super::carried;
 const HALF_ROUNDS: u32 = 5;
 /// At most what the rate brings in so long, in µs.
 const MOST_US: u64 = 100_000;
-/// Segments after which an epoch ends in any case.
-const LONGEST_EPOCH: u32 = 1 << 20;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Aggregation {
     /// in µs
     epoch_start: u64,
-    epoch_acked: u32,
+    epoch_acked: u64,
     halves: [u32; 2],
     current: usize,
     rounds: u32,
@@ -38,14 +36,14 @@ impl Aggregation {
             self.turn();
         }
         let mut expected = carried(rate, at_us.saturating_sub(self.epoch_start));
-        if u64::from(self.epoch_acked) <= expected || self.epoch_acked + acked >= LONGEST_EPOCH {
+        if self.epoch_acked <= expected {
             self.begin(at_us);
             expected = 0;
         }
-        self.epoch_acked = (self.epoch_acked + acked).min(LONGEST_EPOCH - 1);
-        let extra = u64::from(self.epoch_acked).saturating_sub(expected) as u32;
+        self.epoch_acked += u64::from(acked);
+        let extra = self.epoch_acked.saturating_sub(expected).min(u64::from(cwnd)) as u32;
         let largest = &mut self.halves[self.current];
-        *largest = (*largest).max(extra.min(cwnd).min(u32::from(u16::MAX)));
+        *largest = (*largest).max(extra);
     }
 
     fn turn(&mut self) {

@@ -1,59 +1,41 @@
-//! The largest value of the last ten round trips, from three samples.
+//! The largest value of the last ten round trips.
 //!
-//! Source: the running maximum of Nichols, as Linux has it: the best, the second and the third best, each newer than the
-//! one before, so that the best is replaced when it has grown too old.
+//! Kept are the values that may yet be the largest: each newer than the one before, and smaller. One per round trip at
+//! most, so there are eleven at most.
+
+use std::collections::VecDeque;
 
 /// Round trips that a sample counts for: a cycle of eight, and two.
 const LENGTH: u32 = 10;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Sample {
     round: u32,
     value: u32,
 }
 
 /// A maximum over a window of round trips.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct WindowedMax {
-    best: [Sample; 3],
+    falling: VecDeque<Sample>,
 }
 
 impl WindowedMax {
+    /// 0 before the first value.
     pub fn get(&self) -> u32 {
-        self.best[0].value
+        self.falling.front().map_or(0, |largest| largest.value)
     }
 
     pub fn update(&mut self, round: u32, value: u32) {
-        let new = Sample { round, value };
-        if value >= self.best[0].value || round - self.best[2].round > LENGTH {
-            self.best = [new; 3];
-            return;
+        while self.falling.back().is_some_and(|last| last.value <= value) {
+            self.falling.pop_back();
         }
-        if value >= self.best[1].value {
-            self.best = [self.best[0], new, new];
-        } else if value >= self.best[2].value {
-            self.best[2] = new;
+        if self.falling.back().is_none_or(|last| last.round < round) {
+            self.falling.push_back(Sample { round, value });
         }
-        self.age(new);
-    }
-
-    fn age(&mut self, new: Sample) {
-        let age = new.round - self.best[0].round;
-        if age > LENGTH {
-            self.drop_best(new);
-            if new.round - self.best[0].round > LENGTH {
-                self.drop_best(new);
-            }
-        } else if self.best[1].round == self.best[0].round && age > LENGTH / 4 {
-            // A quarter of the window without a second best from it: this one.
-            self.best = [self.best[0], new, new];
-        } else if self.best[2].round == self.best[1].round && age > LENGTH / 2 {
-            self.best[2] = new;
+        while self.falling.front().is_some_and(|first| round - first.round > LENGTH) {
+            self.falling.pop_front();
         }
-    }
-
-    fn drop_best(&mut self, new: Sample) {
-        self.best = [self.best[1], self.best[2], new];
     }
 }
 
@@ -66,7 +48,7 @@ mod tests {
         let mut max = WindowedMax::default();
         max.update(1, 10);
         max.update(2, 20);
-        assert_eq!(max.get(), 20);
+        assert_eq!((max.get(), max.falling.len()), (20, 1));
     }
 
     #[test]
@@ -77,5 +59,17 @@ mod tests {
         assert_eq!(max.get(), 100);
         max.update(12, 50);
         assert_eq!(max.get(), 50);
+    }
+
+    #[test]
+    fn it_is_the_largest_of_the_window_and_keeps_eleven_values_at_most() {
+        let samples: Vec<(u32, u32)> = (0..2000).map(|i| (i / 3, (i * 7919 + 13 * (i / 50)) % 1009)).collect();
+        let mut max = WindowedMax::default();
+        for (i, &(round, value)) in samples.iter().enumerate() {
+            max.update(round, value);
+            let recent = samples[..=i].iter().filter(|(at, _)| round - at <= LENGTH);
+            assert_eq!(Some(max.get()), recent.map(|&(_, value)| value).max());
+            assert!(max.falling.len() <= 11);
+        }
     }
 }

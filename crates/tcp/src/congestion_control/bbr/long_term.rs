@@ -1,6 +1,6 @@
 //! A rate over many round trips, for paths that a policer limits.
 //!
-//! Source: Linux 6.x; Flach et al. 2016 on policers. From a loss on, an interval of 4 to 16 round trips that ends with a
+//! Source: the authors' code (`NOTICE`); Flach et al. 2016 on policers. From a loss on, an interval of 4 to 16 round trips that ends with a
 //! loss and lost at least a fifth gives a rate. Two such rates in a row that are alike: the path is policed, and their
 //! mean is used for 48 round trips of ProbeBW, without probing.
 

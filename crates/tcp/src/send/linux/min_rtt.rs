@@ -1,53 +1,42 @@
-//! The least RTT over the last five minutes: the best three samples, each later than the one before.
+//! The least RTT over the last five minutes. [RFC 8985 §6.2 step 1 asks for a windowed minimum]
 //!
-//! Source: Kathleen Nichols' windowed minimum, as Linux keeps it (`tcp_min_rtt_wlen` 300 s).
+//! Kept are the samples that may yet be the least: each newer than the one before, and larger. One per second at most, so
+//! there are 302 at most, and a sample counts for up to a second more than five minutes.
+
+use std::collections::VecDeque;
 
 use lasthop_units::{Duration, Time};
 
-const WINDOW: Duration = Duration::from_secs(300);
+/// in seconds
+const WINDOW: u64 = 300;
 
 #[derive(Clone, Copy, Debug)]
 struct Sample {
-    at: Time,
+    second: u64,
     rtt: Duration,
 }
 
 /// See the module.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct MinRtt([Option<Sample>; 3]);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MinRtt {
+    rising: VecDeque<Sample>,
+}
 
 impl MinRtt {
     pub fn get(&self) -> Option<Duration> {
-        self.0[0].map(|best| best.rtt)
+        self.rising.front().map(|least| least.rtt)
     }
 
     pub fn take(&mut self, now: Time, rtt: Duration) {
-        let new = Sample { at: now, rtt };
-        let [Some(first), Some(second), Some(third)] = self.0 else { return self.0 = [Some(new); 3] };
-        if rtt <= first.rtt || now.since(third.at) > WINDOW {
-            return self.0 = [Some(new); 3];
+        let second = now.as_nanos() / 1_000_000_000;
+        while self.rising.back().is_some_and(|last| last.rtt >= rtt) {
+            self.rising.pop_back();
         }
-        if rtt <= second.rtt {
-            self.0 = [Some(first), Some(new), Some(new)];
-        } else if rtt <= third.rtt {
-            self.0[2] = Some(new);
+        if self.rising.back().is_none_or(|last| last.second < second) {
+            self.rising.push_back(Sample { second, rtt });
         }
-        self.grow_old(now, new);
-    }
-
-    /// The best are given up as they leave the window; new ones take their places early enough.
-    fn grow_old(&mut self, now: Time, new: Sample) {
-        let age = |sample: Option<Sample>| sample.map_or(Duration::ZERO, |s| now.since(s.at));
-        let [first, second, third] = self.0;
-        if age(first) > WINDOW {
-            self.0 = [second, third, Some(new)];
-            if age(self.0[0]) > WINDOW {
-                self.0 = [third, Some(new), Some(new)];
-            }
-        } else if second.map(|s| s.at) == first.map(|s| s.at) && age(first) > WINDOW / 4 {
-            self.0 = [first, Some(new), Some(new)];
-        } else if third.map(|s| s.at) == second.map(|s| s.at) && age(first) > WINDOW / 2 {
-            self.0 = [first, second, Some(new)];
+        while self.rising.front().is_some_and(|first| second - first.second > WINDOW) {
+            self.rising.pop_front();
         }
     }
 }
@@ -73,5 +62,16 @@ mod tests {
         assert_eq!(min.get(), Some(ms(50)));
         min.take(at(302), ms(10));
         assert_eq!(min.get(), Some(ms(10)));
+    }
+
+    #[test]
+    fn rtts_that_grow_for_hours_take_no_more_room() {
+        let mut min = MinRtt::default();
+        for i in 0..100_000u64 {
+            min.take(Time::ZERO + Duration::from_millis(100 * i), Duration::from_micros(1000 + i));
+            assert!(min.rising.len() <= 302);
+        }
+        // of the second 9999 - 300 on, whose first sample is the 96990th
+        assert_eq!(min.get(), Some(Duration::from_micros(1000 + 96_990)));
     }
 }
