@@ -1,13 +1,16 @@
 //! H-TCP: the longer since the last loss, the faster it grows; a loss takes what the queue held.
 //!
-//! Source: Leith, Shorten 2004, draft-leith-tcp-htcp; integers and both options as in Linux 2.6.22 and 6.x.
+//! Source: Leith, Shorten 2004, draft-leith-tcp-htcp; integers and both options by
+//! `docs/model/congestion-control-rules.md`.
 //! alpha = 1 + 10 (D - 1) + ((D - 1)/2)^2 for D > 1 s since the last loss, times 2 (1 - beta); beta = RTTmin/RTTmax
 //! between 0.5 and 0.8 unless the throughput changed by a fifth.
 //! Leaves out: undo.
 
+use core::mem::replace;
+
 use lasthop_registry::params;
 
-use super::linux::{Clock, Era, Framed, Law, MIN_WINDOW, Phase, Window, rtt_us};
+use super::linux::{Clock, Era, Framed, Law, MIN_WINDOW, Phase, Window, rtt_us, share};
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 
 params! {
@@ -29,7 +32,7 @@ impl Params {
             params: self.clone(),
             alpha: UNIT,
             beta: BETA_MIN,
-            switched: false,
+            was_steady: false,
             newly_acked: 1,
             last_loss: 0,
             loss_pending: false,
@@ -56,7 +59,7 @@ struct Htcp {
     alpha: u32,
     beta: u32,
     /// The throughput was steady at the last loss.
-    switched: bool,
+    was_steady: bool,
     newly_acked: u32,
     /// in clock ticks
     last_loss: u64,
@@ -73,7 +76,6 @@ struct Throughput {
     segments: u32,
     since: u64,
     smoothed: u32,
-    low: u32,
     high: u32,
     /// `high` at the loss before
     last_high: u32,
@@ -85,24 +87,40 @@ impl Throughput {
         self.since = now;
     }
 
-    fn sample(&mut self, now: u64, hz: u32, is_first: bool) {
-        let rate = (u64::from(self.segments) * u64::from(hz) / (now - self.since)) as u32;
-        if is_first {
-            (self.smoothed, self.low, self.high) = (rate, rate, rate);
-        } else {
-            self.smoothed = (3 * self.smoothed + rate) / 4;
-            self.high = self.high.max(self.smoothed);
-            self.low = self.low.min(self.high);
-        }
+    /// A sample; one that is to replace what was before does so.
+    fn sample(&mut self, now: u64, hz: u32, replaces: bool) {
+        let per_s = u64::from(self.segments) * u64::from(hz) / (now - self.since).max(1);
+        let rate = per_s.min(u64::from(u32::MAX)) as u32;
+        self.smoothed = if replaces { rate } else { ((3 * u64::from(self.smoothed) + u64::from(rate)) / 4) as u32 };
+        self.high = if replaces { rate } else { self.high.max(self.smoothed) };
         self.restart(now);
     }
 
     /// Within a fifth of what it was at the last loss; remembers it for the next.
     fn is_steady(&mut self) -> bool {
-        let last = self.last_high;
-        self.last_high = self.high;
-        (4 * last..=6 * last).contains(&(5 * self.high))
+        let last = u64::from(replace(&mut self.last_high, self.high));
+        (4 * last..=6 * last).contains(&(5 * u64::from(self.high)))
     }
+}
+
+/// alpha(D) in segments per round trip: 1 + 10 (D - 1) + ((D - 1)/2)^2 from a second on, cut, a million at most.
+fn increase(ticks: u64, hz: u32) -> u32 {
+    let hz = u64::from(hz);
+    let beyond = u128::from(ticks.saturating_sub(hz));
+    let square = (beyond / 2) * (beyond / 2) / u128::from(hz);
+    (1 + (10 * beyond + square) / u128::from(hz)).min(1 << 20) as u32
+}
+
+/// Times RTTmin over 100 ms, that ratio between 1/10 and 2, in eighths of its inverse, cut; one at least.
+fn by_rtt(alpha: u32, least: u32, hz: u32) -> u32 {
+    let Some(inverse) = (u64::from(hz) * 8).checked_div(10 * u64::from(least)) else { return alpha };
+    (alpha * 8 / inverse.clamp(4, 80) as u32).max(1)
+}
+
+/// beta = RTTmin/RTTmax, between 0.5 and 0.8.
+fn backoff(least: u32, most: u32) -> u32 {
+    let ratio = (u64::from(least) * u64::from(UNIT)).checked_div(u64::from(most)).unwrap_or(0);
+    ratio.clamp(u64::from(BETA_MIN), u64::from(BETA_MAX)) as u32
 }
 
 impl Htcp {
@@ -120,7 +138,7 @@ impl Htcp {
         }
         if may_raise {
             self.most = self.most.max(self.least);
-            if self.most < rtt && rtt <= self.most + clock.covering_us(STEP_US) {
+            if self.most < rtt && rtt <= self.most.saturating_add(clock.covering_us(STEP_US)) {
                 self.most = rtt;
             }
         }
@@ -138,46 +156,29 @@ impl Htcp {
             self.throughput.restart(now);
             return;
         }
-        self.throughput.segments += acked;
+        self.throughput.segments = self.throughput.segments.saturating_add(acked);
         let step = (self.alpha / UNIT).max(1);
         let ticks = now - self.throughput.since;
         let full = self.throughput.segments >= window.cwnd.saturating_sub(step);
         if full && ticks >= u64::from(self.least) && self.least > 0 {
-            let is_first = self.rounds_since_loss(now) <= 3;
-            self.throughput.sample(now, window.clock.hz(), is_first);
+            let replaces = self.rounds_since_loss(now) <= 3;
+            self.throughput.sample(now, window.clock.hz(), replaces);
         }
     }
 
-    fn set_alpha(&mut self, now: u64, hz: u32) {
-        let mut factor = 1;
-        let ticks = self.since_loss(now) as u32;
-        if ticks > hz {
-            let beyond = u64::from(ticks - hz);
-            let hz = u64::from(hz);
-            // Hours without loss would overflow; a million segments per round trip are no limit.
-            factor = (1 + (10 * beyond + (beyond / 2) * (beyond / 2) / hz) / hz).min(1 << 20) as u32;
-        }
-        if self.params.rtt_scaling && self.least > 0 {
-            // RTTmin / 100 ms from 0.1 to 2, inverted, in eighths
-            let scale = ((hz << 3) / (10 * self.least)).clamp(4, 80);
-            factor = ((factor << 3) / scale).max(1);
-        }
-        self.alpha = 2 * factor * (UNIT - self.beta);
-        if self.alpha == 0 {
-            self.alpha = UNIT;
-        }
+    /// The increase with the scaling by 2 (1 - beta), in 1/128 segments.
+    fn alpha_at(&self, now: u64, hz: u32) -> u32 {
+        let alpha = increase(self.since_loss(now), hz);
+        let alpha = if self.params.rtt_scaling { by_rtt(alpha, self.least, hz) } else { alpha };
+        2 * alpha * (UNIT - self.beta)
     }
 
-    fn set_beta(&mut self, clock: Clock) {
-        if self.params.bandwidth_switch && !self.throughput.is_steady() {
-            self.beta = BETA_MIN;
-            self.switched = false;
-        } else if self.switched && self.least > clock.covering_us(SHORT_US) && self.most > 0 {
-            self.beta = ((self.least << 7) / self.most).clamp(BETA_MIN, BETA_MAX);
-        } else {
-            self.beta = BETA_MIN;
-            self.switched = true;
-        }
+    /// The ratio of RTTs counts where two losses in a row met a steady throughput and RTTs are not too short to tell.
+    fn beta_at_loss(&mut self, clock: Clock) -> u32 {
+        let steady = !self.params.bandwidth_switch || self.throughput.is_steady();
+        let was_steady = replace(&mut self.was_steady, steady);
+        let counts = steady && was_steady && self.least > clock.covering_us(SHORT_US);
+        if counts { backoff(self.least, self.most) } else { BETA_MIN }
     }
 }
 
@@ -214,18 +215,18 @@ impl Law for Htcp {
         let enough = (u64::from(window.count) * u64::from(self.alpha)) >> 7 >= u64::from(window.cwnd);
         window.count_or_add(enough, self.newly_acked);
         if enough {
-            self.set_alpha(now, window.clock.hz());
+            self.alpha = self.alpha_at(now, window.clock.hz());
         }
         self.newly_acked = 1;
     }
 
     fn ssthresh(&mut self, window: &Window, lost_at: u32, event: &CongestionEvent) -> u32 {
-        self.set_beta(window.clock);
-        self.set_alpha(window.clock.jiffies(event.now), window.clock.hz());
+        self.beta = self.beta_at_loss(window.clock);
+        self.alpha = self.alpha_at(window.clock.jiffies(event.now), window.clock.hz());
         if self.least > 0 && self.most > self.least {
-            self.most = self.least + (self.most - self.least) * 95 / 100;
+            self.most = self.least + share(self.most - self.least, 95, 100);
         }
-        (((u64::from(lost_at) * u64::from(self.beta)) >> 7) as u32).max(MIN_WINDOW)
+        share(lost_at, self.beta, UNIT).max(MIN_WINDOW)
     }
 
     fn enter(&mut self, window: &mut Window, _: Phase, to: Phase, at: &Moment) {
@@ -238,5 +239,31 @@ impl Law for Htcp {
 
     fn rtt_us(&self, window: &Window) -> Option<u32> {
         Some(window.clock.us(self.least))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_increase_follows_the_law() {
+        // D = 1 s: 1; 2 s: 1 + 10 + 1/4; 5 s: 1 + 40 + 4
+        assert_eq!([500, 1000, 2000, 5000].map(|ticks| increase(ticks, 1000)), [1, 1, 11, 45]);
+        assert_eq!(increase(86_400_000_000, 1_000_000), 1 << 20);
+    }
+
+    #[test]
+    fn a_short_path_grows_more_slowly_and_a_long_one_faster() {
+        // 100 ms: as it is; 200 ms and more: twice; 10 ms and less: a tenth; 33 ms: 8/24 of it
+        assert_eq!([100, 200, 500, 33, 10, 5, 0].map(|least| by_rtt(45, least, 1000)), [45, 90, 90, 15, 4, 4, 45]);
+    }
+
+    #[test]
+    fn a_loss_keeps_the_ratio_of_rtts_within_its_bounds() {
+        assert_eq!(
+            [(60, 100), (30, 100), (95, 100), (60, 0)].map(|(least, most)| backoff(least, most)),
+            [76, 64, 102, 64]
+        );
     }
 }

@@ -1,12 +1,12 @@
 //! Illinois: the shorter the queue, the larger the step up and the smaller the step down.
 //!
-//! Source: Liu, Basar, Srikant 2008; integers as in Linux 2.6.22 and 6.x. alpha from 0.3 to 10 segments per round trip
+//! Source: Liu, Basar, Srikant 2008; integers by `docs/model/congestion-control-rules.md`. alpha from 0.3 to 10 segments per round trip
 //! and beta from 1/8 to 1/2 follow the mean queueing delay of a round trip. Below 15 segments it is Reno.
 //! Leaves out: undo.
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, NO_RTT, Phase, Window, rtt_us};
+use super::linux::{Era, Framed, Law, MIN_WINDOW, NO_RTT, Phase, Window, rtt_us, share};
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 
 params! {
@@ -34,8 +34,7 @@ impl Params {
             samples: 0,
             round_end: 0,
             newly_acked: 0,
-            was_above: false,
-            low_rounds: 0,
+            waits: None,
         };
         Framed::boxed(law, context, self.era)
     }
@@ -46,6 +45,7 @@ const ALPHA_MIN: u32 = 38;
 const ALPHA_BASE: u32 = 128;
 const ALPHA_MAX: u32 = 1280;
 /// beta in units of 1/64: 1/8, 1/2.
+const BETA_UNIT: u32 = 64;
 const BETA_MIN: u32 = 8;
 const BETA_MAX: u32 = 32;
 
@@ -62,9 +62,8 @@ struct Illinois {
     samples: u32,
     round_end: u64,
     newly_acked: u32,
-    /// The delay was above the first threshold since alpha was largest.
-    was_above: bool,
-    low_rounds: u32,
+    /// Since the delay was above the first threshold: round trips below it. `None` while alpha is the largest.
+    waits: Option<u32>,
 }
 
 impl Illinois {
@@ -81,46 +80,52 @@ impl Illinois {
         } else if self.samples > 0 {
             let most = self.most - self.base;
             let mean = (self.sum / u64::from(self.samples)) as u32 - self.base;
-            self.alpha = self.alpha_of(mean, most);
-            self.beta = beta_of(mean, most);
+            self.alpha = alpha_at(mean, most).unwrap_or(self.alpha);
+            if self.is_short_enough(mean, most) {
+                self.alpha = ALPHA_MAX;
+            }
+            self.beta = beta_at(mean, most);
         }
         self.begin_round(end);
     }
 
-    /// kappa_1 / (kappa_2 + d): from alpha_max at a hundredth of the greatest delay to alpha_min at the greatest.
-    fn alpha_of(&mut self, mean: u32, most: u32) -> u32 {
-        let first = most / 100;
-        if mean <= first {
-            if !self.was_above {
-                return ALPHA_MAX;
-            }
-            self.low_rounds += 1;
-            if self.low_rounds < self.params.theta {
-                return self.alpha;
-            }
-            self.low_rounds = 0;
-            self.was_above = false;
-            return ALPHA_MAX;
+    /// The largest alpha is due: with a short queue, at once or after `theta` round trips since it was longer.
+    fn is_short_enough(&mut self, mean: u32, most: u32) -> bool {
+        if mean > short_delay(most) {
+            self.waits.get_or_insert(0);
+            return false;
         }
-        self.was_above = true;
-        let (most, mean) = (u64::from(most - first), u64::from(mean - first));
-        let (low, high) = (u64::from(ALPHA_MIN), u64::from(ALPHA_MAX));
-        (most * high / (most + mean * (high - low) / low)) as u32
+        self.waits = self.waits.map(|rounds| rounds + 1).filter(|&rounds| rounds < self.params.theta);
+        self.waits.is_none()
     }
 }
 
-/// A line from beta_min at a tenth of the greatest delay to beta_max at eight tenths.
-fn beta_of(mean: u32, most: u32) -> u32 {
+/// The first threshold: a hundredth of the greatest delay.
+fn short_delay(most: u32) -> u32 {
+    most / 100
+}
+
+/// alpha(d) = kappa_1 / (kappa_2 + d), from alpha_max at the first threshold to alpha_min at the greatest delay; `None` below it.
+fn alpha_at(mean: u32, most: u32) -> Option<u32> {
+    let short = short_delay(most);
+    let beyond = u64::from(mean.checked_sub(short).filter(|&beyond| beyond > 0)?);
+    let range = u64::from(most - short);
+    let (low, high) = (u64::from(ALPHA_MIN), u64::from(ALPHA_MAX));
+    Some((range * high / (range + beyond * (high - low) / low)) as u32)
+}
+
+/// beta(d): on the line from beta_min at a tenth of the greatest delay to beta_max at eight tenths.
+fn beta_at(mean: u32, most: u32) -> u32 {
     let (mean, most) = (u64::from(mean), u64::from(most));
-    let (second, third) = (most / 10, 8 * most / 10);
-    let (low, high) = (u64::from(BETA_MIN), u64::from(BETA_MAX));
-    if mean <= second {
+    let (near, far) = (most / 10, 8 * most / 10);
+    if mean <= near {
         return BETA_MIN;
     }
-    if mean >= third || third <= second {
+    if mean >= far {
         return BETA_MAX;
     }
-    ((low * third + (high - low) * mean - high * second) / (third - second)) as u32
+    let weighted = u64::from(BETA_MIN) * (far - mean) + u64::from(BETA_MAX) * (mean - near);
+    (weighted / (far - near)) as u32
 }
 
 impl Law for Illinois {
@@ -149,21 +154,21 @@ impl Law for Illinois {
             window.slow_start(ack);
             return;
         }
-        window.count += self.newly_acked;
+        window.count = window.count.saturating_add(self.newly_acked);
         self.newly_acked = 1;
-        let delta = ((u64::from(window.count) * u64::from(self.alpha)) >> 7) as u32;
-        if delta >= window.cwnd {
-            window.cwnd += delta / window.cwnd;
+        let earned = share(window.count, self.alpha, ALPHA_BASE) / window.cwnd.max(1);
+        if earned > 0 {
+            window.cwnd = window.cwnd.saturating_add(earned);
             window.count = 0;
         }
     }
 
     fn ssthresh(&mut self, window: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
-        let share = ((u64::from(lost_at) * u64::from(self.beta)) >> 6) as u32;
+        let part = share(lost_at, self.beta, BETA_UNIT);
         let kept = match window.era {
-            Era::Linux => lost_at - share,
+            Era::Linux => lost_at - part,
             // 2.6.22 kept what it should have taken.
-            Era::Linux26 => share,
+            Era::Linux26 => part,
         };
         kept.max(MIN_WINDOW)
     }
@@ -172,13 +177,47 @@ impl Law for Illinois {
         if to == Phase::AfterTimeout {
             self.alpha = ALPHA_BASE;
             self.beta = BETA_MAX;
-            self.was_above = false;
-            self.low_rounds = 0;
+            self.waits = None;
             self.begin_round(at.snd_nxt);
         }
     }
 
     fn rtt_us(&self, _: &Window) -> Option<u32> {
         self.sum.checked_div(u64::from(self.samples)).map(|mean| mean as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alpha_falls_from_ten_to_three_tenths_along_the_curve() {
+        // 100 ms at most: 1280 * 99 / (99 + 0.01 * 1242/38) at 1.01 ms, 38 at 100 ms; none at 1 ms
+        assert_eq!([1000, 1010, 100_000].map(|mean| alpha_at(mean, 100_000)), [None, Some(1275), Some(38)]);
+    }
+
+    #[test]
+    fn beta_rises_from_an_eighth_to_a_half_along_the_line() {
+        assert_eq!([0, 10, 45, 80, 100].map(|mean| beta_at(mean, 100)), [8, 8, 20, 32, 32]);
+        assert_eq!([beta_at(0, 1), beta_at(1, 1)], [8, 32]);
+    }
+
+    #[test]
+    fn the_largest_alpha_comes_back_in_the_fifth_round_trip_with_a_short_queue() {
+        let mut law = Illinois {
+            params: Params::default(),
+            alpha: ALPHA_MAX,
+            beta: BETA_MAX,
+            base: 0,
+            most: 0,
+            sum: 0,
+            samples: 0,
+            round_end: 0,
+            newly_acked: 0,
+            waits: None,
+        };
+        let due: Vec<bool> = [1, 2, 0, 0, 0, 0, 0, 0].map(|mean| law.is_short_enough(mean, 100)).into();
+        assert_eq!(due, [true, false, false, false, false, false, true, true]);
     }
 }
