@@ -1,11 +1,7 @@
-//! FAST as its module for ns-2 computes it.
+//! FAST with the eight departures from the paper that the traces of its module for ns-2 show.
 //!
-//! Source: the behaviour of module 1.1.3 of Cui and Andrew, held against recorded traces (`docs/vectors.md`). What differs
-//! from Jin, Wei, Low 2004: the RTT is averaged with weight min(1/256, 3/w), so 64 times more slowly at small windows; the
-//! equation is used in every second round trip only, there once per 10 ms, with the number that was in flight when the
-//! acknowledged segment was sent; growth comes in steps of one segment spread over 10 ms; no limit of 2 w; below
-//! `mi_threshold` each ACK adds one. A round trip is the time of the RTT that the ACK brings. A loss halves the window and
-//! changes nothing else; after a timeout there are two segments.
+//! Source: Jin, Wei, Low 2004; the departures are numbered in `docs/model/congestion-control-rules.md` and named here by
+//! their numbers; held against recorded traces of module 1.1.3 of Cui and Andrew (`docs/vectors.md`).
 
 use std::collections::VecDeque;
 
@@ -14,16 +10,17 @@ use lasthop_units::{Duration, Time};
 use super::super::{AckSample, CongestionControl, CongestionEvent, Context, MIN_SSTHRESH, Moment};
 use super::Params;
 
-/// Weight of a sample is 1/256, or 3/w where that is less.
-const WEIGHT: f64 = 256.0;
-/// Time between uses of the equation, in s.
+/// The RTT is averaged over so many samples, or over a third of what is in flight where that is more. (1)
+const SAMPLES: f64 = 256.0;
+const FLIGHT_PART: u64 = 3;
+/// Time between uses of the equation, over whose ACKs growth is spread, in s. (2, 5)
 const SPACING_S: f64 = 0.010;
-/// On shorter paths growth is not spread, in s.
+/// On shorter paths growth is not spread, in s. (5)
 const LEAST_SPREAD_S: f64 = 0.004;
-/// The window after a timeout, in segments.
-pub(super) const RESTART: f64 = 2.0;
-/// Up to this window growth is not spread, in segments.
+/// Up to this window growth is not spread, in segments. (5)
 const SMALL: f64 = 4.0;
+/// The window after a timeout, in segments. (8)
+pub(super) const RESTART: f64 = 2.0;
 
 #[derive(Debug)]
 pub(super) struct Fast {
@@ -39,31 +36,84 @@ pub(super) struct Fast {
     base_s: Option<f64>,
     /// averaged RTT in s
     average_s: f64,
-    /// What was in flight at the last ACK, in segments, and when data from an offset on was sent.
-    flight: u64,
-    flights: VecDeque<(u64, f64)>,
+    flights: Flights,
     round: Round,
     /// when the equation was used last, in s
-    updated_s: f64,
-    steps: Steps,
+    used_s: f64,
+    ramp: Ramp,
 }
 
-/// Round trips, of which every second uses the equation.
+/// What was in flight at the last ACK, in segments, and from which offset on data was sent then.
+#[derive(Debug)]
+struct Flights {
+    now: u64,
+    before: VecDeque<(u64, u64)>,
+}
+
+impl Flights {
+    /// What was in flight when the segment that ends at `end` was sent. (3)
+    fn at_send(&mut self, end: u64, mss: u64) -> u64 {
+        let newest = end.saturating_sub(mss);
+        while self.before.get(1).is_some_and(|&(from, _)| from <= newest) {
+            self.before.pop_front();
+        }
+        self.before.front().filter(|&&(from, _)| from <= newest).map_or(1, |&(_, flight)| flight)
+    }
+}
+
+/// Round trips, of which every second uses the equation. (2)
 #[derive(Clone, Copy, Debug)]
 struct Round {
     start_s: f64,
-    updates: bool,
+    uses: bool,
     acks: u32,
-    /// ACKs of the round before
-    last_acks: u32,
+    acks_before: u32,
 }
 
-/// Segments still to add, one for each `per` ACKs.
+impl Round {
+    fn ack(&mut self, now_s: f64, rtt_s: f64) {
+        if self.start_s + rtt_s < now_s {
+            *self = Round { start_s: now_s, uses: !self.uses, acks: 0, acks_before: self.acks };
+        }
+        self.acks += 1;
+    }
+}
+
+/// Growth that is due in the course of the ACKs of 10 ms. (5)
 #[derive(Clone, Copy, Debug, Default)]
-struct Steps {
-    left: u32,
-    per: u32,
+struct Ramp {
+    /// segments in all, and those given
+    total: u32,
+    given: u32,
+    /// ACKs since it began, and for one segment
     acks: u32,
+    every: u32,
+}
+
+impl Ramp {
+    /// `total` segments over so many ACKs.
+    fn over(total: u32, acks: f64) -> Self {
+        Ramp { total, given: 0, acks: 0, every: ((acks / f64::from(total)) as u32).max(1) }
+    }
+
+    /// Segments that an ACK brings to a window.
+    fn on_ack(&mut self, cwnd: f64) -> u32 {
+        self.acks = self.acks.saturating_add(1);
+        let open = self.total - self.given;
+        if cwnd <= SMALL && open > 0 {
+            let at_once = open.min(cwnd as u32);
+            *self = Ramp { total: open - at_once, given: 0, acks: 0, every: self.every };
+            return at_once;
+        }
+        let due = (self.acks / self.every.max(1)).min(self.total) - self.given;
+        self.given += due;
+        due
+    }
+}
+
+/// The average of so many samples, moved by one.
+fn averaged(average: f64, sample: f64, samples: f64) -> f64 {
+    if average == 0.0 { sample } else { (average * (samples - 1.0) + sample) / samples }
 }
 
 impl Fast {
@@ -76,11 +126,10 @@ impl Fast {
             ssthresh: context.initial_ssthresh,
             base_s: None,
             average_s: 0.0,
-            flight: 1,
-            flights: VecDeque::new(),
-            round: Round { start_s: 0.0, updates: true, acks: 0, last_acks: 0 },
-            updated_s: 0.0,
-            steps: Steps::default(),
+            flights: Flights { now: 1, before: VecDeque::new() },
+            round: Round { start_s: 0.0, uses: true, acks: 0, acks_before: 0 },
+            used_s: 0.0,
+            ramp: Ramp::default(),
         }
     }
 
@@ -89,88 +138,47 @@ impl Fast {
         (now.since(self.start).as_nanos() / 1000) as f64 / 1e6
     }
 
-    fn observe(&mut self, rtt_s: f64) {
+    fn hear(&mut self, rtt_s: f64) {
         self.base_s = Some(self.base_s.map_or(rtt_s, |base| base.min(rtt_s)));
-        let scale = (self.flight / 3) as f64;
-        self.average_s = if self.average_s == 0.0 {
-            rtt_s
-        } else if scale > WEIGHT {
-            ((scale - 1.0) * self.average_s + rtt_s) / scale
-        } else {
-            (self.average_s * (WEIGHT - 1.0) + rtt_s) / WEIGHT
-        };
+        let samples = SAMPLES.max((self.flights.now / FLIGHT_PART) as f64);
+        self.average_s = averaged(self.average_s, rtt_s, samples);
     }
 
-    /// What was in flight when the newest segment acknowledged was sent.
-    fn flight_at_send(&mut self, una: u64) -> f64 {
-        let newest = una.saturating_sub(self.mss);
-        while self.flights.get(1).is_some_and(|(from, _)| *from <= newest) {
-            self.flights.pop_front();
-        }
-        self.flights.front().filter(|(from, _)| *from <= newest).map_or(1.0, |(_, flight)| *flight)
-    }
-
-    fn count(&mut self, now_s: f64, rtt_s: f64) {
-        let Round { start_s, updates, acks, .. } = self.round;
-        if start_s + rtt_s < now_s {
-            self.round = Round { start_s: now_s, updates: !updates, acks: 0, last_acks: acks };
-        }
-        self.round.acks += 1;
-    }
-
-    fn grow(&mut self, now_s: f64, old: f64) {
+    /// An ACK outside recovery; `flight` was in flight when what it acknowledges was sent.
+    fn grow(&mut self, now_s: f64, flight: f64) {
         let Some(base_s) = self.base_s else { return };
+        let spreads = base_s >= LEAST_SPREAD_S;
         if self.average_s - base_s < self.params.mi_threshold.as_secs_f64() {
-            self.cwnd += 1.0;
-            self.updated_s = now_s;
-        } else if self.round.updates && now_s >= self.updated_s + SPACING_S {
-            self.update(base_s, old);
-            self.updated_s = now_s;
-        } else if base_s >= LEAST_SPREAD_S {
-            self.step(0);
-        }
-    }
-
-    /// w <- (1 - gamma) w + gamma (baseRTT/RTT w_old + alpha).
-    fn update(&mut self, base_s: f64, old: f64) {
-        let gamma = self.params.gamma;
-        let goal = old * (base_s / self.average_s) + self.params.alpha;
-        let target = ((1.0 - gamma) * self.cwnd + goal * gamma).max(MIN_SSTHRESH);
-        self.steps.left = 0;
-        if target >= self.cwnd && base_s >= LEAST_SPREAD_S {
-            self.step((target - self.cwnd) as u32);
-        } else {
-            self.cwnd = target;
-        }
-    }
-
-    /// Adds what is left, spread over the ACKs of 10 ms; `more` is new.
-    fn step(&mut self, more: u32) {
-        if more > 0 {
-            self.steps.left += more;
-            let acks = f64::from(self.round.last_acks) * SPACING_S / self.average_s;
-            self.steps.per = (acks / f64::from(self.steps.left)) as u32;
-            self.steps.acks = 1;
-        } else {
-            self.steps.acks += 1;
-        }
-        if self.steps.left == 0 {
+            self.cwnd += 1.0; // (6)
+            self.used_s = now_s;
             return;
         }
-        if self.cwnd <= SMALL {
-            // At most doubled at once.
-            let now = self.steps.left.min(self.cwnd as u32);
-            self.cwnd += f64::from(now);
-            self.steps = Steps { left: self.steps.left - now, acks: 0, ..self.steps };
-        } else if self.steps.acks >= self.steps.per {
-            self.cwnd += 1.0;
-            self.steps = Steps { left: self.steps.left - 1, acks: 0, ..self.steps };
+        if self.round.uses && now_s >= self.used_s + SPACING_S {
+            self.used_s = now_s;
+            self.ramp = Ramp::default();
+            let target = self.target(base_s, flight);
+            if target < self.cwnd || !spreads {
+                self.cwnd = target;
+                return;
+            }
+            let acks = f64::from(self.round.acks_before) * SPACING_S / self.average_s;
+            self.ramp = Ramp::over((target - self.cwnd) as u32, acks);
+        }
+        if spreads {
+            self.cwnd += f64::from(self.ramp.on_ack(self.cwnd));
         }
     }
 
-    /// Recovery counts as a use of the equation.
+    /// (1 - gamma) w + gamma (baseRTT/RTT flight + alpha), two at least. (3, 4)
+    fn target(&self, base_s: f64, flight: f64) -> f64 {
+        let gamma = self.params.gamma;
+        let goal = flight * (base_s / self.average_s) + self.params.alpha;
+        ((1.0 - gamma) * self.cwnd + goal * gamma).max(MIN_SSTHRESH)
+    }
+
+    /// (7)
     fn reduce(&mut self, event: &CongestionEvent) {
-        self.updated_s = self.seconds(event.now);
+        self.used_s = self.seconds(event.now);
         self.ssthresh = (event.window / 2.0).floor().max(MIN_SSTHRESH);
         self.cwnd = self.ssthresh;
     }
@@ -184,22 +192,23 @@ impl CongestionControl for Fast {
     fn on_ack(&mut self, ack: &AckSample) {
         let now_s = self.seconds(ack.now);
         if ack.in_recovery {
-            self.updated_s = now_s;
-        }
-        if ack.in_recovery || ack.acked_segments == 0 {
+            self.used_s = now_s;
             return;
         }
-        let old = self.flight_at_send(ack.snd_una);
+        if ack.acked_segments == 0 {
+            return;
+        }
+        let flight = self.flights.at_send(ack.snd_una, self.mss) as f64;
         // Counted from the newest segment acknowledged.
-        self.flight = ack.snd_nxt.saturating_sub(ack.snd_una) / self.mss + 1;
+        self.flights.now = ack.snd_nxt.saturating_sub(ack.snd_una) / self.mss + 1;
         let rtt_s = ack.rtt_sample.map_or(self.average_s, Duration::as_secs_f64);
         if rtt_s > 0.0 {
-            self.observe(rtt_s);
+            self.hear(rtt_s);
         }
-        self.flights.push_back((ack.snd_nxt, self.flight as f64));
-        self.count(now_s, rtt_s);
+        self.flights.before.push_back((ack.snd_nxt, self.flights.now));
+        self.round.ack(now_s, rtt_s);
         if !ack.app_limited {
-            self.grow(now_s, old);
+            self.grow(now_s, flight);
         }
     }
 
@@ -236,5 +245,34 @@ impl CongestionControl for Fast {
 
     fn rtt(&self) -> Option<Duration> {
         self.base_s.map(|_| Duration::from_secs_f64(self.average_s))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the first ACKs bring to a window that grows by what they bring.
+    fn brought(mut ramp: Ramp, mut cwnd: f64, acks: usize) -> Vec<u32> {
+        let mut bring = |ramp: &mut Ramp| {
+            let due = ramp.on_ack(cwnd);
+            cwnd += f64::from(due);
+            due
+        };
+        (0..acks).map(|_| bring(&mut ramp)).collect()
+    }
+
+    #[test]
+    fn growth_is_spread_over_the_acks_of_ten_milliseconds() {
+        // 3 segments over 7 ACKs: one for every second
+        assert_eq!(brought(Ramp::over(3, 7.0), 20.0, 8), [0, 1, 0, 1, 0, 1, 0, 0]);
+        // more segments than ACKs: one each
+        assert_eq!(brought(Ramp::over(3, 2.0), 20.0, 4), [1, 1, 1, 0]);
+    }
+
+    #[test]
+    fn a_small_window_doubles_at_most_and_grows_at_once() {
+        // 3 and then 1 more at once; the last 6 of 10 come one by one
+        assert_eq!(brought(Ramp::over(10, 20.0), 3.0, 6), [3, 0, 1, 0, 1, 0]);
     }
 }
