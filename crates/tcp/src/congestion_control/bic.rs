@@ -1,12 +1,12 @@
 //! BIC: a search for the window of the last loss by halves, then a search beyond it.
 //!
-//! Source: Xu, Harfoush, Rhee 2004; integers as in Linux 2.6.22 and 6.x.
+//! Source: Xu, Harfoush, Rhee 2004; integers by `docs/model/congestion-control-rules.md`.
 //! Below 14 segments it is Reno. Until the first loss the window grows by at least 5 % per round trip.
 //! Leaves out: undo.
 
 use lasthop_registry::params;
 
-use super::linux::{Clock, Era, Framed, Law, MIN_WINDOW, Phase, Window};
+use super::linux::{Clock, Era, Framed, Law, MIN_WINDOW, Phase, Quote, Window, share};
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 
 params! {
@@ -39,21 +39,16 @@ impl Params {
 /// Factor of a loss: 819/1024.
 const BETA: u32 = 819;
 const BETA_UNIT: u32 = 1024;
-/// A step goes a quarter of the way.
+/// A step goes a quarter of the way to the old maximum.
 const STEP: u32 = 4;
-/// Round trips that the last step below the old maximum takes, times `STEP`.
-const SMOOTH_PART: u32 = 20;
-/// ACKs per segment at most before the first loss.
+/// Beyond it the window grows by its distance from it in so many round trips.
+const BEYOND: u32 = 3;
+/// Next to it by one segment in so many.
+const GENTLE: u32 = 5;
+/// The highest price before the first loss.
 const BEFORE_FIRST_LOSS: u32 = 20;
-/// How long an increase is kept while the window stays, as a share of a second.
-const KEEP: u32 = 32;
 /// Unit of the estimator of segments per ACK.
 const RATIO_UNIT: u32 = 16;
-
-/// So many 1024ths of a window.
-fn share(window: u32, factor: u32) -> u32 {
-    (u64::from(window) * u64::from(factor) / u64::from(BETA_UNIT)) as u32
-}
 
 #[derive(Debug)]
 struct Bic {
@@ -64,51 +59,52 @@ struct Bic {
 /// What a timeout wipes out.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
-    /// window of the last loss; 0 if there was none
+    /// 0: no loss yet
     last_max: u32,
-    /// ACKs per segment, and the window and time for which that holds
-    per: u32,
-    at: Option<(u32, u64)>,
+    quote: Option<Quote>,
     /// segments per ACK in units of 1/16
     ratio: u32,
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Memory { last_max: 0, per: 0, at: None, ratio: 2 * RATIO_UNIT }
+        Memory { last_max: 0, quote: None, ratio: 2 * RATIO_UNIT }
+    }
+}
+
+/// The search: segments of growth, and the round trips that they take.
+fn pace(cwnd: u32, last_max: u32, max_increment: u32) -> (u32, u32) {
+    if cwnd < last_max {
+        match (last_max - cwnd) / STEP {
+            0 | 1 => (1, GENTLE),
+            step => (step.min(max_increment), 1),
+        }
+    } else {
+        match cwnd - last_max {
+            beyond if beyond < STEP => (1, GENTLE),
+            beyond if beyond < max_increment.saturating_mul(BEYOND) => (beyond, BEYOND),
+            _ => (max_increment, 1),
+        }
     }
 }
 
 impl Bic {
-    fn update(&mut self, cwnd: u32, now: u64, clock: Clock) {
-        if self.memory.at.is_some_and(|(window, when)| window == cwnd && now - when <= u64::from(clock.hz() / KEEP)) {
-            return;
-        }
-        self.memory.at = Some((cwnd, now));
-        self.memory.per = if cwnd <= self.params.low_window { cwnd } else { self.search(cwnd) };
+    /// Segments or ACKs that buy one now.
+    fn price(&mut self, cwnd: u32, now: u64, clock: Clock) -> u32 {
+        let held = self.memory.quote.filter(|quote| quote.holds(cwnd, now, clock));
+        let quote = held.unwrap_or_else(|| Quote { price: self.find_price(cwnd), cwnd, at: now });
+        self.memory.quote = Some(quote);
+        quote.price
     }
 
-    /// ACKs per segment above the low window.
-    fn search(&self, cwnd: u32) -> u32 {
-        let (last_max, most) = (self.memory.last_max, self.params.max_increment);
-        let slow = cwnd * SMOOTH_PART / STEP;
-        let mut per = if cwnd < last_max {
-            match (last_max - cwnd) / STEP {
-                step if step > most => cwnd / most,
-                0 | 1 => slow,
-                step => cwnd / step,
-            }
-        } else {
-            match cwnd - last_max {
-                beyond if beyond < STEP => slow,
-                beyond if beyond < most * (STEP - 1) => cwnd * (STEP - 1) / beyond,
-                _ => cwnd / most,
-            }
-        };
-        if last_max == 0 {
-            per = per.min(BEFORE_FIRST_LOSS);
+    fn find_price(&self, cwnd: u32) -> u32 {
+        if cwnd <= self.params.low_window {
+            return cwnd;
         }
-        (per * RATIO_UNIT / self.memory.ratio).max(1)
+        let (segments, rounds) = pace(cwnd, self.memory.last_max, self.params.max_increment);
+        let price = share(cwnd, rounds, segments);
+        let price = if self.memory.last_max == 0 { price.min(BEFORE_FIRST_LOSS) } else { price };
+        share(price, RATIO_UNIT, self.memory.ratio).max(1)
     }
 }
 
@@ -116,7 +112,7 @@ impl Law for Bic {
     /// ratio <- 15/16 ratio + segments; its rounding makes one segment per ACK settle at 31/16.
     fn observe(&mut self, _: &mut Window, phase: Phase, ack: &AckSample) {
         if phase == Phase::Open && ack.acked_segments > 0 {
-            self.memory.ratio = self.memory.ratio - self.memory.ratio / RATIO_UNIT + ack.acked_segments;
+            self.memory.ratio = (self.memory.ratio - self.memory.ratio / RATIO_UNIT).saturating_add(ack.acked_segments);
         }
     }
 
@@ -129,17 +125,17 @@ impl Law for Bic {
         if left == 0 {
             return;
         }
-        self.update(window.cwnd, window.clock.jiffies(ack.now), window.clock);
+        let price = self.price(window.cwnd, window.clock.jiffies(ack.now), window.clock);
         match window.era {
-            Era::Linux => window.add_one_per(self.memory.per, left),
-            Era::Linux26 => window.count_or_add(window.count >= self.memory.per, 1),
+            Era::Linux => window.add_one_per(price, left),
+            Era::Linux26 => window.count_or_add(window.count >= price, 1),
         }
     }
 
     fn ssthresh(&mut self, _: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
         let gives_way = self.params.fast_convergence && lost_at < self.memory.last_max;
-        self.memory.last_max = if gives_way { share(lost_at, BETA_UNIT + BETA) / 2 } else { lost_at };
-        let kept = if lost_at <= self.params.low_window { lost_at / 2 } else { share(lost_at, BETA) };
+        self.memory.last_max = if gives_way { share(lost_at, BETA_UNIT + BETA, BETA_UNIT) / 2 } else { lost_at };
+        let kept = if lost_at <= self.params.low_window { lost_at / 2 } else { share(lost_at, BETA, BETA_UNIT) };
         kept.max(MIN_WINDOW)
     }
 

@@ -1,6 +1,6 @@
 //! Hybla: grows with time as a connection with an RTT of 25 ms would.
 //!
-//! Source: Caini, Firrincieli 2004; integers as in Linux 2.6.22 and 6.x. rho = RTT / 25 ms, at least 1; an ACK adds
+//! Source: Caini, Firrincieli 2004; integers by `docs/model/congestion-control-rules.md`. rho = RTT / 25 ms, at least 1; an ACK adds
 //! 2^rho - 1 in slow start and rho^2 / cwnd above it, in 1/128 segments. The window starts at rho once the RTT is known.
 //! Leaves out: pacing and packet spacing, which the paper asks for.
 
@@ -33,14 +33,14 @@ impl Params {
             Era::Linux => self.rtt0.as_nanos() / 1000,
             Era::Linux26 => Clock::new(context.tick).covering(self.rtt0),
         } as u32;
-        Framed::boxed(Hybla { rtt0, on: true, rho8: 8, least: 0, hundredths: 0 }, context, self.era)
+        Framed::boxed(Hybla { rtt0, on: true, rho8: 8, least: 0, parts: 0 }, context, self.era)
     }
 }
 
 /// 1 in the fixed-point numbers here.
 const UNIT: u32 = 128;
-/// 128 * 2^(i/8), rounded.
-const EIGHTH_POWERS: [u32; 8] = [128, 139, 152, 165, 181, 197, 215, 234];
+/// The parts of `UNIT` are so many bits.
+const UNIT_BITS: u32 = UNIT.ilog2();
 /// The window ends here.
 const LARGEST: u32 = 65_535;
 
@@ -55,7 +55,7 @@ struct Hybla {
     /// least smoothed RTT, eightfold
     least: u32,
     /// increase in 1/128 segments that is no whole one yet
-    hundredths: u32,
+    parts: u32,
 }
 
 impl Hybla {
@@ -66,14 +66,21 @@ impl Hybla {
 
     /// In 1/128 segments.
     fn increase(&self, window: &Window) -> u32 {
-        let whole = (self.rho8 >> 3).min(16);
         if window.cwnd < window.ssthresh {
-            (EIGHTH_POWERS[(self.rho8 & 7) as usize] << whole) - UNIT
+            power_of_two(self.rho8) - UNIT
         } else {
             // rho^2 in 1/128 is rho8^2 * 2
-            2 * self.rho8 * self.rho8 / window.cwnd
+            let square = 2 * u64::from(self.rho8) * u64::from(self.rho8);
+            (square / u64::from(window.cwnd.max(1))).min(u64::from(LARGEST * UNIT)) as u32
         }
     }
+}
+
+/// 2^(rho8/8) in 1/128, its fraction rounded down: the eighth root of 128^8 2^i is found by three square roots. The whole part
+/// is 16 at most.
+fn power_of_two(rho8: u32) -> u32 {
+    let fraction = 1u64 << (8 * UNIT_BITS + rho8 % 8);
+    (fraction.isqrt().isqrt().isqrt() as u32) << (rho8 / 8).min(16)
 }
 
 impl Law for Hybla {
@@ -96,13 +103,13 @@ impl Law for Hybla {
         if !slow_start && increase < UNIT {
             window.count += 1;
         }
-        self.hundredths += increase % UNIT;
-        window.cwnd += increase / UNIT;
-        while self.hundredths >= UNIT {
-            window.cwnd += 1;
-            self.hundredths -= UNIT;
+        self.parts += increase;
+        if self.parts % UNIT < increase % UNIT {
+            // The fractions make a whole one.
             window.count = 0;
         }
+        window.cwnd = window.cwnd.saturating_add(self.parts / UNIT);
+        self.parts %= UNIT;
         if window.era == Era::Linux && increase == 0 && window.count >= window.cwnd {
             window.cwnd += 1;
             window.count = 0;
@@ -115,5 +122,19 @@ impl Law for Hybla {
 
     fn enter(&mut self, _: &mut Window, _: Phase, to: Phase, _: &Moment) {
         self.on = to == Phase::Open;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_are_rounded_down() {
+        for i in 0..128 {
+            let exact = 128.0 * libm::exp2(f64::from(i % 8) / 8.0);
+            assert_eq!(power_of_two(i), (exact.floor() as u32) << (i / 8), "{i}");
+        }
+        assert_eq!(power_of_two(1000 * 8), UNIT << 16);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Models: the integer window with its counter of acknowledged segments, the order in which a controller hears of
 //! an ACK, a loss, a timeout and the end of recovery, and the clock of ticks, for a current kernel and for 2.6.16 to
-//! 2.6.22. Source: the observed behaviour of both (`docs/vectors.md`), RFC 5681, RFC 3465.
+//! 2.6.22. Source: RFC 5681, RFC 3465; counters, rounding and order by `docs/model/congestion-control-rules.md`, which traces
+//! of both bear out (`docs/vectors.md`).
 //! Leaves out: Disorder, undo, and what the window does within recovery.
 
 use core::fmt;
@@ -255,6 +256,29 @@ fn counted(mode: GrowthMode, ack: &AckSample) -> u32 {
         GrowthMode::PerAck => ack.acked_segments.min(1),
         GrowthMode::PerByte => ack.acked_segments,
     }
+}
+
+/// For which window and at which tick a price was found, and which.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quote {
+    pub price: u32,
+    pub cwnd: u32,
+    pub at: u64,
+}
+
+/// How long a price holds while the window stays, as a share of a second.
+const HOLDS: u32 = 32;
+
+impl Quote {
+    /// True while it need not be looked at again.
+    pub fn holds(&self, cwnd: u32, now: u64, clock: Clock) -> bool {
+        self.cwnd == cwnd && now - self.at <= u64::from(clock.hz() / HOLDS)
+    }
+}
+
+/// So many parts of a window, cut.
+pub(super) fn share(window: u32, parts: u32, of: u32) -> u32 {
+    (u64::from(window) * u64::from(parts) / u64::from(of)).min(u64::from(u32::MAX)) as u32
 }
 
 /// What one controller adds to the frame.

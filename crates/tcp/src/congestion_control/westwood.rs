@@ -1,12 +1,14 @@
 //! Westwood+: after a loss the window is what the path delivered in one least RTT.
 //!
-//! Source: Mascolo et al. 2001, Grieco, Mascolo 2004; integers as in Linux 2.6.22 and 6.x. Growth is Reno's.
+//! Source: Mascolo et al. 2001, Grieco, Mascolo 2004; integers by `docs/model/congestion-control-rules.md`. Growth is Reno's.
 //! The bandwidth goes through two filters of weight 1/8, sampled once per RTT, at least 50 ms apart.
 //! Leaves out: Westwood's per-ACK bandwidth of 2001.
 
+use core::mem::take;
+
 use lasthop_registry::params;
 
-use super::linux::{Clock, Era, Framed, Law, MIN_WINDOW, Phase, Window, rtt_us};
+use super::linux::{Clock, Era, Framed, INFINITE, Law, MIN_WINDOW, Phase, Window, rtt_us};
 use super::{AckSample, CongestionControl, Context, Moment};
 
 params! {
@@ -61,46 +63,50 @@ struct Meter {
     second_filter: u64,
 }
 
+/// A filter of weight 1/8, cut.
+fn filtered(value: u64, sample: u64) -> u64 {
+    ((7 * u128::from(value) + u128::from(sample)) / 8) as u64
+}
+
 impl Meter {
     fn sample(&mut self, ticks: u64) {
-        let rate = self.bytes / ticks;
-        if self.first_filter == 0 && self.second_filter == 0 {
-            (self.first_filter, self.second_filter) = (rate, rate);
-        } else {
-            self.first_filter = (7 * self.first_filter + rate) >> 3;
-            self.second_filter = (7 * self.second_filter + self.first_filter) >> 3;
-        }
-        self.bytes = 0;
+        let rate = take(&mut self.bytes) / ticks;
+        let is_first = self.first_filter == 0 && self.second_filter == 0;
+        self.first_filter = if is_first { rate } else { filtered(self.first_filter, rate) };
+        self.second_filter = if is_first { rate } else { filtered(self.second_filter, self.first_filter) };
     }
 
     /// Bytes that an ACK newly covers.
     fn advance(&mut self, una: u64) -> u64 {
-        una - self.una.replace(una).unwrap_or(una)
+        una.saturating_sub(self.una.replace(una).unwrap_or(una))
     }
 
-    /// A duplicate ACK stands for a segment; the cumulative ACK after it brings that much less.
-    fn count_slowly(&mut self, una: u64, mss: u64) {
+    /// In order: what an ACK covers.
+    fn count(&mut self, una: u64) {
+        self.bytes += self.advance(una);
+    }
+
+    /// Out of order: a duplicate ACK stands for a segment, and the cumulative ACK after it brings that much less, though a
+    /// segment at least.
+    fn count_out_of_order(&mut self, una: u64, mss: u64) {
         let acked = self.advance(una);
-        if acked == 0 {
-            self.ahead += mss;
-            self.bytes += mss;
-        } else if acked > mss && self.ahead >= acked {
-            self.ahead -= acked;
-            self.bytes += mss;
-        } else if acked > mss {
-            self.bytes += acked - self.ahead;
-            self.ahead = 0;
-        } else {
-            self.bytes += acked;
-        }
+        let known = if acked > mss { self.ahead.min(acked) } else { 0 };
+        self.ahead -= known;
+        self.bytes += match acked {
+            0 => mss,
+            _ if known > 0 && known == acked => mss,
+            _ => acked - known,
+        };
+        self.ahead += if acked == 0 { mss } else { 0 };
     }
 }
 
 impl Westwood {
     /// Bandwidth times least RTT, in segments.
     fn pipe(&self) -> u32 {
-        let least = u64::from(self.least.unwrap_or(self.rtt));
-        ((self.meter.second_filter * least / self.mss) as u32).max(MIN_WINDOW)
+        let least = u128::from(self.least.unwrap_or(self.rtt));
+        let segments = u128::from(self.meter.second_filter) * least / u128::from(self.mss);
+        segments.clamp(u128::from(MIN_WINDOW), u128::from(INFINITE)) as u32
     }
 }
 
@@ -125,9 +131,9 @@ impl Law for Westwood {
             self.since = Some(now);
         }
         if ack.acked_segments == 0 || phase == Phase::Recovery {
-            self.meter.count_slowly(ack.snd_una, self.mss);
+            self.meter.count_out_of_order(ack.snd_una, self.mss);
         } else {
-            self.meter.bytes += self.meter.advance(ack.snd_una);
+            self.meter.count(ack.snd_una);
         }
         self.least = Some(self.least.map_or(self.rtt, |least| least.min(self.rtt)));
     }

@@ -115,24 +115,6 @@ pub(super) fn price_of(target: u32, cwnd: u32) -> u32 {
     if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) }
 }
 
-/// For which window and at which tick a price was found, and which.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Quote {
-    pub price: u32,
-    pub cwnd: u32,
-    pub at: u64,
-}
-
-/// How long a price holds while the window stays, as a share of a second.
-const HOLDS: u32 = 32;
-
-impl Quote {
-    /// True while it need not be looked at again.
-    pub fn holds(&self, cwnd: u32, now: u64, clock: Clock) -> bool {
-        self.cwnd == cwnd && now - self.at <= u64::from(clock.hz() / HOLDS)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,9 +9,9 @@
 use lasthop_units::Time;
 
 use super::super::hystart_plus_plus::{HystartPlusPlus, Verdict};
-use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Window, rtt_us};
+use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Quote, Window, rtt_us};
 use super::super::{AckSample, CongestionEvent, Moment};
-use super::arithmetic::{Arithmetic, Quote, RenoWindow, price_of};
+use super::arithmetic::{Arithmetic, RenoWindow, price_of};
 use super::{Hystart as Watch, Params};
 
 /// The highest price before the first loss: 5 % per round trip.

@@ -6,10 +6,10 @@
 //! segment for each 50 ACKs; the price of a segment is found at most once per window change or 1/32 s;
 //! the estimator of delayed ACKs makes one ACK per segment count as 31/16; a timeout forgets W_max.
 
-use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Window};
+use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Quote, Window};
 use super::super::{AckSample, CongestionEvent, Moment};
 use super::Params;
-use super::arithmetic::{Arithmetic, Quote, RenoWindow, price_of};
+use super::arithmetic::{Arithmetic, RenoWindow, price_of};
 
 /// Segments per 100 ms that the window may grow above the origin.
 const MAX_INCREMENT: u32 = 16;
