@@ -1,6 +1,7 @@
 //! Compound TCP: Reno's window plus one that follows the queueing delay.
 //!
-//! Source: Tan, Song, Zhang, Sridharan 2006; integers as in the Linux 2.6 module that TCP-Linux for ns-2 carries.
+//! Source: Tan, Song, Zhang, Sridharan 2006; integers by `docs/model/congestion-control-rules.md`, which traces of the module
+//! in TCP-Linux for ns-2 bear out.
 //! Once per round trip of w segments sent: fewer than `gamma` queued, dwnd grows by w^0.75/8 - 1; otherwise it shrinks
 //! by what is queued. Departures of that module from the paper: dwnd is not halved by a loss but cut to what the
 //! halved window leaves, and there is no threshold of small windows below which dwnd stays 0 (it follows from whole
@@ -51,15 +52,11 @@ struct Compound {
 }
 
 impl Compound {
-    /// The window was set from outside: the parts follow.
+    /// A window set from outside that is less than the parts: dwnd ends if one part alone exceeds it, and the rest is cwnd.
     fn divide(&mut self, cwnd: u32) {
-        if self.loss_window + self.delay_window <= cwnd {
-            return;
-        }
-        if self.loss_window > cwnd || self.delay_window > cwnd {
-            self.loss_window = cwnd;
-            self.delay_window = 0;
-        } else {
+        if self.loss_window.saturating_add(self.delay_window) > cwnd {
+            let fits = self.loss_window.max(self.delay_window) <= cwnd;
+            self.delay_window = if fits { self.delay_window } else { 0 };
             self.loss_window = cwnd - self.delay_window;
         }
     }
@@ -67,25 +64,20 @@ impl Compound {
     /// Slow start ends by the loss window: what delay adds does not count.
     fn grow_loss_window(&mut self, window: &mut Window) {
         let slow_start = self.loss_window <= window.ssthresh;
-        if !slow_start && window.count < window.cwnd {
-            window.count += 1;
-        }
-        let by_count = window.count >= window.cwnd;
-        if by_count {
-            window.count = 0;
-        }
-        if by_count || slow_start {
-            self.loss_window += 1;
-        }
+        let counted = window.count.saturating_add(u32::from(!slow_start));
+        let full = counted >= window.cwnd;
+        window.count = if full { 0 } else { counted };
+        self.loss_window = self.loss_window.saturating_add(u32::from(full || slow_start));
     }
 
     fn adjust(&mut self, sent: u32) {
         // in half segments
-        let queued = 2 * sent - self.round.without_queue(sent, 2);
-        if queued < 2 * self.gamma {
-            self.delay_window += (fourth_root_of_cube(sent) / ALPHA).saturating_sub(1);
+        let queued = sent.saturating_mul(2).saturating_sub(self.round.without_queue(sent, 2));
+        if queued < self.gamma.saturating_mul(2) {
+            let more = (fourth_root_of_cube(sent) / ALPHA).saturating_sub(1);
+            self.delay_window = self.delay_window.saturating_add(more);
         } else {
-            self.delay_window = (2 * self.delay_window).saturating_sub(queued) / 2;
+            self.delay_window = self.delay_window.saturating_mul(2).saturating_sub(queued) / 2;
         }
     }
 }
@@ -115,14 +107,14 @@ impl Law for Compound {
         self.divide(window.cwnd);
         self.grow_loss_window(window);
         if self.round.is_over(ack) {
-            let sent = ((self.round.end - self.round_start) / self.mss) as u32;
+            let sent = (self.round.end.saturating_sub(self.round_start) / self.mss) as u32;
             self.round_start = self.round.end;
             if self.round.has_enough() {
                 self.adjust(sent);
             }
             self.round.begin(ack.snd_nxt);
         }
-        window.cwnd = self.loss_window + self.delay_window;
+        window.cwnd = self.loss_window.saturating_add(self.delay_window);
     }
 
     fn enter(&mut self, _: &mut Window, _: Phase, to: Phase, at: &Moment) {

@@ -1,12 +1,12 @@
 //! DCTCP: marks take as much of the window as the share of marked segments says.
 //!
-//! Source: RFC 8257; integers as in Linux 6.x. alpha <- 15/16 alpha + 1/16 F once per window of data, F the share of
+//! Source: RFC 8257; integers by `docs/model/congestion-control-rules.md`. alpha <- 15/16 alpha + 1/16 F once per window of data, F the share of
 //! segments acknowledged that were marked; a mark takes alpha/2, a loss a half. Growth is Reno's.
 //! Leaves out: the receiver's side of RFC 8257. It is in `receive/ecn_echo.rs`.
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window};
+use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window, share};
 use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Context};
 
 params! {
@@ -50,10 +50,10 @@ struct Dctcp {
 impl Dctcp {
     /// [RFC 8257 §3.3 (8)]
     fn end_window(&mut self, end: u64) {
-        let decay = self.alpha >> self.shift_g;
-        self.alpha -= if decay == 0 { self.alpha } else { decay };
-        let share = (self.marked << (10 - self.shift_g)) / self.delivered.max(1);
-        self.alpha = (self.alpha + share).min(UNIT);
+        // alpha <- (1 - g) alpha + g F; what is too small to fall by its share falls to 0.
+        let kept = if self.alpha >> self.shift_g > 0 { self.alpha - (self.alpha >> self.shift_g) } else { 0 };
+        let marks = share(self.marked, UNIT >> self.shift_g, self.delivered.max(1));
+        self.alpha = kept.saturating_add(marks).min(UNIT);
         self.delivered = 0;
         self.marked = 0;
         self.window_end = end;
@@ -62,8 +62,8 @@ impl Dctcp {
 
 impl Law for Dctcp {
     fn observe(&mut self, _: &mut Window, _: Phase, ack: &AckSample) {
-        self.delivered += (ack.delivered_bytes / self.mss) as u32;
-        self.marked += ack.ce_segments;
+        self.delivered = self.delivered.saturating_add((ack.delivered_bytes / self.mss) as u32);
+        self.marked = self.marked.saturating_add(ack.ce_segments);
         if ack.snd_una >= self.window_end {
             self.end_window(ack.snd_nxt);
         }
@@ -75,7 +75,7 @@ impl Law for Dctcp {
 
     fn ssthresh(&mut self, _: &Window, lost_at: u32, event: &CongestionEvent) -> u32 {
         let kept = match event.cause {
-            CongestionCause::Ecn => lost_at - ((u64::from(lost_at) * u64::from(self.alpha)) >> 11) as u32,
+            CongestionCause::Ecn => lost_at - share(lost_at, self.alpha, 2 * UNIT),
             CongestionCause::Loss | CongestionCause::Timeout => lost_at / 2,
         };
         kept.max(MIN_WINDOW)

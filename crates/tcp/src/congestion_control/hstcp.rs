@@ -1,7 +1,7 @@
 //! HighSpeed TCP: the larger the window, the more it grows per round trip and the less a loss takes.
 //!
 //! Source: RFC 3649: its table of windows (appendix B), and b(w) of §5. Equal to Reno below 38 segments.
-//! An ACK counts a(w) whatever it covers, as in Linux: with delayed ACKs it grows half as fast as the RFC says.
+//! An ACK counts a(w) whatever it covers, as in the traces: with delayed ACKs it grows half as fast as the RFC says.
 //! `era = "rfc3649"` has the formulas in place of the table (see `rfc3649`).
 //! Leaves out: limited slow start [RFC 3742].
 
@@ -87,7 +87,7 @@ impl Law for Hstcp {
             return;
         }
         self.find_row(window.cwnd);
-        window.count += self.row as u32 + 1;
+        window.count = window.count.saturating_add(self.row as u32 + 1);
         if window.count >= window.cwnd {
             window.count -= window.cwnd;
             window.cwnd += 1;

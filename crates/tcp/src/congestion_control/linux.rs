@@ -155,15 +155,13 @@ impl Window {
         }
     }
 
-    /// The older slow start adds the window to the counter for each segment that counts, and takes the window off as
-    /// often as it fits: what a larger window left in the counter buys segments at once.
+    /// The older slow start: each segment that counts earns as much credit as the window is large, and each segment of
+    /// growth costs as much. So what a larger window left in the counter buys segments at once.
     fn buy(&mut self, acked: u32) {
-        let mut count = u64::from(self.count) + u64::from(acked) * u64::from(self.cwnd);
-        while count >= u64::from(self.cwnd) && self.cwnd < INFINITE {
-            count -= u64::from(self.cwnd);
-            self.cwnd += 1;
-        }
-        self.count = count.min(u64::from(u32::MAX)) as u32;
+        let credit = u128::from(self.count) + u128::from(acked) * u128::from(self.cwnd);
+        let (bought, cost) = affordable(self.cwnd, credit);
+        self.cwnd += bought;
+        self.count = (credit - cost).min(u128::from(u32::MAX)) as u32;
     }
 
     /// Slow start as long as it lasts; what is left of the ACK counts `per` segments for one of window.
@@ -179,13 +177,10 @@ impl Window {
     /// One segment for each `per` acknowledged. Credit earned under a larger divisor buys one segment at most.
     pub fn add_one_per(&mut self, per: u32, acked: u32) {
         let per = per.max(1);
-        if self.count >= per {
-            self.count = 0;
-            self.cwnd = self.cwnd.saturating_add(1);
-        }
-        self.count = self.count.saturating_add(acked);
-        self.cwnd = self.cwnd.saturating_add(self.count / per);
-        self.count %= per;
+        let (due, credit) = if self.count >= per { (1, 0) } else { (0, self.count) };
+        let credit = credit.saturating_add(acked);
+        self.cwnd = self.cwnd.saturating_add(due + credit / per);
+        self.count = credit % per;
     }
 
     /// The older counter: an ACK either counts or, once `enough`, buys a segment.
@@ -256,6 +251,16 @@ fn counted(mode: GrowthMode, ack: &AckSample) -> u32 {
         GrowthMode::PerAck => ack.acked_segments.min(1),
         GrowthMode::PerByte => ack.acked_segments,
     }
+}
+
+/// The most segments that a window can grow by for `credit`, each costing the window that it finds, and their cost:
+/// n w + n (n - 1)/2 for n.
+fn affordable(cwnd: u32, credit: u128) -> (u32, u128) {
+    let (w, room) = (i128::from(cwnd), i128::from(INFINITE.saturating_sub(cwnd)));
+    let b = 2 * w - 1;
+    let n = (((b * b) as u128 + 8 * credit).isqrt() as i128 - b) / 2;
+    let n = n.min(room);
+    (n as u32, (n * w + n * (n - 1) / 2) as u128)
 }
 
 /// For which window and at which tick a price was found, and which.

@@ -1,6 +1,6 @@
 //! The RTT samples of a round trip: their least, and the least ever.
 //!
-//! Source: Brakmo, Peterson 1995, with the least of a round trip in the place of a single measured segment, as Linux.
+//! Source: Brakmo, Peterson 1995, with the least of a round trip in the place of a single measured segment.
 
 use super::AckSample;
 use super::linux::{NO_RTT, rtt_us};
@@ -56,6 +56,7 @@ impl Round {
 
     /// Of `window` segments in `1/unit`: those that would be in flight without a queue.
     pub fn without_queue(&self, window: u32, unit: u32) -> u32 {
-        (u64::from(window) * u64::from(self.base) * u64::from(unit) / u64::from(self.least.max(1))) as u32
+        let held = u128::from(window) * u128::from(self.base) * u128::from(unit) / u128::from(self.least.max(1));
+        held.min(u128::from(u32::MAX)) as u32
     }
 }

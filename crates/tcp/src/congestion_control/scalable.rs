@@ -1,7 +1,7 @@
 //! Scalable TCP: the window grows by a fixed share per round trip, and a loss takes an eighth.
 //!
-//! Source: Kelly 2003; the counters as Linux has them. Below `gain` segments it grows as Reno does.
-//! Leaves out: the paper's low-window threshold of 16 segments, which Linux has not either.
+//! Source: Kelly 2003; the counters by `docs/model/congestion-control-rules.md`. Below `gain` segments it grows as Reno does.
+//! Leaves out: the paper's low-window threshold of 16 segments, which the traces do not have.
 
 use lasthop_registry::params;
 

@@ -1,13 +1,16 @@
 //! Vegas: keeps between `alpha` and `beta` segments in the queue.
 //!
-//! Source: Brakmo, Peterson 1995; integers as in Linux 2.6.22 and 6.x, which take the least RTT of a round trip.
+//! Source: Brakmo, Peterson 1995; integers by `docs/model/congestion-control-rules.md`, with the least RTT of a
+//! round trip.
 //! Once per round trip: diff = w (RTT - baseRTT) / baseRTT; below alpha one segment more, above beta one less; in slow
 //! start, above gamma back to what the path holds. Less than three samples in a round, and it is Reno.
-//! Leaves out: fine-grained timeouts, the loss factor 3/4, doubling in every other round only; Linux has none of them.
+//! Leaves out: fine-grained timeouts, the loss factor 3/4, doubling in every other round only; the traces have none of them.
+
+use core::cmp::Ordering;
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window};
+use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window, share};
 use super::round::Round;
 use super::{AckSample, CongestionControl, Context, Moment};
 
@@ -62,50 +65,57 @@ struct LastRound {
     cwnd: u32,
 }
 
+/// How a queue lies to the band from `least` to `most`: below, within, above.
+fn place(queued: u32, least: u32, most: u32) -> Ordering {
+    if queued < least { Ordering::Less } else { queued.cmp(&most).max(Ordering::Equal) }
+}
+
 impl Vegas {
-    fn adjust(&mut self, window: &mut Window, ack: &AckSample) {
-        let target = self.round.without_queue(window.cwnd, 1);
-        let queueing = u64::from(self.round.least - self.round.base);
-        let diff = (u64::from(window.cwnd) * queueing / u64::from(self.round.base)) as u32;
-        if window.in_slow_start() {
-            if diff > self.params.gamma {
-                window.cwnd = window.cwnd.min(target + 1);
-                window.ssthresh = window.ssthresh.min(window.cwnd.max(MIN_WINDOW));
-            } else {
-                window.slow_start(ack);
-            }
-        } else if diff > self.params.beta {
-            window.cwnd = (window.cwnd - 1).max(MIN_WINDOW);
-            window.ssthresh = window.ssthresh.min(window.cwnd.max(MIN_WINDOW));
-        } else if diff < self.params.alpha {
-            window.cwnd += 1;
-        }
+    /// diff = w (RTT - baseRTT) / baseRTT.
+    fn queued(&self, cwnd: u32) -> u32 {
+        share(cwnd, self.round.least - self.round.base, self.round.base)
     }
 
-    /// `sent`: segments sent in the round trip before, at the window `cwnd`.
+    fn adjust(&mut self, window: &mut Window, ack: &AckSample) {
+        let queued = self.queued(window.cwnd);
+        let cwnd = if window.in_slow_start() {
+            if queued <= self.params.gamma {
+                window.slow_start(ack);
+                return;
+            }
+            window.cwnd.min(self.round.without_queue(window.cwnd, 1).saturating_add(1))
+        } else {
+            match place(queued, self.params.alpha, self.params.beta) {
+                Ordering::Less => {
+                    window.cwnd = window.cwnd.saturating_add(1);
+                    return;
+                }
+                Ordering::Equal => return,
+                Ordering::Greater => window.cwnd.saturating_sub(1).max(MIN_WINDOW),
+            }
+        };
+        // ssthresh falls with the window.
+        window.cwnd = cwnd;
+        window.ssthresh = window.ssthresh.min(cwnd.max(MIN_WINDOW));
+    }
+
+    /// `sent`: segments sent in the round trip before, at the window `cwnd`. In half segments.
     fn adjust_2_6(&mut self, window: &mut Window, ack: &AckSample, sent: u32, cwnd: u32) {
-        let target = self.round.without_queue(sent, 2);
-        let diff = 2 * sent - target;
+        let on_path = self.round.without_queue(sent, 2);
+        let queued = sent.saturating_mul(2).saturating_sub(on_path);
         if window.in_slow_start() {
-            if diff > 2 * self.params.gamma {
+            if queued > self.params.gamma.saturating_mul(2) {
                 window.ssthresh = MIN_WINDOW;
-                window.cwnd = window.cwnd.min(target / 2 + 1);
+                window.cwnd = window.cwnd.min(on_path / 2 + 1);
             }
             window.slow_start(ack);
-        } else {
-            let wanted = if diff > 2 * self.params.beta {
-                cwnd.saturating_sub(1)
-            } else if diff < 2 * self.params.alpha {
-                cwnd + 1
-            } else {
-                cwnd
-            };
-            match wanted.cmp(&window.cwnd) {
-                core::cmp::Ordering::Greater => window.cwnd += 1,
-                core::cmp::Ordering::Less => window.cwnd -= 1,
-                core::cmp::Ordering::Equal => {}
-            }
+            return;
         }
+        let [alpha, beta] = [self.params.alpha, self.params.beta].map(|segments| segments.saturating_mul(2));
+        // One segment towards where the band would have the window of then.
+        let wanted = i64::from(cwnd) - place(queued, alpha, beta) as i64;
+        let step = (wanted.max(0) - i64::from(window.cwnd)).signum();
+        window.cwnd = window.cwnd.saturating_add_signed(step as i32);
     }
 }
 
@@ -134,7 +144,7 @@ impl Law for Vegas {
             }
             return;
         }
-        let sent = ((self.round.end - self.last.start) / self.mss) as u32;
+        let sent = (self.round.end.saturating_sub(self.last.start) / self.mss) as u32;
         let before = self.last.cwnd;
         self.last = LastRound { start: self.round.end, cwnd: window.cwnd };
         if self.round.has_enough() {
@@ -161,5 +171,17 @@ impl Law for Vegas {
 
     fn rtt_us(&self, _: &Window) -> Option<u32> {
         Some(self.round.least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_band_holds_both_its_ends() {
+        use Ordering::{Equal, Greater, Less};
+        assert_eq!([1, 2, 3, 4, 5].map(|queued| place(queued, 2, 4)), [Less, Equal, Equal, Equal, Greater]);
+        assert_eq!([1, 2, 3].map(|queued| place(queued, 2, 2)), [Less, Equal, Greater]);
     }
 }

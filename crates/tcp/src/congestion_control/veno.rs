@@ -1,12 +1,12 @@
 //! Veno: Reno that tells losses by chance from losses by queues.
 //!
-//! Source: Fu, Liew 2003; integers as in Linux 2.6.22 and 6.x. With fewer than `beta` segments queued, a loss takes
+//! Source: Fu, Liew 2003; integers by `docs/model/congestion-control-rules.md`. With fewer than `beta` segments queued, a loss takes
 //! a fifth; with more, growth is halved and a loss takes half.
 //! Leaves out: nothing of the window; early retransmission is the sender's.
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, NO_RTT, Phase, Window};
+use super::linux::{Era, Framed, Law, MIN_WINDOW, NO_RTT, Phase, Window, share};
 use super::round::Round;
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 
@@ -24,7 +24,11 @@ impl Params {
     /// A controller for one connection.
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
         let round = Round::new();
-        Framed::boxed(Veno { beta: 2 * self.beta, on: true, round, increases: true, queued: 0 }, context, self.era)
+        Framed::boxed(
+            Veno { beta: self.beta.saturating_mul(2), on: true, round, increases: true, queued: 0 },
+            context,
+            self.era,
+        )
     }
 }
 
@@ -49,11 +53,11 @@ impl Veno {
                 Era::Linux26 => window.count_or_add(window.count >= window.cwnd, 1),
             }
         } else if window.count >= window.cwnd {
-            window.cwnd += u32::from(self.increases);
+            window.cwnd = window.cwnd.saturating_add(u32::from(self.increases));
             self.increases = !self.increases;
             window.count = 0;
         } else {
-            window.count += acked;
+            window.count = window.count.saturating_add(acked);
         }
     }
 }
@@ -80,8 +84,8 @@ impl Law for Veno {
             return window.reno(ack);
         }
         if self.round.has_enough() {
-            let target = self.round.without_queue(window.cwnd, 2);
-            self.queued = 2 * window.cwnd - target;
+            let on_path = self.round.without_queue(window.cwnd, 2);
+            self.queued = window.cwnd.saturating_mul(2).saturating_sub(on_path);
             let left = match window.era {
                 Era::Linux => window.slow_start_or_count(ack),
                 Era::Linux26 if window.in_slow_start() => window.slow_start(ack),
@@ -98,7 +102,7 @@ impl Law for Veno {
     }
 
     fn ssthresh(&mut self, _: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
-        let kept = if self.queued < self.beta { lost_at * 4 / 5 } else { lost_at / 2 };
+        let kept = if self.queued < self.beta { share(lost_at, 4, 5) } else { lost_at / 2 };
         kept.max(MIN_WINDOW)
     }
 

@@ -86,7 +86,7 @@ impl Meter {
         self.bytes += self.advance(una);
     }
 
-    /// Out of order: a duplicate ACK stands for a segment, and the cumulative ACK after it brings that much less, though a
+    /// Out of order [Mascolo et al. 2001, AckedCount]: a duplicate ACK stands for a segment, and the cumulative ACK after it brings that much less, though a
     /// segment at least.
     fn count_out_of_order(&mut self, una: u64, mss: u64) {
         let acked = self.advance(una);

@@ -1,11 +1,11 @@
 //! YeAH: Scalable while the queue is short, Reno while it is long, and it empties the queue itself.
 //!
-//! Source: Baiocchi, Castellani, Vacirca 2007; integers as in Linux 2.6.22 and 6.x.
+//! Source: Baiocchi, Castellani, Vacirca 2007; integers by `docs/model/congestion-control-rules.md`.
 //! Leaves out: nothing of the window.
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window};
+use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window, share};
 use super::round::Round;
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 
@@ -74,7 +74,7 @@ impl Yeah {
                 window.add_one_per(per, acked);
             }
             Era::Linux26 if fast => {
-                window.count += self.newly_acked;
+                window.count = window.count.saturating_add(self.newly_acked);
                 window.count_or_add(window.count > window.cwnd.min(PER_SEGMENT), 0);
             }
             Era::Linux26 => {
@@ -86,25 +86,35 @@ impl Yeah {
     }
 
     fn end_round(&mut self, window: &mut Window) {
-        let delay = self.round.least - self.round.base;
-        self.queue = (u64::from(window.cwnd) * u64::from(delay) / u64::from(self.round.least)) as u32;
-        if self.queue <= self.params.alpha && delay <= self.round.base / self.params.phi {
-            self.fast_rounds += 1;
-            if self.fast_rounds > self.params.zeta {
-                self.reno_window = MIN_WINDOW;
-                self.fast_rounds = 0;
-            }
-            self.slow_rounds = 0;
-            return;
+        let Round { base, least, .. } = self.round;
+        let delay = least - base;
+        self.queue = share(window.cwnd, delay, least);
+        let is_long = self.queue > self.params.alpha;
+        if is_long || delay > base / self.params.phi {
+            self.end_slow_round(window, is_long);
+        } else {
+            self.end_fast_round();
         }
-        if self.queue > self.params.alpha && window.cwnd > self.reno_window {
-            let taken = self.queue.min(window.cwnd / 2);
-            window.cwnd = (window.cwnd - taken).max(self.reno_window);
+    }
+
+    fn end_fast_round(&mut self) {
+        self.slow_rounds = 0;
+        self.fast_rounds += 1;
+        if self.fast_rounds > self.params.zeta {
+            self.fast_rounds = 0;
+            self.reno_window = MIN_WINDOW;
+        }
+    }
+
+    /// A long queue is taken off the window; the Reno window begins at half of what is left.
+    fn end_slow_round(&mut self, window: &mut Window, is_long: bool) {
+        self.slow_rounds += 1;
+        if is_long && window.cwnd > self.reno_window {
+            window.cwnd = window.cwnd.saturating_sub(self.queue).max(window.cwnd.div_ceil(2)).max(self.reno_window);
             window.ssthresh = window.cwnd;
         }
-        let first = self.reno_window <= MIN_WINDOW;
-        self.reno_window = if first { (window.cwnd / 2).max(MIN_WINDOW) } else { self.reno_window + 1 };
-        self.slow_rounds += 1;
+        let known = self.reno_window > MIN_WINDOW;
+        self.reno_window = if known { self.reno_window.saturating_add(1) } else { (window.cwnd / 2).max(MIN_WINDOW) };
     }
 }
 
