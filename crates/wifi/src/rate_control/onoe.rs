@@ -11,7 +11,8 @@
 //! It is slow and cares for robustness first. Each frame has four tries in the mode, then two in each
 //! of the three below, as the driver sets the hardware's chain. Of an A-MPDU each MPDU is a frame, and
 //! one not acknowledged a retry. That a frame was given up is seen from the next one: it comes although
-//! the last attempt failed. Left out: a mode barred while a frame is under way (the chain sees to that).
+//! the last attempt failed. Left out: a mode barred while a frame is under way (the chain sees to that). Departures: the
+//! chain ends in the third mode below, the driver's in the lowest; the tenth of the frames is not cut to a whole number.
 
 use lasthop_registry::ParamError;
 use lasthop_units::{DataRate, Duration, Time};

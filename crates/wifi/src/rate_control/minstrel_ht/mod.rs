@@ -11,7 +11,9 @@
 //! - probabilities and times are real numbers, not twelve bits and whole nanoseconds;
 //! - HE groups follow the same law, which mac80211 has for HT and VHT;
 //! - a group has all MCS of its class, and short preambles make no groups of their own;
-//! - a jump's rows are those of the group at hand, where Linux skips the rows that it lacks.
+//! - a jump's rows are those of the group at hand, where Linux skips the rows that it lacks;
+//! - rates that wait keep their places while they are worth it, where in Linux the first that stays is not counted, so that
+//!   the next to come takes its place.
 //!
 //! A single frame that asks again after its chain is not sampled; an A-MPDU is, since most of it is new. Left out: what
 //! drivers make of the A-MSDU limit; STBC, LDPC and SMPS; rates without a chain.

@@ -1,13 +1,36 @@
 //! What becomes of a window's counts: averages, throughputs, and the rates that frames will have.
 
+use core::f64::consts::{PI, SQRT_2};
+use std::sync::LazyLock;
+
 use super::{Group, Rate};
 
-/// Coefficients of the filter: a low pass of second order with a period of 16 windows, from
-/// `a = exp(-pi sqrt(2) / 16)`: the last output times `2 a cos(sqrt(2) 2 pi / 16)`, the one before it times
-/// `-a^2`, the input times what is left to 1; as Linux rounds them. [MINSTREL_AVG_COEFF1 to 3]
-const LAST: f64 = 5273.0 / 4096.0;
-const BEFORE: f64 = -2350.0 / 4096.0;
-const INPUT: f64 = 1.0 - LAST - BEFORE;
+/// A low pass of second order with a period of 16 windows, in 4096ths, the second coefficient rounded down and the first
+/// to the nearest: `a = exp(-pi sqrt(2) / 16)`, the last output times `2 a cos(2 pi sqrt(2) / 16)`, the one before it times
+/// `-a^2`, the input times what is left to 1. Twice the angle of the textbook's filter, `pi sqrt(2) / 16`, is the kernel's,
+/// whose documented formula this is; the textbook's first coefficient would be 5968.
+#[derive(Clone, Copy, Debug)]
+struct Filter {
+    last: f64,
+    before: f64,
+}
+
+static FILTER: LazyLock<Filter> = LazyLock::new(|| {
+    let period = 16.0;
+    let angle = PI * SQRT_2 / period;
+    let decay = libm::exp(-angle);
+    let last = libm::round(4096.0 * 2.0 * decay * libm::cos(2.0 * angle));
+    let before = libm::floor(4096.0 * decay * decay);
+    Filter { last: last / 4096.0, before: -before / 4096.0 }
+});
+
+impl Filter {
+    /// The next output for an input.
+    fn output(self, input: f64, average: Average) -> f64 {
+        (1.0 - self.last - self.before) * input + self.last * average.last + self.before * average.before
+    }
+}
+
 /// The least probability that is told from no history at all.
 const TRACE: f64 = 1.0 / 4096.0;
 
@@ -37,13 +60,13 @@ impl Average {
     pub fn value(&self) -> f64 {
         self.last
     }
-    /// Takes in the share of a window. [minstrel_filter_avg_add]
+    /// Takes in the share of a window.
     fn add(&mut self, share: f64) {
         let share = share.max(TRACE);
         if self.last == 0.0 {
             *self = Average { last: share, before: share };
         } else {
-            let filtered = INPUT * share + LAST * self.last + BEFORE * self.before;
+            let filtered = FILTER.output(share, *self);
             *self = Average { last: filtered.clamp(TRACE, 1.0), before: self.last };
         }
     }
@@ -175,6 +198,11 @@ fn insert(best: &mut Best, rates: &[Rate], i: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_coefficients_are_those_of_the_documented_formula_in_4096ths() {
+        assert_eq!((4096.0 * FILTER.last, 4096.0 * FILTER.before), (5273.0, -2350.0));
+    }
 
     #[test]
     fn the_first_window_is_taken_as_it_is_and_later_ones_are_filtered() {
