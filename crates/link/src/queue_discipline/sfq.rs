@@ -121,7 +121,7 @@ impl<B> Sfq<B> {
         let queue = self.unused.pop().unwrap_or_else(|| self.queues.add(Slot::default()));
         self.queue_of[hash as usize] = Some(queue);
         self.queues[queue].law.hash = hash;
-        // At the end of the round: a new flow that came first could keep the old ones waiting for ever.
+        // At the end of the round: a queue that empties and refills would otherwise pass the waiting ones each time.
         self.queues[queue].deficit = self.params.quantum.0 as i64;
         self.round.push_back(queue);
         Some(queue)
