@@ -162,7 +162,7 @@ const TAIL: &str = "
 ## Constants against their texts
 
 What no trace covers was compared with a text. `text`: the document itself; `quotation`: what public implementations
-under other licences quote of it, by section; `not read`: it rests on what the last column says. RFCs up to 9331 were read
+under other licences quote of it, by section; `not read` and `not compared`: it rests on what the last column says. RFCs up to 9331 were read
 in the copy of January 2023 that Debian distributes, RFC 9438 as the last state of draft-ietf-tcpm-rfc8312bis in its
 repository, RFC 9768 as its draft.
 
@@ -207,9 +207,9 @@ repository, RFC 9768 as its draft.
 | FAST: min(3/w, 1/4), 0.5, doubling at most | Jin, Wei, Low 2004 | not read | traces of its module for ns-2 above; `era = \"paper\"`: unit tests |
 | Compound: 1/8, 0.75, 30 | Tan et al. 2006 | not read | the traces above |
 | `adaptive_reno`: 0.85, 10, 10 Mb/s | Shimonishi et al. 2006 | not read | nothing but descriptions by others, as the module says |
-| Minstrel, Minstrel-HT: 100 ms, 50 ms, 20 ms, 3/4, 10 %, 95 %, 6 ms | mac80211 | not opened | unit tests |
-| HTCP, BIC, CUBIC, Westwood+, Illinois, Veno, YeAH, Hybla, Vegas, Scalable, CDG, BBR of Linux | the kernels; the papers behind them were not read either | not opened | the traces above |
-| the clock of the controllers of Linux: 1/32 s, 1 s, rounding up at other ticks than 1 ms | the kernels | not opened | the traces have 1000 Hz; one recording of CUBIC at 250 Hz depends on it, `chance_1069` |
+| Minstrel, Minstrel-HT: 100 ms, 50 ms, 20 ms, 3/4, 10 %, 95 %, 6 ms | mac80211 | not compared | unit tests |
+| HTCP, BIC, CUBIC, Westwood+, Illinois, Veno, YeAH, Hybla, Vegas, Scalable, CDG, BBR of Linux | the papers behind them, known through others; the kernels | not compared | the traces above; what each rests on: [provenance.md](provenance.md) |
+| the clock of the controllers of Linux: 1/32 s, 1 s, rounding up at other ticks than 1 ms | the kernels | not compared | the traces have 1000 Hz; one recording of CUBIC at 250 Hz depends on it, `chance_1069` |
 ";
 
 fn table(all: &[Replayed]) -> String {

@@ -7,7 +7,8 @@
 //! | source | what is taken from it |
 //! |---|---|
 //! | RFC 5681, RFC 6582 | `newreno` |
-//! | RFC 9438; Linux 2.6.16-2.6.22 `tcp_cubic.c` | `cubic` and its `era` |
+//! | RFC 9438 | `cubic` |
+//! | `docs/model/congestion-control-rules.md` | units, rounding and guards of what counts whole segments |
 //! | recorded traces of Linux 2.6.22 and 6.12 (`docs/vectors.md`) | `linux`, the frame of whole segments, and what sits in it |
 //! | draft-ietf-ccwg-bbr-02 | the form of [`AckSample`]: what a controller that models the path would need |
 

@@ -201,7 +201,7 @@ impl MinstrelHt {
         )
     }
 
-    /// Attempts that fit a segment, at least two. [minstrel_calc_retransmit, minstrel_ht_set_rate]
+    /// Attempts that fit a segment, at least two.
     fn tries(&self, i: usize, rts: bool) -> u8 {
         let rate = &self.rates[i];
         if rate.probability() < 0.2 {
@@ -225,7 +225,7 @@ impl MinstrelHt {
     }
 
     /// If one of the two best fails of a sudden, the best of a group with no more streams takes its place
-    /// until the window is over. [minstrel_downgrade_rate]
+    /// until the window is over.
     fn bury_the_dead(&mut self) {
         for slot in 0..2 {
             let rate = &self.rates[self.ranking.best[slot]];
@@ -242,7 +242,7 @@ impl MinstrelHt {
     }
 }
 
-/// The rates of a peer by groups: those of the newest class that it has, and DSSS. [minstrel_ht_update_caps]
+/// The rates of a peer by groups: those of the newest class that it has, and DSSS.
 fn group(peer: &PeerModes) -> (Vec<Rate>, Vec<Group>) {
     let phy = peer.phy;
     let age = |class| match class {

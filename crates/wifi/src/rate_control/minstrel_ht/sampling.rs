@@ -28,7 +28,7 @@ enum Kind {
     Slow,
 }
 
-/// Whose turn it is. [minstrel_sample_seq]
+/// Whose turn it is.
 const TURNS: [Kind; 6] = [Kind::Increment, Kind::Jump, Kind::Increment, Kind::Jump, Kind::Increment, Kind::Slow];
 
 /// Rates of one kind, first in, first out.
@@ -119,7 +119,7 @@ impl Sampling {
         while !self.jumps.is_full() && self.add_jump(rates, groups, span) {}
     }
 
-    /// The first rate of the next group that is faster than the best. [minstrel_ht_next_inc_rate]
+    /// The first rate of the next group that is faster than the best.
     fn add_increment(&mut self, rates: &[Rate], groups: &[Group], best_ns: f64) -> bool {
         for _ in 0..groups.len() {
             self.increments.group = (self.increments.group + 1) % groups.len();
@@ -133,7 +133,7 @@ impl Sampling {
     }
 
     /// A random rate of the next group that is faster than all in use; a random one between these waits
-    /// among the slow ones. [minstrel_ht_next_jump_rate]
+    /// among the slow ones.
     fn add_jump(&mut self, rates: &[Rate], groups: &[Group], span: Span) -> bool {
         for _ in 0..groups.len() {
             self.jumps.group = (self.jumps.group + 1) % groups.len();
@@ -154,7 +154,6 @@ impl Sampling {
     }
 
     /// The next of a group's rates in random order that takes less than `limit`; now and then none comes up.
-    /// [minstrel_ht_group_min_rate_offset, minstrel_ht_next_group_sample_rate]
     fn pick(&mut self, rates: &[Rate], group: &Group, which: usize, limit: f64) -> Option<usize> {
         let lowest = group.places().find(|&i| rates[i].packet_ns < limit)?;
         (0..self.table.rows())

@@ -115,7 +115,7 @@ impl Ranking {
         Ranking { best: [base; 4], probable: base, base, legacy_base }
     }
 
-    /// Ranks anew. [minstrel_ht_update_stats]
+    /// Ranks anew.
     pub fn update(&mut self, rates: &[Rate], groups: &mut [Group]) {
         let mixed = groups.iter().any(|g| !g.legacy);
         let (mut best, mut legacy) = ([self.base; 4], [self.legacy_base; 4]);
@@ -137,7 +137,6 @@ impl Ranking {
         self.spare_streams(rates, groups);
     }
 
-    /// [minstrel_ht_set_best_prob_rate]
     fn rank_probable(&mut self, rates: &[Rate], groups: &mut [Group]) {
         let fastest = &rates[self.best[0]];
         let legacy_may = groups[fastest.group].legacy;
@@ -169,7 +168,6 @@ impl Ranking {
     }
 
     /// The most probable rate is taken from groups with fewer streams than the best one's, if any works.
-    /// [minstrel_ht_prob_rate_reduce_streams]
     fn spare_streams(&mut self, rates: &[Rate], groups: &[Group]) {
         let streams = groups[rates[self.best[0]].group].streams;
         let mut throughput = 0.0;
@@ -182,7 +180,7 @@ impl Ranking {
     }
 }
 
-/// Puts rate `i` in its place by throughput, then by probability. [minstrel_ht_sort_best_tp_rates]
+/// Puts rate `i` in its place by throughput, then by probability.
 fn insert(best: &mut Best, rates: &[Rate], i: usize) {
     let is_better_than = |other: usize| {
         let (a, b) = (&rates[i], &rates[other]);
