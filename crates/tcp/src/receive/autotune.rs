@@ -1,11 +1,12 @@
 //! A receive buffer that grows with what the sender can use: Dynamic Right-Sizing.
 //!
-//! Once per round trip, as the receiver measures it, the buffer is set to twice what was read in it, and more if that
-//! grew, so that a sender in slow start is not held up. The window follows by two segments for each that arrives.
-//! Of the buffer the share is offered that is payload, since the rest is taken by what surrounds data in memory
-//! ([`memory`](super::memory)).
+//! Once per round trip, as the receiver measures it, the buffer is made large enough for what the sender may send in the
+//! next two, so that slow start is not held up; the window follows as segments arrive. Of the buffer the share is offered
+//! that is payload, since the rest is taken by what surrounds data in memory ([`memory`](super::memory)). The formulas
+//! stand in `docs/model/tcp-receiver.md`, "Growth".
 //!
-//! Source: Fisk, Feng 2001; Linux 6.x, `tcp_rcv_space_adjust`, `tcp_grow_window`, `tcp_rcv_rtt_update`.
+//! Source: Fisk, Feng 2001, for the law; the numbers as observed on Linux 6.18 over a TUN device (`SO_MEMINFO`, TCP_INFO and
+//! the windows offered).
 //! Leaves out: memory pressure.
 
 use lasthop_units::{Duration, Time};
@@ -51,63 +52,71 @@ impl ReceiverRtt {
     }
 }
 
+/// A round trip, as far as reading goes.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    since: Time,
+    /// read before it began
+    start: u64,
+    /// most that one before it brought
+    most: u64,
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Tuning {
+    pub memory: Memory,
     buffer: u64,
     largest: u64,
-    pub memory: Memory,
+    /// offered at most from a buffer of this size
+    ceiling: u64,
     /// offered at most for now
-    threshold: u64,
-    /// offered at most from this buffer
-    clamp: u64,
+    limit: u64,
     mss: u64,
     rtt: ReceiverRtt,
-    /// the round trip under way: since when, read up to then, read in the one before
-    since: Time,
-    read_before: u64,
-    last_round: u64,
+    round: Round,
 }
 
 impl Tuning {
     /// `learns` the share that is payload; else it is a half.
     pub fn new(autotune: &Autotune, mss: u32, header_bytes: u32, learns: bool) -> Self {
         let mss = u64::from(mss);
-        let threshold = autotune.first_window(mss);
+        let limit = autotune.first_window(mss);
         let memory = Memory::new(header_bytes, mss, learns);
         let whole = memory.payload_in(autotune.initial.0);
+        // Of what is beyond two segments up to one is kept back, until the buffer grows or the share is learned.
+        let kept_back = mss.min(whole.saturating_sub(2 * mss));
         Tuning {
+            memory,
             buffer: autotune.initial.0,
             largest: autotune.max.0,
-            memory,
-            threshold,
-            // A segment is kept back until the buffer grows, or the share is learned.
-            clamp: whole.min((whole.saturating_sub(mss)).max(2 * mss)),
+            ceiling: whole - kept_back,
+            limit,
             mss,
             rtt: ReceiverRtt::default(),
-            since: Time::ZERO,
-            read_before: 0,
-            last_round: threshold.min(FIRST_ROUND_SEGMENTS * mss),
+            round: Round { since: Time::ZERO, start: 0, most: limit.min(FIRST_ROUND_SEGMENTS * mss) },
         }
     }
 
     /// Offered at most for now.
-    pub fn threshold(&self) -> u64 {
-        self.threshold
+    pub fn limit(&self) -> u64 {
+        self.limit
     }
 
     /// The connection is open.
     pub fn on_open(&mut self) {
-        self.threshold = self.threshold.min(self.clamp);
+        self.limit = self.limit.min(self.ceiling);
+    }
+
+    /// Payload that fits, where `memory` more is taken than is counted.
+    fn fits(&self, memory: u64) -> u64 {
+        self.memory.free_in(self.buffer.saturating_sub(memory)).min(self.ceiling)
     }
 
     /// What the buffer has room for.
     pub fn room(&self) -> MemoryRoom {
-        MemoryRoom {
-            free: self.memory.free_in(self.buffer),
-            whole: self.clamp,
-            full_segment: self.memory.full_segment(),
-        }
+        let segment = self.memory.full_segment().min(self.ceiling).max(1);
+        MemoryRoom { fits: self.fits(0), ceiling: self.ceiling, segment }
     }
 
     /// Data came in order: `rtt` if it echoes a timestamp for the first time.
@@ -118,58 +127,55 @@ impl Tuning {
         }
     }
 
-    /// Data came: its memory. Where it tells another share of payload the limit follows: down to what fits now, up to what
-    /// the last ACK `offered`.
+    /// Data came: its memory. Where it shows another share of payload, what the last ACK `offered` stays offered, as far as
+    /// it fits.
     pub fn measure(&mut self, length: u32, offered: u64) -> u64 {
-        let share = self.memory.share();
+        let before = self.memory.share();
         let memory = self.memory.measure(length);
-        if self.memory.share() != share {
-            let whole = self.memory.payload_in(self.buffer);
-            if whole < self.clamp {
-                self.threshold = self.threshold.min(whole);
-            } else {
-                self.threshold = self.threshold.max(whole.min(offered));
-            }
-            self.clamp = whole;
+        if self.memory.share() != before {
+            self.ceiling = self.memory.payload_in(self.buffer);
+            self.limit = self.limit.max(offered).min(self.ceiling);
         }
         memory
     }
 
-    /// Data came; its memory is counted already, or is `not_counted`. True if the window grew.
-    pub fn grow_window(&mut self, length: u32, not_counted: u64) -> bool {
-        let free = self.memory.free_in(self.buffer.saturating_sub(not_counted));
-        let room = free.min(self.clamp).saturating_sub(self.threshold);
-        if length < LEAST_GROWTH_BYTES || room == 0 {
+    /// Data came; its memory is counted already, or is `not_counted`. True if more may be offered than before.
+    pub fn open(&mut self, length: u32, not_counted: u64) -> bool {
+        let fits = self.fits(not_counted);
+        if length < LEAST_GROWTH_BYTES || fits <= self.limit {
             return false;
         }
-        self.threshold += room.min(2 * self.mss.max(u64::from(length)));
+        self.limit = fits.min(self.limit + 2 * self.mss.max(u64::from(length)));
         true
     }
 
     /// The application has read `read` bytes since the connection began.
     pub fn on_read(&mut self, now: Time, read: u64) {
-        if self.rtt.rtt.is_none_or(|rtt| now.since(self.since) < rtt) {
+        let Round { since, start, most } = self.round;
+        if self.rtt.rtt.is_none_or(|rtt| now.since(since) < rtt) {
             return;
         }
-        let copied = read - self.read_before;
-        if copied > self.last_round {
-            self.grow(copied);
-            self.last_round = copied;
+        let brought = read - start;
+        if brought > most {
+            self.make_room_for(payload_wanted(brought, most, SPARE_SEGMENTS * self.mss));
         }
-        self.since = now;
-        self.read_before = read;
+        self.round = Round { since: now, start: read, most: most.max(brought) };
     }
 
-    fn grow(&mut self, copied: u64) {
-        let wanted = 2 * copied + SPARE_SEGMENTS * self.mss;
-        let growth = u128::from(wanted) * u128::from(copied - self.last_round) / u128::from(self.last_round.max(1));
-        let window = u128::from(wanted) + 2 * growth;
-        let buffer = self.memory.for_payload(window).min(u128::from(self.largest)) as u64;
+    fn make_room_for(&mut self, payload: u128) {
+        let buffer = self.memory.for_payload(payload).min(u128::from(self.largest)) as u64;
         if buffer > self.buffer {
             self.buffer = buffer;
-            self.clamp = self.memory.payload_in(buffer);
+            self.ceiling = self.memory.payload_in(buffer);
         }
     }
+}
+
+/// Payload for which there is to be room once a round trip has `brought` so much, where none before had more than `most`:
+/// twice that and what is to `spare`, and as much again for twice the factor by which it grew.
+fn payload_wanted(brought: u64, most: u64, spare: u64) -> u128 {
+    let two_rounds = u128::from(2 * brought + spare);
+    two_rounds + 2 * (two_rounds * u128::from(brought - most) / u128::from(most.max(1)))
 }
 
 #[cfg(test)]
@@ -189,8 +195,8 @@ mod tests {
 
     #[test]
     fn the_first_window_is_whole_segments_below_64_kib() {
-        assert_eq!(half(&Autotune::default(), MSS).threshold(), 45 * 1448);
-        assert_eq!(half(&Autotune::default(), 1460).threshold(), 44 * 1460);
+        assert_eq!(half(&Autotune::default(), MSS).limit(), 45 * 1448);
+        assert_eq!(half(&Autotune::default(), 1460).limit(), 44 * 1460);
     }
 
     #[test]
@@ -213,29 +219,29 @@ mod tests {
         tuning.on_read(at(100), 1 << 30);
         assert_eq!(tuning.buffer, 6_291_456);
         (0..5000).for_each(|_| {
-            tuning.grow_window(MSS, 0);
+            tuning.open(MSS, 0);
         });
-        assert_eq!(tuning.threshold(), 3_145_728);
+        assert_eq!(tuning.limit(), 3_145_728);
     }
 
     /// As Linux 6.18 does: 100, 600 and 1460 B come, with 64,256 and then 63,744 B offered.
     #[test]
     fn the_limit_follows_the_share() {
         let mut tuning = Tuning::new(&Autotune::default(), 1460, 40, true);
-        assert_eq!(tuning.threshold(), 64_240);
+        assert_eq!(tuning.limit(), 64_240);
         // 600 of 1280 are 120 of 256
         tuning.measure(600, 64_256);
-        assert_eq!(tuning.threshold(), 131_072 * 120 / 256);
+        assert_eq!(tuning.limit(), 131_072 * 120 / 256);
         tuning.measure(1460, 63_744);
-        assert_eq!(tuning.threshold(), 63_744);
+        assert_eq!(tuning.limit(), 63_744);
     }
 
     #[test]
     fn each_segment_opens_the_window_by_two() {
         let mut tuning = half(&Autotune { initial: lasthop_units::Bytes(400_000), ..Autotune::default() }, MSS);
-        let before = tuning.threshold();
-        assert!(tuning.grow_window(MSS, 0));
-        assert_eq!(tuning.threshold(), before + 2 * 1448);
-        assert!(!tuning.grow_window(100, 0), "a small one does not");
+        let before = tuning.limit();
+        assert!(tuning.open(MSS, 0));
+        assert_eq!(tuning.limit(), before + 2 * 1448);
+        assert!(!tuning.open(100, 0), "a small one does not");
     }
 }

@@ -1,12 +1,11 @@
 //! What data takes of the receive buffer, and how much of a buffer is payload.
 //!
 //! A buffer is counted in memory, not in payload: each segment with what surrounds it. The window is the share of the
-//! free memory that is thought to become payload. It is a half at first, and then that of the last segment as large as
-//! the largest so far, or larger.
+//! free memory that is thought to become payload: a half, until a segment larger than any before shows its own.
 //!
-//! Source: observed on Linux 6.18 (`SO_MEMINFO` and the windows offered): 256 B for the descriptor, and a block of 576,
-//! 1024, 2048, 4096 or 8192 B, then whole pages, that holds the IP packet and 384 B. Drivers differ in their blocks;
-//! these are those of a general allocator. Before 6.6 the share was always a half.
+//! Source: observed on Linux 6.18 over a TUN device (`SO_MEMINFO`, `tcpi_rcv_ssthresh` and the windows offered): 256 B for
+//! the descriptor, and a block of 576, 1024, 2048, 4096 or 8192 B, then whole pages, that holds the IP packet and 384 B.
+//! Drivers differ in their blocks; these are those of a general allocator. Before 6.6 the share was always a half.
 //! Leaves out: memory pressure, and segments that are merged on arrival.
 
 use std::collections::VecDeque;
@@ -17,9 +16,10 @@ const SURROUNDING_BYTES: u64 = 384;
 const BLOCKS: [u64; 5] = [576, 1024, 2048, 4096, 8192];
 const PAGE: u64 = 4096;
 
-/// Shares are counted in this part.
+/// Shares are counted in this part, rounded down: 1460 B of 2304 as 162, so that a buffer for 1,051,200 B has 1,661,155 B.
 const PARTS: u64 = 256;
-/// What a full segment is thought to be before one has come. [RFC 9293 §3.7.1]
+/// What a full segment is thought to be before one has come [RFC 9293 §3.7.1]: a first one of 536 B leaves the share at a
+/// half, one of 537 B does not.
 const FIRST_FULL_SEGMENT: u64 = 536;
 
 /// Memory of an IP packet.
@@ -27,6 +27,11 @@ fn memory_of(packet_bytes: u64) -> u64 {
     let wanted = packet_bytes + SURROUNDING_BYTES;
     let block = BLOCKS.into_iter().find(|&block| wanted <= block).unwrap_or(wanted.next_multiple_of(PAGE));
     DESCRIPTOR_BYTES + block
+}
+
+/// Parts of `memory` that are payload; one at least, so that a buffer always has a window.
+fn share_of(payload: u64, memory: u64) -> u64 {
+    (payload * PARTS / memory).max(1)
 }
 
 /// A segment that is held.
@@ -44,7 +49,7 @@ pub(super) struct Memory {
     header_bytes: u64,
     /// payload of a full segment, as the own SYN offered
     mss: u64,
-    /// payload of the largest segment of late
+    /// payload of the largest segment so far, as far as the own SYN allows
     full_segment: u64,
     /// parts of the memory that are payload
     share: u64,
@@ -98,11 +103,9 @@ impl Memory {
     pub fn measure(&mut self, length: u32) -> u64 {
         let length = u64::from(length);
         let memory = memory_of(length + self.header_bytes);
-        if length >= self.full_segment {
-            if length != self.full_segment && self.learns {
-                self.share = (length * PARTS / memory).max(1);
-            }
+        if length > self.full_segment {
             self.full_segment = length.min(self.mss);
+            self.share = if self.learns { share_of(length, memory) } else { self.share };
         }
         memory
     }

@@ -312,7 +312,7 @@ impl Receiver {
         let Some(tuning) = &mut self.tuning else { return };
         let memory = tuning.measure(text.length, offered);
         tuning.memory.hold(text.end(), memory);
-        if tuning.grow_window(text.length, 0) {
+        if tuning.open(text.length, 0) {
             self.schedule.hasten();
         }
         self.resize();
@@ -364,7 +364,7 @@ impl Receiver {
         }
         tuning.memory.advance(nxt, waits);
         // It is counted before it is read.
-        if tuning.grow_window(text.length, if waits { 0 } else { memory }) {
+        if tuning.open(text.length, if waits { 0 } else { memory }) {
             self.schedule.hasten();
         }
         if self.application == Application::Reads {
@@ -382,7 +382,7 @@ impl Receiver {
 
     fn resize(&mut self) {
         if let Some(tuning) = &self.tuning {
-            self.window.set_capacity(tuning.threshold());
+            self.window.set_capacity(tuning.limit());
         }
     }
 

@@ -1,11 +1,9 @@
-//! The receive buffer, and the window that it lets the peer have.
+//! The window that the peer is given.
 //!
-//! The window's edge never moves back [RFC 9293 §3.8.6], and forward only by a segment or half the buffer at least, so
-//! that no silly windows arise [RFC 9293 §3.8.6.2.2]. A window update goes out of its own when the application has read
-//! so much that the window is at least twice what the peer knows of, as in Linux.
-//!
-//! A buffer counted in memory offers as Linux does (`__tcp_select_window`): what is free, rounded up to what the field can
-//! say; nothing below a sixteenth of the buffer, or below a full segment once more than half is taken.
+//! Its edge never moves back [RFC 9293 §3.8.6]. It moves on by steps that are worth a segment [RFC 9293 §3.8.6.2.2,
+//! RFC 1122 §4.2.3.3], and an ACK of its own tells of a window that has at least doubled. The rules stand in
+//! `docs/model/tcp-receiver.md`, "The offer"; of a buffer counted in memory they are those observed on Linux 6.18, whose
+//! windows the scripts `window-*.pkt` have.
 
 use crate::config::Config;
 
@@ -25,11 +23,47 @@ pub(super) enum Room {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemoryRoom {
     /// that fits now
-    pub free: u64,
-    /// that would fit, were it empty
-    pub whole: u64,
+    pub fits: u64,
+    /// that is offered at most from this buffer
+    pub ceiling: u64,
     /// of a full segment
-    pub full_segment: u64,
+    pub segment: u64,
+}
+
+impl MemoryRoom {
+    /// Not worth a segment of the peer's, or a small part of the buffer.
+    fn is_too_little(&self, bytes: u64) -> bool {
+        bytes < self.segment.max(self.ceiling / 16)
+    }
+
+    /// What is worth offering, where fields count in `unit`: as long as half the buffer is free, all of it.
+    fn worth_offering(&self, unit: u64) -> u64 {
+        if self.fits >= self.ceiling / 2 {
+            return self.fits;
+        }
+        let told = self.fits - self.fits % unit;
+        if self.is_too_little(told) { 0 } else { told }
+    }
+}
+
+/// The steps in which a window is told.
+#[derive(Clone, Copy, Debug)]
+enum Grain {
+    /// that of the field
+    Unit(u64),
+    /// a full segment
+    Segment(u64),
+}
+
+impl Grain {
+    /// A window of about `bytes`; the peer has `left`.
+    fn round(self, bytes: u64, left: u64) -> u64 {
+        match self {
+            Grain::Unit(unit) => bytes.next_multiple_of(unit),
+            Grain::Segment(segment) if (left..left + segment).contains(&bytes) => left,
+            Grain::Segment(segment) => bytes - bytes % segment,
+        }
+    }
 }
 
 /// What may be offered. Offsets are those of the peer's data.
@@ -91,74 +125,55 @@ impl Window {
         u64::from(self.mss).min(self.capacity / 2).max(1)
     }
 
-    /// Where the edge may be.
-    fn possible_end(&self, nxt: u64, room: Room) -> u64 {
+    /// The step of the field, in bytes.
+    fn unit(&self) -> u64 {
+        1 << self.scale
+    }
+
+    /// The window to be offered at `nxt`.
+    fn next(&self, nxt: u64, room: Room) -> u64 {
         match room {
-            Room::Unread(unread) => self.possible_end_by_payload(nxt, unread),
-            Room::Memory(room) => {
-                let (known, selected) = (self.offered(nxt), self.select(nxt, &room));
-                nxt + if selected < known { known.next_multiple_of(1 << self.scale) } else { selected }
-            }
+            Room::Unread(unread) => self.next_by_payload(nxt, unread),
+            // Rounded up too where the edge stands still.
+            Room::Memory(room) => self.wanted(nxt, &room).max(self.offered(nxt)).next_multiple_of(self.unit()),
         }
     }
 
-    /// What a buffer counted in memory would offer.
-    fn select(&self, nxt: u64, room: &MemoryRoom) -> u64 {
-        let (step, mut free) = (1u64 << self.scale, room.free.min(room.whole));
-        let full_segment = room.full_segment.min(room.whole).max(1);
-        if free < room.whole / 2 {
-            free = free / step * step;
-            if free < room.whole / 16 || free < full_segment {
-                return 0;
-            }
-        }
-        let (free, known) = (free.min(self.capacity), self.offered(nxt));
-        if self.scale > 0 {
-            return free.next_multiple_of(step);
-        }
-        // Without scaling the edge moves by whole segments.
-        if known + full_segment <= free || known > free {
-            free / full_segment * full_segment
-        } else if full_segment == room.whole && free > known + room.whole / 2 {
-            free
-        } else {
-            known
-        }
-    }
-
-    fn possible_end_by_payload(&self, nxt: u64, unread: u64) -> u64 {
+    fn next_by_payload(&self, nxt: u64, unread: u64) -> u64 {
         let possible = nxt + self.capacity.saturating_sub(unread);
         // With nothing unread what arrives is made room for at once: there is nothing to save up.
-        if unread == 0 || possible >= self.end + self.step() { possible.max(self.end) } else { self.end(nxt) }
+        let step = if unread == 0 { 0 } else { self.step() };
+        if possible >= self.end + step { possible - nxt } else { self.offered(nxt) }
+    }
+
+    /// What a buffer counted in memory would offer, if the edge could move back.
+    fn wanted(&self, nxt: u64, room: &MemoryRoom) -> u64 {
+        let grain = if self.scale > 0 { Grain::Unit(self.unit()) } else { Grain::Segment(room.segment) };
+        grain.round(room.worth_offering(self.unit()).min(self.capacity), self.offered(nxt))
     }
 
     /// The window could be offered as large as `before`.
     pub fn moves_on(&self, nxt: u64, room: Room, before: u64) -> bool {
         match room {
             Room::Unread(unread) => unread == 0 || self.capacity.saturating_sub(unread) >= before,
-            Room::Memory(room) => self.select(nxt, &room) >= before,
+            Room::Memory(room) => self.wanted(nxt, &room) >= before,
         }
     }
 
-    /// The peer should hear of the window: it has at least doubled, or opened. (Linux, `tcp_cleanup_rbuf`)
+    /// The peer should hear of the window: it has opened, or at least doubled.
     pub fn opens(&self, nxt: u64, room: Room) -> bool {
-        let known = self.offered(nxt);
-        match room {
-            Room::Unread(unread) => {
-                let possible = self.possible_end_by_payload(nxt, unread) - nxt;
-                2 * known <= self.capacity && possible >= 2 * known && possible >= known + self.step()
-            }
-            Room::Memory(room) => {
-                let selected = self.select(nxt, &room);
-                2 * known <= room.whole && selected > 0 && selected >= 2 * known
-            }
-        }
+        let left = self.offered(nxt);
+        let (wanted, least) = match room {
+            Room::Unread(unread) => (self.next_by_payload(nxt, unread), self.step()),
+            Room::Memory(room) => (self.wanted(nxt, &room), 1),
+        };
+        wanted >= left + left.max(least)
     }
 
     /// The window field of the next segment, which thereby is offered. A SYN's is not scaled. [RFC 7323 §2.2]
     pub fn offer(&mut self, nxt: u64, room: Room, on_syn: bool) -> u16 {
         let (shift, room) = if on_syn { (0, Room::Unread(0)) } else { (self.scale, room) };
-        let field = ((self.possible_end(nxt, room) - nxt) >> shift).min(LARGEST_FIELD) as u16;
+        let field = (self.next(nxt, room) >> shift).min(LARGEST_FIELD) as u16;
         self.end = self.end.max(nxt + (u64::from(field) << shift));
         field
     }
