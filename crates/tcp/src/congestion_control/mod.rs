@@ -562,8 +562,10 @@ pub(crate) mod tests {
         all
     }
 
-    /// Events at random: RTTs from 1 µs to 35 minutes, ACKs that cover up to a thousand segments.
-    fn storm(control: &mut dyn CongestionControl, least_ssthresh: f64, seed: u64) {
+    /// Events at random: RTTs from 1 µs to 35 minutes, ACKs that cover up to a thousand segments; `huge`: RTTs to a day, and
+    /// ACKs and windows of up to 2^30 segments.
+    fn storm(control: &mut dyn CongestionControl, least_ssthresh: f64, seed: u64, huge: bool) {
+        let (days, bits) = if huge { (40, 31) } else { (1, 10) };
         let mut state = seed;
         let mut draw = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -573,11 +575,14 @@ pub(crate) mod tests {
         control.on_established(&Moment { now, snd_una: una, snd_nxt: una, app_limited: false }, None);
         let (mut delivered, mut lost) = (0, 0);
         for _ in 0..3000 {
-            let (pause, long, many) = (4 + draw(24), draw(31), draw(10));
+            let (pause, long, many) = (4 + draw(24), draw(31), draw(bits));
             now += Duration::from_micros(draw(1 << pause));
-            let rtt = Duration::from_micros(1 + draw(1 << long));
+            let rtt = Duration::from_micros(1 + days * draw(1 << long));
             let nxt = una + 1000 * (1 + draw(5000));
             let at = Moment { now, snd_una: una, snd_nxt: nxt, app_limited: draw(2) == 0 };
+            if huge && draw(50) == 0 {
+                control.set_window(1.0 + draw(1 << 30) as f64);
+            }
             let event = CongestionEvent { snd_una: una, snd_nxt: nxt, ..loss(now, control.cwnd()) };
             let segments = (1 + draw(1 << many)) as u32;
             let sample = ack(now, segments, rtt, GrowthMode::PerByte);
@@ -627,7 +632,17 @@ pub(crate) mod tests {
         for algorithm in with_eras() {
             for seed in 0..30 {
                 let mut control = algorithm.build(&context(GrowthMode::PerByte));
-                storm(&mut *control, algorithm.promise().least_ssthresh, seed);
+                storm(&mut *control, algorithm.promise().least_ssthresh, seed, false);
+            }
+        }
+    }
+
+    #[test]
+    fn no_arithmetic_wraps_at_windows_of_a_thousand_million_segments() {
+        for algorithm in with_eras() {
+            for seed in 0..30 {
+                let mut control = algorithm.build(&context(GrowthMode::PerByte));
+                storm(&mut *control, algorithm.promise().least_ssthresh, seed, true);
             }
         }
     }
