@@ -5,6 +5,9 @@
 //! that a write ends is pushed: PSH stands on its last segment, [RFC 9293 §3.9.1.2] leaves it to the implementation
 //! when. A short last segment waits as [`Delay`] says.
 //!
+//! Pieces of one size that follow one another are kept as one entry, and cut off when they are sent: what is kept of a
+//! write does not grow with its size, nor with how much of it waits.
+//!
 //! Leaves out: urgent data.
 
 use std::collections::VecDeque;
@@ -33,14 +36,79 @@ pub struct Delay {
     pub cork: bool,
 }
 
-/// Bytes that no segment may reach beyond.
+/// Bytes that no segment may reach beyond; several such pieces where they are alike.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct Pieces {
     start: u64,
-    /// offset after its last byte
+    /// offset after the last byte
     end: u64,
-    push: bool,
+    /// of each piece; what there is less is one piece
+    size: u64,
+    /// where the first piece ends that is pushed; beyond `end` if none is
+    pushed: u64,
+    /// from the end of one that is pushed to that of the next
+    push_every: u64,
     ends_record: bool,
+}
+
+impl Pieces {
+    fn one(start: u64, end: u64) -> Pieces {
+        Pieces { start, end, size: FOREVER, pushed: u64::MAX, push_every: FOREVER, ends_record: false }
+    }
+
+    /// Pieces of `size` from `start` to `end`, pushed where one reaches beyond `bound`, then at each `push_every`.
+    fn alike(start: u64, end: u64, size: u64, bound: u64, push_every: u64) -> Pieces {
+        let first = (bound.saturating_sub(start) / size + 1) * size;
+        Pieces { size, pushed: start + first, push_every, ..Pieces::one(start, end) }
+    }
+
+    fn piece_size(&self) -> u64 {
+        self.size.min(self.end - self.start)
+    }
+    /// Where the piece ends that contains `offset`, which lies before the end of all.
+    fn cut_after(&self, offset: u64) -> u64 {
+        let whole = offset.saturating_sub(self.start) / self.size;
+        self.end.min(self.start + (whole + 1) * self.size)
+    }
+    fn push_last(&mut self) {
+        self.pushed = self.end;
+    }
+    /// Of one piece: if it is pushed, it remains so.
+    fn grow_to(&mut self, end: u64) {
+        if self.pushed == self.end {
+            self.pushed = end;
+        }
+        self.end = end;
+    }
+    fn is_pushed_throughout(&self) -> bool {
+        self.pushed == self.start + self.piece_size() && (self.pushed == self.end || self.push_every == self.size)
+    }
+    /// The last end that is pushed, if one is.
+    fn last_pushed(&self) -> Option<u64> {
+        let beyond = self.end.checked_sub(self.pushed)?;
+        Some(self.end - beyond % self.push_every)
+    }
+
+    /// Takes the first piece away: where it ends, and whether it is pushed. None is left where that is the end.
+    fn take_first(&mut self) -> (u64, bool) {
+        self.start += self.piece_size();
+        let is_pushed = self.pushed == self.start;
+        if is_pushed {
+            self.pushed += self.push_every;
+        }
+        (self.start, is_pushed)
+    }
+
+    /// Takes in `next`, which follows, if it is a piece of the same size and all are pushed.
+    fn joins(&mut self, next: &Pieces) -> bool {
+        let size = self.piece_size();
+        let alike = next.end - next.start == size && next.is_pushed_throughout() && self.is_pushed_throughout();
+        if alike && !self.ends_record && !next.ends_record {
+            *self = Pieces { end: next.end, size, push_every: size, ..*self };
+            return true;
+        }
+        false
+    }
 }
 
 /// What the application has asked for.
@@ -55,7 +123,8 @@ pub(super) struct Stream {
     more: bool,
     /// what was corked goes out all the same
     released: bool,
-    pieces: VecDeque<Piece>,
+    /// what is not sent in whole; the last entry, which may grow, is one piece
+    pieces: VecDeque<Pieces>,
     /// ends of the segments sent with PSH that are not acknowledged
     pushed: VecDeque<u64>,
     /// offset after the last write that was pushed
@@ -87,17 +156,19 @@ impl Stream {
         let mss = u64::from(mss.max(1));
         let goal = (LARGEST_SEND.min(largest_window / 2) / mss).max(1) * mss;
         let end = self.end.saturating_add(bytes).min(FOREVER);
+        let unpushed = largest_window / 2;
         while self.end < end {
             let piece = self.open_piece(nxt, goal);
             let begin = piece.start.max(nxt.min(piece.end));
-            piece.end = end.min(begin + goal);
+            piece.grow_to(end.min(begin + goal));
             self.end = piece.end;
-            if self.end > self.pushed_up_to + largest_window / 2 {
+            if self.end > self.pushed_up_to + unpushed {
                 self.push();
             }
+            self.add_whole(end, goal, unpushed);
         }
         if let (false, Some(last)) = (write.more, self.pieces.back_mut()) {
-            last.push = true;
+            last.push_last();
             self.pushed_up_to = self.end;
         }
         if let (true, Some(last)) = (write.ends_record, self.pieces.back_mut()) {
@@ -108,35 +179,65 @@ impl Stream {
     fn push(&mut self) {
         self.pushed_up_to = self.end;
         if let Some(last) = self.pieces.back_mut() {
-            last.push = true;
+            last.push_last();
         }
     }
 
     /// The last piece, if it may grow; otherwise a new one.
-    fn open_piece(&mut self, nxt: u64, goal: u64) -> &mut Piece {
+    fn open_piece(&mut self, nxt: u64, goal: u64) -> &mut Pieces {
         let grows = self
             .pieces
             .back()
             .is_some_and(|last| last.end > nxt && !last.ends_record && last.end - last.start.max(nxt) < goal);
         if !grows {
-            self.pieces.push_back(Piece { start: self.end, end: self.end, push: false, ends_record: false });
+            self.join_last();
+            self.pieces.push_back(Pieces::one(self.end, self.end));
         }
         self.pieces.back_mut().expect("there is one")
     }
 
+    /// The last piece grows no more.
+    fn join_last(&mut self) {
+        if let Some(last) = self.pieces.pop_back()
+            && !self.pieces.back_mut().is_some_and(|before| before.joins(&last))
+        {
+            self.pieces.push_back(last);
+        }
+    }
+
+    /// Adds the pieces of a write up to `end` that are whole, without the last.
+    fn add_whole(&mut self, end: u64, goal: u64, unpushed: u64) {
+        let whole = (end - self.end).saturating_sub(1) / goal;
+        if whole == 0 {
+            return;
+        }
+        let push_every = (unpushed / goal + 1) * goal;
+        let bound = self.pushed_up_to + unpushed;
+        let added = Pieces::alike(self.end, self.end + whole * goal, goal, bound, push_every);
+        self.end = added.end;
+        self.pushed_up_to = added.last_pushed().unwrap_or(self.pushed_up_to);
+        self.pieces.push_back(added);
+        self.pieces.push_back(Pieces::one(self.end, self.end));
+    }
+
     /// There is always more.
     pub fn write_forever(&mut self) {
-        self.pieces.push_back(Piece { start: self.end, end: FOREVER, push: false, ends_record: false });
+        self.pieces.push_back(Pieces::one(self.end, FOREVER));
         self.end = FOREVER;
     }
 
     /// The size of segments is known only now: what was written before is one piece, but for ends of records.
     pub fn join_pieces(&mut self) {
-        let mut joined: VecDeque<Piece> = VecDeque::new();
-        for piece in self.pieces.drain(..) {
+        let mut joined: VecDeque<Pieces> = VecDeque::new();
+        for pieces in self.pieces.drain(..) {
+            let is_pushed = pieces.last_pushed() == Some(pieces.end);
+            let piece = Pieces { ends_record: pieces.ends_record, ..Pieces::one(pieces.start, pieces.end) };
             match joined.back_mut() {
-                Some(last) if !last.ends_record => *last = Piece { start: last.start, ..piece },
+                Some(last) if !last.ends_record => *last = Pieces { start: last.start, ..piece },
                 _ => joined.push_back(piece),
+            }
+            if let (true, Some(last)) = (is_pushed, joined.back_mut()) {
+                last.push_last();
             }
         }
         self.pieces = joined;
@@ -172,13 +273,13 @@ impl Stream {
 
     /// Bytes that the next segment may take at most, from `nxt` on.
     pub fn unsent_in_piece(&self, nxt: u64) -> u64 {
-        let piece = self.pieces.iter().find(|piece| piece.end > nxt);
-        piece.map_or(0, |piece| piece.end - nxt)
+        let pieces = self.pieces.iter().find(|pieces| pieces.end > nxt);
+        pieces.map_or(0, |pieces| pieces.cut_after(nxt) - nxt)
     }
 
     /// Nothing more will be added to the piece that contains `nxt`.
     pub fn piece_is_closed(&self, nxt: u64) -> bool {
-        self.closed || self.pieces.iter().find(|piece| piece.end > nxt).is_none_or(|piece| piece.ends_record)
+        self.closed || self.pieces.iter().find(|pieces| pieces.end > nxt).is_none_or(|pieces| pieces.ends_record)
     }
 
     /// True if a segment of `payload` bytes at `nxt` must wait.
@@ -196,11 +297,14 @@ impl Stream {
         if end - start < u64::from(mss) {
             self.short_end = end;
         }
-        while let Some(piece) = self.pieces.front().copied().filter(|piece| piece.end <= end) {
-            if piece.push && piece.end == end {
+        while let Some(first) = self.pieces.front_mut().filter(|first| first.cut_after(first.start) <= end) {
+            let (cut, is_pushed) = first.take_first();
+            if is_pushed && cut == end {
                 self.pushed.push_back(end);
             }
-            self.pieces.pop_front();
+            if cut == first.end {
+                self.pieces.pop_front();
+            }
         }
     }
 
@@ -282,5 +386,101 @@ mod tests {
         assert!(stream.delays(1, 1, 400, MSS));
         stream.on_event();
         assert!(!stream.delays(1, 1, 400, MSS));
+    }
+
+    /// The same pieces, each by itself: where it ends, whether it is pushed and ends a record.
+    #[derive(Default)]
+    struct OneByOne {
+        pieces: VecDeque<(u64, u64, bool, bool)>,
+        end: u64,
+        pushed_up_to: u64,
+    }
+
+    impl OneByOne {
+        fn write(&mut self, bytes: u64, write: Write, nxt: u64, mss: u64, window: u64) {
+            let goal = (LARGEST_SEND.min(window / 2) / mss).max(1) * mss;
+            let end = self.end + bytes;
+            while self.end < end {
+                let grows =
+                    |&(start, end, _, ends): &(u64, u64, bool, bool)| end > nxt && !ends && end - start.max(nxt) < goal;
+                if !self.pieces.back().is_some_and(grows) {
+                    self.pieces.push_back((self.end, self.end, false, false));
+                }
+                let last = self.pieces.back_mut().unwrap();
+                last.1 = end.min(last.0.max(nxt.min(last.1)) + goal);
+                self.end = last.1;
+                if self.end > self.pushed_up_to + window / 2 {
+                    last.2 = true;
+                    self.pushed_up_to = self.end;
+                }
+            }
+            let Some(last) = self.pieces.back_mut() else { return };
+            last.3 |= write.ends_record;
+            if !write.more {
+                last.2 = true;
+                self.pushed_up_to = self.end;
+            }
+        }
+
+        /// Sends up to `mss` bytes from `nxt` on: where they end, and whether that is pushed.
+        fn send(&mut self, nxt: u64, mss: u64) -> (u64, bool) {
+            let &(_, end, push, _) = self.pieces.front().unwrap();
+            if end > nxt + mss {
+                return (nxt + mss, false);
+            }
+            self.pieces.pop_front();
+            (end, push)
+        }
+    }
+
+    #[test]
+    fn what_is_cut_when_it_is_sent_is_cut_as_if_at_once() {
+        let mut draws = 1u64;
+        let mut draw = |n: u64| {
+            draws = draws.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (draws >> 33) % n
+        };
+        let (mut pushed, mut most) = (0, 0);
+        for _ in 0..3000 {
+            let (mut stream, mut model, mut nxt) = (Stream::new(), OneByOne { end: 1, ..OneByOne::default() }, 1);
+            for _ in 0..40 {
+                let window = [0, 900, 2000, 60_000, 64_500, 200_000][draw(6) as usize];
+                let bytes = [0, 1, 999, 1000, 1001, 30_000, 1_000_000][draw(7) as usize] + draw(3);
+                let write = Write { more: draw(4) == 0, ends_record: draw(8) == 0 };
+                stream.write(bytes, write, nxt, MSS, window);
+                model.write(bytes, write, nxt, u64::from(MSS), window);
+                for _ in 0..draw(60) {
+                    if nxt == model.end {
+                        break;
+                    }
+                    assert_eq!(stream.piece_is_closed(nxt), model.pieces[0].3);
+                    let length = stream.unsent_in_piece(nxt).min(u64::from(MSS));
+                    stream.on_sent(nxt, nxt + length, MSS);
+                    let (end, push) = model.send(nxt, u64::from(MSS));
+                    nxt += length;
+                    assert_eq!((nxt, stream.is_pushed(nxt)), (end, push));
+                    pushed += usize::from(push);
+                }
+                assert_eq!((stream.end, stream.pushed_up_to), (model.end, model.pushed_up_to));
+            }
+            most = most.max(model.pieces.len());
+        }
+        assert!(pushed > 10_000 && most > 1000, "{pushed} segments pushed, {most} pieces");
+    }
+
+    #[test]
+    fn what_is_kept_of_a_write_does_not_grow_with_it() {
+        for bytes in [100_000_000_000, 2_147_483_647_000_000, u64::MAX] {
+            let mut stream = stream(&[(bytes, Write::default())]);
+            assert_eq!((stream.pieces.len(), stream.end), (3, bytes.saturating_add(1).min(FOREVER)));
+            stream.on_sent(1, 1001, MSS);
+            assert_eq!(stream.unsent_in_piece(1001), 29_000);
+        }
+    }
+
+    #[test]
+    fn what_is_kept_of_many_writes_does_not_grow_with_them() {
+        let stream = stream(&[(700, Write::default()); 100_000]);
+        assert!(stream.pieces.len() <= 2, "{:?}", stream.pieces);
     }
 }
