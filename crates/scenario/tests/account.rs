@@ -275,3 +275,20 @@ fn keeping_an_account_changes_nothing() {
         assert_eq!(strip(with.json()), strip(without.json()));
     }
 }
+
+#[test]
+fn what_waits_for_the_device_before_the_handshake_is_told() {
+    // Two uploads that begin together: the second SYN waits in its socket until the interface asks for it.
+    let flow = "[[flow]]\nname = \"a\"\nsize = \"6 MB\"\nrepeat = 6\n[[flow]]\nname = \"b\"\n";
+    for profile in ["linux-2.6", "linux", "ns2"] {
+        let tail = format!("[[station]]\ncount = 3\nqueue = \"backpressure\"\n[tcp]\nprofile = \"{profile}\"\n{flow}");
+        let text = text("", &tail).replace("22 s", "2 s").replace("warmup = \"2 s\"", "");
+        let shares = Shares::of(&text);
+        for flow in 0..6 {
+            let unattributed = shares.term(flow, "unattributed");
+            assert!(unattributed < 1e-3, "{profile}, flow {flow}: {unattributed} of 2 s");
+            let terms = shares.0["account"]["flows"][flow]["terms"].as_object().unwrap().values();
+            assert_near(terms.map(|s| s.as_f64().unwrap()).sum(), shares.covered_s(), 1e-9);
+        }
+    }
+}

@@ -30,6 +30,7 @@ impl Endpoint {
             State::Closed | State::Listen | State::TimeWait => Hold::Application,
             // Who was called and has nothing to say waits for nothing.
             state if state.is_opening() && self.is_passive && self.unsent_bytes() == 0 => Hold::Application,
+            state if state.is_opening() && self.sender.board().nxt() == 0 => Hold::Device,
             state if state.is_opening() => Hold::Opening,
             state => self.sender.hold(now, state.may_send_data()),
         }
@@ -59,7 +60,10 @@ mod tests {
         let (mut sender, mut receiver) = (Endpoint::new(config, 1), Endpoint::new(config, 9));
         receiver.listen();
         sender.connect(Time::ZERO);
+        assert_eq!(sender.hold(Time::ZERO), Hold::Device, "the SYN is not asked for yet");
+        let syn = sender.poll_transmit(Time::ZERO).expect("there is a SYN");
         assert_eq!(sender.hold(Time::ZERO), Hold::Opening);
+        receiver.handle_segment(Time::ZERO, &syn);
         for _ in 0..2 {
             while let Some(segment) = sender.poll_transmit(Time::ZERO) {
                 receiver.handle_segment(Time::ZERO, &segment);
