@@ -98,7 +98,7 @@ params! {
         pub max_rto: Duration = Duration::from_secs(120),
         /// Greatest factor by which back-off multiplies the RTO. [RFC 6298 §5.5]
         pub max_backoff: u32 = 65_536,
-        /// Clock tick to which RTT samples for the RTO are rounded. [RFC 6298 §2, G]
+        /// Clock tick to which RTT samples for the RTO are rounded; above 0. [RFC 6298 §2, G]
         pub rto_granularity: Duration = Duration::from_millis(1),
         /// Tick to which timers of the sender are rounded up; with recovery linux.
         pub timer_tick: Duration = Duration::from_millis(1),
@@ -252,6 +252,7 @@ impl Config {
         require(self.min_rto <= self.max_rto, "min_rto", "min_rto is greater than max_rto")?;
         require(self.min_rto > Duration::ZERO, "min_rto", "an RTO of 0 never waits; write \"1 ms\" or more")?;
         require(self.initial_rto > Duration::ZERO, "initial_rto", "an RTO of 0 never waits; write \"1 ms\" or more")?;
+        require(self.rto_granularity > Duration::ZERO, "rto_granularity", "a clock needs a tick above 0")?;
         require(self.max_backoff > 0, "max_backoff", "at least 1, which is no back-off")?;
         require(self.timer_tick > Duration::ZERO, "timer_tick", "a clock needs a tick above 0")?;
         let ticks = Duration::from_micros(1)..=Duration::from_secs(1);

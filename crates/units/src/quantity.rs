@@ -54,16 +54,23 @@ impl DataRate {
     pub fn as_mbps_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// Time to send `bits`, rounded up to the nanosecond.
+    /// Time to send `bits`, rounded up to the nanosecond; [`Duration::MAX`] where it is longer.
     pub const fn time_for_bits(self, bits: u64) -> Duration {
         match bits.checked_mul(1_000_000_000) {
             Some(scaled) => Duration::from_nanos(scaled.div_ceil(self.0)),
-            None => Duration::from_nanos((bits as u128 * 1_000_000_000).div_ceil(self.0 as u128) as u64),
+            None => self.long_time_for(bits as u128),
         }
     }
-    /// Time to send `size`, rounded up to the nanosecond.
+    /// Time to send `size`, rounded up to the nanosecond; [`Duration::MAX`] where it is longer.
     pub const fn time_for(self, size: Bytes) -> Duration {
-        self.time_for_bits(size.0 * 8)
+        match size.0.checked_mul(8) {
+            Some(bits) => self.time_for_bits(bits),
+            None => self.long_time_for(size.0 as u128 * 8),
+        }
+    }
+    const fn long_time_for(self, bits: u128) -> Duration {
+        let ns = (bits * 1_000_000_000).div_ceil(self.0 as u128);
+        if ns > u64::MAX as u128 { Duration::MAX } else { Duration::from_nanos(ns as u64) }
     }
 }
 

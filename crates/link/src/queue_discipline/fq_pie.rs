@@ -28,7 +28,7 @@ params! {
         pub quantum: Bytes = Bytes(FULL_FRAME),
         /// Queueing delay that PIE keeps in each queue. [RFC 8033 §4.2]
         pub target: Duration = Duration::from_millis(15),
-        /// How often the drop probabilities are calculated. [RFC 8033 §4.2]
+        /// How often the drop probabilities are calculated; at least 1 us. [RFC 8033 §4.2]
         pub t_update: Duration = Duration::from_millis(15),
         /// Weight of the distance from the target, in Hz. [RFC 8033 §4.2]
         pub alpha: f64 = 0.125,

@@ -21,7 +21,7 @@ params! {
         pub limit: Amount = Amount::Packets(1000),
         /// Queueing delay to keep. [RFC 8033 §4.2]
         pub target: Duration = Duration::from_millis(15),
-        /// How often the drop probability is calculated. [RFC 8033 §4.2]
+        /// How often the drop probability is calculated; at least 1 us. [RFC 8033 §4.2]
         pub t_update: Duration = Duration::from_millis(15),
         /// Weight of the distance from the target, in Hz. [RFC 8033 §4.2]
         pub alpha: f64 = 0.125,

@@ -52,7 +52,7 @@ params! {
         /// the standard asks of wide channels, -69 dBm with 802.11ac and 802.11ax on 40 and 80 MHz, -66 dBm on
         /// 160 MHz, else "off". [802.11-2020 §21.3.18.5.4]
         pub mid_packet_detection: Option<Switch<Dbm>> = None,
-        /// How often the places of stations that move are looked at; default: every 100 ms.
+        /// How often the places of stations that move are looked at, at least 1 ms; default: every 100 ms.
         pub position_interval: Option<Duration> = None,
         /// Pairs that do not hear one another, whatever the geometry; "ap" is the access point.
         pub hidden: Vec<[String; 2]> = Vec::new(),

@@ -104,9 +104,10 @@ params! {
         pub repeat: u32 = 1,
         /// When the flow starts.
         pub start: Duration = Duration::ZERO,
-        /// A random time up to this is added to the start.
+        /// A random time up to this is added to the start. Without it flows that start at one instant are served in the
+        /// order of the file.
         pub start_jitter: Duration = Duration::ZERO,
-        /// Rate at which the application offers packets; UDP: or "saturated"; TCP without it: as fast as it goes.
+        /// Rate at which the application offers packets, at most 10 million each second, or begins transfers, at most 10000; UDP: or "saturated"; TCP without it: as fast as it goes.
         pub rate: Option<UdpRate> = None,
         /// Differentiated services code point of both directions: a name such as "EF", or a number; 802.11n and later
         /// give it an access category. [RFC 8325]

@@ -136,6 +136,29 @@ fn check_wired_delay(section: &FlowSection, path: &str) -> Result<(), ParamError
     Ok(())
 }
 
+/// What an application writes at a rate: each write takes time to simulate, and each transfer a connection.
+fn check_writes(section: &FlowSection, tcp: &TcpSection, path: &str) -> Result<(), ParamError> {
+    let Some(UdpRate::Constant(rate)) = section.rate else { return Ok(()) };
+    let is_tcp = section.transport == TransportWord::Tcp;
+    let write = match section.size {
+        Some(size) if matches!(section.traffic, TrafficKind::Poisson(_)) => size,
+        _ if is_tcp => Bytes(u64::from(tcp.config.payload_bytes())),
+        _ => tcp.config.packet_size,
+    };
+    let is_transfer = section.size.is_some() && matches!(section.traffic, TrafficKind::Poisson(_));
+    let (what, most) = if is_transfer { ("transfers", MOST_TRANSFERS) } else { ("packets", MOST_PACKETS) };
+    if rate.as_bps() / 8 / write.0.max(1) < most {
+        return Ok(());
+    }
+    let message = format!("{rate} in {what} of {} B are too many to simulate; at most {most} each second", write.0);
+    error(format!("{path}.rate"), message)
+}
+
+/// Packets that an application may write each second: 100 Gbit/s in those of 1500 B, and some.
+const MOST_PACKETS: u64 = 10_000_000;
+/// Transfers that may begin each second: 10 Gbit/s in those of 125 kB.
+const MOST_TRANSFERS: u64 = 10_000;
+
 /// The file of a packet trace, whose packets must fit frames.
 fn trace_of(section: &FlowSection, path: &str, folder: &Path) -> Result<Option<Arc<[Offer]>>, ParamError> {
     let TrafficKind::Trace(params) = &section.traffic else { return Ok(None) };
@@ -185,6 +208,7 @@ pub(super) fn flows_of(
             check_udp(&tcp, table, &path)?;
         }
         check_wired_delay(section, &path)?;
+        check_writes(section, &tcp, &path)?;
         let trace = trace_of(section, &path, folder)?;
         check_msdu(&tcp, table, &path)?;
         for (n, pattern) in section.station.0.iter().enumerate() {

@@ -14,6 +14,9 @@ use crate::description::{Ap, ChannelSection, Description};
 /// How often places are looked at where nothing is said: a walker goes 15 cm meanwhile.
 pub(super) const POSITION_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Each look takes time to simulate; a car goes 3 cm meanwhile.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+
 /// What received powers depend on, fading apart.
 #[derive(Clone, Debug)]
 pub(super) struct Space {
@@ -154,7 +157,9 @@ pub(super) fn check_space(description: &Description) -> Result<(), ParamError> {
         Some(_) if !moves => {
             error("channel.position_interval", "it has no effect, as no station has waypoints; remove this key")
         }
-        Some(Duration::ZERO) => error("channel.position_interval", "some time must pass between two looks"),
+        Some(interval) if interval < SHORTEST_INTERVAL => {
+            error("channel.position_interval", format!("at least {SHORTEST_INTERVAL} must pass between two looks"))
+        }
         _ => Ok(()),
     }
 }

@@ -39,6 +39,9 @@ registry! {
 /// The longest time that a parameter may have: that of the longest run.
 const LONGEST: Duration = Duration::from_secs(1_000_000);
 
+/// The most that is asked or answered at once: so much that ten thousand of it can be counted.
+const LARGEST: lasthop_units::Bytes = lasthop_units::Bytes(1_000_000_000_000_000);
+
 /// A write of an application: so many bytes, so long after its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {

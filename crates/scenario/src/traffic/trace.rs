@@ -23,6 +23,9 @@ lasthop_registry::params! {
     }
 }
 
+/// Some fifty million packets.
+const LARGEST_FILE: u64 = 1 << 30;
+
 /// The longest time that a trace may have: that of the longest run.
 const LONGEST_S: f64 = 1e6;
 
@@ -32,8 +35,13 @@ const LONGEST_S: f64 = 1e6;
 /// A sentence with the number of the line.
 pub(crate) fn read(file: &str, folder: &Path) -> Result<Arc<[Offer]>, String> {
     let path = folder.join(file);
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| format!("cannot read {}: {}", path.display(), reason(&error)))?;
+    let fail = |error: std::io::Error| format!("cannot read {}: {}", path.display(), reason(&error));
+    let facts = std::fs::metadata(&path).map_err(fail)?;
+    // A device or a pipe may have no end.
+    if !facts.is_file() || facts.len() > LARGEST_FILE {
+        return Err(format!("cannot read {}: a trace is a file of at most 1 GiB", path.display()));
+    }
+    let text = std::fs::read_to_string(&path).map_err(fail)?;
     parse(&text).map_err(|message| format!("{}{message}", path.display()))
 }
 
@@ -124,6 +132,14 @@ mod tests {
             assert_eq!(trace.next(), Some(Offer { at: Duration::from_nanos(ns), bytes }));
         }
         assert_eq!(trace.next(), None);
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_read() {
+        for path in ["/dev/zero", "/"] {
+            let said = read(path, Path::new("")).unwrap_err();
+            assert_eq!(said, format!("cannot read {path}: a trace is a file of at most 1 GiB"));
+        }
     }
 
     #[test]

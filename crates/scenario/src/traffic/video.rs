@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{Bytes, DataRate, Duration, Time};
 
-use super::LONGEST;
+use super::{LARGEST, LONGEST};
 
 /// Throughputs that the prediction is made of. [Yin et al. 2015 §7.1]
 const REMEMBERED: usize = 5;
@@ -55,8 +55,8 @@ params! {
         if this.startup > this.buffer {
             return fail("startup", "more than the buffer holds: the film would never begin");
         }
-        if this.request == Bytes(0) {
-            return fail("request", "at least 1 B");
+        if !(Bytes(1)..=LARGEST).contains(&this.request) {
+            return fail("request", "from 1 B to 1000000 GB");
         }
         Ok(())
     }

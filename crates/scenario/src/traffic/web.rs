@@ -11,8 +11,8 @@ use lasthop_engine::Stream;
 use lasthop_registry::{ParamError, params, words};
 use lasthop_units::{Bytes, Duration};
 
-use super::LONGEST;
 use super::distribution::{exponential, lognormal, pareto};
+use super::{LARGEST, LONGEST};
 
 words! {
     /// What pages are made of.
@@ -85,6 +85,10 @@ params! {
         }
         if this.http == Http::Two && this.connections != 6 {
             return fail("connections", "has no effect on http = \"2\", which has one connection");
+        }
+        let sizes = [("main_size", this.main_size), ("object_size", this.object_size), ("request", Some(this.request))];
+        if let Some((key, _)) = sizes.iter().find(|(_, size)| size.is_some_and(|size| size > LARGEST)) {
+            return fail(key, "at most 1000000 GB");
         }
         if this.request == Bytes(0) {
             return fail("request", "at least 1 B");

@@ -317,7 +317,7 @@ impl TcpFlow {
         }
         let all = self.delivered_before + delivered;
         match self.size {
-            Some(size) if all > size * (u64::from(self.connection) + 1) => {
+            Some(size) if all > size.saturating_mul(u64::from(self.connection) + 1) => {
                 Err(format!("flow {}: {all} bytes were delivered, more than were sent", self.id.0))
             }
             _ => Ok(()),

@@ -152,7 +152,7 @@ impl Pool {
 
     /// The sender writes all it will write on this connection.
     pub(super) fn send_and_close(&mut self, now: Time, number: u32, bytes: u64) {
-        self.written += bytes;
+        self.written = self.written.saturating_add(bytes);
         let Some(connection) = self.get(number) else { return };
         connection.promised = bytes;
         connection.closing = true;
@@ -191,7 +191,7 @@ impl Pool {
         let connection = &mut self.connections[index];
         connection.end(side).handle_segment(now, segment);
         if side == Side::Sender {
-            self.written += connection.answer();
+            self.written = self.written.saturating_add(connection.answer());
         }
         connection.report(now, flow, side, observer);
         if connection.end(side).state() == State::CloseWait {

@@ -33,7 +33,7 @@ lasthop_registry::params! {
         pub beta: f64 = 2.0,
         /// Time that the attempts of a window take; 12 ms as in ns-3.
         pub window: Duration = Duration::from_millis(12),
-        /// Length of the frame whose exchange time counts.
+        /// Length of the frame whose exchange time counts, at most 65535 B.
         pub frame_bytes: Bytes = Bytes(1420),
         /// The RTS filter; without it the algorithm is RRAA-BASIC.
         pub adaptive_rts: bool = true,
@@ -44,6 +44,9 @@ lasthop_registry::params! {
         }
         if this.beta < 1.0 {
             return Err(ParamError::new(format!("{path}.beta"), "must be at least 1"));
+        }
+        if !(Bytes(1)..=Bytes(65_535)).contains(&this.frame_bytes) {
+            return Err(ParamError::new(format!("{path}.frame_bytes"), "a frame has from 1 to 65535 B"));
         }
         Ok(())
     }

@@ -20,6 +20,9 @@ words! {
     }
 }
 
+/// Less than any packet takes to send.
+const SHORTEST_UPDATE: Duration = Duration::from_micros(1);
+
 /// What the law is to keep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -72,12 +75,15 @@ impl Settings {
     /// Refuses what the law cannot work with; `path` is the place of the table.
     ///
     /// # Errors
-    /// A target or an update of no time, or a negative weight.
+    /// A target of no time, updates without end, or a negative weight.
     pub fn check(&self, path: &str) -> Result<(), ParamError> {
-        for (name, time) in [("target", self.target), ("t_update", self.t_update)] {
-            if time == Duration::ZERO {
-                return Err(ParamError::new(format!("{path}.{name}"), "must be above 0"));
-            }
+        if self.target == Duration::ZERO {
+            return Err(ParamError::new(format!("{path}.target"), "must be above 0"));
+        }
+        if self.t_update < SHORTEST_UPDATE {
+            let message =
+                format!("at least {SHORTEST_UPDATE}: each update costs time, also of a queue that stands still");
+            return Err(ParamError::new(format!("{path}.t_update"), message));
         }
         for (name, weight) in [("alpha", self.alpha), ("beta", self.beta)] {
             if weight < 0.0 {

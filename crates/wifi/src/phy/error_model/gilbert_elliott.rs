@@ -13,12 +13,15 @@ use lasthop_units::{Duration, Probability, Time};
 
 use super::{ErrorModel, ReceivedFrame};
 
+/// Each change of state takes time to simulate; no frame is as short.
+const SHORTEST: Duration = Duration::from_micros(1);
+
 lasthop_registry::params! {
     /// Parameters.
     pub struct Params {
-        /// Mean time in the good state.
+        /// Mean time in the good state, at least 1 us.
         pub good_duration: Duration = Duration::from_secs(1),
-        /// Mean time in the bad state.
+        /// Mean time in the bad state, at least 1 us.
         pub bad_duration: Duration = Duration::from_millis(100),
         /// Probability that a frame is lost in the good state.
         pub good_frame_error_rate: Probability = Probability::ZERO,
@@ -27,8 +30,8 @@ lasthop_registry::params! {
     }
     check |this, path| {
         for (key, duration) in [("good_duration", this.good_duration), ("bad_duration", this.bad_duration)] {
-            if duration == Duration::ZERO {
-                return Err(ParamError::new(format!("{path}.{key}"), "a state must last some time"));
+            if duration < SHORTEST {
+                return Err(ParamError::new(format!("{path}.{key}"), format!("a state lasts {SHORTEST} at least")));
             }
         }
         Ok(())
