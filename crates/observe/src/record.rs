@@ -197,7 +197,14 @@ pub enum Record {
         /// since the other host sent it
         delay: Duration,
     },
-    /// A node's transmitter was on for this long.
+    /// A node's transmitter is on from now on.
+    TransmitterOn {
+        /// whose
+        node: NodeId,
+        /// for a frame on which link, where it concerns one
+        link: Option<LinkId>,
+    },
+    /// A node's transmitter, which goes off now, was on for this long.
     Airtime {
         /// whose
         node: NodeId,

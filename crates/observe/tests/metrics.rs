@@ -81,21 +81,23 @@ fn records() -> Vec<(Time, Record)> {
         Record::OnAir { channel: 0, count: 1 },
         Record::Contenders { count: 2 },
     ];
-    [500, 1500].into_iter().flat_map(|ms| once.map(|record| (at(ms), record))).collect()
+    let on = |ms: u64| (at(ms - 100), Record::TransmitterOn { node, link: Some(link) });
+    [500, 1500].into_iter().flat_map(|ms| [on(ms)].into_iter().chain(once.map(|record| (at(ms), record)))).collect()
 }
 
 fn observe(samples: bool, warmup_ms: u64) -> Report {
     let mut collector = Collector::new(layout(), samples.then_some(2), ());
-    let mut started = false;
+    let (mut started, mut sampled) = (false, Time::ZERO);
     for (time, record) in records() {
         if !started && time >= at(warmup_ms) {
             collector.start(at(warmup_ms));
             started = true;
         }
-        collector.observe(time, record);
-        if samples {
-            collector.sample(time + Duration::from_millis(1));
+        if samples && time > sampled {
+            collector.sample(time);
+            sampled = time;
         }
+        collector.observe(time, record);
     }
     collector.report(at(2000))
 }
@@ -127,6 +129,17 @@ fn what_happened_in_the_warm_up_is_not_counted() {
     }
     // 100 ms in a second.
     assert_eq!(link.get("airtime_fraction"), Some(0.1));
+}
+
+#[test]
+fn of_a_ppdu_over_the_edge_counts_what_lies_within() {
+    // From 1400 to 1500 ms; 50 ms of them in the 550 ms from 1450 ms on.
+    let within = observe(false, 1450).links[0].get("airtime_fraction");
+    assert!(within.is_some_and(|share| (share - 50.0 / 550.0).abs() < 1e-12), "{within:?}");
+    let mut collector = Collector::new(layout(), None, ());
+    collector.observe(at(90), Record::TransmitterOn { node: NodeId(1), link: None });
+    let on = collector.report(at(100)).nodes[1].get("airtime_fraction");
+    assert!(on.is_some_and(|share| (share - 0.1).abs() < 1e-12), "{on:?}");
 }
 
 #[test]

@@ -1,23 +1,50 @@
 //! Airtime: how long each transmitter was on, as a fraction of the time covered.
 //!
-//! A PPDU counts when it ends. A link's airtime is that of the frames sent over it and of the
-//! control responses that go with them in its own direction.
+//! Of a PPDU that reaches over an edge of that time, what lies within counts. A link's airtime is that of the frames sent
+//! over it and of the control responses that go with them in its own direction.
 
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
-use crate::{Layout, Record, Report, Scope, Series};
+use crate::{Layout, LinkId, Record, Report, Scope, Series};
+
+/// A transmitter that is on: since when, as far as it is not counted yet, and for which link.
+type On = Option<(Time, Option<LinkId>)>;
 
 /// See the module.
 pub struct Airtime {
+    on: Vec<On>,
     nodes: Vec<Duration>,
     links: Vec<Duration>,
     interval: Vec<Duration>,
 }
 
+impl Airtime {
+    /// Counts `node`, which is on for `link`, for `spent`.
+    #[inline(always)]
+    fn count(&mut self, node: usize, link: Option<LinkId>, spent: Duration) {
+        self.nodes[node] += spent;
+        if let Some(link) = link {
+            self.links[link.index()] += spent;
+            self.interval[link.index()] += spent;
+        }
+    }
+
+    /// Counts what is on up to now. What follows a SIFS later may be known ahead; nothing of it has passed.
+    fn catch_up(&mut self, now: Time) {
+        for node in 0..self.on.len() {
+            if let Some((since, link)) = self.on[node] {
+                self.count(node, link, now.since(since));
+                self.on[node] = Some((since.max(now), link));
+            }
+        }
+    }
+}
+
 impl Metric for Airtime {
     fn new(layout: &Layout) -> Self {
         Airtime {
+            on: vec![None; layout.nodes],
             nodes: vec![Duration::ZERO; layout.nodes],
             links: vec![Duration::ZERO; layout.links],
             interval: vec![Duration::ZERO; layout.links],
@@ -25,29 +52,34 @@ impl Metric for Airtime {
     }
 
     #[inline(always)]
-    fn observe(&mut self, _: Time, record: &Record) {
-        if let Record::Airtime { node, link, duration } = *record {
-            self.nodes[node.index()] += duration;
-            if let Some(link) = link {
-                self.links[link.index()] += duration;
-                self.interval[link.index()] += duration;
+    fn observe(&mut self, at: Time, record: &Record) {
+        match *record {
+            Record::TransmitterOn { node, link } => self.on[node.index()] = Some((at, link)),
+            Record::Airtime { node, .. } => {
+                if let Some((since, link)) = self.on[node.index()].take() {
+                    self.count(node.index(), link, at.since(since));
+                }
             }
+            _ => {}
         }
     }
 
-    fn start(&mut self, _: Time) {
+    fn start(&mut self, now: Time) {
+        self.catch_up(now);
         self.nodes.fill(Duration::ZERO);
         self.links.fill(Duration::ZERO);
     }
 
-    fn sample(&mut self, _: Time, interval: Duration, series: &mut Series) {
+    fn sample(&mut self, now: Time, interval: Duration, series: &mut Series) {
+        self.catch_up(now);
         let share = |d: &Duration| d.as_secs_f64() / interval.as_secs_f64();
         let links = self.interval.iter().enumerate().map(|(i, d)| (i as u32, share(d)));
         series.push("airtime_fraction", Scope::Link, links);
         self.interval.fill(Duration::ZERO);
     }
 
-    fn report(&mut self, _: Time, covered: Duration, report: &mut Report) {
+    fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
+        self.catch_up(now);
         let share = |d: &Duration| d.as_secs_f64() / covered.as_secs_f64();
         for (duration, row) in self.nodes.iter().zip(&mut report.nodes) {
             row.put("airtime_fraction", share(duration));

@@ -39,7 +39,7 @@ impl Metric for Medium {
     }
 
     fn start(&mut self, now: Time) {
-        self.busy.iter_mut().chain(&mut self.overlapping).for_each(|one| one.start(now));
+        self.busy.iter_mut().chain(&mut self.overlapping).for_each(|one| one.start_after_zero(now));
         self.contenders.start(now);
     }
 

@@ -109,6 +109,10 @@ impl Integral {
     pub(crate) fn start(&mut self, now: Time) {
         *self = Integral { value: self.value, since: now, sum: 0.0, max: self.value };
     }
+    /// The same; a value that is known ahead holds from its own time on, after zero.
+    pub(crate) fn start_after_zero(&mut self, now: Time) {
+        *self = Integral { value: self.value, since: self.since.max(now), sum: 0.0, max: self.value };
+    }
     /// The mean over `covered` up to `now`.
     pub(crate) fn mean(&mut self, now: Time, covered: Duration) -> f64 {
         self.set(now, self.value);

@@ -36,6 +36,7 @@ impl<B: Send + 'static> Medium<B> {
             other.overlaps.push(Overlap { node: from, start: at, end });
         }
         self.on_air.push(Transmission { id, ppdu, start: at, end, overlaps });
+        env.observe(at, Record::TransmitterOn { node: from, link: ppdu.own_link() });
         let tramples = self.tramples(at, &ppdu, env);
         if self.channel.is_uniform() {
             self.sense_start(at, self.view_of(from), from, env);
