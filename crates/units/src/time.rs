@@ -49,17 +49,17 @@ impl Duration {
     pub const fn from_nanos(ns: u64) -> Self {
         Duration(ns)
     }
-    /// From microseconds.
+    /// From microseconds, at most [`Duration::MAX`].
     pub const fn from_micros(us: u64) -> Self {
-        Duration(us * 1_000)
+        Duration(us.saturating_mul(1_000))
     }
-    /// From milliseconds.
+    /// From milliseconds, at most [`Duration::MAX`].
     pub const fn from_millis(ms: u64) -> Self {
-        Duration(ms * 1_000_000)
+        Duration(ms.saturating_mul(1_000_000))
     }
-    /// From whole seconds.
+    /// From whole seconds, at most [`Duration::MAX`].
     pub const fn from_secs(s: u64) -> Self {
-        Duration(s * 1_000_000_000)
+        Duration(s.saturating_mul(1_000_000_000))
     }
     /// From seconds, rounded to the nanosecond; negative and NaN become zero.
     pub fn from_secs_f64(s: f64) -> Self {
@@ -160,5 +160,18 @@ impl fmt::Display for Duration {
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.9} s", self.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_beyond_the_longest_are_the_longest() {
+        for most in [Duration::from_micros(u64::MAX), Duration::from_millis(u64::MAX), Duration::from_secs(u64::MAX)] {
+            assert_eq!(most, Duration::MAX);
+        }
+        assert_eq!(Duration::from_micros(18_446_744_073_709_551), Duration::from_nanos(18_446_744_073_709_551_000));
     }
 }
