@@ -6,6 +6,7 @@
 //! Traces of BBR have a format of their own (`bbr`): there the whole state is compared.
 
 mod bbr;
+mod limits;
 mod subject;
 mod trace;
 
@@ -321,7 +322,8 @@ impl Driver {
         for j in 0..row.n {
             let now = row.time + row.spacing * j;
             let before = self.flight;
-            self.una = row.una - (row.n - 1 - j) * row.k;
+            // never back, whatever the rows before say
+            self.una = self.una.max(row.una - (row.n - 1 - j) * row.k);
             self.flight = self.flight.saturating_sub(row.k);
             self.next_to_send = self.next_to_send.max(self.una);
             let mut ack = self.ack(now, row, row.k, before);
@@ -375,22 +377,25 @@ impl Driver {
 
     /// Where sending stops when the window is full.
     fn nxt_when_filled(&self) -> u64 {
-        let room = (self.control.cwnd() as u64).saturating_sub(self.flight);
-        self.nxt.max(self.next_to_send + room)
+        self.nxt.max(self.next_to_send + self.room())
+    }
+
+    /// Segments that the window still lets out; a window beyond what TCP can offer counts as that.
+    fn room(&self) -> u64 {
+        (self.control.cwnd() as u64).min(limits::WINDOW).saturating_sub(self.flight)
     }
 
     /// Fills the window.
     fn send(&mut self, now: Time) {
-        while (self.flight as f64) < self.control.cwnd().floor() {
-            if self.next_to_send == self.nxt {
-                if self.flight == 0 {
-                    self.control.on_transmit_start(&self.moment(now));
-                }
-                self.nxt += 1;
-            }
-            self.next_to_send += 1;
-            self.flight += 1;
+        if self.flight == 0 && self.next_to_send == self.nxt && self.room() > 0 {
+            self.control.on_transmit_start(&self.moment(now));
         }
+        let room = self.room();
+        if self.next_to_send <= self.nxt {
+            self.nxt = self.nxt.max(self.next_to_send + room);
+        }
+        self.next_to_send += room;
+        self.flight += room;
     }
 
     fn congestion(&mut self, now: Time, cause: CongestionCause) {

@@ -2,6 +2,7 @@
 
 use lasthop_units::{Duration, Time};
 
+use super::limits::{self, within};
 use super::trace::Columns;
 use super::{Column, Report, Tolerance};
 use crate::congestion_control::bbr::{Bbr, Params};
@@ -65,26 +66,52 @@ impl Row {
             .filter(|column| columns.has(column))
             .map(|column| Ok((column, columns.whole(fields, column)? as f64)))
             .collect::<Result<_, String>>()?;
-        Ok(Row { index: columns.count(fields, "i")? as usize, name, event, ack: ack(columns, fields)?, recorded })
+        let index = columns.count(fields, "i", limits::SEGMENTS)? as usize;
+        Ok(Row { index, name, event, ack: ack(columns, fields)?, recorded })
+    }
+
+    /// What never goes back.
+    pub fn counters(&self) -> Counters {
+        Counters { time: self.ack.now, delivered: self.ack.total_delivered, lost: self.ack.total_lost }
+    }
+
+    /// Time and counters go on from those of the row above, and a sample's segment was sent before it was delivered.
+    pub fn check(&self, above: Option<Counters>) -> Result<(), String> {
+        let Counters { time, delivered, lost } = self.counters();
+        if above.is_some_and(|above| time < above.time || delivered < above.delivered || lost < above.lost) {
+            return Err("t_us, tp_delivered or tp_lost is below that of the row above".to_string());
+        }
+        if self.ack.rate.is_some_and(|rate| rate.prior_delivered > delivered) {
+            return Err("prior_delivered is above tp_delivered".to_string());
+        }
+        Ok(())
     }
 }
 
+/// What a row adds to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counters {
+    time: Time,
+    delivered: u64,
+    lost: u64,
+}
+
 fn ack(columns: &Columns, fields: &[&str]) -> Result<AckSample, String> {
-    let count = |name| columns.count(fields, name);
-    let segments = |name| count(name).map(|segments| segments as u32);
-    let now = Time::from_nanos(count("t_us")? * 1000);
+    let count = |name, most| columns.count(fields, name, most);
+    let segments = |name| count(name, limits::WINDOW).map(|segments| segments as u32);
+    let now = columns.time(fields)?;
     let (acked, flight) = (segments("acked")?, segments("inflight")?);
-    let srtt = Duration::from_micros(count("srtt8_us")? / 8);
+    let srtt = Duration::from_micros(count("srtt8_us", 8 * limits::RTT_US)? / 8);
     Ok(AckSample {
         now,
         acked_segments: acked,
         delivered_segments: acked,
         lost_segments: segments("lost")?,
-        total_delivered: count("tp_delivered")?,
-        total_lost: count("tp_lost")?,
+        total_delivered: count("tp_delivered", limits::SEGMENTS)?,
+        total_lost: count("tp_lost", limits::SEGMENTS)?,
         rate: rate(columns, fields)?,
-        next_departure: now + Duration::from_micros(count("edt_ahead_us")?),
-        rtt_sample: u64::try_from(columns.whole(fields, "rs_rtt_us")?).ok().map(Duration::from_micros),
+        next_departure: now + Duration::from_micros(count("edt_ahead_us", limits::RTT_US)?),
+        rtt_sample: columns.rtt(fields, "rs_rtt_us")?,
         srtt: (srtt > Duration::ZERO).then_some(srtt),
         prior_flight_segments: segments("prior_inflight")?,
         flight_segments: flight,
@@ -93,8 +120,10 @@ fn ack(columns: &Columns, fields: &[&str]) -> Result<AckSample, String> {
 }
 
 fn rate(columns: &Columns, fields: &[&str]) -> Result<Option<RateSample>, String> {
-    let whole = |name| columns.whole(fields, name);
-    let (delivered, interval) = (whole("rs_delivered")?, whole("rs_interval_us")?);
+    let whole = |name, most| within(name, columns.whole(fields, name)?, -1..=most as i64);
+    let segments = |name| columns.count(fields, name, limits::WINDOW).map(|segments| segments as u32);
+    let delivered = whole("rs_delivered", limits::WINDOW)?;
+    let interval = whole("rs_interval_us", limits::TIME_US)?;
     if delivered < 0 || interval <= 0 {
         return Ok(None);
     }
@@ -103,10 +132,10 @@ fn rate(columns: &Columns, fields: &[&str]) -> Result<Option<RateSample>, String
         delivered_ce: 0,
         lost: 0,
         interval: Duration::from_micros(interval as u64),
-        prior_delivered: columns.count(fields, "prior_delivered")?,
-        flight_at_send: columns.count(fields, "prior_inflight")? as u32,
-        is_app_limited: whole("app_lim")? != 0,
-        is_ack_delayed: whole("ack_delayed")? != 0,
+        prior_delivered: columns.count(fields, "prior_delivered", limits::SEGMENTS)?,
+        flight_at_send: segments("prior_inflight")?,
+        is_app_limited: columns.whole(fields, "app_lim")? != 0,
+        is_ack_delayed: columns.whole(fields, "ack_delayed")? != 0,
     }))
 }
 

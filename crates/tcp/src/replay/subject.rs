@@ -34,8 +34,7 @@ impl Trace {
             "scalable" => (Algorithm::Scalable(scalable::Params { era }), exact),
             "fast" => {
                 let default = fast::Params { era: fast::Era::Ns2, ..Default::default() };
-                let (alpha, gamma) = (self.option("alpha"), self.option("gamma"));
-                let (alpha, gamma) = (alpha.unwrap_or(default.alpha), gamma.unwrap_or(default.gamma));
+                let (alpha, gamma) = (self.alpha.unwrap_or(default.alpha), self.gamma.unwrap_or(default.gamma));
                 (Algorithm::Fast(fast::Params { alpha, gamma, ..default }), FAST)
             }
             "dctcp" => (Algorithm::Dctcp(dctcp::Params::default()), exact),

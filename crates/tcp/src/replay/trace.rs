@@ -1,6 +1,10 @@
 //! The text of a trace, taken apart.
 
+use core::ops::RangeInclusive;
+
 use lasthop_units::{Duration, Time};
+
+use super::limits::{self, within};
 
 /// What a trace was recorded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +81,9 @@ pub struct Trace {
     pub initial_window: f64,
     /// in segments; infinite where there is none
     pub initial_ssthresh: f64,
-    /// words `key=value` of the first line
-    options: Vec<(String, String)>,
+    /// of FAST: segments to keep in the queue, and its step
+    pub(super) alpha: Option<f64>,
+    pub(super) gamma: Option<f64>,
     pub(super) rows: Rows,
 }
 
@@ -109,42 +114,79 @@ impl Trace {
         let (kernel, is_bbr) = columns.kind()?;
         let value_of = |key: &str| comment.split_whitespace().find_map(|word| word.strip_prefix(key));
         let name = value_of("cc=").or(comment.split_whitespace().nth(1)).unwrap_or_default().to_string();
-        let number = |key: &str, default: f64| match value_of(key) {
-            None => Ok(default),
-            Some(text) => text.parse().map_err(|_| format!("line 1: {key}{text} is no number")),
+        let number = |key: &str, range: RangeInclusive<f64>| {
+            let Some(text) = value_of(key) else { return Ok(None) };
+            let number = text.parse().map_err(|_| format!("line 1: {key}{text} is no number"))?;
+            within(key.trim_end_matches('='), number, range).map(Some).map_err(|what| format!("line 1: {what}"))
         };
         let fields = lines.enumerate().filter(|(_, line)| !line.trim().is_empty());
         let fields = fields.map(|(line, text)| (line + 3, text.trim_end().split(',').collect::<Vec<_>>()));
         let rows = if is_bbr {
-            Rows::Bbr(each_row(fields, |fields| super::bbr::Row::read(&columns, fields))?)
+            let mut above = None;
+            Rows::Bbr(each_row(fields, |fields| {
+                let row = super::bbr::Row::read(&columns, fields)?;
+                row.check(above.replace(row.counters()))?;
+                Ok(row)
+            })?)
         } else {
-            let mut rows = each_row(fields, |fields| columns.row(fields, kernel))?;
+            let mut so_far = SoFar::default();
+            let mut rows = each_row(fields, |fields| {
+                let row = columns.row(fields, kernel)?;
+                so_far.check(&row)?;
+                Ok(row)
+            })?;
             finish(&mut rows);
             Rows::Events(rows)
         };
         Ok(Trace {
             name,
             kernel,
-            initial_window: number("cwnd0=", if kernel == Kernel::Ns2Fast { 2.0 } else { 10.0 })?,
-            initial_ssthresh: number("ss0=", f64::INFINITY)?,
-            options: comment.split_whitespace().filter_map(|word| word.split_once('=')).map(owned).collect(),
+            initial_window: number("cwnd0=", limits::CWND)?.unwrap_or(if kernel == Kernel::Ns2Fast {
+                2.0
+            } else {
+                10.0
+            }),
+            initial_ssthresh: number("ss0=", limits::SSTHRESH)?.unwrap_or(f64::INFINITY),
+            alpha: number("alpha=", limits::CWND)?,
+            gamma: number("gamma=", GAMMA)?,
             rows,
         })
     }
-
-    /// A number of the scenario.
-    pub(super) fn option(&self, key: &str) -> Option<f64> {
-        self.options.iter().find(|(name, _)| name == key)?.1.parse().ok()
-    }
 }
 
-fn owned((key, value): (&str, &str)) -> (String, String) {
-    (key.to_string(), value.to_string())
+/// The step of FAST, as its parameter has it.
+const GAMMA: RangeInclusive<f64> = f64::MIN_POSITIVE..=1.0;
+
+/// What the rows before tell of a row that may follow.
+#[derive(Default)]
+struct SoFar {
+    /// of the last ACK
+    time: Time,
+    una: u64,
+    acks: u64,
+}
+
+impl SoFar {
+    /// Time does not go back, nothing is acknowledged less or before it was sent, and the work is bounded.
+    fn check(&mut self, row: &Row) -> Result<(), String> {
+        if row.time < self.time {
+            return Err("its time is before the last ACK of the row above".to_string());
+        }
+        if row.una < self.una || row.nxt < row.una {
+            return Err(format!("una = {} is below the one above or beyond nxt = {}", row.una, row.nxt));
+        }
+        let acks = self.acks + row.n;
+        if acks > limits::ACKS {
+            return Err(format!("more than {} ACKs so far; a replay takes a shorter trace", limits::ACKS));
+        }
+        *self = SoFar { time: row.time + row.spacing * row.n.saturating_sub(1), una: row.una, acks };
+        Ok(())
+    }
 }
 
 fn each_row<'a, R>(
     lines: impl Iterator<Item = (usize, Vec<&'a str>)>,
-    read: impl Fn(&[&str]) -> Result<R, String>,
+    mut read: impl FnMut(&[&str]) -> Result<R, String>,
 ) -> Result<Vec<R>, String> {
     let rows: Vec<R> = lines
         .map(|(line, fields)| read(&fields).map_err(|what| format!("line {line}: {what}")))
@@ -197,40 +239,54 @@ impl Columns<'_> {
         field.parse().map_err(|_| format!("{name} = \"{field}\" is no whole number"))
     }
 
-    /// A whole number from 0 on.
-    pub fn count(&self, fields: &[&str], name: &str) -> Result<u64, String> {
-        let number = self.whole(fields, name)?;
-        u64::try_from(number).map_err(|_| format!("{name} = {number} is below 0"))
+    /// A whole number from 0 to `most`.
+    pub fn count(&self, fields: &[&str], name: &str, most: u64) -> Result<u64, String> {
+        let number = within(name, self.whole(fields, name)?, 0..=most as i64)?;
+        Ok(number as u64)
+    }
+
+    /// An RTT in µs; `None` where there is no sample, which is written below 0.
+    pub fn rtt(&self, fields: &[&str], name: &str) -> Result<Option<Duration>, String> {
+        let number = within(name, self.whole(fields, name)?, -1..=limits::RTT_US as i64)?;
+        Ok(u64::try_from(number).ok().map(Duration::from_micros))
+    }
+
+    /// The time of a row.
+    pub fn time(&self, fields: &[&str]) -> Result<Time, String> {
+        Ok(Time::ZERO + Duration::from_micros(self.count(fields, "t_us", limits::TIME_US)?))
     }
 
     fn real(&self, fields: &[&str], name: &str) -> Result<f64, String> {
         let field = self.text(fields, name)?;
-        field.parse().map_err(|_| format!("{name} = \"{field}\" is no number"))
+        let number = field.parse().map_err(|_| format!("{name} = \"{field}\" is no number"))?;
+        within(name, number, limits::SSTHRESH)
     }
 
     fn row(&self, fields: &[&str], kernel: Kernel) -> Result<Row, String> {
-        let whole = |name: &str| self.whole(fields, name);
-        let count = |name: &str| self.count(fields, name);
+        let count = |name: &str, most: u64| self.count(fields, name, most);
+        let segments = |name: &str| count(name, limits::WINDOW);
         let name = self.text(fields, "ev")?.to_string();
-        let srtt8 = ["srtt8_us", "srtt8_ms"].into_iter().find(|column| self.has(column)).map(count);
-        let (una, acked) = (count("una")?, count("n")?.saturating_mul(count("k")?));
+        let srtt8 = ["srtt8_us", "srtt8_ms"].into_iter().find(|column| self.has(column));
+        let srtt8 = srtt8.map(|column| count(column, 8 * limits::RTT_US));
+        let (n, k) = (segments("n")?, segments("k")?);
+        let (una, acked) = (count("una", limits::SEGMENTS)?, n * k);
         if una < acked && name.starts_with("ack") {
             return Err(format!("una = {una}, but the row acknowledges {acked}"));
         }
         let ssthresh = if kernel == Kernel::Ns2Fast { None } else { Some(self.real(fields, "ssthresh")?) };
         Ok(Row {
-            index: count("i")? as usize,
+            index: count("i", limits::SEGMENTS)? as usize,
             event: event(&name)?,
             name,
-            time: Time::from_nanos(count("t_us")? * 1000),
-            n: count("n")?,
-            k: count("k")?,
-            spacing: Duration::from_micros(count("dt_us")?),
-            rtt: u64::try_from(whole("rtt_us")?).ok().map(Duration::from_micros),
-            ce: if self.has("ce") { count("ce")? as u32 } else { 0 },
-            flight_before: count("flight0")?,
-            una: count("una")?,
-            nxt: count("nxt")?,
+            time: self.time(fields)?,
+            n,
+            k,
+            spacing: Duration::from_micros(count("dt_us", limits::RTT_US)?),
+            rtt: self.rtt(fields, "rtt_us")?,
+            ce: if self.has("ce") { segments("ce")? as u32 } else { 0 },
+            flight_before: segments("flight0")?,
+            una,
+            nxt: count("nxt", limits::SEGMENTS)?,
             in_cwr: self.has("state") && self.text(fields, "state")? == "CWR",
             cwnd: self.real(fields, "cwnd")?,
             ssthresh: ssthresh.map(|ssthresh| if ssthresh < NO_SSTHRESH { ssthresh } else { f64::INFINITY }),
