@@ -13,6 +13,7 @@ use crate::path::{Fate, Path};
 use crate::receiver::{Answer, Arrival, Receiver};
 use crate::report::{Report, Verdict};
 use crate::row::{Cause, Happening, Info, Out, Row};
+use crate::scenario::MOST_ROWS;
 use crate::trace::Trace;
 
 /// Where the recording's t = 0 lies, but for where in a tick of its kernel that was.
@@ -24,8 +25,8 @@ const ISS: u32 = 1000;
 const PEER_ISS: u32 = 500_000;
 /// Shift of the receiver's window field.
 const SCALE: u8 = 8;
-/// Beyond this many rows the endpoint runs away.
-const MOST_ROWS: usize = 100_000;
+/// Steps of a replay, rows or not: beyond this many the endpoint runs away.
+const MOST_STEPS: usize = 10 * MOST_ROWS;
 
 /// Runs the scenario of a recording and compares.
 pub fn replay(trace: &Trace) -> Report {
@@ -161,7 +162,7 @@ impl<'a> World<'a> {
             Happening::Info(info) => Some(Duration::from_nanos((info.srtt_ms * 1e6) as u64)),
             _ => None,
         });
-        let before = Time::from_nanos(self.start.as_nanos() - rtt.unwrap_or(self.trace.scenario.rtt).as_nanos());
+        let before = self.start - rtt.unwrap_or(self.trace.scenario.rtt);
         let scenario = &self.trace.scenario;
         if scenario.listens {
             self.accept(before);
@@ -227,7 +228,9 @@ impl<'a> World<'a> {
     fn run(&mut self) {
         self.open();
         let end = self.end();
-        while self.comparison.len() < MOST_ROWS && !self.is_done() {
+        let mut steps = 0;
+        while steps < MOST_STEPS && self.comparison.len() < MOST_ROWS && !self.is_done() {
+            steps += 1;
             let alarm = self.wake_up();
             let next = self.events.peek().map_or(Time::NEVER, |Reverse(keyed)| keyed.at);
             let ack = self.answers.front().map_or(Time::NEVER, |(due, _)| self.expected(*due));

@@ -1,5 +1,7 @@
 //! The scenario of a recording, and the endpoint that it asks for.
 
+use core::ops::RangeInclusive;
+
 use lasthop_registry::Switch;
 use lasthop_tcp::congestion_control::{Algorithm, newreno};
 use lasthop_tcp::{Config, EcnUse, Profile};
@@ -47,6 +49,22 @@ pub struct Scenario {
     sysctl: Map<String, Value>,
 }
 
+/// A recording, and each time in it: a day. The endpoint's clock and the number of its timeouts are bounded by it.
+pub(crate) const LONGEST_MS: f64 = 86_400_000.0;
+/// The handshake begins an RTT before the first segment, which leaves at 10 s.
+const LONGEST_RTT_MS: f64 = 10_000.0;
+/// Rows of a replay: beyond this many the endpoint runs away. No more segments can leave.
+pub(crate) const MOST_ROWS: usize = 100_000;
+/// Transmissions named in a list, which is searched at every segment.
+const MOST_LISTED: usize = 10_000;
+/// Window field and shift at their largest. [RFC 7323 §2.3]
+const LARGEST_WINDOW: u64 = 1 << 30;
+/// What Linux sends at least in a segment, and what fits an IPv4 packet beside its headers.
+const SMALLEST_MSS: u64 = 48;
+const LARGEST_MSS: u64 = 65_495 - 12;
+/// Largest number of a segment, and of its transmissions.
+const TRANSMISSION: [f64; 2] = [MOST_ROWS as f64; 2];
+
 const KEYS: [&str; 21] = [
     "rtt_ms",
     "gap_ms",
@@ -78,33 +96,40 @@ fn milliseconds(value: f64) -> Duration {
 impl Scenario {
     pub(crate) fn parse(value: &Value) -> Result<Scenario, String> {
         let table = value.as_object().ok_or("\"scenario\" is missing")?;
-        let real = |key: &str| value[key].as_f64().ok_or_else(|| format!("scenario: \"{key}\" is missing"));
-        let whole = |key: &str| value[key].as_u64().ok_or_else(|| format!("scenario: \"{key}\" is missing"));
+        let real = |key: &str, most: f64| within(key, real_of(&value[key], key)?, 0.0..=most);
+        let whole = |key: &str, range| within(key, whole_of(&value[key], key)?, range);
         let truth = |key: &str| value[key].as_bool().unwrap_or(false);
-        let triples = |key: &str, width: usize| lists(&value[key], width).ok_or_else(|| format!("scenario: \"{key}\""));
-        let pairs = |key: &str| triples(key, 2).map(|all| all.iter().map(|l| (l[0] as u64, l[1] as u64)).collect());
+        let list = |key: &str, most: &[f64]| lists(key, &value[key], most);
+        let pairs =
+            |key: &str| list(key, &TRANSMISSION).map(|all| all.iter().map(|l| (l[0] as u64, l[1] as u64)).collect());
         let delay = |list: &Vec<f64>| (list[0] as u64, list[1] as u64, milliseconds(list[2]));
+        let windows = list("window_script", &[LONGEST_MS, LARGEST_WINDOW as f64])?;
+        let sysctl = value["sysctl"].as_object().cloned().unwrap_or_default();
+        check_counts(&sysctl)?;
         let unknown = table.keys().filter(|key| !KEYS.contains(&key.as_str()));
         Ok(Scenario {
-            rtt: milliseconds(real("rtt_ms")?),
-            gap: milliseconds(real("gap_ms")?),
-            mss: whole("mss")?,
-            segments: whole("segments")?,
-            window: whole("window")?,
-            window_script: triples("window_script", 2)?.iter().map(|list| (list[0], list[1] as u64)).collect(),
-            delack: value["delack"].as_u64().unwrap_or(1),
+            rtt: milliseconds(real("rtt_ms", LONGEST_RTT_MS)?),
+            gap: milliseconds(real("gap_ms", LONGEST_RTT_MS)?),
+            mss: whole("mss", SMALLEST_MSS..=LARGEST_MSS)?,
+            segments: whole("segments", 1..=MOST_ROWS as u64)?,
+            window: whole("window", 0..=LARGEST_WINDOW)?,
+            window_script: windows.iter().map(|list| (list[0], list[1] as u64)).collect(),
+            delack: if value["delack"].is_null() { 1 } else { whole("delack", 1..=MOST_ROWS as u64)? },
             drop: pairs("drop")?,
             mark: pairs("mark")?,
-            extra_delay: triples("extra_delay_ms", 3)?.iter().map(delay).collect(),
+            extra_delay: list("extra_delay_ms", &[TRANSMISSION[0], TRANSMISSION[1], LONGEST_MS])?
+                .iter()
+                .map(delay)
+                .collect(),
             answer_probes: truth("answer_probes"),
             listens: truth("listens"),
-            stop_ms: value["stop_ms"].as_f64(),
+            stop_ms: if value["stop_ms"].is_null() { None } else { Some(real("stop_ms", LONGEST_MS)?) },
             timestamps: truth("ts"),
             ecn: truth("ecn"),
             unknown: unknown.map(|key| format!("the scenario key \"{key}\"")).collect(),
             control: value["cc"].as_str().ok_or("scenario: \"cc\" is missing")?.to_string(),
             sack: truth("sack"),
-            sysctl: value["sysctl"].as_object().cloned().unwrap_or_default(),
+            sysctl,
         })
     }
 
@@ -159,14 +184,52 @@ fn set(config: &mut Config, name: &str, value: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A list of lists of numbers; empty where there is none.
-fn lists(value: &Value, width: usize) -> Option<Vec<Vec<f64>>> {
-    let Some(outer) = value.as_array() else { return value.is_null().then(Vec::new) };
-    outer
-        .iter()
-        .map(|inner| {
-            let numbers: Option<Vec<f64>> = inner.as_array()?.iter().map(Value::as_f64).collect();
-            numbers.filter(|numbers| numbers.len() == width)
-        })
-        .collect()
+/// The settings that count segments.
+fn check_counts(settings: &Map<String, Value>) -> Result<(), String> {
+    for (name, value) in settings.iter().filter(|(name, _)| COUNTS.iter().any(|count| name.ends_with(count))) {
+        within(name, whole_of(value, name)?, 1..=i32::MAX as u64)?;
+    }
+    Ok(())
+}
+
+const COUNTS: [&str; 2] = ["tcp_reordering", "tcp_init_ssthresh"];
+
+fn whole_of(value: &Value, key: &str) -> Result<u64, String> {
+    value.as_u64().ok_or_else(|| not_a(value, key, "whole number from 0 on"))
+}
+
+fn real_of(value: &Value, key: &str) -> Result<f64, String> {
+    value.as_f64().ok_or_else(|| not_a(value, key, "number"))
+}
+
+fn not_a(value: &Value, key: &str, what: &str) -> String {
+    if value.is_null() {
+        format!("scenario: \"{key}\" is missing")
+    } else {
+        format!("scenario: \"{key}\" = {value} is no {what}")
+    }
+}
+
+fn within<T: PartialOrd + core::fmt::Display>(key: &str, number: T, range: RangeInclusive<T>) -> Result<T, String> {
+    if range.contains(&number) {
+        return Ok(number);
+    }
+    Err(format!("scenario: \"{key}\" = {number} is out of range: it may be {} to {}", range.start(), range.end()))
+}
+
+/// A list of lists of numbers, each from 0 to its own most; empty where there is none.
+fn lists(key: &str, value: &Value, most: &[f64]) -> Result<Vec<Vec<f64>>, String> {
+    let Some(outer) = value.as_array() else {
+        return if value.is_null() { Ok(Vec::new()) } else { Err(format!("scenario: \"{key}\" is no list")) };
+    };
+    if outer.len() > MOST_LISTED {
+        return Err(format!("scenario: \"{key}\" has {} entries; it may have {MOST_LISTED}", outer.len()));
+    }
+    outer.iter().map(|inner| numbers(key, inner, most)).collect()
+}
+
+fn numbers(key: &str, value: &Value, most: &[f64]) -> Result<Vec<f64>, String> {
+    let found = value.as_array().filter(|found| found.len() == most.len());
+    let found = found.ok_or_else(|| format!("scenario: \"{key}\": {value} is no list of {} numbers", most.len()))?;
+    found.iter().zip(most).map(|(number, most)| within(key, real_of(number, key)?, 0.0..=*most)).collect()
 }

@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use crate::row::{Ack, Cause, Happening, Info, Out, Row};
-use crate::scenario::Scenario;
+use crate::scenario::{LONGEST_MS, MOST_ROWS, Scenario};
+
+/// Ticks of a kernel in a second; Linux has 1000 at most.
+const MOST_HZ: u64 = 10_000;
 
 /// A recording.
 #[derive(Clone, Debug)]
@@ -41,20 +44,29 @@ impl Trace {
                 lost_acks.push(fields.whole(2).ok_or_else(|| format!("event {number}: ack_lost without a number"))?);
                 continue;
             }
-            rows.push(fields.row().ok_or_else(|| format!("event {number} is not readable: {event}"))?);
+            rows.push(fields.row().ok_or_else(|| format!("event {number} is not readable: {}", beginning(event)))?);
+        }
+        if rows.len() > MOST_ROWS || lost_acks.len() > MOST_ROWS {
+            return Err(format!("{} events; a recording may have {MOST_ROWS}", events.len()));
         }
         let runs = word("identical_runs")?;
+        let hz = document["HZ"].as_u64();
         let parts = runs.split_once('/').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
         Ok(Trace {
             name: word("name")?.to_string(),
             kernel: word("kernel")?.to_string(),
-            hz: document["HZ"].as_u64().filter(|hz| *hz > 0).ok_or("\"HZ\" is missing")?,
+            hz: hz.filter(|hz| (1..=MOST_HZ).contains(hz)).ok_or(format!("\"HZ\" is no number from 1 to {MOST_HZ}"))?,
             scenario: Scenario::parse(&document["scenario"])?,
             identical_runs: parts.ok_or_else(|| format!("identical_runs \"{runs}\" is not like \"3/3\""))?,
             rows,
             lost_acks,
         })
     }
+}
+
+fn beginning(event: &Value) -> String {
+    let text = event.to_string();
+    if text.chars().count() <= 100 { text } else { text.chars().take(100).chain("…".chars()).collect() }
 }
 
 /// The fields of one event.
@@ -64,11 +76,13 @@ impl Fields<'_> {
     fn word(&self, at: usize) -> Option<&str> {
         self.0.get(at)?.as_str()
     }
+    /// A counter of the kernel, which has 32 bits.
     fn whole(&self, at: usize) -> Option<u64> {
-        self.0.get(at)?.as_u64()
+        self.0.get(at)?.as_u64().filter(|number| *number <= u64::from(u32::MAX))
     }
-    fn real(&self, at: usize) -> Option<f64> {
-        self.0.get(at)?.as_f64()
+    /// A time in ms.
+    fn time(&self, at: usize) -> Option<f64> {
+        self.0.get(at)?.as_f64().filter(|ms| (-LONGEST_MS..=LONGEST_MS).contains(ms))
     }
     fn flags(&self, from: usize) -> Option<Vec<String>> {
         self.0.get(from..)?.iter().map(|flag| flag.as_str().map(str::to_string)).collect()
@@ -94,7 +108,7 @@ impl Fields<'_> {
             "info" => Happening::Info(self.info()?),
             _ => return None,
         };
-        Some(Row { t_ms: self.real(1)?, happening })
+        Some(Row { t_ms: self.time(1)?, happening })
     }
 
     fn info(&self) -> Option<Info> {
@@ -107,8 +121,8 @@ impl Fields<'_> {
             sacked: self.whole(7)?,
             lost: self.whole(8)?,
             retrans: self.whole(9)?,
-            rto_ms: self.real(10)?,
-            srtt_ms: self.real(11)?,
+            rto_ms: self.time(10)?,
+            srtt_ms: self.time(11)?,
             backoff: self.whole(12)?,
             reordering: self.whole(13)?,
         })
