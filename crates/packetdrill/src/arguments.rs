@@ -32,13 +32,20 @@ pub(crate) fn flags_argument(call: &Call, place: usize) -> Result<i64, Trouble> 
     call.arguments.get(place).map_or(Ok(0), number_of)
 }
 
+/// A call moves no more on Linux: a page less than 2 GiB. [read(2), write(2)]
+const MOST_BYTES: u64 = 0x7fff_f000;
+
+fn bytes(stated: i64) -> u64 {
+    stated.clamp(0, MOST_BYTES as i64) as u64
+}
+
 /// How many bytes a call is to move.
 pub(crate) fn length(call: &Call) -> Result<u64, Trouble> {
     let pieces = match call.name.as_str() {
         "sendmsg" | "recvmsg" => call.arguments.get(1).and_then(|message| message.field("msg_iov")),
         "writev" | "readv" => call.arguments.get(1),
-        "sendfile" => return Ok(argument(call, 3)?.max(0) as u64),
-        _ => return Ok(argument(call, 2)?.max(0) as u64),
+        "sendfile" => return argument(call, 3).map(bytes),
+        _ => return argument(call, 2).map(bytes),
     };
     let control = call.arguments.get(1).and_then(|message| message.field("msg_control"));
     if control.is_some() && call.name != "recvmsg" {
@@ -46,7 +53,7 @@ pub(crate) fn length(call: &Call) -> Result<u64, Trouble> {
     }
     let Some(Expr::List(pieces)) = pieces else { return Ok(0) };
     pieces.iter().try_fold(0, |sum, piece| match piece {
-        Expr::Fields(parts) if parts.len() == 2 => Ok(sum + number_of(&parts[1].1)?.max(0) as u64),
+        Expr::Fields(parts) if parts.len() == 2 => Ok((sum + bytes(number_of(&parts[1].1)?)).min(MOST_BYTES)),
         _ => Err(Trouble::Skip("a piece of a message that has no length".into())),
     })
 }

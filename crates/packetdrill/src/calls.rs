@@ -243,6 +243,7 @@ impl Host {
         let Some(Expr::List(polled)) = call.arguments.first() else {
             return Err(Trouble::Skip("poll without a list has no counterpart".into()));
         };
+        self.note_work(polled.len());
         let mut ready_files = 0;
         let mut wrong = None;
         for entry in polled {

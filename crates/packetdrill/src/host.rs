@@ -90,7 +90,12 @@ pub(crate) struct Host {
     pub connections: Vec<Connection>,
     pub under_test: UnderTest,
     pub sent: VecDeque<Sent>,
+    /// segments sent and connections looked after
+    work: usize,
 }
+
+/// More work than any script makes: one that needs this much runs away.
+const MOST_WORK: usize = 2_000_000;
 
 impl Host {
     pub fn new(settings: Settings, mtu: u32, now: Time) -> Self {
@@ -102,7 +107,27 @@ impl Host {
             connections: Vec::new(),
             under_test: UnderTest::Nothing,
             sent: VecDeque::new(),
+            work: 0,
         }
+    }
+
+    /// Counts something that takes its time.
+    pub fn note_work(&mut self, work: usize) {
+        self.work += work;
+    }
+
+    /// Whether the script has run away.
+    pub fn is_exhausted(&self) -> bool {
+        self.work > MOST_WORK
+    }
+
+    /// # Errors
+    /// The script has run away.
+    pub fn check_work(&self) -> Result<(), Trouble> {
+        if self.is_exhausted() {
+            return Err(Trouble::Mismatch(format!("more than {MOST_WORK} segments and timeouts until here")));
+        }
+        Ok(())
     }
 
     pub fn connection(&self) -> Option<&Connection> {
@@ -180,12 +205,18 @@ impl Host {
     pub fn settle(&mut self) {
         for (index, connection) in self.connections.iter_mut().enumerate() {
             connection.offload.on_event();
+            self.work += 1;
             if self.settings.blocked {
                 // A sender learns that its data were not taken, and keeps them; ACKs are lost.
-                while connection.endpoint.poll_control(self.now).is_some() {}
+                while self.work <= MOST_WORK && connection.endpoint.poll_control(self.now).is_some() {
+                    self.work += 1;
+                }
                 continue;
             }
-            while let Some(mut segment) = connection.endpoint.poll_transmit(self.now) {
+            while self.work <= MOST_WORK
+                && let Some(mut segment) = connection.endpoint.poll_transmit(self.now)
+            {
+                self.work += 1;
                 let info = connection.endpoint.info(self.now);
                 if connection.offload.joins(&segment, most_segments(&info, &self.settings), info.snd_mss) {
                     segment.flags = segment.flags | Flags::PSH;

@@ -39,11 +39,19 @@ mod symbols;
 mod transfer;
 mod wire;
 
+use host::Trouble;
 pub use runner::{Code, Ending, Ran};
+
+/// The longest script, in bytes. The longest of the public ones has a hundredth of it.
+const LONGEST: usize = 1 << 20;
 
 /// Runs the text of a script. `extra` holds options beside its own, as `("tolerance_usecs", "10000")`, which win.
 pub fn run(text: &str, extra: &[(String, String)]) -> Ran {
     let ended = |ending: Ending| Ran { ending, code: Vec::new() };
+    if text.len() > LONGEST {
+        let why = format!("{} bytes; a script may have {LONGEST}", text.len());
+        return ended(Ending::Failed { line: 1, why });
+    }
     if asks_for_ipv6(text) {
         return ended(Ending::Skipped { line: 1, why: "IPv6 has no counterpart".into() });
     }
@@ -54,7 +62,8 @@ pub fn run(text: &str, extra: &[(String, String)]) -> Ran {
     script.options.extend_from_slice(extra);
     let options = match options::Options::of(&mut script) {
         Ok(options) => options,
-        Err(why) => return ended(Ending::Skipped { line: 1, why }),
+        Err(Trouble::Skip(why)) => return ended(Ending::Skipped { line: 1, why }),
+        Err(Trouble::Mismatch(why)) => return ended(Ending::Failed { line: 1, why }),
     };
     let mut settings = setup::Settings::new();
     if let Some((line, lines)) = &script.set_up

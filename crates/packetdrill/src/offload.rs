@@ -74,5 +74,6 @@ fn pacing_rate(info: &Info, settings: &Settings) -> u64 {
     }
     let in_slow_start = info.snd_cwnd < info.snd_ssthresh / 2;
     let ratio = settings.sysctl(if in_slow_start { "tcp_pacing_ss_ratio" } else { "tcp_pacing_ca_ratio" }) as u64;
-    u64::from(info.snd_mss) * u64::from(info.snd_cwnd.max(info.unacked)) * ratio * 10_000 / info.rtt_us
+    let window = u64::from(info.snd_mss) * u64::from(info.snd_cwnd.max(info.unacked));
+    window.saturating_mul(ratio * 10_000) / info.rtt_us
 }

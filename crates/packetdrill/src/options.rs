@@ -2,8 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::host::Trouble;
 use crate::lexer::{Kind, tokens};
+use crate::parser::LATEST_US;
 use crate::script::{Action, Expr, Script};
+
+/// The sizes of packet that a link may take: what each must, and the largest IPv4 packet. [RFC 791]
+const MTU: (f64, f64) = (68.0, 65_535.0);
 
 /// What scripts may set for themselves.
 #[derive(Clone, Debug)]
@@ -24,8 +29,8 @@ impl Options {
     /// Reads the options of a script and puts in what it defines.
     ///
     /// # Errors
-    /// The reason to skip the script.
-    pub fn of(script: &mut Script) -> Result<Options, String> {
+    /// The reason to skip the script, or what is wrong in it.
+    pub fn of(script: &mut Script) -> Result<Options, Trouble> {
         let mut options = Options {
             tolerance_us: 4000,
             tolerance_percent: 12.5,
@@ -36,28 +41,34 @@ impl Options {
         };
         let mut defined = BTreeMap::new();
         for (name, value) in &script.options {
-            let number = || value.parse::<f64>().map_err(|_| format!("--{name}={value} is no number"));
+            let number = |least: f64, most: f64| {
+                let number = value.parse::<f64>().ok().filter(|number| (least..=most).contains(number));
+                number.ok_or_else(|| Trouble::Mismatch(format!("--{name}={value} is no number from {least} to {most}")))
+            };
+            let microseconds = || number(0.0, LATEST_US as f64).map(|us| us as i64);
             match name.as_str() {
-                "tolerance_usecs" => options.tolerance_us = number()? as i64,
-                "tolerance_percent" => options.tolerance_percent = number()?,
-                "mtu" => options.mtu = number()? as u32,
+                "tolerance_usecs" => options.tolerance_us = microseconds()?,
+                "tolerance_percent" => options.tolerance_percent = number(0.0, 1000.0)?,
+                "mtu" => options.mtu = number(MTU.0, MTU.1)? as u32,
                 "tcp_ts_ecr_scaled" => options.guess_echo = true,
-                "tcp_ts_tick_usecs" => options.timestamp_tick_us = number()? as i64,
+                "tcp_ts_tick_usecs" => options.timestamp_tick_us = microseconds()?,
                 "strict_segments" => options.strict_segments = true,
                 "define" => {
-                    let (symbol, text) = value.split_once('=').ok_or(format!("--define={value} defines nothing"))?;
+                    let (symbol, text) = value
+                        .split_once('=')
+                        .ok_or_else(|| Trouble::Mismatch(format!("--define={value} defines nothing")))?;
                     defined.insert(symbol.to_string(), expression(text));
                 }
                 // The size into which an inbound super-segment is cut for the kernel; here it is not cut.
                 "mss" => {}
                 "ip_version" if value == "ipv4" => {}
-                "ip_version" => return Err(format!("--ip_version={value} has no counterpart")),
+                "ip_version" => return Err(Trouble::Skip(format!("--ip_version={value} has no counterpart"))),
                 "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" if value.contains(':') => {
-                    return Err("addresses of IPv6 have no counterpart".into());
+                    return Err(Trouble::Skip("addresses of IPv6 have no counterpart".into()));
                 }
                 "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port" | "connect_port" | "speed"
                 | "verbose" | "debug" | "send_omit_free" => {}
-                _ => return Err(format!("the option --{name} has no counterpart")),
+                _ => return Err(Trouble::Skip(format!("the option --{name} has no counterpart"))),
             }
         }
         script.define(&defined);

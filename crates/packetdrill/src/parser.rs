@@ -7,14 +7,22 @@ use crate::script::{Action, Call, Event, Expr, Script, When};
 /// Reads a script.
 pub(crate) fn parse(text: &str) -> Result<Script, SyntaxError> {
     let tokens = tokens(text)?;
-    let mut cursor = Cursor { tokens: &tokens, place: 0 };
+    let mut cursor = Cursor { tokens: &tokens, place: 0, depth: 0 };
     script(&mut cursor)
 }
+
+/// The latest time in a script, in microseconds: a day. Keepalives and the longest timeouts of TCP fit into it.
+pub(crate) const LATEST_US: i64 = 86_400_000_000;
+
+/// How deep lists and structures of arguments may stand in one another.
+const DEEPEST: usize = 32;
 
 /// A place among the tokens.
 pub(crate) struct Cursor<'a> {
     tokens: &'a [Token],
     place: usize,
+    /// lists and structures that are open
+    depth: usize,
 }
 
 pub(crate) type Parsed<T> = Result<T, SyntaxError>;
@@ -96,9 +104,15 @@ impl<'a> Cursor<'a> {
         if seconds < 0.0 {
             return self.fail("a negative time");
         }
-        self.place += 1;
         // To the nearest: a time like 0.1 s has no exact binary form.
-        Ok((seconds * 1e6 + 0.5) as i64)
+        let microseconds = (seconds * 1e6 + 0.5) as i64;
+        if microseconds > LATEST_US {
+            let limit = LATEST_US / 1_000_000;
+            let stated = self.peek().map_or(String::new(), Kind::to_string);
+            return self.fail(format!("a time of {stated} s; a script may take a day, {limit} s"));
+        }
+        self.place += 1;
+        Ok(microseconds)
     }
 }
 
@@ -243,6 +257,16 @@ fn list(cursor: &mut Cursor, close: char) -> Parsed<Vec<Expr>> {
 }
 
 fn expression(cursor: &mut Cursor) -> Parsed<Expr> {
+    if cursor.depth == DEEPEST {
+        return cursor.fail(format!("more than {DEEPEST} brackets stand in one another"));
+    }
+    cursor.depth += 1;
+    let found = terms(cursor);
+    cursor.depth -= 1;
+    found
+}
+
+fn terms(cursor: &mut Cursor) -> Parsed<Expr> {
     let first = term(cursor)?;
     if !cursor.is_sign('|') {
         return Ok(first);

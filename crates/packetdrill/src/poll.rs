@@ -60,6 +60,7 @@ impl Host {
     pub fn epoll_events(&mut self, epoll: i64) -> Vec<(i64, i64)> {
         let Some(File::Epoll(found)) = self.files.get(&epoll) else { return Vec::new() };
         let watched: Vec<(i64, Watch)> = found.watched.iter().map(|(file, watch)| (*file, *watch)).collect();
+        self.note_work(watched.len());
         let mut events = Vec::new();
         for (file, watch) in watched {
             let ready = self.readiness(file) & (watch.events | ERR | HUP);

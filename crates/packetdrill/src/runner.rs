@@ -12,6 +12,7 @@ use crate::expect::difference;
 use crate::facts::{CONSTANTS, facts};
 use crate::host::{Host, Sent, Trouble, UnderTest};
 use crate::options::Options;
+use crate::parser::LATEST_US;
 use crate::script::{Action, Call, Event, Expr, Packet, Script, Tcp, TcpOption, When};
 use crate::setup::Settings;
 use crate::wire::{flags_of, show};
@@ -143,8 +144,11 @@ impl<'a> Runner<'a> {
             When::After(after) => (from + after, from + after),
             When::Between(start, end) => (start, end),
             When::BetweenAfter(start, end) => (from + start, from + end),
-            When::AnyTime => (from, i64::MAX),
+            When::AnyTime => (from, LATEST_US),
         };
+        if due > LATEST_US {
+            return mismatch(format!("this is to happen at {}; a script may take {}", time(due), time(LATEST_US)));
+        }
         let tolerance = self.tolerance(due);
         if let Action::Outbound(packet) = &event.action {
             self.outbound(packet, due, until, tolerance)?;
@@ -155,6 +159,7 @@ impl<'a> Runner<'a> {
             }
             self.act(event, due, from)?;
         }
+        self.host.check_work()?;
         self.last_event_us = Some(if event.when == When::AnyTime { self.now_us() } else { due });
         self.last_was_inbound = is_inbound;
         Ok(())
@@ -198,6 +203,7 @@ impl<'a> Runner<'a> {
 
     fn step(&mut self, to: Time) -> Result<(), Stop> {
         self.host.advance(to);
+        self.host.check_work()?;
         self.go_on()
     }
 
@@ -304,7 +310,7 @@ impl<'a> Runner<'a> {
     fn timestamp_tolerance(&self, due: i64) -> Option<u32> {
         let tick = self.options.timestamp_tick_us;
         let share = (self.options.tolerance_percent / 100.0 * due as f64) as i64;
-        (tick > 0).then(|| (self.options.tolerance_us.max(share) / tick) as u32)
+        (tick > 0).then(|| u32::try_from(self.options.tolerance_us.max(share) / tick).unwrap_or(u32::MAX))
     }
 
     /// The next packet sent no later than `limit`, microseconds.

@@ -83,6 +83,16 @@ const WITHOUT_EFFECT: &[&str] = &[
     "tcp_max_syn_backlog",
 ];
 
+/// What a kernel takes: an `int`, and of the ratios of pacing ten times the rate; -1 is the largest bound.
+fn is_in_range(name: &str, number: i64) -> bool {
+    let (least, most) = match name {
+        "tcp_notsent_lowat" => (-1, i64::from(u32::MAX)),
+        "tcp_pacing_ss_ratio" | "tcp_pacing_ca_ratio" => (0, 1000),
+        _ => (0, i64::from(i32::MAX)),
+    };
+    (least..=most).contains(&number)
+}
+
 impl Settings {
     pub fn new() -> Self {
         let sysctls = KERNEL_DEFAULTS.iter().map(|(name, value)| (name.to_string(), value.to_vec())).collect();
@@ -145,18 +155,23 @@ impl Settings {
             *word = value.to_string();
             return Ok(());
         }
-        if !self.sysctls.contains_key(&name) {
+        let Some(found) = self.sysctls.get_mut(&name) else {
             return Err(format!("the setting {name} has no counterpart"));
-        }
+        };
         let numbers = value.split_whitespace().map(str::parse).collect::<Result<Vec<i64>, _>>();
         if name == "tcp_mtu_probing" && numbers.as_deref() != Ok(&[0]) {
             return Err("probing for the path's MTU has no counterpart".into());
         }
         match numbers {
-            Ok(numbers) if !numbers.is_empty() => self.sysctls.insert(name, numbers),
-            _ => return Err(format!("the setting {name}={value} is no number")),
-        };
-        Ok(())
+            Ok(numbers)
+                if (1..=found.len()).contains(&numbers.len()) && numbers.iter().all(|n| is_in_range(&name, *n)) =>
+            {
+                // fewer numbers than there are leave the rest
+                found[..numbers.len()].copy_from_slice(&numbers);
+                Ok(())
+            }
+            _ => Err(format!("the setting {name}={value} is no number that it may have")),
+        }
     }
 
     /// `echo 3 > /sys/module/tcp_cubic/parameters/hystart_detect`.
@@ -200,7 +215,7 @@ impl Settings {
             if ["advmss", "mtu", "initcwnd", "initrwnd", "rto_min", "reordering", "quickack"].contains(&word.as_str()) {
                 let value = arguments[place + 1..].iter().find(|word| *word != "lock");
                 let number = value.and_then(|value| value.trim_end_matches("ms").parse().ok());
-                let Some(number) = number else {
+                let Some(number) = number.filter(|number| (0..=65_535).contains(number)) else {
                     return Err(format!("`ip {}` is not understood", arguments.join(" ")));
                 };
                 self.route.insert(word.clone(), number);

@@ -41,13 +41,21 @@ pub(crate) fn commands(lines: &str) -> Vec<Vec<String>> {
 
 /// Puts in what `$((a*b))` gives; other arithmetic stays as it is.
 fn with_sums(text: &str) -> String {
-    let Some((before, rest)) = text.split_once("$((") else { return text.to_string() };
-    let Some((inner, after)) = rest.split_once("))") else { return text.to_string() };
-    let product = inner.split('*').map(|factor| factor.trim().parse::<i64>()).product::<Result<i64, _>>();
-    match product {
-        Ok(product) => format!("{before}{product}{}", with_sums(after)),
-        Err(_) => format!("{before}$(({inner})){}", with_sums(after)),
+    let (mut done, mut rest) = (String::new(), text);
+    while let Some((before, opened)) = rest.split_once("$((")
+        && let Some((inner, after)) = opened.split_once("))")
+    {
+        let as_it_is = || format!("$(({inner}))");
+        done += before;
+        done += &product(inner).map_or_else(as_it_is, |product| product.to_string());
+        rest = after;
     }
+    done + rest
+}
+
+/// `15*1024`.
+fn product(text: &str) -> Option<i64> {
+    text.split('*').try_fold(1, |product: i64, factor| product.checked_mul(factor.trim().parse().ok()?))
 }
 
 #[derive(Default)]

@@ -32,7 +32,7 @@ impl Host {
             "SO_SNDBUF" => options.send_buffer = Some(2 * stated(call)?.max(2304) as u64),
             "TCP_NODELAY" => options.nodelay = stated(call)? != 0,
             "TCP_CORK" => options.cork = stated(call)? != 0,
-            "TCP_MAXSEG" => options.config.max_segment = Some(stated(call)?),
+            "TCP_MAXSEG" => options.config.max_segment = Some(stated_size(call)?),
             "TCP_NOTSENT_LOWAT" => options.notsent_lowat = Some(stated(call)?),
             "TCP_USER_TIMEOUT" => options.config.user_timeout_ms = Some(stated(call)?),
             "SO_RCVBUF" => options.config.receive_buffer = Some(stated(call)?),
@@ -113,11 +113,18 @@ impl Host {
     }
 }
 
-/// The number that a call sets: `[1]`.
+/// The number that a call sets: `[1]`; an `int` in C.
 fn stated(call: &Call) -> Result<i64, Trouble> {
-    match call.arguments.get(3) {
-        Some(Expr::List(items)) if items.len() == 1 => number_of(&items[0]),
-        Some(other) => number_of(other),
-        None => Err(Trouble::Skip("setsockopt without a value".into())),
-    }
+    let number = match call.arguments.get(3) {
+        Some(Expr::List(items)) if items.len() == 1 => number_of(&items[0])?,
+        Some(other) => number_of(other)?,
+        None => return Err(Trouble::Skip("setsockopt without a value".into())),
+    };
+    i32::try_from(number).map(i64::from).map_err(|_| Trouble::Mismatch(format!("{number} is no int of 32 bits")))
+}
+
+/// A segment's size.
+fn stated_size(call: &Call) -> Result<i64, Trouble> {
+    let size = stated(call)?;
+    u16::try_from(size).map(i64::from).map_err(|_| Trouble::Mismatch(format!("{size} is no size of a segment")))
 }

@@ -101,7 +101,7 @@ impl Host {
         loop {
             let taken = self.connections[index].write(now, wanted - progress.written, write);
             progress.written += taken;
-            if taken == 0 || progress.written == wanted {
+            if taken == 0 || progress.written == wanted || self.is_exhausted() {
                 break;
             }
             self.settle();
