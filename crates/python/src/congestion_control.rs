@@ -4,10 +4,12 @@ use lasthop_tcp::replay::{Verdict, judge};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::interruptible::interruptible;
+
 /// Replays the trace in `text`: `(line, verdict)`, with "pass", "fail" or "skip".
 #[pyfunction]
-pub fn replay_cc(py: Python<'_>, text: &str) -> PyResult<(String, &'static str)> {
-    let (line, verdict) = py.detach(|| judge(text)).map_err(PyValueError::new_err)?;
+pub fn replay_cc(py: Python<'_>, text: String) -> PyResult<(String, &'static str)> {
+    let (line, verdict) = interruptible(py, move || judge(&text))?.map_err(PyValueError::new_err)?;
     let verdict = match verdict {
         Some(Verdict::Exact | Verdict::Within) => "pass",
         Some(Verdict::Off) => "fail",

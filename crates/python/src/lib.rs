@@ -2,6 +2,7 @@
 //! and whatever takes long lets other Python threads run meanwhile.
 
 mod congestion_control;
+mod interruptible;
 mod packetdrill;
 mod recovery;
 

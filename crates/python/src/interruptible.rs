@@ -1,0 +1,38 @@
+//! Work that Python can be interrupted in.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use lasthop_scenario::RUN_THREAD;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// How often Python is asked whether a signal has come.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Does `work` on a thread of its own while other Python threads run and signals are heard. Where a signal's handler
+/// raises, the thread is left behind: it holds nothing of Python's, its work is bounded, and it ends with the process.
+///
+/// # Errors
+/// What a signal's handler raises; a ValueError with a sentence where `work` panics.
+pub fn interruptible<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+    let (result, arrives) = channel();
+    let run = move || drop(result.send(catch_unwind(AssertUnwindSafe(work))));
+    std::thread::Builder::new().name(RUN_THREAD.into()).spawn(run)?;
+    py.detach(move || {
+        loop {
+            match arrives.recv_timeout(POLL) {
+                Ok(Ok(found)) => return Ok(found),
+                Ok(Err(panic)) => return Err(PyValueError::new_err(sentence_of(panic.as_ref()))),
+                Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+                Err(RecvTimeoutError::Disconnected) => return Err(PyValueError::new_err("the replay has ended")),
+            }
+        }
+    })
+}
+
+fn sentence_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    format!("the replay stopped: {}; this is a defect of lasthop", text.unwrap_or("an assertion failed"))
+}
