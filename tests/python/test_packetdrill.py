@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -107,13 +111,81 @@ def test_every_part_of_a_line_counts(line, why):
         ("   +0 setsockopt(4, SOL_TCP, TCP_MD5SIG, [1], 4) = 0", "TCP_MD5SIG"),
         ("   +0 splice(4, NULL, 5, NULL, 9, 0) = 9", "the call splice"),
         ("   +0 `sysctl -q net.ipv4.tcp_dream=1`\n   +0 close(4) = 0", "tcp_dream"),
-        ("   +0 %{ assert bbr_bw > 0 }%", "bbr_bw"),
+        ("   +0 %{ assert bbr_bw_lo > 0 }%", "bbr_bw_lo"),
+        ("   +0 %{ assert tcpi_received_ce == 0 }%", "tcpi_received_ce"),
     ],
 )
 def test_what_has_no_counterpart_is_skipped_never_passed_over(line, why):
     verdict = run_script(HANDSHAKE + line + "\n", [])
     assert (verdict.kind, verdict.line) == ("skip", 9)
     assert why in verdict.why
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
+        ("raise SystemExit", "SystemExit"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("raise BaseException('so')", "BaseException: so"),
+        ("import os; os._exit(0)", "the code ended its interpreter, with status 0"),
+        ("import os; os.kill(os.getpid(), 9)", "the code ended its interpreter, by SIGKILL"),
+        ("import os; os.closerange(0, 99); os._exit(0)", "the code ended its interpreter, with status 0"),
+        ("assert tcpi_snd_cwndd == 10", "name 'tcpi_snd_cwndd' is not defined; did you mean tcpi_snd_cwnd"),
+        ("raise NameError", "NameError"),
+        ("x = (", "SyntaxError"),
+    ],
+)
+def test_code_that_ends_itself_or_is_misspelt_fails_in_its_line(command, tmp_path, code, why):
+    file = write(tmp_path, "ends.pkt", HANDSHAKE + f"   +0 %{{ assert tcpi_unacked == 1 }}%\n   +0 %{{ {code} }}%\n")
+    done = command("packetdrill", file)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith(f"fail  {file}:10: ")
+    assert why in done.stdout
+    assert done.stdout.endswith("0 passed, 1 failed, 0 skipped\n")
+
+
+def test_a_line_that_fails_before_the_code_ends_itself_is_the_verdict():
+    verdict = run_script(HANDSHAKE + "   +0 close(3) = 5\n   +0 %{ import os; os._exit(0) }%\n", [])
+    assert (verdict.kind, verdict.line) == ("fail", 9)
+
+
+def test_what_one_piece_defines_the_next_can_use_and_nothing_is_printed(command, tmp_path):
+    pieces = '   +0 %{ w = tcpi_snd_cwnd; print(w) }%\n   +0 %{ assert w == 10; import os; os.write(1, b"x") }%\n'
+    done = command("packetdrill", file := write(tmp_path, "two.pkt", HANDSHAKE + pieces))
+    assert (done.returncode, done.stdout) == (0, f"pass  {file}\n1 passed, 0 failed, 0 skipped\n")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_code_that_never_ends_can_be_stopped(tmp_path, name):
+    started = tmp_path / "started"
+    file = write(tmp_path, "loop.pkt", HANDSHAKE + f"   +0 %{{ open({str(started)!r}, 'w')\nwhile True: pass }}%\n")
+    process = subprocess.Popen([sys.executable, "-m", "lasthop", "packetdrill", file], stderr=subprocess.PIPE)
+    while not started.exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(getattr(signal, name))
+    assert process.communicate(timeout=10) == (None, b"lasthop: interrupted\n")
+    assert process.returncode == 130
+
+
+def test_help_says_that_scripts_are_programs(command):
+    assert "A script is a program" in command("packetdrill", "--help").stdout
+
+
+@pytest.mark.parametrize("seconds", ["9223372036854775807", "1e300", "86401", "1" * 400])
+def test_a_time_beyond_a_day_fails_in_its_line(command, tmp_path, seconds):
+    late = write(tmp_path, "late.pkt", HANDSHAKE.replace("    0 socket", f"    {seconds} socket"))
+    done = command("packetdrill", late)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith(f"fail  {late}:1: ")
+
+
+@pytest.mark.parametrize("microseconds", ["0", "-1", "1.5", "\u00b2", "86400000001", "1" * 5000])
+def test_a_tolerance_that_is_none_is_refused(command, microseconds):
+    done = command("packetdrill", f"--tolerance_usecs={microseconds}", "any.pkt")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "no number of microseconds from 1 to 86400000000" in done.stderr
 
 
 def test_broken_script_names_its_line():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections.abc import Collection
 from pathlib import Path
@@ -13,24 +14,39 @@ from ._mistake import Mistake
 FAILED = 1
 SKIPPED = 77
 
+# The longest text that is read, unpacked: eighty times the longest trace of the repository.
+LARGEST = 16 * 2**20
+
 
 def text_of(file: str, needed: str) -> str:
     """The text of a file, gzipped or not; `needed` says what should be in it.
 
     Raises:
-        Mistake: if it cannot be read, is no text, or is a scenario.
+        Mistake: if it cannot be read, is no text, is longer than `LARGEST`, or is a scenario.
     """
     try:
-        data = Path(file).read_bytes()
-        if looks_like_scenario(file):
+        with Path(file).open("rb") as stream:
+            data = stream.read(LARGEST + 1)
+        if len(data) <= LARGEST and _is_scenario(file):
             raise Mistake(f"{file}: is a scenario, and {needed} is needed; `lasthop run {file}` runs it")
-        return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise Mistake(f"{file}: is longer than {LARGEST >> 20} MiB unpacked, the most that is read; give a part of it")
+        return data.decode()
     except UnicodeDecodeError:
         raise Mistake(f"{file}: is not text in UTF-8") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise Mistake(f"{file}: {error}") from None
     except OSError as error:
         raise Mistake(f"{file}: {error.strerror or error}") from None
+
+
+def _is_scenario(file: str) -> bool:
+    try:
+        return looks_like_scenario(file)
+    except RecursionError:  # lists in lists without end: TOML, but no scenario
+        return False
 
 
 def status_of(verdicts: Collection[str]) -> int:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
+import json
+import signal
+import subprocess
+import sys
 from collections import Counter
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from .. import _core
 from ._evidence import status_of, text_of
@@ -14,9 +17,14 @@ from ._output import write_data
 
 SUMMARY = "run packetdrill scripts against the TCP endpoint under a virtual clock"
 
+# A program of its own, which needs nothing of this package.
+SCRIPT_CODE = Path(__file__).with_name("_script_code.py")
+A_DAY_US = 86_400_000_000
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop packetdrill` accepts."""
+    parser.epilog = "A script is a program: its code is Python and may do what you may. Read a script before you run it."
     parser.add_argument("files", metavar="FILE", nargs="+", help="a script in the language of google/packetdrill")
     parser.add_argument(
         "--tolerance_usecs", metavar="US", type=_microseconds, help="how far times may be off, instead of the script's own"
@@ -55,7 +63,10 @@ class Verdict(NamedTuple):
 
 def run_script(text: str, options: list[tuple[str, str]]) -> Verdict:
     """Runs a script, then the code in it. What fails first in the order of lines is the verdict."""
-    kind, line, why, code = _core.packetdrill(text, options)
+    try:
+        kind, line, why, code = _core.packetdrill(text, options)
+    except ValueError as error:
+        return Verdict("fail", 0, str(error))
     wrong = _first_wrong(code)
     if wrong is not None and (kind == "pass" or wrong.line < line):
         return wrong
@@ -64,22 +75,33 @@ def run_script(text: str, options: list[tuple[str, str]]) -> Verdict:
 
 def _first_wrong(code: list[tuple[int, str, list[tuple[str, int]]]]) -> Verdict | None:
     """The pieces of code are one Python program, as in packetdrill: what one of them defines, the next can use."""
-    names: dict[str, Any] = {}
-    for line, text, variables in code:
-        names.update(variables)
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(text + "\n", "<script>", "exec"), names)  # noqa: S102 - that is what a script asks for
-        except NameError as error:
-            return Verdict("skip", line, f"{error.name} has no counterpart")
-        except Exception as error:  # noqa: BLE001 - whatever a script raises is its failure
-            first = text.strip().splitlines()[0] if text.strip() else ""
-            said = f": {error}" if str(error) else ""
-            return Verdict("fail", line, f"{type(error).__name__}{said}\nin        {first}")
+    if not code:
+        return None
+    pieces = json.dumps([(line, text, dict(variables)) for line, text, variables in code])
+    # -P: the modules beside that program are not the script's to import.
+    program = [sys.executable, "-P", str(SCRIPT_CODE)]
+    child = subprocess.run(program, input=pieces, stdout=subprocess.PIPE, text=True, check=False)
+    answers = [json.loads(line) for line in child.stdout.splitlines()]
+    if answers and answers[-1] is not None:
+        kind, why = answers[-1]
+        return _verdict(kind, code[len(answers) - 1], why)
+    if len(answers) < len(code):
+        return _verdict("fail", code[len(answers)], f"the code ended its interpreter, {_how(child.returncode)}")
     return None
 
 
+def _verdict(kind: str, piece: tuple[int, str, list[tuple[str, int]]], why: str) -> Verdict:
+    line, text, _ = piece
+    first = text.strip().splitlines()[0] if text.strip() else ""
+    return Verdict(kind, line, why if kind == "skip" else f"{why}\nin        {first}")
+
+
+def _how(status: int) -> str:
+    return f"with status {status}" if status >= 0 else f"by {signal.Signals(-status).name}"
+
+
 def _microseconds(text: str) -> int:
-    if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of microseconds above 0")
-    return int(text)
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(A_DAY_US)) else 0
+    if not 0 < number <= A_DAY_US:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of microseconds from 1 to {A_DAY_US}, a day")
+    return number

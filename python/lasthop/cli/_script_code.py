@@ -1,0 +1,69 @@
+"""The code of one packet script, in an interpreter of its own: what ends it, ends no verdict.
+
+Run as a program. Reads JSON, `[[line, text, {name: number}], …]`, and writes a line of JSON after each piece: `null`, or
+`["fail" or "skip", why]`, which is the last one. Where it writes nothing more, the code has ended the interpreter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+# What Linux tells a script of a connection and the simulator does not have: fields of `tcp_info`, then of `TCP_CC_INFO` and
+# `SO_MEMINFO`.
+NO_COUNTERPART = frozenset(
+    """
+    tcpi_fastopen_client_fail tcpi_received_ce tcpi_accecn_fail_mode tcpi_accecn_opt_seen
+    tcpi_delivered_e0_bytes tcpi_delivered_e1_bytes tcpi_delivered_ce_bytes
+    tcpi_received_e0_bytes tcpi_received_e1_bytes tcpi_received_ce_bytes TCPI_OPT_USEC_TS TCPI_OPT_TFO_CHILD
+    bbr_bw bbr_bw_lo bbr_bw_hi bbr_min_rtt bbr_pacing_gain bbr_cwnd_gain
+    dctcp_enabled dctcp_ce_state dctcp_alpha dctcp_ab_ecn dctcp_ab_tot tcpv_enabled tcpv_rttcnt tcpv_rtt tcpv_minrtt
+    SK_MEMINFO_RMEM_ALLOC SK_MEMINFO_RCVBUF SK_MEMINFO_WMEM_ALLOC SK_MEMINFO_SNDBUF SK_MEMINFO_FWD_ALLOC
+    SK_MEMINFO_WMEM_QUEUED SK_MEMINFO_OPTMEM SK_MEMINFO_BACKLOG SK_MEMINFO_DROPS
+    """.split()
+)
+
+
+def main() -> None:
+    """Runs the pieces one after another, as one program; what they print goes nowhere."""
+    pieces = json.load(sys.stdin)
+    answers = os.fdopen(os.dup(1), "w")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    names: dict[str, Any] = {}
+    for _, text, variables in pieces:
+        names.update(variables)
+        wrong = run(text, names)
+        answers.write(json.dumps(wrong) + "\n")
+        answers.flush()
+        if wrong is not None:
+            break
+    os._exit(0)  # whatever the code has left behind is not waited for
+
+
+def run(text: str, names: dict[str, Any]) -> tuple[str, str] | None:
+    """What is wrong with a piece; what it defines stays in `names`."""
+    try:
+        exec(compile(text + "\n", "<script>", "exec"), names)  # noqa: S102 - that is what a script asks for
+    except NameError as error:
+        if error.name in NO_COUNTERPART:
+            return "skip", f"{error.name} has no counterpart"
+        return "fail", f"NameError: {error}{_near(error.name, names)}"
+    except BaseException as error:  # noqa: BLE001 - whatever a script raises is its failure, SystemExit too
+        said = f": {error}" if str(error) else ""
+        return "fail", f"{type(error).__name__}{said}"
+    return None
+
+
+def _near(name: str | None, names: dict[str, Any]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name or "", names)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+if __name__ == "__main__":
+    main()
