@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import signal
 from pathlib import Path
 
 import pytest
+
+from lasthop import _core
 
 TRACES = Path(__file__).parents[1] / "data" / "vectors" / "cc"
 FOLLOWED = [
@@ -88,3 +91,60 @@ def test_a_number_that_is_none_names_its_line(command, tmp_path):
     done = command("replay-cc", tmp_path / "broken.csv")
     assert done.returncode == 2
     assert "line 11" in done.stderr
+
+
+def with_field(lines: list[str], row: int, column: str, value: str) -> str:
+    fields = lines[row].split(",")
+    fields[lines[1].split(",").index(column)] = value
+    return "\n".join([*lines[:row], ",".join(fields), *lines[row + 1 :]]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("n", "2147483647"), ("t_us", "9223372036854775807"), ("dt_us", "1" * 30), ("cwnd", "nan")]
+)
+def test_a_number_that_tcp_cannot_carry_is_refused_in_its_line(command, tmp_path, column, value):
+    (tmp_path / "huge.csv").write_text(with_field(lines_of("linux612/reno.s1_const40"), 10, column, value))
+    done = command("replay-cc", tmp_path / "huge.csv")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert f"huge.csv: line 11: {column} = " in done.stderr
+
+
+def bomb(folder: Path, size: int) -> Path:
+    """Zeros, packed a thousand times smaller."""
+    packed = gzip.compress(bytes(2**20))
+    (folder / "bomb.gz").write_bytes(packed * (size >> 20))
+    return folder / "bomb.gz"
+
+
+@pytest.mark.parametrize("name", ["replay-cc", "replay-recovery", "packetdrill"])
+def test_a_file_that_unpacks_to_more_than_is_read_is_refused(command, tmp_path, name):
+    done = command(name, bomb(tmp_path, 3 << 30))
+    assert done.returncode == 2
+    assert done.stderr == f"lasthop: {tmp_path}/bomb.gz: is longer than 16 MiB unpacked, the most that is read; give a part of it\n"
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+def test_a_file_without_end_is_refused(command):
+    assert "is longer than 16 MiB" in command("replay-cc", "/dev/zero").stderr
+
+
+def test_lists_without_end_are_no_trace(command, tmp_path):
+    (tmp_path / "deep.csv").write_text("x = " + "[" * 100_000)
+    done = command("replay-cc", tmp_path / "deep.csv")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "line 1" in done.stderr
+
+
+def test_signals_are_heard_while_a_replay_runs():
+    """A replay that was deaf would hear one of them, at its end."""
+    lines = lines_of("linux612/reno.s1_const40")
+    most = with_field(with_field(lines, 3, "n", "741534").splitlines(), 3, "dt_us", "0").splitlines()[3]
+    heard = []
+    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+    try:
+        _core.replay_cc("\n".join([*lines[:3], *[most.replace(",ack,", ",sack,")] * 26]))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(heard) >= 3

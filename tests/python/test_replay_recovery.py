@@ -76,3 +76,21 @@ def test_what_is_no_recording_is_refused_with_one_line(command, tmp_path, text, 
     done = command("replay-recovery", tmp_path / "other.json")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert why in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("segments", 4294967296), ("segments", 0), ("mss", 0), ("rtt_ms", 1e300), ("window", 2**63)]
+)
+def test_a_number_that_no_recording_has_is_refused(command, tmp_path, key, value):
+    document = document_of("s_reno_loss1")
+    document["scenario"][key] = value
+    (tmp_path / "huge.json").write_text(json.dumps(document))
+    done = command("replay-recovery", tmp_path / "huge.json")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert f'huge.json: scenario: "{key}" = ' in done.stderr and "it may be" in done.stderr
+
+
+def test_lists_without_end_are_no_recording(command, tmp_path):
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    done = command("replay-recovery", tmp_path / "deep.json")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
