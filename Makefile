@@ -17,7 +17,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: build demo test unit lint bench validation kernel wheel clean rust
+.PHONY: build demo test unit lint fuzz bench validation kernel wheel clean rust
 .DEFAULT_GOAL := build
 
 build: $(EXTENSION)
@@ -37,6 +37,10 @@ unit: rust $(VENV)/.ready
 lint: rust $(VENV)/.ready
 	rustfmt --check --edition 2024 $$(git ls-files '*.rs')
 	cargo clippy --workspace --all-targets -- -D warnings
+
+# Coverage-guided tests of what reads files from elsewhere, FUZZ_SECONDS=60 in all; needs cargo-fuzz.
+fuzz: rust
+	@tests/fuzz.sh
 
 bench: build
 	@$(BIN)/lasthop bench

@@ -1,0 +1,10 @@
+//! A trace of congestion control: a sentence or a verdict.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    if let Err(sentence) = lasthop_tcp::replay::judge(text) {
+        assert!(!sentence.contains('\n'), "{sentence}");
+    }
+});
