@@ -5,19 +5,20 @@ mod mutation;
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use lasthop_tcp::replay::judge;
 use mutation::{cases, mutated, mutations, soon};
 use proptest::prelude::*;
 
 /// The traces of the repository, each with its first rows and some of those at which something happens.
-fn traces() -> Vec<String> {
+static TRACES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/vectors/cc");
     let folders = ["linux612", "linux2622", "ns2fast"].map(|kernel| std::fs::read_dir(root.join(kernel)).unwrap());
     let mut paths: Vec<PathBuf> = folders.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths.iter().map(|path| shortened(path)).collect()
-}
+});
 
 fn shortened(path: &Path) -> String {
     let mut text = String::new();
@@ -42,9 +43,8 @@ fn a_sentence_or_a_verdict(text: &str) {
 
 #[test]
 fn mutated_traces_give_a_sentence_or_a_verdict() {
-    let traces = traces();
-    proptest!(cases(2000), |(which in 0..traces.len(), changes in mutations(4))| {
-        a_sentence_or_a_verdict(&mutated(&traces[which], &changes));
+    proptest!(cases(2000), |(which in 0..TRACES.len(), changes in mutations(4))| {
+        a_sentence_or_a_verdict(&mutated(&TRACES[which], &changes));
     });
 }
 
@@ -55,7 +55,7 @@ fn any_text_gives_a_sentence() {
 
 /// The trace with one field of its row in the middle changed.
 fn with_field(column: &str, value: &str) -> String {
-    let trace = traces().into_iter().find(|trace| trace.contains("cc=reno ") && trace.contains("srtt8_us")).unwrap();
+    let trace = TRACES.iter().find(|trace| trace.contains("cc=reno ") && trace.contains("srtt8_us")).unwrap();
     let mut lines: Vec<String> = trace.lines().map(str::to_string).collect();
     let at = lines[1].split(',').position(|name| name == column).unwrap();
     let mut fields: Vec<&str> = lines[9].split(',').collect();
