@@ -276,7 +276,7 @@ impl Driver {
                 self.congestion(row.time, CongestionCause::Loss);
                 if self.restarts {
                     // All that was in flight is acknowledged, and a new window goes out.
-                    (self.una, self.nxt) = (row.una, row.nxt);
+                    (self.una, self.nxt) = (row.una, self.nxt.max(row.nxt));
                     self.flight = self.nxt - self.una;
                     self.next_to_send = self.nxt;
                 }
@@ -284,7 +284,7 @@ impl Driver {
             Event::Exit => {
                 self.una = row.una;
                 self.control.on_recovery_exit(&self.moment(row.time));
-                self.nxt = row.nxt;
+                self.nxt = self.nxt.max(row.nxt);
                 self.flight = row.flight_before;
                 self.next_to_send = self.nxt;
             }
@@ -312,7 +312,7 @@ impl Driver {
         }
         self.control.on_established(&self.moment(row.time), row.rtt);
         self.control.on_transmit_start(&self.moment(row.time));
-        self.nxt = row.nxt;
+        self.nxt = self.nxt.max(row.nxt);
         self.next_to_send = row.nxt;
         self.flight = row.nxt;
     }
@@ -322,7 +322,7 @@ impl Driver {
         for j in 0..row.n {
             let now = row.time + row.spacing * j;
             let before = self.flight;
-            // never back, whatever the rows before say
+            // neither this nor the next number to send goes back, whatever the rows before say
             self.una = self.una.max(row.una - (row.n - 1 - j) * row.k);
             self.flight = self.flight.saturating_sub(row.k);
             self.next_to_send = self.next_to_send.max(self.una);
@@ -351,7 +351,7 @@ impl Driver {
                     self.control.on_transmit_start(&self.moment(now));
                 }
                 self.filled = self.nxt_when_filled();
-                self.nxt = row.nxt;
+                self.nxt = self.nxt.max(row.nxt);
             } else {
                 self.send(now);
             }
@@ -368,7 +368,7 @@ impl Driver {
             self.control.on_ack(&AckSample { delivered_bytes: u64::from(MSS), in_recovery: true, ..ack });
             if j + 1 == row.n {
                 self.filled = self.nxt_when_filled();
-                self.nxt = row.nxt;
+                self.nxt = self.nxt.max(row.nxt);
             } else {
                 self.send(now);
             }

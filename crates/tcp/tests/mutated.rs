@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use lasthop_tcp::replay::judge;
+use lasthop_tcp::replay::{Verdict, judge};
 use mutation::{cases, mutated, mutations, soon};
 use proptest::prelude::*;
 
@@ -100,4 +100,22 @@ fn a_trace_of_more_work_than_a_replay_does_is_refused() {
     }
     let sentence = judge(&text).unwrap_err();
     assert!(sentence.ends_with("more than 20000000 ACKs so far; a replay takes a shorter trace"), "{sentence}");
+}
+
+/// Found by fuzzing: the next number to send went back, and a round trip of Compound ended before it began.
+#[test]
+fn a_next_number_that_goes_back_is_a_difference() {
+    for name in ["compound", "vegas", "hstcp"] {
+        let Some(trace) = TRACES.iter().find(|trace| trace.contains(&format!("cc={name} "))) else { continue };
+        let nxt = trace.lines().nth(1).unwrap().split(',').position(|column| column == "nxt").unwrap();
+        let raised = trace.lines().enumerate().map(|(at, line)| {
+            let mut fields: Vec<&str> = line.split(',').collect();
+            if at == 6 {
+                fields[nxt] = "4000000000";
+            }
+            fields.join(",")
+        });
+        let (line, verdict) = judge(&raised.collect::<Vec<_>>().join("\n")).unwrap();
+        assert_eq!(verdict, Some(Verdict::Off), "{line}");
+    }
 }
