@@ -19,7 +19,11 @@ fn taken(key: &str, value: &str) {
 
 #[test]
 fn clocks_tick() {
-    refused(&[("tcp.rto_granularity", "0 s")], "tcp.rto_granularity: a clock needs a tick above 0");
+    for key in ["tcp.rto_granularity", "tcp.timestamp_clock"] {
+        for value in ["0 s", "1001 ms"] {
+            refused(&[(key, value)], &format!("{key}: a clock needs a tick above 0, and of 1 s at most"));
+        }
+    }
     taken("tcp.rto_granularity", "1 ns");
 }
 

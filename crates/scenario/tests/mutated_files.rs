@@ -181,7 +181,7 @@ fn resolved(text: &str) -> Option<lasthop_scenario::ResolvedScenario> {
 fn an_error_or_a_run(text: &str) -> bool {
     let Some(scenario) = resolved(text) else { return false };
     let (done, result) = mpsc::channel();
-    let account = text.len() % 2 == 0;
+    let account = text.len().is_multiple_of(2);
     let work = move || {
         let result =
             if account { run_with_account(&scenario, 1) } else { run(&scenario, 1, Some(Duration::from_millis(100))) };
@@ -287,7 +287,7 @@ fn strange_values_at_every_line_resolve_or_are_refused() {
     for file in FILES.iter() {
         for line in 0..file.lines().count() {
             // Without PROPTEST_CASES one value in seven, others at each line.
-            for value in (0..STRANGE.len()).filter(|value| (value + line) % every_nth(7) == 0) {
+            for value in (0..STRANGE.len()).filter(|value| (value + line).is_multiple_of(every_nth(7))) {
                 resolved(&mutate(file, &Mutation::Replace(line, value)));
             }
         }
@@ -321,7 +321,7 @@ fn every_key_takes_the_ends_of_its_range_or_refuses_them() {
             let number = KEYS.iter().filter(|k| k.section == key.section).position(|k| k.name == key.name);
             for value in 0..key.values.len() {
                 tried += 1;
-                if tried % every_nth(8) == 0 {
+                if usize::is_multiple_of(tried, every_nth(8)) {
                     let text = mutate(base, &Mutation::Insert(headers, number.expect("it is one"), value));
                     match std::panic::catch_unwind(|| an_error_or_a_run(&text)) {
                         Ok(has_run) => ran += usize::from(has_run),

@@ -82,7 +82,7 @@ params! {
         pub window_scaling: bool = true,
         /// Timestamps: RTT samples also of retransmitted data, and protection against old segments. [RFC 7323 §3]
         pub timestamps: bool = true,
-        /// Tick of the timestamp clock. [RFC 7323 §5.4]
+        /// Tick of the timestamp clock, at most 1 s. [RFC 7323 §5.4]
         pub timestamp_clock: Duration = Duration::from_millis(1),
         /// Segments that bring nothing new renew the timestamp to echo, as ns-2 has it; otherwise only acceptable ones do, so that an RTT may span timeouts. [RFC 7323 §4.3]
     pub echo_duplicates: bool = false,
@@ -98,7 +98,7 @@ params! {
         pub max_rto: Duration = Duration::from_secs(120),
         /// Greatest factor by which back-off multiplies the RTO. [RFC 6298 §5.5]
         pub max_backoff: u32 = 65_536,
-        /// Clock tick to which RTT samples for the RTO are rounded; above 0. [RFC 6298 §2, G]
+        /// Clock tick to which RTT samples for the RTO are rounded; above 0 and at most 1 s. [RFC 6298 §2, G]
         pub rto_granularity: Duration = Duration::from_millis(1),
         /// Tick to which timers of the sender are rounded up; with recovery linux.
         pub timer_tick: Duration = Duration::from_millis(1),
@@ -252,12 +252,14 @@ impl Config {
         require(self.min_rto <= self.max_rto, "min_rto", "min_rto is greater than max_rto")?;
         require(self.min_rto > Duration::ZERO, "min_rto", "an RTO of 0 never waits; write \"1 ms\" or more")?;
         require(self.initial_rto > Duration::ZERO, "initial_rto", "an RTO of 0 never waits; write \"1 ms\" or more")?;
-        require(self.rto_granularity > Duration::ZERO, "rto_granularity", "a clock needs a tick above 0")?;
         require(self.max_backoff > 0, "max_backoff", "at least 1, which is no back-off")?;
         require(self.timer_tick > Duration::ZERO, "timer_tick", "a clock needs a tick above 0")?;
         let ticks = Duration::from_micros(1)..=Duration::from_secs(1);
         require(ticks.contains(&self.controller_tick), "controller_tick", "a tick lasts from 1 us to 1 s")?;
-        require(self.timestamp_clock > Duration::ZERO, "timestamp_clock", "a clock needs a tick above 0")?;
+        for (key, tick) in [("rto_granularity", self.rto_granularity), ("timestamp_clock", self.timestamp_clock)] {
+            let is_tick = (Duration::from_nanos(1)..=Duration::from_secs(1)).contains(&tick);
+            require(is_tick, key, "a clock needs a tick above 0, and of 1 s at most")?;
+        }
         require(self.receive_window_bytes() > 0, "receive_window", "a window of 0 never opens")?;
         let segment = u64::from(self.payload_bytes());
         let holds_one = self.receive_window_bytes() >= segment;

@@ -58,6 +58,9 @@ params! {
         if params.c <= 0.0 {
             return Err(ParamError::new(format!("{path}.c"), "must be above 0"));
         }
+        if params.c > 1000.0 {
+            return Err(ParamError::new(format!("{path}.c"), "at most 1000 segments/s^3"));
+        }
         let at = format!("{path}.hystart");
         match (params.hystart, params.era) {
             (Hystart::Classic, Era::Rfc9438 | Era::Linux26) => {
