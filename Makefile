@@ -5,7 +5,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 EXTENSION := python/lasthop/_core.abi3.so
 SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 TOOLS := jsonschema maturin pytest
-PACKAGES := dask distributed duckdb jinja2 matplotlib numpy pandas pyarrow rich simpleeval xarray
+PACKAGES := dask distributed duckdb jinja2 matplotlib numpy pandas pyarrow rich xarray
 PIP := -m pip install --quiet --disable-pip-version-check --constraint python/constraints.txt
 
 # One interpreter for every build, so that cargo and maturin do not undo one another's work.

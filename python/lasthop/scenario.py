@@ -12,6 +12,10 @@ from typing import Any
 from . import _core
 
 
+# A hundred thousand stations with a table each have some ten million.
+MAX_CHARACTERS = 64_000_000
+
+
 @dataclass(frozen=True)
 class Scenario:
     """A scenario file and the settings over it; never changed, only built upon."""
@@ -46,9 +50,14 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     """Reads and checks a scenario file; raises `ScenarioError` where it is wrong and `OSError` where it cannot be read."""
     name = readable_text(os.fspath(path))
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(MAX_CHARACTERS + 1)
+    except ValueError as error:
+        if not isinstance(error, UnicodeDecodeError):  # a NUL in the name
+            raise _core.ScenarioError(f"{name!r}: no file has such a name") from None
         raise _core.ScenarioError(f"{name}: not a text file in UTF-8 ({error.reason})") from None
+    if len(text) > MAX_CHARACTERS:
+        raise _core.ScenarioError(f"{name}: not a scenario file: has more than {MAX_CHARACTERS} characters")
     if text.lstrip().startswith("{"):
         raise _core.ScenarioError(f"{name}: is JSON, such as a result of `lasthop run`; a scenario file (TOML) is needed")
     scenario = Scenario(text, name)
@@ -71,7 +80,7 @@ def looks_like_scenario(path: str | os.PathLike[str]) -> bool:
         return True
     try:
         sections = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return "bss" in sections or "station" in sections
 

@@ -249,7 +249,7 @@ def test_place_names_its_figures(place, figure, seen):
         ('unit = "Mbit/s"', 'unit = "furlongs"', 'unknown "furlongs"'),
         ('id = "T-2"', 'id = "T-1"', "claim T-1 is there twice"),
         ('sentence = "They', 'sentense = "They', "sentense"),
-        ("seeds = 3", "seeds = 0", "at least 1"),
+        ("seeds = 3", "seeds = 0", "the number of seeds is from 1 to 10000, not 0"),
         ("max_seeds = 6", "max_seeds = 2", "less than the 3 seeds"),
         ('scenario = "small.toml"', 'scenario = "absent.toml"', "absent.toml: No such file"),
         ('kind = "lines"', 'kind = "pie"', 'unknown "pie"'),

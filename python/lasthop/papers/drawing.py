@@ -10,6 +10,7 @@ import numpy
 from ..confidence import estimate
 from ..plot import Chart, Curve, Mark, cdf_curve
 from .measure import Missing
+from .needs import check_kind, places
 from .paper import FigurePlan, PaperError
 
 if TYPE_CHECKING:
@@ -56,13 +57,15 @@ class Drawing:
         found = estimate([float(value) for value in self._values(given)])
         return None if found is None else found.mean * self._figure.scale
 
-    def _values(self, expression: str, names: dict[str, Any] | None = None) -> list[Any]:
+    def _values(self, expression: str, names: dict[str, Any] | None = None, *, a_list: bool = False) -> list[Any]:
         values = []
         for seed in self._seeds:
             try:
-                values.append(self._reproduction.value(self._place, expression, seed, names))
+                value = self._reproduction.value(self._place, expression, seed, names)
             except Missing:
                 continue
+            check_kind(self._place, expression, value, a_list=a_list)
+            values.append(value)
         return values
 
     def _x(self) -> list[Any]:
@@ -70,9 +73,8 @@ class Drawing:
 
     def _places(self, which: str, given: Any) -> list[Any]:
         """A list of the file, or the value of an expression."""
-        if not isinstance(given, str):
-            return list(given)
-        return list(self._reproduction.value(f"{self._place}.{which}", given, self._seeds[0]))
+        place = f"{self._place}.{which}"
+        return places(place, given, lambda: self._reproduction.value(place, given, self._seeds[0]))
 
     def _lines(self) -> list[Curve]:
         places = self._x()
@@ -92,7 +94,7 @@ class Drawing:
     def _lists(self) -> list[Curve]:
         curves = []
         for curve in self._figure.curves:
-            by_seed = [numpy.asarray(values, dtype=float) for values in self._values(curve.y)]
+            by_seed = [numpy.asarray(values, dtype=float) for values in self._values(curve.y, a_list=True)]
             length = min((len(values) for values in by_seed), default=0)
             places = self._x() if self._figure.x is not None else [float(second) for second in range(1, length + 1)]
             if len(places) != length and by_seed:
@@ -107,7 +109,7 @@ class Drawing:
     def _cdf(self) -> list[Curve]:
         scale = self._figure.x_scale
         return [
-            cdf_curve(curve.label, [numpy.asarray(values, dtype=float) * scale for values in self._values(curve.y)])
+            cdf_curve(curve.label, [numpy.asarray(values, dtype=float) * scale for values in self._values(curve.y, a_list=True)])
             for curve in self._figure.curves
         ]
 

@@ -1,12 +1,11 @@
 """Expressions of claim files: what they may say, and their value for one seed.
 
-The evaluator is simpleeval's, so that a claim file can compute and nothing else; docs/papers/adding.md lists the
-functions. Lists are NumPy arrays: arithmetic on them goes element by element.
+expression.py is the language; here are its functions, which docs/papers/format.md lists. Lists from runs are NumPy
+arrays: arithmetic on them goes element by element.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -14,9 +13,9 @@ from itertools import count
 from typing import Any, Protocol
 
 import numpy
-import simpleeval
 
 from .._core import ScenarioError
+from .expression import MAX_SIZE, ExpressionError, UnknownName, is_number, kind_of, value_of
 from .paper import Case, PaperError, Point
 
 # Series in which nothing ever happened are left out of a run; they are zeros.
@@ -24,6 +23,13 @@ RARE_SERIES = (
     *("drops_queue_full", "drops_early", "drops_ack_filtered", "drops_retry_limit", "drops_reorder_timeout"),
     "queue_marks",
 )
+# Of an expression, in a message.
+SHOWN = 200
+# The most contenders that `same_slot` counts through.
+MAX_CONTENDERS = 10_000
+MAX_DIGITS = 20
+# Seconds of a time series in a rehearsal.
+MAX_SERIES = 10_000
 
 
 class Missing(ValueError):
@@ -53,46 +59,32 @@ def evaluate(
     expression: str, place: str, cases: dict[str, Case], source: Source, names: dict[str, Any] | None = None
 ) -> Any:
     """The value of `expression`; raises `PaperError` where it is wrong and `Missing` where a run lacks a number."""
-    evaluator = simpleeval.EvalWithCompoundTypes(
-        operators=_OPERATORS, functions=_functions(source), names={**cases, **(names or {})}
-    )
+    functions = _functions(source)
     try:
-        return evaluator.eval(expression.strip())
+        return value_of(expression, {**cases, **(names or {})}, functions)
     except Missing:
         raise
-    except (PaperError, ScenarioError) as error:
-        raise PaperError(f"{place}: {error}") from None
     except ZeroDivisionError:
         raise Missing("a division by zero") from None
-    except simpleeval.NameNotDefined as error:
-        raise PaperError(f"{place}: unknown name {error.name!r}{_near(error.name, cases)}") from None
-    except simpleeval.FunctionNotDefined as error:
-        raise PaperError(
-            f"{place}: unknown function {error.func_name!r}{_near(error.func_name, _functions(source))}"
-        ) from None
-    except SyntaxError as error:
-        raise PaperError(f"{place}: {expression!r} is not an expression: {error.msg}") from None
+    except UnknownName as error:
+        raise PaperError(f"{place}: {error}{_near(error.name, functions if error.function else cases)}") from None
+    except (PaperError, ScenarioError) as error:
+        raise PaperError(f"{place}: {error}") from None
+    except ExpressionError as error:
+        raise PaperError(f"{place}: {shortened(expression)} {error}") from None
     except Exception as error:  # noqa: BLE001 - whatever an expression does wrong is a mistake in the file
-        raise PaperError(f"{place}: {expression!r}: {error}") from None
+        raise PaperError(f"{place}: {shortened(expression)}: {error or type(error).__name__}") from None
+
+
+def shortened(expression: str) -> str:
+    """An expression as messages show it: in quotes, on one line, and of a long one the beginning."""
+    text = " ".join(expression.split())
+    return repr(text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…")
 
 
 def _near(name: str, known: Iterable[str]) -> str:
     near = get_close_matches(str(name), list(known), 1)
     return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
-
-
-def _power(base: Any, exponent: Any) -> Any:
-    if abs(exponent) > 100:
-        raise ValueError(f"an exponent of {exponent}")
-    return base**exponent
-
-
-# Plain operators: simpleeval's own take an array for text that might grow without end.
-_OPERATORS = simpleeval.DEFAULT_OPERATORS | {
-    simpleeval.ast.Mult: operator.mul,
-    simpleeval.ast.Add: operator.add,
-    simpleeval.ast.Pow: _power,
-}
 
 
 def _functions(source: Source) -> dict[str, Callable[..., Any]]:
@@ -170,11 +162,42 @@ def _flow_matches(pattern: str) -> Callable[[dict[str, Any]], bool]:
 
 
 def _numbers(values: Any) -> numpy.ndarray:
-    array = numpy.asarray(values, dtype=float).ravel()
+    array = _flat(values)
     array = array[~numpy.isnan(array)]
     if not array.size:
         raise Missing("a list without numbers")
     return array
+
+
+def _flat(values: Any) -> numpy.ndarray:
+    """All numbers of a list and of the lists in it, one after another; a number is a list of one."""
+    numbers: list[float] = []
+    waiting = [values]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list | tuple):
+            waiting += reversed(one)
+        elif isinstance(one, numpy.ndarray):
+            numbers += one.tolist()
+        else:
+            numbers.append(_number(one))
+    return numpy.array(numbers, dtype=float)
+
+
+def _number(value: Any) -> float:
+    if not is_number(value):
+        raise ExpressionError(f"has {kind_of(value)} where a number is needed")
+    return float(value)
+
+
+def _listed_values(values: Any) -> Any:
+    if not isinstance(values, list | tuple | numpy.ndarray):
+        raise ExpressionError(f"has {kind_of(values)} where a list is needed")
+    return values
+
+
+def _array(values: Any) -> numpy.ndarray:
+    return numpy.array([_number(value) for value in _listed_values(values)], dtype=float)
 
 
 def _jain(values: Any) -> float:
@@ -192,11 +215,44 @@ def _std(values: Any) -> float:
     return float(x.std(ddof=1))
 
 
+def _rounded(x: Any, digits: Any = None) -> Any:
+    if digits is not None and abs(_number(digits)) > MAX_DIGITS:
+        raise ExpressionError(f"rounds to more than {MAX_DIGITS} digits")
+    return round(x if is_number(x) else _number(x), digits)
+
+
+def _range(*bounds: Any) -> list[int]:
+    found = range(*bounds)
+    try:
+        too_many = len(found) > MAX_SIZE
+    except OverflowError:
+        too_many = True
+    if too_many:
+        raise ExpressionError(f"makes a list of more than {MAX_SIZE} values; make it shorter")
+    return list(found)
+
+
+def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`min` or `max` of one list, or of several numbers, as Python has them."""
+
+    def found(*values: Any) -> Any:
+        numbers = _listed_values(values[0]) if len(values) == 1 else values
+        if not len(numbers):
+            raise Missing("a list without numbers")
+        for value in numbers:
+            _number(value)
+        return function(numbers)
+
+    return found
+
+
 def same_slot(contenders: int, cw: int) -> float:
     """Probability that two of `contenders` draw the same of `cw` slots [gopal2005]."""
+    if not 1 <= _number(contenders) <= MAX_CONTENDERS or _number(cw) < 1:
+        raise ExpressionError(f"same_slot: 1 to {MAX_CONTENDERS} contenders and at least one slot, not {contenders}, {cw}")
     apart = 1.0
     for taken in range(1, contenders):
-        apart *= (cw - taken) / cw
+        apart *= max(0, cw - taken) / cw
     return 1 - apart
 
 
@@ -206,19 +262,19 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "least": lambda values: float(_numbers(values).min()),
     "most": lambda values: float(_numbers(values).max()),
     "std": _std,
-    "quantile": lambda values, q: float(numpy.quantile(_numbers(values), q)),
+    "quantile": lambda values, q: float(numpy.quantile(_numbers(values), _number(q))),
     "jain": _jain,
-    "fraction_below": lambda values, bound: float((_numbers(values) < bound).mean()),
-    "count": lambda values: len(values),
-    "array": lambda values: numpy.asarray(values, dtype=float),
-    "log": lambda x: float(numpy.log(x)),
-    "sqrt": lambda x: float(numpy.sqrt(x)),
-    "abs": abs,
-    "min": min,
-    "max": max,
-    "round": round,
-    "range": lambda *bounds: list(range(*bounds)),
-    "zip": lambda *lists: list(zip(*lists, strict=True)),
+    "fraction_below": lambda values, bound: float((_numbers(values) < _number(bound)).mean()),
+    "count": lambda values: len(_listed_values(values)),
+    "array": _array,
+    "log": lambda x: float(numpy.log(_number(x))),
+    "sqrt": lambda x: float(numpy.sqrt(_number(x))),
+    "abs": lambda x: abs(x if isinstance(x, numpy.ndarray) else _number(x)),
+    "min": _extreme(min),
+    "max": _extreme(max),
+    "round": _rounded,
+    "range": _range,
+    "zip": lambda *lists: list(zip(*map(_listed_values, lists), strict=True)),
     "same_slot": same_slot,
 }
 
@@ -260,7 +316,8 @@ class Rehearsal:
         if metric not in point.case.series:
             raise PaperError(f'case {point.case.name} does not keep series; add "{metric}" to its `series`')
         self.points[point].add(metric)
-        return self._array(30)
+        # As many as a run gives, so that what begins at a later second finds some.
+        return self._array(min(MAX_SERIES, max(30, round(point.scenario.resolve().duration_s()))))
 
     def warmup_s(self, point: Point) -> float:
         return 0.0

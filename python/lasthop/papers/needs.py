@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, log2
 from typing import Any
@@ -11,11 +12,15 @@ import numpy
 from .. import _core
 from ..progress import Progress
 from ..simulation import simulate
-from .measure import RARE_SERIES, Rehearsal, Vocabulary, evaluate
+from .expression import is_list_of_numbers, is_number, kind_of
+from .measure import RARE_SERIES, Missing, Rehearsal, Vocabulary, evaluate, shortened
 from .paper import Case, Claim, FigurePlan, Paper, PaperError, Point
 
 # Long enough for every metric to appear under its name.
 PROBE = (("duration", "50 ms"), ("warmup", "0 s"))
+# Kinds of figures whose curves give a number for each place; those of others give a list.
+OF_NUMBERS = ("lines", "scatter", "heat_map")
+MAX_PLACES = 10_000
 
 
 @dataclass(frozen=True)
@@ -78,9 +83,20 @@ class Planner:
 
     def _of(self, place: str, expression: str, *, a_list: bool) -> Needs:
         rehearsal = Rehearsal(self._vocabulary)
-        value = evaluate(expression, place, self._paper.cases, rehearsal)
-        check_kind(place, expression, value, a_list=a_list)
+        self._rehearsed(place, expression, rehearsal, a_list=a_list)
         return _needs(rehearsal)
+
+    def _rehearsed(
+        self, place: str, expression: str, rehearsal: Rehearsal, names: dict[str, Any] | None = None, *, a_list: bool
+    ) -> None:
+        """Raises `PaperError` where an expression is wrong, or has no value whatever the runs give."""
+        try:
+            value = evaluate(expression, place, self._paper.cases, rehearsal, names)
+        except Missing as error:
+            raise PaperError(f"{place}: {shortened(expression)} has no value: {error}") from None
+        check_kind(place, expression, value, a_list=a_list)
+        if not rehearsal.points and not numpy.isfinite(value).all():
+            raise PaperError(f"{place}: {shortened(expression)} gives {value}; a finite number is needed")
 
     def of_figure(self, figure: FigurePlan) -> Needs:
         """What a figure needs."""
@@ -89,22 +105,21 @@ class Planner:
         for row in self._places(f"{place}.rows", figure.rows, rehearsal):
             for x in self._places(f"{place}.x", figure.x, rehearsal):
                 for n, curve in enumerate(figure.curves, start=1):
-                    names = {"x": x, "row": row}
-                    evaluate(curve.y, f"{place}.curves[{n}].y", self._paper.cases, rehearsal, names)
+                    names, here = {"x": x, "row": row}, f"{place}.curves[{n}]"
+                    self._rehearsed(f"{here}.y", curve.y, rehearsal, names, a_list=figure.kind not in OF_NUMBERS)
                     if curve.x is not None:
-                        evaluate(curve.x, f"{place}.curves[{n}].x", self._paper.cases, rehearsal, names)
+                        self._rehearsed(f"{here}.x", curve.x, rehearsal, names, a_list=False)
         for n, mark in enumerate(figure.marks, start=1):
             for bound in (mark.low, mark.high):
                 if isinstance(bound, str):
-                    value = evaluate(bound, f"{place}.marks[{n}]", self._paper.cases, rehearsal)
-                    check_kind(f"{place}.marks[{n}]", bound, value, a_list=False)
+                    self._rehearsed(f"{place}.marks[{n}]", bound, rehearsal, a_list=False)
         return _needs(rehearsal)
 
     def _places(self, place: str, given: Any, rehearsal: Rehearsal) -> list[Any]:
         """A list of the file, or the value of an expression, or nothing to go along."""
         if given is None:
             return [None]
-        return list(evaluate(given, place, self._paper.cases, rehearsal)) if isinstance(given, str) else list(given)
+        return places(place, given, lambda: evaluate(given, place, self._paper.cases, rehearsal))
 
     def _vocabulary(self, case: Case) -> Vocabulary | None:
         if case.name not in self._vocabularies:
@@ -113,10 +128,23 @@ class Planner:
 
 
 def check_kind(place: str, expression: str, value: Any, *, a_list: bool) -> None:
-    """Raises `PaperError` where a list is given and a number needed, or the other way round."""
-    if bool(numpy.ndim(value)) != a_list:
-        gives, needed = ("a number", "a list") if a_list else ("a list", "a number")
-        raise PaperError(f"{place}: {expression!r} gives {gives}; {needed} is needed")
+    """Raises `PaperError` unless the value is a number, or a list of numbers where one is needed."""
+    if not (is_list_of_numbers(value) if a_list else is_number(value)):
+        needed = "a list of numbers" if a_list else "a number"
+        raise PaperError(f"{place}: {shortened(expression)} gives {kind_of(value)}; {needed} is needed")
+
+
+def places(place: str, given: Any, value: Callable[[], Any]) -> list[Any]:
+    """Numbers and words along an axis: a list of the file, or the value of an expression; raises `PaperError`."""
+    try:
+        found = value() if isinstance(given, str) else given
+    except Missing as error:
+        raise PaperError(f"{place}: {shortened(given)} has no value: {error}") from None
+    if not isinstance(found, list | tuple | numpy.ndarray) or not len(found):
+        raise PaperError(f"{place}: numbers or words in a list are needed, not {kind_of(found)}")
+    if len(found) > MAX_PLACES or not all(isinstance(one, str) or is_number(one) for one in found):
+        raise PaperError(f"{place}: up to {MAX_PLACES} numbers or words are needed")
+    return list(found)
 
 
 def _needs(rehearsal: Rehearsal) -> Needs:

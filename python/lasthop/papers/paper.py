@@ -5,19 +5,30 @@ docs/papers/adding.md describes the format. Nothing here knows a particular pape
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import product, takewhile
+from math import prod
 from pathlib import Path
 from typing import Any
 
-from ..scenario import Scenario, load
+from ..scenario import Scenario, load, readable_text, toml_value
+from ..simulation import MAX_SEED
 
 DEFAULT_SEEDS = 5
 DEFAULT_MAX_SEEDS = 20
+# A claim file may come from elsewhere: what it can ask for is bounded.
+MAX_BYTES = 1_000_000
+MAX_SEEDS = 10_000
+MAX_POINTS = 10_000
+# What becomes part of the name of a file.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 KINDS = ("time_series", "lines", "bars", "stack", "cdf", "scatter", "heat_map")
 SHAPES = ("flat", "increasing", "decreasing")
 # Unit as shown: factor from the measure's own unit, decimals.
@@ -226,11 +237,17 @@ class Paper:
 def read_paper(file: Path, *, quick: bool = False) -> Paper:
     """Reads and checks a claim file; raises `PaperError` or `ScenarioError` where it is wrong or cannot be read."""
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        with file.open("rb") as content:
+            text = content.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise PaperError(f"{file}: not a claim file: has more than {MAX_BYTES} bytes")
+        document = tomllib.loads(text.decode().replace("\r\n", "\n"))
     except OSError as error:
-        raise PaperError(f"{file}: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise PaperError(f"{file}: not a claim file: {error}") from None
+        raise PaperError(f"{readable_text(str(file))}: {error.strerror}") from None
+    except RecursionError:
+        raise PaperError(f"{file}: not a claim file: is nested too deeply") from None
+    except ValueError as error:  # not UTF-8, not TOML, or a number of thousands of digits
+        raise error if isinstance(error, PaperError) else PaperError(f"{file}: not a claim file: {error}") from None
     return _Reader(file, quick).paper(document)
 
 
@@ -256,12 +273,43 @@ class _Table:
         value = self._left.pop(key)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise PaperError(f"{self.place}.{key}: {_in_words(kind)} is needed, not {value!r}")
+        if isinstance(value, str) and CONTROL.search(value):
+            raise PaperError(f"{self.place}.{key}: has a character that is none of a text: {value!r}")
         return value
 
-    def number(self, key: str) -> float | None:
-        """A number, or None where there is none."""
-        value = self.take(key, (int, float), None)
-        return None if value is None else float(value)
+    def number(self, key: str, default: float | None = None) -> float | None:
+        """A finite number, or `default` where there is none."""
+        value = self.take(key, (int, float), default)
+        return None if value is None else self._finite(key, value)
+
+    def number_or_text(self, key: str) -> float | str | None:
+        """A finite number, or an expression, or None where there is none."""
+        value = self.take(key, (int, float, str), None)
+        return value if value is None or isinstance(value, str) else self._finite(key, value)
+
+    def _finite(self, key: str, value: float) -> float:
+        if abs(value) > sys.float_info.max or value != value:
+            raise PaperError(f"{self.place}.{key}: a finite number is needed")
+        return float(value)
+
+    def name(self, key: str) -> str:
+        """Letters, digits, and - and _ and . between them: what can be part of the name of a file."""
+        value = self.take(key, str)
+        if not NAME.fullmatch(value):
+            raise PaperError(f"{self.place}.{key}: up to 40 letters, digits, - and _ and . are needed, not {value!r}")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts."""
+        values = self.take(key, list, [])
+        for value in values:
+            if not isinstance(value, str) or CONTROL.search(value):
+                raise PaperError(f"{self.place}.{key}: a list of texts is needed, not {value!r} in it")
+        return tuple(values)
+
+    def settings(self, key: str) -> tuple[tuple[str, Any], ...]:
+        """Paths and values to lay over a scenario."""
+        return _settings(f"{self.place}.{key}", self.take(key, dict, {}))
 
     def word(self, key: str, words: tuple[str, ...], default: Any = ...) -> Any:
         """One of `words`."""
@@ -272,11 +320,11 @@ class _Table:
             )
         return value
 
-    def count(self, key: str, default: int) -> int:
-        """A whole number of at least one."""
+    def seeds(self, key: str, default: int) -> int:
+        """A number of seeds."""
         value = self.take(key, int, default)
-        if value < 1:
-            raise PaperError(f"{self.place}.{key}: at least 1, not {value}")
+        if not 1 <= value <= MAX_SEEDS:
+            raise PaperError(f"{self.place}.{key}: the number of seeds is from 1 to {MAX_SEEDS}, not {_short(value)}")
         return value
 
     def rest(self) -> dict[str, Any]:
@@ -290,6 +338,20 @@ class _Table:
             near = get_close_matches(key, self._known, 1)
             hint = f'; did you mean "{near[0]}"?' if near else ""
             raise PaperError(f"{self.place}: unknown key {key!r}{hint}")
+
+
+def _short(value: int) -> str:
+    """A whole number as messages show it."""
+    return str(value) if abs(value) < 1e18 else "so many digits"
+
+
+def _settings(place: str, table: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    for path, value in table.items():
+        try:
+            toml_value(value)
+        except (TypeError, ValueError):
+            raise PaperError(f"{place}.{path}: no key of a scenario takes {value!r}") from None
+    return tuple(table.items())
 
 
 def _in_words(kind: type | tuple[type, ...]) -> str:
@@ -319,12 +381,13 @@ class _Reader:
     def __init__(self, file: Path, quick: bool) -> None:
         self.file = file
         self.quick = quick
+        self.points = 0
 
     def paper(self, document: dict[str, Any]) -> Paper:
         top = _Table(str(self.file), document)
         self.quick_default = _Table(f"{self.file}: quick", top.take("quick", dict, {}))
-        self.quick_seeds = self.quick_default.count("seeds", 3)
-        self.quick_set = tuple(self.quick_default.take("set", dict, {}).items())
+        self.quick_seeds = self.quick_default.seeds("seeds", 3)
+        self.quick_set = self.quick_default.settings("set")
         self.quick_default.end()
         paper = Paper(
             quick=self.quick,
@@ -335,7 +398,7 @@ class _Reader:
             published=top.take("published", str, ""),
             reference=top.take("reference", str, ""),
             summary=top.take("summary", str, ""),
-            notes=tuple(top.take("notes", list, [])),
+            notes=top.texts("notes"),
             cases={name: self.case(name, table) for name, table in top.take("case", dict, {}).items()},
             claims=tuple(
                 self.claim(number, table) for number, table in enumerate(top.take("claim", list, []), start=1)
@@ -362,33 +425,44 @@ class _Reader:
             raise PaperError(f"{place}: a name of letters, digits and _ is needed, as expressions use it")
         table = _Table(place, table)
         scenario = self.scenario(f"{place}.scenario", table.take("scenario", str))
-        settings = tuple(table.take("set", dict, {}).items())
+        settings = table.settings("set")
         axes = {axis: self.axis(f"{place}.over.{axis}", value) for axis, value in table.take("over", dict, {}).items()}
-        seeds = table.count("seeds", DEFAULT_SEEDS)
-        max_seeds = table.count("max_seeds", max(seeds, DEFAULT_MAX_SEEDS))
-        series = tuple(table.take("series", list, []))
+        seeds = table.seeds("seeds", DEFAULT_SEEDS)
+        max_seeds = table.seeds("max_seeds", max(seeds, DEFAULT_MAX_SEEDS))
+        series = table.texts("series")
         quick = _Table(f"{place}.quick", table.take("quick", dict, {}))
         table.end()
         if max_seeds < seeds:
             raise PaperError(f"{place}.max_seeds: {max_seeds} is less than the {seeds} seeds to begin with")
+        self.points += prod(len(axis.labels) for axis in axes.values())
+        if self.points > MAX_POINTS:
+            raise PaperError(f"{place}.over: the file's cases have {_short(self.points)} combinations; at most {MAX_POINTS}")
         case = Case(name, scenario, settings, axes, seeds, max_seeds, series)
         quick_case = self.quick_case(case, quick)
         return quick_case if self.quick else case
 
     def scenario(self, place: str, name: str) -> Scenario:
+        """A scenario beside the claim file or near it: of a file from elsewhere, no path may lead to what is none."""
+        file = self.file.parent / name
+        if Path(name).is_absolute() or not {file.suffix, Path(os.path.realpath(file)).suffix} == {".toml"}:
+            raise PaperError(f"{place}: a path from the claim file to a scenario (.toml) is needed, not {name!r}")
+        if file.exists() and not file.is_file():
+            raise PaperError(f"{place}: {file}: is not a file")
         try:
-            return load(self.file.parent / name)
+            return load(file)
         except OSError as error:
-            raise PaperError(f"{place}: {self.file.parent / name}: {error.strerror}") from None
+            raise PaperError(f"{place}: {file}: {error.strerror}") from None
 
     def quick_case(self, case: Case, quick: _Table) -> Case:
         """The case as `--quick` runs it; read in any event, so that a mistake is found."""
-        seeds = quick.count("seeds", self.quick_seeds)
-        settings = tuple(quick.take("set", dict, {}).items()) or self.quick_set
+        seeds = quick.seeds("seeds", self.quick_seeds)
+        settings = quick.settings("set") or self.quick_set
         axes = dict(case.axes)
         for axis, labels in quick.take("over", dict, {}).items():
             if axis not in axes:
                 raise PaperError(f"{quick.place}.over: the case has no axis {axis}")
+            if not isinstance(labels, list):
+                raise PaperError(f"{quick.place}.over.{axis}: a list of labels is needed, not {labels!r}")
             unknown = [label for label in labels if label not in axes[axis].labels]
             if unknown or not labels:
                 raise PaperError(f"{quick.place}.over.{axis}: {unknown or 'nothing'} is not among its labels")
@@ -398,17 +472,25 @@ class _Reader:
 
     def axis(self, place: str, value: Any) -> Axis:
         if isinstance(value, dict) and set(value) == {"path", "values"}:
-            labels = tuple(label if isinstance(label, str | int | float) else str(label) for label in value["values"])
-            return Axis(labels, tuple(((value["path"], one),) for one in value["values"]))
-        if not isinstance(value, dict) or not value or not all(isinstance(one, dict) for one in value.values()):
+            path, values = value["path"], value["values"]
+            if not isinstance(path, str) or not isinstance(values, list) or not values:
+                raise PaperError(f'{place}: {{ path = "…", values = […] }} needs a text and a list that is not empty')
+            settings = tuple(_settings(place, {path: one}) for one in values)
+            labels = tuple(label if isinstance(label, str | int | float) else str(label) for label in values)
+        elif isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
+            settings = tuple(_settings(f"{place}.{label}", one) for label, one in value.items())
+            labels = tuple(map(_label, value))
+        else:
             raise PaperError(
                 f'{place}: {{ path = "…", values = […] }}, or label = {{ path = value }} for each label, is needed'
             )
-        return Axis(tuple(map(_label, value)), tuple(tuple(settings.items()) for settings in value.values()))
+        if len(set(labels)) < len(labels):
+            raise PaperError(f"{place}: a label is there twice")
+        return Axis(labels, settings)
 
     def claim(self, number: int, table: Any) -> Claim:
         table = _Table(f"{self.file}: claim[{number}]", table)
-        name = table.take("id", str)
+        name = table.name("id")
         table.place = f"{self.file}: claim {name}"
         parts = table.take("part", list, [])
         today = table.take("today", list, [])
@@ -465,22 +547,22 @@ class _Reader:
 
     def figure(self, number: int, table: Any) -> FigurePlan:
         table = _Table(f"{self.file}: figure[{number}]", table)
-        name = table.take("number", str)
+        name = table.name("number")
         table.place = f"{self.file}: figure {name}"
         curves = table.take("curves", list)
-        seeds = table.take("seeds", list, None)
+        seeds = self.seeds(table)
         figure = FigurePlan(
             number=name,
             title=table.take("title", str),
             kind=table.word("kind", KINDS),
             x_label=table.take("x_label", str, ""),
             y_label=table.take("y_label", str, ""),
-            scale=float(table.take("scale", (int, float), 1.0)),
-            x_scale=float(table.take("x_scale", (int, float), 1.0)),
+            scale=table.number("scale", 1.0),
+            x_scale=table.number("x_scale", 1.0),
             curves=tuple(self.curve(f"{table.place}.curves[{n}]", curve) for n, curve in enumerate(curves, start=1)),
             x=table.take("x", (str, list), None),
             rows=table.take("rows", (str, list), None),
-            seeds=None if seeds is None else tuple(seeds),
+            seeds=seeds,
             log_x=table.take("log_x", bool, False),
             log_y=table.take("log_y", bool, False),
             value_label=table.take("value_label", str, ""),
@@ -489,11 +571,21 @@ class _Reader:
             marks=tuple(
                 self.mark(f"{table.place}.marks[{n}]", mark) for n, mark in enumerate(table.take("marks", list, []), 1)
             ),
-            claims=tuple(table.take("claims", list, [])),
+            claims=table.texts("claims"),
         )
         table.end()
         self.check_figure(table.place, figure)
         return figure
+
+    def seeds(self, table: _Table) -> tuple[int, ...] | None:
+        """The seeds that a figure shows, where it says which."""
+        seeds = table.take("seeds", list, None)
+        if seeds is None:
+            return None
+        whole = all(isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed <= MAX_SEED for seed in seeds)
+        if not whole or not 1 <= len(set(seeds)) == len(seeds) <= MAX_SEEDS:
+            raise PaperError(f"{table.place}.seeds: whole numbers of 0 or more are needed, each once")
+        return tuple(seeds)
 
     def check_figure(self, place: str, figure: FigurePlan) -> None:
         if not figure.curves:
@@ -508,7 +600,7 @@ class _Reader:
     def mark(self, place: str, table: Any) -> MarkPlan:
         table = _Table(place, table)
         label, x = table.take("label", str), table.number("x")
-        y, low, high = (table.take(key, (int, float, str), None) for key in ("y", "from", "to"))
+        y, low, high = (table.number_or_text(key) for key in ("y", "from", "to"))
         table.end()
         given = (y is not None) + (low is not None)
         if (low is None) != (high is None) or given == 2 or (not given and x is None):

@@ -14,6 +14,9 @@ from .needs import Needs
 from .paper import PaperError, Point
 
 
+MAX_RUNS = 1_000_000
+
+
 class Runs:
     """The runs of one paper in a store.
 
@@ -31,11 +34,17 @@ class Runs:
     def lacking(self, wanted: Iterable[tuple[Needs, Iterable[int]]]) -> list[Job]:
         """What is to be run for needs, each under some seeds, and has not been asked for."""
         seeds: dict[Point, set[int]] = {}
+        count = 0
         for needs, under in wanted:
             under = set(under)
             for point, kept in needs.points.items():
                 self._kept.setdefault(point, set()).update(kept)
-                seeds.setdefault(point, set()).update(under)
+                of_point = seeds.setdefault(point, set())
+                count -= len(of_point)
+                of_point |= under
+                count += len(of_point)
+                if count > MAX_RUNS:
+                    raise PaperError(f"{point}: with it there are more than {MAX_RUNS} runs; give fewer seeds")
         jobs: list[Job] = []
         for point, under in seeds.items():
             kept = frozenset(self._kept[point])

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ..files import write_whole
+from .paper import PaperError
 from .verdict import Verdict
 
 FILE = "verdicts.json"
@@ -17,19 +19,33 @@ def read_released(directory: Path, *, quick: bool) -> dict[str, dict[str, str]]:
     file = directory / FILE
     if not file.is_file():
         return {}
-    return json.loads(file.read_text(encoding="utf-8")).get(_mode(quick), {})
+    return _read(file).get(_mode(quick), {})
 
 
 def record(directory: Path, verdicts: Mapping[str, Mapping[str, Verdict]], *, quick: bool, version: str) -> Path:
     """Writes the verdicts as those of this release; papers and claims that were not asked for stay as they are."""
     file = directory / FILE
-    known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    known = _read(file) if file.is_file() else {}
     papers = known.setdefault(_mode(quick), {})
     for paper, claims in verdicts.items():
         papers.setdefault(paper, {}).update({name: verdict.value for name, verdict in claims.items()})
     known["lasthop"] = version
     write_whole(file, [json.dumps(known, indent=1, sort_keys=True), "\n"])
     return file
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """The file's document; raises `PaperError` where it is none."""
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+        for papers in (document.get("quick", {}), document.get("full", {})):
+            for claims in papers.values():
+                claims.items()
+    except OSError as error:
+        raise PaperError(f"{file}: {error.strerror}") from None
+    except (ValueError, AttributeError, RecursionError):
+        raise PaperError(f"{file}: not verdicts as `lasthop reproduce --record` writes them; remove it") from None
+    return document
 
 
 def lost(released: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, Verdict]]) -> list[str]:

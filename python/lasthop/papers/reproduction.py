@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-import numpy
-
 from ..confidence import Estimate, estimate
 from ..plot import Chart
 from ..store import Job
 from .drawing import Drawing
+from .expression import is_number
 from .losses import Loss, losses
 from .measure import Missing, evaluate
 from .needs import Needs, Planner, check_kind
@@ -144,7 +143,7 @@ class Reproduction:
             except Missing as error:
                 missing = f"seed {seed}: {error}"
                 continue
-            if numpy.ndim(value) == 0 and not isfinite(value):
+            if is_number(value) and not isfinite(value):
                 missing = f"seed {seed}: {value}"
                 continue
             values.append(value)
