@@ -54,12 +54,15 @@ class Source(Protocol):
     def warmup_s(self, point: Point) -> float:
         """The length of the warm-up."""
 
+    def answering(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function` as expressions call it: what becomes of a number that is missing."""
+
 
 def evaluate(
     expression: str, place: str, cases: dict[str, Case], source: Source, names: dict[str, Any] | None = None
 ) -> Any:
     """The value of `expression`; raises `PaperError` where it is wrong and `Missing` where a run lacks a number."""
-    functions = _functions(source)
+    functions = {name: source.answering(function) for name, function in _functions(source).items()}
     try:
         return value_of(expression, {**cases, **(names or {})}, functions)
     except Missing:
@@ -287,6 +290,7 @@ class Rehearsal:
 
     def __init__(self, known: Callable[[Case], Vocabulary | None]) -> None:
         self.points: dict[Point, set[str]] = {}
+        self.missing: Missing | None = None
         self._known = known
         self._numbers = (1 + (0.6180339887 * n) % 1 for n in count(1))
 
@@ -321,6 +325,18 @@ class Rehearsal:
 
     def warmup_s(self, point: Point) -> float:
         return 0.0
+
+    def answering(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """What made-up numbers leave without a value has a made-up one, so that all that is asked for is found."""
+
+        def answer(*given: Any, **named: Any) -> Any:
+            try:
+                return function(*given, **named)
+            except Missing as error:
+                self.missing = error
+                return next(self._numbers)
+
+        return answer
 
 
 Vocabulary = dict[str, frozenset[str]]

@@ -95,6 +95,8 @@ class Planner:
         except Missing as error:
             raise PaperError(f"{place}: {shortened(expression)} has no value: {error}") from None
         check_kind(place, expression, value, a_list=a_list)
+        if not rehearsal.points and rehearsal.missing:
+            raise PaperError(f"{place}: {shortened(expression)} has no value: {rehearsal.missing}")
         if not rehearsal.points and not numpy.isfinite(value).all():
             raise PaperError(f"{place}: {shortened(expression)} gives {value}; a finite number is needed")
 

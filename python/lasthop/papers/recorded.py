@@ -145,6 +145,9 @@ class Recorded:
         # A second without a value stays one; with several entities, those that have one count.
         return numpy.where(numpy.isnan(stacked).all(axis=0), numpy.nan, numpy.nansum(stacked, axis=0))
 
+    def answering(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return function
+
     def warmup_s(self, point: Point) -> float:
         return _seconds(point.scenario.to_dict()["warmup"])
 
