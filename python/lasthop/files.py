@@ -48,11 +48,10 @@ def write_whole(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
 
 def is_special(path: str | os.PathLike[str]) -> bool:
     """Whether `path` is a device, a pipe or a socket, which must be written to and never replaced."""
-    path = Path(path)
-    return path.exists() and not path.is_file() and not path.is_dir()
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
-def check_writable(directory: Path) -> None:
-    """Raises `OSError` unless a file can be made in `directory`; leaves nothing behind."""
-    with PendingFile(directory / "lasthop") as pending:
+def check_writable(file: Path) -> None:
+    """Raises `OSError` unless `file` can be made; leaves nothing behind."""
+    with PendingFile(file) as pending:
         pending.temporary.touch()

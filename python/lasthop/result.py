@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .explain import Explanation
 
 FORMAT = 1
+# What a directory of a result has.
+FILES = ("result.json", "scenario.toml", "flows.parquet", "nodes.parquet", "links.parquet", "timeseries.parquet")
 # Wall-clock time is the one thing in which two runs of the same seed may differ: no mean of it is kept.
 NOT_SUMMARISED = {"seed", "simulator.wall_s"}
 # Keys that are names or lists, or null where there is none of these.
@@ -38,6 +40,8 @@ class Result:
         self.runs: list[dict[str, Any]] = document["runs"]
         self.failures: list[dict[str, Any]] = document.get("failed", [])
         self.interrupted: bool = document.get("interrupted", False)
+        # Ctrl-C came, whether or not it left anything undone.
+        self.was_told_to_stop = False
         self.until: dict[str, Any] | None = document.get("until")
         self.source = source
         self._scenario_text = scenario_text
@@ -266,17 +270,43 @@ def read(path: str | os.PathLike[str]) -> Result:
     if file.is_dir():
         file = file / "result.json"
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+        with file.open(encoding="utf-8") as content:
+            begun = content.read(1).lstrip() or next(filter(None, map(str.lstrip, content)), "")
+            if not begun.startswith("{"):  # a device or a picture is not read to its end
+                raise ValueError("it does not begin with {")
+            document = json.loads(begun + content.read())
+    except (ValueError, RecursionError) as error:
         if looks_like_scenario(file):
             remedy = f"run it first, `lasthop run {file} --out DIR`, and give DIR"
             raise _core.ScenarioError(f"{file}: is a scenario, and a result is needed; {remedy}") from None
         raise _core.ScenarioError(f"{file}: not a result of `lasthop run`: not JSON: {error}") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT or "runs" not in document:
+    if not isinstance(document, dict) or document.get("format") != FORMAT or not _is_whole(document):
         raise _core.ScenarioError(f"{file}: not a result of `lasthop run` in format {FORMAT}")
     scenario = file.with_name("scenario.toml")
     text = scenario.read_text(encoding="utf-8") if scenario.is_file() else ""
     return Result(document, source=file, scenario_text=text)
+
+
+def _is_whole(document: dict[str, Any]) -> bool:
+    """Whether all is there that reading a result takes for granted."""
+    kinds = {"lasthop": str, "scenario": dict, "warnings": list, "runs": list}
+    if not all(isinstance(document.get(key), kind) for key, kind in kinds.items()):
+        return False
+    return all(isinstance(run, dict) and _is_whole_run(run) for run in document["runs"])
+
+
+def _is_whole_run(run: dict[str, Any]) -> bool:
+    names = {"flows": ("id", "station"), "nodes": ("name",), "links": ("node", "peer")}
+    return (
+        type(run.get("seed")) is int
+        and all(isinstance(run.get(part), dict) for part in ("totals", "medium"))
+        and all(isinstance(run.get(part), list) for part in names)
+        and all(
+            isinstance(row, dict) and all(isinstance(row.get(name), str) for name in keys)
+            for part, keys in names.items()
+            for row in run[part]
+        )
+    )
 
 
 def flat_metrics(run: Mapping[str, Any]) -> dict[str, float]:

@@ -6,7 +6,6 @@ import json
 import os
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from . import _core
@@ -14,6 +13,8 @@ from . import _core
 
 # A hundred thousand stations with a table each have some ten million.
 MAX_CHARACTERS = 64_000_000
+# Of what may be a scenario and is given for something else.
+LOOKED_AT = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ def looks_like_scenario(path: str | os.PathLike[str]) -> bool:
     if str(path).endswith(".toml"):
         return True
     try:
-        sections = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        with open(path, encoding="utf-8") as file:
+            sections = tomllib.loads(file.read(LOOKED_AT))
     except (OSError, ValueError, RecursionError):
         return False
     return "bss" in sections or "station" in sections

@@ -120,6 +120,7 @@ def simulate(
             runs.extend(seeds, requests, lambda fraction, done: progress.update(fraction, done, len(seeds)))
         else:
             _add_until(until, seeds, runs, requests, progress)
+    runs.result.was_told_to_stop = requests.count > 0
     return runs.judged()
 
 

@@ -93,7 +93,14 @@ def test_ctrl_c_ends_a_long_question(store):
         ("SELECT * FROM flow", 'Did you mean "flows"'),
         ("DELETE FROM run", "read-only"),
         ("DROP TABLE run", "read-only"),
-        ("SELECT 1; DROP VIEW runs", "read-only"),
+        ("SELECT 1; DROP VIEW runs", "has 2 statements; one is answered"),
+        ("SELECT 1; SELECT 2", "has 2 statements; one is answered"),
+        ("", "has no statement in it"),
+        (" ; -- nothing", "has no statement in it"),
+        ("COMMIT", "begins or ends a transaction"),
+        ("BEGIN TRANSACTION", "begins or ends a transaction"),
+        ("SELECT * FROM read_text('small.toml')", "disabled by configuration"),
+        ("SELECT '\udcff", "unterminated"),
     ],
 )
 def test_a_question_that_is_none_is_one_sentence(query, store, sql, what):

@@ -38,6 +38,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Mistake(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Unlike argparse's, does not keep it to itself where the help cannot be written."""
+        (file or sys.stderr).write(message)
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuses options that there are not here, where the help for them is known."""
         found, rest = super().parse_known_args(args, namespace)
@@ -58,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The terminal has gone; under nohup that is no reason to stop.
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGINT))
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? for ±
     try:
@@ -70,10 +75,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
+def _open_streams() -> None:
+    """Gives the streams that were closed (`>&-`, some daemons) to no one, before a file of ours gets their number."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            if (lowest := os.open(os.devnull, os.O_RDWR)) != number:
+                os.dup2(lowest, number)
+                os.close(lowest)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
+
+
 def _execute(given: list[str]) -> int:
     try:
-        chosen = build_parser().parse_args(_checked(given))
-        status = chosen.execute(chosen)
+        status = _run(given)
         sys.stdout.flush()
         return status
     except (Mistake, ScenarioError, StoreError) as mistake:
@@ -89,10 +106,20 @@ def _execute(given: list[str]) -> int:
         return 1
 
 
+def _run(given: list[str]) -> int:
+    try:
+        chosen = build_parser().parse_args(_checked(given))
+        return chosen.execute(chosen)
+    except SystemExit as end:  # that is how --help and --version end
+        return int(end.code or 0)
+
+
 def _checked(given: list[str]) -> list[str]:
     """The command line; without a command, or with `help`, one that prints help."""
     if not given:
         return ["--help"]
+    if any("\0" in argument for argument in given):
+        raise Mistake("an argument has a NUL in it")
     command, *rest = given
     if command == "help":
         if rest and rest[0] not in COMMANDS:

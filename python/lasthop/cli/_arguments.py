@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..files import check_writable, is_special
 from ..metric import UnknownMetric, check_keys
 from ..result import Result, read
-from ..scenario import Scenario, load
+from ..scenario import Scenario, load, readable_text
 from ..sequential import GOODPUT, MOST, Until
 from ..simulation import MAX_SEED, core_count, seed_list
 from ._mistake import Mistake
@@ -156,7 +156,7 @@ def result_of(path: str) -> Result:
 
 def result_or_scenario(path: str) -> Result | Scenario:
     """A result where `path` is a directory or ends in .json, else a scenario; both checked."""
-    is_result = Path(path).is_dir() or path.endswith(".json")
+    is_result = os.path.isdir(path) or path.endswith(".json")
     return result_of(path) if is_result else _readable(load, path)
 
 
@@ -164,9 +164,16 @@ def check_directory(option: str, directory: str) -> None:
     """Makes `directory` where it is missing, and makes sure that files can be written in it."""
     if not directory:
         raise Mistake(f"{option}: the name of a directory is needed")
+    check_name(option, directory)
     with _reported(option, directory):
         Path(directory).mkdir(parents=True, exist_ok=True)
-        check_writable(Path(directory))
+        check_writable(Path(directory) / "timeseries.parquet")
+
+
+def check_name(option: str, name: str) -> None:
+    """Refuses names that are not UTF-8, in which Parquet and DuckDB cannot write."""
+    if name != readable_text(name):
+        raise Mistake(f"{option} {readable_text(name)}: is no name in UTF-8, as Parquet and DuckDB need it")
 
 
 def check_file(option: str, file: str | None) -> None:
@@ -175,11 +182,11 @@ def check_file(option: str, file: str | None) -> None:
         return
     if not file:
         raise Mistake(f"{option}: the name of a file is needed")
-    if Path(file).is_dir():
+    if os.path.isdir(file):
         raise Mistake(f"{option} {file}: is a directory; give the name of a file")
     with _reported(option, file):
         if not is_special(file):
-            check_writable(Path(os.path.realpath(file)).parent)
+            check_writable(Path(os.path.realpath(file)))
         elif not os.access(file, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
@@ -189,7 +196,7 @@ def _reported(option: str, target: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise Mistake(f"{option} {target}: cannot be written: {error.strerror}") from None
+        raise Mistake(f"{option} {readable_text(target)}: cannot be written: {error.strerror}") from None
 
 
 def _readable(reader, path: str):

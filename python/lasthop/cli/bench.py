@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -39,4 +41,18 @@ def execute(arguments: argparse.Namespace) -> int:
     options = ["--rounds", str(arguments.rounds), *(["--quick"] if arguments.quick else [])]
     options += ["--json", arguments.json] if arguments.json else []
     # A process of its own, small: the peak memory of a child counts what its parent held when it was started.
-    return subprocess.run([sys.executable, script, *options], check=False).returncode
+    return _run([sys.executable, str(script), *options])
+
+
+def _run(command: list[str]) -> int:
+    """Runs `command` in a group of its own, which ends as a whole where this command is told to stop."""
+    own_group = {"process_group": 0} if hasattr(os, "killpg") else {}
+    with subprocess.Popen(command, **own_group) as process:
+        try:
+            return process.wait()
+        except BaseException:
+            if own_group:
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+            raise

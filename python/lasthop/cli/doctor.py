@@ -72,7 +72,7 @@ def _package(name: str) -> Finding:
 
 def _writable(directory: Path) -> Finding:
     try:
-        check_writable(directory)
+        check_writable(directory / "lasthop")
     except OSError as error:
         return Finding("!!", f"{directory} cannot be written to: {error.strerror}")
     return Finding("ok", f"{directory} can be written to")

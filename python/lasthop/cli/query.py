@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any
 
+from ..scenario import readable_text
 from ..store import Store, StoreError
 from . import _rows
 from ._mistake import Mistake
@@ -39,7 +40,7 @@ def execute(arguments: argparse.Namespace) -> int:
     _rows.check_output(arguments, "json")
     store = Store.existing(arguments.store)
     try:
-        answer = store.query_arrow(arguments.sql)
+        answer = store.query_arrow(readable_text(arguments.sql))
     except StoreError:
         raise
     except ValueError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..metric import UnknownMetric
 from ..progress import Progress
+from ..result import FILES as RESULT_FILES
 from ..result import Result, ResultDirectory
 from ..simulation import seed_list, simulate
 from . import _arguments
@@ -51,6 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
     _arguments.check_file("--json", arguments.json)
     if arguments.out is not None:
         _arguments.check_directory("--out", arguments.out)
+        _note_what_is_there(arguments.out)
     for warning in resolved.warnings():
         note(f"warning: {warning}")
     with ExitStack() as stack:
@@ -85,6 +87,15 @@ def _check_options(arguments: argparse.Namespace) -> None:
             raise Mistake(f"--{option}: {what} is not there yet")
     if arguments.interval is not None and arguments.out is None:
         raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
+
+
+def _note_what_is_there(directory: str) -> None:
+    """Says so where a result is to be replaced, or comes to lie among other files, which stay."""
+    there = {file.name for file in Path(directory).iterdir()}
+    said = ["the result that is there is replaced"] if "result.json" in there else []
+    said += ["other files that are there stay"] if there.difference(RESULT_FILES) else []
+    if said:
+        note(f"{directory}: {'; '.join(said)}")
 
 
 def _interval_s(arguments: argparse.Namespace, run_s: float) -> float | None:

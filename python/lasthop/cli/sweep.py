@@ -65,6 +65,7 @@ def execute(arguments: argparse.Namespace) -> int:
     _rows.check_output(arguments)
     if arguments.store == "":
         raise Mistake("--store: the name of a file is needed")
+    _arguments.check_name("--store", arguments.store or "")
     store = Store.in_memory() if arguments.store is None else Store.open(arguments.store)
     try:
         with Progress.fitting("sweep", "runs") as progress:

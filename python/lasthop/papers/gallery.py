@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -31,8 +32,21 @@ def draughtsmen(jobs: int) -> Iterator[Begin]:
     if jobs < 2:
         yield _at_once
         return
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        yield pool.submit
+    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_heed_no_signals) as pool:
+        try:
+            yield pool.submit
+        except BaseException:
+            # Who is told to stop does not wait for what is being drawn.
+            drawing = list((pool._processes or {}).values())
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in drawing:
+                process.kill()
+            raise
+
+
+def _heed_no_signals() -> None:
+    """Ctrl-C reaches all processes of a terminal; the one that began them ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _at_once(function: Callable[..., Any], *arguments: Any) -> Future[Any]:

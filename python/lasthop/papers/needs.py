@@ -163,6 +163,8 @@ def _vocabulary(point: Point) -> Vocabulary | None:
         result = simulate(scenario, [1], 1, 0.01, Progress.silent(), keep_series=True)
     except _core.ScenarioError:
         return None  # a flow that starts later than so short a run ends
+    if result.was_told_to_stop:
+        raise KeyboardInterrupt
     if not result.runs:
         return None
     run = result.runs[0]

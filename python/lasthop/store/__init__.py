@@ -149,10 +149,9 @@ class Store:
         import duckdb
 
         with self._database.connection(read_only=True) as connection:
-            if self.path is not None:
-                connection.execute("SET enable_external_access = false")  # no COPY to files, none read but the store
             try:
-                return _interruptible(connection, lambda: tables.answer(connection, sql))
+                statement = tables.only_statement(connection, sql)
+                return _interruptible(connection, lambda: tables.answer(connection, statement))
             except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.InterruptException):
                 raise
             except duckdb.Error as error:

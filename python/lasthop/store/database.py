@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..scenario import readable_text
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -42,6 +44,8 @@ class Database:
 
     def __init__(self, path: str | os.PathLike[str] | None, patience_s: float = PATIENCE_S) -> None:
         self.path = None if path is None else Path(path)
+        if path is not None and os.fspath(path) != readable_text(os.fspath(path)):
+            raise StoreError(f"{readable_text(os.fspath(path))}: is no name in UTF-8, as DuckDB needs it")
         self._patience_s = patience_s
         # What whoever asks while a turn lasts is given a share of; in memory the turn never ends.
         self._held = None if path is not None else _connect(":memory:", read_only=False)
@@ -109,6 +113,8 @@ def _connect(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     # By itself DuckDB would fetch an extension from the network for a file that it takes for another program's.
     connection = duckdb.connect(path, read_only=read_only, config={"autoinstall_known_extensions": False})
     connection.execute("SET enable_progress_bar = false")  # it would stand in the answer of a long question
+    if read_only:
+        connection.execute("SET enable_external_access = false")  # no COPY to files, none read but the store
     return connection
 
 

@@ -104,13 +104,27 @@ def add_series(connection: duckdb.DuckDBPyConnection, run: str, kept: Iterable[s
         connection.execute("INSERT INTO kept VALUES (?, ?)", [run, metric])
 
 
-def answer(connection: duckdb.DuckDBPyConnection, sql: str) -> pyarrow.Table:
+def only_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+    """The statement that a text is; raises `ValueError` where it is none, several, or one of transactions."""
+    import duckdb
+
+    statements = connection.extract_statements(sql)
+    if not statements:
+        raise ValueError('SQL: has no statement in it; e.g. "SELECT name, seed, goodput_bps FROM runs"')
+    if len(statements) > 1:
+        raise ValueError(f"SQL: has {len(statements)} statements; one is answered, so ask them one by one")
+    if statements[0].type == duckdb.StatementType.TRANSACTION:
+        raise ValueError("SQL: begins or ends a transaction; a question has one of its own, which only reads")
+    return statements[0]
+
+
+def answer(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement) -> pyarrow.Table:
     """What a statement gives, decimals as doubles; nothing is changed by it."""
     import pyarrow
 
     connection.execute("BEGIN TRANSACTION READ ONLY")
     try:
-        rows = connection.sql(sql)
+        rows = connection.sql(statement)
         table = pyarrow.table({}) if rows is None else rows.to_arrow_table()
     finally:
         connection.execute("ROLLBACK")
