@@ -4,9 +4,11 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 EXTENSION := python/lasthop/_core.abi3.so
 SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
-TOOLS := jsonschema maturin pytest
-PACKAGES := dask distributed duckdb jinja2 matplotlib numpy pandas pyarrow rich xarray
-PIP := -m pip install --quiet --disable-pip-version-check --constraint python/constraints.txt
+# Every package with its version and the hashes of its files, for each Python and system; `make lock` writes it.
+LOCK := python/requirements.txt
+PIP := -m pip --quiet --disable-pip-version-check
+# The tool that finds the versions; nothing else needs it.
+UV := uv==0.13.8
 
 # One interpreter for every build, so that cargo and maturin do not undo one another's work.
 export PYO3_PYTHON := $(BIN)/python
@@ -17,7 +19,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: build demo test unit lint fuzz bench validation kernel wheel clean rust
+.PHONY: build demo test unit lint lock fuzz bench validation kernel wheel clean rust
 .DEFAULT_GOAL := build
 
 build: $(EXTENSION)
@@ -54,15 +56,26 @@ validation: build
 kernel: build
 	@$(BIN)/python tests/kernel/report.py
 
-# Builds the wheel, then tests it where nothing else is installed and no source is on the path.
+# Builds the wheel, then tests it where nothing else is installed and no source is on the path. What it needs comes from
+# files whose hashes were checked.
 wheel: rust $(VENV)/.ready
 	rm -rf dist
 	$(BIN)/maturin build --release --out dist
 	$(BIN)/python -m venv dist/venv
-	dist/venv/bin/python $(PIP) dist/*.whl pytest
+	dist/venv/bin/python $(PIP) download --require-hashes --requirement $(LOCK) --dest dist/locked
+	dist/venv/bin/python $(PIP) install --no-index --find-links dist/locked dist/*.whl pytest
 	dist/venv/bin/python -m pytest
-	@rm -rf dist/venv
+	@rm -rf dist/venv dist/locked
 	@ls dist/*.whl
+
+# Writes the lock anew for what pyproject.toml and python/requirements.in ask; versions stay where they still fit. To take
+# later ones: make lock UPGRADE=--upgrade, or UPGRADE="--upgrade-package numpy".
+lock: $(VENV)/.ready
+	$(BIN)/python -m venv --clear $(VENV)/lock
+	$(VENV)/lock/bin/python $(PIP) install $(UV)
+	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras $(UPGRADE) \
+		--custom-compile-command "make lock" --output-file $(LOCK) pyproject.toml python/requirements.in
+	@rm -rf $(VENV)/lock
 
 clean:
 	rm -rf $(VENV) dist $(EXTENSION)
@@ -71,10 +84,10 @@ $(EXTENSION): $(SOURCES) $(VENV)/.ready | rust
 	$(BIN)/maturin develop --release
 	@touch $@
 
-$(VENV)/.ready: pyproject.toml python/constraints.txt
+$(VENV)/.ready: pyproject.toml $(LOCK)
 	@test -n "$(PYTHON)" || { echo "lasthop: needs Python 3.11 or later with its venv module; found none of: $(CANDIDATES)" >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python $(PIP) $(TOOLS) $(PACKAGES)
+	$(BIN)/python $(PIP) install --require-hashes --requirement $(LOCK)
 	@touch $@
 
 rust:

@@ -1,0 +1,43 @@
+"""The lock of the Python packages: complete, each with the hashes of its files."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCK = (ROOT / "python" / "requirements.txt").read_text(encoding="utf-8")
+ENTRIES = re.findall(r"^([A-Za-z0-9._-]+)==(\S+)(.*(?:\n .*)*)", LOCK, re.MULTILINE)
+# What an environment begins with, and the package itself.
+OWN = {"pip", "setuptools", "lasthop"}
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_each_entry_has_hashes():
+    assert len(ENTRIES) == len(re.findall(r"^\w", LOCK, re.MULTILINE)) > 40
+    for name, version, rest in ENTRIES:
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}\b", rest), f"{name}=={version}"
+
+
+def test_what_is_installed_is_in_the_lock():
+    if Path(sys.prefix) not in (ROOT / ".venv", ROOT / "dist" / "venv"):
+        pytest.skip("these tests run in an environment that make has not made")
+    locked = {(normal(name), version) for name, version, _ in ENTRIES}
+    installed = {(normal(one.name), one.version) for one in distributions()}
+    assert {one for one in installed if one[0] not in OWN} <= locked
+
+
+def test_what_the_package_needs_is_in_the_lock():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    asked += [line for line in (ROOT / "python" / "requirements.in").read_text().splitlines() if not line.startswith("#")]
+    assert {normal(re.match(r"[\w.-]+", one)[0]) for one in asked} <= {normal(name) for name, _, _ in ENTRIES}
