@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop bench` accepts."""
     parser.add_argument("--quick", action="store_true", help="lasthop alone, without ns-2 and ns-3")
     parser.add_argument(
-        "--rounds", metavar="N", type=int, default=3, help="measure everything N times, take medians (default 3)"
+        "--rounds", metavar="N", type=_arguments._whole, default=3, help="measure everything N times, take medians (default 3)"
     )
     parser.add_argument("--json", metavar="FILE", help="write every number to FILE as well")
 

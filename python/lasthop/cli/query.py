@@ -46,7 +46,8 @@ def execute(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         raise Mistake(f"{error}; docs/campaigns.md lists the tables") from None
     names = answer.column_names
-    rows = list(zip(*(_values(column) for column in answer.columns), strict=True))
+    columns = [_values(name, column) for name, column in zip(names, answer.columns, strict=True)]
+    rows = list(zip(*columns, strict=True))
     _rows.write_output(arguments, names, rows)
     if arguments.json is not None:
         write_data(arguments.json, [_json(names, rows)])
@@ -55,10 +56,13 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _values(column: Any) -> list[Any]:
+def _values(name: str, column: Any) -> list[Any]:
     import pyarrow
 
-    values = column.to_pylist()
+    try:
+        values = column.to_pylist()
+    except (OverflowError, ValueError):  # such as infinity, or a year beyond 9999
+        raise Mistake(f"SQL: column {name} has a time that no calendar has; ask for {name}::VARCHAR") from None
     if pyarrow.types.is_map(column.type):
         return [value and dict(value) for value in values]
     return values

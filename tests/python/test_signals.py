@@ -1,0 +1,103 @@
+"""Ctrl-C and `kill` end every command that can take long, soon, with status 130 and without a traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+LASTHOP = [sys.executable, "-m", "lasthop"]
+ROOT = Path(__file__).resolve().parents[2]
+LONG = ["--set", "duration=100000 s", "--jobs", "1"]
+HEAVY = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
+# The processor time that a command may still take once it is told to stop: its wall time says more of the machine.
+AFTER_S = 1.0
+PAPER = """\
+title = "Long"
+[case.one]
+scenario = "small.toml"
+set = { duration = "100000 s" }
+[[claim]]
+id = "L-1"
+sentence = "It takes long."
+[[claim.part]]
+measure = 'totals(one, "goodput_bps")'
+expect = { from = 0 }
+"""
+# What runs, how much processor time shows that it works, and by which signal it ends.
+LINES = {
+    "run": (["run", "small.toml", *LONG], "SIGINT"),
+    "sweep": (["sweep", "small.toml", "--over", "station.0.count=1,2", *LONG], "SIGTERM"),
+    "compare": (["compare", "small.toml", "long.toml", "--jobs", "1", "--seeds", "100000"], "SIGINT"),
+    "explain": (["explain", "small.toml", *LONG], "SIGTERM"),
+    "theory": (["theory", "small.toml", *LONG], "SIGINT"),
+    "reproduce": (["reproduce", "long-paper.toml", "--jobs", "1", "--out", "out"], "SIGTERM"),
+    "query": (["query", "runs.duckdb", HEAVY], "SIGTERM"),
+    "plot": (["plot", "--kind", "sweep", "--metric", "totals.goodput_bps", "points.csv", "--out", "x.png"], "SIGINT"),
+    "bench": (["bench", "--quick"], "SIGTERM"),
+}
+
+
+def cpu_s(pid: int) -> float:
+    """Processor time of a process, its threads included."""
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def group_is_gone(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.fixture
+def inputs(small):
+    """What the command lines name."""
+    from lasthop.store import Store
+
+    text = small.read_text()
+    Path("long.toml").write_text(text.replace("2 s", "3 s"))
+    Path("long-paper.toml").write_text(PAPER)
+    Store.open("runs.duckdb")
+    rows = (f"{point},{seed},{1000 * point + seed}\n" for point in range(2_000) for seed in range(400))
+    with open("points.csv", "w") as file:
+        file.writelines(["station.0.count,seed,totals.goodput_bps\n", *rows])
+    return small.parent
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see when a command works")
+@pytest.mark.parametrize("name", LINES)
+def test_a_command_that_takes_long_ends_soon_when_told_to(inputs, name):
+    line, how = LINES[name]
+    if name == "bench" and not (ROOT / "benches" / "run.py").is_file():
+        pytest.skip("no source tree here")
+    process = subprocess.Popen([*LASTHOP, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        works_after_s = 0.3 if name == "bench" else 1.2  # the work of `bench` is done by children
+        begun = time.monotonic()
+        while process.poll() is None and cpu_s(process.pid) < works_after_s and time.monotonic() < begun + 60:
+            time.sleep(0.02)
+        assert process.poll() is None, f"it has ended by itself: {process.communicate()}"
+        if name == "bench":
+            time.sleep(0.5)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        before = cpu_s(process.pid)
+        process.send_signal(getattr(signal, how))
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said = process.stderr.read()
+    finally:
+        process.kill()
+    assert process.returncode == 130, said
+    assert used.ru_utime + used.ru_stime - before < AFTER_S or name == "bench"
+    assert "interrupted" in said and "Traceback" not in said
+    for child in children:
+        assert group_is_gone(int(child)), "what it began goes on"
+    assert not list(inputs.rglob(".*.part")) and not (inputs / "x.png").exists()
