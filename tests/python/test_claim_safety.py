@@ -17,7 +17,7 @@ from lasthop.papers.needs import Planner
 from lasthop.papers.released import read_released
 
 ROOT = Path(__file__).resolve().parents[2]
-FUZZED = 60
+FUZZED = 45
 
 CLAIM = """\
 title = "From elsewhere"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,13 +25,13 @@ FILES = (
 )
 NUMBERS = ("", "-1", "0", "9" * 400, "1e9", "nan", "inf", "0x10", "١", "1_000", " 1 ", "\udcff", "--", "1.5", LONG)
 TEXTS = ("", "=", "a=", "=b", "a=b", "x" * 5000, "\udcff", "a\udcff=1", "[", "*", "..", ".0", "\x1b[2J", "a=[" + "[" * 3000, "🙂=1", "a.b=1e999")
-SQL = ("", ";", "SELECT", "SELECT 1; SELECT 2", "COMMIT", "ROLLBACK", "\udcff", "'", "(" * 20_000, "SELECT " + "9" * 5000, "SELECT 'x'::INT",
+SQL = ("", ";", "SELECT", "SELECT 1; SELECT 2", "COMMIT", "ROLLBACK", "\udcff", "'", "(" * 2000, "SELECT " + "9" * 5000, "SELECT 'x'::INT",
        "SELECT * FROM range(3)", "ATTACH 'x'", "INSTALL x", "SELECT error('a')", "SELECT CAST('2001-01-01' AS DATE)", "SELECT [1, {'a': 2}]",
        "SELECT '\\xff'::BLOB", "SELECT 'infinity'::TIMESTAMP", "SELECT 1e308 * 10", "SELECT NULL", "SELECT 1 AS a, 2 AS a", "SELECT MAP {1: 2}",
        "SELECT INTERVAL 1 DAY", "SELECT '00000000-0000-0000-0000-000000000000'::UUID", "SELECT TIME '01:02:03'", "SELECT 170141183460469231731687303715884105727")  # fmt: skip
 # A command line for each place that takes a file, `?` where it stands; none of them has anything to run.
 READ = (
-    *("run ?", "sweep ?", "theory ?", "explain ?", "explain ? ?", "compare ? ?", "compare small.toml ?", "plot ?", "plot ? ?"),
+    *("run ?", "sweep ?", "theory ?", "explain ?", "compare small.toml ?", "plot ?"),
     *("plot --kind sweep ?", "plot --kind heat_map ?", "query ?", "query ? SHOW", "reproduce ?", "show ?", "list ?", "?", "help ?", "run small.toml ?"),
 )
 # What refuses before anything runs: a key that there is not makes sure of it.
@@ -62,8 +63,9 @@ def places(tmp_path_factory):
     from conftest import SMALL
 
     folder = tmp_path_factory.mktemp("odd")
-    before = Path.cwd()
+    before, build = Path.cwd(), cli.build_parser
     os.chdir(folder)
+    cli.build_parser = cache(build)  # to make it anew takes most of the time of a refusal
     Path("small.toml").write_text(SMALL)
     Path("empty").touch()
     for name in ("binary", "binary.json"):
@@ -80,6 +82,7 @@ def places(tmp_path_factory):
     Path("locked").mkdir(mode=0o555)
     yield folder
     os.chdir(before)
+    cli.build_parser = build
 
 
 def ends_well(line: str, value: str, capfd) -> None:
@@ -105,7 +108,7 @@ def test_a_file_that_is_none_is_a_sentence(places, capfd, line):
 
 @pytest.mark.parametrize("line", WRITE)
 def test_a_place_that_cannot_be_written_is_a_sentence(places, capfd, line):
-    for value in FILES:
+    for value in FILES[WRITE.index(line) % 2 :: 2]:
         ends_well(line, value, capfd)
 
 

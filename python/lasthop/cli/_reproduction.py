@@ -28,6 +28,8 @@ def reproduce(arguments: argparse.Namespace, jobs: int) -> int:
     papers = [read_paper(file, quick=arguments.quick) for file in paper_files(arguments.paper)]
     chosen = [_chosen(paper, arguments) for paper in papers]
     _check_found(arguments, chosen)
+    for place in {paper.file.parent for paper in papers}:
+        read_released(place, quick=arguments.quick)
     _arguments.check_directory("--out", arguments.out)
     return _reproduce(papers, chosen, arguments, jobs)
 

@@ -68,9 +68,13 @@ def _write_parquet(target: str, names: Sequence[str], rows: Sequence[Sequence[An
     import pyarrow
     import pyarrow.parquet
 
-    columns = {name: pyarrow.array(_of_one_type([row[number] for row in rows])) for number, name in enumerate(names)}
     content = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table(columns), content)
+    try:
+        columns = {name: pyarrow.array(_of_one_type([row[number] for row in rows])) for number, name in enumerate(names)}
+        pyarrow.parquet.write_table(pyarrow.table(columns), content)
+    except (pyarrow.ArrowException, OverflowError) as error:
+        said = str(error).partition("\n")[0]
+        raise Mistake(f"--parquet {target}: has no place for a kind of value ({said}); ask for it as VARCHAR") from None
     if target == "-":
         sys.stdout.buffer.write(content.getbuffer())
     elif is_special(target):
