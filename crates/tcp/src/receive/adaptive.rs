@@ -14,7 +14,7 @@ use crate::config::Config;
 /// Least payload that can pass for that of a full segment: of one with PSH, and of one without.
 const LEAST_FULL_PUSHED: u32 = 536;
 const LEAST_FULL: u32 = 88;
-/// Quick ACKs for a window of less than two segments.
+/// Quick ACKs for a window of less than two segments: after a closed one that was probed, one is left for data.
 const FEWEST_QUICK: u64 = 2;
 
 /// What the sending half knows of time.
@@ -214,7 +214,8 @@ impl Adaptive {
         now + self.delay.length.min(round_trip).min(self.longest)
     }
 
-    /// With an ACK already due at `deadline`: true if it is not worth waiting for.
+    /// With an ACK already due at `deadline`: true if it is not worth waiting for. Of 80 ms,
+    /// 24 are not when a new wait would be 96 ms, and 28 are when it would be 92.
     pub fn is_near(&self, now: Time, deadline: Time, mine: Time) -> bool {
         4 * deadline.since(now).as_nanos() <= mine.since(now).as_nanos()
     }

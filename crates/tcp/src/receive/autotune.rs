@@ -15,11 +15,9 @@ use super::memory::Memory;
 use super::window::MemoryRoom;
 use crate::config::Autotune;
 
-/// Segments below this size do not make the window grow.
+/// Segments below this size do not make the window grow: 127 B left it, 128 B did not.
 const LEAST_GROWTH_BYTES: u32 = 128;
-/// Segments of room beyond twice what was read.
-const SPARE_SEGMENTS: u64 = 16;
-/// Segments that the first round trip is thought to bring.
+/// Segments that the first round trip is thought to bring: an initial window [RFC 6928].
 const FIRST_ROUND_SEGMENTS: u64 = 10;
 
 /// Round-trip time as a receiver sees it.
@@ -31,11 +29,13 @@ struct ReceiverRtt {
 }
 
 impl ReceiverRtt {
-    /// From an echoed timestamp: smoothed.
-    fn on_echo(&mut self, sample: Duration) {
+    /// From an echoed timestamp. A shorter one counts at once; a longer one is smoothed, and left out while the application
+    /// has left data unread, which makes the sender wait.
+    fn on_echo(&mut self, sample: Duration, all_read: bool) {
         self.rtt = Some(match self.rtt {
-            None => sample,
-            Some(rtt) => rtt - rtt / 8 + sample / 8,
+            Some(rtt) if sample > rtt && !all_read => rtt,
+            Some(rtt) if sample > rtt => rtt - rtt / 8 + sample / 8,
+            _ => sample,
         });
     }
 
@@ -50,6 +50,17 @@ impl ReceiverRtt {
         }
         self.window = Some((now, window_end));
     }
+}
+
+/// How far the application is, as it has read the first segment of those that wait. In bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    /// since the connection began
+    pub read: u64,
+    /// in order, and not read yet
+    pub unread: u64,
+    /// from what is in order to the end of what is held
+    pub out_of_order: u64,
 }
 
 /// A round trip, as far as reading goes.
@@ -94,7 +105,7 @@ impl Tuning {
             limit,
             mss,
             rtt: ReceiverRtt::default(),
-            round: Round { since: Time::ZERO, start: 0, most: limit.min(FIRST_ROUND_SEGMENTS * mss) },
+            round: Round { since: Time::ZERO, start: 0, most: 0 },
         }
     }
 
@@ -106,6 +117,7 @@ impl Tuning {
     /// The connection is open.
     pub fn on_open(&mut self) {
         self.limit = self.limit.min(self.ceiling);
+        self.round.most = self.limit.min(FIRST_ROUND_SEGMENTS * self.mss);
     }
 
     /// Payload that fits, where `memory` more is taken than is counted.
@@ -119,11 +131,12 @@ impl Tuning {
         MemoryRoom { fits: self.fits(0), ceiling: self.ceiling, segment }
     }
 
-    /// Data came in order: `rtt` if it echoes a timestamp for the first time.
-    pub fn on_data(&mut self, now: Time, length: u32, rtt: Option<Duration>, nxt: u64, window_end: u64) {
+    /// Data came in order, up to `nxt`, where the last ACK offered a `window` of so many bytes: `rtt` if it echoes a
+    /// timestamp for the first time.
+    pub fn on_data(&mut self, now: Time, length: u32, rtt: Option<Duration>, all_read: bool, nxt: u64, window: u64) {
         match rtt {
-            Some(sample) if u64::from(length) >= self.mss => self.rtt.on_echo(sample),
-            _ => self.rtt.on_data(now, nxt, window_end),
+            Some(sample) if u64::from(length) >= self.mss => self.rtt.on_echo(sample, all_read),
+            _ => self.rtt.on_data(now, nxt, nxt + window),
         }
     }
 
@@ -149,17 +162,25 @@ impl Tuning {
         true
     }
 
-    /// The application has read `read` bytes since the connection began.
-    pub fn on_read(&mut self, now: Time, read: u64) {
+    /// The application has read the first segment of those that wait.
+    pub fn on_read(&mut self, now: Time, progress: &Progress) {
         let Round { since, start, most } = self.round;
         if self.rtt.rtt.is_none_or(|rtt| now.since(since) < rtt) {
             return;
         }
-        let brought = read - start;
+        // What waits came faster than it is read.
+        let brought = (progress.read - start).saturating_sub(progress.unread);
         if brought > most {
-            self.make_room_for(payload_wanted(brought, most, SPARE_SEGMENTS * self.mss));
+            self.make_room_for(payload_wanted(brought, most) + u128::from(progress.out_of_order));
         }
-        self.round = Round { since: now, start: read, most: most.max(brought) };
+        self.round = Round { since: now, start: progress.read, most: most.max(brought) };
+    }
+
+    /// A segment that ends at `end` is held, and the last one held ends `out_of_order` bytes beyond what is in order: there
+    /// is to be room for that too.
+    pub fn hold(&mut self, end: u64, memory: u64, out_of_order: u64) {
+        self.memory.hold(end, memory);
+        self.make_room_for(u128::from(2 * self.round.most) + u128::from(out_of_order));
     }
 
     fn make_room_for(&mut self, payload: u128) {
@@ -172,14 +193,16 @@ impl Tuning {
 }
 
 /// Payload for which there is to be room once a round trip has `brought` so much, where none before had more than `most`:
-/// twice that and what is to `spare`, and as much again for twice the factor by which it grew.
-fn payload_wanted(brought: u64, most: u64, spare: u64) -> u128 {
-    let two_rounds = u128::from(2 * brought + spare);
+/// twice that, and as much again for twice the factor by which it grew.
+fn payload_wanted(brought: u64, most: u64) -> u128 {
+    let two_rounds = 2 * u128::from(brought);
     two_rounds + 2 * (two_rounds * u128::from(brought - most) / u128::from(most.max(1)))
 }
 
 #[cfg(test)]
 mod tests {
+    use lasthop_units::Bytes;
+
     use super::*;
 
     const MSS: u32 = 1448;
@@ -199,24 +222,78 @@ mod tests {
         assert_eq!(half(&Autotune::default(), 1460).limit(), 44 * 1460);
     }
 
+    fn all(read: u64) -> Progress {
+        Progress { read, unread: 0, out_of_order: 0 }
+    }
+
     #[test]
-    fn the_buffer_is_twice_what_a_round_trip_brought_and_twice_its_growth() {
+    fn the_buffer_has_room_for_two_rounds_and_twice_their_growth() {
         let mut tuning = half(&Autotune::default(), MSS);
-        tuning.rtt.on_echo(Duration::from_millis(100));
-        // First round 10 segments by assumption; 20 were read: w = 2 * 20 + 16 = 56, growth 56 * 10 / 10, so 3 * 56.
-        tuning.on_read(at(50), 10 * 1448);
+        tuning.on_open();
+        tuning.rtt.on_echo(Duration::from_millis(100), true);
+        // First round 10 segments by assumption; 20 were read: w = 2 * 20 = 40, growth 40 * 10 / 10, so 3 * 40.
+        tuning.on_read(at(50), &all(10 * 1448));
         assert_eq!(tuning.buffer, 131_072, "a round trip has not passed");
-        tuning.on_read(at(100), 20 * 1448);
-        assert_eq!(tuning.buffer, 2 * 3 * 56 * 1448);
-        tuning.on_read(at(200), 30 * 1448);
-        assert_eq!(tuning.buffer, 2 * 3 * 56 * 1448, "less than before");
+        tuning.on_read(at(100), &all(20 * 1448));
+        assert_eq!(tuning.buffer, 2 * 3 * 40 * 1448);
+        tuning.on_read(at(200), &all(30 * 1448));
+        assert_eq!(tuning.buffer, 2 * 3 * 40 * 1448, "less than before");
+    }
+
+    /// `tcpi_rcv_space` and the buffer of `SO_MEMINFO`, as Linux 6.18 had them.
+    #[test]
+    fn buffers_are_those_of_a_kernel() {
+        let buffer = |mss: u32, options: u32, rounds: &[(u64, u64)]| {
+            let mut tuning = Tuning::new(&Autotune::default(), mss, 40 + options, true);
+            tuning.on_open();
+            tuning.measure(mss, 0);
+            tuning.rtt.on_echo(Duration::from_millis(1), true);
+            let mut read = 0;
+            for (round, &(brought, out_of_order)) in (1..).zip(rounds) {
+                read += brought;
+                tuning.on_read(at(round), &Progress { read, unread: 0, out_of_order });
+            }
+            tuning.buffer
+        };
+        assert_eq!(buffer(1460, 0, &[(65_700, 0)]), 1_661_155);
+        assert_eq!(buffer(1460, 0, &[(43_800, 0)]), 692_148);
+        assert_eq!(buffer(1460, 0, &[(59_860, 0)]), 1_362_147);
+        assert_eq!(buffer(1448, 12, &[(23_168, 0)]), 163_100);
+        assert_eq!(buffer(1448, 12, &[(23_168, 0), (57_920, 0)]), 741_376);
+        assert_eq!(buffer(1448, 12, &[(15_928, 0), (43_440, 9 * 1448)]), 640_067);
+    }
+
+    /// The buffer of Linux 6.18 from 12,000 B on, as 1000 B come again and again after a gap.
+    #[test]
+    fn there_is_room_for_what_is_out_of_order() {
+        let mut tuning = Tuning::new(&Autotune { initial: Bytes(12_000), ..Autotune::default() }, 1460, 40, true);
+        tuning.on_open();
+        let memory = tuning.measure(1000, 0);
+        let buffers = [2000, 3000, 4000, 5000].map(|out_of_order| {
+            tuning.hold(out_of_order, memory, out_of_order);
+            tuning.buffer
+        });
+        assert_eq!(buffers, [25_553, 27_860, 30_166, 32_472]);
+    }
+
+    /// `tcpi_rcv_rtt` of Linux 6.18 for round trips of about 100, 60, 60, 100 and 100 ms; nothing is read in the second.
+    #[test]
+    fn a_shorter_round_trip_counts_at_once_and_a_longer_one_if_all_is_read() {
+        let after = |samples: &[u64], all_read| {
+            let mut rtt = ReceiverRtt::default();
+            samples.iter().for_each(|&ms| rtt.on_echo(Duration::from_millis(ms), all_read));
+            rtt.rtt.map(|rtt| rtt.as_nanos() / 1000)
+        };
+        assert_eq!(after(&[100, 61, 60, 101], true), Some(65_125));
+        assert_eq!(after(&[100, 60, 60, 101], false), Some(60_000));
     }
 
     #[test]
     fn the_buffer_ends_at_its_maximum_and_the_window_at_half_of_that() {
         let mut tuning = half(&Autotune::default(), MSS);
-        tuning.rtt.on_echo(Duration::from_millis(100));
-        tuning.on_read(at(100), 1 << 30);
+        tuning.on_open();
+        tuning.rtt.on_echo(Duration::from_millis(100), true);
+        tuning.on_read(at(100), &all(1 << 30));
         assert_eq!(tuning.buffer, 6_291_456);
         (0..5000).for_each(|_| {
             tuning.open(MSS, 0);
@@ -238,7 +315,7 @@ mod tests {
 
     #[test]
     fn each_segment_opens_the_window_by_two() {
-        let mut tuning = half(&Autotune { initial: lasthop_units::Bytes(400_000), ..Autotune::default() }, MSS);
+        let mut tuning = half(&Autotune { initial: Bytes(400_000), ..Autotune::default() }, MSS);
         let before = tuning.limit();
         assert!(tuning.open(MSS, 0));
         assert_eq!(tuning.limit(), before + 2 * 1448);

@@ -136,6 +136,11 @@ impl Memory {
         }
     }
 
+    /// Where the first segment ends that waits to be read.
+    pub fn first_end(&self) -> Option<u64> {
+        self.unread.front().map(|first| first.end)
+    }
+
     /// All below `read` has been read.
     pub fn release(&mut self, read: u64) {
         while let Some(first) = self.unread.front().filter(|first| first.end <= read) {

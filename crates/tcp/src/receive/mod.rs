@@ -19,7 +19,7 @@ use crate::segment::{Flags, HEADERS, SackBlock, SackBlocks, Segment};
 use crate::sequence::Numbering;
 use ack_policy::AckSchedule;
 use adaptive::Arrival;
-use autotune::Tuning;
+use autotune::{Progress, Tuning};
 use ecn_echo::{EcnEcho, Reaction};
 use reassembly::Reassembly;
 use window::{Room, Window};
@@ -176,6 +176,11 @@ impl Receiver {
         self.reassembly.highest()
     }
 
+    /// From what is in order to the end of what is held.
+    fn out_of_order_bytes(&self) -> u64 {
+        self.highest_held().map_or(0, |end| end - self.nxt())
+    }
+
     /// Bytes of the application that are in order.
     fn in_order_bytes(&self) -> u64 {
         self.nxt().saturating_sub(1 + u64::from(self.is_finished()))
@@ -196,7 +201,7 @@ impl Receiver {
 
     /// Acceptability of a segment. [RFC 9293 §3.10.7.4, first step] Linux takes all that reaches into what lies between
     /// the last ACK and the end of the window, so that an ACK that data overtook counts; what ends beyond the window, in
-    /// whole if nothing is unread and else not at all, but for a FIN (`tcp_sequence`). Older kernels took it always.
+    /// whole if nothing is unread and else not at all, but for a FIN. Older kernels took it always.
     pub fn is_acceptable(&self, start: u64, segment: &Segment) -> bool {
         let nxt = self.nxt();
         let end = self.window.end(nxt);
@@ -306,15 +311,15 @@ impl Receiver {
         }
     }
 
-    /// Out of order it takes memory too, tells what share is payload, and lets the window grow.
+    /// Out of order it tells what share is payload too, lets the window grow, and takes memory.
     fn hold_memory(&mut self, text: &Text) {
-        let offered = self.window_of_last_ack();
+        let (offered, out_of_order) = (self.window_of_last_ack(), self.out_of_order_bytes());
         let Some(tuning) = &mut self.tuning else { return };
         let memory = tuning.measure(text.length, offered);
-        tuning.memory.hold(text.end(), memory);
         if tuning.open(text.length, 0) {
             self.schedule.hasten();
         }
+        tuning.hold(text.end(), memory, out_of_order);
         self.resize();
     }
 
@@ -326,14 +331,15 @@ impl Receiver {
         if had_gap && let Some(twice) = self.reassembly.held_below(end) {
             self.note_duplicate(twice.start, twice.end);
         }
+        let all_read = self.unread_bytes() == 0;
         self.reassembly.advance(end);
         let finished = self.is_finished();
         if let Application::Pauses { unread } = &mut self.application {
             *unread += self.reassembly.next() - before - u64::from(finished);
         }
-        self.follow(now, text);
+        self.follow(now, text, all_read);
         if finished && self.rules != ArrivalRules::Rfc9293 {
-            // What came beyond the FIN, and what came twice, is forgotten (`tcp_fin`).
+            // What came beyond the FIN, and what came twice, is forgotten.
             self.duplicate = None;
         }
         if finished && !had_gap && text.fin_may_wait {
@@ -351,12 +357,12 @@ impl Receiver {
         }
     }
 
-    /// The buffer follows what arrives and is read.
-    fn follow(&mut self, now: Time, text: &Text) {
+    /// The buffer follows what arrives and is read; `all_read` before this came.
+    fn follow(&mut self, now: Time, text: &Text, all_read: bool) {
         let offered = self.window_of_last_ack();
         let Some(tuning) = &mut self.tuning else { return };
         let nxt = self.reassembly.next();
-        tuning.on_data(now, text.length, text.rtt, nxt, self.window.end(nxt));
+        tuning.on_data(now, text.length, text.rtt, all_read, nxt, offered);
         let waits = self.application != Application::Reads;
         let memory = tuning.measure(text.length, offered);
         if waits && text.length > 0 {
@@ -368,15 +374,18 @@ impl Receiver {
             self.schedule.hasten();
         }
         if self.application == Application::Reads {
-            self.tune(now);
+            // Offset 0 is the peer's SYN.
+            self.tune(now, text.end() - 1);
         }
         self.resize();
     }
 
-    fn tune(&mut self, now: Time) {
-        let read = self.delivered_bytes();
+    /// The application reads what waits; by its first segment it has `read` so many bytes since the connection began.
+    fn tune(&mut self, now: Time, read: u64) {
+        let read = read.min(self.in_order_bytes());
+        let (unread, out_of_order) = (self.in_order_bytes() - read, self.out_of_order_bytes());
         if let Some(tuning) = &mut self.tuning {
-            tuning.on_read(now, read);
+            tuning.on_read(now, &Progress { read, unread, out_of_order });
         }
     }
 
@@ -407,7 +416,7 @@ impl Receiver {
             push: text.flags.contains(Flags::PSH),
             window,
             room: self.window.offered(self.nxt()),
-            edge_moves: self.window.moves_on(self.nxt(), self.room(), window),
+            edge_moves: self.window.moves_on(self.room(), window),
             all_read: self.application == Application::Reads,
             pace: text.pace,
         }
@@ -503,12 +512,14 @@ impl Receiver {
 
     /// The application takes up to `bytes`; how many there were. The peer is told if the window opens much.
     pub fn read(&mut self, now: Time, bytes: u64) -> u64 {
+        let first_end = self.tuning.as_ref().and_then(|tuning| tuning.memory.first_end());
         let Application::Pauses { unread } = &mut self.application else { return 0 };
         let taken = bytes.min(*unread);
         *unread -= taken;
         let left = *unread;
         if taken > 0 {
-            self.tune(now);
+            let read = self.delivered_bytes();
+            self.tune(now, first_end.map_or(read, |end| read.min(end - 1)));
             self.release_memory();
             self.resize();
             self.schedule.on_read(left == 0);

@@ -56,11 +56,11 @@ enum Grain {
 }
 
 impl Grain {
-    /// A window of about `bytes`; the peer has `left`.
-    fn round(self, bytes: u64, left: u64) -> u64 {
+    /// A window of about `bytes`, where the last ACK had `before`.
+    fn round(self, bytes: u64, before: u64) -> u64 {
         match self {
             Grain::Unit(unit) => bytes.next_multiple_of(unit),
-            Grain::Segment(segment) if (left..left + segment).contains(&bytes) => left,
+            Grain::Segment(segment) if (before..before + segment).contains(&bytes) => before,
             Grain::Segment(segment) => bytes - bytes % segment,
         }
     }
@@ -75,6 +75,8 @@ pub(super) struct Window {
     scale: u8,
     /// first offset beyond what was offered
     end: u64,
+    /// window that the last ACK had, in bytes
+    before: u64,
     /// payload of a full segment
     mss: u32,
 }
@@ -88,6 +90,7 @@ impl Window {
             capacity: if config.window_scaling { capacity } else { capacity.min(LARGEST_FIELD) },
             scale: if config.window_scaling { scale } else { 0 },
             end: 0,
+            before: 0,
             mss: config.payload_bytes(),
         }
     }
@@ -135,7 +138,7 @@ impl Window {
         match room {
             Room::Unread(unread) => self.next_by_payload(nxt, unread),
             // Rounded up too where the edge stands still.
-            Room::Memory(room) => self.wanted(nxt, &room).max(self.offered(nxt)).next_multiple_of(self.unit()),
+            Room::Memory(room) => self.wanted(&room).max(self.offered(nxt)).next_multiple_of(self.unit()),
         }
     }
 
@@ -147,16 +150,16 @@ impl Window {
     }
 
     /// What a buffer counted in memory would offer, if the edge could move back.
-    fn wanted(&self, nxt: u64, room: &MemoryRoom) -> u64 {
+    fn wanted(&self, room: &MemoryRoom) -> u64 {
         let grain = if self.scale > 0 { Grain::Unit(self.unit()) } else { Grain::Segment(room.segment) };
-        grain.round(room.worth_offering(self.unit()).min(self.capacity), self.offered(nxt))
+        grain.round(room.worth_offering(self.unit()).min(self.capacity), self.before)
     }
 
     /// The window could be offered as large as `before`.
-    pub fn moves_on(&self, nxt: u64, room: Room, before: u64) -> bool {
+    pub fn moves_on(&self, room: Room, before: u64) -> bool {
         match room {
             Room::Unread(unread) => unread == 0 || self.capacity.saturating_sub(unread) >= before,
-            Room::Memory(room) => self.wanted(nxt, &room) >= before,
+            Room::Memory(room) => self.wanted(&room) >= before,
         }
     }
 
@@ -165,7 +168,7 @@ impl Window {
         let left = self.offered(nxt);
         let (wanted, least) = match room {
             Room::Unread(unread) => (self.next_by_payload(nxt, unread), self.step()),
-            Room::Memory(room) => (self.wanted(nxt, &room), 1),
+            Room::Memory(room) => (self.wanted(&room), 1),
         };
         wanted >= left + left.max(least)
     }
@@ -174,7 +177,8 @@ impl Window {
     pub fn offer(&mut self, nxt: u64, room: Room, on_syn: bool) -> u16 {
         let (shift, room) = if on_syn { (0, Room::Unread(0)) } else { (self.scale, room) };
         let field = (self.next(nxt, room) >> shift).min(LARGEST_FIELD) as u16;
-        self.end = self.end.max(nxt + (u64::from(field) << shift));
+        self.before = u64::from(field) << shift;
+        self.end = self.end.max(nxt + self.before);
         field
     }
 
