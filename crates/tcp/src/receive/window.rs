@@ -187,3 +187,18 @@ impl Window {
         (self.offered(nxt) >> self.scale).min(LARGEST_FIELD) as u16
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Buffers of 60,000, 131,072 and 200,000 B that were full and are read by segments of 1460 B, as Linux 6.18 has them.
+    #[test]
+    fn a_full_buffer_opens_by_a_segment_or_a_sixteenth() {
+        let opens = |ceiling, fits| MemoryRoom { fits, ceiling, segment: 1460 }.worth_offering(128);
+        assert_eq!([opens(37_968, 1518), opens(37_968, 2976)], [0, 2944]);
+        // a sixteenth is 5184 B, and 7910 B
+        assert_eq!([opens(82_944, 4212), opens(82_944, 5670)], [0, 5632]);
+        assert_eq!([opens(126_562, 7006), opens(126_562, 8464)], [0, 8448]);
+    }
+}
