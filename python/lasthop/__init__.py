@@ -8,6 +8,7 @@
 
 from ._core import ScenarioError, __version__
 from .campaign import complete
+from .open_simulation import Simulation, open
 from .result import Result, read
 from .scenario import Scenario, load
 from .simulation import Interrupted, RunFailed, run
@@ -21,11 +22,13 @@ __all__ = [
     "RunFailed",
     "Scenario",
     "ScenarioError",
+    "Simulation",
     "Store",
     "StoreError",
     "__version__",
     "complete",
     "load",
+    "open",
     "read",
     "run",
     "sweep",

@@ -180,14 +180,14 @@ class Runs:
                 waiting[outcome.seed] = outcome
                 finished += 1
             while order and order[0] in waiting:
-                self._deliver(waiting.pop(order.pop(0)))
+                self.deliver(waiting.pop(order.pop(0)))
             show(campaign.progress(), finished)
             if done or requests.count > 1:
                 break
             time.sleep(POLL_S)
         for seed in order:
             if seed in waiting:
-                self._deliver(waiting.pop(seed))
+                self.deliver(waiting.pop(seed))
         self.result.interrupted = requests.count > 0 and finished < len(seeds)
 
     def judged(self) -> Result:
@@ -197,7 +197,7 @@ class Runs:
         self.result.warnings.extend(loss_warnings(self.result.runs))
         return self.result
 
-    def _deliver(self, outcome: _core.RunOutcome) -> None:
+    def deliver(self, outcome: _core.RunOutcome) -> None:
         series = outcome.take_series()
         if self._metrics and outcome.json and not self.result.runs:
             check_names(self._metrics, metric_names(json.loads(outcome.json)))

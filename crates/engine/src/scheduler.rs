@@ -3,7 +3,6 @@
 //! Order: by time; at one time, in the order in which the events were scheduled. That order is a
 //! choice, the same on every machine: a cause always comes before its effect at the same instant.
 //! A cancelled event is not removed: its owner gives each event a generation and ignores old ones.
-
 //!
 //! The next events stand in a sorted list, whose end is popped; new ones mostly belong near that end.
 //! What is further off than the list is long waits in a heap.
@@ -129,6 +128,17 @@ impl<E> Scheduler<E> {
         self.now = at;
         self.handled += 1;
         Some((at, event))
+    }
+
+    /// Advances the clock to `at` without an event; a time that is past, or [`Time::NEVER`], leaves it as it is.
+    ///
+    /// # Panics
+    /// If an event is due before.
+    pub fn advance_to(&mut self, at: Time) {
+        assert!(self.next_at().is_none_or(|next| next >= at), "an event is due before {at}");
+        if at != Time::NEVER {
+            self.now = self.now.max(at);
+        }
     }
 
     fn refill(&mut self) {

@@ -1,29 +1,29 @@
-//! All metrics of a run together, and an account of time beside them where somebody wants one.
+//! All metrics of a run together, and beside them whoever else wants to watch.
 
 use lasthop_units::{Duration, Time};
 
-use crate::account::{Balance, Bookkeeper};
 use crate::metric::{Metric, Metrics};
-use crate::{Layout, Observer, Record, Report, Series};
+use crate::{Layout, Observer, Record, Report, Series, Watcher};
 
 /// Feeds every metric, starts them anew after the warm-up and takes the time series.
-pub struct Collector<B = ()> {
+pub struct Collector<O = ()> {
     layout: Layout,
     metrics: Metrics,
-    books: B,
+    observer: O,
     started: Time,
     sampled: Time,
     series: Option<Series>,
 }
 
-impl<B: Bookkeeper> Collector<B> {
-    /// Metrics for `layout`; time series are kept if a number of samples to expect is given, and `books` are.
-    pub fn new(layout: Layout, samples: Option<usize>, books: B) -> Self {
+impl<O: Watcher> Collector<O> {
+    /// Metrics for `layout`; time series are kept if a number of samples to expect is given, and `observer` is told all
+    /// that they are told.
+    pub fn new(layout: Layout, samples: Option<usize>, observer: O) -> Self {
         let metrics = Metrics::new(&layout);
         Collector {
             layout,
             metrics,
-            books,
+            observer,
             started: Time::ZERO,
             sampled: Time::ZERO,
             series: samples.map(Series::with_room_for),
@@ -34,7 +34,7 @@ impl<B: Bookkeeper> Collector<B> {
     pub fn start(&mut self, now: Time) {
         self.started = now;
         self.metrics.start(now);
-        self.books.start(now);
+        self.observer.start(now);
     }
 
     /// Takes one sample of every time series, covering the time since the last one.
@@ -53,9 +53,21 @@ impl<B: Bookkeeper> Collector<B> {
         report
     }
 
-    /// Where the time went up to `now`, if books were kept, and the time series.
-    pub fn close(self, now: Time) -> (Option<Balance>, Series) {
-        (self.books.close(now), self.series.unwrap_or_default())
+    /// As [`report`](Self::report), of a run that goes on.
+    pub fn report_so_far(&self, now: Time) -> Report {
+        let mut report = Report::new(&self.layout);
+        self.metrics.clone().report(now, now.since(self.started), &mut report);
+        report
+    }
+
+    /// Who watches beside the metrics.
+    pub fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// Who watched beside the metrics, and the time series.
+    pub fn close(self) -> (O, Series) {
+        (self.observer, self.series.unwrap_or_default())
     }
 
     /// How long summaries have covered at `now`.
@@ -64,12 +76,12 @@ impl<B: Bookkeeper> Collector<B> {
     }
 }
 
-impl<B: Bookkeeper> Observer for Collector<B> {
-    const READS_STEPS: bool = B::READS_STEPS;
+impl<O: Watcher> Observer for Collector<O> {
+    const READS_STEPS: bool = O::READS_STEPS;
 
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         self.metrics.observe(at, &record);
-        self.books.observe(at, record);
+        self.observer.observe(at, record);
     }
 }

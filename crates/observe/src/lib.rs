@@ -27,6 +27,16 @@ pub trait Observer {
     fn observe(&mut self, at: Time, record: Record);
 }
 
+/// An observer that counts from the end of the warm-up on.
+pub trait Watcher: Observer {
+    /// The warm-up is over.
+    fn start(&mut self, now: Time) {
+        let _ = now;
+    }
+}
+
+impl Watcher for () {}
+
 /// Nobody watches.
 impl Observer for () {
     fn observe(&mut self, _: Time, _: Record) {}

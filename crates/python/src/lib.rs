@@ -5,6 +5,7 @@ mod congestion_control;
 mod interruptible;
 mod packetdrill;
 mod recovery;
+mod simulation;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -235,6 +236,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Campaign>()?;
     module.add_class::<RunOutcome>()?;
     module.add_class::<SeriesBlock>()?;
+    module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(list_json, module)?)?;

@@ -22,7 +22,7 @@ pub struct RunOutcome {
 }
 
 struct Shared {
-    scenario: ResolvedScenario,
+    scenario: Arc<ResolvedScenario>,
     seeds: Vec<u64>,
     keep: Keep,
     next: AtomicUsize,
@@ -42,7 +42,7 @@ impl Campaign {
         let threads = jobs.clamp(1, seeds.len().max(1));
         let shared = Arc::new(Shared {
             controls: seeds.iter().map(|_| Control::default()).collect(),
-            scenario,
+            scenario: Arc::new(scenario),
             seeds,
             keep,
             next: AtomicUsize::new(0),

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use crate::ResolvedScenario;
 use crate::run::row_with;
-use crate::world::Finished;
+use crate::simulation::Finished;
 
 /// The limit of a queue discipline as a scenario writes it.
 fn limit_of(discipline: Option<Value>) -> Json {

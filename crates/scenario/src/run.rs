@@ -1,15 +1,16 @@
 //! One run: one scenario, one seed.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use lasthop_observe::account::Bookkeeper;
-use lasthop_observe::{Cell, PROBABILITIES, Report, Row, Scope, Series};
+use lasthop_observe::account::Balance;
+use lasthop_observe::{Cell, PROBABILITIES, Report, Row, Scope, Series, Watcher};
 use lasthop_registry::Parameter;
 use lasthop_units::{Duration, Time};
 use serde_json::{Map, Value as Json, json};
 
-use crate::world::{Finished, World};
-use crate::{ResolvedScenario, account, queues};
+use crate::simulation::{Finished, Simulation};
+use crate::{ResolvedScenario, RunOutcome, account, queues};
 
 /// How far a run has come, and whether it should stop; shared with whoever waits for it.
 #[derive(Debug, Default)]
@@ -94,39 +95,39 @@ pub fn run_with_account(scenario: &ResolvedScenario, seed: u64) -> Result<RunRes
 }
 
 fn run_to_end(scenario: &ResolvedScenario, seed: u64, keep: Keep) -> Result<RunResult, String> {
-    run_controlled(scenario, seed, keep, &Control::default()).map(|r| r.expect("nobody cancels"))
+    let scenario = Arc::new(scenario.clone());
+    run_controlled(&scenario, seed, keep, &Control::default()).map(|r| r.expect("nobody cancels"))
 }
 
 /// As [`run`]; `Ok(None)` if it was cancelled.
 pub(crate) fn run_controlled(
-    scenario: &ResolvedScenario,
+    scenario: &Arc<ResolvedScenario>,
     seed: u64,
     keep: Keep,
     control: &Control,
 ) -> Result<Option<RunResult>, String> {
     let clock = Clock::start();
-    let finished = if keep.account {
-        run_world(World::new(scenario, seed, keep.interval, account::of(scenario)), scenario, control)
-    } else {
-        run_world(World::new(scenario, seed, keep.interval, ()), scenario, control)
+    let shared = Arc::clone(scenario);
+    if keep.account {
+        let simulation = Simulation::watched_by(shared, seed, keep.interval, account::of(scenario));
+        let Some(finished) = run_simulation(simulation, control)? else { return Ok(None) };
+        let (finished, books) = finished.without_observer();
+        let balance = books.close(finished.end);
+        return Ok(Some(result_of(scenario, seed, finished, Some(&balance), keep.interval, clock.seconds())));
+    }
+    let Some(finished) = run_simulation(Simulation::new(shared, seed, keep.interval), control)? else {
+        return Ok(None);
     };
-    let Some(finished) = finished? else { return Ok(None) };
-    let simulator = json!({ "events": finished.events, "wall_s": clock.seconds() });
-    Ok(Some(result_of(scenario, seed, finished, keep.interval, simulator)))
+    Ok(Some(result_of(scenario, seed, finished, None, keep.interval, clock.seconds())))
 }
 
-/// Runs a world to its end; `Ok(None)` if that was cancelled. Each kind of books has a copy of it, so that those that
-/// keep none pay nothing.
-fn run_world<K: Bookkeeper>(
-    mut world: World<K>,
-    scenario: &ResolvedScenario,
-    control: &Control,
-) -> Result<Option<Finished>, String> {
-    let step = (scenario.description.duration / 500).as_nanos().max(1);
+/// Runs a simulation to its end; `Ok(None)` if that was cancelled.
+fn run_simulation<O: Watcher>(mut simulation: Simulation<O>, control: &Control) -> Result<Option<Finished<O>>, String> {
+    let step = (simulation.end().since(Time::ZERO) / 500).as_nanos().max(1);
     let mut until = Time::ZERO;
     loop {
         until += Duration::from_nanos(step);
-        let ended = world.run_until(until);
+        let ended = simulation.run_until(until);
         control.reached_ns.store(until.as_nanos(), Ordering::Relaxed);
         if ended {
             break;
@@ -135,7 +136,7 @@ fn run_world<K: Bookkeeper>(
             return Ok(None);
         }
     }
-    world.finish().map(Some)
+    simulation.finish().map(Some)
 }
 
 /// The wall clock, for the one number of a result that is not simulated.
@@ -169,14 +170,60 @@ pub(crate) fn row_with(names: &[(&str, Json)], row: &Row) -> Json {
     Json::Object(object)
 }
 
-fn result_of(
-    scenario: &ResolvedScenario,
-    seed: u64,
-    finished: Finished,
+/// A run that goes on whenever it is told to, and ends as one that was never interrupted.
+pub struct OpenRun {
+    simulation: Simulation,
     interval: Option<Duration>,
-    simulator: Json,
-) -> RunResult {
-    let Report { flows, totals, nodes, links, medium, .. } = &finished.report;
+    wall_s: f64,
+}
+
+impl OpenRun {
+    /// `scenario` under `seed` at time zero; with `interval`, time series are kept.
+    pub fn new(scenario: Arc<ResolvedScenario>, seed: u64, interval: Option<Duration>) -> OpenRun {
+        let clock = Clock::start();
+        let simulation = Simulation::new(scenario, seed, interval);
+        OpenRun { simulation, interval, wall_s: clock.seconds() }
+    }
+
+    /// The present.
+    pub fn now(&self) -> Time {
+        self.simulation.now()
+    }
+
+    /// When the run ends.
+    pub fn end(&self) -> Time {
+        self.simulation.end()
+    }
+
+    /// Handles all events before `until` or the end of the run, whichever comes first; true at the end.
+    pub fn run_until(&mut self, until: Time) -> bool {
+        let clock = Clock::start();
+        let ended = self.simulation.run_until(until);
+        self.wall_s += clock.seconds();
+        ended
+    }
+
+    /// "flows", "totals", "nodes", "links" and "medium" of a result as JSON, over the time from the end of the warm-up to
+    /// the present; `None` while the warm-up lasts.
+    pub fn metrics_json(&self) -> Option<String> {
+        let report = self.simulation.metrics()?;
+        Some(Json::Object(rows_of(self.simulation.scenario(), &report)).to_string())
+    }
+
+    /// Runs to the end: what a campaign gives for this seed.
+    pub fn finish(self) -> RunOutcome {
+        let clock = Clock::start();
+        let (seed, interval, spent) = (self.simulation.seed(), self.interval, self.wall_s);
+        let scenario = self.simulation.shared_scenario();
+        let finished = self.simulation.finish();
+        let wall_s = spent + clock.seconds();
+        RunOutcome { seed, result: finished.map(|f| result_of(&scenario, seed, f, None, interval, wall_s)) }
+    }
+}
+
+/// The rows of a report under the names of a result.
+fn rows_of(scenario: &ResolvedScenario, report: &Report) -> Map<String, Json> {
+    let Report { flows, totals, nodes, links, medium, .. } = report;
     let flow = |(index, row): (usize, &Row)| {
         let spec = &scenario.flows[index];
         let section = &spec.section;
@@ -199,23 +246,38 @@ fn result_of(
         let (sender, receiver) = scenario.link_ends(index);
         row_with(&[("node", json!(sender)), ("peer", json!(receiver))], row)
     };
-    let mut json = json!({
-        "seed": seed,
-        "flows": flows.iter().enumerate().map(flow).collect::<Vec<_>>(),
-        "totals": row_with(&[], totals),
-        "nodes": nodes.iter().enumerate().map(node).collect::<Vec<_>>(),
-        "links": links.iter().enumerate().map(link).collect::<Vec<_>>(),
-        "medium": row_with(&[], medium),
-        "queues": queues::of_nodes(scenario, &finished),
-        "wires": queues::of_wires(scenario, &finished),
-        "quantile_probabilities": PROBABILITIES,
-        "simulator": simulator,
-    });
-    if let Some(balance) = &finished.balance {
-        json["account"] = account::json_of(scenario, balance);
+    let rows = [
+        ("flows", flows.iter().enumerate().map(flow).collect()),
+        ("totals", row_with(&[], totals)),
+        ("nodes", nodes.iter().enumerate().map(node).collect()),
+        ("links", links.iter().enumerate().map(link).collect()),
+        ("medium", row_with(&[], medium)),
+    ];
+    rows.map(|(name, rows)| (name.to_string(), rows)).into_iter().collect()
+}
+
+fn result_of(
+    scenario: &ResolvedScenario,
+    seed: u64,
+    finished: Finished,
+    balance: Option<&Balance>,
+    interval: Option<Duration>,
+    wall_s: f64,
+) -> RunResult {
+    let mut json = Map::from_iter([("seed".to_string(), json!(seed))]);
+    json.append(&mut rows_of(scenario, &finished.report));
+    let rest = [
+        ("queues", json!(queues::of_nodes(scenario, &finished))),
+        ("wires", json!(queues::of_wires(scenario, &finished))),
+        ("quantile_probabilities", json!(PROBABILITIES)),
+        ("simulator", json!({ "events": finished.events, "wall_s": wall_s })),
+    ];
+    json.extend(rest.map(|(name, value)| (name.to_string(), value)));
+    if let Some(balance) = balance {
+        json.insert("account".to_string(), account::json_of(scenario, balance));
     }
     let interval_s = interval.map_or(0.0, Duration::as_secs_f64);
-    RunResult { json: json.to_string(), series: blocks_of(scenario, finished.series, interval_s) }
+    RunResult { json: Json::Object(json).to_string(), series: blocks_of(scenario, finished.series, interval_s) }
 }
 
 fn blocks_of(scenario: &ResolvedScenario, series: Series, interval_s: f64) -> Vec<SeriesBlock> {

@@ -26,27 +26,12 @@ use std::collections::VecDeque;
 
 use lasthop_units::{Duration, Time};
 
-use crate::{FlowId, NodeId, Observer, QueueLayer, Record, Start, Step};
+use crate::{FlowId, NodeId, Observer, QueueLayer, Record, Start, Step, Watcher};
 pub use balance::{Balance, ChannelBalance, Fate, FlowBalance, Kind, NodeAirtime, QueueTime, Traffic};
 use channel::ChannelBook;
 use exchange::{Class, Exchange};
 use flow::{Doing, FlowBook};
 pub use flow::{Place, Rival, Term};
-
-/// Somebody who keeps books, or does not.
-pub trait Bookkeeper: Observer {
-    /// The warm-up is over: books begin here.
-    fn start(&mut self, now: Time);
-    /// Closes the books.
-    fn close(self, now: Time) -> Option<Balance>;
-}
-
-impl Bookkeeper for () {
-    fn start(&mut self, _: Time) {}
-    fn close(self, _: Time) -> Option<Balance> {
-        None
-    }
-}
 
 /// A flow between a station and its AP.
 #[derive(Clone, Copy, Debug)]
@@ -336,7 +321,7 @@ impl Observer for Account {
     }
 }
 
-impl Bookkeeper for Account {
+impl Watcher for Account {
     fn start(&mut self, now: Time) {
         self.catch_up(now);
         self.started = self.now;
@@ -350,8 +335,11 @@ impl Bookkeeper for Account {
             channel.start(self.now);
         }
     }
+}
 
-    fn close(mut self, now: Time) -> Option<Balance> {
+impl Account {
+    /// Closes the books: where the time went up to `now`.
+    pub fn close(mut self, now: Time) -> Balance {
         self.catch_up(now);
         while let Some(initiator) = self.exchanges.first().map(|e| e.initiator) {
             self.finish(initiator);
@@ -362,6 +350,6 @@ impl Bookkeeper for Account {
         let channels: Vec<ChannelBalance> = self.channels.into_iter().map(|c| c.close(self.now)).collect();
         let balance = Balance { covered, flows, channels };
         balance.check();
-        Some(balance)
+        balance
     }
 }

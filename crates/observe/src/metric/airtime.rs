@@ -12,6 +12,7 @@ use crate::{Layout, LinkId, Record, Report, Scope, Series};
 type On = Option<(Time, Option<LinkId>)>;
 
 /// See the module.
+#[derive(Clone)]
 pub struct Airtime {
     on: Vec<On>,
     nodes: Vec<Duration>,

@@ -50,6 +50,7 @@ struct Node {
 }
 
 /// See the module.
+#[derive(Clone)]
 pub struct Drops {
     aps: usize,
     nodes: Vec<Node>,

@@ -50,6 +50,7 @@ struct Link {
 }
 
 /// See the module.
+#[derive(Clone)]
 pub struct Frames {
     nodes: Vec<Attempts>,
     links: Vec<Link>,

@@ -21,6 +21,7 @@ struct Flow {
 }
 
 /// See the module.
+#[derive(Clone)]
 pub struct Goodput {
     flows: Vec<Flow>,
 }

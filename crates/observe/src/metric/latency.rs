@@ -12,6 +12,7 @@ struct Delays {
 }
 
 /// See the module. For each node, downwards and upwards.
+#[derive(Clone)]
 pub struct Latency {
     nodes: Vec<[Delays; 2]>,
 }

@@ -7,6 +7,7 @@ use crate::metric::{Integral, Metric};
 use crate::{Layout, Record, Report};
 
 /// See the module.
+#[derive(Clone)]
 pub struct Medium {
     /// of each channel
     busy: Vec<Integral>,

@@ -7,7 +7,7 @@ use lasthop_units::{Duration, Time};
 use crate::{Layout, Record, Report, Series};
 
 /// A quantity computed from records.
-pub trait Metric {
+pub trait Metric: Clone {
     /// A metric for everything in `layout`.
     fn new(layout: &Layout) -> Self;
     /// Takes in what happened.
@@ -25,6 +25,7 @@ macro_rules! metrics {
         $( $(#[$doc])* pub mod $module; )*
 
         /// Every metric.
+        #[derive(Clone)]
         pub struct Metrics {
             $( $module: $module::$name, )*
         }

@@ -12,6 +12,7 @@ struct Node {
 }
 
 /// See the module.
+#[derive(Clone)]
 pub struct Queue {
     nodes: Vec<Node>,
 }

@@ -55,6 +55,7 @@ impl Link {
 }
 
 /// See the module.
+#[derive(Clone)]
 pub struct RateDecisions {
     links: Vec<Link>,
 }

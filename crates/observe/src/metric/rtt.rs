@@ -14,6 +14,7 @@ struct Flow {
 }
 
 /// See the module.
+#[derive(Clone)]
 pub struct Rtt {
     flows: Vec<Option<Flow>>,
 }

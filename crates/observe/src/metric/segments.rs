@@ -15,6 +15,7 @@ struct Flow {
 }
 
 /// See the module.
+#[derive(Clone)]
 pub struct Segments {
     flows: Vec<Flow>,
 }

@@ -29,6 +29,7 @@ const PLAIN_STANDARD_ERRORS: f64 = 5.0;
 const PLAIN_EFFECT: f64 = 0.01;
 
 /// See the module.
+#[derive(Clone)]
 pub struct Settling {
     started: Time,
     width: Duration,

@@ -13,6 +13,7 @@ struct Flow {
 }
 
 /// See the module.
+#[derive(Clone)]
 pub struct Window {
     flows: Vec<Option<Flow>>,
 }

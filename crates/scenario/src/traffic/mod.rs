@@ -50,7 +50,7 @@ pub(crate) struct Offer {
 }
 
 /// An application that only sends.
-pub(crate) trait Source {
+pub(crate) trait Source: Send {
     /// The next write, never before the last one; `None` when there are no more.
     fn next(&mut self) -> Option<Offer>;
 }

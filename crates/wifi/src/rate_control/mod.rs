@@ -47,7 +47,7 @@ registry! {
 }
 
 /// A rate control, for one peer.
-pub trait RateControl {
+pub trait RateControl: Send {
     /// The modes for the next attempts at a frame.
     fn rates_for(&mut self, frame: &FrameInfo) -> RateChain;
     /// What became of an attempt.

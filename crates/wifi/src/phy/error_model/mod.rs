@@ -72,7 +72,7 @@ pub struct ReceivedFrame<'a> {
 }
 
 /// A model of errors.
-pub trait ErrorModel {
+pub trait ErrorModel: Send {
     /// Probability from 0 to 1 that all bits of `frame` arrive.
     fn success_probability(&mut self, frame: &ReceivedFrame) -> f64;
     /// Whether the SINR matters, so that stretches of a frame are asked for one by one.

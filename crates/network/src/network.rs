@@ -1,0 +1,408 @@
+//! The network: its clock, and how packets go from one part to the next.
+
+use std::collections::VecDeque;
+
+use lasthop_engine::Scheduler;
+use lasthop_link::{Drop, Packet, PacketMeta, WireUse, WiredEvent};
+use lasthop_observe::{FlowId, NodeId, Observer, QueueLayer, Record, Step};
+use lasthop_units::{Duration, Time};
+use lasthop_wifi::Medium;
+
+use crate::Topology;
+use crate::detour::Detour;
+use crate::event::{Alarm, Event};
+use crate::hosts::{Hosts, Order};
+use crate::injection::{Announced, Refusal};
+use crate::outside::{Arrival, Outside};
+use crate::surroundings::Surroundings;
+use crate::wires::{Counts, Wires};
+
+/// A network that carries packets with bodies `B` between hosts `H`, watched by `O`.
+pub struct Network<B, O = (), H: Hosts<B> = Outside<B>> {
+    medium: Medium<B>,
+    around: Surroundings<B, O, H>,
+    /// of each AP
+    wires: Vec<Wires<B>>,
+    /// the AP of each node
+    homes: Vec<NodeId>,
+    /// of each flow
+    detours: Vec<Detour<B>>,
+    announced: Announced<B>,
+    dropped: Vec<Drop<B>>,
+    wired: Counts,
+    /// packets that each node had been handed when counting began
+    offered_before: Vec<u64>,
+}
+
+impl<B: Send + 'static, O: Observer> Network<B, O> {
+    /// A network at time zero, whose packets come from and go to whoever drives it.
+    ///
+    /// # Panics
+    /// If `topology` has not one wired link for each BSS.
+    pub fn new(topology: Topology<B>, observer: O) -> Self {
+        Network::with_hosts(topology, observer, Outside::default())
+    }
+
+    /// Lets `packet` enter at `node` at time `at`: at a station towards its server, or behind an AP towards the station
+    /// that `packet.meta.station` names. The direction, and the station where `node` is one, are filled in.
+    ///
+    /// # Errors
+    /// If `at` is before [`now`](Network::now), the node or the flow is not there, or the station is not of that AP.
+    pub fn inject(&mut self, at: Time, node: NodeId, mut packet: Packet<B>) -> Result<(), Refusal> {
+        let now = self.now();
+        if at < now {
+            return Err(Refusal::Past { at, now });
+        }
+        let Some(&home) = self.homes.get(node.index()) else { return Err(Refusal::NoSuchNode(node)) };
+        packet.meta.up = home != node;
+        if packet.meta.up {
+            packet.meta.station = node;
+        }
+        let PacketMeta { station, flow, .. } = packet.meta;
+        if station == home || self.homes.get(station.index()) != Some(&home) {
+            return Err(Refusal::NotOfThisBss { ap: home, station });
+        }
+        if self.detours.get(flow.index()).is_none_or(|detour| detour.closed) {
+            return Err(Refusal::NoSuchFlow(flow));
+        }
+        let place = self.announced.keep(packet);
+        self.around.events.at(at, Event::Enters(place));
+        Ok(())
+    }
+
+    /// What has arrived since the last call, in the order of arrival.
+    pub fn arrivals(&mut self) -> impl Iterator<Item = Arrival<B>> {
+        self.around.hosts.arrived.drain(..)
+    }
+}
+
+impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
+    /// A network at time zero between `hosts`.
+    ///
+    /// # Panics
+    /// If `topology` has not one wired link for each BSS.
+    pub fn with_hosts(topology: Topology<B>, observer: O, hosts: H) -> Self {
+        let homes = topology.homes();
+        let mut network = Network {
+            medium: Medium::new(topology.medium),
+            around: Surroundings { events: Scheduler::new(), observer, hosts, inbox: VecDeque::new() },
+            wires: topology.wires,
+            offered_before: vec![0; homes.len()],
+            homes,
+            detours: Vec::new(),
+            announced: Announced::new(),
+            dropped: Vec::new(),
+            wired: Counts::default(),
+        };
+        network.medium.start(&mut network.around);
+        network
+    }
+
+    /// The present: the end of what was run, or the time of the event that is being handled.
+    pub fn now(&self) -> Time {
+        self.around.events.now()
+    }
+
+    /// When the next event is due.
+    pub fn next_at(&self) -> Option<Time> {
+        self.around.events.next_at()
+    }
+
+    /// How many events have been handled, alarms among them.
+    pub fn events(&self) -> u64 {
+        self.around.events.handled()
+    }
+
+    /// Who watches.
+    pub fn observer(&self) -> &O {
+        &self.around.observer
+    }
+
+    /// Who watches.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.around.observer
+    }
+
+    /// The hosts.
+    pub fn hosts(&self) -> &H {
+        &self.around.hosts
+    }
+
+    /// The hosts, before the network runs or between its steps.
+    pub fn hosts_mut(&mut self) -> &mut H {
+        &mut self.around.hosts
+    }
+
+    /// Who watches and the hosts, once the network is no longer needed.
+    pub fn into_parts(self) -> (O, H) {
+        (self.around.observer, self.around.hosts)
+    }
+
+    /// Opens a flow whose server lies `delay` beyond the wired link. Flows are numbered from 0.
+    pub fn open_flow(&mut self, delay: Duration) -> FlowId {
+        self.detours.push(Detour::new(delay));
+        FlowId((self.detours.len() - 1) as u32)
+    }
+
+    /// Closes a flow: no packet of it is taken any more; what is under way still arrives. Its number is not used again.
+    pub fn close_flow(&mut self, flow: FlowId) {
+        if let Some(detour) = self.detours.get_mut(flow.index()) {
+            detour.closed = true;
+        }
+    }
+
+    /// Schedules an event of the hosts.
+    ///
+    /// # Panics
+    /// If `at` is past.
+    pub fn schedule(&mut self, at: Time, event: H::Event) {
+        self.around.events.at(at, Event::Host(event));
+    }
+
+    /// Makes [`run_until`](Self::run_until) return `alarm` when it is its turn among the events at `at`.
+    ///
+    /// # Panics
+    /// If `at` is past.
+    pub fn set_alarm(&mut self, at: Time, alarm: Alarm) {
+        self.around.events.at(at, Event::Alarm(alarm));
+    }
+
+    /// Handles all events that are due before `until` and advances the clock to it; an alarm interrupts this.
+    pub fn run_until(&mut self, until: Time) -> Option<Alarm> {
+        while let Some((now, event)) = self.around.events.next_before(until) {
+            if let Event::Alarm(alarm) = event {
+                return Some(alarm);
+            }
+            self.handle(now, event);
+        }
+        self.around.events.advance_to(until);
+        None
+    }
+
+    /// Forgets how queues and links were used so far; packets stay where they are.
+    pub fn start_counting(&mut self) {
+        self.offered_before = self.medium.offered().collect();
+        self.wires.iter_mut().for_each(Wires::start);
+    }
+
+    /// Packets that each node was handed since counting began.
+    pub fn offered(&self) -> impl Iterator<Item = u64> {
+        self.medium.offered().zip(&self.offered_before).map(|(all, before)| all - before)
+    }
+
+    /// How the wired link of each AP was used, up and down, since counting began.
+    pub fn wire_use(&self) -> impl Iterator<Item = [&WireUse; 2]> {
+        self.wires.iter().map(Wires::used)
+    }
+
+    /// Checks that nothing was lost or made: packets in are packets out, dropped or still there.
+    ///
+    /// # Errors
+    /// A sentence that says where the books do not balance.
+    pub fn check_conservation(&self) -> Result<(), String> {
+        let counts = self.medium.counts();
+        let accounted = counts.delivered + counts.dropped_by_queue + counts.dropped_by_mac + self.medium.held();
+        if counts.offered != accounted {
+            return Err(format!(
+                "packets are not conserved on the medium: {} in, {accounted} accounted for ({counts:?}, {} held)",
+                counts.offered,
+                self.medium.held()
+            ));
+        }
+        let held: u64 = self.wires.iter().map(Wires::held).sum();
+        if self.wired.sent != self.wired.arrived + self.wired.dropped + held {
+            return Err(format!("packets are not conserved on the wire: {:?}, {held} held", self.wired));
+        }
+        Ok(())
+    }
+
+    /// Packets that are anywhere in the network: in queues, on the air, on wires and on detours.
+    pub fn held(&self) -> u64 {
+        let wires: u64 = self.wires.iter().map(Wires::held).sum();
+        let detours: u64 = self.detours.iter().map(Detour::held).sum();
+        self.medium.held() + wires + detours
+    }
+
+    fn handle(&mut self, now: Time, event: Event<H::Event>) {
+        match event {
+            Event::Medium(event) => {
+                self.medium.handle(now, event, &mut self.around);
+                self.empty_inbox(now);
+            }
+            Event::WiredUp(ap, event) => {
+                if let Some(packet) = self.handle_wired(now, ap, true, event) {
+                    self.beyond_the_wire(now, packet);
+                }
+            }
+            Event::WiredDown(ap, event) => {
+                if let Some(packet) = self.handle_wired(now, ap, false, event) {
+                    self.medium.enqueue(now, NodeId(ap), packet, &mut self.around);
+                    self.empty_inbox(now);
+                }
+            }
+            Event::ServerTransmitterFree(ap) => self.feed_wire(now, NodeId(ap)),
+            Event::DetourEnds(flow, up) => match self.detours[flow.index()].leave(up) {
+                Some(packet) if up => self.arrive(now, packet),
+                Some(packet) => self.send_wired(now, packet),
+                None => unreachable!("an event is scheduled for each packet on a detour"),
+            },
+            Event::Enters(place) => {
+                let packet = self.announced.take(place).expect("an event is scheduled for each packet announced");
+                self.send(now, packet);
+                self.empty_inbox(now);
+            }
+            Event::Host(event) => {
+                let (hosts, mut at) = self.around.call(now);
+                hosts.handle(event, &mut at);
+                self.serve(now);
+            }
+            Event::Alarm(_) => unreachable!("alarms are for the driver"),
+        }
+        while self.around.hosts.resume() {
+            self.serve(now);
+        }
+    }
+
+    /// Carries out what the hosts that were called order.
+    fn serve(&mut self, now: Time) {
+        loop {
+            let (hosts, mut at) = self.around.call(now);
+            match hosts.next(&mut at) {
+                Some(Order::Send(packet)) => self.send(now, packet),
+                Some(Order::Offer { station, tid }) => self.medium.offer(now, station, tid, &mut self.around),
+                Some(Order::Feed { ap }) => self.feed_wire(now, ap),
+                None => return,
+            }
+        }
+    }
+
+    /// A host sends a packet.
+    fn send(&mut self, now: Time, packet: Packet<B>) {
+        if packet.meta.up {
+            let station = packet.meta.station;
+            self.medium.enqueue(now, station, packet, &mut self.around);
+        } else {
+            self.beyond_the_wire(now, packet);
+        }
+    }
+
+    fn empty_inbox(&mut self, now: Time) {
+        while let Some((node, packet)) = self.around.inbox.pop_front() {
+            if node.index() < self.wires.len() {
+                self.send_wired(now, packet);
+            } else {
+                self.arrive(now, packet);
+            }
+        }
+    }
+
+    /// A packet has reached the host at its end.
+    fn arrive(&mut self, now: Time, packet: Packet<B>) {
+        let (hosts, mut at) = self.around.call(now);
+        hosts.arrive(packet, &mut at);
+        self.serve(now);
+    }
+
+    /// Takes a packet from or to the server over the detour of its flow, if that takes time.
+    fn beyond_the_wire(&mut self, now: Time, packet: Packet<B>) {
+        let PacketMeta { flow, up, .. } = packet.meta;
+        let detour = &mut self.detours[flow.index()];
+        if detour.delay > Duration::ZERO {
+            self.around.events.after(detour.delay, Event::DetourEnds(flow, up));
+            detour.enter(packet);
+        } else if up {
+            self.arrive(now, packet);
+        } else {
+            self.send_wired(now, packet);
+        }
+    }
+
+    fn send_wired(&mut self, now: Time, packet: Packet<B>) {
+        self.wired.sent += 1;
+        let PacketMeta { flow, up, station, .. } = packet.meta;
+        let ap = self.homes[station.index()];
+        self.around.tell(now, Step::WireEnters { flow, up });
+        let before = self.under_way(ap, up);
+        let (events, wires) = (&mut self.around.events, &mut self.wires[ap.index()]);
+        if up {
+            wires.up.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredUp(ap.0, e)));
+        } else {
+            wires.down.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredDown(ap.0, e)));
+        }
+        self.book_wired(now, ap, up);
+        self.tell_departure(now, ap, up, before);
+    }
+
+    /// An event of a wired link; the packet that arrives, if one does.
+    #[inline(always)]
+    fn handle_wired(&mut self, now: Time, ap: u32, up: bool, event: WiredEvent) -> Option<Packet<B>> {
+        let node = NodeId(ap);
+        let before = self.under_way(node, up);
+        let (events, wires) = (&mut self.around.events, &mut self.wires[ap as usize]);
+        let arrived = if up {
+            let schedule = &mut |at, e| events.at(at, Event::WiredUp(ap, e));
+            wires.up.handle(now, event, &mut self.dropped, schedule)
+        } else {
+            let schedule = &mut |at, e| events.at(at, Event::WiredDown(ap, e));
+            wires.down.handle(now, event, &mut self.dropped, schedule)
+        };
+        self.book_wired(now, node, up);
+        self.tell_departure(now, node, up, before);
+        self.wired.arrived += u64::from(arrived.is_some());
+        arrived
+    }
+
+    /// Packets that a wired link is transmitting or that are on the way, if somebody reads that.
+    #[inline(always)]
+    fn under_way(&self, ap: NodeId, up: bool) -> usize {
+        if !O::READS_STEPS {
+            return 0;
+        }
+        self.wires[ap.index()].direction(up).under_way().0
+    }
+
+    /// Tells of the packet that a wired link has begun to transmit, if there are more under way than `before`.
+    #[inline(always)]
+    fn tell_departure(&mut self, now: Time, ap: NodeId, up: bool, before: usize) {
+        if !O::READS_STEPS {
+            return;
+        }
+        let (under_way, latest) = self.wires[ap.index()].direction(up).under_way();
+        if let Some(flow) = latest.filter(|_| under_way > before).map(|meta| meta.flow) {
+            self.around.tell(now, Step::WireTaken { flow, up });
+        }
+    }
+
+    /// Reports what the queue of a wired link has dropped and marked since it was last asked.
+    fn book_wired(&mut self, now: Time, ap: NodeId, up: bool) {
+        let wires = &mut self.wires[ap.index()];
+        let (layer, link) =
+            if up { (QueueLayer::WiredUp, &mut wires.up) } else { (QueueLayer::WiredDown, &mut wires.down) };
+        for (packet, reason) in self.dropped.drain(..) {
+            self.wired.dropped += 1;
+            self.around.observer.observe(now, packet.meta.dropped(ap, layer, reason));
+        }
+        let count = link.new_marks();
+        if count > 0 {
+            self.around.observer.observe(now, Record::Marked { node: ap, layer, count });
+        }
+    }
+
+    /// A saturated source behind an AP sends whenever the wire is free.
+    fn feed_wire(&mut self, now: Time, ap: NodeId) {
+        if !self.wires[ap.index()].down.is_free(now) {
+            return;
+        }
+        let (hosts, mut at) = self.around.call(now);
+        if let Some(packet) = hosts.feed(ap, &mut at) {
+            self.send_wired(now, packet);
+            let free_at = self.wires[ap.index()].down.free_at();
+            self.around.events.at(free_at, Event::ServerTransmitterFree(ap.0));
+        }
+    }
+
+    /// Whether the hosts at `station` are asked for data when its queue has room.
+    pub fn is_backpressured(&self, station: NodeId) -> bool {
+        self.medium.is_backpressured(station)
+    }
+}

@@ -1,0 +1,50 @@
+//! A network without hosts of its own: what arrives is kept until its driver takes it.
+
+use std::collections::VecDeque;
+
+use lasthop_link::Packet;
+use lasthop_observe::Observer;
+use lasthop_units::Time;
+
+use crate::hosts::{Context, Hosts, Order};
+
+/// An event that never happens.
+#[derive(Clone, Copy, Debug)]
+pub enum NoEvent {}
+
+/// A packet at the end of its way: at the server if `packet.meta.up`, else at its station.
+#[derive(Debug)]
+pub struct Arrival<B> {
+    /// when it arrived
+    pub at: Time,
+    /// what arrived; `packet.meta.ecn` says whether a queue has marked it
+    pub packet: Packet<B>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Outside<B> {
+    pub(crate) arrived: VecDeque<Arrival<B>>,
+}
+
+impl<B> Default for Outside<B> {
+    fn default() -> Self {
+        Outside { arrived: VecDeque::new() }
+    }
+}
+
+impl<B> Hosts<B> for Outside<B> {
+    type Event = NoEvent;
+
+    fn arrive<O: Observer>(&mut self, packet: Packet<B>, at: &mut Context<'_, NoEvent, O>) {
+        self.arrived.push_back(Arrival { at: at.now, packet });
+    }
+
+    fn handle<O: Observer>(&mut self, event: NoEvent, _: &mut Context<'_, NoEvent, O>) {
+        match event {}
+    }
+
+    fn next<O: Observer>(&mut self, _: &mut Context<'_, NoEvent, O>) -> Option<Order<B>> {
+        None
+    }
+}

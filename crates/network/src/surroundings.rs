@@ -1,0 +1,64 @@
+//! All of a network but its medium, so that the medium can call it.
+
+use std::collections::VecDeque;
+
+use lasthop_engine::Scheduler;
+use lasthop_link::{Packet, PacketMeta};
+use lasthop_observe::{NodeId, Observer, Record, Step};
+use lasthop_units::Time;
+use lasthop_wifi::{AccessCategory, Environment};
+
+use crate::event::Event;
+use crate::hosts::{Context, Hosts};
+
+/// See the module.
+pub(crate) struct Surroundings<B, O, H: Hosts<B>> {
+    pub events: Scheduler<Event<H::Event>>,
+    pub observer: O,
+    pub hosts: H,
+    /// packets that the medium delivered while it was being called
+    pub inbox: VecDeque<(NodeId, Packet<B>)>,
+}
+
+impl<B: Send + 'static, O: Observer, H: Hosts<B>> Surroundings<B, O, H> {
+    /// The hosts, and what they are to be called with.
+    #[inline(always)]
+    pub fn call(&mut self, now: Time) -> (&mut H, Context<'_, H::Event, O>) {
+        (&mut self.hosts, Context { now, observer: &mut self.observer, events: &mut self.events })
+    }
+
+    #[inline(always)]
+    pub fn tell(&mut self, now: Time, step: Step) {
+        self.observer.observe(now, Record::Step(step));
+    }
+}
+
+impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surroundings<B, O, H> {
+    const READS_STEPS: bool = O::READS_STEPS;
+
+    fn schedule(&mut self, at: Time, event: lasthop_wifi::Event) {
+        self.events.at(at, Event::Medium(event));
+    }
+
+    fn deliver(&mut self, _: Time, node: NodeId, packet: Packet<B>) {
+        self.inbox.push_back((node, packet));
+    }
+
+    fn pull(&mut self, now: Time, node: NodeId, category: Option<AccessCategory>) -> Option<Packet<B>> {
+        let (hosts, mut at) = self.call(now);
+        hosts.pull(node, category, &mut at)
+    }
+
+    #[inline]
+    fn released(&mut self, now: Time, _: NodeId, packet: &PacketMeta, refused: bool) {
+        if packet.up {
+            let (hosts, mut at) = self.call(now);
+            hosts.released(packet, refused, &mut at);
+        }
+    }
+
+    #[inline(always)]
+    fn observe(&mut self, at: Time, record: Record) {
+        self.observer.observe(at, record);
+    }
+}

@@ -1,0 +1,41 @@
+//! The wired link between an AP and its servers.
+
+use lasthop_link::{WireUse, WiredLink};
+
+/// Both directions of it.
+pub struct Wires<B> {
+    /// towards the servers
+    pub up: WiredLink<B>,
+    /// towards the AP
+    pub down: WiredLink<B>,
+}
+
+/// What went onto the wired links, for the conservation check.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub sent: u64,
+    pub arrived: u64,
+    pub dropped: u64,
+}
+
+impl<B> Wires<B> {
+    pub(crate) fn direction(&self, up: bool) -> &WiredLink<B> {
+        if up { &self.up } else { &self.down }
+    }
+
+    /// How its directions, up and down, were used since [`start`](Self::start).
+    pub(crate) fn used(&self) -> [&WireUse; 2] {
+        [self.up.used(), self.down.used()]
+    }
+
+    /// Forgets how it was used so far.
+    pub(crate) fn start(&mut self) {
+        self.up.start();
+        self.down.start();
+    }
+
+    /// Packets that wait or are on the way.
+    pub(crate) fn held(&self) -> u64 {
+        self.up.held() + self.down.held()
+    }
+}

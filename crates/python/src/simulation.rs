@@ -1,0 +1,77 @@
+//! A simulation that stands between calls.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lasthop_scenario as engine;
+use lasthop_units::{Duration, Time};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::{ResolvedScenario, RunOutcome};
+
+/// Simulated time between two looks at whether Python has a signal to handle, as a fraction of the run.
+const LOOKS: u64 = 500;
+
+/// One scenario under one seed, which goes on whenever it is told to.
+#[pyclass(frozen, module = "lasthop._core")]
+pub(crate) struct Simulation(Mutex<Option<engine::OpenRun>>);
+
+impl Simulation {
+    fn lock(&self) -> MutexGuard<'_, Option<engine::OpenRun>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `work` with the run while other Python threads go on.
+    fn with<R: Send>(&self, py: Python<'_>, work: impl Send + FnOnce(&mut engine::OpenRun) -> R) -> PyResult<R> {
+        py.detach(|| self.lock().as_mut().map(work)).ok_or_else(finished)
+    }
+}
+
+fn finished() -> PyErr {
+    PyRuntimeError::new_err("this simulation is finished; lasthop.open begins another")
+}
+
+#[pymethods]
+impl Simulation {
+    /// `scenario` under `seed` at time zero; without an interval no time series is kept.
+    #[new]
+    #[pyo3(signature = (scenario, seed, series_interval_s = None))]
+    fn new(py: Python<'_>, scenario: &ResolvedScenario, seed: u64, series_interval_s: Option<f64>) -> Self {
+        let scenario = Arc::new(scenario.0.clone());
+        let keep = engine::Keep::series(series_interval_s);
+        Simulation(Mutex::new(Some(py.detach(|| engine::OpenRun::new(scenario, seed, keep.interval)))))
+    }
+
+    /// The present in simulated nanoseconds.
+    fn now_ns(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |run| run.now().as_nanos())
+    }
+
+    /// Handles all events before `text`, a time such as "1 s", or the end; true at the end. Ctrl-C is heard.
+    fn run_until(&self, py: Python<'_>, text: &str) -> PyResult<bool> {
+        let until: Duration = text.parse().map_err(|error| PyValueError::new_err(format!("run_until: {error}")))?;
+        let until = Time::ZERO + until;
+        loop {
+            let (ended, now) = self.with(py, |run| {
+                let step = (run.end().since(Time::ZERO) / LOOKS).max(Duration::from_nanos(1));
+                (run.run_until(until.min(run.now() + step)), run.now())
+            })?;
+            py.check_signals()?;
+            if ended || now >= until {
+                return Ok(ended);
+            }
+        }
+    }
+
+    /// The metrics from the end of the warm-up to the present as JSON; None while the warm-up lasts.
+    fn metrics_json(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.with(py, |run| run.metrics_json())
+    }
+
+    /// Runs to the end and closes the simulation: what `Campaign` would have given for this seed.
+    fn finish(&self, py: Python<'_>) -> PyResult<RunOutcome> {
+        self.run_until(py, "1000000000 s")?;
+        let run = self.lock().take().ok_or_else(finished)?;
+        Ok(RunOutcome::from(py.detach(|| run.finish())))
+    }
+}

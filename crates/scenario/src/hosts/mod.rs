@@ -1,0 +1,239 @@
+//! The hosts of a scenario: the stations, the servers behind the APs, and the flows between them.
+//!
+//! A flow has its data's sender at one end of the network and its receiver at the other. Ends send in turns: what arrives,
+//! a timer or an application gives an end its turn, and it sends what it may before the next event.
+
+mod application;
+mod exchange_flow;
+mod flow;
+mod own_queue;
+mod reception;
+mod tcp_flow;
+mod tcp_pool;
+mod udp_flow;
+
+use lasthop_link::{Packet, PacketMeta};
+use lasthop_network::{Context, Hosts, Order};
+use lasthop_observe::{FlowId, NodeId, Observer, Record, Step};
+use lasthop_wifi::AccessCategory;
+
+pub(crate) use application::Span;
+pub(crate) use flow::{Body, Flow, Side, Wants};
+
+/// What flows schedule for themselves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    Starts(FlowId),
+    /// the application of a flow offers its next packet
+    Application(FlowId),
+    Timer(FlowId, Side),
+}
+
+type At<'a, O> = Context<'a, Event, O>;
+
+/// How far the end whose turn it is has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Begins,
+    Sends,
+    Ends,
+}
+
+/// An end that may have to send.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    flow: FlowId,
+    side: Side,
+    stage: Stage,
+}
+
+/// All flows of a scenario. See the module.
+pub(crate) struct FlowHosts {
+    flows: Vec<Flow>,
+    /// of each node, the AP it belongs to
+    homes: Vec<NodeId>,
+    /// for each node, the flows whose data its interface asks for
+    sources: Vec<Vec<FlowId>>,
+    /// for each node, the source to ask first
+    first: Vec<usize>,
+    /// behind each AP, saturated sources
+    saturated: Vec<Vec<FlowId>>,
+    /// flows for whose data there is room again in the queue of their own host
+    roomy: Vec<FlowId>,
+    turn: Option<Turn>,
+}
+
+impl FlowHosts {
+    /// No flows yet; `homes` has the AP of each node, `aps` is how many there are.
+    pub(crate) fn new(homes: Vec<NodeId>, aps: usize) -> FlowHosts {
+        FlowHosts {
+            flows: Vec::new(),
+            sources: vec![Vec::new(); homes.len()],
+            first: vec![0; homes.len()],
+            saturated: vec![Vec::new(); aps],
+            homes,
+            roomy: Vec::new(),
+            turn: None,
+        }
+    }
+
+    /// Adds the next flow.
+    pub(crate) fn add(&mut self, flow: Flow) {
+        let id = FlowId(self.flows.len() as u32);
+        let station = flow.station().index();
+        match (flow.wants(), flow.is_up()) {
+            (Wants::Pull, false) => self.saturated[self.homes[station].index()].push(id),
+            (Wants::Pull, true) => self.sources[station].push(id),
+            (Wants::Push, true) if flow.is_asked() => self.sources[station].push(id),
+            (Wants::Push, _) => {}
+        }
+        self.flows.push(flow);
+    }
+
+    /// All flows, in the order of their ids.
+    pub(crate) fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    fn begin(&mut self, flow: FlowId, side: Side) {
+        self.turn = Some(Turn { flow, side, stage: Stage::Begins });
+    }
+
+    /// The next packet of the end whose turn it is.
+    fn poll<O: Observer>(&mut self, turn: Turn, at: &mut At<'_, O>) -> Option<Packet<Body>> {
+        let flow = &mut self.flows[turn.flow.index()];
+        let packet = flow.poll(at.now, turn.side, flow.is_held_back(turn.side), at.observer)?;
+        at.tell(Step::Emitted { flow: turn.flow });
+        if packet.meta.up {
+            flow.enters_own_queue(&packet.meta);
+        }
+        Some(packet)
+    }
+
+    /// Tells what the ends of a flow wait for.
+    #[inline(always)]
+    fn tell_waits<O: Observer>(&self, id: FlowId, at: &mut At<'_, O>) {
+        if O::READS_STEPS {
+            at.tell(self.flows[id.index()].waits(at.now));
+        }
+    }
+
+    /// Makes sure that an event comes no later than the earliest timer of this end.
+    fn arm_timer<O: Observer>(&mut self, id: FlowId, side: Side, at: &mut At<'_, O>) {
+        if let Some(due) = self.flows[id.index()].timer_to_arm(side) {
+            at.schedule(due, Event::Timer(id, side));
+        }
+    }
+}
+
+impl Hosts<Body> for FlowHosts {
+    type Event = Event;
+
+    fn arrive<O: Observer>(&mut self, packet: Packet<Body>, at: &mut At<'_, O>) {
+        let PacketMeta { flow, station, up, .. } = packet.meta;
+        let delay = at.now.since(packet.body.sent_at());
+        at.observer.observe(at.now, Record::PacketDelivered { station, up, delay });
+        at.tell(Step::Arrived { flow });
+        let side = self.flows[flow.index()].arrive(at.now, &packet, at.observer);
+        self.begin(flow, side);
+    }
+
+    fn handle<O: Observer>(&mut self, event: Event, at: &mut At<'_, O>) {
+        let (id, side) = match event {
+            Event::Starts(id) => (id, self.flows[id.index()].start(at.now)),
+            Event::Application(id) => (id, self.flows[id.index()].application_offers(at.now)),
+            Event::Timer(id, side) => {
+                self.flows[id.index()].timer_fires(at.now, side, at.observer);
+                (id, side)
+            }
+        };
+        self.begin(id, side);
+    }
+
+    fn next<O: Observer>(&mut self, at: &mut At<'_, O>) -> Option<Order<Body>> {
+        let mut turn = self.turn?;
+        let flow = &mut self.flows[turn.flow.index()];
+        if turn.stage == Stage::Begins {
+            turn.stage = Stage::Sends;
+            self.turn = Some(turn);
+            if let Some(due) = flow.application_at() {
+                at.schedule(due, Event::Application(turn.flow));
+            }
+            if flow.wants() == Wants::Pull && !flow.is_up() {
+                return Some(Order::Feed { ap: self.homes[flow.station().index()] });
+            }
+        }
+        if turn.stage == Stage::Sends {
+            if let Some(packet) = self.poll(turn, at) {
+                return Some(Order::Send(packet));
+            }
+            self.turn = Some(Turn { stage: Stage::Ends, ..turn });
+            let flow = &self.flows[turn.flow.index()];
+            if flow.is_held_back(turn.side) {
+                return Some(Order::Offer { station: flow.station(), tid: flow.tid() });
+            }
+        }
+        self.turn = None;
+        self.tell_waits(turn.flow, at);
+        self.arm_timer(turn.flow, turn.side, at);
+        None
+    }
+
+    #[inline(always)]
+    fn resume(&mut self) -> bool {
+        let Some(id) = self.roomy.pop() else { return false };
+        self.begin(id, Side::Sender);
+        true
+    }
+
+    fn pull<O: Observer>(
+        &mut self,
+        station: NodeId,
+        category: Option<AccessCategory>,
+        at: &mut At<'_, O>,
+    ) -> Option<Packet<Body>> {
+        let sources = self.sources[station.index()].len();
+        for attempt in 0..sources {
+            let place = (self.first[station.index()] + attempt) % sources;
+            let id = self.sources[station.index()][place];
+            let flow = &mut self.flows[id.index()];
+            if category.is_some_and(|c| c != AccessCategory::of_tid(flow.tid())) {
+                continue;
+            }
+            if let Some(packet) = flow.pull(at.now, at.observer) {
+                self.first[station.index()] = place + 1;
+                at.tell(Step::Emitted { flow: id });
+                self.tell_waits(id, at);
+                self.arm_timer(id, Side::Sender, at);
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    fn feed<O: Observer>(&mut self, ap: NodeId, at: &mut At<'_, O>) -> Option<Packet<Body>> {
+        for _ in 0..self.saturated[ap.index()].len() {
+            let id = self.saturated[ap.index()][0];
+            self.saturated[ap.index()].rotate_left(1);
+            if let Some(packet) = self.flows[id.index()].pull(at.now, at.observer) {
+                at.tell(Step::Emitted { flow: id });
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn released<O: Observer>(&mut self, packet: &PacketMeta, refused: bool, at: &mut At<'_, O>) {
+        if self.flows[packet.flow.index()].leaves_own_queue(at.now, packet, refused, at.observer) {
+            self.roomy.push(packet.flow);
+        }
+    }
+}
+
+impl Flow {
+    /// Whether data of this side waits in its socket until the device asks for it.
+    fn is_held_back(&self, side: Side) -> bool {
+        side == Side::Sender && self.is_up() && (self.wants() == Wants::Pull || self.is_asked())
+    }
+}

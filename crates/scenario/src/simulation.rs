@@ -1,0 +1,262 @@
+//! A run that can be stepped: the hosts of a scenario on their network, and what is measured.
+
+use std::sync::Arc;
+
+use lasthop_engine::Stream;
+use lasthop_link::{WireUse, WiredLink};
+use lasthop_network::{Alarm, Network, Topology, Wires};
+use lasthop_observe::{Collector, FlowId, NodeId, Report, Series, Watcher};
+use lasthop_units::{Duration, Time};
+use lasthop_wifi::MediumConfig;
+
+use crate::ResolvedScenario;
+use crate::description::TransportWord;
+use crate::hosts::{Body, Event, Flow, FlowHosts, Span};
+use crate::resolved::{NodeSpec, chosen};
+
+const WARMUP_ENDS: Alarm = Alarm(0);
+
+/// One scenario under one seed, from its start to wherever it was run to.
+///
+/// `O` is told what happens beside the metrics; with `()` nobody is, and nothing is paid for it.
+pub struct Simulation<O = ()> {
+    network: Network<Body, Collector<O>, FlowHosts>,
+    scenario: Arc<ResolvedScenario>,
+    seed: u64,
+    end: Time,
+    interval: Option<Duration>,
+    /// when the next sample of the time series is due
+    next_sample: Time,
+}
+
+/// What a simulation gave.
+pub struct Finished<O = ()> {
+    /// the metrics, over the time from the end of the warm-up
+    pub report: Report,
+    /// the time series; empty unless an interval was given
+    pub series: Series,
+    /// who watched
+    pub observer: O,
+    /// events handled
+    pub events: u64,
+    /// when the run ended
+    pub end: Time,
+    pub(crate) queues: QueueUse,
+}
+
+impl<O> Finished<O> {
+    /// What was measured, and who watched.
+    pub(crate) fn without_observer(self) -> (Finished, O) {
+        let Finished { report, series, observer, events, end, queues } = self;
+        (Finished { report, series, observer: (), events, end, queues }, observer)
+    }
+}
+
+/// What went into the queues after the warm-up.
+pub(crate) struct QueueUse {
+    pub covered: Duration,
+    /// packets handed to each node
+    pub offered: Vec<u64>,
+    /// of each AP's wired link, up and down
+    pub wires: Vec<[WireUse; 2]>,
+}
+
+impl Simulation {
+    /// `scenario` under `seed` at time zero; with `interval`, time series are kept.
+    pub fn new(scenario: Arc<ResolvedScenario>, seed: u64, interval: Option<Duration>) -> Simulation {
+        Simulation::watched_by(scenario, seed, interval, ())
+    }
+}
+
+impl<O: Watcher> Simulation<O> {
+    /// As [`new`](Simulation::new), with somebody who is told what happens.
+    pub fn watched_by(
+        scenario: Arc<ResolvedScenario>,
+        seed: u64,
+        interval: Option<Duration>,
+        observer: O,
+    ) -> Simulation<O> {
+        let description = &scenario.description;
+        let samples = interval.map(|i| description.duration.div_floor(i) as usize);
+        let collector = Collector::new(scenario.layout(), samples, observer);
+        let aps = scenario.bss.len();
+        let homes = scenario.nodes.iter().map(|node| NodeId(node.config.bss)).collect();
+        let topology = topology(&scenario, seed, O::READS_STEPS);
+        let network = Network::with_hosts(topology, collector, FlowHosts::new(homes, aps));
+        let end = Time::ZERO + description.duration;
+        let mut simulation = Simulation {
+            network,
+            seed,
+            end,
+            interval,
+            next_sample: interval.map_or(Time::NEVER, |i| Time::ZERO + i),
+            scenario,
+        };
+        simulation.populate();
+        simulation
+    }
+
+    /// Adds the flows, and schedules what begins by itself.
+    fn populate(&mut self) {
+        let scenario = Arc::clone(&self.scenario);
+        let description = &scenario.description;
+        let span = Span { from: Time::ZERO + description.warmup, end: self.end };
+        for spec in &scenario.flows {
+            // What is paced leaves when it is due, be the device free or not: small queues alone bound what waits there.
+            let paced = spec.section.transport == TransportWord::Tcp && spec.tcp.config.is_paced();
+            let asked = spec.up && self.network.is_backpressured(spec.station) && !paced;
+            let id = self.network.open_flow(spec.section.wired_delay);
+            self.network.hosts_mut().add(Flow::new(id, spec, self.seed, span, asked));
+        }
+        for (id, spec) in (0..).map(FlowId).zip(&scenario.flows) {
+            let jitter = spec.section.start_jitter.as_nanos() as f64;
+            let late = Stream::named(self.seed, "start", &spec.stream).unit() * jitter;
+            let at = Time::ZERO + spec.section.start + Duration::from_nanos(late as u64);
+            self.network.schedule(at, Event::Starts(id));
+        }
+        self.network.set_alarm(Time::ZERO + description.warmup, WARMUP_ENDS);
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &ResolvedScenario {
+        &self.scenario
+    }
+
+    /// The scenario, to keep.
+    pub(crate) fn shared_scenario(&self) -> Arc<ResolvedScenario> {
+        Arc::clone(&self.scenario)
+    }
+
+    /// The seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The present.
+    pub fn now(&self) -> Time {
+        self.network.now()
+    }
+
+    /// When the run ends.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// When the next event is due.
+    pub fn next_at(&self) -> Option<Time> {
+        self.network.next_at()
+    }
+
+    /// Who watches.
+    pub fn observer(&self) -> &O {
+        self.network.observer().observer()
+    }
+
+    /// Handles all events before `until` or the end of the run, whichever comes first; true at the end.
+    pub fn run_until(&mut self, until: Time) -> bool {
+        let stop = until.min(self.end);
+        while let Some(interval) = self.interval
+            && self.next_sample <= stop
+        {
+            // Of what happens at the very time of a sample none has any, as nothing is handled at the end of a run.
+            self.handle_until(self.next_sample);
+            self.network.observer_mut().sample(self.next_sample);
+            self.next_sample += interval;
+        }
+        self.handle_until(stop);
+        stop == self.end
+    }
+
+    fn handle_until(&mut self, until: Time) {
+        while let Some(alarm) = self.network.run_until(until) {
+            debug_assert_eq!(alarm, WARMUP_ENDS, "no other is set");
+            let now = self.network.now();
+            self.network.observer_mut().start(now);
+            self.network.start_counting();
+        }
+    }
+
+    /// The metrics from the end of the warm-up to the present; `None` while the warm-up lasts.
+    pub fn metrics(&self) -> Option<Report> {
+        let now = self.now();
+        if now <= Time::ZERO + self.scenario.description.warmup {
+            return None;
+        }
+        let mut report = self.network.observer().report_so_far(now);
+        self.add_flows(&mut report);
+        Some(report)
+    }
+
+    fn add_flows(&self, report: &mut Report) {
+        for (flow, row) in self.network.hosts().flows().iter().zip(&mut report.flows) {
+            flow.report(row);
+        }
+    }
+
+    fn check_conservation(&self) -> Result<(), String> {
+        self.network.check_conservation()?;
+        self.network.hosts().flows().iter().try_for_each(Flow::check_conservation)
+    }
+
+    /// Runs to the end: what was measured.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot be trusted.
+    pub fn finish(mut self) -> Result<Finished<O>, String> {
+        self.run_until(self.end);
+        self.check_conservation()?;
+        let end = self.end;
+        let mut report = self.network.observer_mut().report(end);
+        let covered = self.network.observer().covered(end);
+        check_airtime(&report, self.scenario.channels())?;
+        self.add_flows(&mut report);
+        let offered = self.network.offered().collect();
+        let wires = self.network.wire_use().map(|used| used.map(WireUse::clone)).collect();
+        let events = self.network.events();
+        let (collector, _) = self.network.into_parts();
+        let (observer, series) = collector.close();
+        let queues = QueueUse { covered, offered, wires };
+        Ok(Finished { report, series, observer, queues, events, end })
+    }
+}
+
+/// No transmitter was on for longer than the medium was busy.
+fn check_airtime(report: &Report, channels: usize) -> Result<(), String> {
+    let busy = report.medium.get("busy_fraction").unwrap_or(0.0);
+    for row in report.nodes.iter().chain(&report.links) {
+        let airtime = row.get("airtime_fraction").unwrap_or(0.0);
+        // Both are exact; their quotients are rounded.
+        if airtime > channels as f64 * busy + 1e-9 {
+            return Err(format!("a transmitter was on for {airtime} of the time, the medium busy for {busy}"));
+        }
+    }
+    Ok(())
+}
+
+/// `compares`: the rates that are chosen are held against ideal ones.
+fn topology(scenario: &ResolvedScenario, seed: u64, compares: bool) -> Topology<Body> {
+    let wired = &scenario.description.wired;
+    let link = |ap: &str, name: &str| {
+        let random = Stream::named(seed, "queue", &format!("{ap} {name}"));
+        WiredLink::new(wired.rate, wired.delay, chosen(&wired.queue).build(random))
+    };
+    let wires = |ap: &NodeSpec| Wires { up: link(&ap.name, "wired up"), down: link(&ap.name, "wired down") };
+    let wires = scenario.nodes[..scenario.bss.len()].iter().map(wires).collect();
+    Topology { medium: medium_config(scenario, seed, compares), wires }
+}
+
+fn medium_config(scenario: &ResolvedScenario, seed: u64, compares: bool) -> MediumConfig {
+    MediumConfig {
+        bss: scenario.bss.iter().map(|bss| bss.config.clone()).collect(),
+        nodes: scenario.nodes.iter().map(|n| n.config.clone()).collect(),
+        rate_controls: scenario.rate_controls(seed).expect("rate controls were built when the scenario was checked"),
+        ideals: if compares { scenario.ideal_rate_controls() } else { Vec::new() },
+        channel: scenario.channel(seed),
+        noise_mw_per_hz: scenario.noise_mw_per_hz(),
+        error_model: chosen(&scenario.description.channel.error_model).build(seed),
+        capture: scenario.capture(),
+        countdown: scenario.first_bss().countdown,
+        after_loss: scenario.after_loss(),
+        seed,
+    }
+}

@@ -1,0 +1,69 @@
+"""A simulation that stands between calls: run it for a while, look at it, go on."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from . import _core
+from .result import Result
+from .scenario import Scenario, scenario_or_file
+from .simulation import RunFailed, Runs, seed_list
+
+
+class Simulation:
+    """One scenario under one seed; `lasthop.open` begins one.
+
+    >>> simulation = lasthop.open("scenarios/khademi2011-uplink-11b.toml", seed=3)
+    >>> simulation.run_until("1 s")
+    >>> simulation.metrics()["totals"]["goodput_bps"]
+    >>> result = simulation.finish()
+    """
+
+    def __init__(self, scenario: Scenario, seed: int, interval_s: float | None) -> None:
+        self._runs = Runs(scenario, 1, interval_s, keep_series=True)
+        self._core = _core.Simulation(scenario.resolve(), seed, interval_s)
+
+    @property
+    def now_s(self) -> float:
+        """The present in simulated seconds."""
+        return self._core.now_ns() / 1e9
+
+    def run_until(self, time: str | float) -> bool:
+        """Handles what happens before `time`, such as "1 s" or 1.0 in seconds, or the end; true at the end.
+
+        A time that is past changes nothing. Ctrl-C stops between two events; the simulation can go on afterwards.
+        Raises `ValueError` if `time` is no time.
+        """
+        return self._core.run_until(time if isinstance(time, str) else f"{time!r} s")
+
+    def metrics(self) -> dict[str, Any] | None:
+        """`flows`, `totals`, `nodes`, `links` and `medium` as in a result, from the end of the warm-up to the present.
+
+        None while the warm-up lasts. Looking changes nothing.
+        """
+        text = self._core.metrics_json()
+        return None if text is None else json.loads(text)
+
+    def finish(self) -> Result:
+        """Runs to the end and closes the simulation: the result that `lasthop.run` gives for this seed.
+
+        Raises `RunFailed` if something in the run was wrong.
+        """
+        self._runs.deliver(self._core.finish())
+        result = self._runs.judged()
+        if result.failures:
+            raise RunFailed(result)
+        return result
+
+
+def open(  # noqa: A001 - read as `lasthop.open`
+    scenario: Scenario | str | os.PathLike[str], seed: int = 1, *, interval_s: float | None = 1.0
+) -> Simulation:
+    """Begins a simulation of `scenario`, or of the file of that name, at time zero.
+
+    `interval_s`: simulated seconds between rows of the time series; None keeps none.
+    Raises `ScenarioError`, and `ValueError` for an impossible seed.
+    """
+    return Simulation(scenario_or_file(scenario), seed_list([seed])[0], interval_s)
