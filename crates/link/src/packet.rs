@@ -18,7 +18,7 @@ pub struct PacketMeta {
     pub tid: u8,
     /// a TCP segment without data, SYN, FIN or RST
     pub pure_ack: bool,
-    /// of a pure ACK, what filters compare; else the default
+    /// of a pure ACK, what filters compare; of other packets only the connection
     pub ack: AckFacts,
     /// the ECN field, which a queue may set to [`Ecn::Ce`] where it [may](Ecn::is_capable)
     pub ecn: Ecn,

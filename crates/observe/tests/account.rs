@@ -4,7 +4,7 @@
 
 use lasthop_observe::account::{Account, Balance, Fate, FlowEnds, Kind, NodeFacts, Place, Rival, Term};
 use lasthop_observe::{
-    DropReason, End, FlowId, Hold, LinkId, NodeId, Observer, Outcome, Payload, QueueLayer, Record, Start, Step,
+    DropReason, End, FlowId, Hold, LinkId, NodeId, Observer, Outcome, Payload, QueueLayer, Record, Start, Step, Watcher,
 };
 use lasthop_units::{DataRate, Duration, Time};
 

@@ -233,8 +233,15 @@ fn check_airtime(report: &Report, channels: usize) -> Result<(), String> {
     Ok(())
 }
 
+impl ResolvedScenario {
+    /// Its nodes, channels and wired links under `seed`, for packets with bodies of one's own; flows are not part of it.
+    pub fn topology<B: Send + 'static>(&self, seed: u64) -> Topology<B> {
+        topology(self, seed, false)
+    }
+}
+
 /// `compares`: the rates that are chosen are held against ideal ones.
-fn topology(scenario: &ResolvedScenario, seed: u64, compares: bool) -> Topology<Body> {
+fn topology<B: Send + 'static>(scenario: &ResolvedScenario, seed: u64, compares: bool) -> Topology<B> {
     let wired = &scenario.description.wired;
     let link = |ap: &str, name: &str| {
         let random = Stream::named(seed, "queue", &format!("{ap} {name}"));

@@ -10,7 +10,8 @@ use lasthop_units::Time;
 
 use super::Side;
 use super::application::{Application, Span};
-use super::flow::Waiting;
+use super::connection::{Connection, Waiting};
+use super::own_queue::OwnQueue;
 use super::tcp_pool::Pool;
 use crate::resolved::FlowSpec;
 use crate::traffic::TrafficKind;
@@ -68,7 +69,7 @@ pub(crate) struct ExchangeFlow {
 
 impl ExchangeFlow {
     /// The flow of `spec`, if its application is one of these.
-    pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span) -> Option<ExchangeFlow> {
+    pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span, asked: bool) -> Option<ExchangeFlow> {
         let driver = match (&spec.section.traffic, spec.section.size) {
             (TrafficKind::Web(params), _) => {
                 let reader = web::Reader::new(params.clone(), Stream::named(seed, "application", &spec.stream));
@@ -89,7 +90,9 @@ impl ExchangeFlow {
             }
             _ => return None,
         };
-        let pool = Pool::new(id, spec.tcp.config.clone(), Stream::named(seed, "iss", &spec.stream));
+        let config = &spec.tcp.config;
+        let own_queue = OwnQueue::of_flow(config, spec.up, asked);
+        let pool = Pool::new(id, config.clone(), Stream::named(seed, "iss", &spec.stream), own_queue);
         Some(ExchangeFlow { id, span, pool, driver, wake: None })
     }
 
@@ -185,6 +188,11 @@ impl ExchangeFlow {
         observer: &mut impl Observer,
     ) -> Option<(Segment, u32)> {
         self.pool.poll(now, side, held_back, observer)
+    }
+
+    /// The connection to which a packet belongs whose lower layers know this of its number.
+    pub(super) fn connection_of(&mut self, low: u16) -> Option<&mut Connection> {
+        self.pool.connection_of(low)
     }
 
     pub(crate) fn timer_to_arm(&mut self, side: Side) -> Option<Time> {

@@ -1,11 +1,12 @@
 //! A flow: what the application offers, the transport that carries it, and what is counted.
 
 use lasthop_link::{AckFacts, Packet, PacketMeta};
-use lasthop_observe::{FlowId, Hold, NodeId, Observer, Row, Step, Transport};
-use lasthop_tcp::{Endpoint, Flags, Segment};
+use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport};
+use lasthop_tcp::{Flags, Segment};
 use lasthop_units::{Ecn, Time};
 
 use super::application::Span;
+use super::connection::{Connection, Waiting};
 use super::exchange_flow::ExchangeFlow;
 use super::tcp_flow::TcpFlow;
 use super::udp_flow::{Datagram, UdpFlow};
@@ -46,6 +47,16 @@ pub(crate) enum Side {
     Receiver,
 }
 
+impl Side {
+    /// The other end.
+    pub(super) fn other(self) -> Side {
+        match self {
+            Side::Sender => Side::Receiver,
+            Side::Receiver => Side::Sender,
+        }
+    }
+}
+
 /// How data leaves the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wants {
@@ -53,37 +64,6 @@ pub(crate) enum Wants {
     Push,
     /// the interface is to ask for it whenever it is free: a saturated source
     Pull,
-}
-
-/// What the two ends of a flow wait for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
-    pub hold: Hold,
-    pub awaits_answer: bool,
-    pub withholds_ack: bool,
-}
-
-impl Waiting {
-    /// Of a connection between two endpoints, either of which may have data.
-    pub(super) fn of(ends: [&Endpoint; 2], now: Time) -> Waiting {
-        let holds = ends.map(|end| hold_of(end.hold(now)));
-        Waiting {
-            hold: holds.into_iter().find(|hold| *hold != Hold::Application).unwrap_or(Hold::Application),
-            awaits_answer: ends.iter().any(|end| end.awaits_answer()),
-            withholds_ack: ends.iter().any(|end| end.withholds_ack()),
-        }
-    }
-}
-
-fn hold_of(hold: lasthop_tcp::Hold) -> Hold {
-    match hold {
-        lasthop_tcp::Hold::Application => Hold::Application,
-        lasthop_tcp::Hold::Opening => Hold::Opening,
-        lasthop_tcp::Hold::CongestionWindow => Hold::CongestionWindow,
-        lasthop_tcp::Hold::ReceiveWindow => Hold::ReceiveWindow,
-        lasthop_tcp::Hold::Pacing => Hold::Pacing,
-        lasthop_tcp::Hold::Device => Hold::Device,
-    }
 }
 
 enum Carrier {
@@ -122,7 +102,7 @@ impl Flow {
             ecn: Ecn::NotEct,
             enqueued_at: Time::ZERO,
         };
-        let carrier = match (spec.section.transport, ExchangeFlow::new(id, spec, seed, span)) {
+        let carrier = match (spec.section.transport, ExchangeFlow::new(id, spec, seed, span, asked)) {
             (_, Some(exchange)) => Carrier::Exchange(Box::new(exchange)),
             (TransportWord::Tcp, None) => Carrier::Tcp(Box::new(TcpFlow::new(id, spec, seed, span, asked))),
             (TransportWord::Udp, None) => Carrier::Udp(Box::new(UdpFlow::new(id, spec, seed, span))),
@@ -242,21 +222,32 @@ impl Flow {
         }
     }
 
-    /// Whether the sender's own host counts this packet against its flow: data does, pure ACKs do not.
-    fn is_counted(&self, meta: &PacketMeta) -> bool {
-        meta.up == self.meta.up && !meta.pure_ack
-    }
-
-    /// A packet goes to the queue of a host.
-    pub(crate) fn enters_own_queue(&mut self, packet: &PacketMeta) {
-        if self.is_counted(packet)
-            && let Carrier::Tcp(tcp) = &mut self.carrier
-        {
-            tcp.enters_own_queue(packet.bytes);
+    /// The connection against which the station counts a packet that waits in its queue: data counts, pure ACKs do not.
+    #[inline(always)]
+    fn counted(&mut self, packet: &PacketMeta) -> Option<&mut Connection> {
+        if packet.pure_ack {
+            return None;
+        }
+        match &mut self.carrier {
+            Carrier::Tcp(tcp) => Some(tcp.connection()),
+            Carrier::Exchange(exchange) => exchange.connection_of(packet.ack.connection),
+            Carrier::Udp(_) => None,
         }
     }
 
-    /// A packet is out of it; see [`TcpFlow::leaves_own_queue`].
+    /// The end that is at the station.
+    pub(super) fn station_side(&self) -> Side {
+        if self.meta.up { Side::Sender } else { Side::Receiver }
+    }
+
+    /// A packet goes to the queue of its station.
+    pub(crate) fn enters_own_queue(&mut self, packet: &PacketMeta) {
+        if let Some(connection) = self.counted(packet) {
+            connection.enters_own_queue(packet.bytes);
+        }
+    }
+
+    /// A packet is out of it; see [`Connection::leaves_own_queue`].
     pub(crate) fn leaves_own_queue(
         &mut self,
         now: Time,
@@ -264,11 +255,7 @@ impl Flow {
         refused: bool,
         observer: &mut impl Observer,
     ) -> bool {
-        let counted = self.is_counted(packet);
-        match &mut self.carrier {
-            Carrier::Tcp(tcp) if counted => tcp.leaves_own_queue(now, packet.bytes, refused, observer),
-            _ => false,
-        }
+        self.counted(packet).is_some_and(|connection| connection.leaves_own_queue(now, packet.bytes, refused, observer))
     }
 
     /// The interface has room for a data packet of the sender.
@@ -303,7 +290,7 @@ impl Flow {
         let waiting = match &self.carrier {
             Carrier::Tcp(tcp) => tcp.waiting(now),
             Carrier::Exchange(exchange) => exchange.waiting(now),
-            Carrier::Udp(_) => Waiting { hold: Hold::Application, awaits_answer: false, withholds_ack: false },
+            Carrier::Udp(_) => Waiting::IDLE,
         };
         let Waiting { hold, awaits_answer, withholds_ack } = waiting;
         Step::Waits { flow: self.meta.flow, hold, awaits_answer, withholds_ack }
@@ -335,7 +322,8 @@ fn udp_packet(meta: PacketMeta, side: Side, datagram: Datagram, sent_at: Time) -
 fn packet_of(meta: PacketMeta, side: Side, segment: Segment, connection: u32, sent_at: Time) -> Packet<Body> {
     let up = meta.up == (side == Side::Sender);
     let pure_ack = segment.is_pure_ack();
-    let ack = if pure_ack { ack_facts(&segment, connection) } else { AckFacts::default() };
+    let connection_alone = AckFacts { connection: connection as u16, ..AckFacts::default() };
+    let ack = if pure_ack { ack_facts(&segment, connection) } else { connection_alone };
     let meta = PacketMeta { bytes: segment.ip_bytes(), up, pure_ack, ack, ecn: segment.ecn, ..meta };
     Packet { meta, body: Body::Tcp { segment, connection, sent_at } }
 }

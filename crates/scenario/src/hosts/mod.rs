@@ -4,6 +4,7 @@
 //! a timer or an application gives an end its turn, and it sends what it may before the next event.
 
 mod application;
+mod connection;
 mod exchange_flow;
 mod flow;
 mod own_queue;
@@ -182,7 +183,8 @@ impl Hosts<Body> for FlowHosts {
     #[inline(always)]
     fn resume(&mut self) -> bool {
         let Some(id) = self.roomy.pop() else { return false };
-        self.begin(id, Side::Sender);
+        let side = self.flows[id.index()].station_side();
+        self.begin(id, side);
         true
     }
 

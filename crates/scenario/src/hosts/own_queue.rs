@@ -1,4 +1,4 @@
-//! What of a flow waits in the queue of its own station, so that it need not fill that queue.
+//! What of a connection waits in the queue of its own station, so that it need not fill that queue.
 //!
 //! A packet waits until its frame is acknowledged, given up or dropped. Servers have no queue of their own: the wired
 //! link is the path to the AP, whose queue is a bottleneck like any other.
@@ -6,16 +6,20 @@
 use lasthop_tcp::{Endpoint, LocalDrop, SmallQueue};
 use lasthop_units::Duration;
 
+use super::Side;
+
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OwnQueue {
-    /// someone wants to know what waits
+    /// the end that is at the station
+    side: Side,
+    /// somebody wants to know what waits
     counts: bool,
-    /// that wait, as IP packets
+    /// bytes of IP packets that wait
     bytes: u64,
-    /// that may wait without further question: two full packets
+    /// bytes that may wait without further question: two full packets
     always: u64,
-    /// that may wait; of use while `waits`
+    /// bytes that may wait; of use while `waits`
     limit: u64,
     /// data waits above for room
     waits: bool,
@@ -25,9 +29,10 @@ pub(super) struct OwnQueue {
 const WIFI: Duration = Duration::from_nanos(1_000_000_000 >> 7);
 
 impl OwnQueue {
-    /// Of an upload with this configuration.
-    pub(super) fn new(config: &lasthop_tcp::Config) -> OwnQueue {
+    /// Of a connection with this configuration whose end `side` is at a station.
+    fn new(config: &lasthop_tcp::Config, side: Side) -> OwnQueue {
         OwnQueue {
+            side,
             counts: config.small_queue != SmallQueue::Off || config.local_drop == LocalDrop::Cwr,
             bytes: 0,
             always: 2 * config.packet_size.0,
@@ -36,9 +41,20 @@ impl OwnQueue {
         }
     }
 
-    /// Of a flow that has none.
-    pub(super) fn none(config: &lasthop_tcp::Config) -> OwnQueue {
-        OwnQueue { counts: false, ..OwnQueue::new(config) }
+    /// Of a connection that has none: its station asks for data when there is room.
+    fn none(config: &lasthop_tcp::Config, side: Side) -> OwnQueue {
+        OwnQueue { counts: false, ..OwnQueue::new(config, side) }
+    }
+
+    /// Of a connection of a flow; `asked`: its interface asks for data when it has room.
+    pub(super) fn of_flow(config: &lasthop_tcp::Config, up: bool, asked: bool) -> OwnQueue {
+        let side = if up { Side::Sender } else { Side::Receiver };
+        if asked { OwnQueue::none(config, side) } else { OwnQueue::new(config, side) }
+    }
+
+    /// The end that is at the station.
+    pub(super) fn side(&self) -> Side {
+        self.side
     }
 
     pub(super) fn counts(&self) -> bool {
@@ -51,18 +67,20 @@ impl OwnQueue {
 
     /// True if there is room again for which data waits.
     pub(super) fn leave(&mut self, bytes: u32) -> bool {
-        self.bytes -= u64::from(bytes);
+        self.bytes = self.bytes.saturating_sub(u64::from(bytes));
         let roomy = self.waits && self.bytes <= self.limit;
         self.waits &= !roomy;
         roomy
     }
 
-    /// Whether data is to wait above. As in Linux, what waits may pass the limit by one packet.
-    pub(super) fn is_full(&mut self, sender: &Endpoint) -> bool {
-        if self.bytes <= self.always {
+    /// Whether data of the end `side`, `endpoint`, is to wait above. As in Linux, what waits may pass the limit by one
+    /// packet.
+    #[inline(always)]
+    pub(super) fn is_full(&mut self, side: Side, endpoint: &Endpoint) -> bool {
+        if self.bytes <= self.always || side != self.side {
             return false;
         }
-        let Some(limit) = sender.small_queue_bytes(WIFI) else { return false };
+        let Some(limit) = endpoint.small_queue_bytes(WIFI) else { return false };
         self.limit = limit.max(self.always);
         self.waits = self.bytes > self.limit;
         self.waits

@@ -128,6 +128,11 @@ impl ResolvedScenario {
         &self.defaults
     }
 
+    /// How many APs there are: nodes are numbered from them on, then come the stations.
+    pub fn access_points(&self) -> usize {
+        self.bss.len()
+    }
+
     /// Length of a run in simulated seconds.
     pub fn duration_s(&self) -> f64 {
         self.description.duration.as_secs_f64()

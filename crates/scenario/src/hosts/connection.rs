@@ -1,0 +1,261 @@
+//! A TCP connection of a flow: an endpoint at either end, what was last told of them, and what of it waits in the queue of
+//! its station.
+
+use lasthop_engine::Stream;
+use lasthop_observe::{FlowId, Hold, Observer, Record};
+use lasthop_tcp::{Config, Endpoint, Segment};
+use lasthop_units::Time;
+
+use super::Side;
+use super::own_queue::OwnQueue;
+
+/// What was last told of a connection, so that only changes are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    window: Window,
+    timeouts: u64,
+    acks_missing: u64,
+    rtt_samples: u64,
+    delivered: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Window {
+    cwnd: f64,
+    ssthresh: f64,
+    flight_bytes: u64,
+}
+
+/// What the two ends of a flow wait for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub hold: Hold,
+    pub awaits_answer: bool,
+    pub withholds_ack: bool,
+}
+
+impl Waiting {
+    /// Nobody has anything to send.
+    pub(super) const IDLE: Waiting = Waiting { hold: Hold::Application, awaits_answer: false, withholds_ack: false };
+
+    /// What several connections wait for: the first that waits for anything but its application says what holds them.
+    pub(super) fn and(self, other: Waiting) -> Waiting {
+        Waiting {
+            hold: if self.hold == Hold::Application { other.hold } else { self.hold },
+            awaits_answer: self.awaits_answer || other.awaits_answer,
+            withholds_ack: self.withholds_ack || other.withholds_ack,
+        }
+    }
+}
+
+fn hold_of(hold: lasthop_tcp::Hold) -> Hold {
+    match hold {
+        lasthop_tcp::Hold::Application => Hold::Application,
+        lasthop_tcp::Hold::Opening => Hold::Opening,
+        lasthop_tcp::Hold::CongestionWindow => Hold::CongestionWindow,
+        lasthop_tcp::Hold::ReceiveWindow => Hold::ReceiveWindow,
+        lasthop_tcp::Hold::Pacing => Hold::Pacing,
+        lasthop_tcp::Hold::Device => Hold::Device,
+    }
+}
+
+/// See the module.
+pub(super) struct Connection {
+    flow: FlowId,
+    number: u32,
+    /// by [`Side`]
+    ends: [Endpoint; 2],
+    told: Told,
+    /// of the end that is at the station
+    own_queue: OwnQueue,
+}
+
+impl Connection {
+    /// The `number`-th connection of `flow`, between endpoints that are closed; `iss` draws initial sequence numbers.
+    pub(super) fn new(flow: FlowId, number: u32, config: &Config, iss: &mut Stream, own_queue: OwnQueue) -> Connection {
+        let mut endpoint = || Endpoint::new(config, (iss.bits() >> 32) as u32);
+        Connection { flow, number, ends: [endpoint(), endpoint()], told: Told::default(), own_queue }
+    }
+
+    /// One end listens, and `opener` opens the connection.
+    pub(super) fn open(&mut self, now: Time, opener: Side) {
+        self.end_mut(opener.other()).listen();
+        self.end_mut(opener).connect(now);
+    }
+
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(super) fn end(&self, side: Side) -> &Endpoint {
+        &self.ends[side as usize]
+    }
+
+    pub(super) fn end_mut(&mut self, side: Side) -> &mut Endpoint {
+        &mut self.ends[side as usize]
+    }
+
+    pub(super) fn ends(&self) -> &[Endpoint; 2] {
+        &self.ends
+    }
+
+    /// What waits in the queue of its station, for the connection that follows it there.
+    pub(super) fn own_queue(&self) -> OwnQueue {
+        self.own_queue
+    }
+
+    /// Bytes that the receiver's application has got, as far as that was told.
+    pub(super) fn delivered(&self) -> u64 {
+        self.told.delivered
+    }
+
+    /// A segment arrives at `side`.
+    pub(super) fn arrive(&mut self, now: Time, side: Side, segment: &Segment) {
+        self.end_mut(side).handle_segment(now, segment);
+    }
+
+    /// The timers of `side` that are due fire; true if one was.
+    pub(super) fn fire_timers(&mut self, now: Time, side: Side) -> bool {
+        let due = self.end_mut(side).poll_timeout() <= now;
+        if due {
+            self.end_mut(side).handle_timeout(now);
+        }
+        due
+    }
+
+    /// The next segment of `side`; with `held_back` none with data.
+    pub(super) fn poll(
+        &mut self,
+        now: Time,
+        side: Side,
+        held_back: bool,
+        observer: &mut impl Observer,
+    ) -> Option<Segment> {
+        let before = self.end(side).counters().segments_retransmitted;
+        let waits = held_back || self.own_queue.is_full(side, &self.ends[side as usize]);
+        let end = self.end_mut(side);
+        let segment = if waits { end.poll_control(now)? } else { end.poll_transmit(now)? };
+        if segment.payload > 0 && side == Side::Sender {
+            let retransmission = self.end(side).counters().segments_retransmitted > before;
+            observer.observe(now, Record::SegmentSent { flow: self.flow, retransmission });
+            self.tell_window(now, observer);
+        }
+        Some(segment)
+    }
+
+    /// A packet with data goes to the queue of the station.
+    pub(super) fn enters_own_queue(&mut self, bytes: u32) {
+        if self.own_queue.counts() {
+            self.own_queue.enter(bytes);
+        }
+    }
+
+    /// It is out of it, perhaps because the queue refused it. True if data waits for the room.
+    pub(super) fn leaves_own_queue(
+        &mut self,
+        now: Time,
+        bytes: u32,
+        refused: bool,
+        observer: &mut impl Observer,
+    ) -> bool {
+        if !self.own_queue.counts() {
+            return false;
+        }
+        if refused {
+            self.end_mut(self.own_queue.side()).on_local_drop(now);
+            self.tell_window(now, observer);
+        }
+        self.own_queue.leave(bytes)
+    }
+
+    /// Tells what has changed at `side`.
+    pub(super) fn tell(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
+        match side {
+            Side::Sender => self.tell_of_sender(now, observer),
+            Side::Receiver => self.tell_delivered(now, observer),
+        }
+    }
+
+    fn tell_delivered(&mut self, now: Time, observer: &mut impl Observer) {
+        let delivered = self.end(Side::Receiver).delivered_bytes();
+        if delivered > self.told.delivered {
+            let bytes = delivered - self.told.delivered;
+            observer.observe(now, Record::Delivered { flow: self.flow, bytes });
+            self.told.delivered = delivered;
+        }
+    }
+
+    fn tell_of_sender(&mut self, now: Time, observer: &mut impl Observer) {
+        let flow = self.flow;
+        let sender = &self.ends[Side::Sender as usize];
+        let counters = sender.counters();
+        if sender.rtt_samples() != self.told.rtt_samples {
+            self.told.rtt_samples = sender.rtt_samples();
+            if let Some(sample) = sender.latest_rtt() {
+                observer.observe(now, Record::Rtt { flow, sample, controller: sender.controller_rtt() });
+            }
+        }
+        let (timeouts, acks_missing) = (counters.timeouts, counters.ack_losses_detected);
+        for _ in self.told.timeouts..timeouts {
+            observer.observe(now, Record::Timeout { flow });
+        }
+        self.told.timeouts = timeouts;
+        if acks_missing > self.told.acks_missing {
+            observer.observe(now, Record::AckLoss { flow, missing: acks_missing - self.told.acks_missing });
+            self.told.acks_missing = acks_missing;
+        }
+        self.tell_window(now, observer);
+    }
+
+    fn tell_window(&mut self, now: Time, observer: &mut impl Observer) {
+        let sender = self.end(Side::Sender);
+        let window = Window {
+            cwnd: sender.cwnd_segments(),
+            ssthresh: sender.ssthresh_segments(),
+            flight_bytes: sender.flight_size_bytes(),
+        };
+        if window != self.told.window {
+            self.told.window = window;
+            let Window { cwnd, ssthresh, flight_bytes } = window;
+            observer.observe(now, Record::Window { flow: self.flow, cwnd, ssthresh, flight_bytes });
+        }
+    }
+
+    /// What its ends wait for.
+    pub(super) fn waiting(&self, now: Time) -> Waiting {
+        let holds = self.ends.each_ref().map(|end| hold_of(end.hold(now)));
+        Waiting {
+            hold: holds.into_iter().find(|hold| *hold != Hold::Application).unwrap_or(Hold::Application),
+            awaits_answer: self.ends.iter().any(Endpoint::awaits_answer),
+            withholds_ack: self.ends.iter().any(Endpoint::withholds_ack),
+        }
+    }
+}
+
+/// When events for the timers of the two ends of a flow are scheduled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alarms([Time; 2]);
+
+impl Alarms {
+    /// None is scheduled.
+    pub(super) fn new() -> Alarms {
+        Alarms([Time::NEVER; 2])
+    }
+
+    /// When an event is to be scheduled so that `side` is called at `due`, if the one that is does not serve.
+    #[inline(always)]
+    pub(super) fn to_arm(&mut self, side: Side, due: Time) -> Option<Time> {
+        let armed = &mut self.0[side as usize];
+        (due < *armed).then(|| {
+            *armed = due;
+            due
+        })
+    }
+
+    /// An event has come. One that was overtaken by an earlier one comes and finds nothing due.
+    pub(super) fn came(&mut self, side: Side, now: Time) {
+        if self.0[side as usize] <= now {
+            self.0[side as usize] = Time::NEVER;
+        }
+    }
+}
