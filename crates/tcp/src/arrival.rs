@@ -64,7 +64,7 @@ impl Endpoint {
             return self.refuse(segment);
         }
         if segment.flags.contains(Flags::SYN) {
-            self.take_syn(segment, Wish::of(&self.config).answer_to(segment.flags));
+            self.take_syn(segment, Wish::of(&self.config, self.sender.needs()).answer_to(segment.flags));
             self.state = State::SynReceived;
         }
     }
@@ -85,7 +85,7 @@ impl Endpoint {
         if !segment.flags.contains(Flags::SYN) {
             return;
         }
-        let wish = Wish::of(&self.config);
+        let wish = Wish::of(&self.config, self.sender.needs());
         if acks_our_syn {
             self.take_syn(segment, wish.agreed_by(segment.flags));
             self.state = State::Established;
@@ -126,7 +126,7 @@ impl Endpoint {
         self.sender.negotiate(offered.min(own).saturating_sub(option_bytes), sack);
         let answers_us = segment.flags.contains(Flags::ACK);
         self.sender.negotiate_ecn(ecn, !answers_us);
-        self.receiver.negotiate_ecn(&self.config, ecn, answers_us.then_some(segment.ecn));
+        self.receiver.negotiate_ecn(self.sender.needs(), ecn, answers_us.then_some(segment.ecn));
         self.sender.set_window(0, u64::from(segment.window));
     }
 

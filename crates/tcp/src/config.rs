@@ -142,7 +142,7 @@ impl Config {
         match self.pacing {
             Pacing::Off => false,
             Pacing::On => true,
-            Pacing::Controller => matches!(self.congestion_control.name(), "bbr" | "bbr3" | "prague"),
+            Pacing::Controller => self.congestion_control.needs().paced,
         }
     }
 
@@ -199,9 +199,10 @@ impl Config {
         let size = self.mss.map_or(self.packet_size.0, |mss| mss.0);
         require(size <= 65_000, size_key, "a segment is larger than an IP packet; at most 65000 B")?;
         require(self.payload_bytes() > 0, size_key, "no room for payload; the headers have 40 B, and timestamps 12 B")?;
+        let needs = self.congestion_control.needs();
         let has_window = self.congestion_control.promise().loss == LossAnswer::Reduces;
         require(
-            has_window || self.recovery == RecoveryMachine::Linux,
+            !needs.rate_samples || self.recovery == RecoveryMachine::Linux,
             "congestion_control",
             &format!(
                 "\"{}\" goes by delivery rates, which recovery = \"rfc\" does not sample; write recovery = \"linux\" beside it, or a profile of Linux",
@@ -227,9 +228,8 @@ impl Config {
                  would count as lost; write mode = \"general\" or normal_jump = {normal_jump} beside the threshold, or ack = \"every_segment\""
             ),
         )?;
-        let has_abe = matches!(self.congestion_control, Algorithm::Newreno(_) | Algorithm::Cubic(_));
         require(
-            !self.abe || has_abe,
+            !self.abe || needs.eases_marks,
             "abe",
             &format!("RFC 8511 knows newreno and cubic; it says nothing of \"{}\"", self.congestion_control.name()),
         )?;

@@ -11,6 +11,7 @@
 use lasthop_units::Ecn;
 
 use crate::config::{Config, EcnUse};
+use crate::congestion_control::{MarkReports, Needs};
 use crate::segment::Flags;
 
 /// How marks are reported to the sender.
@@ -36,11 +37,11 @@ pub(crate) struct Wish {
 
 impl Wish {
     /// A controller that lives by marks asks for them whatever the key says.
-    pub fn of(config: &Config) -> Wish {
+    pub fn of(config: &Config, needs: Needs) -> Wish {
         let wish = |asks, accepts| Wish { asks, accepts };
-        match (config.congestion_control.name(), config.ecn) {
-            ("prague", _) | (_, EcnUse::Accurate) => wish(Feedback::Accurate, Feedback::Accurate),
-            ("dctcp", _) | (_, EcnUse::On) => wish(Feedback::Classic, Feedback::Classic),
+        match (needs.marks, config.ecn) {
+            (MarkReports::Counted, _) | (_, EcnUse::Accurate) => wish(Feedback::Accurate, Feedback::Accurate),
+            (MarkReports::EachPacket, _) | (_, EcnUse::On) => wish(Feedback::Classic, Feedback::Classic),
             (_, EcnUse::Passive) => wish(Feedback::Off, Feedback::Classic),
             (_, EcnUse::Off) => wish(Feedback::Off, Feedback::Off),
         }
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     fn wish(ecn: EcnUse) -> Wish {
-        Wish::of(&Config { ecn, ..Config::default() })
+        Wish::of(&Config { ecn, ..Config::default() }, Needs::NONE)
     }
 
     /// What both ends hold once the client's SYN and the answer are through.

@@ -4,6 +4,7 @@ use lasthop_registry::Switch;
 use lasthop_units::{Duration, Ecn, Time};
 
 use crate::config::Config;
+use crate::congestion_control::{CongestionControl, Context};
 use crate::counters::Counters;
 use crate::ecn::Feedback;
 use crate::receive::{Pace, Receiver};
@@ -90,12 +91,19 @@ pub struct Endpoint {
 impl Endpoint {
     /// A closed endpoint whose numbers start at `iss`.
     pub fn new(config: &Config, iss: u32) -> Endpoint {
+        let control = config.congestion_control.build(&Context::new(config, iss));
+        Endpoint::with_control(config, iss, control)
+    }
+
+    /// As [`new`](Self::new), with a controller of one's own in place of the one that `config` names; what it is to be
+    /// told at the start is [`Context::new`].
+    pub fn with_control(config: &Config, iss: u32, control: Box<dyn CongestionControl>) -> Endpoint {
         Endpoint {
             config: config.clone(),
             clock: Tick::new(config.timestamp_clock),
             state: State::Closed,
             agreed: Agreed::default(),
-            sender: Sender::new(config, SeqNumber(iss)),
+            sender: Sender::new(config, SeqNumber(iss), control),
             receiver: Receiver::new(config),
             timers: Timers::new(),
             probe: Probe::default(),

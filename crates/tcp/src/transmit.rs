@@ -132,7 +132,9 @@ impl Endpoint {
     /// A SYN that is sent again asks for no ECN, should that be what hinders it. [RFC 3168 §6.1.1.1]
     fn syn_ecn_flags(&self, sent: &Sent) -> Flags {
         match (sent.content, self.state) {
-            (Content::Syn, State::SynSent) if !sent.retransmitted => Wish::of(&self.config).syn_flags(),
+            (Content::Syn, State::SynSent) if !sent.retransmitted => {
+                Wish::of(&self.config, self.sender.needs()).syn_flags()
+            }
             (Content::Syn, State::SynReceived) => syn_ack_flags(self.agreed.ecn, self.agreed.syn_ecn),
             _ => Flags::NONE,
         }

@@ -180,6 +180,11 @@ fn check_limit(limit: Amount, path: &str) -> Result<(), ParamError> {
 }
 
 impl QueueDisciplineKind {
+    /// Whether it says which station is next; see [`QueueDiscipline::schedules_stations`].
+    pub fn schedules_stations(&self) -> bool {
+        self.build::<()>(Stream::new(0, "queue", 0)).schedules_stations()
+    }
+
     /// A queue of this kind above a driver that takes `driver_packets` packets, what the MAC holds included; 0: none.
     pub fn build_above<B: Send + 'static>(&self, driver_packets: u32, random: Stream) -> Box<dyn QueueDiscipline<B>> {
         match driver_packets {

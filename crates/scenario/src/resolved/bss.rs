@@ -135,7 +135,7 @@ fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
         let message = "only OFDM frames of 802.11g and frames with an MCS are protected; remove this key";
         return error(format!("{path}.protection"), message);
     }
-    if chosen(&bss.ap.queue).name() == "airtime_fq_codel" && bss.ap.driver_queue.0 > 0 {
+    if chosen(&bss.ap.queue).schedules_stations() && bss.ap.driver_queue.0 > 0 {
         let message = "\"airtime_fq_codel\", the default with 802.11n and later, is what replaced a driver's FIFO below a queue discipline; choose another ap.queue, e.g. \"fq_codel\", or remove this key";
         return error(format!("{path}.ap.driver_queue"), message);
     }

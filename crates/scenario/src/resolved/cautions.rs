@@ -138,7 +138,7 @@ fn is_bulk(flow: &FlowSpec) -> bool {
         Some(UdpRate::Saturated) => !flow.up,
         Some(UdpRate::Constant(_)) => false,
     };
-    flow.section.traffic.name() == "bulk" && wants_all
+    flow.section.traffic.never_pauses() && wants_all
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ pub(super) fn fill_in(description: &mut Description) -> Vec<DefaultTaken> {
     let of = circumstances.into_iter().max_by_key(|of| of.is_current()).unwrap_or(Circumstances::unknown(profile));
     let (channel, wired) = (&mut description.channel, &mut description.wired);
     take(&mut taken, &mut channel.path_loss, "channel.path_loss".into(), of.path_loss(), of.standard());
-    let has_space = chosen(&channel.path_loss).name() != "none";
+    let has_space = chosen(&channel.path_loss).weakens();
     take(&mut taken, &mut channel.error_model, "channel.error_model".into(), of.error_model(has_space), of.standard());
     take(&mut taken, &mut wired.queue, "wired.queue".into(), of.wired_queue(), of.standard_and_profile());
     taken

@@ -74,7 +74,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
     for (index, group) in description.station.0.iter().enumerate() {
         let home = home_of(all, group, index)?;
         let bss = &all[home];
-        if group.airtime_weight.is_some() && chosen(&bss.ap.queue).name() != "airtime_fq_codel" {
+        if group.airtime_weight.is_some() && !chosen(&bss.ap.queue).schedules_stations() {
             let message = "the queue of its access point gives no shares of airtime; set ap.queue = \"airtime_fq_codel\", or remove this key";
             return error(format!("station[{index}].airtime_weight"), message);
         }

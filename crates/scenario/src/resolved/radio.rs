@@ -32,7 +32,7 @@ struct Reach {
 
 impl ResolvedScenario {
     pub(crate) fn is_fixed_rate(&self, link: usize) -> bool {
-        self.links[link].kind.name() == "fixed"
+        self.links[link].kind.is_constant()
     }
 
     /// A fresh rate control for each link.
@@ -91,8 +91,8 @@ impl ResolvedScenario {
     pub(super) fn powers_matter(&self) -> bool {
         let channel = &self.description.channel;
         channel.capture.as_option().is_some()
-            || chosen(&channel.error_model).name() != "none"
-            || channel.fading.name() != "none"
+            || !chosen(&channel.error_model).is_without_errors()
+            || channel.fading.is_on()
             || !self.everybody_hears_everybody(&self.space())
     }
 
@@ -102,7 +102,7 @@ impl ResolvedScenario {
     }
 
     fn everybody_hears_everybody(&self, space: &Space) -> bool {
-        if chosen(&self.description.channel.path_loss).name() == "none" {
+        if !chosen(&self.description.channel.path_loss).weakens() {
             // All powers are the transmit powers themselves.
             return self.nodes.iter().all(|n| n.tx_power >= self.weakest_useful());
         }

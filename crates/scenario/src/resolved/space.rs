@@ -123,7 +123,7 @@ fn power_keys(description: &Description) -> Vec<String> {
 impl ResolvedScenario {
     /// What is said of geometry and has no effect, since signals do not weaken on their way; `geometry`: the keys.
     pub(super) fn warning_of_space(&self, geometry: &[String]) -> Option<String> {
-        if chosen(&self.description.channel.path_loss).name() != "none" {
+        if chosen(&self.description.channel.path_loss).weakens() {
             return None;
         }
         let mut keys = geometry.to_vec();
@@ -148,7 +148,7 @@ impl ResolvedScenario {
 pub(super) fn check_space(description: &Description) -> Result<(), ParamError> {
     let channel = &description.channel;
     let path_loss = chosen(&channel.path_loss);
-    if !description.wall.0.is_empty() && path_loss.name() != "none" && !path_loss.has_walls() {
+    if !description.wall.0.is_empty() && path_loss.weakens() && !path_loss.has_walls() {
         let message = "a wall has no effect unless channel.path_loss = \"multi_wall\"; say so, or remove them";
         return error("wall[0]", message);
     }

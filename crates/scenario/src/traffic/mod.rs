@@ -36,6 +36,13 @@ registry! {
     planned:
 }
 
+impl TrafficKind {
+    /// Whether its application always has data, unless a rate bounds it.
+    pub(crate) fn never_pauses(&self) -> bool {
+        matches!(self, TrafficKind::Bulk(_))
+    }
+}
+
 /// The longest time that a parameter may have: that of the longest run.
 const LONGEST: Duration = Duration::from_secs(1_000_000);
 

@@ -22,7 +22,7 @@ use lasthop_registry::{ParamError, params};
 use lasthop_units::{DataRate, Duration, Time};
 
 use super::linux::{Clock, rtt_us};
-use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment, Prior};
+use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment, Needs, Prior};
 use aggregation::Aggregation;
 use bandwidth::WindowedMax;
 use long_term::LongTerm;
@@ -522,6 +522,10 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
+    fn needs(&self) -> Needs {
+        Needs { paced: true, rate_samples: true, ..Needs::NONE }
+    }
+
     fn on_established(&mut self, at: &Moment, rtt: Option<Duration>) {
         let us = rtt.map_or(u32::MAX, |rtt| (rtt.as_nanos() / 1000).min(u64::from(u32::MAX - 1)) as u32);
         self.min_rtt = MinRtt { us, at: self.clock.jiffies(at.now) };

@@ -16,7 +16,7 @@ mod probe_bw;
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{DataRate, Duration, Time};
 
-use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment, Prior};
+use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment, Needs, Prior};
 use model::{Aggregation, FullPipe, MaxRate, MinRtt, Rounds, ShortTerm};
 use probe_bw::Cycle;
 
@@ -389,6 +389,10 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
+    fn needs(&self) -> Needs {
+        Needs { paced: true, rate_samples: true, ..Needs::NONE }
+    }
+
     fn on_established(&mut self, at: &Moment, rtt: Option<Duration>) {
         self.min_rtt.begin(at.now, rtt);
         self.aggregation.begin(at.now);

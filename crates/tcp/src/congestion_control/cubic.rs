@@ -19,7 +19,7 @@ use lasthop_units::{Duration, Time};
 
 use super::hystart_plus_plus::{HystartPlusPlus, Verdict};
 use super::linux::Framed;
-use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, slow_start};
+use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, Needs, slow_start};
 
 pub use hystart::Hystart;
 
@@ -203,6 +203,10 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
+    fn needs(&self) -> Needs {
+        Needs { eases_marks: true, ..Needs::NONE }
+    }
+
     fn on_ack(&mut self, ack: &AckSample) {
         let since_last = ack.now.since(self.last_ack);
         self.last_ack = ack.now;

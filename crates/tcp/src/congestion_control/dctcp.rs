@@ -7,7 +7,7 @@
 use lasthop_registry::params;
 
 use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window, share};
-use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Context};
+use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, MarkReports, Needs};
 
 params! {
     /// Parameters of DCTCP.
@@ -61,6 +61,10 @@ impl Dctcp {
 }
 
 impl Law for Dctcp {
+    fn needs(&self) -> Needs {
+        Needs { marks: MarkReports::EachPacket, ..Needs::NONE }
+    }
+
     fn observe(&mut self, _: &mut Window, _: Phase, ack: &AckSample) {
         self.delivered = self.delivered.saturating_add((ack.delivered_bytes / self.mss) as u32);
         self.marked = self.marked.saturating_add(ack.ce_segments);

@@ -11,7 +11,7 @@ use core::fmt;
 use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
 
-use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment, Prior};
+use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment, Needs, Prior};
 use crate::config::{Growth, GrowthMode};
 use crate::tick::Tick;
 
@@ -288,6 +288,10 @@ pub(super) fn share(window: u32, parts: u32, of: u32) -> u32 {
 
 /// What one controller adds to the frame.
 pub(super) trait Law: fmt::Debug + Send {
+    /// What the controller needs of its endpoint.
+    fn needs(&self) -> Needs {
+        Needs::NONE
+    }
     /// The connection begins. The handshake's RTT is in `window.srtt8`.
     fn begin(&mut self, _window: &mut Window, _at: &Moment) {}
     /// Data goes out after everything was acknowledged.
@@ -340,6 +344,10 @@ fn moment(event: &CongestionEvent) -> Moment {
 }
 
 impl<L: Law + 'static> CongestionControl for Framed<L> {
+    fn needs(&self) -> Needs {
+        self.law.needs()
+    }
+
     fn on_established(&mut self, at: &Moment, rtt: Option<Duration>) {
         if let Some(rtt) = rtt {
             self.window.measure(rtt);

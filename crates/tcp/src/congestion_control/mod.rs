@@ -14,20 +14,22 @@
 
 use core::fmt;
 
-use lasthop_registry::registry;
+use lasthop_registry::{Switch, registry};
 use lasthop_units::{DataRate, Duration, Time};
 
-use crate::config::{Growth, GrowthMode};
+use crate::config::{Config, Growth, GrowthMode};
 
 mod draws;
 mod hystart_plus_plus;
 mod linux;
 mod long_run;
+mod needs;
 mod round;
 
 pub use draws::Draws;
 pub use linux::Era;
 pub use long_run::{Convergence, LongRun};
+pub use needs::{MarkReports, Needs};
 
 registry! {
     /// Congestion control algorithms.
@@ -105,6 +107,13 @@ impl Algorithm {
             Algorithm::Ledbat(params) => params.build(context),
             Algorithm::Prague(params) => params.build(context),
         }
+    }
+}
+
+impl Algorithm {
+    /// What this controller, with its parameters, needs of its endpoint.
+    pub fn needs(&self) -> Needs {
+        self.build(&Context::new(&Config::default(), 0)).needs()
     }
 }
 
@@ -196,6 +205,22 @@ pub struct Context {
 }
 
 impl Context {
+    /// What a controller is told on a connection with this configuration and initial sequence number.
+    pub fn new(config: &Config, iss: u32) -> Context {
+        Context {
+            initial_window: f64::from(config.initial_window),
+            initial_ssthresh: match config.initial_ssthresh {
+                Switch::Off => f64::INFINITY,
+                Switch::On(segments) => f64::from(segments),
+            },
+            mss_bytes: config.payload_bytes(),
+            growth: config.growth,
+            tick: config.controller_tick,
+            abe: config.abe,
+            draws: Draws::seeded(u64::from(iss)),
+        }
+    }
+
     /// True where congestion avoidance counts ACKs.
     pub fn avoidance_counts_acks(&self) -> bool {
         self.growth.avoidance == GrowthMode::PerAck
@@ -352,6 +377,10 @@ impl CongestionEvent {
 
 /// A congestion controller.
 pub trait CongestionControl: fmt::Debug + Send {
+    /// What it needs of the endpoint that it works in; the same for its whole life.
+    fn needs(&self) -> Needs {
+        Needs::NONE
+    }
     /// The handshake is over; `rtt` is what it measured, if it did.
     fn on_established(&mut self, _at: &Moment, _rtt: Option<Duration>) {}
     /// New data goes out while nothing is outstanding.

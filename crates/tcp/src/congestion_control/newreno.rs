@@ -11,7 +11,7 @@
 use lasthop_registry::{ParamError, params, words};
 
 use super::linux::{self, Framed, Law, MIN_WINDOW, Window};
-use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, slow_start};
+use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, Needs, slow_start};
 
 words! {
     /// Whose NewReno.
@@ -78,6 +78,10 @@ struct Kernel {
 }
 
 impl Law for Kernel {
+    fn needs(&self) -> Needs {
+        Needs { eases_marks: true, ..Needs::NONE }
+    }
+
     fn grow(&mut self, window: &mut Window, ack: &AckSample) {
         window.reno(ack);
     }
@@ -102,6 +106,10 @@ struct Newreno {
 }
 
 impl CongestionControl for Newreno {
+    fn needs(&self) -> Needs {
+        Needs { eases_marks: true, ..Needs::NONE }
+    }
+
     fn on_ack(&mut self, ack: &AckSample) {
         if ack.in_recovery || ack.app_limited {
             return;

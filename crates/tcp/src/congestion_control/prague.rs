@@ -10,8 +10,8 @@ use lasthop_registry::{ParamError, params};
 use lasthop_units::{DataRate, Duration, Time};
 
 use super::{
-    AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, Moment, Prior,
-    slow_start,
+    AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, MarkReports,
+    Moment, Needs, Prior, slow_start,
 };
 
 params! {
@@ -141,6 +141,10 @@ impl Prague {
 }
 
 impl CongestionControl for Prague {
+    fn needs(&self) -> Needs {
+        Needs { paced: true, marks: MarkReports::Counted, is_scalable: true, ..Needs::NONE }
+    }
+
     fn on_established(&mut self, _: &Moment, rtt: Option<Duration>) {
         self.srtt = rtt;
     }

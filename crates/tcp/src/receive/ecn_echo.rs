@@ -7,7 +7,7 @@
 
 use lasthop_units::Ecn;
 
-use crate::config::Config;
+use crate::congestion_control::{MarkReports, Needs};
 use crate::ecn::{Feedback, handshake_code, with_ace};
 use crate::segment::Flags;
 
@@ -48,10 +48,10 @@ pub(super) enum EcnEcho {
 
 impl EcnEcho {
     /// `syn_ack_ecn`: how the peer's SYN+ACK arrived, if this side opened.
-    pub fn new(config: &Config, feedback: Feedback, syn_ack_ecn: Option<Ecn>) -> Self {
+    pub fn new(needs: Needs, feedback: Feedback, syn_ack_ecn: Option<Ecn>) -> Self {
         match feedback {
             Feedback::Off => EcnEcho::Off,
-            Feedback::Classic if config.congestion_control.name() == "dctcp" => EcnEcho::Dctcp { marked: false },
+            Feedback::Classic if needs.marks == MarkReports::EachPacket => EcnEcho::Dctcp { marked: false },
             Feedback::Classic => EcnEcho::Classic { demands_cwr: false },
             Feedback::Accurate => {
                 let count = FIRST_COUNT + u32::from(syn_ack_ecn == Some(Ecn::Ce));

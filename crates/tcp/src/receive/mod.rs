@@ -12,6 +12,7 @@ mod window;
 use lasthop_units::{Duration, Ecn, Time};
 
 use crate::config::{ArrivalRules, Autotune, Config, ReceiveWindow};
+use crate::congestion_control::Needs;
 use crate::counters::Counters;
 use crate::ecn::Feedback;
 use crate::ranges::Range;
@@ -147,8 +148,8 @@ impl Receiver {
     }
 
     /// How marks are to be reported; `syn_ack_ecn`: how the peer's SYN+ACK arrived, if this side opened.
-    pub fn negotiate_ecn(&mut self, config: &Config, feedback: Feedback, syn_ack_ecn: Option<Ecn>) {
-        self.echo = EcnEcho::new(config, feedback, syn_ack_ecn);
+    pub fn negotiate_ecn(&mut self, needs: Needs, feedback: Feedback, syn_ack_ecn: Option<Ecn>) {
+        self.echo = EcnEcho::new(needs, feedback, syn_ack_ecn);
     }
 
     pub fn numbering(&self) -> Numbering {

@@ -63,14 +63,13 @@ impl Marks {
 impl Sender {
     /// What the SYNs have settled; `is_passive` if the peer's came first.
     pub fn negotiate_ecn(&mut self, feedback: Feedback, is_passive: bool) {
-        let codepoint = match (feedback, self.config.congestion_control.name()) {
-            (Feedback::Off, _) => Ecn::NotEct,
-            // [RFC 9331 §4.1]
-            (_, "prague") => Ecn::Ect1,
+        let needs = self.needs();
+        let codepoint = match feedback {
+            Feedback::Off => Ecn::NotEct,
+            _ if needs.is_scalable => Ecn::Ect1,
             _ => Ecn::Ect0,
         };
-        let lives_on_marks = matches!(self.config.congestion_control.name(), "dctcp" | "prague");
-        let codepoint_again = if lives_on_marks { codepoint } else { Ecn::NotEct };
+        let codepoint_again = if needs.lives_on_marks() { codepoint } else { Ecn::NotEct };
         let awaits_handshake = is_passive && feedback == Feedback::Accurate;
         self.marks =
             Marks { feedback, codepoint, codepoint_again, count: FIRST_COUNT, awaits_handshake, ..Marks::default() };

@@ -12,12 +12,11 @@ mod stream;
 mod usage;
 mod validation;
 
-use lasthop_registry::Switch;
 use lasthop_units::Time;
 
 use crate::SeqNumber;
 use crate::config::{Config, DecreaseFrom, RecoveryMachine};
-use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment};
+use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Moment, Needs};
 use crate::hold::Hold;
 use crate::sequence::Numbering;
 
@@ -95,25 +94,12 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub fn new(config: &Config, iss: SeqNumber) -> Self {
-        let initial_ssthresh = match config.initial_ssthresh {
-            Switch::Off => f64::INFINITY,
-            Switch::On(segments) => f64::from(segments),
-        };
-        let context = Context {
-            initial_window: f64::from(config.initial_window),
-            initial_ssthresh,
-            mss_bytes: config.payload_bytes(),
-            growth: config.growth,
-            tick: config.controller_tick,
-            abe: config.abe,
-            draws: Draws::seeded(u64::from(iss.0)),
-        };
+    pub fn new(config: &Config, iss: SeqNumber, control: Box<dyn CongestionControl>) -> Self {
         Sender {
             numbering: Numbering(iss),
             board: Scoreboard::new(config.loss_detection),
             rtt: RttEstimator::new(config, iss.0),
-            control: config.congestion_control.build(&context),
+            control,
             recovery: Recovery::default(),
             usage: WindowUsage::default(),
             validation: validation::Validation::default(),
@@ -192,6 +178,11 @@ impl Sender {
     }
     pub fn is_closed(&self) -> bool {
         self.offered.closed
+    }
+
+    /// What the controller needs.
+    pub fn needs(&self) -> Needs {
+        self.control.needs()
     }
 
     /// Bytes of the application that are acknowledged.

@@ -200,6 +200,11 @@ pub struct PeerModes<'a> {
 }
 
 impl RateControlKind {
+    /// Whether all data goes at one rate.
+    pub fn is_constant(&self) -> bool {
+        matches!(self, RateControlKind::Fixed(_))
+    }
+
     /// A rate control for one peer; `path` is the place of the choice in the scenario.
     ///
     /// # Errors

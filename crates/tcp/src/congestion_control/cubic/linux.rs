@@ -10,7 +10,7 @@ use lasthop_units::Time;
 
 use super::super::hystart_plus_plus::{HystartPlusPlus, Verdict};
 use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Quote, Window, rtt_us};
-use super::super::{AckSample, CongestionEvent, Moment};
+use super::super::{AckSample, CongestionEvent, Moment, Needs};
 use super::arithmetic::{Arithmetic, RenoWindow, price_of};
 use super::{Hystart as Watch, Params};
 
@@ -131,6 +131,10 @@ impl Cubic {
 }
 
 impl Law for Cubic {
+    fn needs(&self) -> Needs {
+        Needs { eases_marks: true, ..Needs::NONE }
+    }
+
     fn begin(&mut self, window: &mut Window, at: &Moment) {
         self.memory = Memory::default();
         self.memory.hystart.begin_round(at.now, at.snd_nxt);

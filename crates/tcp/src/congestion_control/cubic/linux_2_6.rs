@@ -7,7 +7,7 @@
 //! the estimator of delayed ACKs makes one ACK per segment count as 31/16; a timeout forgets W_max.
 
 use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Quote, Window};
-use super::super::{AckSample, CongestionEvent, Moment};
+use super::super::{AckSample, CongestionEvent, Moment, Needs};
 use super::Params;
 use super::arithmetic::{Arithmetic, RenoWindow, price_of};
 
@@ -129,6 +129,10 @@ fn lowest_above_origin(cwnd: u32, delay_min: u32, clock: Clock) -> u32 {
 }
 
 impl Law for Cubic {
+    fn needs(&self) -> Needs {
+        Needs { eases_marks: true, ..Needs::NONE }
+    }
+
     fn begin(&mut self, _: &mut Window, _: &Moment) {
         self.memory = Memory::default();
     }

@@ -86,6 +86,11 @@ pub trait ErrorModel: Send {
 }
 
 impl ErrorModelKind {
+    /// Whether noise destroys nothing.
+    pub fn is_without_errors(&self) -> bool {
+        matches!(self, ErrorModelKind::None(_))
+    }
+
     /// The model, with streams of random numbers of its own under `seed`.
     pub fn build(&self, seed: u64) -> Box<dyn ErrorModel> {
         match self {

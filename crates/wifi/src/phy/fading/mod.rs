@@ -43,6 +43,11 @@ pub struct Fading {
 }
 
 impl FadingKind {
+    /// Whether gains change with time.
+    pub fn is_on(&self) -> bool {
+        !matches!(self, FadingKind::None(_))
+    }
+
     /// The gains between nodes of these names under `seed`; `None` where there is no fading.
     pub fn build(&self, names: &[&str], seed: u64) -> Option<Fading> {
         let (m, coherence_time) = match self {

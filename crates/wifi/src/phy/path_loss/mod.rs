@@ -51,6 +51,11 @@ pub trait PathLoss: Send {
 }
 
 impl PathLossKind {
+    /// Whether signals weaken on their way.
+    pub fn weakens(&self) -> bool {
+        !matches!(self, PathLossKind::None(_))
+    }
+
     /// The law itself.
     pub fn law(&self) -> &dyn PathLoss {
         match self {
