@@ -38,7 +38,7 @@ def test_a_simulation_that_is_stepped_gives_what_a_run_gives(scenario):
     assert early["flows"][0]["bytes_delivered"] < late["flows"][0]["bytes_delivered"]
     finished = simulation.finish()
     assert documents(finished) == documents(whole)
-    assert finished.series.equals(whole.series)
+    assert finished.timeseries.equals(whole.timeseries)
     assert finished.warnings == whole.warnings
 
 
