@@ -335,3 +335,10 @@ def test_however_it_is_stopped_finished_seeds_are_kept(small, signals):
         document = json.loads(file.read_text())
         assert document["interrupted"] is True and document["runs"]
     assert not list(small.parent.rglob(".*"))
+
+
+def test_a_title_that_a_terminal_would_obey_is_refused(small, command):
+    small.write_text(small.read_text().replace('name = "small"', 'name = "small \\u001b[2J"'))
+    ended = command("run", small)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "small.toml:1: name: it has control characters" in ended.stderr

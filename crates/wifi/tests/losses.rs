@@ -2,8 +2,7 @@
 
 mod cell;
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use cell::{Arrivals, Seen, config, phy, run, with_beacons, with_rts};
 use lasthop_observe::{NodeId, Outcome, Record};
@@ -158,26 +157,27 @@ struct Log {
 }
 
 /// Says 11 Mbit/s once and then 1 Mbit/s twice, and notes everything.
-struct Noting(Rc<RefCell<Log>>);
+struct Noting(Arc<Mutex<Log>>);
 
 const FAST: ModeId = ModeId(3);
 const SLOW: ModeId = ModeId(0);
 
 impl RateControl for Noting {
     fn rates_for(&mut self, frame: &FrameInfo) -> RateChain {
-        self.0.borrow_mut().asked.push(frame.retry);
+        self.0.lock().expect("one thread").asked.push(frame.retry);
         RateChain::single(FAST, 1).then(SLOW, 2)
     }
     fn on_tx_status(&mut self, status: &TxStatus) {
-        self.0.borrow_mut().told.push((status.mode, status.success));
+        self.0.lock().expect("one thread").told.push((status.mode, status.success));
     }
 }
 
 fn noted(mut config: MediumConfig) -> (Seen, Log) {
-    let log = Rc::new(RefCell::new(Log::default()));
+    let log = Arc::new(Mutex::new(Log::default()));
     config.rate_controls[0] = Box::new(Noting(log.clone()));
     let seen = one_packet(config);
-    (seen, log.take())
+    let log = std::mem::take(&mut *log.lock().expect("one thread"));
+    (seen, log)
 }
 
 #[test]

@@ -66,6 +66,16 @@ pub fn resolve(text: &str, file_name: &str, settings: &[(String, String)]) -> Re
         .map_err(|error| document.locate(error))
 }
 
+/// What is printed as it stands says nothing to a terminal.
+fn check_titles(description: &Description) -> Result<(), ParamError> {
+    for (key, text) in [("name", &description.name), ("description", &description.description)] {
+        if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+            return error(key, "it has control characters, which a terminal would obey; remove them");
+        }
+    }
+    Ok(())
+}
+
 fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, ParamError> {
     Err(ParamError::new(path, message))
 }
@@ -74,6 +84,7 @@ impl ResolvedScenario {
     fn new(mut description: Description, folder: &Path) -> Result<Self, ParamError> {
         let defaults = defaults::fill_in(&mut description);
         let geometry = geometry_keys(&description);
+        check_titles(&description)?;
         check_times(&description)?;
         check_space(&description)?;
         let bss = bss_of(&description)?;
