@@ -323,7 +323,7 @@ impl Sender {
 
     fn recovers_data(&self) -> bool {
         if self.is_linux() {
-            matches!(self.linux.state, CaState::Recovery | CaState::Loss)
+            matches!(self.linux.phase, CaState::Recovery | CaState::Loss)
         } else {
             self.recovery.phase != Phase::Open
         }

@@ -83,10 +83,6 @@ pub(crate) struct Sender {
     last_sent: Time,
     /// retransmissions since the start
     retransmissions: u64,
-    /// reductions taken back since the start
-    spurious: u64,
-    /// tail loss probes since the start
-    tail_probes: u64,
     /// the application waits for room in the send buffer
     buffer_is_full: bool,
     /// counts missing ACKs
@@ -112,8 +108,6 @@ impl Sender {
             burst: burst_of(config),
             last_sent: Time::NEVER,
             retransmissions: 0,
-            spurious: 0,
-            tail_probes: 0,
             buffer_is_full: false,
             ack_watch: config.ack_loss.as_option().map(ack_loss::AckWatch::new),
             config: config.clone(),
@@ -197,7 +191,7 @@ impl Sender {
 
     /// The timer stands for the retransmission of data, not for a probe or for reordering.
     pub fn is_retransmission_due(&self) -> bool {
-        !self.is_linux() || self.linux.pending == linux::Pending::Retransmit
+        !self.is_linux() || self.linux.timer.purpose == linux::Purpose::Retransmission
     }
 
     /// A short segment waits for more, and nothing is on its way that will let it go.
@@ -402,7 +396,7 @@ impl Sender {
 
     /// When the timer expires of which the sender keeps account itself; `None` where the endpoint does.
     pub fn deadline(&self) -> Option<Time> {
-        self.is_linux().then_some(self.linux.deadline)
+        self.is_linux().then_some(self.linux.timer.deadline)
     }
 
     /// The retransmission timer expired. [RFC 6298 §5.4-5.6, RFC 5681 §3.1, RFC 6582 §3.2 (4)]

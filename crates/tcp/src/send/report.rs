@@ -40,7 +40,7 @@ impl Sender {
 
     fn report_linux(&self, now: Time, info: &mut Info) {
         let linux = &self.linux;
-        info.ca_state = linux.state;
+        info.ca_state = linux.phase;
         info.retransmits = linux.timeouts;
         info.sacked = self.sacked_segments();
         info.lost = self.board.lost_segments();

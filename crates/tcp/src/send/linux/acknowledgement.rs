@@ -1,123 +1,92 @@
 //! An acknowledgement, from its header to the window.
+//!
+//! ```text
+//!   header, blocks ──► scoreboard ──► counts, RTT, marks ──► facts ──► probe, transition ──► timer, window
+//! ```
+//! Each part reads what those before it have left, and none of what comes later. The controller is told twice: what
+//! was measured, before anything is concluded from it; and what to make of the window, after.
 
 use lasthop_units::Duration;
 
 use super::super::acknowledgement::{Acknowledgement, Outcome};
 use super::super::scoreboard::{Credible, Delivered};
 use super::super::{Sender, TimerChange};
-use super::Sends;
-use super::probe::ProbeAnswer;
-use super::states::News;
+use super::dsack::{Dsack, Repetition};
+use super::facts::{AckFacts, Evidence};
+use super::timer::Occasion;
+use super::{Permission, Phase};
 use crate::config::{GrowthMode, Pacing};
 use crate::congestion_control::{AckSample, RateSample};
 use crate::counters::Counters;
-use crate::info::CaState;
 use crate::ranges::Range;
 
-/// How things stood before.
-struct Before {
+/// What the sender is compared with once the ACK is taken in.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    phase: Phase,
     una: u64,
+    highest_report: u64,
     flight_segments: u32,
     flight_bytes: u64,
-    highest_report: u64,
+    window: u32,
+    /// segments delivered, and found lost, so far
     delivered: u64,
     lost: u64,
-    state: CaState,
-    sacked: u32,
-    window: u32,
-}
-
-/// What SACK blocks say beside what is newly delivered.
-#[derive(Clone, Copy, Debug, Default)]
-struct Reports {
-    /// a block repeats what was acknowledged or reported [RFC 2883 §4]
-    dsack: bool,
-    /// and it is that of the tail probe
-    dsack_of_probe: bool,
-    /// start of a segment that was sent again although a report of it had been under way
-    sent_in_vain: Option<u64>,
 }
 
 impl Sender {
     /// Takes in an acknowledgement; it may lie below SND.UNA, if it carries SACK blocks.
     pub(in crate::send) fn on_ack_linux(&mut self, ack: &Acknowledgement, counters: &mut Counters) -> Outcome {
-        let before = self.before();
-        let nothing_out = self.board.is_empty();
-        let advances = ack.ack > before.una;
-        if advances {
+        let start = self.start();
+        self.linux.permission = Permission::NewOnly;
+        if ack.ack > start.una {
             self.linux.timeouts = 0;
         }
-        self.linux.sends = Sends::NewOnly;
-        let window_changes = ack.ack >= before.una && self.update_window(ack);
+        let window_changes = ack.ack >= start.una && self.update_window(ack);
         let mut delivered = Delivered::judged_by(self.credible(ack));
-        let reports = self.take_blocks(ack, &mut delivered);
-        let reported = delivered.new_segments;
+        let nothing_out = self.board.is_empty();
+        let (dsack, repetition) = self.take_blocks(ack, &mut delivered);
         if nothing_out {
-            self.read_marks(ack.flags, 0);
-            if reports.dsack {
-                self.react(ack, &mut News::default());
-                self.settle_window();
-            }
+            self.conclude_with_nothing_out(ack, dsack.as_ref());
             return Outcome { timer: TimerChange::Keep, syn_acked: false, fin_acked: false };
         }
-        self.note_late_reports(&delivered, &reports);
-        if advances {
-            self.board.acknowledge(ack.ack, &mut delivered);
-            self.offered.on_acknowledged(ack.ack);
-        }
-        self.note_rest(ack.now);
+        let reported = delivered.new_segments;
+        self.note_late_arrivals(delivered.late_report, repetition.in_vain);
+        self.take_number(ack, &start, &mut delivered);
         let restarts = self.measure(ack, &delivered);
-        let repairs = matches!(before.state, CaState::Recovery | CaState::Loss);
-        self.validate_on_ack(ack.now, delivered.new_bytes, repairs);
-        let marked = self.read_marks(ack.flags, delivered.new_segments);
-        self.settle(&delivered, &before);
-        self.linux.rack.advance(&delivered);
-        let prior_delivered = delivered.rated.map(|(_, stamp)| stamp.delivered);
-        self.linux.rack.adapt(prior_delivered.filter(|&prior| prior > 0), self.linux.rate.delivered);
-        let sample = self.ack_sample(ack, &delivered, &before, marked);
-        self.linux.rate.delivered_ce += sample.ce_segments;
-        let observed = delivered.new_segments > u32::from(delivered.syn) && self.control.observe(&sample);
-        let sample = AckSample { observed, ..sample };
-        let acked = delivered.segments > 0;
-        let not_dup = !ack.is_pure || window_changes || acked;
-        let plain_duplicate = !advances && !not_dup && reported == 0;
-        let answer = ProbeAnswer { ack: ack.ack, dsack: reports.dsack_of_probe, plain_duplicate };
-        self.judge_probe(ack.now, &answer);
-        let mut news = News {
-            prior_una: before.una,
-            advances,
-            reports: reported > 0,
-            // Without SACK nothing tells which of the two copies came.
-            originals: delivered.original_end.is_some_and(|end| end <= self.linux.high)
-                && (self.sack || !delivered.acked_retransmitted),
-            duplicate: !advances && !not_dup && !reports.dsack,
-            ece: marked > 0,
-            waits: false,
+        let sample = self.observe(ack, &start, &delivered);
+        let evidence = Evidence {
+            delivered: &delivered,
+            dsack: dsack.as_ref(),
+            prior_una: start.una,
+            reported,
+            window_changes,
+            marked: sample.ece,
+            sack: self.sack,
         };
-        let is_dubious = !not_dup || reported > 0 || news.ece || reports.dsack || self.linux.state != CaState::Open;
-        counters.duplicate_acks_received += u64::from(news.duplicate || reported > 0);
-        if is_dubious {
-            counters.fast_retransmits += u64::from(self.react(ack, &mut news));
+        let facts = AckFacts::of(ack, &evidence);
+        self.judge_probe(&facts, repetition.of_probe);
+        let conclusion = self.conclude(&facts);
+        counters.duplicate_acks_received += u64::from(facts.is_duplicate() || facts.reports);
+        counters.fast_retransmits += u64::from(conclusion.begins_recovery);
+        if restarts || conclusion.waits.is_some() {
+            self.set_timer_unless(ack.now, Occasion::Delivered, conclusion.waits);
         }
-        if restarts && !news.waits {
-            self.restart_timer(ack.now);
-        }
-        self.control_congestion(&sample, &delivered, &before, advances);
+        self.step_window(&sample, &delivered, &start);
         self.settle_window();
         Outcome { timer: TimerChange::Keep, syn_acked: delivered.syn, fin_acked: delivered.fin }
     }
 
-    fn before(&self) -> Before {
-        Before {
+    fn start(&self) -> Start {
+        Start {
+            phase: self.linux.phase,
             una: self.board.una(),
+            highest_report: self.board.highest_report(),
             flight_segments: self.flight_segments(),
             flight_bytes: self.board.pipe_bytes(),
-            highest_report: if self.sack { self.board.highest_report() } else { self.board.una() },
+            window: self.linux.window,
             delivered: self.linux.rate.delivered,
             lost: self.board.total_lost(),
-            state: self.linux.state,
-            sacked: self.sacked_segments(),
-            window: self.linux.window,
         }
     }
 
@@ -126,16 +95,26 @@ impl Sender {
         Credible { now: ack.now, min_rtt, echo_ends: ack.echo_ends }
     }
 
-    /// SACK blocks, from the lowest to the highest, and the DSACK among them. [RFC 2018 §3, RFC 2883 §4]
-    fn take_blocks(&mut self, ack: &Acknowledgement, delivered: &mut Delivered) -> Reports {
-        if !self.sack || ack.sack.is_empty() {
-            return Reports::default();
+    /// Of all that an ACK says with nothing out only a DSACK matters: a reduction may have been for nothing.
+    fn conclude_with_nothing_out(&mut self, ack: &Acknowledgement, dsack: Option<&Dsack>) {
+        self.read_marks(ack.flags, 0);
+        if dsack.is_some() {
+            self.conclude(&AckFacts::of_dsack(ack, self.board.una(), dsack));
+            self.settle_window();
         }
+    }
+
+    /// SACK blocks. The DSACK is judged first, against SND.UNA and the reordering as they were; the board takes the
+    /// others from the lowest to the highest, so that what comes late shows. [RFC 2018 §3, RFC 2883 §4]
+    fn take_blocks(&mut self, ack: &Acknowledgement, delivered: &mut Delivered) -> (Option<Dsack>, Repetition) {
+        if !self.sack || ack.sack.is_empty() {
+            return (None, Repetition::default());
+        }
+        let (una, nxt) = (self.board.una(), self.board.nxt());
         let mut blocks = [Range { start: 0, end: 0 }; 4];
         let mut count = 0;
         for block in ack.sack.as_slice() {
-            let near = self.board.una();
-            let ends = (self.numbering.offset(block.left, near), self.numbering.offset(block.right, near));
+            let ends = (self.numbering.offset(block.left, una), self.numbering.offset(block.right, una));
             if let (Some(start), Some(end)) = ends
                 && start < end
             {
@@ -144,44 +123,40 @@ impl Sender {
             }
         }
         let blocks = &mut blocks[..count];
-        let reports = self.take_duplicate(ack, blocks);
+        let dsack = Dsack::read(blocks, ack.ack, una, nxt);
+        let repetition = dsack.map_or(Repetition::default(), |dsack| self.take_dsack(&dsack));
         blocks.sort_unstable_by_key(|block| block.start);
-        let nxt = self.board.nxt();
         for block in blocks.iter().filter(|block| block.end > ack.ack && block.end <= nxt) {
             self.board.report(*block, delivered);
         }
-        reports
+        (dsack, repetition)
     }
 
-    /// The first block is a duplicate if it lies below the acknowledgement, or within the second. [RFC 2883 §4]
-    fn take_duplicate(&mut self, ack: &Acknowledgement, blocks: &[Range]) -> Reports {
-        let Some(first) = blocks.first() else { return Reports::default() };
-        let below = first.start < ack.ack;
-        let within = blocks.get(1).is_some_and(|second| second.start <= first.start && first.end <= second.end);
-        if !(below || within) || first.end > self.board.nxt() {
-            return Reports::default();
+    /// What was reported below higher reports, or was sent again while its report was under way, came late. After a
+    /// timeout that stands nobody can tell.
+    fn note_late_arrivals(&mut self, late_report: Option<u64>, in_vain: Option<u64>) {
+        let is_told = self.linux.phase != Phase::Loss || self.linux.claim.since.is_some();
+        let lowest = late_report.into_iter().chain(in_vain).min();
+        if let Some(lowest) = lowest.filter(|_| is_told) {
+            self.note_reordering(lowest);
         }
-        let segments = ((first.end - first.start).div_ceil(u64::from(self.mss))) as u32;
-        self.linux.dsacks += segments;
-        // More duplicates than were ever sent again: the network makes them.
-        if u64::from(self.linux.dsacks) > self.retransmissions {
-            return Reports { dsack: true, ..Reports::default() };
+    }
+
+    /// The cumulative part: off the board, and counted.
+    fn take_number(&mut self, ack: &Acknowledgement, start: &Start, delivered: &mut Delivered) {
+        if ack.ack > start.una {
+            self.board.acknowledge(ack.ack, delivered);
+            self.offered.on_acknowledged(ack.ack);
+            self.note_rest(ack.now);
         }
-        // A retransmission for nothing has arrived too.
-        self.linux.rate.delivered += u64::from(segments);
-        let dsack_of_probe = self.linux.probe.ends_at(first.end);
-        self.linux.rack.dsack_seen |= self.linux.reordering_seen > 0 && !dsack_of_probe;
-        let again = self.board.at(first.start).filter(|segment| segment.retransmitted && segment.reported);
-        let sent_in_vain = again.map(|segment| segment.start);
-        let undo = &mut self.linux.undo;
-        let is_old = below && first.end <= self.board.una().max(ack.ack);
-        if let (Some(marker), Some(left)) = (undo.marker, undo.retransmissions)
-            && first.end > marker
-            && (is_old || within)
-        {
-            undo.retransmissions = Some(left.saturating_sub(segments));
+        if !self.sack {
+            return self.settle_duplicates(delivered.segments);
         }
-        Reports { dsack: true, dsack_of_probe, sent_in_vain }
+        self.linux.rate.delivered += u64::from(delivered.new_segments);
+        // A hole below reports that was never sent again and is filled came late.
+        if let Some(lowest) = delivered.lowest_acked.filter(|&lowest| lowest < start.highest_report) {
+            self.note_reordering(lowest);
+        }
     }
 
     /// RTT samples: by the time of sending where that is certain, else by timestamp. True if the timer is to restart.
@@ -212,54 +187,42 @@ impl Sender {
         }
     }
 
-    fn note_late_reports(&mut self, delivered: &Delivered, reports: &Reports) {
-        let counts = self.linux.state != CaState::Loss || self.linux.undo.marker.is_some();
-        let low = match (delivered.late_report, reports.sent_in_vain) {
-            (Some(late), Some(in_vain)) => Some(late.min(in_vain)),
-            (late, in_vain) => late.or(in_vain),
-        };
-        if let Some(low) = low.filter(|_| counts) {
-            self.note_reordering(low);
-        }
-    }
-
-    /// Counts what has arrived; a hole that was never sent again and is filled shows reordering.
-    fn settle(&mut self, delivered: &Delivered, before: &Before) {
-        if !self.sack {
-            return self.forget_duplicates(delivered.segments);
-        }
-        if let Some(low) = delivered.lowest_acked.filter(|&low| low < before.highest_report) {
-            self.note_reordering(low);
-        }
-        self.linux.rate.delivered += u64::from(delivered.new_segments);
+    /// What was measured goes to whoever keeps account of it: window validation, RACK, the controller.
+    fn observe(&mut self, ack: &Acknowledgement, start: &Start, delivered: &Delivered) -> AckSample {
+        let repairs = matches!(start.phase, Phase::Recovery | Phase::Loss);
+        self.validate_on_ack(ack.now, delivered.new_bytes, repairs);
+        let marked = self.read_marks(ack.flags, delivered.new_segments);
+        let total = self.linux.rate.delivered;
+        self.linux.rack.advance(delivered, total);
+        let sample = self.ack_sample(ack, delivered, start, marked);
+        self.linux.rate.delivered_ce += sample.ce_segments;
+        let observed = delivered.new_segments > u32::from(delivered.syn) && self.control.observe(&sample);
+        AckSample { observed, ..sample }
     }
 
     /// The window, step by step or by the controller.
-    fn control_congestion(&mut self, early: &AckSample, delivered: &Delivered, before: &Before, advances: bool) {
-        let segments = self.linux.rate.delivered - before.delivered;
-        let lost = (self.board.total_lost() - before.lost) as u32;
-        let rate = self.delivery_rate(early, delivered, before, segments);
+    fn step_window(&mut self, sample: &AckSample, delivered: &Delivered, start: &Start) {
+        let segments = (self.linux.rate.delivered - start.delivered) as u32;
+        let lost = (self.board.total_lost() - start.lost) as u32;
+        let rate = self.delivery_rate(sample, delivered, start, segments);
         let reduces = self.linux.reduces();
         if reduces && !self.control.owns_recovery() {
-            self.step_reduction(segments as u32, lost, advances);
+            self.step_reduction(segments, lost, self.board.una() > start.una);
         }
-        // Where reordering is common, reports are progress enough.
-        let reordered = self.linux.reordering > self.config.duplicate_ack_threshold;
-        let may_grow = delivered.segments > u32::from(delivered.syn) || (reordered && delivered.new_segments > 0);
-        let of_data = segments > u64::from(delivered.syn);
-        if of_data || lost > 0 || self.control.owns_recovery() {
+        if segments > u32::from(delivered.syn) || lost > 0 || self.control.owns_recovery() {
+            let grows = self.may_grow(delivered);
             self.control.on_ack(&AckSample {
                 in_recovery: reduces,
-                acked_segments: if may_grow { segments as u32 } else { 0 },
-                delivered_segments: segments as u32,
+                acked_segments: if grows { segments } else { 0 },
+                delivered_segments: segments,
                 lost_segments: lost,
                 total_delivered: self.linux.rate.delivered,
                 total_lost: self.board.total_lost(),
                 rate,
                 flight_bytes: self.board.pipe_bytes(),
                 flight_segments: self.flight_segments(),
-                ends_timeout: before.state == CaState::Loss && self.linux.state == CaState::Open,
-                ..*early
+                ends_timeout: start.phase == Phase::Loss && self.linux.phase == Phase::Open,
+                ..*sample
             });
         }
         if self.control.holds_back() {
@@ -268,26 +231,30 @@ impl Sender {
         }
     }
 
+    /// The window may grow with what is acknowledged; where reordering is common, reports are progress enough.
+    fn may_grow(&self, delivered: &Delivered) -> bool {
+        let reordered = self.linux.reordering > self.config.duplicate_ack_threshold;
+        delivered.segments > u32::from(delivered.syn) || (reordered && delivered.new_segments > 0)
+    }
+
     fn delivery_rate(
         &mut self,
-        early: &AckSample,
+        sample: &AckSample,
         delivered: &Delivered,
-        before: &Before,
-        segments: u64,
+        start: &Start,
+        segments: u32,
     ) -> Option<RateSample> {
-        // `sample` counts them itself.
-        self.linux.rate.delivered = before.delivered;
         let min_rtt = self.linux.min_rtt().unwrap_or(Duration::ZERO);
         let total_lost = self.board.total_lost();
-        let rate = self.linux.rate.sample(early.now, delivered, segments, total_lost, min_rtt)?;
-        let is_ack_delayed =
-            delivered.segments == 1 && before.sacked == 0 && before.state == CaState::Open && rate.delivered == 1;
-        Some(RateSample { is_ack_delayed, ..rate })
+        let rate = self.linux.rate.sample(sample.now, delivered, segments, total_lost, min_rtt)?;
+        // Nothing else has arrived since this one segment left: the peer may have waited for a second.
+        let is_alone = delivered.segments == 1 && rate.delivered == 1;
+        Some(RateSample { is_ack_delayed: is_alone && start.phase == Phase::Open, ..rate })
     }
 
     /// What the ACK says before anything is concluded from it.
-    fn ack_sample(&mut self, ack: &Acknowledgement, delivered: &Delivered, before: &Before, marked: u32) -> AckSample {
-        let segments = (self.linux.rate.delivered - before.delivered) as u32;
+    fn ack_sample(&mut self, ack: &Acknowledgement, delivered: &Delivered, start: &Start, marked: u32) -> AckSample {
+        let segments = (self.linux.rate.delivered - start.delivered) as u32;
         let (cwnd, ssthresh) = (self.control.cwnd(), self.control.ssthresh());
         let in_slow_start = cwnd < ssthresh;
         let limited = self.linux.usage.is_limited(cwnd, in_slow_start);
@@ -313,9 +280,9 @@ impl Sender {
             next_departure: self.linux.rate.next_departure,
             rtt_sample: self.rtt.latest().filter(|_| was_measured),
             srtt: self.rtt.srtt(),
-            prior_flight_bytes: before.flight_bytes,
+            prior_flight_bytes: start.flight_bytes,
             flight_bytes: self.board.pipe_bytes(),
-            prior_flight_segments: before.flight_segments,
+            prior_flight_segments: start.flight_segments,
             flight_segments: self.flight_segments(),
             app_limited: self.is_unused(!limited),
             ece: marked > 0,
@@ -325,7 +292,7 @@ impl Sender {
             snd_una: self.board.una(),
             snd_nxt: self.board.nxt(),
             ce_segments: marked.min(segments),
-            window: before.window,
+            window: start.window,
             send_rate: if in_slow_start { self.window_in_a_tick() * 1024 } else { 0 },
             is_paced: self.config.pacing == Pacing::On,
             observed: false,

@@ -6,8 +6,8 @@
 use lasthop_units::{Duration, Time};
 
 use super::super::Sender;
+use super::Phase;
 use crate::config::Pacing;
-use crate::info::CaState;
 
 /// A share of the window that is worth sending at once (`tcp_tso_win_divisor`).
 const WORTH_SENDING: u64 = 3;
@@ -42,7 +42,7 @@ impl Sender {
         if piece <= u64::from(self.mss) || !self.ack_is_near(now) {
             return false;
         }
-        if matches!(self.linux.state, CaState::Recovery | CaState::Loss) || now.since(self.last_sent) >= SOON {
+        if matches!(self.linux.phase, Phase::Recovery | Phase::Loss) || now.since(self.last_sent) >= SOON {
             return false;
         }
         let mss = u64::from(self.mss);

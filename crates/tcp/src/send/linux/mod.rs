@@ -13,36 +13,47 @@
 //!
 //! | file | what | source |
 //! |---|---|---|
-//! | `acknowledgement` | the order in which an ACK is taken in | RFC 5681, RFC 6675 §5 |
-//! | `states` | the figure above; F-RTO in Loss | RFC 5682 §3 |
+//! | `acknowledgement` | what an ACK brings, from the header to the window | RFC 5681, RFC 6675 §5 |
+//! | `facts` | what an ACK says | |
+//! | `transition` | the figure above, as a decision table | `docs/model/tcp-recovery.md` §5 |
+//! | `apply` | where the table takes effect | RFC 6675 §5, RFC 4015 |
+//! | `spurious`, `dsack` | was it for nothing? | RFC 3522, RFC 3708, RFC 2883 |
+//! | `forward_rto` | was the timeout for nothing? | RFC 5682 |
+//! | `duplicates` | duplicate ACKs in place of SACK | RFC 6582 §3.2 |
+//! | `timeout` | what a timeout does | RFC 6298 §5, RFC 5681 §3.1 |
+//! | `timer` | what the timer is set for | RFC 6298, RFC 8985 §8 |
 //! | `reduction` | how the window falls | RFC 6937 and draft-ietf-tcpm-prr-rfc6937bis §6; rate halving |
 //! | `rack` | loss by time | RFC 8985 §6 |
 //! | `probe` | tail loss probe | RFC 8985 §7 |
 //! | `sending` | what goes out next | RFC 6675 §4, RFC 5682 §3 |
-//! | `undo` | was it for nothing? | RFC 3522, RFC 3708, RFC 4015 |
-//! | `timers` | which timer is set, and what it does | RFC 6298, RFC 8985 §8 |
 //! | `chronograph` | what held data back, and how long | as Linux has it |
 //! | `deferral` | short bursts wait | as Linux has it |
 //! | `rate` | delivery rate, pacing | draft-cheng-iccrg-delivery-rate-estimation |
 //! | `usage` | is the window used? | RFC 7661, RFC 9438 §5.8 |
 //!
-//! Held against traces of a 6.18 kernel (`lasthop replay-recovery`) and against packet scripts
-//! (`lasthop packetdrill`).
+//! Coded from that page and the RFCs. Held against traces of a 6.18 kernel (`lasthop replay-recovery`) and against
+//! packet scripts (`lasthop packetdrill`).
 //!
 //! Leaves out: forward RTO of SACK reneging (the RTO repairs it), local congestion, path-MTU probes.
 
 mod acknowledgement;
+mod apply;
 mod chronograph;
 mod deferral;
+mod dsack;
+mod duplicates;
+mod facts;
+mod forward_rto;
 mod min_rtt;
 mod probe;
 mod rack;
 mod rate;
 mod reduction;
 mod sending;
-mod states;
-mod timers;
-mod undo;
+mod spurious;
+mod timeout;
+mod timer;
+mod transition;
 mod usage;
 
 use lasthop_units::{Duration, Time};
@@ -54,17 +65,18 @@ use self::probe::TailProbe;
 use self::rack::Rack;
 use self::rate::DeliveryRate;
 use self::reduction::Reduction;
-pub(crate) use self::timers::Pending;
-use self::undo::Undo;
+use self::spurious::Claim;
+use self::timer::Timer;
+pub(crate) use self::timer::Purpose;
 use self::usage::WindowUsage;
 use super::Sender;
 use crate::config::Config;
 use crate::congestion_control::{Moment, Prior};
-use crate::info::CaState;
+use crate::info::CaState as Phase;
 
-/// What may be sent on this event.
+/// What may be sent until the next ACK or timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Sends {
+pub(super) enum Permission {
     /// What is lost, then new data.
     #[default]
     LostFirst,
@@ -77,8 +89,8 @@ pub(super) enum Sends {
 /// The state of recovery.
 #[derive(Clone, Debug)]
 pub(crate) struct Linux {
-    pub state: CaState,
-    /// SND.NXT when the state was entered: its acknowledgement ends it
+    pub phase: Phase,
+    /// SND.NXT when Cwr, Recovery or Loss began: its acknowledgement ends it [RFC 6675 §2, RecoveryPoint]
     pub(super) high: u64,
     /// without SACK: segments that have arrived out of order, as duplicate ACKs tell
     pub(super) duplicates: u32,
@@ -88,18 +100,17 @@ pub(crate) struct Linux {
     /// congestion window in whole segments, as it came out of the last event
     pub(super) window: u32,
     pub(super) reduction: Reduction,
-    pub(super) undo: Undo,
+    pub(super) claim: Claim,
     pub(super) rack: Rack,
     pub(super) probe: TailProbe,
-    /// after a timeout: not yet known whether it was for nothing. [RFC 5682]
+    /// F-RTO is armed: it is not yet known whether the timeout was for nothing. [RFC 5682]
     pub(super) forward_rto: bool,
     /// timeouts in a row
     pub timeouts: u32,
-    pub(super) sends: Sends,
+    pub(super) permission: Permission,
     /// segments that the present send may still hold
     pub(super) released: u32,
-    pub pending: Pending,
-    pub deadline: Time,
+    pub timer: Timer,
     pub(super) min_rtt: MinRtt,
     pub rate: DeliveryRate,
     pub(super) usage: WindowUsage,
@@ -111,22 +122,21 @@ pub(crate) struct Linux {
 impl Linux {
     pub fn new(config: &Config) -> Linux {
         Linux {
-            state: CaState::Open,
+            phase: Phase::Open,
             high: 0,
             duplicates: 0,
             reordering: config.duplicate_ack_threshold,
             reordering_seen: 0,
             window: config.initial_window,
             reduction: Reduction::default(),
-            undo: Undo::default(),
+            claim: Claim::default(),
             rack: Rack::default(),
             probe: TailProbe::default(),
             forward_rto: false,
             timeouts: 0,
-            sends: Sends::default(),
+            permission: Permission::default(),
             released: 0,
-            pending: Pending::None,
-            deadline: Time::NEVER,
+            timer: Timer::default(),
             min_rtt: MinRtt::default(),
             rate: DeliveryRate::default(),
             usage: WindowUsage::default(),
@@ -142,16 +152,15 @@ impl Linux {
 
     /// The connection is open: what happened to the SYN is forgotten.
     pub fn restart(&mut self) {
-        self.state = CaState::Open;
-        self.undo = Undo::default();
+        self.phase = Phase::Open;
+        self.claim = Claim::default();
         self.timeouts = 0;
-        self.pending = Pending::None;
-        self.deadline = Time::NEVER;
+        self.timer = Timer::default();
     }
 
     /// The window is being reduced, step by step.
     pub fn reduces(&self) -> bool {
-        matches!(self.state, CaState::Cwr | CaState::Recovery)
+        matches!(self.phase, Phase::Cwr | Phase::Recovery)
     }
     /// Least RTT of late. [RFC 8985 §6.1]
     pub fn min_rtt(&self) -> Option<Duration> {
@@ -179,7 +188,7 @@ impl Sender {
     /// The window has room for one more segment. Without limited transmit what has arrived out of order counts as long
     /// as it may be no loss. [RFC 3042 §2]
     pub(super) fn window_has_room(&self) -> bool {
-        let holds_back = !self.config.limited_transmit && matches!(self.linux.state, CaState::Open | CaState::Disorder);
+        let holds_back = !self.config.limited_transmit && matches!(self.linux.phase, Phase::Open | Phase::Disorder);
         let waiting = if holds_back { self.sacked_segments() } else { 0 };
         self.flight_segments() + waiting < self.linux.window
     }

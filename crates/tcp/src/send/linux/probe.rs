@@ -7,11 +7,12 @@ use lasthop_units::{Duration, Time};
 
 use super::super::scoreboard::Sent;
 use super::super::{Choice, Sender};
-use super::Pending;
-use crate::congestion_control::CongestionCause;
-use crate::info::CaState;
+use super::Phase;
+use super::facts::AckFacts;
+use super::timer::Occasion;
 
-/// What the timer of the smallest probe wait adds, in place of a delayed ACK's wait (`TCP_TIMEOUT_MIN_US`).
+/// What every wait for a probe or for reordering has at least (recorded). Where an ACK may be delayed, a probe waits
+/// longer.
 pub(super) const LEAST: Duration = Duration::from_millis(2);
 
 /// See the module.
@@ -32,84 +33,103 @@ impl TailProbe {
     pub fn was_again(&self) -> bool {
         self.high.is_some() && self.again
     }
+    pub fn is_out(&self) -> bool {
+        self.high.is_some()
+    }
     /// The probe ends there.
     pub fn ends_at(&self, offset: u64) -> bool {
         self.high == Some(offset)
     }
 }
 
-/// What an ACK says that matters to a probe.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ProbeAnswer {
-    pub ack: u64,
-    /// a DSACK of the probe itself
-    pub dsack: bool,
-    /// nothing but a repeated acknowledgement
-    pub plain_duplicate: bool,
+/// What an ACK tells of the probe that is out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Continues,
+    /// it was new data, or both copies arrived, or nothing more will be learned
+    Ended,
+    /// it has repaired a loss itself
+    EndedRepaired,
+}
+
+impl TailProbe {
+    /// [RFC 8985 §7.4.2]; `has_dsack`: the ACK has a DSACK of the probe.
+    pub(super) fn verdict(&self, facts: &AckFacts, has_dsack: bool) -> Verdict {
+        let Some(high) = self.high.filter(|&high| facts.ack >= high) else { return Verdict::Continues };
+        let says_nothing = !facts.advances && !facts.carries && !facts.reports;
+        if !self.again || has_dsack {
+            Verdict::Ended
+        } else if facts.ack > high {
+            Verdict::EndedRepaired
+        } else if says_nothing {
+            Verdict::Ended
+        } else {
+            Verdict::Continues
+        }
+    }
 }
 
 impl Sender {
-    /// How long to wait for an ACK before probing. [RFC 8985 §7.2, TLP_calc_PTO]
-    fn probe_wait(&self) -> Duration {
-        let Some(srtt) = self.rtt.srtt() else { return self.config.initial_rto };
+    /// How long to wait for an ACK before probing, if there may be a probe. [RFC 8985 §7.2, TLP_calc_PTO]
+    pub(super) fn probe_wait(&self) -> Option<Duration> {
+        let is_calm = matches!(self.linux.phase, Phase::Open | Phase::Cwr);
+        if !self.config.tail_loss_probe || !self.sack || !is_calm {
+            return None;
+        }
+        let Some(srtt) = self.rtt.srtt() else { return Some(self.config.initial_rto) };
         let may_be_delayed = self.board.count() == 1;
-        srtt * 2 + if may_be_delayed { self.config.min_rto } else { LEAST }
-    }
-
-    /// Sets the probe timer if there may be a probe. [RFC 8985 §7.2]
-    pub(super) fn schedule_probe(&mut self, now: Time, advances: bool) -> bool {
-        let allowed = self.config.tail_loss_probe
-            && self.sack
-            && !self.board.is_empty()
-            && matches!(self.linux.state, CaState::Open | CaState::Cwr);
-        if !allowed {
-            return false;
-        }
-        let timeout = if advances { self.rtt.rto() } else { self.timeout_left(now) };
-        let wait = self.probe_wait();
-        let wait = if timeout > Duration::ZERO { wait.min(timeout) } else { wait };
-        self.set_timer(now, Pending::Probe, wait);
-        true
-    }
-
-    /// The timer has expired: a probe is to go out, unless one is out. [RFC 8985 §7.3, TLP_send_probe]
-    pub(super) fn on_probe_timeout(&mut self, now: Time) {
-        if self.linux.probe.high.is_some() {
-            self.rearm_timer(now);
-        } else {
-            self.linux.probe.due = true;
-        }
+        Some(srtt * 2 + if may_be_delayed { self.config.min_rto } else { LEAST })
     }
 
     /// The probe: new data if the peer's window allows, the congestion window does not count; else the newest again.
+    /// [RFC 8985 §7.3]
     pub(super) fn choose_probe(&mut self, may_send_new: bool) -> Choice {
-        let new = if may_send_new && self.has_unsent() { self.choose_new_forced() } else { None };
+        let new = if may_send_new && self.has_unsent() { self.choose_new() } else { None };
         new.unwrap_or(Choice::Probe)
     }
 
     /// A probe has gone out.
     pub(super) fn on_probe_sent(&mut self, now: Time, sent: &Sent) {
         self.linux.probe = TailProbe { high: Some(self.board.nxt()), again: sent.retransmitted, due: false };
-        self.linux.pending = Pending::None;
-        self.rearm_timer(now);
-        self.tail_probes += 1;
+        self.set_timer(now, Occasion::Probed);
     }
 
     /// An ACK while a probe is out: a loss that the probe itself repaired still counts. [RFC 8985 §7.4]
-    pub(super) fn judge_probe(&mut self, now: Time, answer: &ProbeAnswer) {
-        let Some(high) = self.linux.probe.high else { return };
-        if answer.ack < high {
-            return;
+    pub(super) fn judge_probe(&mut self, facts: &AckFacts, has_dsack: bool) {
+        match self.linux.probe.verdict(facts, has_dsack) {
+            Verdict::Continues => {}
+            Verdict::Ended => self.linux.probe.forget(),
+            Verdict::EndedRepaired => self.conclude_from_probe(facts.now),
         }
-        if !self.linux.probe.again || answer.dsack {
-            self.linux.probe.forget();
-        } else if answer.ack > high {
-            self.begin_reduction(now, CongestionCause::Loss);
-            self.linux.state = CaState::Cwr;
-            self.end_reduction(now);
-            self.keep_open();
-        } else if answer.plain_duplicate {
-            self.linux.probe.forget();
-        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Old data, sent again when 5000 was to be sent next.
+    const AGAIN: TailProbe = TailProbe { high: Some(5000), again: true, due: false };
+
+    fn ack(ack: u64) -> AckFacts {
+        AckFacts { ack, ..AckFacts::silent() }
+    }
+
+    #[test]
+    fn an_ack_of_something_sent_after_the_probe_shows_that_it_repaired_a_loss() {
+        assert_eq!(AGAIN.verdict(&ack(6000), false), Verdict::EndedRepaired);
+        assert_eq!(AGAIN.verdict(&ack(6000), true), Verdict::Ended, "both copies came");
+        let new = TailProbe { again: false, ..AGAIN };
+        assert_eq!(new.verdict(&ack(6000), false), Verdict::Ended);
+    }
+
+    #[test]
+    fn the_ack_of_the_probe_itself_leaves_it_open_and_a_mere_duplicate_ends_it() {
+        let advances = AckFacts { advances: true, carries: true, ..ack(5000) };
+        assert_eq!(AGAIN.verdict(&advances, false), Verdict::Continues);
+        assert_eq!(AGAIN.verdict(&ack(5000), false), Verdict::Ended);
+        assert_eq!(AGAIN.verdict(&AckFacts { reports: true, ..ack(5000) }, false), Verdict::Continues);
+        assert_eq!(AGAIN.verdict(&ack(4999), false), Verdict::Continues);
+        assert_eq!(TailProbe::default().verdict(&ack(6000), false), Verdict::Continues);
     }
 }

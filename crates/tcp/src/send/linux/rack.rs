@@ -7,8 +7,9 @@ use lasthop_units::{Duration, Time};
 
 use super::super::Sender;
 use super::super::scoreboard::{Delivered, Latest};
+use super::Phase;
+use super::timer::Occasion;
 use crate::config::LossDetection;
-use crate::info::CaState;
 
 /// Recoveries for which a wider reordering window lasts. [RFC 8985 §6.2 step 4]
 const PERSIST: u32 = 16;
@@ -25,10 +26,10 @@ pub(crate) struct Rack {
     pub steps: u32,
     /// recoveries left for which `steps` lasts
     pub persist: u32,
-    /// a DSACK since `steps` was changed
+    /// a DSACK waits to be counted
     pub dsack_seen: bool,
-    /// segments delivered when `steps` was changed
-    changed_at: u64,
+    /// segments delivered when `steps` was raised
+    round_start: u64,
 }
 
 impl Default for Rack {
@@ -40,14 +41,17 @@ impl Default for Rack {
             steps: 1,
             persist: 0,
             dsack_seen: false,
-            changed_at: 0,
+            round_start: 0,
         }
     }
 }
 
 impl Rack {
-    /// What has arrived. [RFC 8985 §6.2 step 2]
-    pub fn advance(&mut self, delivered: &Delivered) {
+    /// What has arrived, `total` segments so far. [RFC 8985 §6.2 steps 2 and 4]
+    pub fn advance(&mut self, delivered: &Delivered, total: u64) {
+        if let Some((_, stamp)) = delivered.rated {
+            self.adapt(stamp.delivered, total);
+        }
         let Some((latest, rtt)) = delivered.latest else { return };
         self.advanced = true;
         self.rtt = rtt;
@@ -56,19 +60,15 @@ impl Rack {
         }
     }
 
-    /// A DSACK widens the window, once for each round trip. [RFC 8985 §6.2 step 4]
-    pub fn adapt(&mut self, prior_delivered: Option<u64>, total_delivered: u64) {
-        let Some(prior_delivered) = prior_delivered else { return };
-        if prior_delivered < self.changed_at {
-            self.dsack_seen = false;
-        }
-        if self.dsack_seen {
-            self.steps = (self.steps + 1).min(255);
-            self.dsack_seen = false;
-            self.changed_at = total_delivered;
+    /// A DSACK widens the window, once a round: until something is delivered that was sent after it was widened last
+    /// (recorded; RFC 8985 §6.2 step 4 ends a round by SND.UNA). `sent_after` had been delivered when the newest of what
+    /// is delivered now was sent.
+    fn adapt(&mut self, sent_after: u64, total_delivered: u64) {
+        let is_new_round = sent_after >= self.round_start;
+        if core::mem::take(&mut self.dsack_seen) && is_new_round {
+            self.steps += 1;
             self.persist = PERSIST;
-        } else if self.persist == 0 {
-            self.steps = 1;
+            self.round_start = total_delivered;
         }
     }
 
@@ -76,13 +76,21 @@ impl Rack {
     pub fn last_longer(&mut self) {
         self.persist = (self.persist + 1).min(PERSIST);
     }
+
+    /// A recovery has ended: the window is as narrow as at first after the last.
+    pub fn last_shorter(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.steps = 1;
+        }
+    }
 }
 
 impl Sender {
     fn reordering_window(&self) -> Duration {
         let linux = &self.linux;
         if linux.reordering_seen == 0 {
-            let in_recovery = matches!(linux.state, CaState::Recovery | CaState::Loss);
+            let in_recovery = matches!(linux.phase, Phase::Recovery | Phase::Loss);
             if in_recovery || self.sacked_segments() >= linux.reordering {
                 return Duration::ZERO;
             }
@@ -100,43 +108,38 @@ impl Sender {
         Some((waiting + patience).since(now))
     }
 
-    /// Looks for losses by whatever rule is in force. True if RACK waits for what may come yet.
-    pub(super) fn detect_losses(&mut self, now: Time, advances: bool) -> bool {
+    /// Looks for losses by whatever rule is in force. How long RACK waits for what may come yet, if it does.
+    pub(super) fn detect_losses(&mut self, now: Time, advances: bool) -> Option<Duration> {
         if self.board.is_empty() {
-            return false;
+            return None;
         }
         if !self.sack {
             self.detect_by_duplicates(advances);
-            return false;
+            return None;
         }
         match self.config.loss_detection {
             LossDetection::Count => self.board.detect_by_count(self.linux.reordering),
             LossDetection::Fack => {
                 self.board.detect_by_distance(self.linux.reordering);
                 // Linux gave up forward acknowledgements where reordering was seen.
-                if self.linux.state == CaState::Recovery && self.linux.reordering_seen == 0 {
+                if self.linux.phase == Phase::Recovery && self.linux.reordering_seen == 0 {
                     self.board.detect_resends_by_distance();
                 }
             }
             LossDetection::Rack => {
-                if !core::mem::take(&mut self.linux.rack.advanced) {
-                    return false;
+                if core::mem::take(&mut self.linux.rack.advanced) {
+                    return self.detect_late(now);
                 }
-                let waiting = self.detect_late(now);
-                if let Some(wait) = waiting {
-                    self.set_reordering_timer(now, wait);
-                }
-                return waiting.is_some();
             }
         }
-        false
+        None
     }
 
     /// Without SACK: the head, by duplicate ACKs, and again by each partial ACK. [RFC 6582 §3.2]
     fn detect_by_duplicates(&mut self, advances: bool) {
-        let lost = match self.linux.state {
-            CaState::Recovery => advances,
-            CaState::Loss => false,
+        let lost = match self.linux.phase {
+            Phase::Recovery => advances,
+            Phase::Loss => false,
             _ => self.linux.duplicates >= self.linux.reordering,
         };
         if lost {
@@ -144,27 +147,16 @@ impl Sender {
         }
     }
 
-    /// The reordering timer: what was waited for is lost by now. [RFC 8985 §6.3]
-    pub(super) fn on_reordering_timeout(&mut self, now: Time) {
-        let before = self.flight_segments();
-        let waiting = self.detect_late(now);
-        if self.flight_segments() != before {
-            if self.linux.state != CaState::Recovery {
-                self.enter_recovery(now, false);
-                if !self.control.owns_recovery() {
-                    self.step_reduction(1, 0, false);
-                }
-            }
-            self.linux.sends = super::Sends::LostFirst;
-        }
-        if let Some(wait) = waiting {
-            self.set_reordering_timer(now, wait);
-        } else if self.linux.pending != super::Pending::Retransmit {
-            self.rearm_timer(now);
-        }
+    /// The reordering timer: what was waited for is lost by now. True if recovery begins. [RFC 8985 §6.3]
+    pub(super) fn on_reordering_timeout(&mut self, now: Time) -> bool {
+        let lost = self.board.total_lost();
+        let waits = self.detect_late(now);
+        let begins = self.board.total_lost() > lost && self.conclude_from_timer(now);
+        self.set_timer_unless(now, Occasion::Interlude, waits);
+        begins
     }
 
-    /// Something lower than `high` came late, without having been sent again: that far packets are reordered.
+    /// What lies at `low` came after what was sent later: so far packets are reordered.
     pub(super) fn note_reordering(&mut self, low: u64) {
         let highest = if self.linux.duplicates == 0 { self.board.highest_report() } else { self.board.nxt() };
         if low >= highest {
@@ -176,5 +168,5 @@ impl Sender {
     }
 }
 
-/// The most that reordering is thought to reach, in segments (`tcp_max_reordering`).
-const MAX_REORDERING: u32 = 300;
+/// The most that reordering is thought to reach, in segments (`net.ipv4.tcp_max_reordering`).
+pub(super) const MAX_REORDERING: u32 = 300;

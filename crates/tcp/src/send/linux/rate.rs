@@ -62,16 +62,15 @@ impl DeliveryRate {
         self.app_limited_until > 0
     }
 
-    /// Takes in an ACK; `delivered` more segments have arrived. [§3.3]
+    /// A sample of an ACK with which so many `segments` have arrived, counted already. [§3.3]
     pub fn sample(
         &mut self,
         now: Time,
         delivered: &Delivered,
-        segments: u64,
+        segments: u32,
         total_lost: u64,
         min_rtt: Duration,
     ) -> Option<RateSample> {
-        self.delivered += segments;
         if self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }

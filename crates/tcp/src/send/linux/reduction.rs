@@ -6,9 +6,9 @@
 use lasthop_units::Time;
 
 use super::super::Sender;
+use super::Phase;
 use crate::config::WindowReduction;
 use crate::congestion_control::{CongestionCause, CongestionEvent};
-use crate::info::CaState;
 
 /// See the module. All in segments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,7 +112,7 @@ impl Sender {
         if self.control.owns_recovery() {
             return;
         }
-        let falls = self.linux.state == CaState::Cwr || self.linux.undo.marker.is_some();
+        let falls = self.linux.phase == Phase::Cwr || self.linux.claim.since.is_some();
         let target = validated.unwrap_or(if falls { self.control.ssthresh() } else { cwnd });
         if target.is_finite() {
             self.linux.reduction.cwnd = target as u32;

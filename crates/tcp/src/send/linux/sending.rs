@@ -4,7 +4,26 @@ use lasthop_units::{Duration, Time};
 
 use super::super::scoreboard::Sent;
 use super::super::{Choice, Sender};
-use super::{Pending, Sends};
+use super::Permission;
+use super::timer::Occasion;
+
+/// From where a segment may come.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// what is lost and not sent again, the oldest first [RFC 6675 §4, NextSeg (1)]
+    Lost,
+    New,
+}
+
+impl Permission {
+    /// In order of preference.
+    fn sources(self) -> &'static [Source] {
+        match self {
+            Permission::LostFirst => &[Source::Lost, Source::New],
+            Permission::NewFirst | Permission::NewOnly => &[Source::New],
+        }
+    }
+}
 
 impl Sender {
     /// The next segment: a probe, what is lost, new data.
@@ -23,24 +42,35 @@ impl Sender {
         if self.linux.probe.due {
             return Some(self.choose_probe(may_send_new));
         }
-        if self.linux.sends == Sends::NewFirst {
-            if let Some(new) = self.choose_new_if_room(now, may_send_new) {
-                return Some(new);
-            }
-            if self.board.nxt() > self.linux.high {
-                return None;
-            }
-            self.linux.forward_rto = false;
-            self.linux.sends = Sends::LostFirst;
+        let choice = self.first_of(self.linux.permission.sources(), now, may_send_new);
+        if choice.is_some() || !self.gives_up_forward_rto() {
+            return choice;
         }
-        if self.linux.sends == Sends::LostFirst
-            && self.window_has_room()
-            && let Some(lost) = self.board.next_lost()
-            && (lost.start < self.window.end || lost.start == self.board.una())
-        {
-            return Some(Choice::Again);
+        self.linux.forward_rto = false;
+        self.linux.permission = Permission::LostFirst;
+        self.first_of(self.linux.permission.sources(), now, may_send_new)
+    }
+
+    /// There is no new data with which F-RTO could ask.
+    fn gives_up_forward_rto(&self) -> bool {
+        self.linux.permission == Permission::NewFirst && self.board.nxt() == self.linux.high
+    }
+
+    fn first_of(&mut self, sources: &[Source], now: Time, may_send_new: bool) -> Option<Choice> {
+        sources.iter().find_map(|source| match source {
+            Source::Lost => self.choose_lost(),
+            Source::New => self.choose_new_if_room(now, may_send_new),
+        })
+    }
+
+    /// What is lost, as far as both windows allow; the peer takes the oldest whatever its window is.
+    fn choose_lost(&mut self) -> Option<Choice> {
+        if !self.window_has_room() {
+            return None;
         }
-        self.choose_new_if_room(now, may_send_new)
+        let lost = self.board.next_lost()?;
+        let fits = lost.start < self.window.end || lost.start == self.board.una();
+        fits.then_some(Choice::Again)
     }
 
     fn choose_new_if_room(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
@@ -54,11 +84,6 @@ impl Sender {
         }
         let new = self.choose_new()?;
         (!self.defers(now)).then_some(new)
-    }
-
-    /// New data for a probe, if the peer's window has room for it. [RFC 8985 §7.3]
-    pub(super) fn choose_new_forced(&self) -> Option<Choice> {
-        self.choose_new()
     }
 
     pub(super) fn note_usage(&mut self, limited: bool) {
@@ -83,20 +108,15 @@ impl Sender {
 
     fn after_new(&mut self, now: Time) {
         self.linux.released = self.linux.released.saturating_sub(1);
-        let was_empty = self.board.count() == 1;
-        if was_empty || self.linux.pending == Pending::Probe {
-            self.rearm_timer(now);
-        }
         let limited = !self.window_has_room();
         self.note_usage(limited);
-        self.schedule_probe(now, false);
+        self.set_timer(now, Occasion::NewData { alone: self.board.count() == 1 });
     }
 
     fn after_retransmission(&mut self, now: Time, sent: &Sent) {
-        self.note_retransmission(now);
-        if self.board.is_head(sent) && self.linux.pending != Pending::Reordering {
-            let rto = self.rtt.rto();
-            self.set_timer(now, Pending::Retransmit, rto);
+        self.linux.claim.note_copy(now);
+        if self.board.is_head(sent) {
+            self.set_timer(now, Occasion::OldestAgain);
         }
     }
 

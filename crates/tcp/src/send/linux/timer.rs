@@ -1,0 +1,150 @@
+//! The one timer of a sender: what it is set for, and what it does. [RFC 6298 §5, RFC 8985 §8]
+
+use lasthop_units::{Duration, Time};
+
+use super::super::Sender;
+use super::probe::LEAST;
+use crate::counters::Counters;
+
+/// What the timer is set for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    #[default]
+    None,
+    Retransmission,
+    Probe,
+    Reordering,
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timer {
+    pub purpose: Purpose,
+    pub deadline: Time,
+}
+
+impl Default for Timer {
+    fn default() -> Self {
+        Timer { purpose: Purpose::None, deadline: Time::NEVER }
+    }
+}
+
+/// What has happened that the timer follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Occasion {
+    /// an ACK has brought something, or RACK waits
+    Delivered,
+    /// new data has gone out
+    NewData { alone: bool },
+    /// the oldest segment has gone out again
+    OldestAgain,
+    /// a tail probe has gone out
+    Probed,
+    /// a timer for a probe or for reordering has expired
+    Interlude,
+    /// the retransmission timer has expired
+    TimedOut,
+}
+
+/// How long each purpose would wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waits {
+    /// what the timer is set for at present
+    purpose: Purpose,
+    /// something is out
+    is_out: bool,
+    rto: Duration,
+    /// what is left of it for the oldest segment
+    rto_left: Duration,
+    /// until RACK would take the next segment for lost, if it waits
+    reordering: Option<Duration>,
+    /// until a probe, if there may be one [RFC 8985 §7.2]
+    probe: Option<Duration>,
+}
+
+/// What becomes of the timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Keep,
+    Stop,
+    Set(Purpose, Duration),
+}
+
+/// The first that applies: nothing is out; RACK waits; a probe may be; retransmission. After a probe or after waiting
+/// for reordering the RTO counts from the sending of the oldest segment, since these stood in between; else from now
+/// [RFC 8985 §8, RFC 6298 §5.3].
+fn next_timer(occasion: Occasion, waits: &Waits) -> Change {
+    if !waits.is_out {
+        return Change::Stop;
+    }
+    if let Some(wait) = waits.reordering {
+        return Change::Set(Purpose::Reordering, (wait + LEAST).min(waits.rto));
+    }
+    let from_now = Change::Set(Purpose::Retransmission, waits.rto);
+    let from_oldest = Change::Set(Purpose::Retransmission, waits.rto_left.max(Duration::from_micros(1)));
+    let stood_between = matches!(waits.purpose, Purpose::Probe | Purpose::Reordering);
+    let resumed = if stood_between { from_oldest } else { from_now };
+    match (occasion, waits.probe) {
+        (Occasion::Delivered, Some(wait)) => Change::Set(Purpose::Probe, wait.min(waits.rto)),
+        (Occasion::Delivered, None) => resumed,
+        (Occasion::NewData { .. }, Some(wait)) => Change::Set(Purpose::Probe, wait.min(unless_past(waits.rto_left))),
+        (Occasion::NewData { alone }, None) if alone || waits.purpose == Purpose::Probe => resumed,
+        (Occasion::NewData { .. }, None) => Change::Keep,
+        (Occasion::OldestAgain, _) if waits.purpose == Purpose::Reordering => Change::Keep,
+        (Occasion::OldestAgain | Occasion::Probed | Occasion::TimedOut, _) => from_now,
+        (Occasion::Interlude, _) => from_oldest,
+    }
+}
+
+/// An RTO that is over does not bound a probe.
+fn unless_past(left: Duration) -> Duration {
+    if left > Duration::ZERO { left } else { Duration::MAX }
+}
+
+impl Sender {
+    pub(super) fn set_timer(&mut self, now: Time, occasion: Occasion) {
+        self.set_timer_unless(now, occasion, None);
+    }
+
+    /// Sets the timer, to look for reordering if RACK waits.
+    pub(super) fn set_timer_unless(&mut self, now: Time, occasion: Occasion, reordering: Option<Duration>) {
+        let rto = self.rtt.rto();
+        let head_at = self.board.head().map(|head| head.sent_at);
+        let waits = Waits {
+            purpose: self.linux.timer.purpose,
+            is_out: head_at.is_some(),
+            rto,
+            rto_left: head_at.map_or(rto, |sent_at| (sent_at + rto).since(now)),
+            reordering,
+            probe: self.probe_wait(),
+        };
+        match next_timer(occasion, &waits) {
+            Change::Keep => {}
+            Change::Stop => self.linux.timer = Timer::default(),
+            Change::Set(purpose, wait) => {
+                self.linux.timer = Timer { purpose, deadline: self.timer_expiry(now, wait) };
+            }
+        }
+    }
+
+    /// When a timer goes off that is set now; as Linux does, at a tick of the host.
+    pub fn timer_expiry(&self, now: Time, wait: Duration) -> Time {
+        if self.is_linux() { self.rtt.expiry(now, wait.min(self.config.max_rto)) } else { now + wait }
+    }
+
+    /// The timer has expired.
+    pub fn on_timer(&mut self, now: Time, counters: &mut Counters) {
+        let expired = core::mem::take(&mut self.linux.timer);
+        match expired.purpose {
+            Purpose::None => {}
+            Purpose::Probe if self.linux.probe.is_out() => self.set_timer(now, Occasion::Interlude),
+            Purpose::Probe => self.linux.probe.due = true,
+            Purpose::Reordering => counters.fast_retransmits += u64::from(self.on_reordering_timeout(now)),
+            Purpose::Retransmission => {
+                counters.timeouts += 1;
+                self.enter_loss(now);
+            }
+        }
+        self.settle_window();
+    }
+}

@@ -1,0 +1,325 @@
+//! The decision table: which row an ACK meets, and what the row says.
+//!
+//! Pure: [`verdict`] is stage 1 and [`sequel`] stage 3 of `docs/model/tcp-recovery.md` §5, row by row under the same
+//! names; between them losses are looked for. `apply` carries both out. The law is the page's; what it rests on is
+//! RFC 6675 §5, RFC 6582 §3.2, RFC 5682, RFC 4015, and recordings.
+
+use super::Permission;
+use super::facts::AckFacts;
+use super::forward_rto::{Answer, Span, Step};
+use super::spurious::Verdict;
+use crate::info::CaState;
+
+/// The rows of stage 1: Open and Disorder, Cwr, Recovery, Loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Row {
+    O1,
+    O2,
+    C1,
+    C2,
+    R1,
+    R2,
+    R3,
+    R4,
+    R5,
+    R6,
+    R7,
+    R8,
+    L1,
+    L2,
+    L3,
+    L4,
+    L5,
+}
+
+/// How the sender stands when an ACK is judged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    pub phase: CaState,
+    pub span: Span,
+    pub sack: bool,
+    /// a retransmission is in flight
+    pub resent_is_out: bool,
+    /// unsent data waits, and the peer's window has room for it
+    pub has_more: bool,
+    pub verdict: Verdict,
+    pub forward_rto: Step,
+}
+
+impl Standing {
+    /// All that was out when the reduction began is acknowledged. [RFC 6675 §5]
+    fn is_over(&self) -> bool {
+        self.span.una >= self.span.high
+    }
+
+    /// Without SACK the end waits for one more ACK: what was sent again may cause duplicates. [RFC 6582 §3.2]
+    fn is_on_hold(&self) -> bool {
+        !self.sack && self.span.una == self.span.high
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    Same,
+    Open,
+    /// Disorder if anything came out of order, is lost or was repeated; else Open
+    Resting,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Window {
+    Keep,
+    /// the reduction is complete
+    End,
+    /// it is taken back [RFC 4015 §3]
+    Undo,
+}
+
+/// What becomes of the time for which RACK is more patient. [RFC 8985 §6.2 step 4]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    Same,
+    Longer,
+    /// a recovery has ended
+    Shorter,
+}
+
+/// What becomes of the time of the first retransmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FirstCopy {
+    Keep,
+    Forget,
+    /// unless something sent again is still out
+    ForgetIfDone,
+}
+
+/// What becomes of the duplicates that stand for reports; with SACK there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Duplicates {
+    pub clear: bool,
+    /// then this ACK counts as one
+    pub count: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    Done,
+    Search,
+    /// the duplicates change between two searches
+    SearchTwice,
+}
+
+/// What a row says: the right-hand side of the table. What it does not name stays.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transition {
+    pub row: Row,
+    pub next: Next,
+    pub window: Window,
+    /// the hole was late, not lost: so far packets are reordered
+    pub was_late: bool,
+    pub nothing_is_lost: bool,
+    pub ends_timeouts: bool,
+    pub ends_forward_rto: bool,
+    pub patience: Patience,
+    pub first_copy: FirstCopy,
+    pub duplicates: Duplicates,
+    pub permission: Permission,
+    pub then: Then,
+}
+
+/// Stage 1: was it for nothing, and is it over?
+pub(super) fn verdict(standing: &Standing, facts: &AckFacts) -> Transition {
+    match standing.phase {
+        CaState::Open | CaState::Disorder => at_rest(standing, facts),
+        CaState::Cwr => in_cwr(standing, facts),
+        CaState::Recovery => in_recovery(standing, facts),
+        CaState::Loss => in_loss(standing, facts),
+    }
+}
+
+fn stay(row: Row) -> Transition {
+    Transition {
+        row,
+        next: Next::Same,
+        window: Window::Keep,
+        was_late: false,
+        nothing_is_lost: false,
+        ends_timeouts: false,
+        ends_forward_rto: false,
+        patience: Patience::Same,
+        first_copy: FirstCopy::Keep,
+        duplicates: Duplicates::default(),
+        permission: Permission::NewOnly,
+        then: Then::Search,
+    }
+}
+
+/// Outside repair an ACK that advances leaves no duplicate behind.
+fn renewed(standing: &Standing, facts: &AckFacts) -> Duplicates {
+    Duplicates { clear: !standing.sack && facts.advances, count: counts(standing, facts) }
+}
+
+fn counts(standing: &Standing, facts: &AckFacts) -> bool {
+    !standing.sack && facts.is_duplicate()
+}
+
+fn at_rest(standing: &Standing, facts: &AckFacts) -> Transition {
+    let is_open = standing.phase == CaState::Open;
+    let same = Transition {
+        first_copy: if is_open { FirstCopy::Forget } else { FirstCopy::Keep },
+        duplicates: renewed(standing, facts),
+        ..stay(Row::O2)
+    };
+    if standing.verdict.by_copies {
+        return Transition { row: Row::O1, window: Window::Undo, patience: Patience::Longer, ..same };
+    }
+    same
+}
+
+/// Cwr lasts until something sent since is acknowledged, so that it takes a round trip even if nothing is sent.
+fn in_cwr(standing: &Standing, facts: &AckFacts) -> Transition {
+    let duplicates = renewed(standing, facts);
+    if standing.span.una > standing.span.high {
+        return Transition { next: Next::Open, window: Window::End, duplicates, ..stay(Row::C1) };
+    }
+    Transition { duplicates, ..stay(Row::C2) }
+}
+
+fn in_recovery(standing: &Standing, facts: &AckFacts) -> Transition {
+    let verdict = standing.verdict;
+    if standing.is_over() {
+        return after_recovery(standing, facts);
+    }
+    if facts.advances && verdict.by_time {
+        return by_late_arrival(standing);
+    }
+    if verdict.by_copies {
+        return Transition {
+            next: Next::Resting,
+            window: Window::Undo,
+            patience: Patience::Longer,
+            first_copy: FirstCopy::ForgetIfDone,
+            ..stay(Row::R7)
+        };
+    }
+    let duplicates = Duplicates { clear: false, count: counts(standing, facts) };
+    Transition { duplicates, permission: Permission::LostFirst, ..stay(Row::R8) }
+}
+
+fn after_recovery(standing: &Standing, facts: &AckFacts) -> Transition {
+    let undoes = standing.verdict.by_evidence();
+    let patience = if undoes { Patience::Same } else { Patience::Shorter };
+    if standing.is_on_hold() {
+        return Transition {
+            window: if undoes { Window::Undo } else { Window::Keep },
+            patience,
+            first_copy: FirstCopy::ForgetIfDone,
+            duplicates: Duplicates { clear: true, count: false },
+            then: Then::Done,
+            ..stay(if undoes { Row::R1 } else { Row::R3 })
+        };
+    }
+    Transition {
+        next: Next::Open,
+        window: if undoes { Window::Undo } else { Window::End },
+        patience,
+        duplicates: Duplicates { clear: true, count: counts(standing, facts) },
+        ..stay(if undoes { Row::R2 } else { Row::R4 })
+    }
+}
+
+/// The hole is filled by its first copy. Nothing is taken back while other retransmissions are out, whose answers would
+/// look like new reordering.
+fn by_late_arrival(standing: &Standing) -> Transition {
+    let late = Transition { was_late: true, then: Then::Done, ..stay(Row::R5) };
+    if standing.resent_is_out {
+        return late;
+    }
+    Transition {
+        row: Row::R6,
+        next: Next::Resting,
+        window: Window::Undo,
+        nothing_is_lost: true,
+        first_copy: FirstCopy::ForgetIfDone,
+        ..late
+    }
+}
+
+fn in_loss(standing: &Standing, facts: &AckFacts) -> Transition {
+    let by_evidence = standing.verdict.by_evidence();
+    let answer = standing.forward_rto.hear(facts, &standing.span, standing.has_more);
+    if facts.advances && by_evidence {
+        return for_nothing(Row::L1, standing, facts, standing.sack);
+    }
+    if answer == Answer::Spurious {
+        return for_nothing(Row::L2, standing, facts, !standing.is_on_hold());
+    }
+    let ends_forward_rto = answer == Answer::GivenUp;
+    if standing.is_over() {
+        let (window, patience) =
+            if by_evidence { (Window::Undo, Patience::Same) } else { (Window::Keep, Patience::Shorter) };
+        let over = Transition { window, patience, ends_forward_rto, ..stay(Row::L3) };
+        return opened(over, standing, facts, !standing.is_on_hold());
+    }
+    if answer == Answer::AskWithNewData {
+        return Transition { permission: Permission::NewFirst, ..stay(Row::L4) };
+    }
+    // Duplicates of what was sent again say nothing; those of new data do.
+    let count = counts(standing, facts) && standing.span.nxt > standing.span.high;
+    Transition {
+        ends_forward_rto,
+        duplicates: Duplicates { clear: false, count },
+        permission: Permission::LostFirst,
+        ..stay(Row::L5)
+    }
+}
+
+/// The timeout was for nothing.
+fn for_nothing(row: Row, standing: &Standing, facts: &AckFacts, opens: bool) -> Transition {
+    let undone = Transition { window: Window::Undo, nothing_is_lost: true, ends_timeouts: true, ..stay(row) };
+    opened(undone, standing, facts, opens)
+}
+
+/// Loss ends, unless it waits for one more ACK.
+fn opened(transition: Transition, standing: &Standing, facts: &AckFacts, opens: bool) -> Transition {
+    if !opens {
+        let first_copy = if standing.is_on_hold() { FirstCopy::ForgetIfDone } else { FirstCopy::Keep };
+        return Transition { first_copy, ..transition };
+    }
+    let then = if standing.sack { Then::Search } else { Then::SearchTwice };
+    Transition { next: Next::Open, duplicates: renewed(standing, facts), then, ..transition }
+}
+
+/// What stage 3 decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sequel {
+    Nothing,
+    /// Recovery begins
+    Repair,
+    /// marks are answered, and the phase follows the board
+    Rest,
+}
+
+/// What the search has found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub something_is_lost: bool,
+    /// a retransmission was found lost
+    pub resent_is_lost: bool,
+}
+
+/// Stage 3: `phase` is that of now, `row` the one of stage 1, if an ACK is the occasion.
+pub(super) fn sequel(phase: CaState, found: &Found, row: Option<Row>) -> Sequel {
+    match phase {
+        CaState::Recovery => Sequel::Nothing,
+        CaState::Loss if found.resent_is_lost => Sequel::Repair,
+        CaState::Loss => Sequel::Nothing,
+        _ if found.something_is_lost => Sequel::Repair,
+        // What the mark is about has just been undone.
+        _ if row == Some(Row::R7) => Sequel::Nothing,
+        _ => Sequel::Rest,
+    }
+}
+
+#[cfg(test)]
+mod tests;
