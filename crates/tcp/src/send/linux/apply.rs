@@ -26,6 +26,10 @@ pub(super) struct Conclusion {
 impl Sender {
     /// An ACK, once the board knows it: verdict, search, and repair or rest.
     pub(super) fn conclude(&mut self, facts: &AckFacts) -> Conclusion {
+        // Recorded: it leaves Open as it is, even while a tail probe is out, which by the table is something repeated.
+        if self.linux.phase == Phase::Open && facts.is_plain_progress() {
+            return Conclusion::default();
+        }
         if facts.marked {
             self.linux.claim.prior = None;
         }
@@ -121,10 +125,7 @@ impl Sender {
     fn something_is_lost(&mut self) -> bool {
         let rests = !matches!(self.linux.phase, Phase::Recovery | Phase::Loss);
         let counts = self.sack && self.config.loss_detection == LossDetection::Count;
-        if rests
-            && counts
-            && self.board.lost_segments() == 0
-            && self.board.reported_segments() >= self.linux.reordering
+        if rests && counts && self.board.lost_segments() == 0 && self.board.reported_segments() >= self.linux.reordering
         {
             self.board.lose_head();
         }

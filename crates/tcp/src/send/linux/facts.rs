@@ -79,6 +79,11 @@ impl AckFacts {
         !self.advances && !self.carries && !self.repeats
     }
 
+    /// It says nothing but that data arrived in order, or that the peer goes on.
+    pub fn is_plain_progress(&self) -> bool {
+        self.carries && !self.reports && !self.marked && !self.repeats
+    }
+
     /// It delivers what was out at `high` and was sent once.
     pub fn has_originals(&self, high: u64) -> bool {
         self.original_end.is_some_and(|end| end <= high)

@@ -148,3 +148,67 @@ impl Sender {
         self.settle_window();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    /// The oldest went out 100 ms ago, with an RTO of 300 ms.
+    fn waits(purpose: Purpose) -> Waits {
+        Waits { purpose, is_out: true, rto: ms(300), rto_left: ms(200), reordering: None, probe: None }
+    }
+
+    fn retransmission(wait: Duration) -> Change {
+        Change::Set(Purpose::Retransmission, wait)
+    }
+
+    #[test]
+    fn delivery_restarts_the_rto_from_now_unless_a_probe_or_reordering_stood_between() {
+        assert_eq!(next_timer(Occasion::Delivered, &waits(Purpose::Retransmission)), retransmission(ms(300)));
+        assert_eq!(next_timer(Occasion::Delivered, &waits(Purpose::Probe)), retransmission(ms(200)));
+        assert_eq!(next_timer(Occasion::Delivered, &waits(Purpose::Reordering)), retransmission(ms(200)));
+        let overdue = Waits { rto_left: Duration::ZERO, ..waits(Purpose::Probe) };
+        assert_eq!(next_timer(Occasion::Delivered, &overdue), retransmission(Duration::from_micros(1)));
+        let nothing = Waits { is_out: false, ..overdue };
+        assert_eq!(next_timer(Occasion::Delivered, &nothing), Change::Stop);
+    }
+
+    #[test]
+    fn waiting_for_reordering_goes_before_a_probe_and_a_probe_before_retransmission() {
+        let probing = Waits { probe: Some(ms(250)), ..waits(Purpose::None) };
+        assert_eq!(next_timer(Occasion::Delivered, &probing), Change::Set(Purpose::Probe, ms(250)));
+        let waiting = Waits { reordering: Some(ms(40)), ..probing };
+        assert_eq!(next_timer(Occasion::Delivered, &waiting), Change::Set(Purpose::Reordering, ms(42)));
+        let long = Waits { reordering: Some(ms(299)), ..probing };
+        assert_eq!(next_timer(Occasion::Delivered, &long), Change::Set(Purpose::Reordering, ms(300)));
+    }
+
+    #[test]
+    fn a_probe_after_new_data_comes_before_the_rto_of_the_oldest() {
+        let new = Occasion::NewData { alone: false };
+        let probing = Waits { probe: Some(ms(250)), ..waits(Purpose::Probe) };
+        assert_eq!(next_timer(new, &probing), Change::Set(Purpose::Probe, ms(200)));
+        let overdue = Waits { rto_left: Duration::ZERO, ..probing };
+        assert_eq!(next_timer(new, &overdue), Change::Set(Purpose::Probe, ms(250)));
+    }
+
+    #[test]
+    fn new_data_starts_the_timer_only_where_it_is_alone_or_a_probe_was_to_come() {
+        let set = |alone, purpose| next_timer(Occasion::NewData { alone }, &waits(purpose));
+        assert_eq!(set(false, Purpose::Retransmission), Change::Keep);
+        assert_eq!(set(true, Purpose::None), retransmission(ms(300)));
+        assert_eq!(set(false, Purpose::Probe), retransmission(ms(200)));
+    }
+
+    #[test]
+    fn the_oldest_sent_again_has_the_whole_rto_unless_reordering_is_waited_for() {
+        assert_eq!(next_timer(Occasion::OldestAgain, &waits(Purpose::Retransmission)), retransmission(ms(300)));
+        assert_eq!(next_timer(Occasion::OldestAgain, &waits(Purpose::Reordering)), Change::Keep);
+        assert_eq!(next_timer(Occasion::Probed, &waits(Purpose::None)), retransmission(ms(300)));
+        assert_eq!(next_timer(Occasion::Interlude, &waits(Purpose::None)), retransmission(ms(200)));
+    }
+}
