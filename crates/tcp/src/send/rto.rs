@@ -1,6 +1,6 @@
 //! Round-trip time and the retransmission timeout.
 //!
-//! Source: RFC 6298; `RtoFormula::Linux` follows `tcp_rtt_estimator` of Linux. Samples of retransmitted data
+//! Source: RFC 6298; `RtoFormula::Linux` as described in [Sarolahti, Kuznetsov 2002]. Samples of retransmitted data
 //! are not taken without timestamps (Karn) [RFC 6298 §3]; the caller sees to that.
 
 use lasthop_units::{Duration, Time};
@@ -34,11 +34,29 @@ pub(crate) struct RttEstimator {
 }
 
 /// What Linux keeps beside the variation: it rises at once, and falls once per round trip at most.
+/// [Sarolahti, Kuznetsov 2002]
 #[derive(Clone, Copy, Debug, Default)]
 struct LinuxVariation {
+    /// mean deviation, fourfold
     mean: u64,
+    /// the most that it was in this round trip, and not below the least RTO
     highest: u64,
+    /// the round trip ends when more than this is acknowledged
     round_end: u64,
+}
+
+impl LinuxVariation {
+    /// A quarter of `mean` gives way to the deviation of a sample. A sudden fall of the RTT is no reason for a longer
+    /// timeout: what it adds counts for an eighth.
+    fn take(&mut self, deviation: u64, is_shorter: bool) {
+        let quarter = self.mean / 4;
+        self.mean = match deviation.checked_sub(quarter) {
+            Some(rise) if is_shorter => self.mean + rise / 8,
+            Some(rise) => self.mean + rise,
+            None => self.mean - (quarter - deviation),
+        };
+        self.highest = self.highest.max(self.mean);
+    }
 }
 
 impl RttEstimator {
@@ -150,19 +168,13 @@ impl RttEstimator {
             self.linux = LinuxVariation { mean: 2 * rtt, highest: self.variation, round_end: nxt };
             return;
         }
-        let shorter = rtt < self.timer_srtt;
-        let error = self.timer_srtt.abs_diff(rtt);
+        self.linux.take(self.timer_srtt.abs_diff(rtt), rtt < self.timer_srtt);
         self.timer_srtt = self.timer_srtt - self.timer_srtt / 8 + rtt / 8;
-        let linux = &mut self.linux;
-        let quarter = linux.mean / 4;
-        // A sudden fall of the RTT is no reason for a longer timeout: it counts for an eighth.
-        let rise = error.saturating_sub(quarter) / if shorter { 8 } else { 1 };
-        linux.mean = linux.mean + rise - quarter.saturating_sub(error);
-        linux.highest = linux.highest.max(linux.mean);
-        self.variation = self.variation.max(linux.highest);
-        if una > linux.round_end {
-            self.variation -= self.variation.saturating_sub(linux.highest) / 4;
-            *linux = LinuxVariation { mean: linux.mean, highest: floor, round_end: nxt };
+        self.variation = self.variation.max(self.linux.highest);
+        if una > self.linux.round_end {
+            // A quarter of the way down to what the round trip has shown.
+            self.variation -= (self.variation - self.linux.highest) / 4;
+            self.linux = LinuxVariation { highest: floor, round_end: nxt, ..self.linux };
         }
     }
 
