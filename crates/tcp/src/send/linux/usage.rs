@@ -1,26 +1,51 @@
 //! Whether the congestion window is used, so that it may grow. [RFC 7661, RFC 9438 §5.8]
 //!
-//! As in Linux: a round trip that was once limited by the window counts as limited; in slow start half the window
-//! is enough.
+//! Of a round trip the most telling moment counts: one that found the window full, else the one with most in flight. In
+//! slow start half the window is use enough. A moment that counts begins the round trip afresh (recorded).
 
-/// See the module. In segments.
-#[derive(Clone, Copy, Debug, Default)]
+/// What one moment showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    /// so many segments were out, and more could have been
+    Room { out: u32 },
+    /// the window was the limit
+    Full,
+}
+
+impl Moment {
+    /// It tells more than `other`, or the same of now.
+    fn outdoes(self, other: Moment) -> bool {
+        match (self, other) {
+            (Moment::Full, _) => true,
+            (Moment::Room { .. }, Moment::Full) => false,
+            (Moment::Room { out }, Moment::Room { out: most }) => out > most,
+        }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowUsage {
-    is_limited: bool,
-    /// most that were out, in this round trip
-    peak: u32,
+    told: Moment,
     /// the round trip ends when this offset is acknowledged
     round_end: u64,
     rounds: u64,
 }
 
+impl Default for WindowUsage {
+    fn default() -> Self {
+        WindowUsage { told: Moment::Room { out: 0 }, round_end: 0, rounds: 0 }
+    }
+}
+
 impl WindowUsage {
-    /// Something was sent, or would have been but for the window (`limited`).
+    /// With so many segments out something was sent, or would have been in a larger window (`limited`).
     pub fn note(&mut self, una: u64, nxt: u64, out: u32, limited: bool) {
-        let round_ends = una >= self.round_end;
-        if round_ends || limited || (!self.is_limited && out > self.peak) {
-            self.rounds += u64::from(round_ends);
-            *self = WindowUsage { is_limited: limited, peak: out, round_end: nxt, rounds: self.rounds };
+        let moment = if limited { Moment::Full } else { Moment::Room { out } };
+        let is_next_round = una >= self.round_end;
+        self.rounds += u64::from(is_next_round);
+        if is_next_round || moment.outdoes(self.told) {
+            (self.told, self.round_end) = (moment, nxt);
         }
     }
 
@@ -30,6 +55,30 @@ impl WindowUsage {
 
     /// A larger window would have been used.
     pub fn is_limited(&self, cwnd: f64, slow_start: bool) -> bool {
-        self.is_limited || (slow_start && cwnd < 2.0 * f64::from(self.peak))
+        match self.told {
+            Moment::Full => true,
+            Moment::Room { out } => slow_start && cwnd < 2.0 * f64::from(out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_window_counts_for_the_round_trip_and_the_most_in_flight_otherwise() {
+        let mut usage = WindowUsage::default();
+        usage.note(0, 1000, 4, false);
+        usage.note(0, 2000, 3, false);
+        assert!(usage.is_limited(7.0, true) && !usage.is_limited(8.0, true), "twice four");
+        assert!(!usage.is_limited(4.0, false));
+        usage.note(0, 3000, 9, true);
+        usage.note(1000, 4000, 12, false);
+        assert!(usage.is_limited(100.0, false), "the round trip has begun afresh, and ends at 3000");
+        assert_eq!(usage.rounds(), 1);
+        usage.note(3000, 5000, 2, false);
+        assert!(!usage.is_limited(4.0, true));
+        assert_eq!(usage.rounds(), 2);
     }
 }
