@@ -1,7 +1,8 @@
 //! A burst that would be too short waits for the next ACK, so that large sends are cut once.
 //!
-//! Source: what Linux does for segmentation offload (`tcp_tso_should_defer`, as of 6.18), whether or not a device has
-//! it: in congestion avoidance segments leave in pairs, and a second duplicate ACK may send nothing.
+//! Source: what Linux 6.18 does for segmentation offload, whether or not a device has it (recorded): in congestion
+//! avoidance segments leave in pairs, and a second duplicate ACK may send nothing. The constants are defaults of its
+//! settings, as its documentation of `net.ipv4` gives them.
 
 use lasthop_units::{Duration, Time};
 
@@ -9,7 +10,7 @@ use super::super::Sender;
 use super::Phase;
 use crate::config::Pacing;
 
-/// A share of the window that is worth sending at once (`tcp_tso_win_divisor`).
+/// A share of the window that is worth sending at once (`net.ipv4.tcp_tso_win_divisor`).
 const WORTH_SENDING: u64 = 3;
 /// Waiting for an ACK further away than this is not worth it, nor after a pause of this length.
 const SOON: Duration = Duration::from_millis(1);
@@ -72,6 +73,7 @@ impl Sender {
             Some(rate) => (rate / 1024.0) as u64,
             None => self.window_in_a_tick(),
         };
+        // The largest send, halved for each 2^9 µs of RTT (`net.ipv4.tcp_tso_rtt_log`).
         let halvings = self.linux.min_rtt().map_or(64, |rtt| rtt.as_nanos() / 512_000);
         let for_short_rtt = LARGEST_SEND.checked_shr(halvings.min(64) as u32).unwrap_or(0);
         let bytes = (for_rate + for_short_rtt).min(LARGEST_SEND);
