@@ -53,9 +53,9 @@ impl Sender {
         info.delivered_ce = linux.rate.delivered_ce;
         info.min_rtt_us = microseconds(linux.min_rtt().unwrap_or(Duration::ZERO));
         info.pacing_rate = self.pacing_rate().unwrap_or(0.0) as u64;
-        info.busy_us = microseconds(linux.chronograph.busy(now));
-        info.rwnd_limited_us = microseconds(linux.chronograph.total(now, HeldBy::PeerWindow));
-        info.sndbuf_limited_us = microseconds(linux.chronograph.total(now, HeldBy::SendBuffer));
+        info.busy_us = microseconds(linux.held.busy(now));
+        info.rwnd_limited_us = microseconds(linux.held.total(now, HeldBy::PeerWindow));
+        info.sndbuf_limited_us = microseconds(linux.held.total(now, HeldBy::SendBuffer));
         if let Some(rate) = linux.rate.last {
             info.delivery_rate_app_limited = rate.is_app_limited;
             let bytes = f64::from(rate.delivered) * f64::from(self.mss);

@@ -1,106 +1,118 @@
 //! For how long there was something to send, and what held it back.
 //!
-//! Source: `tcp_info` of Linux (`tcpi_busy_time`, `tcpi_rwnd_limited`, `tcpi_sndbuf_limited`): of the reasons that hold
-//! at one time the gravest counts.
+//! Source: what `tcp_info` is documented to tell (busy time, and how much of it was limited by the receive window and
+//! by the send buffer). Where two reasons hold at one time, the send buffer counts.
 
 use lasthop_units::{Duration, Time};
 
 use super::super::Sender;
 
-/// What is measured, from the least grave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Phase {
-    /// data is waiting or outstanding
-    Busy,
-    /// the peer's window holds data back
+/// What holds a sender back that has data waiting or outstanding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeldBy {
+    /// the path, or the own window
+    Path,
     PeerWindow,
-    /// the send buffer is full of what is outstanding
     SendBuffer,
 }
 
-/// See the module.
+/// What that depends on.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    /// data waits or is outstanding
+    has_data: bool,
+    /// there is room in the congestion window that the peer's does not allow to use
+    peer_holds: bool,
+    /// the application waits for room in the send buffer
+    buffer_is_full: bool,
+    /// there is room in the congestion window and nothing to send
+    is_empty_handed: bool,
+    /// what held it back so far
+    before: Option<HeldBy>,
+}
+
+/// A full send buffer holds back from when it leaves the sender without data until it has room again.
+fn hold(facts: &Facts) -> Option<HeldBy> {
+    let starves = facts.is_empty_handed || facts.before == Some(HeldBy::SendBuffer);
+    match facts {
+        Facts { has_data: false, .. } => None,
+        Facts { buffer_is_full: true, .. } if starves => Some(HeldBy::SendBuffer),
+        Facts { peer_holds: true, .. } => Some(HeldBy::PeerWindow),
+        _ => Some(HeldBy::Path),
+    }
+}
+
+/// A stopwatch with a hand for each reason.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Chronograph {
-    running: Option<(Phase, Time)>,
+pub(crate) struct HeldTime {
+    now: Option<HeldBy>,
+    noted_at: Time,
     totals: [Duration; 3],
 }
 
-impl Chronograph {
-    fn set(&mut self, now: Time, phase: Option<Phase>) {
-        if let Some((old, since)) = self.running {
-            self.totals[old as usize] += now.since(since);
+impl HeldTime {
+    /// What has held back since the last note is over; from now on it is this.
+    fn note(&mut self, now: Time, held: Option<HeldBy>) {
+        if let Some(before) = self.now {
+            self.totals[before as usize] += now.since(self.noted_at);
         }
-        self.running = phase.map(|phase| (phase, now));
+        self.now = held;
+        self.noted_at = now;
     }
 
-    pub fn start(&mut self, now: Time, phase: Phase) {
-        if self.running.is_none_or(|(old, _)| phase > old) {
-            self.set(now, Some(phase));
-        }
+    /// Time for one reason so far.
+    pub fn total(&self, now: Time, reason: HeldBy) -> Duration {
+        let so_far = if self.now == Some(reason) { now.since(self.noted_at) } else { Duration::ZERO };
+        self.totals[reason as usize] + so_far
     }
 
-    /// Something goes out: the peer's window holds nothing back.
-    pub fn go_on(&mut self, now: Time) {
-        match self.running {
-            None | Some((Phase::PeerWindow, _)) => self.set(now, Some(Phase::Busy)),
-            Some((Phase::Busy | Phase::SendBuffer, _)) => {}
-        }
-    }
-
-    /// Ends a phase; what remains is being busy, unless nothing is left.
-    pub fn stop(&mut self, now: Time, phase: Phase, nothing_left: bool) {
-        if nothing_left {
-            self.set(now, None);
-        } else if self.running.is_some_and(|(old, _)| old == phase) {
-            self.set(now, Some(Phase::Busy));
-        }
-    }
-
-    /// Time spent in a phase so far.
-    pub fn total(&self, now: Time, phase: Phase) -> Duration {
-        let so_far = self.running.filter(|(old, _)| *old == phase).map(|(_, since)| now.since(since));
-        self.totals[phase as usize] + so_far.unwrap_or(Duration::ZERO)
-    }
-
-    /// All phases together.
+    /// Time for all of them together.
     pub fn busy(&self, now: Time) -> Duration {
-        [Phase::Busy, Phase::PeerWindow, Phase::SendBuffer]
-            .iter()
-            .fold(Duration::ZERO, |sum, phase| sum + self.total(now, *phase))
+        self.total(now, HeldBy::Path) + self.total(now, HeldBy::PeerWindow) + self.total(now, HeldBy::SendBuffer)
     }
 }
 
 impl Sender {
-    /// There is something to send: is it the peer that holds it back?
-    pub(in crate::send) fn note_hold(&mut self, now: Time) {
-        self.linux.chronograph.start(now, Phase::Busy);
+    /// The sender was asked what to send: something goes out (`sends`), or is held back.
+    pub(super) fn note_hold(&mut self, now: Time, sends: bool) {
+        let has_unsent = self.has_unsent();
+        let facts = Facts {
+            has_data: sends || has_unsent || !self.board.is_empty(),
+            peer_holds: !sends && has_unsent && self.window_has_room() && self.peer_window_is_short(),
+            buffer_is_full: self.buffer_is_full,
+            is_empty_handed: !sends && !has_unsent && self.window_has_room(),
+            before: self.linux.held.now,
+        };
+        self.linux.held.note(now, hold(&facts));
+    }
+
+    fn peer_window_is_short(&self) -> bool {
         let nxt = self.board.nxt();
         let wanted = self.offered.unsent_in_piece(nxt).min(u64::from(self.mss));
-        let held = self.has_unsent() && self.window_has_room() && self.window.end < nxt + wanted.max(1);
-        if held {
-            self.linux.chronograph.start(now, Phase::PeerWindow);
-        } else {
-            self.linux.chronograph.stop(now, Phase::PeerWindow, false);
-        }
-        let starved = self.buffer_is_full && !self.has_unsent() && self.window_has_room();
-        if starved {
-            self.linux.chronograph.start(now, Phase::SendBuffer);
-        }
+        self.window.end < nxt + wanted.max(1)
     }
 
     /// The application waits for room in the send buffer, or no longer does.
     pub fn set_buffer_full(&mut self, now: Time, full: bool) {
         self.buffer_is_full = full;
-        if !full {
-            let nothing_left = self.board.is_empty() && !self.has_unsent();
-            self.linux.chronograph.stop(now, Phase::SendBuffer, nothing_left);
+        let before = self.linux.held.now;
+        if full || before.is_none() {
+            return;
         }
+        let facts = Facts {
+            has_data: !self.board.is_empty() || self.has_unsent(),
+            peer_holds: before == Some(HeldBy::PeerWindow),
+            buffer_is_full: false,
+            is_empty_handed: false,
+            before,
+        };
+        self.linux.held.note(now, hold(&facts));
     }
 
     /// All that was sent is acknowledged: perhaps there is nothing left at all.
     pub(in crate::send) fn note_rest(&mut self, now: Time) {
         if self.board.is_empty() && !self.has_unsent() {
-            self.linux.chronograph.stop(now, Phase::Busy, true);
+            self.linux.held.note(now, None);
         }
     }
 }
@@ -109,19 +121,39 @@ impl Sender {
 mod tests {
     use super::*;
 
+    const WAITING: Facts =
+        Facts { has_data: true, peer_holds: false, buffer_is_full: false, is_empty_handed: false, before: None };
+
     fn at(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)
     }
 
     #[test]
-    fn the_gravest_reason_counts_and_busy_is_the_sum() {
-        let mut watch = Chronograph::default();
-        watch.start(at(0), Phase::Busy);
-        watch.start(at(10), Phase::PeerWindow);
-        watch.start(at(15), Phase::Busy);
-        watch.stop(at(30), Phase::PeerWindow, false);
-        watch.stop(at(50), Phase::Busy, true);
-        assert_eq!(watch.total(at(99), Phase::PeerWindow), Duration::from_millis(20));
-        assert_eq!(watch.busy(at(99)), Duration::from_millis(50));
+    fn a_full_buffer_holds_back_from_when_it_starves_the_sender_until_it_has_room() {
+        let full = Facts { buffer_is_full: true, ..WAITING };
+        assert_eq!(hold(&full), Some(HeldBy::Path), "there is data yet");
+        assert_eq!(hold(&Facts { is_empty_handed: true, ..full }), Some(HeldBy::SendBuffer));
+        let starved = Facts { before: Some(HeldBy::SendBuffer), ..full };
+        assert_eq!(hold(&Facts { peer_holds: true, ..starved }), Some(HeldBy::SendBuffer));
+        assert_eq!(hold(&Facts { buffer_is_full: false, ..starved }), Some(HeldBy::Path));
+        assert_eq!(hold(&Facts { has_data: false, ..starved }), None);
+    }
+
+    #[test]
+    fn the_peer_holds_back_as_long_as_it_does() {
+        assert_eq!(hold(&Facts { peer_holds: true, ..WAITING }), Some(HeldBy::PeerWindow));
+        assert_eq!(hold(&Facts { before: Some(HeldBy::PeerWindow), ..WAITING }), Some(HeldBy::Path));
+    }
+
+    #[test]
+    fn busy_is_the_sum_of_all() {
+        let mut held = HeldTime::default();
+        held.note(at(0), Some(HeldBy::Path));
+        held.note(at(10), Some(HeldBy::PeerWindow));
+        held.note(at(15), Some(HeldBy::PeerWindow));
+        held.note(at(30), Some(HeldBy::SendBuffer));
+        held.note(at(50), None);
+        assert_eq!(held.total(at(99), HeldBy::PeerWindow), Duration::from_millis(20));
+        assert_eq!(held.busy(at(99)), Duration::from_millis(50));
     }
 }

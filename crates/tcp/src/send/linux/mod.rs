@@ -26,7 +26,7 @@
 //! | `rack` | loss by time | RFC 8985 §6 |
 //! | `probe` | tail loss probe | RFC 8985 §7 |
 //! | `sending` | what goes out next | RFC 6675 §4, RFC 5682 §3 |
-//! | `chronograph` | what held data back, and how long | as Linux has it |
+//! | `held_time` | what held data back, and how long | `tcp_info` |
 //! | `deferral` | short bursts wait | as Linux has it |
 //! | `rate` | delivery rate, pacing | draft-cheng-iccrg-delivery-rate-estimation |
 //! | `usage` | is the window used? | RFC 7661, RFC 9438 §5.8 |
@@ -38,12 +38,12 @@
 
 mod acknowledgement;
 mod apply;
-mod chronograph;
 mod deferral;
 mod dsack;
 mod duplicates;
 mod facts;
 mod forward_rto;
+mod held_time;
 mod min_rtt;
 mod probe;
 mod rack;
@@ -58,8 +58,8 @@ mod usage;
 
 use lasthop_units::{Duration, Time};
 
-use self::chronograph::Chronograph;
-pub(crate) use self::chronograph::Phase as HeldBy;
+pub(crate) use self::held_time::HeldBy;
+use self::held_time::HeldTime;
 use self::min_rtt::MinRtt;
 use self::probe::TailProbe;
 use self::rack::Rack;
@@ -116,7 +116,7 @@ pub(crate) struct Linux {
     pub(super) usage: WindowUsage,
     /// duplicates that the peer reported. [RFC 2883]
     pub dsacks: u32,
-    pub chronograph: Chronograph,
+    pub held: HeldTime,
 }
 
 impl Linux {
@@ -141,7 +141,7 @@ impl Linux {
             rate: DeliveryRate::default(),
             usage: WindowUsage::default(),
             dsacks: 0,
-            chronograph: Chronograph::default(),
+            held: HeldTime::default(),
         }
     }
 

@@ -30,10 +30,8 @@ impl Sender {
     pub(in crate::send) fn choose_linux(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
         let choice = self.choose_next(now, may_send_new);
         let is_open = self.board.una() > 0;
-        if choice.is_some() && is_open {
-            self.linux.chronograph.go_on(now);
-        } else if is_open && (self.has_unsent() || !self.board.is_empty()) {
-            self.note_hold(now);
+        if is_open && (choice.is_some() || self.has_unsent() || !self.board.is_empty()) {
+            self.note_hold(now, choice.is_some());
         }
         choice
     }
