@@ -34,27 +34,67 @@ struct Start {
     lost: u64,
 }
 
+/// What an ACK has brought.
+#[derive(Clone, Copy, Debug)]
+struct Intake {
+    delivered: Delivered,
+    facts: AckFacts,
+    /// what was measured
+    sample: AckSample,
+    /// the RTO counts from now
+    restarts: bool,
+    /// a DSACK says that the tail probe came twice
+    probe_came_twice: bool,
+}
+
 impl Sender {
     /// Takes in an acknowledgement; it may lie below SND.UNA, if it carries SACK blocks.
     pub(in crate::send) fn on_ack_linux(&mut self, ack: &Acknowledgement, counters: &mut Counters) -> Outcome {
-        let start = self.start();
         self.linux.permission = Permission::NewOnly;
+        if self.board.is_empty() {
+            return self.on_ack_of_nothing(ack);
+        }
+        let start = self.start();
+        let Intake { delivered, facts, sample, restarts, probe_came_twice } = self.take_in(ack, &start);
+        self.judge_probe(&facts, probe_came_twice);
+        let conclusion = self.conclude(&facts);
+        counters.duplicate_acks_received += u64::from(facts.is_duplicate() || facts.reports);
+        counters.fast_retransmits += u64::from(conclusion.begins_recovery);
+        if restarts || conclusion.waits.is_some() {
+            self.set_timer_or_wait(ack.now, Occasion::Delivered, conclusion.waits);
+        }
+        self.step_window(&sample, &delivered, &start);
+        self.settle_window();
+        Outcome { timer: TimerChange::Keep, syn_acked: delivered.syn, fin_acked: delivered.fin }
+    }
+
+    /// Nothing is out: of all that an ACK says only a DSACK matters, since a reduction may have been for nothing.
+    fn on_ack_of_nothing(&mut self, ack: &Acknowledgement) -> Outcome {
+        let una = self.board.una();
+        if ack.ack >= una {
+            self.update_window(ack);
+        }
+        self.read_marks(ack.flags, 0);
+        if let (Some(dsack), _) = self.take_blocks(ack, &mut Delivered::default()) {
+            self.conclude(&AckFacts::of_dsack(ack, una, Some(&dsack)));
+            self.settle_window();
+        }
+        Outcome { timer: TimerChange::Keep, syn_acked: false, fin_acked: false }
+    }
+
+    /// From header and blocks to the facts: scoreboard, counts, measurements.
+    fn take_in(&mut self, ack: &Acknowledgement, start: &Start) -> Intake {
         if ack.ack > start.una {
             self.linux.timeouts = 0;
         }
         let window_changes = ack.ack >= start.una && self.update_window(ack);
         let mut delivered = Delivered::judged_by(self.credible(ack));
-        let nothing_out = self.board.is_empty();
         let (dsack, repetition) = self.take_blocks(ack, &mut delivered);
-        if nothing_out {
-            self.conclude_with_nothing_out(ack, dsack.as_ref());
-            return Outcome { timer: TimerChange::Keep, syn_acked: false, fin_acked: false };
-        }
         let reported = delivered.new_segments;
         self.note_late_arrivals(delivered.late_report, repetition.in_vain);
-        self.take_number(ack, &start, &mut delivered);
+        self.take_number(ack, start, &mut delivered);
         let restarts = self.measure(ack, &delivered);
-        let sample = self.observe(ack, &start, &delivered);
+        let sample = self.observe(ack, start, &delivered);
         let evidence = Evidence {
             delivered: &delivered,
             dsack: dsack.as_ref(),
@@ -65,16 +105,7 @@ impl Sender {
             sack: self.sack,
         };
         let facts = AckFacts::of(ack, &evidence);
-        self.judge_probe(&facts, repetition.of_probe);
-        let conclusion = self.conclude(&facts);
-        counters.duplicate_acks_received += u64::from(facts.is_duplicate() || facts.reports);
-        counters.fast_retransmits += u64::from(conclusion.begins_recovery);
-        if restarts || conclusion.waits.is_some() {
-            self.set_timer_unless(ack.now, Occasion::Delivered, conclusion.waits);
-        }
-        self.step_window(&sample, &delivered, &start);
-        self.settle_window();
-        Outcome { timer: TimerChange::Keep, syn_acked: delivered.syn, fin_acked: delivered.fin }
+        Intake { delivered, facts, sample, restarts, probe_came_twice: repetition.of_probe }
     }
 
     fn start(&self) -> Start {
@@ -93,15 +124,6 @@ impl Sender {
     fn credible(&self, ack: &Acknowledgement) -> Credible {
         let min_rtt = self.linux.min_rtt().unwrap_or(Duration::ZERO);
         Credible { now: ack.now, min_rtt, echo_ends: ack.echo_ends }
-    }
-
-    /// Of all that an ACK says with nothing out only a DSACK matters: a reduction may have been for nothing.
-    fn conclude_with_nothing_out(&mut self, ack: &Acknowledgement, dsack: Option<&Dsack>) {
-        self.read_marks(ack.flags, 0);
-        if dsack.is_some() {
-            self.conclude(&AckFacts::of_dsack(ack, self.board.una(), dsack));
-            self.settle_window();
-        }
     }
 
     /// SACK blocks. The DSACK is judged first, against SND.UNA and the reordering as they were; the board takes the

@@ -10,7 +10,7 @@ use super::facts::AckFacts;
 use super::forward_rto::{Span, Step};
 use super::spurious::Verdict;
 use super::transition::{Duplicates, FirstCopy, Found, Next, Patience, Sequel, Standing, Then, Transition, Window};
-use super::transition::{sequel, verdict};
+use super::transition::{sequel, transition};
 use super::{Permission, Phase};
 use crate::config::{LocalDrop, LossDetection};
 use crate::congestion_control::{CongestionCause, Prior};
@@ -26,14 +26,14 @@ pub(super) struct Conclusion {
 impl Sender {
     /// An ACK, once the board knows it: verdict, search, and repair or rest.
     pub(super) fn conclude(&mut self, facts: &AckFacts) -> Conclusion {
-        // Recorded: it leaves Open as it is, even while a tail probe is out, which by the table is something repeated.
+        // Open stays as it is (recorded). Rest would see a tail probe that is out, and take it for disorder.
         if self.linux.phase == Phase::Open && facts.is_plain_progress() {
             return Conclusion::default();
         }
         if facts.marked {
             self.linux.claim.prior = None;
         }
-        let step = verdict(&self.standing(facts), facts);
+        let step = transition(&self.standing(facts), facts);
         self.carry_out(&step, facts);
         if step.then == Then::Done {
             return Conclusion::default();

@@ -152,7 +152,7 @@ impl Sender {
         let lost = self.board.total_lost();
         let waits = self.detect_late(now);
         let begins = self.board.total_lost() > lost && self.conclude_from_timer(now);
-        self.set_timer_unless(now, Occasion::Interlude, waits);
+        self.set_timer_or_wait(now, Occasion::Interlude, waits);
         begins
     }
 
@@ -170,3 +170,39 @@ impl Sender {
 
 /// The most that reordering is thought to reach, in segments (`net.ipv4.tcp_max_reordering`).
 pub(super) const MAX_REORDERING: u32 = 300;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A DSACK, heard with an ACK of something sent when `sent_after` had been delivered.
+    fn hear(rack: &mut Rack, sent_after: u64, total: u64) {
+        rack.dsack_seen = true;
+        rack.adapt(sent_after, total);
+    }
+
+    #[test]
+    fn a_dsack_widens_the_window_once_a_round() {
+        let mut rack = Rack::default();
+        hear(&mut rack, 5, 10);
+        hear(&mut rack, 9, 14);
+        assert_eq!(rack.steps, 2, "sent before the window was widened");
+        rack.adapt(10, 20);
+        assert_eq!(rack.steps, 2, "it does not count later either");
+        hear(&mut rack, 10, 20);
+        assert_eq!(rack.steps, 3);
+    }
+
+    #[test]
+    fn the_window_is_narrow_again_after_sixteen_recoveries() {
+        let mut rack = Rack::default();
+        hear(&mut rack, 5, 10);
+        (0..15).for_each(|_| rack.last_shorter());
+        assert_eq!(rack.steps, 2);
+        rack.last_longer();
+        rack.last_shorter();
+        assert_eq!(rack.steps, 2);
+        rack.last_shorter();
+        assert_eq!(rack.steps, 1);
+    }
+}

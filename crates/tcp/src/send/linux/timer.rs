@@ -103,11 +103,11 @@ fn unless_past(left: Duration) -> Duration {
 
 impl Sender {
     pub(super) fn set_timer(&mut self, now: Time, occasion: Occasion) {
-        self.set_timer_unless(now, occasion, None);
+        self.set_timer_or_wait(now, occasion, None);
     }
 
     /// Sets the timer, to look for reordering if RACK waits.
-    pub(super) fn set_timer_unless(&mut self, now: Time, occasion: Occasion, reordering: Option<Duration>) {
+    pub(super) fn set_timer_or_wait(&mut self, now: Time, occasion: Occasion, reordering: Option<Duration>) {
         let rto = self.rtt.rto();
         let head_at = self.board.head().map(|head| head.sent_at);
         let waits = Waits {

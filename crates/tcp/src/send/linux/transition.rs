@@ -1,6 +1,6 @@
 //! The decision table: which row an ACK meets, and what the row says.
 //!
-//! Pure: [`verdict`] is stage 1 and [`sequel`] stage 3 of `docs/model/tcp-recovery.md` §5, row by row under the same
+//! Pure: [`transition`] is stage 1 and [`sequel`] stage 3 of `docs/model/tcp-recovery.md` §5, row by row under the same
 //! names; between them losses are looked for. `apply` carries both out. The law is the page's; what it rests on is
 //! RFC 6675 §5, RFC 6582 §3.2, RFC 5682, RFC 4015, and recordings.
 
@@ -128,7 +128,7 @@ pub(super) struct Transition {
 }
 
 /// Stage 1: was it for nothing, and is it over?
-pub(super) fn verdict(standing: &Standing, facts: &AckFacts) -> Transition {
+pub(super) fn transition(standing: &Standing, facts: &AckFacts) -> Transition {
     match standing.phase {
         CaState::Open | CaState::Disorder => at_rest(standing, facts),
         CaState::Cwr => in_cwr(standing, facts),

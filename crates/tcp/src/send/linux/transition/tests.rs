@@ -70,7 +70,7 @@ fn example(row: Row) -> (Standing, AckFacts) {
 
 fn meets(row: Row) -> Transition {
     let (standing, facts) = example(row);
-    verdict(&standing, &facts)
+    transition(&standing, &facts)
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn o1_a_reduction_whose_copies_all_came_twice_is_taken_back() {
     assert_eq!((step.row, step.window, step.patience), (Row::O1, Window::Undo, Patience::Longer));
     assert_eq!(step.first_copy, FirstCopy::Keep);
     let (disorder, _) = example(Row::O1);
-    let open = verdict(&Standing { phase: CaState::Open, ..disorder }, &dsack());
+    let open = transition(&Standing { phase: CaState::Open, ..disorder }, &dsack());
     assert_eq!((open.row, open.first_copy), (Row::O1, FirstCopy::Forget));
 }
 
@@ -87,12 +87,12 @@ fn o1_a_reduction_whose_copies_all_came_twice_is_taken_back() {
 fn o2_nothing_changes_except_that_open_forgets_the_first_copy() {
     let step = meets(Row::O2);
     assert_eq!((step.row, step.next, step.first_copy), (Row::O2, Next::Same, FirstCopy::Keep));
-    let open = verdict(&by_time(standing(CaState::Open)), &advance());
+    let open = transition(&by_time(standing(CaState::Open)), &advance());
     assert_eq!((open.row, open.first_copy), (Row::O2, FirstCopy::Forget), "an echo does not undo there");
     let no_sack = without_sack(standing(CaState::Disorder));
-    assert_eq!(verdict(&no_sack, &advance()).duplicates, LATER);
-    assert_eq!(verdict(&no_sack, &AckFacts::silent()).duplicates, ONE_MORE);
-    assert_eq!(verdict(&standing(CaState::Disorder), &AckFacts::silent()).duplicates, NONE);
+    assert_eq!(transition(&no_sack, &advance()).duplicates, LATER);
+    assert_eq!(transition(&no_sack, &AckFacts::silent()).duplicates, ONE_MORE);
+    assert_eq!(transition(&standing(CaState::Disorder), &AckFacts::silent()).duplicates, NONE);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn c1_the_reduction_for_a_mark_ends_beyond_its_point() {
 fn c2_at_its_point_it_goes_on() {
     let step = meets(Row::C2);
     assert_eq!((step.row, step.next, step.window), (Row::C2, Next::Same, Window::Keep));
-    assert_eq!(verdict(&without_sack(standing(CaState::Cwr)), &AckFacts::silent()).duplicates, ONE_MORE);
+    assert_eq!(transition(&without_sack(standing(CaState::Cwr)), &AckFacts::silent()).duplicates, ONE_MORE);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn r2_an_undo_at_the_end_opens() {
     assert_eq!((step.row, step.next, step.window), (Row::R2, Next::Open, Window::Undo));
     assert_eq!((step.duplicates, step.patience), (LATER, Patience::Same));
     let (standing, _) = example(Row::R1);
-    assert_eq!(verdict(&acknowledged_to(9001, standing), &advance()).row, Row::R2, "no hold beyond the point");
+    assert_eq!(transition(&acknowledged_to(9001, standing), &advance()).row, Row::R2, "no hold beyond the point");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn r3_without_sack_recovery_holds_at_its_point() {
     assert_eq!((step.row, step.window, step.then), (Row::R3, Window::Keep, Then::Done));
     assert_eq!((step.duplicates, step.patience), (LATER, Patience::Shorter));
     let (standing, _) = example(Row::R3);
-    assert_eq!(verdict(&standing, &AckFacts::silent()).duplicates, LATER, "on hold no duplicate counts");
+    assert_eq!(transition(&standing, &AckFacts::silent()).duplicates, LATER, "on hold no duplicate counts");
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn r4_recovery_ends_at_its_point_with_sack_and_beyond_it_without() {
     assert_eq!((step.row, step.next, step.window), (Row::R4, Next::Open, Window::End));
     assert_eq!(step.patience, Patience::Shorter);
     let (standing, _) = example(Row::R3);
-    assert_eq!(verdict(&acknowledged_to(9001, standing), &advance()).row, Row::R4);
-    let duplicate = verdict(&acknowledged_to(9001, standing), &AckFacts::silent());
+    assert_eq!(transition(&acknowledged_to(9001, standing), &advance()).row, Row::R4);
+    let duplicate = transition(&acknowledged_to(9001, standing), &AckFacts::silent());
     assert_eq!(duplicate.duplicates, Duplicates { clear: true, count: true });
 }
 
@@ -158,7 +158,7 @@ fn r6_a_late_hole_undoes_when_nothing_resent_is_out() {
     assert_eq!((step.row, step.next, step.window, step.then), (Row::R6, Next::Resting, Window::Undo, Then::Done));
     assert!(step.was_late && step.nothing_is_lost);
     let (standing, _) = example(Row::R6);
-    assert_eq!(verdict(&standing, &dsack()).row, Row::R8, "an ACK that does not advance fills no hole");
+    assert_eq!(transition(&standing, &dsack()).row, Row::R8, "an ACK that does not advance fills no hole");
 }
 
 #[test]
@@ -174,8 +174,8 @@ fn r8_what_is_lost_goes_out_first() {
     let step = meets(Row::R8);
     assert_eq!((step.row, step.permission), (Row::R8, Permission::LostFirst));
     let no_sack = without_sack(standing(CaState::Recovery));
-    assert_eq!(verdict(&no_sack, &AckFacts::silent()).duplicates, ONE_MORE);
-    assert_eq!(verdict(&no_sack, &advance()).duplicates, NONE, "a partial ACK keeps the others");
+    assert_eq!(transition(&no_sack, &AckFacts::silent()).duplicates, ONE_MORE);
+    assert_eq!(transition(&no_sack, &advance()).duplicates, NONE, "a partial ACK keeps the others");
 }
 
 #[test]
@@ -184,9 +184,9 @@ fn l1_evidence_ends_loss_with_sack_only() {
     assert_eq!((step.row, step.next, step.window), (Row::L1, Next::Open, Window::Undo));
     assert!(step.nothing_is_lost && step.ends_timeouts);
     let (standing, facts) = example(Row::L1);
-    let no_sack = verdict(&without_sack(standing), &facts);
+    let no_sack = transition(&without_sack(standing), &facts);
     assert_eq!((no_sack.next, no_sack.first_copy, no_sack.then), (Next::Same, FirstCopy::Keep, Then::Search));
-    let on_hold = verdict(&without_sack(acknowledged_to(9000, standing)), &facts);
+    let on_hold = transition(&without_sack(acknowledged_to(9000, standing)), &facts);
     assert_eq!((on_hold.row, on_hold.first_copy), (Row::L1, FirstCopy::ForgetIfDone));
 }
 
@@ -197,8 +197,8 @@ fn l2_an_original_from_before_the_timeout_opens() {
     assert!(step.nothing_is_lost && step.ends_timeouts && !step.ends_forward_rto);
     let (standing, facts) = example(Row::L2);
     let no_sack = without_sack(standing);
-    assert_eq!(verdict(&no_sack, &facts).then, Then::SearchTwice);
-    assert_eq!(verdict(&acknowledged_to(9000, no_sack), &facts).next, Next::Same, "on hold");
+    assert_eq!(transition(&no_sack, &facts).then, Then::SearchTwice);
+    assert_eq!(transition(&acknowledged_to(9000, no_sack), &facts).next, Next::Same, "on hold");
 }
 
 #[test]
@@ -207,12 +207,12 @@ fn l3_loss_ends_at_its_point_and_is_undone_by_evidence_alone() {
     assert_eq!((step.row, step.next, step.window), (Row::L3, Next::Open, Window::Undo));
     assert_eq!((step.patience, step.nothing_is_lost), (Patience::Same, false));
     let over = acknowledged_to(9000, standing(CaState::Loss));
-    let kept = verdict(&over, &advance());
+    let kept = transition(&over, &advance());
     assert_eq!((kept.row, kept.window, kept.patience), (Row::L3, Window::Keep, Patience::Shorter));
-    let held = verdict(&without_sack(over), &advance());
+    let held = transition(&without_sack(over), &advance());
     assert_eq!((held.row, held.next, held.first_copy), (Row::L3, Next::Same, FirstCopy::ForgetIfDone));
     let asked = Standing { forward_rto: Step::Second, ..over };
-    assert!(verdict(&asked, &AckFacts { reports: true, ..advance() }).ends_forward_rto);
+    assert!(transition(&asked, &AckFacts { reports: true, ..advance() }).ends_forward_rto);
 }
 
 #[test]
@@ -226,11 +226,11 @@ fn l5_what_is_lost_goes_out_first_and_f_rto_ends_if_it_is_due() {
     let step = meets(Row::L5);
     assert_eq!((step.row, step.permission, step.ends_forward_rto), (Row::L5, Permission::LostFirst, false));
     let (asking, facts) = example(Row::L4);
-    let nothing_to_ask_with = verdict(&Standing { has_more: false, ..asking }, &facts);
+    let nothing_to_ask_with = transition(&Standing { has_more: false, ..asking }, &facts);
     assert_eq!((nothing_to_ask_with.row, nothing_to_ask_with.ends_forward_rto), (Row::L5, true));
     let no_sack = without_sack(standing(CaState::Loss));
-    assert_eq!(verdict(&no_sack, &AckFacts::silent()).duplicates, NONE, "no new data is out");
-    assert_eq!(verdict(&acknowledged_to(2000, no_sack), &AckFacts::silent()).duplicates, ONE_MORE);
+    assert_eq!(transition(&no_sack, &AckFacts::silent()).duplicates, NONE, "no new data is out");
+    assert_eq!(transition(&acknowledged_to(2000, no_sack), &AckFacts::silent()).duplicates, ONE_MORE);
 }
 
 const ROWS: [Row; 17] = [
@@ -292,7 +292,7 @@ fn the_page_and_the_code_have_the_same_rows() {
     assert_eq!(names, ROWS.map(|row| format!("{row:?}")));
     for (row, cells) in ROWS.iter().zip(&page) {
         let (standing, facts) = example(*row);
-        let step = verdict(&standing, &facts);
+        let step = transition(&standing, &facts);
         assert_eq!(step.row, *row);
         for (cell, word) in [3, 4, 6, 7].iter().zip(words(&standing, &step)) {
             assert!(cells[*cell].starts_with(word), "{row:?}: the page says {}, the code {word}", cells[*cell]);
