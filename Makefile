@@ -29,7 +29,7 @@ demo: build
 
 test: build
 	cargo test --workspace --no-fail-fast
-	$(BIN)/python -m pytest --numprocesses auto --dist loadscope
+	$(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder
 
 # The Rust tests alone: no formatting, no Python.
 unit: rust $(VENV)/.ready

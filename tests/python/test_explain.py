@@ -241,7 +241,8 @@ def test_an_office_whose_receivers_know_no_ppdu_under_way_is_told_so() -> None:
     assert sum(terms["missed_preamble"] for terms in missed.channels[0].nodes.values()) == pytest.approx(share)
     # All hear one another at -82 dBm: opposite stations at 15 m at 16 - 46.7 - 30 log10(30) = -75.0 dBm.
     noticed = explained(short.set("channel.mid_packet_detection", "-82 dBm"))
-    assert noticed.channels[0].share("missed_preamble") == 0.0 < noticed.channels[0].share("collided")
+    # A PPDU that its receiver had begun to decode and left for a stronger one is not known again: one in some seconds.
+    assert noticed.channels[0].share("missed_preamble") < share / 100 < noticed.channels[0].share("collided")
     assert not any("on top of another" in line for line in answers(noticed))
 
 

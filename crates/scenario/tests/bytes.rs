@@ -13,7 +13,7 @@ const TWO_STATIONS: &str = r#"
 duration = "1 s"
 [bss]
 standard = "802.11n"
-rate_control = { kind = "fixed", rate = "mcs 7" }
+rate_control = { kind = "fixed", mcs = 7 }
 [[station]]
 count = 2
 [wired]
@@ -79,7 +79,8 @@ fn packets_from_behind_the_ap_reach_their_station() {
     let flow = network.open_flow(Duration::ZERO);
     network.inject(at_ms(1), AP, packet(flow, NodeId(2), vec![7; 100])).expect("it is offered in time");
     network.run_until(at_ms(50));
-    let arrived: Vec<_> = network.arrivals().map(|a| (a.packet.meta.up, a.packet.meta.station, a.packet.body)).collect();
+    let arrived: Vec<_> =
+        network.arrivals().map(|a| (a.packet.meta.up, a.packet.meta.station, a.packet.body)).collect();
     assert_eq!(arrived, [(false, NodeId(2), vec![7; 100])]);
 }
 
@@ -98,7 +99,8 @@ fn what_is_offered_before_the_present_is_refused() {
 #[test]
 fn flows_come_and_go() {
     let mut network = network();
-    let offer = |network: &mut Network<Vec<u8>>, flow| network.inject(at_ms(1), STATION, packet(flow, AP, vec![1; 500]));
+    let offer =
+        |network: &mut Network<Vec<u8>>, flow| network.inject(at_ms(1), STATION, packet(flow, AP, vec![1; 500]));
     assert_eq!(offer(&mut network, FlowId(0)), Err(Refusal::NoSuchFlow(FlowId(0))));
     let first = network.open_flow(Duration::from_millis(3));
     assert_eq!(offer(&mut network, first), Ok(()));

@@ -82,3 +82,29 @@ fn a_drop_in_the_own_queue_lowers_the_window_before_anything_is_missed() {
     };
     assert!(drops("cwr") < drops("unnoticed"));
 }
+
+/// Transfers of 2 MB that come by chance, three in four seconds on average, each over a connection of its own.
+const TRANSFERS: [(&str, &str); 5] =
+    [UPLOAD, LINUX, ("flow.0.traffic", "poisson"), ("flow.0.size", "2 MB"), ("flow.0.rate", "12 Mbit/s")];
+
+#[test]
+fn transfers_that_come_by_chance_keep_the_queue_of_their_station_short_too() {
+    let roomy = ("station.0.queue", "{ kind = \"fifo\", limit = \"200 packets\" }");
+    let waiting = |setting| {
+        let result = result(&[&TRANSFERS[..], &[roomy, ("tcp.small_queue", setting)]].concat());
+        number(ap_and_station(&result).1, "queue_mean_packets")
+    };
+    let (off, on) = (waiting("off"), waiting("on"));
+    assert!(on < off / 2.0, "{on} packets with small queues, {off} without");
+}
+
+#[test]
+fn transfers_that_come_by_chance_hear_of_drops_in_their_own_queue() {
+    let drops = |local_drop| {
+        let settings = [("tcp.small_queue", "off"), ("tcp.local_drop", local_drop)];
+        let result = result(&[&TRANSFERS[..], &settings[..]].concat());
+        number(ap_and_station(&result).1, "queue_drops")
+    };
+    let (told, untold) = (drops("cwr"), drops("unnoticed"));
+    assert!(told < untold, "{told} drops where they are told, {untold} where not");
+}

@@ -35,7 +35,7 @@ struct Script<F> {
     ppdus: [usize; 4],
 }
 
-impl<F: FnMut(Question) -> bool> ErrorModel for Script<F> {
+impl<F: FnMut(Question) -> bool + Send> ErrorModel for Script<F> {
     fn success_probability(&mut self, frame: &ReceivedFrame) -> f64 {
         let question = match self.last {
             Some((at, last)) if at == frame.at && last.kind == frame.kind => Question { place: last.place + 1, ..last },
@@ -50,7 +50,7 @@ impl<F: FnMut(Question) -> bool> ErrorModel for Script<F> {
     }
 }
 
-fn aggregating(max_mpdus: u32, arrives: impl FnMut(Question) -> bool + 'static) -> MediumConfig {
+fn aggregating(max_mpdus: u32, arrives: impl FnMut(Question) -> bool + Send + 'static) -> MediumConfig {
     let mut config = config(phy("802.11n", &[]), 1);
     let edca = AccessCategory::ALL.map(|c| {
         let txop_limit = Duration::ZERO;
