@@ -19,7 +19,7 @@ trap 'rm -rf "$work"' EXIT
 # The beginning of each trace is what it has in common with no other; whole ones would be slow.
 seeds() {
     case $1 in
-        cc_trace) for file in tests/data/vectors/cc/*/*.gz; do gunzip -c "$file" | sed 60q > "$2/$(basename "$file")"; done ;;
+        cc_trace) for file in tests/data/vectors/cc/*/*.gz; do gunzip -c "$file" | sed -n 1,60p > "$2/$(basename "$file")"; done ;;
         packet_script) cp tests/scripts/*.pkt "$2" ;;
         packet_trace) printf 'time_s,bytes\n0, 100\n\n0.0015;200 # two\n0.02 300\n' > "$2/trace" ;;
         quantity) printf '%s' '5 ms' > "$2/time"; printf '%s' '1.5 Mbit/s' > "$2/rate"; printf '%s' '-62 dBm' > "$2/power" ;;
