@@ -244,7 +244,7 @@ impl Alarms {
 
     /// When an event is to be scheduled so that `side` is called at `due`, if the one that is does not serve.
     #[inline(always)]
-    pub(super) fn to_arm(&mut self, side: Side, due: Time) -> Option<Time> {
+    pub(super) fn arm(&mut self, side: Side, due: Time) -> Option<Time> {
         let armed = &mut self.0[side as usize];
         (due < *armed).then(|| {
             *armed = due;

@@ -175,7 +175,7 @@ impl TcpFlow {
 
     pub(crate) fn timer_to_arm(&mut self, side: Side) -> Option<Time> {
         let due = self.connection.end_mut(side).poll_timeout();
-        self.alarms.to_arm(side, due)
+        self.alarms.arm(side, due)
     }
 
     pub(crate) fn timer_fires(&mut self, now: Time, side: Side, observer: &mut impl Observer) {

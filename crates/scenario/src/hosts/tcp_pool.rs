@@ -238,7 +238,7 @@ impl Pool {
 
     pub(super) fn timer_to_arm(&mut self, side: Side) -> Option<Time> {
         let due = self.lines.iter_mut().map(|line| line.connection.end_mut(side).poll_timeout()).min()?;
-        self.alarms.to_arm(side, due)
+        self.alarms.arm(side, due)
     }
 
     pub(super) fn timer_fires(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
