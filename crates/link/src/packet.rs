@@ -27,6 +27,21 @@ pub struct PacketMeta {
 }
 
 impl PacketMeta {
+    /// Of a packet of `bytes` between `station` and its server that is best effort, not ECN-capable and no pure ACK.
+    pub fn plain(flow: FlowId, station: NodeId, up: bool, bytes: u32) -> PacketMeta {
+        PacketMeta {
+            bytes,
+            flow,
+            station,
+            up,
+            tid: 0,
+            pure_ack: false,
+            ack: AckFacts::default(),
+            ecn: Ecn::NotEct,
+            enqueued_at: Time::ZERO,
+        }
+    }
+
     /// What observers are told where this packet is dropped.
     pub fn dropped(&self, node: NodeId, layer: QueueLayer, reason: DropReason) -> Record {
         Record::Dropped { node, flow: self.flow, layer, reason, tcp_ack: self.pure_ack, arrived: false }

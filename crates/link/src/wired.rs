@@ -166,25 +166,13 @@ impl<B> WiredLink<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AckFacts, PacketMeta, QueueDisciplineKind, queue_discipline::fifo};
+    use crate::{PacketMeta, QueueDisciplineKind, queue_discipline::fifo};
     use lasthop_engine::{Scheduler, Stream};
     use lasthop_observe::{FlowId, NodeId};
     use lasthop_registry::Amount;
-    use lasthop_units::Ecn;
 
     fn packet(bytes: u32, body: u32) -> Packet<u32> {
-        let meta = PacketMeta {
-            bytes,
-            flow: FlowId(0),
-            station: NodeId(1),
-            up: true,
-            tid: 0,
-            pure_ack: false,
-            ack: AckFacts::default(),
-            ecn: Ecn::NotEct,
-            enqueued_at: Time::ZERO,
-        };
-        Packet { meta, body }
+        Packet { meta: PacketMeta::plain(FlowId(0), NodeId(1), true, bytes), body }
     }
 
     /// Sends `count` packets of 1250 B at once over 10 Mbit/s (1 ms each) and 5 ms; arrival times in ms.

@@ -4,7 +4,7 @@
 //! a round trip, which is learnt of a round trip later.
 
 use lasthop_engine::{Scheduler, Stream};
-use lasthop_link::{AckFacts, Packet, PacketMeta, QueueDisciplineKind, WiredEvent, WiredLink};
+use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind, WiredEvent, WiredLink};
 use lasthop_observe::{DropReason, FlowId, NodeId};
 use lasthop_registry::{Parameter, Value};
 use lasthop_units::{DataRate, Duration, Ecn, Time};
@@ -92,18 +92,8 @@ fn run(kind: &QueueDisciplineKind, sources: usize, rtt: Duration, ecn: Ecn, seco
         for (index, source) in sources.iter_mut().enumerate() {
             while f64::from(source.in_flight) < source.window.floor() {
                 source.in_flight += 1;
-                let meta = PacketMeta {
-                    bytes: PACKET_BYTES,
-                    flow: FlowId(index as u32),
-                    station: NodeId(1),
-                    up: true,
-                    tid: 0,
-                    pure_ack: false,
-                    ack: AckFacts::default(),
-                    ecn,
-                    enqueued_at: now,
-                };
-                let packet = Packet { meta, body: source.next };
+                let plain = PacketMeta::plain(FlowId(index as u32), NodeId(1), true, PACKET_BYTES);
+                let packet = Packet { meta: PacketMeta { ecn, enqueued_at: now, ..plain }, body: source.next };
                 source.next += 1;
                 link.send(now, packet, &mut dropped, &mut |at, e| events.at(at, Event::Wire(e)));
             }

@@ -18,7 +18,7 @@ impl<B> Topology<B> {
     ///
     /// # Panics
     /// If there is not one wired link for each BSS.
-    pub(crate) fn homes(&self) -> Vec<NodeId> {
+    pub fn homes(&self) -> Vec<NodeId> {
         assert_eq!(self.wires.len(), self.medium.bss.len(), "each AP has a wired link");
         self.medium.nodes.iter().map(|node| NodeId(node.bss)).collect()
     }

@@ -3,11 +3,11 @@
 //! `cargo run -p lasthop-scenario --example bytes FILE` sends 1000 datagrams from the first station, one a millisecond, and
 //! prints how long they took.
 
-use lasthop_link::{AckFacts, Packet, PacketMeta};
+use lasthop_link::{Packet, PacketMeta};
 use lasthop_network::Network;
 use lasthop_observe::NodeId;
 use lasthop_scenario::resolve;
-use lasthop_units::{Duration, Ecn, Time};
+use lasthop_units::{Duration, Time};
 
 fn main() {
     let file = std::env::args().nth(1).expect("usage: bytes FILE");
@@ -25,17 +25,7 @@ fn main() {
     let sent_at = |number: u16| Time::ZERO + Duration::from_millis(u64::from(number));
     for number in 0..1000 {
         let body = make(number);
-        let meta = PacketMeta {
-            bytes: body.len() as u32,
-            flow,
-            station,
-            up: true,
-            tid: 0,
-            pure_ack: false,
-            ack: AckFacts::default(),
-            ecn: Ecn::NotEct,
-            enqueued_at: Time::ZERO,
-        };
+        let meta = PacketMeta::plain(flow, station, true, body.len() as u32);
         network.inject(sent_at(number), station, Packet { meta, body }).unwrap_or_else(|refusal| panic!("{refusal}"));
     }
     network.run_until(Time::ZERO + Duration::from_secs(5));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lasthop_engine::Stream;
 use lasthop_link::{WireUse, WiredLink};
 use lasthop_network::{Alarm, Network, Topology, Wires};
-use lasthop_observe::{Collector, FlowId, NodeId, Report, Series, Watcher};
+use lasthop_observe::{Collector, FlowId, Report, Series, Watcher};
 use lasthop_units::{Duration, Time};
 use lasthop_wifi::MediumConfig;
 
@@ -79,10 +79,9 @@ impl<O: Watcher> Simulation<O> {
         let description = &scenario.description;
         let samples = interval.map(|i| description.duration.div_floor(i) as usize);
         let collector = Collector::new(scenario.layout(), samples, observer);
-        let aps = scenario.bss.len();
-        let homes = scenario.nodes.iter().map(|node| NodeId(node.config.bss)).collect();
         let topology = topology(&scenario, seed, O::READS_STEPS);
-        let network = Network::with_hosts(topology, collector, FlowHosts::new(homes, aps));
+        let hosts = FlowHosts::new(topology.homes(), topology.wires.len());
+        let network = Network::with_hosts(topology, collector, hosts);
         let end = Time::ZERO + description.duration;
         let mut simulation = Simulation {
             network,

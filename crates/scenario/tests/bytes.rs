@@ -1,10 +1,10 @@
 //! A network that carries bytes of its driver, without hosts, flows or TCP.
 
-use lasthop_link::{AckFacts, Packet, PacketMeta};
+use lasthop_link::{Packet, PacketMeta};
 use lasthop_network::{Network, Refusal};
 use lasthop_observe::{FlowId, NodeId};
 use lasthop_scenario::resolve;
-use lasthop_units::{Duration, Ecn, Time};
+use lasthop_units::{Duration, Time};
 
 const AP: NodeId = NodeId(0);
 const STATION: NodeId = NodeId(1);
@@ -29,18 +29,7 @@ fn network() -> Network<Vec<u8>> {
 }
 
 fn packet(flow: FlowId, station: NodeId, body: Vec<u8>) -> Packet<Vec<u8>> {
-    let meta = PacketMeta {
-        bytes: body.len() as u32,
-        flow,
-        station,
-        up: true,
-        tid: 0,
-        pure_ack: false,
-        ack: AckFacts::default(),
-        ecn: Ecn::NotEct,
-        enqueued_at: Time::ZERO,
-    };
-    Packet { meta, body }
+    Packet { meta: PacketMeta::plain(flow, station, true, body.len() as u32), body }
 }
 
 fn at_ms(ms: u64) -> Time {

@@ -1,23 +1,12 @@
 //! Packets for the tests of disciplines.
 
 use lasthop_observe::{FlowId, NodeId};
-use lasthop_units::{Ecn, Time};
 
 use crate::{AckFacts, PacketMeta};
 
 /// A data packet of a flow to station 1, came at 0.
 pub fn data(flow: u32, bytes: u32) -> PacketMeta {
-    PacketMeta {
-        bytes,
-        flow: FlowId(flow),
-        station: NodeId(1),
-        up: false,
-        tid: 0,
-        pure_ack: false,
-        ack: AckFacts::default(),
-        ecn: Ecn::NotEct,
-        enqueued_at: Time::ZERO,
-    }
+    PacketMeta::plain(FlowId(flow), NodeId(1), false, bytes)
 }
 
 /// A pure ACK of 40 B, likewise.

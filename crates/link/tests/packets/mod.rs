@@ -3,24 +3,14 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use lasthop_engine::Stream;
-use lasthop_link::{AckFacts, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind};
+use lasthop_link::{Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind};
 use lasthop_observe::{FlowId, NodeId};
 use lasthop_units::{Duration, Ecn, Time};
 
 /// A packet of a flow to the station of the same number, with TID 0, not capable of ECN.
 pub fn packet(flow: u32, bytes: u32, body: u64, now: Time) -> Packet<u64> {
-    let meta = PacketMeta {
-        bytes,
-        flow: FlowId(flow),
-        station: NodeId(flow),
-        up: false,
-        tid: 0,
-        pure_ack: false,
-        ack: AckFacts::default(),
-        ecn: Ecn::NotEct,
-        enqueued_at: now,
-    };
-    Packet { meta, body }
+    let plain = PacketMeta::plain(FlowId(flow), NodeId(flow), false, bytes);
+    Packet { meta: PacketMeta { enqueued_at: now, ..plain }, body }
 }
 
 /// The same packet, capable of ECN.

@@ -91,7 +91,7 @@ impl ExchangeFlow {
             _ => return None,
         };
         let config = &spec.tcp.config;
-        let own_queue = OwnQueue::of_flow(config, spec.up, asked);
+        let own_queue = OwnQueue::new(config, spec.up, asked);
         let pool = Pool::new(id, config.clone(), Stream::named(seed, "iss", &spec.stream), own_queue);
         Some(ExchangeFlow { id, span, pool, driver, wake: None })
     }

@@ -3,7 +3,7 @@
 use lasthop_link::{AckFacts, Packet, PacketMeta};
 use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport};
 use lasthop_tcp::{Flags, Segment};
-use lasthop_units::{Ecn, Time};
+use lasthop_units::Time;
 
 use super::application::Span;
 use super::connection::{Connection, Waiting};
@@ -91,17 +91,8 @@ impl FlowSpec {
 
 impl Flow {
     pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span, asked: bool) -> Flow {
-        let meta = PacketMeta {
-            bytes: 0,
-            flow: id,
-            station: spec.station,
-            up: spec.up,
-            tid: spec.section.dscp.user_priority(),
-            pure_ack: false,
-            ack: AckFacts::default(),
-            ecn: Ecn::NotEct,
-            enqueued_at: Time::ZERO,
-        };
+        let plain = PacketMeta::plain(id, spec.station, spec.up, 0);
+        let meta = PacketMeta { tid: spec.section.dscp.user_priority(), ..plain };
         let carrier = match (spec.section.transport, ExchangeFlow::new(id, spec, seed, span, asked)) {
             (_, Some(exchange)) => Carrier::Exchange(Box::new(exchange)),
             (TransportWord::Tcp, None) => Carrier::Tcp(Box::new(TcpFlow::new(id, spec, seed, span, asked))),

@@ -29,27 +29,17 @@ pub(super) struct OwnQueue {
 const WIFI: Duration = Duration::from_nanos(1_000_000_000 >> 7);
 
 impl OwnQueue {
-    /// Of a connection with this configuration whose end `side` is at a station.
-    fn new(config: &lasthop_tcp::Config, side: Side) -> OwnQueue {
+    /// Of a connection of a flow; where its station is `asked` for data when there is room, nothing is counted.
+    pub(super) fn new(config: &lasthop_tcp::Config, up: bool, asked: bool) -> OwnQueue {
+        let matters = config.small_queue != SmallQueue::Off || config.local_drop == LocalDrop::Cwr;
         OwnQueue {
-            side,
-            counts: config.small_queue != SmallQueue::Off || config.local_drop == LocalDrop::Cwr,
+            side: if up { Side::Sender } else { Side::Receiver },
+            counts: matters && !asked,
             bytes: 0,
             always: 2 * config.packet_size.0,
             limit: 0,
             waits: false,
         }
-    }
-
-    /// Of a connection that has none: its station asks for data when there is room.
-    fn none(config: &lasthop_tcp::Config, side: Side) -> OwnQueue {
-        OwnQueue { counts: false, ..OwnQueue::new(config, side) }
-    }
-
-    /// Of a connection of a flow; `asked`: its interface asks for data when it has room.
-    pub(super) fn of_flow(config: &lasthop_tcp::Config, up: bool, asked: bool) -> OwnQueue {
-        let side = if up { Side::Sender } else { Side::Receiver };
-        if asked { OwnQueue::none(config, side) } else { OwnQueue::new(config, side) }
     }
 
     /// The end that is at the station.

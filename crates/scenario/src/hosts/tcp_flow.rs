@@ -47,7 +47,7 @@ impl TcpFlow {
             }
             _ => None,
         };
-        let own_queue = OwnQueue::of_flow(&config, spec.up, asked);
+        let own_queue = OwnQueue::new(&config, spec.up, asked);
         TcpFlow {
             id,
             connection: Connection::new(id, 0, &config, &mut iss, own_queue),

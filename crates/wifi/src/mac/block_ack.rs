@@ -263,21 +263,9 @@ impl<B> Session<B> {
 mod tests {
     use super::*;
     use lasthop_observe::FlowId;
-    use lasthop_units::Ecn;
 
     fn packet(number: u32) -> Packet<u32> {
-        let meta = PacketMeta {
-            bytes: 1500,
-            flow: FlowId(0),
-            station: NodeId(1),
-            up: true,
-            tid: 0,
-            pure_ack: false,
-            ack: lasthop_link::AckFacts::default(),
-            ecn: Ecn::NotEct,
-            enqueued_at: Time::ZERO,
-        };
-        Packet { meta, body: number }
+        Packet { meta: PacketMeta::plain(FlowId(0), NodeId(1), true, 1500), body: number }
     }
     fn msdu(number: u32) -> Msdus<Packet<u32>> {
         Msdus { first: packet(number), more: Vec::new() }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lasthop_engine::Scheduler;
-use lasthop_link::{AckFacts, Packet, PacketMeta, QueueDisciplineKind};
+use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
 use lasthop_observe::{DropReason, FlowId, NodeId, Outcome, Record};
 use lasthop_registry::Switch;
-use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Ecn, Time};
+use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
 use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
@@ -188,18 +188,8 @@ impl World {
         let stations: Vec<NodeId> = stations.map(|n| NodeId(n as u32)).collect();
         let station = if up { node } else { stations[*turn % stations.len()] };
         *turn += 1;
-        let meta = PacketMeta {
-            bytes: self.packet_bytes,
-            flow: FlowId(*turn as u32 - 1),
-            station,
-            up,
-            tid,
-            pure_ack: false,
-            ack: AckFacts::default(),
-            ecn: Ecn::NotEct,
-            enqueued_at: Time::ZERO,
-        };
-        Packet { meta, body: node }
+        let plain = PacketMeta::plain(FlowId(*turn as u32 - 1), station, up, self.packet_bytes);
+        Packet { meta: PacketMeta { tid, ..plain }, body: node }
     }
 }
 

@@ -129,13 +129,14 @@ const GENERATORS: [u32; 2] = [0o133, 0o171];
 fn advance(now: &[Vec<Events>], keep: &[u32; 2], first: bool, total: &mut [Events]) -> Vec<Vec<Events>> {
     let mut next = vec![vec![Events::default(); total.len()]; STATES];
     for (state, by_distance) in now.iter().enumerate() {
+        let Some(least) = by_distance.iter().position(|events| events.paths > 0.0) else { continue };
         for bit in u32::from(first)..2 {
             let register = (bit << 6) | state as u32;
             let sent = |i: usize| keep[i] * ((register & GENERATORS[i]).count_ones() & 1);
             let farther = (sent(0) + sent(1)) as usize;
             let to = (register >> 1) as usize;
             let place = if to == 0 { &mut *total } else { &mut next[to][..] };
-            for (slot, events) in place[farther..].iter_mut().zip(by_distance) {
+            for (slot, events) in place.iter_mut().skip(least + farther).zip(&by_distance[least..]) {
                 slot.paths += events.paths;
                 slot.ones += events.ones + f64::from(bit) * events.paths;
             }
