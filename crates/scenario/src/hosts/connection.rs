@@ -124,6 +124,7 @@ impl Connection {
     }
 
     /// The next segment of `side`; with `held_back` none with data.
+    #[inline(always)]
     pub(super) fn poll(
         &mut self,
         now: Time,

@@ -45,6 +45,8 @@ enum Stage {
 struct Turn {
     flow: FlowId,
     side: Side,
+    /// its data waits in its socket until the device asks for it
+    held_back: bool,
     stage: Stage,
 }
 
@@ -97,13 +99,15 @@ impl FlowHosts {
     }
 
     fn begin(&mut self, flow: FlowId, side: Side) {
-        self.turn = Some(Turn { flow, side, stage: Stage::Begins });
+        let held_back = self.flows[flow.index()].is_held_back(side);
+        self.turn = Some(Turn { flow, side, held_back, stage: Stage::Begins });
     }
 
     /// The next packet of the end whose turn it is.
+    #[inline(always)]
     fn poll<O: Observer>(&mut self, turn: Turn, at: &mut At<'_, O>) -> Option<Packet<Body>> {
         let flow = &mut self.flows[turn.flow.index()];
-        let packet = flow.poll(at.now, turn.side, flow.is_held_back(turn.side), at.observer)?;
+        let packet = flow.poll(at.now, turn.side, turn.held_back, at.observer)?;
         at.tell(Step::Emitted { flow: turn.flow });
         if packet.meta.up {
             flow.enters_own_queue(&packet.meta);
@@ -151,6 +155,7 @@ impl Hosts<Body> for FlowHosts {
         self.begin(id, side);
     }
 
+    #[inline(always)]
     fn next<O: Observer>(&mut self, at: &mut At<'_, O>) -> Option<Order<Body>> {
         let mut turn = self.turn?;
         let flow = &mut self.flows[turn.flow.index()];
@@ -169,8 +174,8 @@ impl Hosts<Body> for FlowHosts {
                 return Some(Order::Send(packet));
             }
             self.turn = Some(Turn { stage: Stage::Ends, ..turn });
-            let flow = &self.flows[turn.flow.index()];
-            if flow.is_held_back(turn.side) {
+            if turn.held_back {
+                let flow = &self.flows[turn.flow.index()];
                 return Some(Order::Offer { station: flow.station(), tid: flow.tid() });
             }
         }

@@ -108,13 +108,17 @@ struct Events {
 /// All error events up to the distance `most` that begin within one period of the puncturing, by distance.
 fn walk(kept: &[[u32; 2]], most: usize) -> Vec<Events> {
     let mut total = vec![Events::default(); most + 1];
+    // By state, and for each by distance so far.
+    let mut now = vec![Events::default(); STATES * total.len()];
+    let mut next = now.clone();
     for start in 0..kept.len() {
-        // An event begins with a one. By state and distance so far.
-        let mut now = vec![vec![Events::default(); most + 1]; STATES];
-        now[0][0].paths = 1.0;
+        // An event begins with a one.
+        now[0].paths = 1.0;
         for (step, keep) in kept.iter().cycle().skip(start).enumerate() {
-            now = advance(&now, keep, step == 0, &mut total);
-            if now.iter().flatten().all(|events| events.paths == 0.0) {
+            next.fill(Events::default());
+            advance(&now, keep, step == 0, &mut next, &mut total);
+            std::mem::swap(&mut now, &mut next);
+            if now.iter().all(|events| events.paths == 0.0) {
                 break;
             }
         }
@@ -126,23 +130,22 @@ const STATES: usize = 64;
 const GENERATORS: [u32; 2] = [0o133, 0o171];
 
 /// One information bit further; paths that return to the zero state are added to `total`.
-fn advance(now: &[Vec<Events>], keep: &[u32; 2], first: bool, total: &mut [Events]) -> Vec<Vec<Events>> {
-    let mut next = vec![vec![Events::default(); total.len()]; STATES];
-    for (state, by_distance) in now.iter().enumerate() {
+fn advance(now: &[Events], keep: &[u32; 2], first: bool, next: &mut [Events], total: &mut [Events]) {
+    let width = total.len();
+    for (state, by_distance) in now.chunks_exact(width).enumerate() {
         let Some(least) = by_distance.iter().position(|events| events.paths > 0.0) else { continue };
         for bit in u32::from(first)..2 {
             let register = (bit << 6) | state as u32;
             let sent = |i: usize| keep[i] * ((register & GENERATORS[i]).count_ones() & 1);
             let farther = (sent(0) + sent(1)) as usize;
             let to = (register >> 1) as usize;
-            let place = if to == 0 { &mut *total } else { &mut next[to][..] };
+            let place = if to == 0 { &mut *total } else { &mut next[to * width..][..width] };
             for (slot, events) in place.iter_mut().skip(least + farther).zip(&by_distance[least..]) {
                 slot.paths += events.paths;
                 slot.ones += events.ones + f64::from(bit) * events.paths;
             }
         }
     }
-    next
 }
 
 #[cfg(test)]
