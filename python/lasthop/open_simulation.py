@@ -9,7 +9,7 @@ from typing import Any
 from . import _core
 from .result import Result
 from .scenario import Scenario, scenario_or_file
-from .simulation import RunFailed, Runs, seed_list
+from .simulation import RunFailed, Runs, check_interval, seed_list
 
 
 class Simulation:
@@ -23,7 +23,7 @@ class Simulation:
 
     def __init__(self, scenario: Scenario, seed: int, interval_s: float | None) -> None:
         self._runs = Runs(scenario, 1, interval_s, keep_series=True)
-        self._core = _core.Simulation(scenario.resolve(), seed, interval_s)
+        self._core = _core.Simulation(self._runs.resolved, seed, interval_s)
 
     @property
     def now_s(self) -> float:
@@ -64,6 +64,7 @@ def open(  # noqa: A001 - read as `lasthop.open`
     """Begins a simulation of `scenario`, or of the file of that name, at time zero.
 
     `interval_s`: simulated seconds between rows of the time series; None keeps none.
-    Raises `ScenarioError`, and `ValueError` for an impossible seed.
+    Raises `ScenarioError`, and `ValueError` for an impossible seed or interval.
     """
+    check_interval(interval_s)
     return Simulation(scenario_or_file(scenario), seed_list([seed])[0], interval_s)

@@ -65,8 +65,7 @@ def run(
     """
     if jobs is not None and jobs < 1:
         raise ValueError(f"jobs: {jobs} threads run nothing; at least 1, or None for one each core")
-    if interval_s is not None and not 1e-9 <= interval_s < math.inf:
-        raise ValueError(f"interval_s: {interval_s} is no length of time; a number of seconds, or None for no time series")
+    check_interval(interval_s)
     scenario = scenario_or_file(scenario)
     show = progress_here() if progress is None else progress
     chosen = seed_list((5 if until is None else MOST) if seeds is None else seeds)
@@ -80,6 +79,12 @@ def run(
     if result.failures:
         raise RunFailed(result)
     return result
+
+
+def check_interval(interval_s: float | None) -> None:
+    """Raises `ValueError` unless time series can be kept with this interval, or none are."""
+    if interval_s is not None and not 1e-9 <= interval_s < math.inf:
+        raise ValueError(f"interval_s: {interval_s} is no length of time; a number of seconds, or None for no time series")
 
 
 def _drained(blocks: list[_core.SeriesBlock]) -> Iterator[_core.SeriesBlock]:
@@ -143,7 +148,7 @@ def _shown(progress: Progress, expected: int, done: int, new: int) -> Callable[[
 
 
 class Runs:
-    """The runs of one scenario, to which seeds are added; `result` holds them in that order."""
+    """The runs of one scenario, to which seeds are added; `result` holds them in that order, `resolved` is the scenario."""
 
     def __init__(
         self,
@@ -156,21 +161,21 @@ class Runs:
         on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
         metrics: Sequence[str] = (),
     ) -> None:
-        self._resolved = scenario.resolve()
+        self.resolved = scenario.resolve()
         self._jobs = jobs
         self._interval_s = interval_s
         self._keep_series = keep_series
         self._account = account
         self._on_series = on_series
         self._metrics = metrics
-        self.result = Result.empty(self._resolved, scenario)
+        self.result = Result.empty(self.resolved, scenario)
 
     def extend(self, seeds: list[int], requests: InterruptRequests, show: Callable[[float, int], None]) -> None:
         """Runs `seeds`; fewer on Ctrl-C. `show` is told what fraction of the work is done, and how many of them."""
         waiting: dict[int, _core.RunOutcome] = {}
         order = list(seeds)
         finished = 0
-        campaign = _core.Campaign(self._resolved, seeds, min(self._jobs, len(seeds)), self._interval_s, self._account)
+        campaign = _core.Campaign(self.resolved, seeds, min(self._jobs, len(seeds)), self._interval_s, self._account)
         while True:
             if requests.count:
                 campaign.cancel()

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import lasthop
-from lasthop.papers.paper import read_paper
+from lasthop.papers import read_paper
 from lasthop.progress import Progress
 from lasthop.scenario import Scenario
 from lasthop.simulation import simulate

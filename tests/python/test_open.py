@@ -66,3 +66,10 @@ def test_a_time_that_is_none_is_refused_and_loses_nothing(scenario):
 def test_an_impossible_seed_is_refused(scenario):
     with pytest.raises(ValueError, match="seeds"):
         lasthop.open(scenario, seed=-1)
+
+
+def test_an_impossible_interval_is_refused_as_by_run(scenario):
+    for wrong in (0.0, -1.0, float("nan"), float("inf")):
+        for begin in (lasthop.open, lasthop.run):
+            with pytest.raises(ValueError, match="interval_s"):
+                begin(scenario, interval_s=wrong)

@@ -25,6 +25,20 @@ impl Simulation {
     fn with<R: Send>(&self, py: Python<'_>, work: impl Send + FnOnce(&mut engine::OpenRun) -> R) -> PyResult<R> {
         py.detach(|| self.lock().as_mut().map(work)).ok_or_else(finished)
     }
+
+    /// Handles all events before `until` or the end, in steps between which Python may handle signals; true at the end.
+    fn advance(&self, py: Python<'_>, until: Time) -> PyResult<bool> {
+        loop {
+            let (ended, now) = self.with(py, |run| {
+                let step = (run.end().since(Time::ZERO) / LOOKS).max(Duration::from_nanos(1));
+                (run.run_until(until.min(run.now() + step)), run.now())
+            })?;
+            py.check_signals()?;
+            if ended || now >= until {
+                return Ok(ended);
+            }
+        }
+    }
 }
 
 fn finished() -> PyErr {
@@ -50,17 +64,7 @@ impl Simulation {
     /// Handles all events before `text`, a time such as "1 s", or the end; true at the end. Ctrl-C is heard.
     fn run_until(&self, py: Python<'_>, text: &str) -> PyResult<bool> {
         let until: Duration = text.parse().map_err(|error| PyValueError::new_err(format!("run_until: {error}")))?;
-        let until = Time::ZERO + until;
-        loop {
-            let (ended, now) = self.with(py, |run| {
-                let step = (run.end().since(Time::ZERO) / LOOKS).max(Duration::from_nanos(1));
-                (run.run_until(until.min(run.now() + step)), run.now())
-            })?;
-            py.check_signals()?;
-            if ended || now >= until {
-                return Ok(ended);
-            }
-        }
+        self.advance(py, Time::ZERO + until)
     }
 
     /// The metrics from the end of the warm-up to the present as JSON; None while the warm-up lasts.
@@ -70,7 +74,7 @@ impl Simulation {
 
     /// Runs to the end and closes the simulation: what `Campaign` would have given for this seed.
     fn finish(&self, py: Python<'_>) -> PyResult<RunOutcome> {
-        self.run_until(py, "1000000000 s")?;
+        self.advance(py, Time::NEVER)?;
         let run = self.lock().take().ok_or_else(finished)?;
         Ok(RunOutcome::from(py.detach(|| run.finish())))
     }

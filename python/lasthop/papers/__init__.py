@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .paper import Paper, PaperError, read_paper
+from .claim_file import read_paper
+from .paper import Paper, PaperError
 from .recorded import Runs
 from .reproduction import ClaimOutcome, Reproduction
 from .verdict import Verdict
