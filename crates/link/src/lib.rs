@@ -8,5 +8,5 @@ pub mod queue_discipline;
 mod wired;
 
 pub use packet::{AckFacts, Packet, PacketMeta};
-pub use queue_discipline::{AirtimeUse, Drop, Marks, QueueDiscipline, QueueDisciplineKind, Wanted};
+pub use queue_discipline::{AirtimeUse, Drop, Marks, QueueDiscipline, QueueDisciplineKind, QueueMaker, Ticket, Wanted};
 pub use wired::{WireUse, WiredEvent, WiredLink};

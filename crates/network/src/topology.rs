@@ -8,7 +8,7 @@ use crate::Wires;
 /// BSSs, their nodes, and the wired link of each AP.
 pub struct Topology<B> {
     /// who is on the air: the APs first, in the order of their BSSs, then the stations
-    pub medium: MediumConfig,
+    pub medium: MediumConfig<B>,
     /// of each AP, in the order of the BSSs
     pub wires: Vec<Wires<B>>,
 }

@@ -7,6 +7,7 @@
 //! variant, the name, the parsing and the entry in `lasthop list`.
 
 mod error;
+mod foreign;
 mod macros;
 mod not_modelled;
 mod parameter;
@@ -14,6 +15,7 @@ mod shape;
 mod value;
 
 pub use error::{ParamError, suggestion};
+pub use foreign::{Finds, Foreign, Plugged, find_foreign};
 pub use not_modelled::not_modelled;
 pub use parameter::{Amount, KIND_IS_NEEDED, Parameter, Parameters, Switch, read_table, table_to_value};
 pub use shape::{Entry, Field, Registry, Shape};

@@ -1,4 +1,4 @@
-//! The two macros.
+//! The macros.
 
 /// Declares a struct of parameters: each field has a doc comment (its help), a type and a default.
 ///
@@ -88,7 +88,8 @@ macro_rules! params {
 
 /// Declares the algorithms of one kind, a row each: the module, the name, the variant, the source and
 /// the status of its validation. The module holds `Params`, made by [`params!`](crate::params). A table without `kind`
-/// is laid over the algorithm that was there before, which is the default.
+/// is laid over the algorithm that was there before, which is the default. With `foreign: Maker;` the enum has a variant
+/// `Foreign` besides, for what [`Finds`](crate::Finds) found and a `Maker` makes.
 ///
 /// ```text
 /// registry! {
@@ -108,6 +109,7 @@ macro_rules! registry {
             $( #[doc = $summary:literal] $module:ident => $variant:ident : source $source:literal, status $status:literal; )*
         }
         $( aliases: $($alias:literal => $of:ident),+ ; )?
+        $( foreign: $maker:ty ; )?
         planned: $($planned:ident),* $(,)?
     ) => {
         $( #[doc = $summary] pub mod $module; )*
@@ -116,6 +118,8 @@ macro_rules! registry {
         #[derive(Clone, Debug, PartialEq)]
         $vis enum $name {
             $( #[doc = $summary] $variant($module::Params), )*
+            $( /// One that somebody else brings.
+            Foreign($crate::Plugged<$maker>), )?
         }
 
         impl $name {
@@ -136,8 +140,11 @@ macro_rules! registry {
             };
 
             /// The name in scenario files.
-            pub fn name(&self) -> &'static str {
-                match self { $( $name::$variant(_) => stringify!($module), )* }
+            pub fn name(&self) -> &str {
+                match self {
+                    $( $name::$variant(_) => stringify!($module), )*
+                    $( $name::Foreign(it) => <$crate::Plugged<$maker>>::name(it), )?
+                }
             }
 
             /// Every algorithm of this kind with its default parameters.
@@ -153,6 +160,7 @@ macro_rules! registry {
             fn parse(value: &$crate::Value, path: &str) -> Result<Self, $crate::ParamError> {
                 let empty = $crate::Value::Table(Vec::new());
                 let (kind, table, kind_path) = match value {
+                    $( $crate::Value::Foreign(it) => return <$crate::Plugged<$maker>>::of(it, path).map($name::Foreign), )?
                     $crate::Value::Text(kind) => (kind.as_str(), &empty, path.to_string()),
                     $crate::Value::Table(_) => match value.get("kind") {
                         Some($crate::Value::Text(kind)) => (kind.as_str(), value, format!("{path}.kind")),
@@ -184,6 +192,7 @@ macro_rules! registry {
             fn to_value(&self) -> Option<$crate::Value> {
                 Some(match self {
                     $( $name::$variant(params) => $crate::table_to_value(Some(stringify!($module)), params), )*
+                    $( $name::Foreign(it) => <$crate::Plugged<$maker>>::written(it).clone(), )?
                 })
             }
         }

@@ -37,7 +37,7 @@ pub trait Parameters: Sized {
 }
 
 /// Joins a path and a key.
-fn join(path: &str, key: &str) -> String {
+pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_string() } else { format!("{path}.{key}") }
 }
 

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::Foreign;
+
 /// A value as TOML has it. Tables keep the order of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -17,6 +19,8 @@ pub enum Value {
     List(Vec<Value>),
     /// a table
     Table(Vec<(String, Value)>),
+    /// an algorithm from elsewhere, found by the name or the table that stood here
+    Foreign(Foreign),
 }
 
 impl Value {
@@ -39,6 +43,7 @@ impl Value {
             Value::Text(_) => "a string",
             Value::List(_) => "a list",
             Value::Table(_) => "a table",
+            Value::Foreign(_) => "an algorithm",
         }
     }
 }
@@ -65,6 +70,7 @@ impl fmt::Display for Value {
                 }
                 f.write_str(" }")
             }
+            Value::Foreign(it) => it.written().fmt(f),
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! `document` reads text, `description` says what may stand in it, `resolved` checks it as a whole,
 //! `hosts` has the flows, `simulation` sets them on a network and can be stepped, `run` runs one seed and `campaign` many.
+//! `plugins` are the algorithms that a caller brings.
 
 mod account;
 mod campaign;
@@ -9,6 +10,7 @@ mod description;
 mod document;
 mod hosts;
 mod listing;
+mod plugins;
 mod queues;
 mod resolved;
 mod run;
@@ -20,7 +22,8 @@ mod traffic;
 pub use campaign::{Campaign, RUN_THREAD, RunOutcome};
 pub use document::InputError;
 pub use listing::{list_json, show_json};
-pub use resolved::{DefaultTaken, ResolvedScenario, resolve};
+pub use plugins::{Answer, Plugins};
+pub use resolved::{DefaultTaken, ResolvedScenario, resolve, resolve_with};
 pub use run::{Keep, OpenRun, RunResult, SeriesBlock, run, run_with_account};
 pub use schema::schema_json;
 pub use simulation::{Finished, Simulation};

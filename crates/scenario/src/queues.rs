@@ -6,10 +6,10 @@ use lasthop_link::WireUse;
 use lasthop_observe::Row;
 use lasthop_registry::{Parameter, Value};
 use lasthop_units::Duration;
-use lasthop_wifi::NodeQueue;
 use serde_json::{Value as Json, json};
 
 use crate::ResolvedScenario;
+use crate::description::NodeQueue;
 use crate::run::row_with;
 use crate::simulation::Finished;
 
@@ -28,7 +28,7 @@ pub(crate) fn of_nodes(scenario: &ResolvedScenario, finished: &Finished) -> Vec<
     let used = &finished.queues;
     let queue = |((node, row), &offered): ((&crate::resolved::NodeSpec, &Row), &u64)| {
         let get = |name: &str| row.get(name).unwrap_or(0.0);
-        let (kind, limit) = match &node.config.queue {
+        let (kind, limit) = match &node.queue {
             NodeQueue::Discipline(kind) => (kind.name(), limit_of(kind.to_value())),
             NodeQueue::Backpressure => ("backpressure", Json::Null),
         };

@@ -14,6 +14,7 @@ pub(crate) fn json_of(value: &Value) -> Json {
         Value::Text(s) => json!(s),
         Value::List(items) => items.iter().map(json_of).collect(),
         Value::Table(entries) => Json::Object(entries.iter().map(|(k, v)| (k.clone(), json_of(v))).collect()),
+        Value::Foreign(it) => json_of(it.written()),
     }
 }
 

@@ -7,7 +7,7 @@ use lasthop_link::{WireUse, WiredLink};
 use lasthop_network::{Alarm, Network, Topology, Wires};
 use lasthop_observe::{Collector, FlowId, Report, Series, Watcher};
 use lasthop_units::{Duration, Time};
-use lasthop_wifi::MediumConfig;
+use lasthop_wifi::{MediumConfig, Queues};
 
 use crate::ResolvedScenario;
 use crate::description::TransportWord;
@@ -251,10 +251,20 @@ fn topology<B: Send + 'static>(scenario: &ResolvedScenario, seed: u64, compares:
     Topology { medium: medium_config(scenario, seed, compares), wires }
 }
 
-fn medium_config(scenario: &ResolvedScenario, seed: u64, compares: bool) -> MediumConfig {
+/// What makes the queue of each node.
+fn queues<B: Send + 'static>(scenario: &ResolvedScenario) -> Queues<B> {
+    let of_nodes: Vec<_> = scenario.nodes.iter().map(|node| (node.queue.clone(), node.driver_queue)).collect();
+    Box::new(move |node, random| {
+        let (queue, driver_packets) = &of_nodes[node.index()];
+        queue.build(*driver_packets, random)
+    })
+}
+
+fn medium_config<B: Send + 'static>(scenario: &ResolvedScenario, seed: u64, compares: bool) -> MediumConfig<B> {
     MediumConfig {
         bss: scenario.bss.iter().map(|bss| bss.config.clone()).collect(),
         nodes: scenario.nodes.iter().map(|n| n.config.clone()).collect(),
+        queues: queues(scenario),
         rate_controls: scenario.rate_controls(seed).expect("rate controls were built when the scenario was checked"),
         ideals: if compares { scenario.ideal_rate_controls() } else { Vec::new() },
         channel: scenario.channel(seed),

@@ -15,5 +15,5 @@ pub use mac::aggregation::Aggregation;
 pub use mac::carrier_sense::{Capture, LateCapture};
 pub use mac::contention::Countdown;
 pub use mac::edca::{AccessCategory, EdcaParameters};
-pub use mac::node::{Access, ChannelAccess, NodeConfig, NodeQueue};
-pub use medium::{AfterLoss, BssConfig, Counts, Environment, Event, Medium, MediumConfig, Protection};
+pub use mac::node::{Access, ChannelAccess, NodeConfig};
+pub use medium::{AfterLoss, BssConfig, Counts, Environment, Event, Medium, MediumConfig, Protection, Queues};

@@ -21,7 +21,7 @@ use crate::mac::carrier_sense::{Capture, CarrierSense};
 use crate::mac::contention::{Countdown, FunctionId, LaneId, LaneKind, Spaces, View};
 use crate::mac::edca::AccessCategory;
 use crate::mac::interference::{Memory, Success};
-use crate::mac::node::{Access, ChannelAccess, Function, Node, NodeConfig, NodeQueue, State, unlimited};
+use crate::mac::node::{Access, ChannelAccess, Function, Node, NodeConfig, State};
 use crate::mac::outcome::LinkMemory;
 use crate::mac::ppdu::{DATA_OVERHEAD, QOS_DATA_OVERHEAD, Transmission};
 use crate::mac::reception::Reception;
@@ -89,12 +89,17 @@ pub struct BssConfig {
     pub beacons: Option<Duration>,
 }
 
+/// Makes the queue of a channel access function of this node; what it draws comes from the stream.
+pub type Queues<B> = Box<dyn FnMut(NodeId, Stream) -> Box<dyn QueueDiscipline<B>> + Send>;
+
 /// What a medium is made of.
-pub struct MediumConfig {
+pub struct MediumConfig<B> {
     /// one BSS, or several on one or several channels
     pub bss: Vec<BssConfig>,
     /// the APs first, in the order of their BSSs, then the stations
     pub nodes: Vec<NodeConfig>,
+    /// where packets wait: called once for each node, or with EDCA for each access category of each node
+    pub queues: Queues<B>,
     /// for each link, who chooses its rates; see [`LinkId`]
     pub rate_controls: Vec<Box<dyn RateControl>>,
     /// for each link, an ideal rate control, against which an account holds the rates that were chosen; empty without
@@ -246,7 +251,7 @@ impl Lanes {
 
 impl<B: Send + 'static> Medium<B> {
     /// A silent medium.
-    pub fn new(config: MediumConfig) -> Self {
+    pub fn new(mut config: MediumConfig<B>) -> Self {
         let plain = config.error_model.is_none() && config.capture == Switch::Off;
         assert!(!config.channel.is_uniform() || plain, "errors and capture need a matrix of powers");
         let mut lanes = Lanes::default();
@@ -260,13 +265,14 @@ impl<B: Send + 'static> Medium<B> {
                 bss_of_link.extend([node.bss as usize; 2]);
             }
             let first = functions.len() as u32;
-            functions_of(id, node, bss, &config, &mut lanes, &mut functions);
+            let mut functions_of = FunctionsOf { id, node, bss, seed: config.seed, queues: &mut config.queues };
+            functions_of.push(&mut functions, &mut lanes, config.countdown);
             nodes.push(Node {
                 bss: node.bss as usize,
                 ap: bss.ap,
                 uplink,
                 functions: first..functions.len() as u32,
-                backpressured: node.queue == NodeQueue::Backpressure,
+                backpressured: node.backpressured,
                 offered: 0,
                 retry_limit: node.retry_limit,
                 view: config.channel.view_of(id),
@@ -630,94 +636,84 @@ impl<B: Send + 'static> Medium<B> {
     }
 }
 
-/// Appends the channel access functions of a node.
-fn functions_of<B: Send + 'static>(
+/// What the channel access functions of a node are made of.
+struct FunctionsOf<'a, B> {
     id: NodeId,
-    node: &NodeConfig,
-    bss: &BssConfig,
-    config: &MediumConfig,
-    lanes: &mut Lanes,
-    functions: &mut Vec<Function<B>>,
-) {
-    let (cw_min, cw_max) = (bss.phy.cw_min(), bss.phy.cw_max());
-    match &node.access {
-        ChannelAccess::Dcf(access) => {
-            let offset = if *access == Access::Pifs { -1 } else { 0 };
-            let counts_busy_slot = config.countdown == Countdown::Bianchi;
-            let lane = lanes.place(LaneKind { offset, counts_busy_slot });
-            functions.push(function(id, (node, bss), config.seed, "", lane, (cw_min, cw_max), Duration::ZERO));
-        }
-        ChannelAccess::Edca(categories) => {
-            for (category, of) in AccessCategory::ALL.into_iter().zip(categories) {
-                let offset = i64::from(of.aifsn) - 2;
-                let lane = lanes.place(LaneKind { offset, counts_busy_slot: true });
-                // Best effort draws what a station without categories would.
-                let suffix = if category == AccessCategory::Be { "" } else { category.word() };
-                functions.push(function(
-                    id,
-                    (node, bss),
-                    config.seed,
-                    suffix,
-                    lane,
-                    (of.cw_min, of.cw_max),
-                    of.txop_limit,
-                ));
+    node: &'a NodeConfig,
+    bss: &'a BssConfig,
+    seed: u64,
+    queues: &'a mut Queues<B>,
+}
+
+impl<B> FunctionsOf<'_, B> {
+    /// Appends them.
+    fn push(&mut self, functions: &mut Vec<Function<B>>, lanes: &mut Lanes, countdown: Countdown) {
+        match &self.node.access {
+            ChannelAccess::Dcf(access) => {
+                let offset = if *access == Access::Pifs { -1 } else { 0 };
+                let counts_busy_slot = countdown == Countdown::Bianchi;
+                let lane = lanes.place(LaneKind { offset, counts_busy_slot });
+                let window = (self.bss.phy.cw_min(), self.bss.phy.cw_max());
+                functions.push(self.function("", lane, window, Duration::ZERO));
+            }
+            ChannelAccess::Edca(categories) => {
+                for (category, of) in AccessCategory::ALL.into_iter().zip(categories) {
+                    let offset = i64::from(of.aifsn) - 2;
+                    let lane = lanes.place(LaneKind { offset, counts_busy_slot: true });
+                    // Best effort draws what a station without categories would.
+                    let suffix = if category == AccessCategory::Be { "" } else { category.word() };
+                    functions.push(self.function(suffix, lane, (of.cw_min, of.cw_max), of.txop_limit));
+                }
             }
         }
     }
-}
 
-fn function<B: Send + 'static>(
-    id: NodeId,
-    (node, bss): (&NodeConfig, &BssConfig),
-    seed: u64,
-    suffix: &str,
-    lane: LaneId,
-    (cw_min, cw_max): (u32, u32),
-    txop_limit: Duration,
-) -> Function<B> {
-    let name = if suffix.is_empty() { node.name.clone() } else { format!("{} {suffix}", node.name) };
-    let kind = match &node.queue {
-        NodeQueue::Discipline(kind) => kind.clone(),
-        NodeQueue::Backpressure => unlimited(),
-    };
-    let queue: Box<dyn QueueDiscipline<B>> = kind.build_above(node.driver_queue, Stream::named(seed, "queue", &name));
-    Function {
-        node: id,
-        state: State::Idle { ready_at: 0 },
-        lane,
-        cw: cw_min,
-        cw_min,
-        cw_max,
-        txop_limit,
-        txop_ends: None,
-        began: Time::ZERO,
-        backoff: Stream::named(seed, "backoff", &name),
-        aggregates: bss.aggregation.is_some(),
-        overhead: match node.access {
-            ChannelAccess::Dcf(_) => DATA_OVERHEAD,
-            ChannelAccess::Edca(_) => QOS_DATA_OVERHEAD,
-        },
-        counts_airtime: queue.schedules_stations(),
-        marks: Marks::of(&*queue),
-        queue,
-        queued: (0, 0),
-        queue_changed: false,
-        frame: None,
-        staged: VecDeque::new(),
-        sessions: Vec::new(),
-        session_of: Default::default(),
-        line: VecDeque::new(),
-        latest: 0,
-        lengths: Vec::new(),
-        psdu_bytes: 0,
-        lost_to: None,
-        backlogged: false,
+    fn function(
+        &mut self,
+        suffix: &str,
+        lane: LaneId,
+        (cw_min, cw_max): (u32, u32),
+        txop_limit: Duration,
+    ) -> Function<B> {
+        let name = if suffix.is_empty() { self.node.name.clone() } else { format!("{} {suffix}", self.node.name) };
+        let queue = (self.queues)(self.id, Stream::named(self.seed, "queue", &name));
+        Function {
+            node: self.id,
+            state: State::Idle { ready_at: 0 },
+            lane,
+            cw: cw_min,
+            cw_min,
+            cw_max,
+            txop_limit,
+            txop_ends: None,
+            began: Time::ZERO,
+            backoff: Stream::named(self.seed, "backoff", &name),
+            aggregates: self.bss.aggregation.is_some(),
+            overhead: match self.node.access {
+                ChannelAccess::Dcf(_) => DATA_OVERHEAD,
+                ChannelAccess::Edca(_) => QOS_DATA_OVERHEAD,
+            },
+            counts_airtime: queue.schedules_stations(),
+            marks: Marks::of(&*queue),
+            queue,
+            queued: (0, 0),
+            queue_changed: false,
+            frame: None,
+            staged: VecDeque::new(),
+            sessions: Vec::new(),
+            session_of: Default::default(),
+            line: VecDeque::new(),
+            latest: 0,
+            lengths: Vec::new(),
+            psdu_bytes: 0,
+            lost_to: None,
+            backlogged: false,
+        }
     }
 }
 
 /// Inter-frame spaces of each view: those of the nodes that share it.
-fn spaces_of_views(config: &MediumConfig, nodes: &[Node]) -> Vec<Spaces> {
+fn spaces_of_views<B>(config: &MediumConfig<B>, nodes: &[Node]) -> Vec<Spaces> {
     let mut spaces = vec![None; config.channel.views()];
     for node in nodes {
         let phy = &config.bss[node.bss].phy;

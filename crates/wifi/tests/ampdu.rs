@@ -4,16 +4,12 @@
 
 mod cell;
 
-use cell::{Load, Seen, config, phy, run_load};
-use lasthop_link::QueueDisciplineKind;
-use lasthop_link::queue_discipline::fifo;
+use cell::{Load, MediumConfig, Seen, config, phy, run_load};
 use lasthop_observe::{End, NodeId, Outcome, Record, Step};
 use lasthop_registry::Amount;
 use lasthop_units::{Dbm, Duration, Time};
 use lasthop_wifi::phy::error_model::{ErrorModel, ErrorModelKind, FrameKind, ReceivedFrame};
-use lasthop_wifi::{
-    AccessCategory, Aggregation, Channel, ChannelAccess, EdcaParameters, Matrix, MediumConfig, NodeQueue,
-};
+use lasthop_wifi::{AccessCategory, Aggregation, Channel, ChannelAccess, EdcaParameters, Matrix};
 
 const REORDER_TIMEOUT: u64 = 100_000_000;
 /// A BlockAckReq of 24 bytes and a BlockAck of 32 at 24 Mbit/s: 20 + 3*4 us each.
@@ -56,9 +52,9 @@ fn aggregating(max_mpdus: u32, arrives: impl FnMut(Question) -> bool + Send + 's
         let txop_limit = Duration::ZERO;
         EdcaParameters { txop_limit, ..EdcaParameters::default_of(c, 15, 1023) }
     });
-    let queue = NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Unlimited }));
+    config.queues = cell::fifos(Amount::Unlimited);
     for node in &mut config.nodes {
-        (node.access, node.queue) = (ChannelAccess::Edca(edca), queue.clone());
+        node.access = ChannelAccess::Edca(edca);
     }
     let max_duration = Duration::from_micros(5484);
     config.bss[0].aggregation = Some(Aggregation {

@@ -5,11 +5,11 @@
 
 mod cell;
 
-use cell::{Load, Seen, config, phy, run_load};
+use cell::{Load, MediumConfig, Seen, config, phy, run_load};
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_units::{Duration, Time};
-use lasthop_wifi::{AccessCategory, Channel, ChannelAccess, EdcaParameters, MediumConfig};
+use lasthop_wifi::{AccessCategory, Channel, ChannelAccess, EdcaParameters};
 
 const DATA: u64 = 252_000;
 const ACK: u64 = 28_000;

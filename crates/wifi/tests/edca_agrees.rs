@@ -6,17 +6,13 @@
 mod cell;
 mod twin;
 
-use cell::{Load, phy, run_load, several_bss};
+use cell::{Load, MediumConfig, phy, run_load, several_bss};
 use lasthop_engine::Stream;
-use lasthop_link::QueueDisciplineKind;
-use lasthop_link::queue_discipline::fifo;
 use lasthop_observe::NodeId;
 use lasthop_registry::Amount;
 use lasthop_units::{Bytes, Dbm, Duration, Time};
 use lasthop_wifi::phy::{Phy, frame_size};
-use lasthop_wifi::{
-    AccessCategory, CcaLevels, Channel, ChannelAccess, EdcaParameters, Matrix, MediumConfig, NodeQueue,
-};
+use lasthop_wifi::{AccessCategory, CcaLevels, Channel, ChannelAccess, EdcaParameters, Matrix};
 use twin::Source;
 
 const PACKET_BYTES: u64 = 1500;
@@ -115,10 +111,9 @@ impl Case {
     fn for_medium(&self, seed: u64) -> MediumConfig {
         let mut config = several_bss(self.phy(), &self.bss);
         config.seed = seed;
-        let limit = Amount::Unlimited;
-        let queue = NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params { limit }));
+        config.queues = cell::fifos(Amount::Unlimited);
         for (node, edca) in config.nodes.iter_mut().zip(&self.edca) {
-            (node.queue, node.access) = (queue.clone(), ChannelAccess::Edca(*edca));
+            node.access = ChannelAccess::Edca(*edca);
             node.retry_limit = Some(self.retry_limit);
         }
         config.bss.iter_mut().for_each(|bss| bss.rts_threshold = self.rts.then_some(Bytes(0)));

@@ -4,14 +4,14 @@ mod cell;
 
 use std::sync::{Arc, Mutex};
 
-use cell::{Arrivals, Seen, config, phy, run, with_beacons, with_rts};
+use cell::{Arrivals, MediumConfig, Seen, config, phy, run, with_beacons, with_rts};
 use lasthop_observe::{NodeId, Outcome, Record};
 use lasthop_registry::Switch;
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Probability, Time};
 use lasthop_wifi::phy::ModeId;
 use lasthop_wifi::phy::error_model::{ErrorModelKind, fixed, gilbert_elliott, nist, yans};
 use lasthop_wifi::rate_control::{FrameInfo, RateChain, RateControl, TxStatus};
-use lasthop_wifi::{Capture, Channel, LateCapture, Matrix, MediumConfig};
+use lasthop_wifi::{Capture, Channel, LateCapture, Matrix};
 
 fn seconds(s: u64) -> Duration {
     Duration::from_secs(s)

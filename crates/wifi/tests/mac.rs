@@ -5,12 +5,12 @@
 
 mod cell;
 
-use cell::{Arrivals, Seen, config, phy, run};
+use cell::{Arrivals, MediumConfig, Seen, config, phy, run};
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_registry::Switch;
 use lasthop_units::{Bytes, Db, Dbm, Duration, Time};
-use lasthop_wifi::{Access, AfterLoss, Capture, Channel, ChannelAccess, LateCapture, Matrix, MediumConfig, Protection};
+use lasthop_wifi::{Access, AfterLoss, Capture, Channel, ChannelAccess, LateCapture, Matrix, Protection};
 
 const DATA: u64 = 1_309_091;
 const ACK: u64 = 304_000;

@@ -10,10 +10,10 @@
 
 mod cell;
 
-use cell::{Arrivals, config, fixed_rate, phy, run};
+use cell::{Arrivals, MediumConfig, config, fixed_rate, phy, run};
 use lasthop_observe::{NodeId, Record, Step};
 use lasthop_units::{Bytes, DataRate, Dbm, Duration, Time};
-use lasthop_wifi::{CcaLevels, Channel, Matrix, MediumConfig};
+use lasthop_wifi::{CcaLevels, Channel, Matrix};
 
 const START: u64 = 1_000_000;
 

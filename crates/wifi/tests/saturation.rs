@@ -2,9 +2,9 @@
 
 mod cell;
 
-use cell::{config, phy, run};
+use cell::{MediumConfig, config, phy, run};
 use lasthop_units::Duration;
-use lasthop_wifi::{AfterLoss, Countdown, MediumConfig};
+use lasthop_wifi::{AfterLoss, Countdown};
 
 struct Reference {
     throughput_mbps: f64,

@@ -2,10 +2,10 @@
 
 mod cell;
 
-use cell::{Load, Seen, phy, run_load, several_bss, with_rts};
+use cell::{Load, MediumConfig, Seen, phy, run_load, several_bss, with_rts};
 use lasthop_observe::{NodeId, Outcome};
 use lasthop_units::{Bytes, Dbm, Duration, Time};
-use lasthop_wifi::{Channel, Matrix, MediumConfig};
+use lasthop_wifi::{Channel, Matrix};
 
 const SECONDS: u64 = 4;
 

@@ -7,18 +7,13 @@
 mod cell;
 mod twin;
 
-use cell::{Arrivals, config, phy, with_beacons};
+use cell::{Arrivals, MediumConfig, config, phy, with_beacons};
 use lasthop_engine::Stream;
-use lasthop_link::QueueDisciplineKind;
-use lasthop_link::queue_discipline::fifo;
 use lasthop_observe::NodeId;
 use lasthop_registry::{Amount, Switch};
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
 use lasthop_wifi::phy::{Phy, frame_size};
-use lasthop_wifi::{
-    Access, AfterLoss, Capture, CcaLevels, Channel, ChannelAccess, LateCapture, Matrix, MediumConfig, NodeQueue,
-    Protection,
-};
+use lasthop_wifi::{Access, AfterLoss, Capture, CcaLevels, Channel, ChannelAccess, LateCapture, Matrix, Protection};
 
 const SEEDS: u64 = 3;
 const PACKET_BYTES: u64 = 1500;
@@ -93,9 +88,7 @@ impl Case {
         let mut config = config(self.phy(), self.stations);
         config.seed = seed;
         config.after_loss = if self.eifs { AfterLoss::Standard } else { AfterLoss::DifsForAll };
-        let limit = Amount::Unlimited;
-        let queue = NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params { limit }));
-        config.nodes.iter_mut().for_each(|node| node.queue = queue.clone());
+        config.queues = cell::fifos(Amount::Unlimited);
         config.bss[0].rts_threshold = self.rts.then_some(Bytes(0));
         for (link, control) in config.rate_controls.iter_mut().enumerate() {
             let sender = if link % 2 == 0 { link / 2 + 1 } else { 0 };

@@ -3,6 +3,7 @@
 mod backlog;
 mod driver;
 mod flow_queue;
+mod foreign;
 pub mod law;
 #[cfg(test)]
 mod samples;
@@ -15,6 +16,7 @@ use lasthop_units::{Bytes, DataRate, Duration, Time};
 use crate::{Packet, PacketMeta};
 pub use backlog::{Backlog, Place};
 pub use driver::DriverQueue;
+pub use foreign::{ForeignQueue, QueueMaker, Ticket};
 
 registry! {
     /// The queue discipline that a scenario chose, with its parameters.
@@ -40,6 +42,7 @@ registry! {
         /// mac80211's: FQ-CoDel for each station, the stations served by the airtime that they use.
         airtime_fq_codel => AirtimeFqCodel: source "mac80211 of Linux 6.18", status "unit tests";
     }
+    foreign: QueueMaker;
     planned:
 }
 
@@ -208,6 +211,7 @@ impl QueueDisciplineKind {
             QueueDisciplineKind::AirtimeFqCodel(params) => {
                 Box::new(airtime_fq_codel::AirtimeFqCodel::new(params, random))
             }
+            QueueDisciplineKind::Foreign(it) => Box::new(ForeignQueue::new(it.maker()(random))),
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) use channel::ChannelSection;
 pub(crate) use dscp::Dscp;
 pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
 pub(crate) use one_or_many::OneOrMany;
-pub(crate) use station::{StationGroup, StationQueue};
+pub(crate) use station::{NodeQueue, StationGroup, StationQueue};
 pub(crate) use wall::WallSection;
 pub(crate) use waypoint::Waypoint;
 pub(crate) use wired::Wired;

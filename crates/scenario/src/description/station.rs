@@ -1,15 +1,37 @@
 //! `[[station]]`: a group of stations.
 
-use lasthop_link::QueueDisciplineKind;
-use lasthop_registry::{ParamError, Parameter, Shape, Value, params};
+use lasthop_engine::Stream;
+use lasthop_link::queue_discipline::fifo;
+use lasthop_link::{QueueDiscipline, QueueDisciplineKind};
+use lasthop_registry::{Amount, ParamError, Parameter, Shape, Value, params};
 use lasthop_units::{Dbm, Metres};
-use lasthop_wifi::NodeQueue;
 use lasthop_wifi::rate_control::RateControlKind;
 
 use super::{RetryLimit, Waypoint};
 
 /// More than this is a slip of the pen.
 const MOST_STATIONS: u32 = 10_000;
+
+/// Where a node's packets wait.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum NodeQueue {
+    /// in a queue discipline that may drop, one for each access category
+    Discipline(QueueDisciplineKind),
+    /// in the socket: data is asked for when the device has room, ACKs wait in an unlimited queue
+    Backpressure,
+}
+
+impl NodeQueue {
+    /// An empty one above a driver that takes `driver_packets` packets.
+    pub fn build<B: Send + 'static>(&self, driver_packets: u32, random: Stream) -> Box<dyn QueueDiscipline<B>> {
+        match self {
+            NodeQueue::Discipline(kind) => kind.build_above(driver_packets, random),
+            NodeQueue::Backpressure => {
+                QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Unlimited }).build(random)
+            }
+        }
+    }
+}
 
 /// A queue discipline, or "backpressure".
 #[derive(Clone, Debug, PartialEq)]

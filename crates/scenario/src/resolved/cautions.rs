@@ -6,13 +6,12 @@ use std::collections::BTreeMap;
 
 use lasthop_registry::{Amount, Parameter};
 use lasthop_units::Dbm;
-use lasthop_wifi::NodeQueue;
 use lasthop_wifi::phy::ModeId;
 
 use super::ResolvedScenario;
 use super::flows::FlowSpec;
 use super::nodes::NodeSpec;
-use crate::description::UdpRate;
+use crate::description::{NodeQueue, UdpRate};
 
 /// So many names are told one by one.
 const NAMED: usize = 4;
@@ -122,10 +121,10 @@ impl ResolvedScenario {
 
     /// The limit of a node's queue in packets, if it has one.
     fn packets_of_queue(&self, node: usize) -> Option<u64> {
-        let NodeQueue::Discipline(kind) = &self.nodes[node].config.queue else { return None };
+        let NodeQueue::Discipline(kind) = &self.nodes[node].queue else { return None };
         let value = kind.to_value()?;
         match Amount::parse(value.get("limit")?, "").ok()? {
-            Amount::Packets(packets) => Some(packets + u64::from(self.nodes[node].config.driver_queue)),
+            Amount::Packets(packets) => Some(packets + u64::from(self.nodes[node].driver_queue)),
             Amount::Bytes(_) | Amount::Unlimited => None,
         }
     }

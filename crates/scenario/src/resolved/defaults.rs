@@ -8,14 +8,13 @@ use lasthop_link::queue_discipline::{airtime_fq_codel, fifo};
 use lasthop_registry::{Amount, Field, Parameter, Parameters, Shape};
 use lasthop_tcp::Profile;
 use lasthop_units::{Bytes, Db};
-use lasthop_wifi::NodeQueue;
 use lasthop_wifi::phy::Standard;
 use lasthop_wifi::phy::error_model::{self, ErrorModelKind};
 use lasthop_wifi::phy::path_loss::{self, PathLossKind};
 use lasthop_wifi::rate_control::{RateControlKind, fixed, minstrel_ht};
 
 use super::bss::path_of;
-use crate::description::{Bss, Description, StationQueue};
+use crate::description::{Bss, Description, NodeQueue, StationQueue};
 
 /// A default that was taken: where, which, and what it depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,6 +21,7 @@ use lasthop_wifi::phy::{ChannelWidth, ModulationClass, Phy, Preamble};
 
 use crate::description::{AggregationTable, Bss, Description, Edca, TransportWord};
 use crate::document::{Document, InputError};
+use crate::plugins::{self, Plugins};
 use bss::{BssSpec, bss_of};
 pub use defaults::DefaultTaken;
 pub(crate) use defaults::{chosen, fields_of_today};
@@ -55,10 +56,33 @@ pub struct ResolvedScenario {
 /// # Errors
 /// One message with place and remedy.
 pub fn resolve(text: &str, file_name: &str, settings: &[(String, String)]) -> Result<ResolvedScenario, InputError> {
+    resolve_document(document(text, file_name, settings)?, file_name)
+}
+
+/// As [`resolve`], where `plugins` answer for names of algorithms that lasthop does not have.
+///
+/// # Errors
+/// As [`resolve`], and what a plug-in says is wrong with its parameters.
+pub fn resolve_with(
+    text: &str,
+    file_name: &str,
+    settings: &[(String, String)],
+    plugins: &dyn Plugins,
+) -> Result<ResolvedScenario, InputError> {
+    let mut document = document(text, file_name, settings)?;
+    plugins::find_in(&mut document.root, plugins).map_err(|error| document.locate(error))?;
+    resolve_document(document, file_name)
+}
+
+fn document(text: &str, file_name: &str, settings: &[(String, String)]) -> Result<Document, InputError> {
     let mut document = Document::parse(text, file_name)?;
     for (path, value) in settings {
         document.set(path, value)?;
     }
+    Ok(document)
+}
+
+fn resolve_document(document: Document, file_name: &str) -> Result<ResolvedScenario, InputError> {
     let description = read_table(Description::default(), &document.root, "", &[]);
     let folder = Path::new(file_name).parent().unwrap_or(Path::new(""));
     description

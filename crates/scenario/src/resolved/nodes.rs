@@ -4,20 +4,24 @@ use std::collections::BTreeMap;
 
 use lasthop_registry::ParamError;
 use lasthop_units::{Dbm, Metres, Time};
+use lasthop_wifi::NodeConfig;
 use lasthop_wifi::phy::path_loss::{Position, Way};
 use lasthop_wifi::rate_control::RateControlKind;
-use lasthop_wifi::{NodeConfig, NodeQueue};
 
 use super::bss::BssSpec;
 use super::defaults::chosen;
 use super::{AP, DEFAULT_DISTANCE, error};
-use crate::description::{Bss, Description, RetryLimit, StationGroup, Waypoint};
+use crate::description::{Bss, Description, NodeQueue, RetryLimit, StationGroup, Waypoint};
 
 /// A node of the wireless side.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeSpec {
     pub name: String,
     pub config: NodeConfig,
+    /// Where its packets wait.
+    pub queue: NodeQueue,
+    /// Packets that fit a FIFO of the driver below that; 0: there is none.
+    pub driver_queue: u32,
     pub way: Way,
     pub tx_power: Dbm,
     /// The group of stations that it is of; none for an AP.
@@ -54,13 +58,14 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
             config: NodeConfig {
                 name,
                 bss: index as u32,
-                queue: NodeQueue::Discipline(chosen(&bss.ap.queue).clone()),
-                driver_queue: bss.ap.driver_queue.0 as u32,
+                backpressured: false,
                 retry_limit: retry_limit(bss.ap.retry_limit, bss),
                 access: spec.ap,
                 mid_packet_detection: spec.mid_packet_detection,
                 airtime_weight: 256,
             },
+            queue: NodeQueue::Discipline(chosen(&bss.ap.queue).clone()),
+            driver_queue: bss.ap.driver_queue.0 as u32,
             way: Way::from(place(bss.ap.position)),
             tx_power: bss.ap.tx_power.unwrap_or(channel.tx_power),
             group: None,
@@ -95,13 +100,14 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                 config: NodeConfig {
                     name,
                     bss: home as u32,
-                    queue: chosen(&group.queue).0.clone(),
-                    driver_queue: 0,
+                    backpressured: chosen(&group.queue).0 == NodeQueue::Backpressure,
                     retry_limit: retry_limit(group.retry_limit, bss),
                     access: specs[home].stations,
                     mid_packet_detection: specs[home].mid_packet_detection,
                     airtime_weight: group.airtime_weight.unwrap_or(256),
                 },
+                queue: chosen(&group.queue).0.clone(),
+                driver_queue: 0,
                 way,
                 tx_power: group.tx_power.unwrap_or(channel.tx_power),
                 group: Some(index),

@@ -70,6 +70,8 @@ impl Algorithm {
             Algorithm::Bbr3(_) => LongRun { keeps: None, buffer_bdps: 4.0, utilisation: 0.95, ..equal(1.0, 1.0) },
             // A half on loss [RFC 6817 §2.4.2]; the answers to marks of Prague and DCTCP are in `tests/marks.rs`.
             Algorithm::Ledbat(_) | Algorithm::Prague(_) => equal(0.5, 0.5),
+            // Nothing is known of it but what TCP may do: half at least, and no more than there was.
+            Algorithm::Foreign(_) => equal(0.5, 1.0),
         }
     }
 }

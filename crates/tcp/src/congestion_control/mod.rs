@@ -78,8 +78,12 @@ registry! {
         bbr => Bbr: source "Cardwell et al. 2017; Linux 6.x", status "vectors";
     }
     aliases: "reno" => newreno;
+    foreign: ControlMaker;
     planned:
 }
+
+/// Makes a controller for one connection.
+pub type ControlMaker = dyn Fn(&Context) -> Box<dyn CongestionControl> + Send + Sync;
 
 impl Algorithm {
     /// A controller of this kind for one connection.
@@ -106,6 +110,7 @@ impl Algorithm {
             Algorithm::Bbr3(params) => params.build(context),
             Algorithm::Ledbat(params) => params.build(context),
             Algorithm::Prague(params) => params.build(context),
+            Algorithm::Foreign(it) => it.maker()(context),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use lasthop_engine::Stream;
-use lasthop_link::{Marks, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind};
+use lasthop_link::{Marks, Packet, PacketMeta, QueueDiscipline};
 use lasthop_observe::{LinkId, NodeId, Outcome};
 use lasthop_registry::words;
 use lasthop_units::{Dbm, Duration, Time};
@@ -35,15 +35,6 @@ pub enum ChannelAccess {
     Edca([EdcaParameters; 4]),
 }
 
-/// Where a node's packets wait.
-#[derive(Clone, Debug, PartialEq)]
-pub enum NodeQueue {
-    /// in a queue discipline that may drop, one for each access category
-    Discipline(QueueDisciplineKind),
-    /// in the socket: data is asked for when the device has room, ACKs wait in an unlimited queue
-    Backpressure,
-}
-
 /// How a node is set up.
 #[derive(Clone, Debug)]
 pub struct NodeConfig {
@@ -51,10 +42,8 @@ pub struct NodeConfig {
     pub name: String,
     /// which BSS of the medium it belongs to
     pub bss: u32,
-    /// where its packets wait
-    pub queue: NodeQueue,
-    /// packets that fit a FIFO of the driver below the queue discipline; 0: there is none
-    pub driver_queue: u32,
+    /// data waits in the socket and is asked for when the device has room; only what is handed to it waits in its queue
+    pub backpressured: bool,
     /// retransmissions after the first attempt; `None`: as many as it takes
     pub retry_limit: Option<u32>,
     /// its way to the medium
@@ -260,11 +249,4 @@ impl Node {
     pub(crate) fn first_function(&self) -> FunctionId {
         FunctionId(self.functions.start)
     }
-}
-
-/// A queue without limits, for ACKs of a node whose data waits in its socket.
-pub(crate) fn unlimited() -> QueueDisciplineKind {
-    QueueDisciplineKind::Fifo(lasthop_link::queue_discipline::fifo::Params {
-        limit: lasthop_registry::Amount::Unlimited,
-    })
 }

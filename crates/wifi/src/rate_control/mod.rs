@@ -43,8 +43,12 @@ registry! {
         /// The mode that is best under a draw from what is known of each.
         thompson_sampling => ThompsonSampling: source "ns-3; Thompson 1933", status "unit tests";
     }
+    foreign: RateControlMaker;
     planned:
 }
+
+/// Makes a rate control for one peer; the text is the place of the choice in the scenario, for errors.
+pub type RateControlMaker = dyn Fn(&PeerModes, &str) -> Result<Box<dyn RateControl>, ParamError> + Send + Sync;
 
 /// A rate control, for one peer.
 pub trait RateControl: Send {
@@ -224,6 +228,7 @@ impl RateControlKind {
             RateControlKind::ThompsonSampling(params) => {
                 Box::new(thompson_sampling::ThompsonSampling::new(params, peer))
             }
+            RateControlKind::Foreign(it) => it.maker()(peer, path)?,
         })
     }
 }

@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lasthop_engine::Scheduler;
+use lasthop_link::queue_discipline::fifo;
 use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
 use lasthop_observe::{DropReason, FlowId, NodeId, Outcome, Record};
-use lasthop_registry::Switch;
+use lasthop_registry::{Amount, Switch};
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
 use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
 use lasthop_wifi::{
     Access, AccessCategory, AfterLoss, BssConfig, Channel, ChannelAccess, Countdown, Counts, Environment, Event,
-    Medium, MediumConfig, NodeConfig, NodeQueue, Protection,
+    Medium, NodeConfig, Protection, Queues,
 };
 
 /// A PHY with these basic rates, in Mbit/s; none: the default.
@@ -24,13 +25,20 @@ pub fn phy(standard: &str, basic: &[u64]) -> Phy {
     PhyOptions { basic_rates: (!basic.is_empty()).then_some(basic), ..options }.resolve("bss").unwrap()
 }
 
+/// A medium whose packets carry who sent them.
+pub type MediumConfig = lasthop_wifi::MediumConfig<NodeId>;
+
+/// A FIFO with this limit for each node.
+pub fn fifos(limit: Amount) -> Queues<NodeId> {
+    Box::new(move |_, random| QueueDisciplineKind::Fifo(fifo::Params { limit }).build(random))
+}
+
 /// `stations` and an AP, all at the highest rate, 7 retransmissions, nothing special.
 pub fn config(phy: Phy, stations: usize) -> MediumConfig {
     let node = |index: usize| NodeConfig {
         name: format!("node{index}"),
         bss: 0,
-        queue: NodeQueue::Discipline(QueueDisciplineKind::all().remove(0)),
-        driver_queue: 0,
+        backpressured: false,
         retry_limit: Some(7),
         access: ChannelAccess::Dcf(Access::Difs),
         mid_packet_detection: None,
@@ -38,6 +46,7 @@ pub fn config(phy: Phy, stations: usize) -> MediumConfig {
     };
     let error_model = ErrorModelKind::all().remove(0);
     MediumConfig {
+        queues: fifos(Amount::Packets(50)),
         rate_controls: (0..2 * stations).map(|_| fixed_rate(&phy, None)).collect(),
         ideals: Vec::new(),
         nodes: (0..=stations).map(node).collect(),
@@ -261,7 +270,7 @@ pub fn run(config: MediumConfig, saturated: &[usize], duration: Duration, arriva
 pub fn run_load(mut config: MediumConfig, load: &Load, duration: Duration) -> Seen {
     let nodes = config.nodes.len();
     for &(node, _) in &load.saturated {
-        config.nodes[node.index()].queue = NodeQueue::Backpressure;
+        config.nodes[node.index()].backpressured = true;
     }
     let aps = config.nodes.iter().map(|node| config.bss[node.bss as usize].ap).collect();
     let mut medium: Medium<NodeId> = Medium::new(config);

@@ -1,0 +1,240 @@
+//! Algorithms that are not in a registry: those that somebody else brings.
+
+use core::any::Any;
+use core::fmt;
+use std::sync::Arc;
+
+use crate::parameter::join;
+use crate::{Field, ParamError, Registry, Shape, Value};
+
+/// An algorithm from elsewhere, where a scenario chose it: its name, what the file says of it, and who makes it.
+///
+/// `T` is the type that makes one, e.g. `dyn Fn(&Context) -> Box<dyn CongestionControl> + Send + Sync`.
+pub struct Plugged<T: ?Sized> {
+    name: String,
+    written: Value,
+    maker: Arc<T>,
+}
+
+impl<T: ?Sized> Plugged<T> {
+    /// Its name in the scenario file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What makes one.
+    pub fn maker(&self) -> &T {
+        &self.maker
+    }
+
+    /// As the file chose it.
+    pub fn written(&self) -> &Value {
+        &self.written
+    }
+}
+
+impl<T: ?Sized + Send + Sync + 'static> Plugged<T> {
+    /// `maker`, where a file chose it by the name or the table `written`.
+    pub fn new(name: impl Into<String>, written: Value, maker: Arc<T>) -> Plugged<T> {
+        Plugged { name: name.into(), written, maker }
+    }
+
+    /// The value that stands in the file's place, for [`Parameter::parse`](crate::Parameter::parse) to find.
+    pub fn into_value(self) -> Value {
+        Value::Foreign(Foreign { name: self.name.clone(), written: Box::new(self.written.clone()), it: Arc::new(self) })
+    }
+
+    /// What [`into_value`](Self::into_value) wrapped.
+    ///
+    /// # Errors
+    /// It makes something else than what `path` takes.
+    pub fn of(value: &Foreign, path: &str) -> Result<Plugged<T>, ParamError> {
+        value
+            .it
+            .downcast_ref::<Plugged<T>>()
+            .cloned()
+            .ok_or_else(|| ParamError::new(path, format!("\"{}\" is there, but not for this key", value.name)))
+    }
+}
+
+impl<T: ?Sized> Clone for Plugged<T> {
+    fn clone(&self) -> Self {
+        Plugged { name: self.name.clone(), written: self.written.clone(), maker: Arc::clone(&self.maker) }
+    }
+}
+
+/// Equal where the same maker was chosen by the same words.
+impl<T: ?Sized> PartialEq for Plugged<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.written == other.written && Arc::ptr_eq(&self.maker, &other.maker)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Plugged<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Plugged").field(&self.written).finish()
+    }
+}
+
+/// A [`Plugged`] of any kind, as a [`Value`].
+#[derive(Clone)]
+pub struct Foreign {
+    name: String,
+    written: Box<Value>,
+    it: Arc<dyn Any + Send + Sync>,
+}
+
+impl Foreign {
+    /// As the file chose it.
+    pub fn written(&self) -> &Value {
+        &self.written
+    }
+}
+
+impl PartialEq for Foreign {
+    fn eq(&self, other: &Self) -> bool {
+        self.written == other.written && Arc::ptr_eq(&self.it, &other.it)
+    }
+}
+
+impl fmt::Debug for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Foreign").field(&self.written).finish()
+    }
+}
+
+/// Who answers for names that no registry has.
+pub trait Finds {
+    /// The algorithm of this `kind` ("queue_discipline") that `name` stands for, as [`Plugged::into_value`]; `written` is
+    /// the name or the table that stands at `path`. `None` where nobody has it.
+    ///
+    /// # Errors
+    /// What is wrong with the parameters that the table gives.
+    fn find(&self, kind: &str, name: &str, written: &Value, path: &str) -> Result<Option<Value>, ParamError>;
+}
+
+/// Puts what `finder` has in place of the names of algorithms that their registries do not have, wherever a value of
+/// this `shape` may name one.
+///
+/// # Errors
+/// As [`Finds::find`].
+pub fn find_foreign(value: &mut Value, shape: &Shape, path: &str, finder: &dyn Finds) -> Result<(), ParamError> {
+    match (shape, &mut *value) {
+        (Shape::AnyOf(shapes), _) => shapes.iter().try_for_each(|shape| find_foreign(value, shape, path, finder)),
+        (Shape::List(shape), Value::List(items)) => (items.iter_mut().enumerate())
+            .try_for_each(|(n, item)| find_foreign(item, shape, &format!("{path}[{n}]"), finder)),
+        (Shape::Table(fields), Value::Table(entries)) => find_in_table(entries, fields, path, finder),
+        (Shape::Algorithm(registry), _) => find_algorithm(value, registry, path, finder),
+        _ => Ok(()),
+    }
+}
+
+fn find_in_table(
+    entries: &mut [(String, Value)],
+    fields: &[Field],
+    path: &str,
+    finder: &dyn Finds,
+) -> Result<(), ParamError> {
+    for (key, value) in entries {
+        if let Some(field) = fields.iter().find(|field| field.name == key) {
+            find_foreign(value, &field.shape, &join(path, key), finder)?;
+        }
+    }
+    Ok(())
+}
+
+fn find_algorithm(value: &mut Value, registry: &Registry, path: &str, finder: &dyn Finds) -> Result<(), ParamError> {
+    let Value::Text(name) = value.get("kind").unwrap_or(value).clone() else { return Ok(()) };
+    if let Ok(index) = registry.find(&name) {
+        let Value::Table(entries) = value else { return Ok(()) };
+        return find_in_table(entries, &(registry.entries[index].fields)(), path, finder);
+    }
+    if let Some(found) = finder.find(registry.kind, &name, value, path)? {
+        *value = found;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Entry, Parameters, params};
+
+    type Maker = dyn Fn() -> u32 + Send + Sync;
+
+    params! {
+        /// Of ours and of theirs.
+        pub struct Params {
+            /// How many.
+            pub n: u32 = 1,
+        }
+    }
+
+    static COUNTERS: Registry = Registry {
+        kind: "counter",
+        entries: &[Entry { name: "ours", summary: "", source: "", status: "", fields: Params::fields }],
+        aliases: &[],
+        planned: &[],
+    };
+
+    struct Theirs;
+    impl Finds for Theirs {
+        fn find(&self, kind: &str, name: &str, written: &Value, path: &str) -> Result<Option<Value>, ParamError> {
+            if (kind, name) != ("counter", "theirs") {
+                return Ok(None);
+            }
+            let n = match written {
+                Value::Table(_) => crate::read_table(Params::default(), written, path, &["kind"])?.n,
+                _ => 7,
+            };
+            let maker: Arc<Maker> = Arc::new(move || n);
+            Ok(Some(Plugged::new(name, written.clone(), maker).into_value()))
+        }
+    }
+
+    fn table(kind: &str, n: i64) -> Value {
+        Value::Table(vec![("kind".into(), Value::text(kind)), ("n".into(), Value::Integer(n))])
+    }
+
+    /// The values, after those that are looked for were found.
+    fn found(values: &[Value]) -> Result<Vec<Value>, ParamError> {
+        let shape = Shape::AnyOf(vec![Shape::List(Box::new(Shape::Algorithm(&COUNTERS))), Shape::Text]);
+        let mut value = Value::List(values.to_vec());
+        find_foreign(&mut value, &shape, "a", &Theirs)?;
+        let Value::List(values) = value else { panic!("it is still a list") };
+        Ok(values)
+    }
+
+    fn plugged(value: &Value) -> Plugged<Maker> {
+        let Value::Foreign(it) = value else { panic!("{value:?} was not found") };
+        Plugged::of(it, "a").unwrap()
+    }
+
+    #[test]
+    fn only_what_the_registry_does_not_have_is_replaced_and_it_is_written_as_it_was_chosen() {
+        let chosen = [Value::text("theirs"), table("ours", 3), table("theirs", 4), Value::text("nobodys")];
+        let found = found(&chosen).unwrap();
+        assert_eq!([&found[1], &found[3]], [&chosen[1], &chosen[3]]);
+        let [first, second] = [plugged(&found[0]), plugged(&found[2])];
+        assert_eq!([first.maker()(), second.maker()()], [7, 4]);
+        assert_eq!([first.written(), second.written()], [&chosen[0], &chosen[2]]);
+        assert_eq!(found[2].to_string(), chosen[2].to_string());
+        assert!(first == first.clone() && first != second);
+    }
+
+    #[test]
+    fn a_wrong_parameter_is_an_error_at_its_place() {
+        let error = found(&[Value::text("theirs"), table("theirs", -1)]).unwrap_err();
+        assert_eq!(error.path, "a[1].n");
+    }
+
+    #[test]
+    fn a_maker_of_something_else_is_refused() {
+        let maker: Arc<u8> = Arc::new(1);
+        let Value::Foreign(it) = Plugged::new("theirs", Value::text("theirs"), maker).into_value() else {
+            panic!("it is wrapped")
+        };
+        let error = Plugged::<Maker>::of(&it, "a").unwrap_err();
+        assert_eq!(error.to_string(), "a: \"theirs\" is there, but not for this key");
+    }
+}

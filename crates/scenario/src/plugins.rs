@@ -1,0 +1,76 @@
+//! Algorithms that a caller brings: what answers for names in a scenario file that lasthop does not have.
+
+use std::sync::Arc;
+
+use lasthop_link::QueueMaker;
+use lasthop_link::queue_discipline::QueueDisciplineKind;
+use lasthop_registry::{Finds, ParamError, Parameters, Plugged, Shape, Value, find_foreign};
+use lasthop_tcp::congestion_control::{Algorithm, ControlMaker};
+use lasthop_wifi::rate_control::{RateControlKind, RateControlMaker};
+
+use crate::description::Description;
+
+/// What a plug-in says of a name: nothing, how such an algorithm is made, or what is wrong with its parameters.
+pub type Answer<T> = Result<Option<Arc<T>>, ParamError>;
+
+/// Answers for names of algorithms that lasthop does not have.
+///
+/// `choice` is what stands at `path` of the scenario: the name alone, or a table whose `kind` is the name. A plug-in reads
+/// its parameters from it as ours do: with [`params!`](lasthop_registry::params) and
+/// [`read_table`](lasthop_registry::read_table), whose errors name the place and the keys that there are. What is made is
+/// made anew for each connection, queue and link of each run, under the random numbers that are handed in, so that a seed
+/// gives the same result again.
+pub trait Plugins {
+    /// A congestion control.
+    ///
+    /// # Errors
+    /// A parameter that is wrong.
+    fn congestion_control(&self, name: &str, choice: &Value, path: &str) -> Answer<ControlMaker> {
+        let _ = (name, choice, path);
+        Ok(None)
+    }
+
+    /// A queue discipline.
+    ///
+    /// # Errors
+    /// A parameter that is wrong.
+    fn queue_discipline(&self, name: &str, choice: &Value, path: &str) -> Answer<QueueMaker> {
+        let _ = (name, choice, path);
+        Ok(None)
+    }
+
+    /// A rate control.
+    ///
+    /// # Errors
+    /// A parameter that is wrong.
+    fn rate_control(&self, name: &str, choice: &Value, path: &str) -> Answer<RateControlMaker> {
+        let _ = (name, choice, path);
+        Ok(None)
+    }
+}
+
+struct Finder<'a>(&'a dyn Plugins);
+
+impl Finds for Finder<'_> {
+    fn find(&self, kind: &str, name: &str, choice: &Value, path: &str) -> Result<Option<Value>, ParamError> {
+        let Finder(plugins) = self;
+        Ok(if kind == Algorithm::REGISTRY.kind {
+            plugged(name, choice, plugins.congestion_control(name, choice, path)?)
+        } else if kind == QueueDisciplineKind::REGISTRY.kind {
+            plugged(name, choice, plugins.queue_discipline(name, choice, path)?)
+        } else if kind == RateControlKind::REGISTRY.kind {
+            plugged(name, choice, plugins.rate_control(name, choice, path)?)
+        } else {
+            None
+        })
+    }
+}
+
+fn plugged<T: ?Sized + Send + Sync + 'static>(name: &str, choice: &Value, maker: Option<Arc<T>>) -> Option<Value> {
+    maker.map(|maker| Plugged::new(name, choice.clone(), maker).into_value())
+}
+
+/// Puts what `plugins` have in place of the names in a scenario that lasthop does not have.
+pub(crate) fn find_in(root: &mut Value, plugins: &dyn Plugins) -> Result<(), ParamError> {
+    find_foreign(root, &Shape::Table(Description::fields()), "", &Finder(plugins))
+}
