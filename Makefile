@@ -29,6 +29,7 @@ demo: build
 
 test: build
 	cargo test --workspace --no-fail-fast
+	cargo test --manifest-path examples/plugins/Cargo.toml --target-dir target --no-fail-fast
 	$(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder
 
 # The Rust tests alone: no formatting, no Python.
