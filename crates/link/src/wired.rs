@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use lasthop_observe::Histogram;
-use lasthop_units::{Bytes, DataRate, Duration, Time};
+use lasthop_units::{Bytes, DataRate, Duration, Present, Time};
 
 use crate::{Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
 
@@ -41,6 +41,7 @@ pub struct WiredLink<B> {
     waiting_for_transmitter: bool,
     marks: Marks,
     used: WireUse,
+    present: Present,
 }
 
 impl<B> WiredLink<B> {
@@ -55,6 +56,7 @@ impl<B> WiredLink<B> {
             busy_until: Time::ZERO,
             waiting_for_transmitter: false,
             used: WireUse::default(),
+            present: Present::default(),
         }
     }
 
@@ -87,6 +89,7 @@ impl<B> WiredLink<B> {
         dropped: &mut Vec<Drop<B>>,
         schedule: &mut impl FnMut(Time, WiredEvent),
     ) {
+        self.present.advance(now);
         packet.meta.enqueued_at = now;
         self.used.offered += 1;
         let was_free = self.is_free(now);
@@ -125,6 +128,7 @@ impl<B> WiredLink<B> {
         dropped: &mut Vec<Drop<B>>,
         schedule: &mut impl FnMut(Time, WiredEvent),
     ) -> Option<Packet<B>> {
+        self.present.advance(now);
         match event {
             WiredEvent::TransmitterFree => {
                 self.waiting_for_transmitter = false;
@@ -192,6 +196,17 @@ mod tests {
         }
         assert_eq!(link.held(), 0);
         (times, dropped.len())
+    }
+
+    #[test]
+    #[should_panic(expected = "time went back: 0.001 s after 0.002 s")]
+    fn a_packet_before_the_last_one_is_refused() {
+        let queue = QueueDisciplineKind::all().remove(0).build(Stream::new(1, "queue", 0));
+        let mut link = WiredLink::new(DataRate::from_bps(10_000_000), Duration::from_millis(5), queue);
+        for (at_ms, body) in [(2, 0), (1, 1)] {
+            let at = Time::ZERO + Duration::from_millis(at_ms);
+            link.send(at, packet(1250, body), &mut Vec::new(), &mut |_, _| ());
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@ use crate::timer::Timer;
 impl Endpoint {
     /// Takes in a segment. [RFC 9293 §3.10.7]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        self.present.advance(now);
         self.sender.renew_burst();
         match self.state {
             State::Closed => self.refuse(segment),

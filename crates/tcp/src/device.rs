@@ -22,12 +22,14 @@ impl Endpoint {
 
     /// The queue of the own host has refused a packet that this end has sent.
     pub fn on_local_drop(&mut self, now: Time) {
+        self.present.advance(now);
         self.sender.on_local_drop(now);
     }
 
     /// The next segment that takes no room of data: a reset or an ACK that is due. What carries
     /// payload, SYN or FIN, and probes, wait for [`poll_transmit`](Self::poll_transmit).
     pub fn poll_control(&mut self, now: Time) -> Option<Segment> {
+        self.present.advance(now);
         if let Some(answer) = self.answer.take() {
             return Some(answer);
         }

@@ -1,7 +1,7 @@
 //! One end of a connection: what an application and a network see of it.
 
 use lasthop_registry::Switch;
-use lasthop_units::{Duration, Ecn, Time};
+use lasthop_units::{Duration, Ecn, Present, Time};
 
 use crate::config::Config;
 use crate::congestion_control::{CongestionControl, Context};
@@ -86,6 +86,7 @@ pub struct Endpoint {
     /// a reset, or an answer where there is no connection
     pub(crate) answer: Option<Segment>,
     pub(crate) counters: Counters,
+    pub(crate) present: Present,
 }
 
 impl Endpoint {
@@ -113,11 +114,13 @@ impl Endpoint {
             failure: None,
             answer: None,
             counters: Counters::default(),
+            present: Present::default(),
         }
     }
 
     /// Active open: a SYN is ready to be polled. [RFC 9293 §3.10.1]
-    pub fn connect(&mut self, _now: Time) {
+    pub fn connect(&mut self, now: Time) {
+        self.present.advance(now);
         assert_eq!(self.state, State::Closed, "connect on an endpoint that is in use");
         self.state = State::SynSent;
     }
@@ -179,7 +182,8 @@ impl Endpoint {
 
     /// No more will be written; a FIN follows the last byte. Before the connection is open this waits for it, where
     /// [RFC 9293 §3.10.4] would give up a connection in SYN-SENT.
-    pub fn close(&mut self, _now: Time) {
+    pub fn close(&mut self, now: Time) {
+        self.present.advance(now);
         match self.state {
             State::Listen => self.enter_closed(),
             _ => {
@@ -191,6 +195,7 @@ impl Endpoint {
 
     /// Ends the connection at once, by a reset. [RFC 9293 §3.10.5]
     pub fn abort(&mut self, now: Time) {
+        self.present.advance(now);
         let has_peer = !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait);
         if has_peer {
             self.answer = Some(self.reset(now));
@@ -201,6 +206,7 @@ impl Endpoint {
     /// The application lets go of the connection: no more is written or read. What it has not read is answered by a
     /// reset [RFC 2525 §2.17], and so is what comes later [RFC 9293 §3.6.1]. Else as [`close`](Self::close).
     pub fn release(&mut self, now: Time) {
+        self.present.advance(now);
         if self.receiver.unread_bytes() > 0 {
             return self.abort(now);
         }
@@ -234,6 +240,7 @@ impl Endpoint {
 
     /// After [`pause_reading`](Self::pause_reading): takes up to `bytes` that are in order; how many there were.
     pub fn read(&mut self, now: Time, bytes: u64) -> u64 {
+        self.present.advance(now);
         self.receiver.read(now, bytes)
     }
 
@@ -283,6 +290,7 @@ impl Endpoint {
 
     /// Does what is due; calling it early does nothing.
     pub fn handle_timeout(&mut self, now: Time) {
+        self.present.advance(now);
         if self.poll_timeout() > now {
             return;
         }
@@ -336,6 +344,7 @@ impl Endpoint {
 
     /// The application waits for room in its send buffer, or no longer does; only [`Info`](crate::Info) shows it.
     pub fn set_send_buffer_full(&mut self, now: Time, full: bool) {
+        self.present.advance(now);
         self.sender.set_buffer_full(now, full);
     }
 

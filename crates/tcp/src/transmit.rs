@@ -25,6 +25,7 @@ enum Next {
 impl Endpoint {
     /// The next segment to send at `now`, if there is one.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        self.present.advance(now);
         match self.choose(now) {
             Some(Next::Data(choice)) => {
                 let sent = self.sender.send(now, choice);
@@ -47,6 +48,7 @@ impl Endpoint {
 
     /// True if [`poll_transmit`](Self::poll_transmit) has a segment.
     pub fn wants_transmit(&mut self, now: Time) -> bool {
+        self.present.advance(now);
         self.choose(now).is_some()
     }
 

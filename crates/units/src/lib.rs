@@ -8,10 +8,12 @@
 
 mod ecn;
 mod parse;
+mod present;
 mod quantity;
 mod time;
 
 pub use ecn::Ecn;
 pub use parse::UnitError;
+pub use present::Present;
 pub use quantity::{Bytes, DataRate, Db, Dbm, Metres, Milliwatts, Packets, Probability};
 pub use time::{Duration, Time};

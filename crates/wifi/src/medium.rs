@@ -13,7 +13,7 @@ use lasthop_engine::Stream;
 use lasthop_link::{Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
 use lasthop_observe::{FlowId, LinkId, NodeId, QueueLayer, Record};
 use lasthop_registry::{Switch, words};
-use lasthop_units::{Bytes, Duration, Time};
+use lasthop_units::{Bytes, Duration, Present, Time};
 
 use crate::channel::Channel;
 use crate::mac::aggregation::Aggregation;
@@ -218,6 +218,7 @@ pub struct Medium<B> {
     /// Packets that a recipient has just let go.
     pub(crate) arrived: Vec<Packet<B>>,
     pub(crate) counts: Counts,
+    present: Present,
 }
 
 /// What went in and out, for the conservation check.
@@ -323,6 +324,7 @@ impl<B: Send + 'static> Medium<B> {
             overheard: Vec::new(),
             arrived: Vec::new(),
             counts: Counts::default(),
+            present: Present::default(),
         }
     }
 
@@ -337,6 +339,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Hands `packet` to `node`'s queue.
     pub fn enqueue(&mut self, now: Time, node: NodeId, mut packet: Packet<B>, env: &mut impl Environment<B>) {
+        self.present.advance(now);
         packet.meta.enqueued_at = now;
         self.nodes[node.index()].offered += 1;
         self.note_entry(now, node, &packet.meta, env);
@@ -361,6 +364,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// A source that waits to be asked has data of `tid` for `node`: if the device is free it is asked for it.
     pub fn offer(&mut self, now: Time, node: NodeId, tid: u8, env: &mut impl Environment<B>) {
+        self.present.advance(now);
         let id = self.nodes[node.index()].function_of(tid);
         if !self.functions[id.index()].backlogged {
             self.request_access(now, id, env);
@@ -389,6 +393,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Handles an event that was asked for.
     pub fn handle(&mut self, now: Time, event: Event, env: &mut impl Environment<B>) {
+        self.present.advance(now);
         match event {
             Event::Backoff { view, generation } => {
                 let at = view as usize;
