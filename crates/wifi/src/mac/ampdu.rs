@@ -36,14 +36,15 @@ impl<B: Send + 'static> Medium<B> {
     /// nothing that could end `by` then.
     pub(crate) fn next_ampdu(
         &mut self,
+        now: Time,
         at: Time,
         id: FunctionId,
         by: Option<Time>,
         env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
         let session = match by {
-            None => self.choose_session(at, id, env)?,
-            Some(by) => self.same_session(at, id, by, env)?,
+            None => self.choose_session(now, id, env)?,
+            Some(by) => self.same_session(now, at, id, by, env)?,
         };
         self.functions[id.index()].lengths.clear();
         self.functions[id.index()].latest = session;
@@ -51,8 +52,8 @@ impl<B: Send + 'static> Medium<B> {
             return Some(self.block_ack_req(at, id, session))
                 .filter(|req| by.is_none_or(|by| req.reserves_until <= by));
         }
-        self.choose_ampdu_mode(at, id, session, env);
-        self.fill(at, id, session, by.is_none(), env);
+        self.choose_ampdu_mode(now, id, session, env);
+        self.fill((now, at), id, session, by.is_none(), env);
         if self.functions[id.index()].lengths.is_empty() {
             self.functions[id.index()].sessions[session].rates.put_back();
             return None;
@@ -84,7 +85,14 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// The session of the exchange before, if it has more and that could end `by` then: a TXOP is spent on one receiver.
-    fn same_session(&mut self, at: Time, id: FunctionId, by: Time, env: &mut impl Environment<B>) -> Option<usize> {
+    fn same_session(
+        &mut self,
+        now: Time,
+        at: Time,
+        id: FunctionId,
+        by: Time,
+        env: &mut impl Environment<B>,
+    ) -> Option<usize> {
         let function = &self.functions[id.index()];
         let session = function.latest;
         let (of, phy) = (&function.sessions[session], self.phy_of(function.node));
@@ -94,8 +102,8 @@ impl<B: Send + 'static> Medium<B> {
             return None;
         }
         if !of.in_line {
-            let packet = self.take_packet(at, id, self.wanted_by(id, session), env)?;
-            self.take_in(at, id, session, packet, env);
+            let packet = self.take_packet(now, id, self.wanted_by(id, session), env)?;
+            self.take_in(now, id, session, packet, env);
         }
         Some(session)
     }
@@ -219,9 +227,16 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Chooses the MPDUs of the next A-MPDU: those of the window, then new ones; the first whatever the limits say, where
-    /// `at_least_one`.
-    fn fill(&mut self, at: Time, id: FunctionId, session: usize, at_least_one: bool, env: &mut impl Environment<B>) {
+    /// Chooses the MPDUs of the next A-MPDU, to be sent at `at`: those of the window, then new ones; the first whatever the
+    /// limits say, where `at_least_one`.
+    fn fill(
+        &mut self,
+        (now, at): (Time, Time),
+        id: FunctionId,
+        session: usize,
+        at_least_one: bool,
+        env: &mut impl Environment<B>,
+    ) {
         let node = self.functions[id.index()].node;
         let mut limits = self.aggregation_of(id).expect("the function makes A-MPDUs");
         let mode = self.functions[id.index()].sessions[session].mode;
@@ -246,9 +261,9 @@ impl<B: Send + 'static> Medium<B> {
         while self.functions[id.index()].sessions[session].originator.has_room(window)
             && psdu.has_room(self.functions[id.index()].sessions[session].largest_mpdu)
         {
-            let Some(packet) = self.take_packet(at, id, wanted, env) else { break };
+            let Some(packet) = self.take_packet(now, id, wanted, env) else { break };
             let expected = self.functions[id.index()].sessions[session].largest_mpdu;
-            let bytes = self.take_in(at, id, session, packet, env);
+            let bytes = self.take_in(now, id, session, packet, env);
             if bytes <= expected {
                 psdu.push(bytes);
             } else if !psdu.add(bytes) {
@@ -259,7 +274,7 @@ impl<B: Send + 'static> Medium<B> {
             function.lengths.push(bytes);
         }
         self.functions[id.index()].psdu_bytes = psdu.bytes();
-        self.report_queue(at, node, env);
+        self.report_queue(now, node, env);
     }
 
     /// How long a PPDU that starts at `at` may last.

@@ -115,7 +115,7 @@ impl<B: Send + 'static> Medium<B> {
         if self.nodes[node.index()].first_function() == id && std::mem::take(&mut self.nodes[node.index()].beacon_due) {
             return Some(self.beacon(now, id));
         }
-        let data = self.next_data(now, id, None, env)?;
+        let data = self.next_data(now, now, id, None, env)?;
         Some(self.announced(now, data))
     }
 
@@ -130,12 +130,19 @@ impl<B: Send + 'static> Medium<B> {
     /// The next data PPDU of a function, to be sent at `at`: its frame, or an A-MPDU that is made now. `by`: with its
     /// response it must end by then, or is not sent.
     #[inline(always)]
-    fn next_data(&mut self, at: Time, id: FunctionId, by: Option<Time>, env: &mut impl Environment<B>) -> Option<Ppdu> {
+    fn next_data(
+        &mut self,
+        now: Time,
+        at: Time,
+        id: FunctionId,
+        by: Option<Time>,
+        env: &mut impl Environment<B>,
+    ) -> Option<Ppdu> {
         if self.functions[id.index()].aggregates {
-            return self.next_ampdu(at, id, by, env);
+            return self.next_ampdu(now, at, id, by, env);
         }
         self.functions[id.index()].frame.as_ref()?;
-        self.choose_mode(at, id, env);
+        self.choose_mode(now, id, env);
         let data = self.data(at, id);
         if by.is_some_and(|by| data.reserves_until > by) {
             let frame = self.functions[id.index()].frame.as_mut()?;
@@ -288,22 +295,22 @@ impl<B: Send + 'static> Medium<B> {
         } else {
             self.block_ack_arrived(now, id, ppdu.session as usize, env);
         }
-        let next = self.next_in_txop(after_sifs, id, env);
+        let next = self.next_in_txop(now, after_sifs, id, env);
         if next.is_none() {
             self.contend_again(now, id, None, env);
         }
         next
     }
 
-    /// What goes out at `at` without contending again, if the TXOP has room for it.
+    /// What goes out at `at` without contending again, if the TXOP has room for it; it is put together now.
     #[inline(always)]
-    fn next_in_txop(&mut self, at: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<Ppdu> {
+    fn next_in_txop(&mut self, now: Time, at: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<Ppdu> {
         let ends = self.functions[id.index()].txop_ends.filter(|ends| at < *ends)?;
-        if !self.refill(at, id, env) {
+        if !self.refill(now, id, env) {
             return None;
         }
         self.functions[id.index()].began = at;
-        self.next_data(at, id, Some(ends), env)
+        self.next_data(now, at, id, Some(ends), env)
     }
 
     /// A node whose NAV is set does not answer an RTS [802.11-2020 §10.3.2.9].

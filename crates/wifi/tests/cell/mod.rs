@@ -208,12 +208,14 @@ impl Environment<NodeId> for World {
         self.events.at(at, event);
     }
     fn deliver(&mut self, now: Time, _: NodeId, packet: Packet<NodeId>) {
+        assert_eq!(now, self.events.now(), "what arrives, arrives now");
         if self.keep_records {
             self.seen.arrived.push((now.as_nanos(), packet.meta.flow.0));
         }
         self.seen.delivered[packet.body.index()] += 1;
     }
-    fn pull(&mut self, _: Time, node: NodeId, category: Option<AccessCategory>) -> Option<Packet<NodeId>> {
+    fn pull(&mut self, now: Time, node: NodeId, category: Option<AccessCategory>) -> Option<Packet<NodeId>> {
+        assert_eq!(now, self.events.now(), "data is asked for now, also for a PPDU that starts a SIFS later");
         let is_wanted = |tid: u8| category.is_none_or(|c| c == AccessCategory::of_tid(tid));
         let source = self.saturated.iter().find(|s| s.0 == node && is_wanted(s.1)).copied();
         source.map(|(node, tid)| self.packet(node, tid))
