@@ -93,11 +93,12 @@ impl<E> Scheduler<E> {
         self.sequence += 1;
         let key = u128::from(at.as_nanos()) << 64 | u128::from(self.sequence);
         let scheduled = Scheduled { key, event };
-        if self.far.peek().is_some_and(|first| first.key < key) {
+        // It has the greatest sequence, so times alone say what comes before it.
+        if self.far.peek().is_some_and(|first| first.at() <= at) {
             self.far.push(scheduled);
             return;
         }
-        let place = self.near.iter().rposition(|other| other.key > key).map_or(0, |later| later + 1);
+        let place = self.near.iter().rposition(|other| other.at() > at).map_or(0, |later| later + 1);
         self.near.insert(place, scheduled);
         if self.near.len() > MOST_NEAR {
             self.far.extend(self.near.drain(..MOVED));

@@ -378,9 +378,11 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         let wires = &mut self.wires[ap.index()];
         let (layer, link) =
             if up { (QueueLayer::WiredUp, &mut wires.up) } else { (QueueLayer::WiredDown, &mut wires.down) };
-        for (packet, reason) in self.dropped.drain(..) {
-            self.wired.dropped += 1;
-            self.around.observer.observe(now, packet.meta.dropped(ap, layer, reason));
+        if !self.dropped.is_empty() {
+            for (packet, reason) in self.dropped.drain(..) {
+                self.wired.dropped += 1;
+                self.around.observer.observe(now, packet.meta.dropped(ap, layer, reason));
+            }
         }
         let count = link.new_marks();
         if count > 0 {

@@ -537,6 +537,9 @@ impl<B: Send + 'static> Medium<B> {
         if count > 0 {
             env.observe(now, Record::Marked { node, layer, count });
         }
+        if self.dropped.is_empty() {
+            return;
+        }
         for (packet, reason) in self.dropped.drain(..) {
             self.counts.dropped_by_queue += 1;
             env.observe(now, packet.meta.dropped(node, layer, reason));

@@ -188,11 +188,11 @@ impl<B: Send + 'static> Medium<B> {
             let cts = phy.ppdu_duration(phy.control_response_mode(mode), Bytes(u64::from(CTS_BYTES)));
             let own = phy.ppdu_duration(mode, Bytes(u64::from(RTS_BYTES)));
             let reserves_until = now + own + sifs + cts + sifs + rest;
-            Ppdu { kind: PpduKind::Rts, mode, bytes: RTS_BYTES, reserves_until, ..data }
+            Ppdu { kind: PpduKind::Rts, mode, bytes: RTS_BYTES, airtime: own, reserves_until, ..data }
         } else {
             let own = phy.ppdu_duration(mode, Bytes(u64::from(CTS_BYTES)));
             let reserves_until = now + own + sifs + rest;
-            Ppdu { kind: PpduKind::CtsToSelf, to: None, mode, bytes: CTS_BYTES, reserves_until, ..data }
+            Ppdu { kind: PpduKind::CtsToSelf, to: None, mode, bytes: CTS_BYTES, airtime: own, reserves_until, ..data }
         }
     }
 
@@ -214,9 +214,10 @@ impl<B: Send + 'static> Medium<B> {
         let mpdu = Bytes(u64::from(frame.meta.bytes + function.overhead));
         let psdu = if phy.always_aggregates(mode) { frame_size::ampdu_subframe(mpdu) } else { mpdu };
         let bytes = psdu.0 as u32;
-        let reserves_until = at + phy.ppdu_duration(mode, psdu) + phy.sifs() + phy.ack_duration(mode);
+        let airtime = phy.ppdu_duration(mode, psdu);
+        let reserves_until = at + airtime + phy.sifs() + phy.ack_duration(mode);
         let (from, to, link) = (function.node, Some(frame.to), frame.link);
-        Ppdu { kind: PpduKind::Data, from, to, link, mode, bytes, reserves_until, function: id, session: 0 }
+        Ppdu { kind: PpduKind::Data, from, to, link, mode, bytes, airtime, reserves_until, function: id, session: 0 }
     }
 
     /// What was announced by an RTS or CTS, sent at `at`.
@@ -232,14 +233,15 @@ impl<B: Send + 'static> Medium<B> {
     /// The CTS, Ack or BlockAck that answers `ppdu`.
     fn response(&self, kind: PpduKind, ppdu: &Ppdu) -> Ppdu {
         let from = ppdu.to.expect("what is answered has a receiver");
-        let mode = self.phy_of(ppdu.from).control_response_mode(ppdu.mode);
-        let bytes = match kind {
-            PpduKind::Cts => CTS_BYTES,
-            PpduKind::BlockAck => self.phy_of(ppdu.from).block_ack_bytes().0 as u32,
-            _ => ACK_BYTES,
+        let phy = self.phy_of(ppdu.from);
+        let mode = phy.control_response_mode(ppdu.mode);
+        let (bytes, airtime) = match kind {
+            PpduKind::Cts => (CTS_BYTES, phy.ppdu_duration(mode, Bytes(u64::from(CTS_BYTES)))),
+            PpduKind::BlockAck => (phy.block_ack_bytes().0 as u32, phy.block_ack_duration(ppdu.mode)),
+            _ => (ACK_BYTES, phy.ack_duration(ppdu.mode)),
         };
         // An ACK ends where the frame before it said, so it repeats what that reserved.
-        Ppdu { kind, from, to: Some(ppdu.from), mode, bytes, ..*ppdu }
+        Ppdu { kind, from, to: Some(ppdu.from), mode, bytes, airtime, ..*ppdu }
     }
 
     /// The step of the exchange after the end of a PPDU; what follows a SIFS later, if anything does.
@@ -338,13 +340,14 @@ impl<B: Send + 'static> Medium<B> {
 
     /// What a station sends counts against its share at the AP.
     pub(crate) fn charge_uplink(&mut self, now: Time, ended: &Transmission) {
-        let (ppdu, phy) = (&ended.ppdu, self.phy_of(ended.ppdu.from));
+        let ppdu = &ended.ppdu;
         let Some(to) = ppdu.to else { return };
-        let counts = self.functions[self.nodes[to.index()].functions.start as usize].counts_airtime;
-        if self.nodes[to.index()].ap != to || !counts {
+        let receiver = &self.nodes[to.index()];
+        if receiver.ap != to || !self.functions[receiver.functions.start as usize].counts_airtime {
             return;
         }
-        let airtime = ended.end.since(ended.start) + phy.sifs() + phy.ack_duration(ppdu.mode);
+        let phy = self.phy_of(ppdu.from);
+        let airtime = ppdu.airtime + phy.sifs() + phy.ack_duration(ppdu.mode);
         let used = AirtimeUse { station: ppdu.from, up: true, airtime, rate: phy.mode(ppdu.mode).rate };
         // The same category at the AP.
         let place = ppdu.function.0 - self.nodes[ppdu.from.index()].functions.start;
@@ -357,8 +360,9 @@ impl<B: Send + 'static> Medium<B> {
         let from = self.functions[id.index()].node;
         let mode: ModeId = self.phy_of(from).lowest_basic_mode();
         let (bytes, link) = (BEACON_BYTES, LinkId(0));
+        let airtime = self.airtime(from, mode, bytes);
         let (kind, to, reserves_until) = (PpduKind::Beacon, None, now);
-        Ppdu { kind, from, to, link, mode, bytes, reserves_until, function: id, session: 0 }
+        Ppdu { kind, from, to, link, mode, bytes, airtime, reserves_until, function: id, session: 0 }
     }
 
     fn beacon_was_sent(&mut self, now: Time, ended: &Transmission, env: &mut impl Environment<B>) {

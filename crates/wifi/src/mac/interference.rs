@@ -280,6 +280,7 @@ mod tests {
             link: LinkId(0),
             mode: ModeId(4),
             bytes: 3000,
+            airtime: Duration::from_micros(3020),
             reserves_until: us(0),
             function: FunctionId(0),
             session: 0,

@@ -1,7 +1,7 @@
 //! What is sent, and what is on the air.
 
 use lasthop_observe::{LinkId, NodeId};
-use lasthop_units::{Bytes, Time};
+use lasthop_units::{Bytes, Duration, Time};
 
 use super::contention::FunctionId;
 use crate::phy::error_model::FrameKind;
@@ -55,6 +55,8 @@ pub(crate) struct Ppdu {
     pub link: LinkId,
     pub mode: ModeId,
     pub bytes: u32,
+    /// time on the air
+    pub airtime: Duration,
     /// until when its Duration field reserves the medium
     pub reserves_until: Time,
     /// the channel access function that began the exchange

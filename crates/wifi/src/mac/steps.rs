@@ -75,7 +75,7 @@ impl<B: Send + 'static> Medium<B> {
     fn tell_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, tramples: bool, env: &mut E) {
         let node = ppdu.from;
         let initiator = self.functions[ppdu.function.index()].node;
-        let airtime = self.airtime(node, ppdu.mode, ppdu.bytes);
+        let airtime = ppdu.airtime;
         let payload = ppdu.kind.payload();
         let start = Start {
             node,

@@ -24,7 +24,7 @@ impl<B: Send + 'static> Medium<B> {
         node.transmitting = true;
         let id = self.next_id;
         self.next_id = self.next_id.wrapping_add(1);
-        let end = at + self.airtime(from, ppdu.mode, ppdu.bytes);
+        let end = at + ppdu.airtime;
         let mut overlaps = Vec::new();
         let (nodes, bss) = (&self.nodes, &self.bss);
         let channel = |node: NodeId| bss[nodes[node.index()].bss].channel;
@@ -112,8 +112,7 @@ impl<B: Send + 'static> Medium<B> {
         let ended = self.on_air.swap_remove(index);
         let ppdu = &ended.ppdu;
         self.nodes[ppdu.from.index()].transmitting = false;
-        let duration = ended.end.since(ended.start);
-        env.observe(now, Record::Airtime { node: ppdu.from, link: ppdu.own_link(), duration });
+        env.observe(now, Record::Airtime { node: ppdu.from, link: ppdu.own_link(), duration: ppdu.airtime });
         self.report_on_air(now, self.bss[self.nodes[ppdu.from.index()].bss].channel, env);
         let reception = ppdu.to.map(|to| match ppdu.kind {
             PpduKind::Ampdu => self.ampdu_reception(now, &ended, to),

@@ -50,9 +50,20 @@ pub struct Phy {
     basic: Vec<ModeId>,
     /// For each mode, that of the response to it.
     responses: Vec<ModeId>,
-    /// For each mode, the time on the air of the Ack and of the BlockAck that answer it.
-    acknowledgements: Vec<(Duration, Duration)>,
+    /// For each mode, what follows a frame in it.
+    answers: Vec<Answers>,
     protection: ModeId,
+}
+
+/// What follows a frame.
+#[derive(Clone, Copy, Debug)]
+struct Answers {
+    /// Time on the air of its Ack.
+    ack: Duration,
+    /// The same of a BlockAck.
+    block_ack: Duration,
+    /// What bystanders wait who could not decode it.
+    eifs: Duration,
 }
 
 impl Phy {

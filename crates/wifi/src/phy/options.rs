@@ -96,12 +96,12 @@ impl PhyOptions {
             responses: ids(&modes).map(|m| control_response(&modes, &basic, m)).collect(),
             protection: protection(&modes, &basic),
             air_times: modes.iter().map(|m| AirTime::of(m, preamble, band)).collect(),
-            acknowledgements: Vec::new(),
+            answers: Vec::new(),
             modes,
             allowed,
             basic,
         };
-        phy.acknowledgements = ids(&phy.modes).map(|m| phy.response_durations(m)).collect();
+        phy.answers = ids(&phy.modes).map(|m| phy.reckon_answers(m)).collect();
         Ok(phy)
     }
 

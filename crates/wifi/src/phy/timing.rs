@@ -15,7 +15,7 @@
 use lasthop_units::{Bytes, Duration};
 
 use super::standard::Band;
-use super::{Coding, Mode, ModeId, Modulation, ModulationClass, Phy, Preamble, frame_size};
+use super::{Answers, Coding, Mode, ModeId, Modulation, ModulationClass, Phy, Preamble, frame_size};
 
 /// Long PLCP preamble and header: 144 + 48 us at 1 Mbit/s. [802.11-2020 §16.2.2.2]
 const DSSS_LONG: Duration = Duration::from_micros(192);
@@ -160,13 +160,24 @@ impl Phy {
 
     /// Time on the air of the Ack that answers a frame sent in `frame`.
     pub fn ack_duration(&self, frame: ModeId) -> Duration {
-        self.acknowledgements[frame.index()].0
+        self.answers[frame.index()].ack
     }
 
-    /// Those of the Ack and the BlockAck, as they are reckoned.
-    pub(super) fn response_durations(&self, frame: ModeId) -> (Duration, Duration) {
+    /// What follows a frame sent in `frame`, as it is reckoned.
+    pub(super) fn reckon_answers(&self, frame: ModeId) -> Answers {
         let mode = self.control_response_mode(frame);
-        (self.ppdu_duration(mode, frame_size::ACK), self.ppdu_duration(mode, self.block_ack_bytes()))
+        Answers {
+            ack: self.ppdu_duration(mode, frame_size::ACK),
+            block_ack: self.ppdu_duration(mode, self.block_ack_bytes()),
+            eifs: self.reckon_eifs(mode),
+        }
+    }
+
+    fn reckon_eifs(&self, response: ModeId) -> Duration {
+        let class = self.mode(response).class;
+        let lowest = self.modes.iter().position(|m| m.class == class && m.mandatory);
+        let lowest = ModeId(lowest.expect("every class has a mandatory mode") as u16);
+        self.sifs + self.ppdu_duration(lowest, frame_size::ACK) + self.difs()
     }
 
     /// ACKTimeout and CTSTimeout: how long after its frame a sender waits for a response in mode
@@ -177,17 +188,14 @@ impl Phy {
 
     /// Time on the air of the BlockAck that answers an A-MPDU sent in `frame`.
     pub fn block_ack_duration(&self, frame: ModeId) -> Duration {
-        self.acknowledgements[frame.index()].1
+        self.answers[frame.index()].block_ack
     }
 
     /// EIFS after a frame sent in `frame` that could not be decoded: SIFS, the longest Ack that may
     /// answer it, which is sent at the lowest mandatory rate of its class, after a frame with an MCS at
     /// that of OFDM, and DIFS. [802.11-2020 §10.3.2.3.7]
     pub fn eifs(&self, frame: ModeId) -> Duration {
-        let class = self.mode(self.control_response_mode(frame)).class;
-        let lowest = self.modes.iter().position(|m| m.class == class && m.mandatory);
-        let lowest = ModeId(lowest.expect("every class has a mandatory mode") as u16);
-        self.sifs + self.ppdu_duration(lowest, frame_size::ACK) + self.difs()
+        self.answers[frame.index()].eifs
     }
 }
 
