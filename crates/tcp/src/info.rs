@@ -3,10 +3,8 @@
 //! Times are in microseconds, windows and counts in segments unless the name says bytes. A field of which this
 //! endpoint keeps no account is 0.
 
-use lasthop_units::{Duration, Time};
+use lasthop_units::Duration;
 
-use crate::ecn::Feedback;
-use crate::endpoint::Endpoint;
 use crate::state::State;
 
 /// Where congestion control stands. The numbers are those of Linux' `TCP_CA_*`.
@@ -168,62 +166,4 @@ impl Info {
 /// Microseconds, rounded down.
 pub(crate) fn microseconds(duration: Duration) -> u64 {
     duration.as_nanos() / 1000
-}
-
-impl Endpoint {
-    /// What the connection says of itself at `now`.
-    pub fn info(&self, now: Time) -> Info {
-        let mut info =
-            Info { state: self.state, probes: self.probe.sent, options: self.option_bits(), ..Info::default() };
-        info.snd_wscale = self.agreed.peer_scale;
-        info.total_rto = self.counters.timeouts as u32;
-        info.total_retrans = self.counters.segments_retransmitted as u32;
-        info.data_segs_out = self.counters.segments_sent as u32;
-        info.data_segs_in = self.counters.segments_received as u32;
-        info.rcv_ooopack = self.counters.segments_out_of_order as u32;
-        info.pmtu = self.config.packet_size.0 as u32;
-        info.advmss = self.config.payload_bytes() + self.config.timestamp_bytes();
-        self.sender.report(now, &mut info);
-        self.receiver.report(now, &mut info);
-        info
-    }
-
-    fn option_bits(&self) -> u8 {
-        let bit = |agreed: bool, bit: u8| if agreed { bit } else { 0 };
-        bit(self.agreed.timestamps, option_bit::TIMESTAMPS)
-            | bit(self.agreed.sack, option_bit::SACK)
-            | bit(self.agreed.scaling, option_bit::WSCALE)
-            | bit(self.agreed.ecn != Feedback::Off, option_bit::ECN)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Flags, Profile, Segment};
-
-    #[test]
-    fn a_fresh_connection_has_ten_segments_and_no_threshold() {
-        let mut endpoint = Endpoint::new(&Profile::Linux.config(), 0);
-        endpoint.listen();
-        endpoint.handle_segment(Time::ZERO, &Segment { flags: Flags::SYN, mss: Some(1000), ..Segment::default() });
-        while endpoint.poll_transmit(Time::ZERO).is_some() {}
-        let later = Time::ZERO + Duration::from_millis(50);
-        let ack = Segment {
-            flags: Flags::ACK,
-            seq: crate::SeqNumber(1),
-            ack: crate::SeqNumber(1),
-            window: 30_000,
-            ..Segment::default()
-        };
-        endpoint.handle_segment(later, &ack);
-        let info = endpoint.info(later);
-        assert_eq!((info.state, info.ca_state), (State::Established, CaState::Open));
-        assert_eq!((info.snd_cwnd, info.snd_ssthresh, info.snd_mss), (10, Info::INFINITE_SSTHRESH, 1000));
-        assert_eq!((info.rtt_us, info.rto_us), (50_000, 250_000));
-        endpoint.write(2500);
-        while endpoint.poll_transmit(later).is_some() {}
-        assert_eq!((endpoint.info(later).unacked, endpoint.info(later).notsent_bytes), (3, 0));
-        assert_eq!(endpoint.info(later).snd_wnd, 30_000);
-    }
 }

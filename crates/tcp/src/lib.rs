@@ -37,6 +37,7 @@ mod profile;
 mod ranges;
 mod receive;
 pub mod replay;
+mod report;
 mod segment;
 mod send;
 mod sequence;
@@ -46,9 +47,9 @@ mod timer;
 mod transmit;
 
 pub use config::{
-    AckLoss, AckPolicy, ArrivalRules, Autotune, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode,
-    LocalDrop, ReceiveWindow, RecoveryMachine, RtoFormula, Segments, Skip, SmallQueue, WindowReduction,
-    WindowValidation,
+    AckLoss, AckLossMode, AckPolicy, ArrivalRules, Autotune, Config, CountOver, DecreaseFrom, DelayedAck, EcnUse,
+    Growth, GrowthMode, LocalDrop, Pending, ReceiveWindow, RecoveryMachine, RtoFormula, Segments, Skip, SmallQueue,
+    WindowReduction, WindowValidation,
 };
 pub use counters::Counters;
 pub use endpoint::Endpoint;
@@ -56,6 +57,6 @@ pub use hold::Hold;
 pub use info::{CaState, Info, option_bit};
 pub use profile::Profile;
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
-pub use send::{AckLossMode, CountOver, Delay, Pending, Write};
+pub use send::{Delay, Write};
 pub use sequence::SeqNumber;
 pub use state::{Failure, State};

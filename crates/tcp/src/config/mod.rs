@@ -2,19 +2,20 @@
 //!
 //! A [`Profile`](crate::Profile) gives all values; a scenario may override any of them.
 
-use lasthop_registry::{
-    Amount, ParamError, Parameter, Parameters, Shape, Switch, Value, params, read_table, table_to_value, words,
-};
+use lasthop_registry::{Amount, ParamError, Switch, Value, params, read_table, words};
 use lasthop_units::{Bytes, Duration};
 
+mod ack_loss;
 mod at_work;
+mod controller;
 mod interface;
 mod receiving;
 mod validation;
 
 use crate::congestion_control::{Algorithm, LossAnswer, newreno};
+pub use crate::congestion_control::{Growth, GrowthMode};
 use crate::segment::{HEADERS, TIMESTAMPS_OPTION};
-pub use crate::send::{AckLoss, AckLossMode};
+pub use ack_loss::{AckLoss, AckLossMode, CountOver, Pending};
 pub use interface::{LocalDrop, SmallQueue};
 pub use receiving::{AckPolicy, ArrivalRules, Autotune, DelayedAck, EcnUse, ReceiveWindow, Segments, Skip};
 pub use validation::WindowValidation;
@@ -292,16 +293,6 @@ fn check_segment_size(table: &Value, path: &str) -> Result<(), ParamError> {
 }
 
 words! {
-    /// What a window grows by.
-    pub enum GrowthMode {
-        /// One segment's worth for each ACK, whatever it covers.
-        PerAck = "per_ack",
-        /// The bytes acknowledged, in segments.
-        PerByte = "per_byte",
-    }
-}
-
-words! {
     /// From what a window is reduced on loss.
     pub enum DecreaseFrom {
         /// The data in flight.
@@ -367,55 +358,10 @@ words! {
     }
 }
 
-/// How the window grows in each phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Growth {
-    /// Below ssthresh.
-    pub slow_start: GrowthMode,
-    /// Above it.
-    pub avoidance: GrowthMode,
-}
-
-impl Growth {
-    /// The same in both phases.
-    pub const fn both(mode: GrowthMode) -> Growth {
-        Growth { slow_start: mode, avoidance: mode }
-    }
-}
-
-params! {
-    struct GrowthTable {
-        /// Growth below ssthresh.
-        slow_start: Option<GrowthMode> = None,
-        /// Growth above ssthresh.
-        avoidance: Option<GrowthMode> = None,
-    }
-}
-
-impl Parameter for Growth {
-    fn shape() -> Shape {
-        Shape::AnyOf(vec![GrowthMode::shape(), Shape::Table(GrowthTable::fields())])
-    }
-    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
-        let Value::Table(_) = value else { return GrowthMode::parse(value, path).map(Growth::both) };
-        match read_table(GrowthTable::default(), value, path, &[])? {
-            GrowthTable { slow_start: Some(slow_start), avoidance: Some(avoidance) } => {
-                Ok(Growth { slow_start, avoidance })
-            }
-            _ => Err(ParamError::new(path, "both slow_start and avoidance are needed here, or one word for both")),
-        }
-    }
-    fn to_value(&self) -> Option<Value> {
-        if self.slow_start == self.avoidance {
-            return self.avoidance.to_value();
-        }
-        let table = GrowthTable { slow_start: Some(self.slow_start), avoidance: Some(self.avoidance) };
-        Some(table_to_value(None, &table))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use lasthop_registry::{Parameter, table_to_value};
+
     use super::*;
 
     fn table(entries: &[(&str, Value)]) -> Value {

@@ -133,7 +133,7 @@ mod tests {
     use super::super::linux::Era;
     use super::super::tests::{ack, context};
     use super::*;
-    use crate::config::GrowthMode::PerAck;
+    use crate::congestion_control::GrowthMode::PerAck;
     use lasthop_units::{Duration, Time};
 
     #[test]

@@ -90,7 +90,7 @@ impl Law for Dctcp {
 mod tests {
     use super::super::tests::{ack, context, loss};
     use super::*;
-    use crate::config::GrowthMode::PerByte;
+    use crate::congestion_control::GrowthMode::PerByte;
     use lasthop_units::{Duration, Time};
 
     /// The window that a mark leaves of 40, on an ACK that is observed first and ends the second window of data.

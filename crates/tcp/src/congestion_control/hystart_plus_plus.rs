@@ -108,7 +108,7 @@ impl HystartPlusPlus {
 mod tests {
     use super::super::tests::ack;
     use super::*;
-    use crate::config::GrowthMode::PerByte;
+    use crate::congestion_control::GrowthMode::PerByte;
     use lasthop_units::Time;
 
     /// Rounds of ten ACKs with these RTTs in ms; what each ACK of each round grew by.

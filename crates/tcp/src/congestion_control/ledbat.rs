@@ -282,7 +282,7 @@ impl CongestionControl for Ledbat {
 mod tests {
     use super::super::tests::{ack, context};
     use super::*;
-    use crate::config::GrowthMode::PerByte;
+    use crate::congestion_control::GrowthMode::PerByte;
 
     const BASE: Duration = Duration::from_millis(50);
 

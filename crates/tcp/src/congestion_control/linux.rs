@@ -12,7 +12,7 @@ use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
 
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment, Needs, Prior};
-use crate::config::{Growth, GrowthMode};
+use super::{Growth, GrowthMode};
 use crate::tick::Tick;
 
 words! {

@@ -178,7 +178,7 @@ impl Newreno {
 mod tests {
     use super::super::tests::{ack, context, loss};
     use super::*;
-    use crate::config::GrowthMode::{self, PerAck, PerByte};
+    use crate::congestion_control::GrowthMode::{self, PerAck, PerByte};
     use lasthop_units::{Duration, Time};
 
     const RTT: Duration = Duration::from_millis(50);

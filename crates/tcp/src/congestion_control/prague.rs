@@ -241,7 +241,7 @@ impl CongestionControl for Prague {
 mod tests {
     use super::super::tests::{ack, context, loss};
     use super::*;
-    use crate::config::GrowthMode::PerByte;
+    use crate::congestion_control::GrowthMode::PerByte;
 
     /// Round trips of `rtt`, in which each `every`th segment is marked; 0: none.
     fn run(

@@ -16,69 +16,15 @@
 //! ACKs that came, and a DSACK while waiting shows reordering or an ACK path that repeats, and cancels. [RFC 2883]
 //! Leaves out: RFC 5690's agreement with the receiver on the ratio.
 
-use lasthop_registry::{params, words};
 use lasthop_units::{Duration, Time};
 
 use super::Sender;
 use super::acknowledgement::Acknowledgement;
 use super::recovery::Phase;
+use crate::config::{AckLoss, AckLossMode, CountOver, Pending};
 use crate::congestion_control::CongestionCause;
 use crate::counters::Counters;
 use crate::info::CaState;
-
-words! {
-    /// What jump of the acknowledgement number is normal.
-    pub enum AckLossMode {
-        /// As published: `normal_jump`, one segment for a receiver that acknowledges each.
-        Paper = "paper",
-        /// Learned from the connection.
-        General = "general",
-    }
-}
-
-words! {
-    /// Over what missing ACKs are counted.
-    pub enum CountOver {
-        /// A window of data.
-        Window = "window",
-        /// The smoothed RTT.
-        Rtt = "rtt",
-    }
-}
-
-words! {
-    /// What becomes of a halving that waits.
-    pub enum Pending {
-        /// It is dropped.
-        Cancel = "cancel",
-        /// It happens when its time has come.
-        Keep = "keep",
-    }
-}
-
-params! {
-    /// Reaction to lost ACKs. [hashimoto2008 §III]
-    pub struct AckLoss {
-        /// ACKs that may be missing in a window; more halve the congestion window.
-        pub threshold: u32 = 1,
-        /// What jump of the acknowledgement number is normal: paper (as `normal_jump` says), or general (learned).
-        pub mode: AckLossMode = AckLossMode::Paper,
-        /// Segments that an ACK normally acknowledges, in mode paper: 1, or 2 for delayed ACKs.
-        pub normal_jump: u32 = 1,
-        /// Over what missing ACKs are counted: window (of data), or rtt.
-        pub count_over: CountOver = CountOver::Window,
-        /// Halving sets ssthresh too, so that congestion avoidance follows.
-        pub set_ssthresh: bool = true,
-        /// What data loss or a timeout makes of a halving that waits: cancel, or keep.
-        pub on_data_loss: Pending = Pending::Cancel,
-    }
-    check |params, path| {
-        if params.normal_jump == 0 {
-            return Err(lasthop_registry::ParamError::new(format!("{path}.normal_jump"), "at least 1"));
-        }
-        Ok(())
-    }
-}
 
 /// Jumps are told apart up to so many segments.
 const LARGEST_JUMP: usize = 64;

@@ -20,7 +20,6 @@ use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEv
 use crate::hold::Hold;
 use crate::sequence::Numbering;
 
-pub use ack_loss::{AckLoss, AckLossMode, CountOver, Pending};
 pub(crate) use acknowledgement::{Acknowledgement, TimerChange};
 use linux::Linux;
 use recovery::{Phase, Recovery};

@@ -2,7 +2,7 @@
 
 use super::super::tests::{ack, context};
 use super::*;
-use crate::config::GrowthMode::PerByte;
+use crate::congestion_control::GrowthMode::PerByte;
 use crate::congestion_control::RateSample;
 
 /// Segments per s, and the RTT without a queue.

@@ -180,7 +180,7 @@ mod tests {
     use super::super::super::tests::{ack, context, loss};
     use super::super::Era;
     use super::*;
-    use crate::config::GrowthMode::PerAck;
+    use crate::congestion_control::GrowthMode::PerAck;
     use lasthop_units::{Duration, Time};
 
     const RTT: Duration = Duration::from_millis(100);

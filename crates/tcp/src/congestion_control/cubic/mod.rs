@@ -272,8 +272,8 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::super::tests::{ack, context, loss};
     use super::*;
-    use crate::config::GrowthMode::PerByte;
     use crate::congestion_control::CongestionCause;
+    use crate::congestion_control::GrowthMode::PerByte;
 
     const RTT: Duration = Duration::from_millis(100);
 

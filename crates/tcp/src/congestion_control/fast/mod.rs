@@ -184,7 +184,7 @@ impl CongestionControl for Fast {
 mod tests {
     use super::super::tests::{ack, context, loss};
     use super::*;
-    use crate::config::GrowthMode::PerByte;
+    use crate::congestion_control::GrowthMode::PerByte;
     use lasthop_units::Time;
 
     /// A path of `bdp` segments in 50 ms: what is more waits.

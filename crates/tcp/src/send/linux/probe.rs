@@ -7,13 +7,9 @@ use lasthop_units::{Duration, Time};
 
 use super::super::scoreboard::Sent;
 use super::super::{Choice, Sender};
-use super::Phase;
 use super::facts::AckFacts;
-use super::timer::Occasion;
-
-/// What every wait for a probe or for reordering has at least (recorded). Where an ACK may be delayed, a probe waits
-/// longer.
-pub(super) const LEAST: Duration = Duration::from_millis(2);
+use super::timer::{LEAST, Occasion};
+use crate::info::CaState as Phase;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,9 +7,9 @@ use lasthop_units::{Duration, Time};
 
 use super::super::Sender;
 use super::super::scoreboard::{Delivered, Latest};
-use super::Phase;
 use super::timer::Occasion;
 use crate::config::LossDetection;
+use crate::info::CaState as Phase;
 
 /// Recoveries for which a wider reordering window lasts. [RFC 8985 §6.2 step 4]
 const PERSIST: u32 = 16;

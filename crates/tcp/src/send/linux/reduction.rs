@@ -6,9 +6,9 @@
 use lasthop_units::Time;
 
 use super::super::Sender;
-use super::Phase;
 use crate::config::WindowReduction;
 use crate::congestion_control::{CongestionCause, CongestionEvent};
+use crate::info::CaState as Phase;
 
 /// See the module. All in segments.
 #[derive(Clone, Copy, Debug, Default)]

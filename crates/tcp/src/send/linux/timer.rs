@@ -3,8 +3,11 @@
 use lasthop_units::{Duration, Time};
 
 use super::super::Sender;
-use super::probe::LEAST;
 use crate::counters::Counters;
+
+/// What every wait for a probe or for reordering has at least (recorded). Where an ACK may be delayed, a probe waits
+/// longer.
+pub(super) const LEAST: Duration = Duration::from_millis(2);
 
 /// What the timer is set for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
