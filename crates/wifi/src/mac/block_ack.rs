@@ -19,7 +19,7 @@ use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{LinkId, NodeId};
 use lasthop_units::{Duration, Time};
 
-use super::node::Rates;
+use super::rates::Rates;
 use crate::phy::ModeId;
 
 /// How long a recipient waits for an MPDU that is missing before those that it keeps, as Linux' mac80211 does.

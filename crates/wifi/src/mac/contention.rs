@@ -25,7 +25,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::node::Unanswered;
 use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
 
@@ -48,6 +47,15 @@ impl FunctionId {
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
+}
+
+/// A frame that was not answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unanswered {
+    pub by: FunctionId,
+    pub ended: Time,
+    /// When the response was given up.
+    pub timeout: Time,
 }
 
 /// Inter-frame spaces and the slot that a view counts with.

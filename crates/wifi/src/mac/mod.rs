@@ -1,7 +1,7 @@
 //! Medium access [802.11-2020 §10]: the distributed coordination function, and EDCA above it.
 //!
 //! `contention`: who sends next. `edca`: access categories. `node`: a node, its channel access functions with their
-//! queues and counters. `exchange`: RTS, CTS, data, acknowledgement, TXOP. `aggregation`: how much goes into an A-MPDU;
+//! queues and counters; `rates`: how far a frame has come in its chain of rates. `exchange`: RTS, CTS, data, acknowledgement, TXOP. `aggregation`: how much goes into an A-MPDU;
 //! `ampdu`: what, and what the BlockAck says; `block_ack`: windows and reordering. `outcome`: success, retransmission,
 //! giving up. `transmission`: what comes on the air and who senses it. `reception`: who decodes what.
 //! `steps`: what an account of time is told.
@@ -17,6 +17,7 @@ pub(crate) mod interference;
 pub(crate) mod node;
 pub(crate) mod outcome;
 pub(crate) mod ppdu;
+mod rates;
 pub(crate) mod reception;
 mod steps;
 mod transmission;

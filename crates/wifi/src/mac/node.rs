@@ -10,11 +10,11 @@ use lasthop_registry::words;
 use lasthop_units::{Dbm, Duration, Time};
 
 use super::block_ack::Session;
-use super::contention::{FunctionId, LaneId};
+use super::contention::{FunctionId, LaneId, Unanswered};
 use super::edca::{AccessCategory, EdcaParameters};
 use super::ppdu::Ppdu;
+use super::rates::Rates;
 use crate::phy::ModeId;
-use crate::rate_control::{RateChain, RateEntry};
 
 words! {
     /// The inter-frame space a node waits before it contends.
@@ -83,37 +83,6 @@ pub(crate) struct Frame<B> {
     pub attempts: u32,
     /// when it came to the head of the queue
     pub since: Time,
-}
-
-/// The chain of rates that an MSDU or A-MPDU goes through.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Rates {
-    chain: Option<RateChain>,
-    tried: u32,
-}
-
-impl Rates {
-    /// The rate of the next attempt; a new chain is asked for where the last one is used up, and given back, too.
-    pub(crate) fn next(&mut self, ask: impl FnOnce() -> RateChain) -> (RateEntry, Option<RateChain>) {
-        let left = self.chain.and_then(|chain| chain.entry_of_attempt(self.tried));
-        self.tried += 1;
-        if let Some(entry) = left {
-            return (entry, None);
-        }
-        let chain = ask();
-        *self = Rates { chain: Some(chain), tried: 1 };
-        (chain.entries()[0], Some(chain))
-    }
-
-    /// Whether the chain is there to learn of a mode: one MPDU alone goes through it.
-    pub(crate) fn is_probe(&self) -> bool {
-        self.chain.is_some_and(|chain| chain.is_probe())
-    }
-
-    /// The attempt for which [`next`](Self::next) was asked is not made after all.
-    pub(crate) fn put_back(&mut self) {
-        self.tried -= 1;
-    }
 }
 
 /// A channel access function.
@@ -199,15 +168,6 @@ impl<B> Function<B> {
     pub(crate) fn has_work(&self) -> bool {
         self.frame.is_some() || !self.staged.is_empty() || !self.line.is_empty()
     }
-}
-
-/// A frame that was not answered.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Unanswered {
-    pub by: FunctionId,
-    pub ended: Time,
-    /// When the response was given up.
-    pub timeout: Time,
 }
 
 /// A node of the medium.

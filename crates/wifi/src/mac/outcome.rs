@@ -7,8 +7,8 @@ use lasthop_link::AirtimeUse;
 use lasthop_observe::{LinkId, NodeId, Outcome, Record, Step};
 use lasthop_units::{DataRate, Db, Duration, Time};
 
-use super::contention::FunctionId;
-use super::node::{State, Unanswered};
+use super::contention::{FunctionId, Unanswered};
+use super::node::State;
 use super::ppdu::{Ppdu, PpduKind};
 use super::reception::Reception;
 use crate::channel::Channel;
