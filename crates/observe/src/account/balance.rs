@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lasthop_units::Duration;
 
-use super::flow::{Place, Rival, Term};
+use super::term::{Place, Rival, Term};
 
 /// Packets of a flow at one end of its wireless link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,8 @@
 
 use lasthop_units::{Duration, Time};
 
-use super::flow::{FlowBook, Place, Rival, Term};
+use super::flow::FlowBook;
+use super::term::{Place, Rival, Term};
 use crate::{End, FlowId, LinkId, NodeId, Outcome, Payload, Start};
 
 /// What an exchange is to a flow while it lasts.

@@ -21,6 +21,7 @@ mod balance;
 mod channel;
 mod exchange;
 mod flow;
+mod term;
 
 use std::collections::VecDeque;
 
@@ -31,7 +32,7 @@ pub use balance::{Balance, ChannelBalance, Fate, FlowBalance, Kind, NodeAirtime,
 use channel::ChannelBook;
 use exchange::{Class, Exchange};
 use flow::{Doing, FlowBook};
-pub use flow::{Place, Rival, Term};
+pub use term::{Place, Rival, Term};
 
 /// A flow between a station and its AP.
 #[derive(Clone, Copy, Debug)]

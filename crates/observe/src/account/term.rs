@@ -1,0 +1,85 @@
+//! What the time of a flow goes to: the words of its book.
+
+use crate::LinkId;
+
+macro_rules! terms {
+    ($( $(#[$doc:meta])* $name:ident = $word:literal ),* $(,)?) => {
+        /// What the time of a flow goes to.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Term { $( $(#[$doc])* $name ),* }
+
+        impl Term {
+            /// All, in the order in which they are shown.
+            pub const ALL: &'static [Term] = &[$( Term::$name ),*];
+            /// Its name in results.
+            pub fn word(self) -> &'static str {
+                match self { $( Term::$name => $word ),* }
+            }
+        }
+    };
+}
+
+terms! {
+    /// PPDUs with its data that arrived, as far as they would have lasted at the best rate
+    OwnData = "own_data",
+    /// the same of its TCP ACKs
+    OwnAcks = "own_tcp_acks",
+    /// RTS, CTS, Ack, BlockAck, BlockAckReq and SIFS of its exchanges
+    OwnControl = "own_control",
+    /// what its PPDUs lasted longer than at the best rate
+    RateBelowBest = "rate_below_best",
+    /// its exchanges that were lost to a collision
+    Collisions = "collisions",
+    /// its exchanges that were lost to nodes that the sender does not hear
+    Interference = "interference",
+    /// its exchanges that were lost to noise
+    Noise = "noise",
+    /// at the head of a MAC with the medium free: backoff, inter-frame spaces, timeouts of responses
+    Backoff = "backoff_and_spaces",
+    /// at the head of a MAC while others have the medium
+    WaitingForOthers = "waiting_for_others",
+    /// in a queue
+    Queues = "queues",
+    /// packets under way, the congestion window full
+    CongestionWindow = "congestion_window",
+    /// packets under way, or a probe, the receiver's window full
+    ReceiveWindow = "receive_window",
+    /// pacing does not let the next segment out yet
+    Pacing = "pacing",
+    /// data waits in the socket for its own host's interface
+    Device = "device",
+    /// the handshake is under way
+    Opening = "opening",
+    /// packets under way, and the application has nothing more for the sender
+    OnTheWire = "on_the_wire",
+    /// nothing is under way and something is not acknowledged: only a timer goes on
+    RtoSilence = "rto_silence",
+    /// the application has nothing to send
+    ApplicationIdle = "application_idle",
+    /// none of these
+    Unattributed = "unattributed",
+}
+
+/// A queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// of the station's interface
+    Station,
+    /// of the AP's interface
+    Ap,
+    /// of the wired link from the server
+    WireDown,
+    /// of the wired link to the server
+    WireUp,
+}
+
+/// Who has the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rival {
+    /// an exchange on this link
+    Link(LinkId),
+    /// exchanges that came to nothing, since they met others
+    Collisions,
+    /// a beacon
+    Beacons,
+}
