@@ -9,6 +9,7 @@ mod campaign;
 mod description;
 mod document;
 mod hosts;
+mod json;
 mod listing;
 mod plugins;
 mod queues;

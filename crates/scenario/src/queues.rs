@@ -15,7 +15,7 @@ use crate::simulation::Finished;
 
 /// The limit of a queue discipline as a scenario writes it.
 fn limit_of(discipline: Option<Value>) -> Json {
-    discipline.and_then(|value| value.get("limit").cloned()).map_or(Json::Null, |limit| crate::schema::json_of(&limit))
+    discipline.and_then(|value| value.get("limit").cloned()).map_or(Json::Null, |limit| crate::json::json_of(&limit))
 }
 
 /// How long packets waited in a queue that held so many on average. [Little 1961]
@@ -46,7 +46,7 @@ pub(crate) fn of_nodes(scenario: &ResolvedScenario, finished: &Finished) -> Vec<
 pub(crate) fn of_wires(scenario: &ResolvedScenario, finished: &Finished) -> Vec<Json> {
     let discipline = scenario.description.wired.queue.to_value();
     let kind = discipline.as_ref().and_then(|value| value.get("kind").cloned());
-    let kind = kind.map_or(Json::Null, |kind| crate::schema::json_of(&kind));
+    let kind = kind.map_or(Json::Null, |kind| crate::json::json_of(&kind));
     let limit = limit_of(discipline);
     let aps = scenario.nodes.iter().zip(&finished.report.wires).zip(&finished.queues.wires);
     aps.flat_map(|((ap, rows), used)| {

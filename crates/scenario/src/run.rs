@@ -235,7 +235,7 @@ fn rows_of(scenario: &ResolvedScenario, report: &Report) -> Map<String, Json> {
             ("direction", json!(if spec.up { "up" } else { "down" })),
             ("transport", json!(section.transport.word())),
             ("traffic", json!(section.traffic.name())),
-            ("dscp", section.dscp.to_value().map_or(Json::Null, |value| crate::schema::json_of(&value))),
+            ("dscp", section.dscp.to_value().map_or(Json::Null, |value| crate::json::json_of(&value))),
             ("congestion_control", if tcp { json!(control.name()) } else { Json::Null }),
             ("congestion_control_validation", if tcp { json!(control.validation()) } else { Json::Null }),
         ];

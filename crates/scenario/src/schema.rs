@@ -1,22 +1,10 @@
 //! The JSON Schema of scenario files, made from the same parameters that read them.
 
-use lasthop_registry::{Field, Registry, Shape, Value};
+use lasthop_registry::{Field, Registry, Shape};
 use serde_json::{Map, Value as Json, json};
 
+use crate::json::json_of;
 use crate::resolved::fields_of_today;
-
-/// A value as JSON.
-pub(crate) fn json_of(value: &Value) -> Json {
-    match value {
-        Value::Bool(b) => json!(b),
-        Value::Integer(i) => json!(i),
-        Value::Float(x) => json!(x),
-        Value::Text(s) => json!(s),
-        Value::List(items) => items.iter().map(json_of).collect(),
-        Value::Table(entries) => Json::Object(entries.iter().map(|(k, v)| (k.clone(), json_of(v))).collect()),
-        Value::Foreign(it) => json_of(it.written()),
-    }
-}
 
 /// The JSON Schema (draft 2020-12) of a scenario file.
 pub fn schema_json() -> String {

@@ -8,6 +8,7 @@ use lasthop_units::Time;
 use super::application::Span;
 use super::connection::{Connection, Waiting};
 use super::exchange_flow::ExchangeFlow;
+use super::side::Side;
 use super::tcp_flow::TcpFlow;
 use super::udp_flow::{Datagram, UdpFlow};
 use crate::description::TransportWord;
@@ -34,25 +35,6 @@ impl Body {
     pub(crate) fn sent_at(&self) -> Time {
         match *self {
             Body::Tcp { sent_at, .. } | Body::Udp { sent_at, .. } => sent_at,
-        }
-    }
-}
-
-/// An end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// where the data comes from
-    Sender,
-    /// where it goes
-    Receiver,
-}
-
-impl Side {
-    /// The other end.
-    pub(super) fn other(self) -> Side {
-        match self {
-            Side::Sender => Side::Receiver,
-            Side::Receiver => Side::Sender,
         }
     }
 }

@@ -9,6 +9,7 @@ mod exchange_flow;
 mod flow;
 mod own_queue;
 mod reception;
+mod side;
 mod tcp_flow;
 mod tcp_pool;
 mod udp_flow;
@@ -19,7 +20,8 @@ use lasthop_observe::{FlowId, NodeId, Observer, Record, Step};
 use lasthop_wifi::AccessCategory;
 
 pub(crate) use application::Span;
-pub(crate) use flow::{Body, Flow, Side, Wants};
+pub(crate) use flow::{Body, Flow, Wants};
+pub(crate) use side::Side;
 
 /// What flows schedule for themselves.
 #[derive(Clone, Copy, Debug)]

@@ -126,7 +126,7 @@ impl ResolvedScenario {
 
     /// The resolved scenario as JSON: every key with its value.
     pub fn to_json(&self) -> String {
-        crate::schema::json_of(&self.to_value()).to_string()
+        crate::json::json_of(&self.to_value()).to_string()
     }
 
     pub(crate) fn to_value(&self) -> Value {
