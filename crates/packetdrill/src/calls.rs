@@ -5,6 +5,7 @@ use lasthop_units::Time;
 
 use crate::arguments::{argument, expect_value, number_of, result_of};
 use crate::connection::Connection;
+use crate::epoll::Epoll;
 use crate::errno::Errno;
 use crate::host::{File, Host, Role, Socket, Trouble, UnderTest};
 use crate::poll;
@@ -56,7 +57,7 @@ impl Host {
             "poll" => self.poll(call),
             "epoll_create" | "epoll_create1" => {
                 let file = result_of(call)?;
-                self.files.insert(file, File::Epoll(poll::Epoll::default()));
+                self.files.insert(file, File::Epoll(Epoll::default()));
                 returns(file)
             }
             "open" => {

@@ -7,8 +7,8 @@ use lasthop_units::Time;
 
 use crate::connection::Connection;
 use crate::endpoint_config::{SocketConfig, config};
+use crate::epoll::Epoll;
 use crate::offload::most_segments;
-use crate::poll::Epoll;
 use crate::script::Tcp;
 use crate::send_buffer::SendBuffer;
 use crate::setup::Settings;

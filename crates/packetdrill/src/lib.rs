@@ -18,7 +18,9 @@
 mod arguments;
 mod calls;
 mod connection;
+mod cursor;
 mod endpoint_config;
+mod epoll;
 mod errno;
 mod expect;
 mod facts;

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::host::Trouble;
 use crate::lexer::{Kind, tokens};
-use crate::parser::LATEST_US;
-use crate::script::{Action, Expr, Script};
+use crate::script::{Action, Expr, LATEST_US, Script};
 
 /// The sizes of packet that a link may take: what each must, and the largest IPv4 packet. [RFC 791]
 const MTU: (f64, f64) = (68.0, 65_535.0);

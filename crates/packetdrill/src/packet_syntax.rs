@@ -1,7 +1,7 @@
 //! How a packet is written.
 
+use crate::cursor::{Cursor, Parsed};
 use crate::lexer::Kind;
-use crate::parser::{Cursor, Parsed};
 use crate::script::{EcnMark, Packet, Tcp, TcpOption};
 
 /// What follows `<` or `>`.

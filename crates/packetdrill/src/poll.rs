@@ -1,8 +1,7 @@
 //! poll and epoll: what a file is ready for.
 
-use std::collections::BTreeMap;
-
 use crate::connection::Connection;
+use crate::epoll::Watch;
 use crate::host::{File, Host, Role, Socket};
 
 pub(crate) const IN: i64 = 0x001;
@@ -11,28 +10,6 @@ pub(crate) const ERR: i64 = 0x008;
 pub(crate) const HUP: i64 = 0x010;
 pub(crate) const RDHUP: i64 = 0x2000;
 pub(crate) const EDGE: i64 = 1 << 31;
-
-/// An epoll file.
-#[derive(Debug, Default)]
-pub(crate) struct Epoll {
-    watched: BTreeMap<i64, Watch>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Watch {
-    events: i64,
-    /// edge-triggered: the wake-ups of which it has told
-    told: Option<u64>,
-}
-
-impl Epoll {
-    pub fn watch(&mut self, file: i64, events: i64) {
-        self.watched.insert(file, Watch { events, told: None });
-    }
-    pub fn forget(&mut self, file: i64) {
-        self.watched.remove(&file);
-    }
-}
 
 impl Host {
     /// What a file is ready for.

@@ -12,8 +12,7 @@ use crate::expect::difference;
 use crate::facts::{CONSTANTS, facts};
 use crate::host::{Host, Sent, Trouble, UnderTest};
 use crate::options::Options;
-use crate::parser::LATEST_US;
-use crate::script::{Action, Call, Event, Expr, Packet, Script, Tcp, TcpOption, When};
+use crate::script::{Action, Call, Event, Expr, LATEST_US, Packet, Script, Tcp, TcpOption, When};
 use crate::setup::Settings;
 use crate::wire::{flags_of, show};
 

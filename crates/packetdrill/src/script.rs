@@ -19,6 +19,9 @@ pub(crate) struct Event {
     pub action: Action,
 }
 
+/// The latest time in a script, in microseconds: a day. Keepalives and the longest timeouts of TCP fit into it.
+pub(crate) const LATEST_US: i64 = 86_400_000_000;
+
 /// When an event is to happen; microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum When {
