@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    if let Err(sentence) = lasthop_tcp::replay::judge(text) {
+    if let Err(sentence) = lasthop_conformance::cc::replay::judge(text) {
         assert!(!sentence.contains('\n'), "{sentence}");
     }
 });

@@ -1,7 +1,7 @@
 //! A packet script: a verdict with its line.
 #![no_main]
 
-use lasthop_packetdrill::{Ending, run};
+use lasthop_conformance::packetdrill::{Ending, run};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

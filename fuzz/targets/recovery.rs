@@ -1,7 +1,7 @@
 //! A recording of loss recovery: a sentence or a verdict.
 #![no_main]
 
-use lasthop_recovery::{Trace, replay};
+use lasthop_conformance::recovery::{Trace, replay};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -1,6 +1,6 @@
 """The other end of a recorded connection: the path, the receiver, and the packets between them and the kernel.
 
-It is written apart from the replay in `crates/recovery`, so that one checks the other.
+It is written apart from the replay in `crates/conformance`, so that one checks the other.
 """
 
 from __future__ import annotations

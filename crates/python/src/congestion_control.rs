@@ -1,6 +1,6 @@
 //! Traces of congestion control.
 
-use lasthop_tcp::replay::{Verdict, judge};
+use lasthop_conformance::cc::replay::{Verdict, judge};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Packetdrill scripts for Python, which evaluates the code in them.
 
-use lasthop_packetdrill::Ending;
+use lasthop_conformance::packetdrill::Ending;
 use pyo3::prelude::*;
 
 use crate::interruptible::interruptible;
@@ -16,7 +16,7 @@ pub(crate) fn packetdrill(
     text: String,
     options: Vec<(String, String)>,
 ) -> PyResult<(&'static str, usize, String, Vec<Code>)> {
-    let ran = interruptible(py, move || lasthop_packetdrill::run(&text, &options))?;
+    let ran = interruptible(py, move || lasthop_conformance::packetdrill::run(&text, &options))?;
     let code = ran.code.into_iter().map(|code| (code.line, code.text, code.variables)).collect();
     Ok(match ran.ending {
         Ending::AsStated => ("pass", 0, String::new(), code),

@@ -1,6 +1,6 @@
 //! Recordings of loss recovery.
 
-use lasthop_recovery::{Trace, Verdict, replay};
+use lasthop_conformance::recovery::{Trace, Verdict, replay};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Whatever stands in a packet trace: an error with its line, or a run; never a panic.
 
-#[path = "../../tcp/tests/mutation/mod.rs"]
+#[path = "../../conformance/tests/mutated/mutation.rs"]
 mod mutation;
 
 use lasthop_scenario::{resolve, run};

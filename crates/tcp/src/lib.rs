@@ -36,7 +36,6 @@ mod info;
 mod profile;
 mod ranges;
 mod receive;
-pub mod replay;
 mod report;
 mod segment;
 mod send;

@@ -26,6 +26,7 @@ use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Cont
 use aggregation::Aggregation;
 use bandwidth::WindowedMax;
 use long_term::LongTerm;
+pub use view::View;
 
 params! {
     /// Parameters of BBR.
@@ -150,8 +151,9 @@ struct Recovering {
     prior_cwnd: u32,
 }
 
+/// The controller of one connection.
 #[derive(Debug)]
-pub(crate) struct Bbr {
+pub struct Bbr {
     params: Params,
     mss: u64,
     clock: Clock,
@@ -193,7 +195,8 @@ fn carried(rate: u32, us: u64) -> u64 {
 }
 
 impl Bbr {
-    pub(crate) fn new(params: &Params, context: &Context) -> Bbr {
+    /// The controller of a connection that begins.
+    pub fn new(params: &Params, context: &Context) -> Bbr {
         let mut bbr = Bbr {
             params: params.clone(),
             mss: u64::from(context.mss_bytes),

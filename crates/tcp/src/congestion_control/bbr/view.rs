@@ -4,28 +4,38 @@ use super::{Bbr, Mode};
 
 /// State after an event, in the units of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct View {
+pub struct View {
     /// in bytes/s
     pub pacing: u64,
     /// 0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT
     pub mode: u32,
+    /// place in the cycle of gains, from 0
     pub cycle_index: u32,
     /// in 1/256
     pub pacing_gain: u32,
+    /// in 1/256
     pub cwnd_gain: u32,
-    /// segments per µs times 2^24
+    /// largest delivery rate of the last ten round trips, in segments per µs times 2^24
     pub max_rate: u32,
+    /// the rate in use, in the same unit
     pub rate: u32,
+    /// least RTT
     pub min_rtt_us: u32,
+    /// round trips so far
     pub rounds: u32,
+    /// the last ACK began one
     pub round_begins: bool,
+    /// Startup has filled the pipe
     pub is_full: bool,
+    /// the rate in use is that of a policer
     pub is_policed: bool,
+    /// segments that arrived beyond the rate, by aggregation
     pub extra_acked: u32,
 }
 
 impl Bbr {
-    pub(crate) fn view(&self) -> View {
+    /// Its state now.
+    pub fn view(&self) -> View {
         View {
             pacing: self.pacing,
             mode: match self.mode {

@@ -1,0 +1,3 @@
+//! Congestion controllers, held to recorded traces.
+
+pub mod replay;

@@ -1,0 +1,455 @@
+//! Replays a recorded trace of a congestion controller against one of `lasthop-tcp`.
+//!
+//! A trace is a comment with the scenario, a header and rows: events with their times, ACK counts and RTT samples,
+//! and the window that the recorded controller had after each. Events come from the file alone, never from the window
+//! under test (open loop), and its window is never set to a recorded one.
+//! Traces of BBR have a format of their own (`bbr`): there the whole state is compared.
+
+mod bbr;
+mod limits;
+mod subject;
+mod trace;
+
+use core::fmt;
+
+use lasthop_units::{Duration, Time};
+
+use lasthop_tcp::congestion_control::{
+    AckSample, Algorithm, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment,
+};
+use lasthop_tcp::{Growth, GrowthMode};
+use trace::{Event, Row, Rows};
+pub use trace::{Kernel, Trace};
+
+/// Payload of a segment in all traces, in bytes.
+const MSS: u32 = 1448;
+/// Where the generator begins that the traces were recorded with.
+const XORSHIFT_SEED: u32 = 2_463_534_242;
+
+/// How far a window may be from the recorded one: by so many segments or by so large a share, whichever is more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// in segments
+    pub segments: f64,
+    /// of the recorded window
+    pub share: f64,
+}
+
+impl Tolerance {
+    /// No difference at all.
+    pub const EXACT: Tolerance = Tolerance { segments: 0.0, share: 0.0 };
+
+    /// True if `error` is within it at a recorded window of `want`.
+    pub fn allows(&self, error: f64, want: f64) -> bool {
+        error <= self.segments.max(self.share * want)
+    }
+}
+
+/// A row on which the window or ssthresh differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// number of the row in the file
+    pub row: usize,
+    /// name of its event
+    pub event: String,
+    /// name of the column
+    pub column: &'static str,
+    /// what was recorded
+    pub want: f64,
+    /// what the controller under test has
+    pub got: f64,
+    /// the difference
+    pub error: f64,
+}
+
+/// What a replay found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// rows compared
+    pub rows: usize,
+    /// rows without any difference
+    pub exact: usize,
+    /// rows within the tolerance, the exact ones included
+    pub within: usize,
+    /// the largest difference
+    pub worst: Option<Difference>,
+    /// the first difference
+    pub first: Option<Difference>,
+}
+
+impl Report {
+    /// How good the agreement is.
+    pub fn verdict(&self) -> Verdict {
+        if self.exact == self.rows {
+            Verdict::Exact
+        } else if self.within == self.rows {
+            Verdict::Within
+        } else {
+            Verdict::Off
+        }
+    }
+
+    /// A row: what its columns are, recorded and now.
+    fn add(&mut self, row: usize, event: &str, columns: &[Column], tolerance: Tolerance) {
+        self.rows += 1;
+        self.exact += usize::from(columns.iter().all(|column| column.error() == 0.0));
+        self.within += usize::from(columns.iter().all(|column| column.is_within(tolerance)));
+        let Some(worst) = columns.iter().max_by(|a, b| a.error().total_cmp(&b.error())) else { return };
+        if worst.error() == 0.0 {
+            return;
+        }
+        let Column { name, want, got } = *worst;
+        let difference = Difference { row, event: event.to_string(), column: name, want, got, error: worst.error() };
+        if self.worst.as_ref().is_none_or(|before| difference.error > before.error) {
+            self.worst = Some(difference.clone());
+        }
+        self.first.get_or_insert(difference);
+    }
+}
+
+/// One number of a row.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    name: &'static str,
+    want: f64,
+    got: f64,
+}
+
+impl Column {
+    fn error(&self) -> f64 {
+        if self.want == self.got { 0.0 } else { (self.want - self.got).abs() }
+    }
+
+    /// What the driver itself keeps has no tolerance: windows have, and what is sent by them.
+    fn is_within(&self, tolerance: Tolerance) -> bool {
+        let error = self.error();
+        error == 0.0 || !matches!(self.name, "una" | "srtt8") && tolerance.allows(error, self.want)
+    }
+}
+
+/// A file's line: rows, the worst difference, the verdict; and the verdict itself, `None` where it is of a controller that
+/// is not there.
+///
+/// # Errors
+/// A sentence, if the text is no trace.
+pub fn judge(text: &str) -> Result<(String, Option<Verdict>), String> {
+    let trace = Trace::parse(text)?;
+    let title = format!("{} of {}", trace.name, trace.kernel.name());
+    let Some((algorithm, tolerance)) = trace.subject() else {
+        return Ok((format!("{title}: skipped, there is no such controller here"), None));
+    };
+    let report = replay(&trace, &algorithm, tolerance);
+    Ok((format!("{title}: {report} (tolerance {tolerance})"), Some(report.verdict())))
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Report { rows, exact, within, worst, .. } = self;
+        write!(f, "{rows} rows, {exact} exact")?;
+        if let Some(Difference { row, event, column, want, got, error }) = worst {
+            write!(f, ", worst error {error} (row {row} {event}: {column} {got} for {want})")?;
+        }
+        match self.verdict() {
+            Verdict::Exact => write!(f, ": exact"),
+            Verdict::Within => write!(f, ": within tolerance"),
+            Verdict::Off => write!(f, ": {} rows OUT OF TOLERANCE", rows - within),
+        }
+    }
+}
+
+impl fmt::Display for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}", self.segments)?;
+        if self.share > 0.0 { write!(f, " or {} %", 100.0 * self.share) } else { Ok(()) }
+    }
+}
+
+/// How good an agreement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every row is the same.
+    Exact,
+    /// Every row is within the tolerance.
+    Within,
+    /// Some row is outside it.
+    Off,
+}
+
+/// Replays a trace against an algorithm.
+pub fn replay(trace: &Trace, algorithm: &Algorithm, tolerance: Tolerance) -> Report {
+    let growth = match trace.kernel {
+        Kernel::Linux26 => Growth { slow_start: GrowthMode::PerAck, avoidance: GrowthMode::PerByte },
+        Kernel::Linux | Kernel::Ns2Fast => Growth::both(GrowthMode::PerByte),
+    };
+    let context = Context {
+        initial_window: trace.initial_window,
+        initial_ssthresh: trace.initial_ssthresh,
+        mss_bytes: MSS,
+        growth,
+        // HZ of the recorders
+        tick: Duration::from_millis(1),
+        abe: false,
+        draws: Draws::xorshift32(XORSHIFT_SEED),
+    };
+    match (&trace.rows, algorithm) {
+        (Rows::Events(rows), _) => {
+            let restarts = trace.kernel == Kernel::Ns2Fast;
+            replay_events(rows, restarts, algorithm, &context, tolerance)
+        }
+        (Rows::Bbr(rows), Algorithm::Bbr(params)) => bbr::replay(rows, params, &context, tolerance),
+        (Rows::Bbr(_), _) => Report::default(),
+    }
+}
+
+fn replay_events(
+    rows: &[Row],
+    restarts: bool,
+    algorithm: &Algorithm,
+    context: &Context,
+    tolerance: Tolerance,
+) -> Report {
+    let mut driver = Driver {
+        control: algorithm.build(context),
+        una: 0,
+        nxt: 0,
+        next_to_send: 0,
+        flight: 0,
+        srtt_ns: None,
+        srtt8: 0,
+        filled: 0,
+        tick_us: if rows.iter().any(|row| row.counts_acks) { 1000 } else { 1 },
+        restarts,
+    };
+    let mut report = Report::default();
+    for row in rows {
+        let una = driver.una_after(row);
+        driver.filled = row.nxt;
+        driver.run(row);
+        let srtt8 = driver.srtt8;
+        let (cwnd, ssthresh) = (driver.control.cwnd(), driver.control.ssthresh());
+        let columns = [
+            Column { name: "cwnd", want: row.cwnd, got: cwnd },
+            Column { name: "ssthresh", want: row.ssthresh.unwrap_or(ssthresh), got: ssthresh },
+            // The driver's own: they tell whether a row was read as it was written.
+            Column { name: "nxt", want: row.nxt as f64, got: driver.filled as f64 },
+            Column { name: "una", want: row.una as f64, got: una as f64 },
+            Column { name: "srtt8", want: row.srtt8.unwrap_or(srtt8) as f64, got: srtt8 as f64 },
+        ];
+        report.add(row.index, &row.name, &columns, tolerance);
+    }
+    report
+}
+
+/// A sender that is always limited by its window, in packets.
+struct Driver {
+    control: Box<dyn CongestionControl>,
+    una: u64,
+    nxt: u64,
+    /// the next packet to send, below `nxt` after a timeout
+    next_to_send: u64,
+    flight: u64,
+    srtt_ns: Option<u64>,
+    /// Eight times the smoothed RTT as the kernel has it, in ticks of its clock, and the tick in µs.
+    srtt8: u64,
+    /// `nxt` after the row, by the window under test
+    filled: u64,
+    tick_us: u64,
+    /// A loss row is a whole recovery: the traces of FAST.
+    restarts: bool,
+}
+
+/// Offset of a packet's first byte.
+fn offset(packet: u64) -> u64 {
+    1 + packet * u64::from(MSS)
+}
+
+impl Driver {
+    fn run(&mut self, row: &Row) {
+        if row.n > 0 {
+            self.flight = row.flight_before;
+        }
+        match row.event {
+            Event::Init => self.begin(row),
+            Event::Ack | Event::AckOpen | Event::AckCwr | Event::AckExit | Event::AckExitCwr => self.acks(row),
+            Event::Sack => self.reports(row),
+            Event::Loss => {
+                self.congestion(row.time, CongestionCause::Loss);
+                if self.restarts {
+                    // All that was in flight is acknowledged, and a new window goes out.
+                    (self.una, self.nxt) = (row.una, self.nxt.max(row.nxt));
+                    self.flight = self.nxt - self.una;
+                    self.next_to_send = self.nxt;
+                }
+            }
+            Event::Exit => {
+                self.una = row.una;
+                self.control.on_recovery_exit(&self.moment(row.time));
+                self.nxt = self.nxt.max(row.nxt);
+                self.flight = row.flight_before;
+                self.next_to_send = self.nxt;
+            }
+            Event::Rto => {
+                self.congestion(row.time, CongestionCause::Timeout);
+                self.flight = 1;
+                self.next_to_send = self.una + 1;
+            }
+        }
+    }
+
+    /// What a row acknowledges: each ACK its segments; a recovery all that was outstanding.
+    fn una_after(&self, row: &Row) -> u64 {
+        match row.event {
+            Event::Exit => row.una,
+            Event::Loss if self.restarts => row.una,
+            Event::Init | Event::Sack | Event::Loss | Event::Rto => self.una,
+            _ => self.una + row.n * row.k,
+        }
+    }
+
+    fn begin(&mut self, row: &Row) {
+        if let Some(rtt) = row.rtt {
+            self.smooth(rtt);
+        }
+        self.control.on_established(&self.moment(row.time), row.rtt);
+        self.control.on_transmit_start(&self.moment(row.time));
+        self.nxt = self.nxt.max(row.nxt);
+        self.next_to_send = row.nxt;
+        self.flight = row.nxt;
+    }
+
+    fn acks(&mut self, row: &Row) {
+        self.next_to_send = self.una + self.flight;
+        for j in 0..row.n {
+            let now = row.time + row.spacing * j;
+            let before = self.flight;
+            // neither this nor the next number to send goes back, whatever the rows before say
+            self.una = self.una.max(row.una - (row.n - 1 - j) * row.k);
+            self.flight = self.flight.saturating_sub(row.k);
+            self.next_to_send = self.next_to_send.max(self.una);
+            let mut ack = self.ack(now, row, row.k, before);
+            ack.ends_timeout = row.event == Event::AckOpen;
+            match row.event {
+                Event::AckCwr => {
+                    self.control.on_ack(&AckSample { in_recovery: true, ..ack });
+                    self.congestion(now, CongestionCause::Ecn);
+                }
+                Event::AckExit | Event::AckExitCwr => {
+                    self.control.on_ack(&AckSample { in_recovery: true, ..ack });
+                    self.control.on_recovery_exit(&self.moment(now));
+                    if row.event == Event::AckExitCwr {
+                        self.congestion(now, CongestionCause::Ecn);
+                    } else {
+                        // The rest of the ACK: growth, without telling its news again.
+                        let rest = AckSample { rtt_sample: None, delivered_bytes: 0, in_recovery: false, ..ack };
+                        self.control.on_ack(&rest);
+                    }
+                }
+                _ => self.control.on_ack(&ack),
+            }
+            if j + 1 == row.n {
+                if row.empties_pipe {
+                    self.control.on_transmit_start(&self.moment(now));
+                }
+                self.filled = self.nxt_when_filled();
+                self.nxt = self.nxt.max(row.nxt);
+            } else {
+                self.send(now);
+            }
+        }
+    }
+
+    fn reports(&mut self, row: &Row) {
+        self.next_to_send = self.nxt;
+        for j in 0..row.n {
+            let now = row.time + row.spacing * j;
+            let before = self.flight;
+            self.flight = self.flight.saturating_sub(1);
+            let ack = self.ack(now, row, 0, before);
+            self.control.on_ack(&AckSample { delivered_bytes: u64::from(MSS), in_recovery: true, ..ack });
+            if j + 1 == row.n {
+                self.filled = self.nxt_when_filled();
+                self.nxt = self.nxt.max(row.nxt);
+            } else {
+                self.send(now);
+            }
+        }
+    }
+
+    /// Where sending stops when the window is full.
+    fn nxt_when_filled(&self) -> u64 {
+        self.nxt.max(self.next_to_send + self.room())
+    }
+
+    /// Segments that the window still lets out; a window beyond what TCP can offer counts as that.
+    fn room(&self) -> u64 {
+        (self.control.cwnd() as u64).min(limits::WINDOW).saturating_sub(self.flight)
+    }
+
+    /// Fills the window.
+    fn send(&mut self, now: Time) {
+        if self.flight == 0 && self.next_to_send == self.nxt && self.room() > 0 {
+            self.control.on_transmit_start(&self.moment(now));
+        }
+        let room = self.room();
+        if self.next_to_send <= self.nxt {
+            self.nxt = self.nxt.max(self.next_to_send + room);
+        }
+        self.next_to_send += room;
+        self.flight += room;
+    }
+
+    fn congestion(&mut self, now: Time, cause: CongestionCause) {
+        let event = CongestionEvent {
+            now,
+            cause,
+            window: self.control.cwnd(),
+            flight_bytes: self.flight * u64::from(MSS),
+            repeated: false,
+            snd_una: offset(self.una),
+            snd_nxt: offset(self.nxt),
+            total_lost: 0,
+        };
+        if cause == CongestionCause::Timeout {
+            self.control.on_timeout(&event);
+        } else {
+            self.control.on_congestion(&event);
+        }
+    }
+
+    fn moment(&self, now: Time) -> Moment {
+        Moment { now, snd_una: offset(self.una), snd_nxt: offset(self.nxt), app_limited: false }
+    }
+
+    fn smooth(&mut self, rtt: Duration) {
+        let ticks = (rtt.as_nanos() / 1000 / self.tick_us).max(1);
+        self.srtt8 = if self.srtt8 == 0 { 8 * ticks } else { (self.srtt8 - self.srtt8 / 8 + ticks).max(1) };
+        let sample = rtt.as_nanos();
+        self.srtt_ns = Some(self.srtt_ns.map_or(sample, |srtt| srtt - srtt / 8 + sample / 8));
+    }
+
+    fn ack(&mut self, now: Time, row: &Row, segments: u64, flight_before: u64) -> AckSample {
+        if let Some(rtt) = row.rtt {
+            self.smooth(rtt);
+        }
+        let bytes = segments * u64::from(MSS);
+        AckSample {
+            now,
+            acked_segments: segments as u32,
+            acked_bytes: bytes,
+            delivered_bytes: bytes,
+            slow_start_credit: if row.counts_acks { 1.0 } else { segments as f64 },
+            avoidance_credit: segments as f64,
+            delivered_segments: segments as u32,
+            rtt_sample: row.rtt,
+            srtt: self.srtt_ns.map(Duration::from_nanos),
+            prior_flight_bytes: flight_before * u64::from(MSS),
+            flight_bytes: self.flight * u64::from(MSS),
+            ece: row.ce > 0,
+            in_recovery: row.in_cwr,
+            snd_una: offset(self.una),
+            snd_nxt: offset(self.nxt),
+            ce_segments: row.ce,
+            ..AckSample::default()
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What holds a transport against its sources: recorded traces, packet scripts, and promises of whatever is plugged in.
+//!
+//! | module | what is tested | against |
+//! |---|---|---|
+//! | [`cc`] | a congestion controller | recorded traces of other people's; what RFC 5681 asks; a bottleneck |
+//! | [`recovery`] | the sender of an endpoint | recordings of a Linux kernel on scripted paths |
+//! | [`packetdrill`] | an endpoint behind system calls | scripts in packetdrill's language |
+//!
+//! Nothing here is part of a simulation; no model depends on it.
+
+pub mod cc;
+pub mod packetdrill;
+pub mod recovery;

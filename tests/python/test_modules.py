@@ -1,0 +1,240 @@
+"""The files of a crate form layers: no more than three of them import one another in a circle; and modules have one shape.
+
+A file imports another where it names it by a path that begins with `crate`, `super` or `self`, in a `use` or in the code.
+These rules say which file is meant.
+
+- A name that a file has from elsewhere (`use`, `pub use`) counts for the file that defines it, however many files hand it on.
+  So an import through `mod.rs` is neither hidden nor blamed on `mod.rs`.
+- A `pub use` is no import by itself, nor is a `mod` line, nor a path by which a file names a module of its own (`newreno::Params`
+  in `congestion_control/mod.rs`): they say what a module is made of. What the parts of a module import from it does count.
+- `#[cfg(test)]` parts do not count, nor do comments and strings.
+- What a macro makes has no text to be found. A path to it counts for the file in which the macro is called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+LARGEST_CIRCLE = 3
+
+TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|b?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?\'(?:\\.[^\']*|[^\'\\])\'', re.DOTALL)
+TEST_ITEM = re.compile(r"#\[cfg\(test\)\]")
+TEST_MODULE = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\([^)]*\))?\s+)?mod (\w+);")
+USE = re.compile(r"(?:\b(pub)(?:\([^)]*\))?\s+)?\buse\s+([^;]+);")
+PATH = re.compile(r"(?<![\w:])(?:(?:crate|self|super)(?:::super)*|[a-z]\w*)(?:::\w+)+")
+DEFINITION = re.compile(r"\b(?:struct|enum|union|trait|fn|const|static|type|macro_rules!)\s+(\w+)")
+
+Module = tuple[str, ...]
+
+
+def without_text(source: str) -> str:
+    """Rust without its comments, strings and characters."""
+    return TEXT.sub(" ", source)
+
+
+def without_tests(source: str) -> str:
+    """Rust without the items that stand under `#[cfg(test)]`."""
+    while found := TEST_ITEM.search(source):
+        source = source[: found.start()] + source[end_of_item(source, found.end()) :]
+    return source
+
+
+def end_of_item(source: str, start: int) -> int:
+    """Where the item ends that begins at `start`: at its semicolon, or at the brace that closes it."""
+    depth = 0
+    for at in range(start, len(source)):
+        depth += {"{": 1, "}": -1}.get(source[at], 0)
+        if depth == 0 and source[at] in ";}":
+            return at + 1
+    return len(source)
+
+
+def expanded(tree: str) -> Iterator[tuple[Module, str]]:
+    """Each path of a `use` with the name that it gets: `a::{b, c as d}` has `a::b`, called `b`, and `a::c`, called `d`."""
+    head, brace, rest = tree.partition("{")
+    if brace:
+        for branch in branches(rest.rstrip()[:-1]):
+            yield from expanded(head + branch)
+    else:
+        path, _, name = (part.strip() for part in tree.partition(" as "))
+        segments = tuple(path.replace(" ", "").split("::"))
+        segments = segments[:-1] if segments[-1] == "self" and len(segments) > 1 else segments
+        yield segments, name or segments[-1]
+
+
+def branches(inside: str) -> Iterator[str]:
+    """What stands between the commas of a brace, inner braces whole."""
+    depth, start = 0, 0
+    for at, character in enumerate(inside + ","):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if depth == 0 and character == ",":
+            if branch := inside[start:at].strip():
+                yield branch
+            start = at + 1
+
+
+def module_of(file: Path, source: Path) -> Module:
+    """The path of the module that a file is, below the root of its crate."""
+    parts = file.relative_to(source).with_suffix("").parts
+    return parts[:-1] if parts[-1] in ("mod", "lib", "main") else parts
+
+
+class Crate:
+    """The modules of a crate, what each defines, hands on and imports."""
+
+    def __init__(self, source: Path) -> None:
+        files = {module_of(file, source): file for file in sorted(source.rglob("*.rs"))}
+        texts = {module: without_text(file.read_text()) for module, file in files.items()}
+        tests = {(*module, name) for module, text in texts.items() for name in TEST_MODULE.findall(text)}
+        self.files = {module: str(file.relative_to(source)) for module, file in files.items()}
+        self.texts = {
+            module: without_tests(text)
+            for module, text in texts.items()
+            if not any(module[: len(test)] == test for test in tests)
+        }
+        self.defined = {module: set(DEFINITION.findall(text)) for module, text in self.texts.items()}
+        self.handed_on: dict[Module, list[tuple[Module, str]]] = {module: [] for module in self.texts}
+        self.named: dict[Module, list[Module]] = {module: [] for module in self.texts}
+        for module, text in self.texts.items():
+            self.read(module, text)
+
+    def read(self, module: Module, text: str) -> None:
+        """Takes down what a file hands on and what it names."""
+        for public, tree in USE.findall(text):
+            for path, name in expanded(tree):
+                target = self.absolute(module, path)
+                if target is not None:
+                    self.handed_on[module].append((target, name))
+                if not public:
+                    self.note(module, path)
+        for found in PATH.findall(USE.sub(" ", text)):
+            self.note(module, tuple(found.split("::")))
+
+    def note(self, module: Module, path: Module) -> None:
+        """Takes down a path, unless it leads to another crate or to a module of the file's own."""
+        target = self.absolute(module, path)
+        if target is not None and not self.is_part(module, target):
+            self.named[module].append(target)
+
+    def is_part(self, module: Module, path: Module) -> bool:
+        """Whether a path begins with a module of this one's own."""
+        return path[: len(module)] == module and path[: len(module) + 1] in self.texts and len(path) > len(module)
+
+    def absolute(self, module: Module, path: Module) -> Module | None:
+        """A path from the root of the crate; nothing if it leads to another crate."""
+        if path[0] == "crate":
+            return path[1:]
+        if path[0] in ("self", "super"):
+            rest = tuple(part for part in path if part not in ("self", "super"))
+            return module[: len(module) - path.count("super")] + rest
+        return module + path if (*module, path[0]) in self.texts else None
+
+    def holder(self, path: Module) -> Module:
+        """The longest part of a path that is a module."""
+        return max((path[:n] for n in range(len(path) + 1) if path[:n] in self.texts), key=len)
+
+    def definer(self, path: Module, seen: frozenset[Module] = frozenset()) -> Module | None:
+        """The module that defines what a path names, as far as the text of the crate tells."""
+        module = self.holder(path)
+        if path == module:
+            return module
+        if path in seen:
+            return None
+        name, rest = path[len(module)], path[len(module) + 1 :]
+        if name in self.defined[module]:
+            return module
+        for target, called in self.handed_on[module]:
+            whole = target[:-1] + (name,) if called == "*" else target
+            if called in (name, "*") and (found := self.definer(whole + rest, seen | {path})):
+                return found
+        return None
+
+    def graph(self) -> dict[Module, set[Module]]:
+        """For each file those that it imports."""
+        return {
+            module: {self.definer(path) or self.holder(path) for path in paths} - {module}
+            for module, paths in self.named.items()
+        }
+
+
+def circles(graph: dict[Module, set[Module]]) -> list[list[Module]]:
+    """The largest groups of two or more files in which each leads to each other."""
+    reached = {module: reachable(graph, module) for module in graph}
+    found = {tuple(sorted(other for other in reached[module] if module in reached[other])) for module in graph}
+    return sorted(list(circle) for circle in found if len(circle) > 1)
+
+
+def reachable(graph: dict[Module, set[Module]], start: Module) -> set[Module]:
+    """What can be reached from a file in one step or more."""
+    seen: set[Module] = set()
+    waiting = [start]
+    while waiting:
+        new = graph[waiting.pop()] - seen
+        seen |= new
+        waiting.extend(new)
+    return seen
+
+
+def drawn(crate: Crate, circle: list[Module]) -> str:
+    """A circle as lines, each a file and those of the circle that it imports."""
+    graph = crate.graph()
+    arrows = {module: sorted(crate.files[other] for other in graph[module] & set(circle)) for module in circle}
+    return "\n".join(f"  {crate.files[module]} -> {', '.join(others)}" for module, others in arrows.items())
+
+
+CRATES = sorted(path.parent for path in (REPOSITORY / "crates").glob("*/src"))
+
+
+@pytest.mark.parametrize("path", CRATES, ids=lambda path: path.name)
+def test_no_more_than_three_files_import_one_another(path):
+    crate = Crate(path / "src")
+    found = [circle for circle in circles(crate.graph()) if len(circle) > LARGEST_CIRCLE]
+    assert not found, "\n\n".join(f"{len(circle)} files:\n{drawn(crate, circle)}" for circle in found)
+
+
+def test_a_module_with_parts_is_a_folder_with_mod_rs():
+    files = [file for path in CRATES for file in (path / "src").rglob("*.rs")]
+    beside = [str(file.relative_to(REPOSITORY)) for file in files if file.with_suffix("").is_dir()]
+    assert beside == [], "move each to its folder, as mod.rs"
+
+
+TOY = {
+    "lib.rs": "mod a; mod b; mod c; mod d;",
+    "a/mod.rs": "mod leaf; pub use leaf::Word; use crate::b::B; pub struct A(B);",
+    "a/leaf.rs": "//! See `crate::d`.\npub struct Word;",
+    "b.rs": "pub struct B(crate::c::C);",
+    "c.rs": "use crate::d::{self, D as Other, Wrapped};\npub struct C(Other, Wrapped);",
+    "d.rs": "use super::a::A;\npub struct D(Option<Box<A>>);\npub struct Wrapped;",
+}
+
+
+def toy(tmp_path: Path, **changed: str) -> Crate:
+    """A crate of four files in a circle, save for what is changed."""
+    for name, text in (TOY | {f"{name}.rs": text for name, text in changed.items()}).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return Crate(tmp_path)
+
+
+def test_a_circle_of_four_is_found_and_drawn(tmp_path):
+    crate = toy(tmp_path)
+    [circle] = circles(crate.graph())
+    assert drawn(crate, circle) == "  a/mod.rs -> b.rs\n  b.rs -> c.rs\n  c.rs -> d.rs\n  d.rs -> a/mod.rs"
+
+
+@pytest.mark.parametrize(
+    "d",
+    [
+        "use super::a::Word;\npub struct D(Word);\npub struct Wrapped;",
+        "pub struct D;\npub struct Wrapped;\n#[cfg(test)]\nmod tests { use crate::a::A; fn f() -> A { todo!() } }",
+        "/* crate::a::A */ pub struct D;\npub struct Wrapped; pub const C: &str = \"crate::a::A\"; // crate::a::A",
+    ],
+    ids=["a leaf by way of mod.rs", "a test", "comments and strings"],
+)
+def test_no_circle_is_seen_where_there_is_none(tmp_path, d):
+    assert circles(toy(tmp_path, d=d).graph()) == []
