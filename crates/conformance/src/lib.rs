@@ -9,5 +9,8 @@
 //! Nothing here is part of a simulation; no model depends on it.
 
 pub mod cc;
+mod failure;
 pub mod packetdrill;
 pub mod recovery;
+
+pub use failure::{Command, Failure};

@@ -1,8 +1,8 @@
 //! The closed loop: an endpoint, the path and the receiver, and the rows that they make.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
+use lasthop_engine::Scheduler;
 use lasthop_tcp::congestion_control::Algorithm;
 use lasthop_tcp::{CaState, Config, Endpoint, Flags, SackBlock, SackBlocks, Segment, SeqNumber, Timestamps};
 use lasthop_units::{Duration, Ecn, Time};
@@ -77,36 +77,12 @@ struct World<'a> {
     alarm: (Time, Time),
     path: Path,
     receiver: Receiver,
-    events: BinaryHeap<Reverse<Keyed>>,
-    order: u64,
+    events: Scheduler<Event>,
     /// ACKs under way, with the times at which they are due: what the sender's host reads late keeps nothing else waiting
     answers: VecDeque<(Time, Answer)>,
     /// how often each segment was sent
     sent: Vec<u64>,
     comparison: Comparison<'a>,
-}
-
-#[derive(Debug)]
-struct Keyed {
-    at: Time,
-    order: u64,
-    event: Event,
-}
-impl PartialEq for Keyed {
-    fn eq(&self, other: &Self) -> bool {
-        self.order == other.order
-    }
-}
-impl Eq for Keyed {}
-impl PartialOrd for Keyed {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Keyed {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
-    }
 }
 
 fn state_word(state: CaState) -> &'static str {
@@ -136,14 +112,13 @@ impl<'a> World<'a> {
             alarm: (Time::ZERO, Time::NEVER),
             path: Path::new(scenario),
             receiver: Receiver::new(scenario),
-            events: BinaryHeap::new(),
-            order: 0,
+            events: Scheduler::new(),
             answers: VecDeque::new(),
             sent: vec![0; scenario.segments as usize],
             comparison: Comparison::new(trace),
         };
         for (t_ms, window) in &scenario.window_script {
-            world.schedule(world.at_ms(*t_ms), Event::Window(*window));
+            world.events.at(world.at_ms(*t_ms), Event::Window(*window));
         }
         world
     }
@@ -232,7 +207,7 @@ impl<'a> World<'a> {
         while steps < MOST_STEPS && self.comparison.len() < MOST_ROWS && !self.is_done() {
             steps += 1;
             let alarm = self.wake_up();
-            let next = self.events.peek().map_or(Time::NEVER, |Reverse(keyed)| keyed.at);
+            let next = self.events.next_at().unwrap_or(Time::NEVER);
             let ack = self.answers.front().map_or(Time::NEVER, |(due, _)| self.expected(*due));
             let withheld = self.receiver.deadline();
             let now = alarm.min(next).min(ack).min(withheld);
@@ -244,8 +219,8 @@ impl<'a> World<'a> {
                 let answer = self.receiver.answer_now();
                 self.send_back(answer);
             } else if next == now {
-                let Some(Reverse(keyed)) = self.events.pop() else { break };
-                self.take(keyed.event);
+                let Some((_, event)) = self.events.next_before(Time::NEVER) else { break };
+                self.take(event);
             } else if ack == now {
                 let Some((_, answer)) = self.answers.pop_front() else { break };
                 self.acknowledge(&answer);
@@ -261,7 +236,7 @@ impl<'a> World<'a> {
     fn is_done(&self) -> bool {
         let scenario = &self.trace.scenario;
         self.endpoint.acked_bytes() >= scenario.segments * scenario.mss
-            && self.events.is_empty()
+            && self.events.pending() == 0
             && self.answers.is_empty()
     }
 
@@ -305,11 +280,6 @@ impl<'a> World<'a> {
     }
 
     // What happens.
-
-    fn schedule(&mut self, at: Time, event: Event) {
-        self.order += 1;
-        self.events.push(Reverse(Keyed { at, order: self.order, event }));
-    }
 
     fn take(&mut self, event: Event) {
         match event {
@@ -402,7 +372,7 @@ impl<'a> World<'a> {
                 marked: data.ecn != Ecn::NotEct && self.trace.scenario.mark.contains(&(segment, transmission)),
                 window_reduced: data.flags.contains(Flags::CWR),
             };
-            self.schedule(at, Event::Arrival(arrival));
+            self.events.at(at, Event::Arrival(arrival));
         }
         self.note(Happening::Out(Out { segment, transmission, cause, flags }));
     }

@@ -27,15 +27,16 @@ pub struct LongRun {
     pub utilisation: f64,
 }
 
+impl LongRun {
+    /// A half on loss [RFC 5681 §3.1 (4)], equal shares, a full bottleneck.
+    pub const RENO: LongRun =
+        LongRun { keeps: Some((0.5, 0.5)), convergence: Convergence::Equal, buffer_bdps: 1.0, utilisation: 0.98 };
+}
+
 impl Algorithm {
     /// What the conformance tests of the dumbbell hold it to.
     pub fn long_run(&self) -> LongRun {
-        let equal = |least: f64, most: f64| LongRun {
-            keeps: Some((least, most)),
-            convergence: Convergence::Equal,
-            buffer_bdps: 1.0,
-            utilisation: 0.98,
-        };
+        let equal = |least: f64, most: f64| LongRun { keeps: Some((least, most)), ..LongRun::RENO };
         match self {
             // A half [RFC 5681 §3.1 (4)], and what comes down to it here: equal RTTs, no marks.
             Algorithm::Newreno(_) | Algorithm::Hybla(_) | Algorithm::Compound(_) | Algorithm::Dctcp(_) => {

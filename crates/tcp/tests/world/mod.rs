@@ -1,9 +1,7 @@
 //! Two endpoints and a path between them, under a virtual clock.
 #![allow(dead_code)]
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
+use lasthop_engine::Scheduler;
 use lasthop_tcp::{Config, Endpoint, Segment};
 use lasthop_units::{Duration, Time};
 
@@ -32,30 +30,6 @@ pub struct Sent {
     pub dropped: bool,
 }
 
-#[derive(Debug)]
-struct Event {
-    at: Time,
-    order: u64,
-    to: End,
-    segment: Segment,
-}
-impl PartialEq for Event {
-    fn eq(&self, other: &Self) -> bool {
-        self.order == other.order
-    }
-}
-impl Eq for Event {}
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Event {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
-    }
-}
-
 pub type Path = Box<dyn FnMut(&Sent, u64) -> Fate>;
 
 /// The world. `path` is asked about every segment, with its number in its direction.
@@ -73,8 +47,8 @@ pub struct World {
     pub log: Vec<Sent>,
     counts: [u64; 2],
     busy_until: Time,
-    events: BinaryHeap<Reverse<Event>>,
-    order: u64,
+    /// segments under way, each with where it goes
+    events: Scheduler<(End, Segment)>,
 }
 
 impl World {
@@ -90,8 +64,7 @@ impl World {
             log: Vec::new(),
             counts: [0; 2],
             busy_until: Time::ZERO,
-            events: BinaryHeap::new(),
-            order: 0,
+            events: Scheduler::new(),
         }
     }
 
@@ -148,23 +121,18 @@ impl World {
         let arrives = leaves + self.delay;
         match fate {
             Fate::Drop => {}
-            Fate::Pass => self.arrive(arrives, to, segment),
-            Fate::Late(extra) => self.arrive(arrives + extra, to, segment),
+            Fate::Pass => self.events.at(arrives, (to, segment)),
+            Fate::Late(extra) => self.events.at(arrives + extra, (to, segment)),
             Fate::Twice(extra) => {
-                self.arrive(arrives, to, segment);
-                self.arrive(arrives + extra, to, segment);
+                self.events.at(arrives, (to, segment));
+                self.events.at(arrives + extra, (to, segment));
             }
         }
     }
 
-    fn arrive(&mut self, at: Time, to: End, segment: Segment) {
-        self.order += 1;
-        self.events.push(Reverse(Event { at, order: self.order, to, segment }));
-    }
-
     /// The next thing that happens; false if nothing ever will, or not before `end`.
     pub fn step(&mut self, end: Time) -> bool {
-        let arrival = self.events.peek().map_or(Time::NEVER, |event| event.0.at);
+        let arrival = self.events.next_at().unwrap_or(Time::NEVER);
         let timers = self.client.poll_timeout().min(self.server.poll_timeout());
         let next = arrival.min(timers);
         if next.is_never() || next > end {
@@ -173,9 +141,9 @@ impl World {
         assert!(next >= self.now, "time goes back");
         self.now = next;
         if arrival <= timers {
-            let Reverse(event) = self.events.pop().unwrap();
-            self.endpoint(event.to).handle_segment(next, &event.segment);
-            self.transmit(event.to);
+            let (_, (to, segment)) = self.events.next_before(Time::NEVER).expect("a segment is under way");
+            self.endpoint(to).handle_segment(next, &segment);
+            self.transmit(to);
         } else {
             for end in [End::Client, End::Server] {
                 if self.endpoint(end).poll_timeout() <= next {

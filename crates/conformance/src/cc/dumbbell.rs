@@ -10,11 +10,10 @@
 //!
 //! Losses by chance, and the jitter that keeps flows from falling into step, come from one seeded generator. ACKs are
 //! never lost. The queue may mark what finds more than a number of packets in it [RFC 8257 §3.1, RFC 9331 §5.2].
-#![allow(dead_code)]
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
+use lasthop_engine::Scheduler;
 use lasthop_tcp::{Config, Endpoint, Segment};
 use lasthop_units::{Duration, Ecn, Time};
 
@@ -35,6 +34,7 @@ pub struct Bottleneck {
     pub loses_each: u64,
     /// each data packet waits for up to so long before the queue
     pub jitter: Duration,
+    /// of the losses by chance and of the jitter
     pub seed: u64,
 }
 
@@ -69,7 +69,9 @@ impl Bottleneck {
 
 /// One connection.
 pub struct Flow {
+    /// where the data comes from
     pub sender: Endpoint,
+    /// where it goes
     pub receiver: Endpoint,
     /// what its ACKs take beyond half an RTT
     pub longer_way: Duration,
@@ -77,32 +79,32 @@ pub struct Flow {
     latest_entry: Time,
 }
 
-struct Entry {
-    at: Time,
-    order: u64,
-    flow: usize,
-    segment: Segment,
+/// A pair of endpoints that is to be connected.
+pub struct Pair {
+    /// it opens the connection
+    pub sender: Endpoint,
+    /// it is closed as yet
+    pub receiver: Endpoint,
+    /// when the connection begins
+    pub start: Time,
 }
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.order == other.order
-    }
-}
-impl Eq for Entry {}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
-    }
+
+/// What happens by itself; each with the flow and its segment.
+enum Event {
+    /// it comes to the queue
+    Enters(usize, Segment),
+    /// the first in the queue has left
+    Served,
+    /// it comes to its receiver
+    Arrives(usize, Segment),
+    /// it comes back to its sender
+    Returns(usize, Segment),
 }
 
 /// SplitMix64.
 pub struct Random(pub u64);
 impl Random {
+    /// A number in [0, 1).
     pub fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -114,28 +116,26 @@ impl Random {
 /// A segment as it left an end.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
+    /// when
     pub at: Time,
+    /// of which flow
     pub flow: usize,
+    /// whether from its sender
     pub from_sender: bool,
+    /// what
     pub segment: Segment,
 }
 
 /// The world.
 pub struct Dumbbell {
-    pub now: Time,
+    /// the connections
     pub flows: Vec<Flow>,
     path: Bottleneck,
     random: Random,
-    order: u64,
-    /// before the queue
-    entering: BinaryHeap<Reverse<Entry>>,
+    /// the clock, and what is under way
+    events: Scheduler<Event>,
     /// in the queue, the first in service
     queue: VecDeque<(usize, Segment)>,
-    served_at: Time,
-    /// between the bottleneck and the receivers
-    forward: VecDeque<(Time, usize, Segment)>,
-    /// between the receivers and the senders
-    backward: VecDeque<(Time, usize, Segment)>,
     data_packets: u64,
     /// packets that were marked
     pub marked: u64,
@@ -153,24 +153,32 @@ pub struct Dumbbell {
 impl Dumbbell {
     /// Connections of `configs`, the n-th of which begins at its time and sends without end.
     pub fn new(path: Bottleneck, configs: &[(Config, Time)]) -> Dumbbell {
-        let flow = |(n, (config, start)): (usize, &(Config, Time))| {
-            let mut sender = Endpoint::new(config, 1000 + n as u32);
-            let mut receiver = Endpoint::new(config, 2000 + n as u32);
+        let pair = |(n, (config, start)): (usize, &(Config, Time))| Pair {
+            sender: Endpoint::new(config, 1000 + n as u32),
+            receiver: Endpoint::new(config, 2000 + n as u32),
+            start: *start,
+        };
+        Dumbbell::of_pairs(path, configs.iter().enumerate().map(pair).collect())
+    }
+
+    /// The same of endpoints that were made elsewhere, with controllers of any origin.
+    pub fn of_pairs(path: Bottleneck, mut pairs: Vec<Pair>) -> Dumbbell {
+        pairs.iter_mut().for_each(|pair| pair.sender.write_forever());
+        Dumbbell::idle(path, pairs)
+    }
+
+    /// The same of endpoints whose applications have nothing to send yet.
+    pub fn idle(path: Bottleneck, pairs: Vec<Pair>) -> Dumbbell {
+        let flow = |Pair { sender, mut receiver, start }: Pair| {
             receiver.listen();
-            sender.write_forever();
-            Flow { sender, receiver, longer_way: Duration::ZERO, start: *start, latest_entry: Time::ZERO }
+            Flow { sender, receiver, longer_way: Duration::ZERO, start, latest_entry: Time::ZERO }
         };
         Dumbbell {
-            now: Time::ZERO,
-            flows: configs.iter().enumerate().map(flow).collect(),
+            flows: pairs.into_iter().map(flow).collect(),
             random: Random(path.seed),
             path,
-            order: 0,
-            entering: BinaryHeap::new(),
+            events: Scheduler::new(),
             queue: VecDeque::new(),
-            served_at: Time::NEVER,
-            forward: VecDeque::new(),
-            backward: VecDeque::new(),
             data_packets: 0,
             marked: 0,
             log: None,
@@ -183,9 +191,13 @@ impl Dumbbell {
 
     /// One connection whose application has nothing to send yet.
     pub fn single_idle(path: Bottleneck, config: &Config) -> Dumbbell {
-        let mut world = Dumbbell::single(path, config);
-        world.flows[0].sender = Endpoint::new(config, 1000);
-        world
+        let (sender, receiver) = (Endpoint::new(config, 1000), Endpoint::new(config, 2000));
+        Dumbbell::idle(path, vec![Pair { sender, receiver, start: Time::ZERO }])
+    }
+
+    /// The time to which it has come.
+    pub fn now(&self) -> Time {
+        self.events.now()
     }
 
     /// The application of a flow offers so many more bytes.
@@ -200,7 +212,7 @@ impl Dumbbell {
     }
 
     fn note(&mut self, flow: usize, from_sender: bool, segment: Segment) {
-        let at = self.now;
+        let at = self.now();
         if let Some(log) = &mut self.log {
             log.push(Sent { at, flow, from_sender, segment });
         }
@@ -211,40 +223,42 @@ impl Dumbbell {
         Dumbbell::new(path, &[(config.clone(), Time::ZERO)])
     }
 
+    /// Lets happen what comes before `end`.
     pub fn run_until(&mut self, end: Time) {
         while self.step(end) {}
-        self.now = end;
+        self.events.advance_to(end);
         self.count_queue();
     }
 
-    /// Does what comes next, if it comes before `end`.
+    /// Does what comes next, if it comes before `end`; a timer that is due at the same time comes last.
     fn step(&mut self, end: Time) -> bool {
-        let entry = self.entering.peek().map_or(Time::NEVER, |Reverse(entry)| entry.at);
-        let arrival = self.forward.front().map_or(Time::NEVER, |(at, ..)| *at);
-        let ack = self.backward.front().map_or(Time::NEVER, |(at, ..)| *at);
         let (timer, flow) = self.earliest_timer();
-        let next = entry.min(arrival).min(ack).min(self.served_at).min(timer);
-        if next >= end {
+        let next = self.events.next_at().unwrap_or(Time::NEVER);
+        if next.min(timer) >= end {
             return false;
         }
-        self.now = next;
-        if next == self.served_at {
-            self.serve();
-        } else if next == arrival {
-            let Some((_, flow, segment)) = self.forward.pop_front() else { return false };
-            self.flows[flow].receiver.handle_segment(next, &segment);
-            self.answer(flow);
-        } else if next == ack {
-            let Some((_, flow, segment)) = self.backward.pop_front() else { return false };
-            self.flows[flow].sender.handle_segment(next, &segment);
-            self.send(flow);
-        } else if next == entry {
-            let Some(Reverse(Entry { flow, segment, .. })) = self.entering.pop() else { return false };
-            self.enter(flow, segment);
-        } else {
+        if timer < next {
+            self.events.advance_to(timer);
             self.wake(flow);
+        } else if let Some((now, event)) = self.events.next_before(end) {
+            self.handle(now, event);
         }
         true
+    }
+
+    fn handle(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Enters(flow, segment) => self.enter(flow, segment),
+            Event::Served => self.serve(),
+            Event::Arrives(flow, segment) => {
+                self.flows[flow].receiver.handle_segment(now, &segment);
+                self.answer(flow);
+            }
+            Event::Returns(flow, segment) => {
+                self.flows[flow].sender.handle_segment(now, &segment);
+                self.send(flow);
+            }
+        }
     }
 
     fn earliest_timer(&self) -> (Time, usize) {
@@ -256,7 +270,7 @@ impl Dumbbell {
     }
 
     fn wake(&mut self, n: usize) {
-        let (now, flow) = (self.now, &mut self.flows[n]);
+        let (now, flow) = (self.now(), &mut self.flows[n]);
         if flow.start <= now {
             flow.start = Time::NEVER;
             flow.sender.connect(now);
@@ -268,7 +282,8 @@ impl Dumbbell {
     }
 
     fn send(&mut self, n: usize) {
-        while let Some(segment) = self.flows[n].sender.poll_transmit(self.now) {
+        let now = self.now();
+        while let Some(segment) = self.flows[n].sender.poll_transmit(now) {
             self.note(n, true, segment);
             if self.path.rate_bps.is_infinite() {
                 self.propagate(n, segment);
@@ -276,19 +291,17 @@ impl Dumbbell {
             }
             // Jitter never changes the order within a flow.
             let wait = Duration::from_secs_f64(self.path.jitter.as_secs_f64() * self.random.unit());
-            let at = (self.now + wait).max(self.flows[n].latest_entry);
+            let at = (now + wait).max(self.flows[n].latest_entry);
             self.flows[n].latest_entry = at;
-            self.order += 1;
-            self.entering.push(Reverse(Entry { at, order: self.order, flow: n, segment }));
+            self.events.at(at, Event::Enters(n, segment));
         }
     }
 
     fn answer(&mut self, n: usize) {
-        while let Some(segment) = self.flows[n].receiver.poll_transmit(self.now) {
+        let now = self.now();
+        while let Some(segment) = self.flows[n].receiver.poll_transmit(now) {
             self.note(n, false, segment);
-            let at = self.now + self.path.rtt / 2 + self.flows[n].longer_way;
-            let place = self.backward.partition_point(|(other, ..)| *other <= at);
-            self.backward.insert(place, (at, n, segment));
+            self.events.after(self.path.rtt / 2 + self.flows[n].longer_way, Event::Returns(n, segment));
         }
     }
 
@@ -304,14 +317,16 @@ impl Dumbbell {
         }
         self.queue.push_back((n, segment));
         if self.queue.len() == 1 {
-            self.served_at = self.now + self.service(&segment);
+            self.events.after(self.service(&segment), Event::Served);
         }
     }
 
     fn serve(&mut self) {
         self.count_queue();
         let Some((n, segment)) = self.queue.pop_front() else { return };
-        self.served_at = self.queue.front().map_or(Time::NEVER, |(_, next)| self.now + self.service(next));
+        if let Some((_, next)) = self.queue.front() {
+            self.events.after(self.service(next), Event::Served);
+        }
         self.propagate(n, segment);
     }
 
@@ -328,12 +343,12 @@ impl Dumbbell {
                 return;
             }
         }
-        self.forward.push_back((self.now + self.path.rtt / 2, n, segment));
+        self.events.after(self.path.rtt / 2, Event::Arrives(n, segment));
     }
 
     fn count_queue(&mut self) {
-        self.queue_integral += self.queue.len() as f64 * self.now.since(self.queue_changed).as_secs_f64();
-        self.queue_changed = self.now;
+        self.queue_integral += self.queue.len() as f64 * self.now().since(self.queue_changed).as_secs_f64();
+        self.queue_changed = self.now();
     }
 
     /// Bytes delivered to each receiver between two times, and the world goes on from the second.
@@ -352,6 +367,7 @@ pub fn jain(shares: &[u64]) -> f64 {
     sum * sum / (shares.len() as f64 * squares)
 }
 
+/// A time in seconds.
 pub fn seconds(s: f64) -> Time {
     Time::ZERO + Duration::from_secs_f64(s)
 }

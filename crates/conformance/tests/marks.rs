@@ -1,8 +1,6 @@
 //! Controllers under congestion marks, through a bottleneck that marks above a number of packets.
 
-mod dumbbell;
-
-use dumbbell::{Bottleneck, Dumbbell, Sent, jain, seconds};
+use lasthop_conformance::cc::dumbbell::{Bottleneck, Dumbbell, Sent, jain, seconds};
 use lasthop_registry::{Parameter, Value};
 use lasthop_tcp::congestion_control::{Algorithm, LossAnswer};
 use lasthop_tcp::{CaState, Config, EcnUse, Flags, Profile, RecoveryMachine};
@@ -116,7 +114,7 @@ fn falls(config: &Config, until_s: f64) -> (Vec<(f64, f64)>, Dumbbell) {
         now += 0.000_1;
         world.run_until(seconds(now));
         let sender = &world.flows[0].sender;
-        let state = sender.info(world.now).ca_state;
+        let state = sender.info(world.now()).ca_state;
         let ssthresh = sender.ssthresh_segments();
         // One may follow the other within 0.1 ms.
         if state == CaState::Cwr && (before.0 != CaState::Cwr || ssthresh != before.2) {
@@ -168,7 +166,7 @@ fn a_loss_takes_as_much_as_ever_beside_abe() {
         world.run_until(seconds(now));
     }
     let sender = &world.flows[0].sender;
-    let prior = f64::from(sender.info(world.now).unacked);
+    let prior = f64::from(sender.info(world.now()).unacked);
     assert!((sender.ssthresh_segments() / prior - 0.5).abs() < 0.03, "{} of {prior}", sender.ssthresh_segments());
 }
 
@@ -316,7 +314,7 @@ fn the_ace_counter_tells_of_every_mark() {
     for kind in ["prague", "newreno"] {
         let mut world = Dumbbell::single(path(), &config(kind, EcnUse::Accurate));
         world.run_until(seconds(10.0));
-        let told = u64::from(world.flows[0].sender.info(world.now).delivered_ce);
+        let told = u64::from(world.flows[0].sender.info(world.now()).delivered_ce);
         assert!(world.marked > 50 && told <= world.marked && world.marked - told < 30, "{told} of {}", world.marked);
     }
 }

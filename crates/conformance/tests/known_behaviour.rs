@@ -4,9 +4,7 @@
 //! 15 % is what the formulas are good for: they leave out the round trip of recovery and count losses, not
 //! congestion events. Means are over so many losses that chance leaves about 3 %.
 
-mod dumbbell;
-
-use dumbbell::{Bottleneck, Dumbbell, Random, seconds};
+use lasthop_conformance::cc::dumbbell::{Bottleneck, Dumbbell, Random, seconds};
 use lasthop_registry::{Parameter, Switch, Value};
 use lasthop_tcp::congestion_control::{Algorithm, cubic, hstcp, newreno};
 use lasthop_tcp::{AckPolicy, Config, Growth, GrowthMode, Profile};

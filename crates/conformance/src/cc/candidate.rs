@@ -1,0 +1,66 @@
+//! Who is tested: a controller of any origin, how one is made, and what it promises.
+
+use std::ops::Range;
+
+use lasthop_tcp::congestion_control::{Algorithm, CongestionControl, Context, LongRun, Promise};
+use lasthop_tcp::{Config, Endpoint, Profile};
+
+use crate::failure::{Command, Failure, Trial};
+
+/// A controller under test.
+#[derive(Clone)]
+pub struct Candidate<'a> {
+    /// what failures call it
+    pub name: String,
+    /// makes one for a connection
+    pub build: &'a dyn Fn(&Context) -> Box<dyn CongestionControl>,
+    /// what it promises of single events
+    pub promise: Promise,
+    /// what it promises of a plain bottleneck
+    pub long_run: LongRun,
+    /// how failures say that they can be seen again
+    pub command: Command,
+}
+
+impl<'a> Candidate<'a> {
+    /// A controller that promises what RFC 5681 asks, and equal shares.
+    pub fn new(name: &str, build: &'a dyn Fn(&Context) -> Box<dyn CongestionControl>) -> Candidate<'a> {
+        Candidate {
+            name: name.to_string(),
+            build,
+            promise: Promise::RFC5681,
+            long_run: LongRun::RENO,
+            command: |_, rule, seed| format!("lasthop_conformance::cc::{rule}(&candidate, {seed}..{seed} + 1)"),
+        }
+    }
+
+    /// A controller of the registry, with what it promises there; `build` makes one of it.
+    pub fn registered(
+        algorithm: &Algorithm,
+        build: &'a dyn Fn(&Context) -> Box<dyn CongestionControl>,
+    ) -> Candidate<'a> {
+        let (promise, long_run) = (algorithm.promise(), algorithm.long_run());
+        Candidate { promise, long_run, ..Candidate::new(algorithm.name(), build) }
+    }
+
+    /// The configuration of its endpoints: a current Linux kernel.
+    pub fn config(&self) -> Config {
+        Profile::Linux.config()
+    }
+
+    /// An endpoint in which it works.
+    pub(super) fn endpoint(&self, config: &Config, iss: u32) -> Endpoint {
+        Endpoint::with_control(config, iss, (self.build)(&Context::new(config, iss)))
+    }
+
+    /// Runs a rule once for each seed, as far as the first failure.
+    pub(super) fn try_each(
+        &self,
+        rule: &'static str,
+        seeds: Range<u64>,
+        test: impl Fn(&Trial) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let command = self.command;
+        seeds.into_iter().try_for_each(|seed| test(&Trial { subject: &self.name, rule, seed, command }))
+    }
+}

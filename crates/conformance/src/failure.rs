@@ -1,0 +1,77 @@
+//! What a suite says of who breaks a promise: enough to see the same once more.
+
+use core::fmt;
+
+/// A promise that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// who was tested
+    pub subject: String,
+    /// name of the rule, which is that of the function that tests it
+    pub rule: &'static str,
+    /// seed of the random draws
+    pub seed: u64,
+    /// at which step of the test, counted from 0
+    pub step: u64,
+    /// what was found, and what was to be
+    pub found: String,
+    /// the command that runs this rule, for this subject, with this seed
+    pub command: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Failure { subject, rule, seed, step, found, command } = self;
+        write!(f, "{subject}: {rule}: seed {seed}, step {step}: {found}; again with: {command}")
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Writes the command that runs a rule again: for whom, which rule, with which seed.
+pub type Command = fn(subject: &str, rule: &str, seed: u64) -> String;
+
+/// The test that is running, for its failure.
+#[derive(Clone, Debug)]
+pub(crate) struct Trial<'a> {
+    pub subject: &'a str,
+    pub rule: &'static str,
+    pub seed: u64,
+    pub command: Command,
+}
+
+impl Trial<'_> {
+    /// # Errors
+    /// The failure, unless `holds`.
+    pub fn require(&self, step: u64, holds: bool, found: impl FnOnce() -> String) -> Result<(), Failure> {
+        if holds {
+            return Ok(());
+        }
+        Err(Failure {
+            subject: self.subject.to_string(),
+            rule: self.rule,
+            seed: self.seed,
+            step,
+            found: found(),
+            command: (self.command)(self.subject, self.rule, self.seed),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_says_who_where_what_and_how_to_see_it_again() {
+        let command: Command = |subject, rule, seed| format!("SUBJECT={subject} SEED={seed} cargo test {rule}");
+        let trial = Trial { subject: "mine", rule: "stays_in_bounds", seed: 7, command };
+        assert_eq!(trial.require(3, true, || unreachable!("it holds")), Ok(()));
+        let failure = trial.require(41, false, || "a window of 0.5 segments, at least 1".into()).unwrap_err();
+        assert_eq!(
+            failure.to_string(),
+            "mine: stays_in_bounds: seed 7, step 41: a window of 0.5 segments, at least 1; \
+             again with: SUBJECT=mine SEED=7 cargo test stays_in_bounds"
+        );
+    }
+}
