@@ -58,6 +58,31 @@ impl Trial<'_> {
     }
 }
 
+/// Makes `Rule`, the list `RULES` and `suite` of a kind of subject from its rules and their seeds.
+macro_rules! rules {
+    ($(#[$doc:meta])* $subject:ident; $( $rule:ident: $seeds:expr ),* $(,)?) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub struct Rule {
+            /// the name of its function
+            pub name: &'static str,
+            /// tests it, once for each seed, as far as the first failure
+            pub test: fn(&$subject, Range<u64>) -> Result<(), Failure>,
+            /// the seeds that [`suite`] takes
+            pub seeds: Range<u64>,
+        }
+
+        /// All promises.
+        pub static RULES: &[Rule] = &[$( Rule { name: stringify!($rule), test: $rule, seeds: $seeds } ),*];
+
+        /// Holds a subject to every promise: what it breaks, each with the first seed and step at which it does.
+        pub fn suite(subject: &$subject) -> Vec<Failure> {
+            RULES.iter().filter_map(|rule| (rule.test)(subject, rule.seeds.clone()).err()).collect()
+        }
+    };
+}
+pub(crate) use rules;
+
 #[cfg(test)]
 mod tests {
     use super::*;

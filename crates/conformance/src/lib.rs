@@ -3,6 +3,7 @@
 //! | module | what is tested | against |
 //! |---|---|---|
 //! | [`cc`] | a congestion controller | recorded traces of other people's; what RFC 5681 asks; a bottleneck |
+//! | [`queue`] | a queue discipline | what a MAC and a wire ask of all |
 //! | [`recovery`] | the sender of an endpoint | recordings of a Linux kernel on scripted paths |
 //! | [`packetdrill`] | an endpoint behind system calls | scripts in packetdrill's language |
 //!
@@ -11,6 +12,7 @@
 pub mod cc;
 mod failure;
 pub mod packetdrill;
+pub mod queue;
 pub mod recovery;
 
 pub use failure::{Command, Failure};

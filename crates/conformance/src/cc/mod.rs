@@ -35,27 +35,11 @@ pub use events::{
 };
 pub use storm::{no_arithmetic_wraps, no_path_drives_it_out_of_bounds};
 
-use crate::failure::Failure;
-
-/// A promise of controllers.
-#[derive(Clone, Debug)]
-pub struct Rule {
-    /// the name of its function
-    pub name: &'static str,
-    /// tests it, once for each seed
-    pub test: fn(&Candidate, Range<u64>) -> Result<(), Failure>,
-    /// the seeds that [`suite`] takes
-    pub seeds: Range<u64>,
-}
-
-macro_rules! rules {
-    ($( $rule:ident: $seeds:expr ),* $(,)?) => {
-        /// All promises.
-        pub static RULES: &[Rule] = &[$( Rule { name: stringify!($rule), test: $rule, seeds: $seeds } ),*];
-    };
-}
+use crate::failure::{Failure, rules};
 
 rules! {
+    /// A promise of controllers.
+    Candidate;
     starts_as_told_and_doubles_in_slow_start: 1..2,
     shrinks_on_loss_and_never_below_two_segments: 1..2,
     repeated_timeout_holds_ssthresh: 1..2,
@@ -68,9 +52,4 @@ rules! {
     late_comers_gain_where_it_is_said: 1..2,
     the_same_seed_gives_the_same_result: 5..6,
     no_window_grows_that_is_not_used: 1..2,
-}
-
-/// Holds a controller to every promise; what it breaks, each with the first seed and step at which it does.
-pub fn suite(candidate: &Candidate) -> Vec<Failure> {
-    RULES.iter().filter_map(|rule| (rule.test)(candidate, rule.seeds.clone()).err()).collect()
 }

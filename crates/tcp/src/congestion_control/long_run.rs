@@ -34,7 +34,7 @@ impl LongRun {
 }
 
 impl Algorithm {
-    /// What the conformance tests of the dumbbell hold it to.
+    /// What it is held to on a plain wired bottleneck.
     pub fn long_run(&self) -> LongRun {
         let equal = |least: f64, most: f64| LongRun { keeps: Some((least, most)), ..LongRun::RENO };
         match self {
@@ -69,7 +69,7 @@ impl Algorithm {
             Algorithm::Bbr(_) => LongRun { keeps: None, buffer_bdps: 4.0, utilisation: 0.95, ..equal(1.0, 1.0) },
             // By its bounds in the long run, not by each loss; probing leaves room to others.
             Algorithm::Bbr3(_) => LongRun { keeps: None, buffer_bdps: 4.0, utilisation: 0.95, ..equal(1.0, 1.0) },
-            // A half on loss [RFC 6817 §2.4.2]; the answers to marks of Prague and DCTCP are in `tests/marks.rs`.
+            // A half on loss [RFC 6817 §2.4.2]; the answers to marks of Prague and DCTCP are in `conformance/tests/marks.rs`.
             Algorithm::Ledbat(_) | Algorithm::Prague(_) => equal(0.5, 0.5),
             // Nothing is known of it but what TCP may do: half at least, and no more than there was.
             Algorithm::Foreign(_) => equal(0.5, 1.0),

@@ -1,0 +1,57 @@
+//! Who is tested: a queue discipline of any origin, and what it leaves out of what all promise.
+
+use std::ops::Range;
+
+use lasthop_engine::Stream;
+use lasthop_link::{QueueDiscipline, QueueDisciplineKind};
+
+use crate::failure::{Command, Failure, Trial};
+
+/// Which packets keep their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// all of a flow
+    OfFlows,
+    /// the data of a flow, and its pure ACKs
+    OfDataAndAcks,
+}
+
+/// A queue discipline under test.
+#[derive(Clone)]
+pub struct Candidate<'a> {
+    /// what failures call it
+    pub name: String,
+    /// makes an empty one, whose random draws come from a seed
+    pub build: &'a dyn Fn(u64) -> Box<dyn QueueDiscipline<u64>>,
+    /// which packets leave in the order in which they came
+    pub order: Order,
+    /// whether it finds the packets of a station and TID wherever they wait; a FIFO below it would not be asked
+    pub finds_wanted: bool,
+    /// how failures say that they can be seen again
+    pub command: Command,
+}
+
+impl<'a> Candidate<'a> {
+    /// A discipline that keeps all promises.
+    pub fn new(name: &str, build: &'a dyn Fn(u64) -> Box<dyn QueueDiscipline<u64>>) -> Candidate<'a> {
+        let command: Command =
+            |_, rule, seed| format!("lasthop_conformance::queue::{rule}(&candidate, {seed}..{seed} + 1)");
+        Candidate { name: name.to_string(), build, order: Order::OfFlows, finds_wanted: true, command }
+    }
+
+    /// Runs a rule once for each seed, as far as the first failure.
+    pub(super) fn try_each(
+        &self,
+        rule: &'static str,
+        seeds: Range<u64>,
+        test: impl Fn(&Trial) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let command = self.command;
+        seeds.into_iter().try_for_each(|seed| test(&Trial { subject: &self.name, rule, seed, command }))
+    }
+}
+
+/// Makes queues of a kind of the registry above a driver of so many packets, as a node has them; 0: no driver.
+pub fn registered(kind: &QueueDisciplineKind, driver_packets: u32) -> impl Fn(u64) -> Box<dyn QueueDiscipline<u64>> {
+    move |seed| kind.build_above(driver_packets, Stream::new(seed, "queue", 0))
+}

@@ -1,0 +1,62 @@
+//! Every queue discipline of the registry, alone and above the queue of a driver, keeps what all promise. `QUEUE` and `SEED`
+//! choose one of them, as a failure says.
+
+use lasthop_conformance::queue::{Candidate, Order, RULES, Rule, registered};
+use lasthop_link::QueueDisciplineKind;
+
+fn chosen<T: std::str::FromStr>(variable: &str) -> Option<T> {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok())
+}
+
+/// Packets that fit the driver: none, or those of an old one.
+const DRIVERS: [u32; 2] = [0, 16];
+
+fn failure_of(rule: &Rule, kind: &QueueDisciplineKind, driver_packets: u32) -> Option<String> {
+    let name = format!("{}/{driver_packets}", kind.name());
+    if chosen("QUEUE").is_some_and(|only: String| only != name) {
+        return None;
+    }
+    let build = registered(kind, driver_packets);
+    // Its data and its ACKs have buffers of their own, served in turn.
+    let apart = matches!(kind, QueueDisciplineKind::SplitAck(_));
+    let candidate = Candidate {
+        order: if apart { Order::OfDataAndAcks } else { Order::OfFlows },
+        finds_wanted: driver_packets == 0,
+        command: |name, rule, seed| {
+            format!("QUEUE={name} SEED={seed} cargo test -p lasthop-conformance --test queues {rule}")
+        },
+        ..Candidate::new(&name, &build)
+    };
+    let seeds = chosen("SEED").map_or(rule.seeds.clone(), |seed: u64| seed..seed + 1);
+    (rule.test)(&candidate, seeds).err().map(|failure| failure.to_string())
+}
+
+/// Holds every queue discipline to a rule.
+fn hold_all(name: &str) {
+    let rule = RULES.iter().find(|rule| rule.name == name).unwrap_or_else(|| panic!("no rule is called {name}"));
+    let kinds = QueueDisciplineKind::all();
+    let all = kinds.iter().flat_map(|kind| DRIVERS.map(|driver| (kind, driver)));
+    let failures: Vec<String> = all.filter_map(|(kind, driver)| failure_of(rule, kind, driver)).collect();
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+macro_rules! hold {
+    ($( $rule:ident )*) => {
+        $( #[test] fn $rule() { hold_all(stringify!($rule)); } )*
+
+        #[test]
+        fn every_rule_is_tested() {
+            assert_eq!(RULES.iter().map(|rule| rule.name).collect::<Vec<_>>(), [$( stringify!($rule) ),*]);
+        }
+    };
+}
+
+hold! {
+    packets_are_conserved_and_counted
+    a_flow_keeps_its_order
+    the_same_packets_have_the_same_fate
+    an_empty_queue_gives_nothing
+    whoever_is_asked_for_is_found
+    only_pure_acks_are_filtered
+    whoever_has_the_turn_has_something_to_send
+}
