@@ -74,7 +74,7 @@ fn newreno_follows_mathis() {
 
 #[test]
 fn highspeed_tcp_by_its_formulas_follows_its_table() {
-    let rfc = with(Algorithm::Hstcp(hstcp::Params { era: hstcp::Era::Rfc3649 }));
+    let rfc = with(Algorithm::Hstcp(hstcp::Params { era: hstcp::HstcpEra::Rfc3649 }));
     // RFC 3649 table 1: 12 segments at 1e-2, 38 at 1e-3, 263 at 1e-4
     for (p, table, losses) in [(1e-2, 12.0, 2000.0), (1e-3, 38.0, 1000.0), (1e-4, 263.0, 500.0)] {
         assert!((highspeed(p) / table - 1.0).abs() < 0.02);
@@ -107,13 +107,17 @@ fn highspeed_tcp_is_newreno_below_38_segments() {
     let reno = small_windows(Algorithm::Newreno(newreno::Params::default()));
     let highest = reno.iter().fold(0.0, |a: f64, b| a.max(*b));
     assert!((28.0..=38.0).contains(&highest), "{highest}");
-    assert!(reno == small_windows(Algorithm::Hstcp(hstcp::Params { era: hstcp::Era::Rfc3649 })), "the windows differ");
+    assert!(
+        reno == small_windows(Algorithm::Hstcp(hstcp::Params { era: hstcp::HstcpEra::Rfc3649 })),
+        "the windows differ"
+    );
 }
 
 #[test]
 fn linux_rounds_half_of_an_odd_window_up_in_one_and_down_in_the_other() {
     // w - w 128/256 against w / 2: all that tells them apart below 38 segments
-    let reno = small_windows(Algorithm::Newreno(newreno::Params { era: newreno::Era::Linux, ..Default::default() }));
+    let reno =
+        small_windows(Algorithm::Newreno(newreno::Params { era: newreno::NewrenoEra::Linux, ..Default::default() }));
     let bold = small_windows(Algorithm::Hstcp(hstcp::Params::default()));
     let mean = |windows: &[f64]| windows.iter().sum::<f64>() / windows.len() as f64;
     let (reno, bold) = (mean(&reno), mean(&bold));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use lasthop_conformance::cc::replay::{Kernel, Report, Tolerance, Trace, Verdict, judge, replay};
+use lasthop_conformance::cc::replay::{Agreement, Kernel, Report, Tolerance, Trace, judge, replay};
 
 /// From the crate to the repository's root.
 fn root() -> PathBuf {
@@ -73,7 +73,7 @@ fn whole_segments_are_followed_exactly() {
     // All but FAST, whose window is a real number, and CUBIC, whose cube root is exact here.
     let exact = replay_all().into_iter().filter(|replayed| replayed.kernel != Kernel::Ns2Fast && !replayed.is_cubic());
     for replayed in exact {
-        assert_eq!(replayed.report.verdict(), Verdict::Exact, "{}", replayed.describe());
+        assert_eq!(replayed.report.verdict(), Agreement::Exact, "{}", replayed.describe());
     }
 }
 
@@ -84,7 +84,7 @@ fn an_exact_cube_root_changes_few_rows_of_cubic_by_one_segment() {
     let (mut rows, mut differ) = (0, 0);
     for replayed in &all {
         let report = &replayed.report;
-        assert_ne!(report.verdict(), Verdict::Off, "{}", replayed.describe());
+        assert_ne!(report.verdict(), Agreement::Off, "{}", replayed.describe());
         assert!(report.worst.as_ref().is_none_or(|worst| worst.error <= 1.0), "{}", replayed.describe());
         let here = report.rows - report.exact;
         // Most of them, 89 of 727, at large windows.
@@ -99,7 +99,7 @@ fn a_wrong_constant_is_found() {
     use lasthop_tcp::congestion_control::{Algorithm, bic};
     let trace = read(&root().join("tests/data/vectors/cc/linux612/bic.s1_const40.csv.gz"));
     let wrong = Algorithm::Bic(bic::Params { max_increment: 17, ..Default::default() });
-    assert_eq!(replay(&trace, &wrong, Tolerance::EXACT).verdict(), Verdict::Off);
+    assert_eq!(replay(&trace, &wrong, Tolerance::EXACT).verdict(), Agreement::Off);
 }
 
 #[test]

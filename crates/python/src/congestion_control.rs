@@ -1,6 +1,6 @@
 //! Traces of congestion control.
 
-use lasthop_conformance::cc::replay::{Verdict, judge};
+use lasthop_conformance::cc::replay::{Agreement, judge};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -11,8 +11,8 @@ use crate::interruptible::interruptible;
 pub fn replay_cc(py: Python<'_>, text: String) -> PyResult<(String, &'static str)> {
     let (line, verdict) = interruptible(py, move || judge(&text))?.map_err(PyValueError::new_err)?;
     let verdict = match verdict {
-        Some(Verdict::Exact | Verdict::Within) => "pass",
-        Some(Verdict::Off) => "fail",
+        Some(Agreement::Exact | Agreement::Within) => "pass",
+        Some(Agreement::Off) => "fail",
         None => "skip",
     };
     Ok((line, verdict))

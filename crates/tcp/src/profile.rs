@@ -179,7 +179,7 @@ fn ns2() -> Config {
 /// F-RTO was off by default then.
 /// Segments that do not fit are answered as by a current kernel, with challenge ACKs, but for the limit to their rate.
 fn linux_2_6() -> Config {
-    let cubic = cubic::Params { era: cubic::Era::Linux26, beta: 819.0 / 1024.0, ..cubic::Params::default() };
+    let cubic = cubic::Params { era: cubic::CubicEra::Linux26, beta: 819.0 / 1024.0, ..cubic::Params::default() };
     Config {
         congestion_control: Algorithm::Cubic(cubic),
         initial_window: 3,
@@ -233,7 +233,7 @@ fn linux_3_13() -> Config {
 
 /// CUBIC as a current kernel has it.
 fn linux_cubic() -> cubic::Params {
-    cubic::Params { era: cubic::Era::Linux, hystart: cubic::Hystart::Classic, ..cubic::Params::default() }
+    cubic::Params { era: cubic::CubicEra::Linux, hystart: cubic::Hystart::Classic, ..cubic::Params::default() }
 }
 
 /// A current Linux kernel, 6.x.
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(read(Profile::Linux, &word), Algorithm::Cubic(linux_cubic()));
         let beta = Value::Table(vec![("kind".into(), word), ("beta".into(), Value::Float(0.5))]);
         let Algorithm::Cubic(params) = read(Profile::Linux26, &beta) else { panic!("cubic was chosen") };
-        assert_eq!((params.beta, params.era), (0.5, cubic::Era::Linux26));
+        assert_eq!((params.beta, params.era), (0.5, cubic::CubicEra::Linux26));
     }
 
     #[test]

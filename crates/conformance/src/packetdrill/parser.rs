@@ -3,7 +3,7 @@
 use crate::packetdrill::cursor::{Cursor, Parsed};
 use crate::packetdrill::lexer::{Kind, SyntaxError, tokens};
 use crate::packetdrill::packet_syntax::packet;
-use crate::packetdrill::script::{Action, Call, Event, Expr, Script, When};
+use crate::packetdrill::script::{Action, Call, Expr, Script, ScriptEvent, When};
 
 /// Reads a script.
 pub(crate) fn parse(text: &str) -> Result<Script, SyntaxError> {
@@ -58,11 +58,11 @@ fn option_value(cursor: &mut Cursor) -> Parsed<String> {
     Ok(value)
 }
 
-fn event(cursor: &mut Cursor) -> Parsed<Event> {
+fn event(cursor: &mut Cursor) -> Parsed<ScriptEvent> {
     let line = cursor.line();
     let when = when(cursor)?;
     let action = action(cursor)?;
-    Ok(Event { line, when, action })
+    Ok(ScriptEvent { line, when, action })
 }
 
 fn when(cursor: &mut Cursor) -> Parsed<When> {

@@ -12,7 +12,7 @@ use crate::packetdrill::expect::difference;
 use crate::packetdrill::facts::{CONSTANTS, facts};
 use crate::packetdrill::host::{Host, Sent, Trouble, UnderTest};
 use crate::packetdrill::options::Options;
-use crate::packetdrill::script::{Action, Call, Event, Expr, LATEST_US, Packet, Script, Tcp, TcpOption, When};
+use crate::packetdrill::script::{Action, Call, Expr, LATEST_US, Packet, Script, ScriptEvent, Tcp, TcpOption, When};
 use crate::packetdrill::setup::Settings;
 use crate::packetdrill::wire::{flags_of, show};
 
@@ -107,7 +107,7 @@ fn mismatch<T>(why: impl Into<String>) -> Result<T, Stop> {
 }
 
 impl<'a> Runner<'a> {
-    fn events(&mut self, events: &'a [Event]) -> Ending {
+    fn events(&mut self, events: &'a [ScriptEvent]) -> Ending {
         for event in events {
             if let Err(stop) = self.event(event) {
                 let (line, trouble) = match stop {
@@ -131,7 +131,7 @@ impl<'a> Runner<'a> {
         (self.host.now.since(START).as_nanos() / 1000) as i64
     }
 
-    fn event(&mut self, event: &'a Event) -> Result<(), Stop> {
+    fn event(&mut self, event: &'a ScriptEvent) -> Result<(), Stop> {
         let is_inbound = matches!(event.action, Action::Inbound(_));
         // A call waits for the one before it, as both run in one thread; its time counts from there.
         let from = match self.last_event_us {
@@ -170,7 +170,7 @@ impl<'a> Runner<'a> {
         self.options.tolerance_us.max((self.options.tolerance_percent / 100.0 * since_last as f64) as i64)
     }
 
-    fn act(&mut self, event: &'a Event, due: i64, from: i64) -> Result<(), Stop> {
+    fn act(&mut self, event: &'a ScriptEvent, due: i64, from: i64) -> Result<(), Stop> {
         match &event.action {
             Action::Inbound(packet) => self.inbound(packet)?,
             Action::Call(call) => self.call(event.line, call, due, from, event.when)?,

@@ -7,12 +7,12 @@ pub(crate) struct Script {
     pub options: Vec<(String, String)>,
     /// The shell lines before the first event.
     pub set_up: Option<(usize, String)>,
-    pub events: Vec<Event>,
+    pub events: Vec<ScriptEvent>,
 }
 
 /// One line with a time.
 #[derive(Clone, Debug)]
-pub(crate) struct Event {
+pub(crate) struct ScriptEvent {
     /// of the file, from 1
     pub line: usize,
     pub when: When,

@@ -161,7 +161,7 @@ impl Scenario {
 
     fn algorithm(&self) -> Result<Algorithm, String> {
         Ok(match self.control.as_str() {
-            "reno" => Algorithm::Newreno(newreno::Params { era: newreno::Era::Linux, ..Default::default() }),
+            "reno" => Algorithm::Newreno(newreno::Params { era: newreno::NewrenoEra::Linux, ..Default::default() }),
             "cubic" => Profile::Linux.config().congestion_control,
             other => return Err(format!("the congestion control \"{other}\" is not known")),
         })

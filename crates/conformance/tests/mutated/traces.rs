@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use crate::mutation::{cases, mutated, mutations, soon};
-use lasthop_conformance::cc::replay::{Verdict, judge};
+use lasthop_conformance::cc::replay::{Agreement, judge};
 use proptest::prelude::*;
 
 /// The traces of the repository, each with its first rows and some of those at which something happens.
@@ -114,6 +114,6 @@ fn a_next_number_that_goes_back_is_a_difference() {
             fields.join(",")
         });
         let (line, verdict) = judge(&raised.collect::<Vec<_>>().join("\n")).unwrap();
-        assert_eq!(verdict, Some(Verdict::Off), "{line}");
+        assert_eq!(verdict, Some(Agreement::Off), "{line}");
     }
 }

@@ -6,14 +6,14 @@
 
 use lasthop_registry::params;
 
-use super::linux::{Clock, Era, Framed, Law, MIN_WINDOW, Phase, Quote, Window, share};
+use super::linux::{Clock, Framed, KernelEra, Law, MIN_WINDOW, Phase, Quote, Window, share};
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 
 params! {
     /// Parameters of BIC.
     pub struct Params {
         /// Whose counting: linux counts segments, linux-2.6 ACKs.
-        pub era: Era = Era::Linux,
+        pub era: KernelEra = KernelEra::Linux,
         /// S_max: segments per round trip at most.
         pub max_increment: u32 = 16,
         /// Below so many segments it is Reno.
@@ -118,17 +118,17 @@ impl Law for Bic {
 
     fn grow(&mut self, window: &mut Window, ack: &AckSample) {
         let left = match window.era {
-            Era::Linux => window.slow_start_or_count(ack),
-            Era::Linux26 if window.in_slow_start() => window.slow_start(ack),
-            Era::Linux26 => 1,
+            KernelEra::Linux => window.slow_start_or_count(ack),
+            KernelEra::Linux26 if window.in_slow_start() => window.slow_start(ack),
+            KernelEra::Linux26 => 1,
         };
         if left == 0 {
             return;
         }
         let price = self.price(window.cwnd, window.clock.jiffies(ack.now), window.clock);
         match window.era {
-            Era::Linux => window.add_one_per(price, left),
-            Era::Linux26 => window.count_or_add(window.count >= price, 1),
+            KernelEra::Linux => window.add_one_per(price, left),
+            KernelEra::Linux26 => window.count_or_add(window.count >= price, 1),
         }
     }
 

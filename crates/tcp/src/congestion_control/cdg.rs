@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use lasthop_registry::{ParamError, params};
 use lasthop_units::Time;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window, rtt_us};
+use super::linux::{Framed, KernelEra, Law, MIN_WINDOW, Phase, Window, rtt_us};
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Draws, Moment};
 
 params! {
@@ -59,7 +59,7 @@ impl Params {
             backoff: None,
             hystart: Hystart::default(),
         };
-        Framed::boxed(law, context, Era::Linux)
+        Framed::boxed(law, context, KernelEra::Linux)
     }
 }
 

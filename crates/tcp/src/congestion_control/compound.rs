@@ -9,7 +9,7 @@
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, Phase, Window};
+use super::linux::{Framed, KernelEra, Law, Phase, Window};
 use super::round::Round;
 use super::{AckSample, CongestionControl, Context, Moment};
 
@@ -32,7 +32,7 @@ impl Params {
             loss_window: 0,
             delay_window: 0,
         };
-        Framed::boxed(law, context, Era::Linux26)
+        Framed::boxed(law, context, KernelEra::Linux26)
     }
 }
 
@@ -130,7 +130,7 @@ impl Law for Compound {
 
 #[cfg(test)]
 mod tests {
-    use super::super::linux::Era;
+    use super::super::linux::KernelEra;
     use super::super::tests::{ack, context};
     use super::*;
     use crate::congestion_control::GrowthMode::PerAck;
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn slow_start_lasts_while_the_loss_window_is_below_ssthresh() {
         // The 2.6 module, after a timeout with ssthresh 177 and dwnd 9: slow start ends at 178 + 9 = 187.
-        let mut window = Window::new(&context(PerAck), Era::Linux26);
+        let mut window = Window::new(&context(PerAck), KernelEra::Linux26);
         (window.cwnd, window.ssthresh) = (10, 177);
         let mut law =
             Compound { gamma: 30, mss: 1000, round: Round::new(), round_start: 0, loss_window: 1, delay_window: 9 };

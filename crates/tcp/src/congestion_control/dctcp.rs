@@ -6,7 +6,7 @@
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window, share};
+use super::linux::{Framed, KernelEra, Law, MIN_WINDOW, Phase, Window, share};
 use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, MarkReports, Needs};
 
 params! {
@@ -28,7 +28,7 @@ impl Params {
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
         let mss = u64::from(context.mss_bytes);
         let law = Dctcp { shift_g: self.shift_g, mss, alpha: UNIT, delivered: 0, marked: 0, window_end: 0 };
-        Framed::boxed(law, context, Era::Linux)
+        Framed::boxed(law, context, KernelEra::Linux)
     }
 }
 

@@ -10,14 +10,14 @@ use core::mem::replace;
 
 use lasthop_registry::params;
 
-use super::linux::{Clock, Era, Framed, Law, MIN_WINDOW, Phase, Window, rtt_us, share};
+use super::linux::{Clock, Framed, KernelEra, Law, MIN_WINDOW, Phase, Window, rtt_us, share};
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 
 params! {
     /// Parameters of H-TCP.
     pub struct Params {
         /// Whose RTT: linux takes each sample, linux-2.6 the smoothed RTT.
-        pub era: Era = Era::Linux,
+        pub era: KernelEra = KernelEra::Linux,
         /// Scale the increase by RTTmin / 100 ms.
         pub rtt_scaling: bool = true,
         /// Halve where the throughput has changed by a fifth since the last loss.
@@ -189,13 +189,13 @@ impl Law for Htcp {
 
     fn observe(&mut self, window: &mut Window, phase: Phase, ack: &AckSample) {
         let now = window.clock.jiffies(ack.now);
-        if window.era == Era::Linux26 && ack.acked_segments == 0 {
+        if window.era == KernelEra::Linux26 && ack.acked_segments == 0 {
             return;
         }
         if phase == Phase::Open {
             self.newly_acked = ack.acked_segments;
         }
-        if let (Era::Linux, Some(rtt)) = (window.era, rtt_us(ack).filter(|&us| us > 0)) {
+        if let (KernelEra::Linux, Some(rtt)) = (window.era, rtt_us(ack).filter(|&us| us > 0)) {
             self.measure(window.clock.covering_us(rtt), window.clock, phase == Phase::Open);
         }
         if self.params.bandwidth_switch {
@@ -209,7 +209,7 @@ impl Law for Htcp {
             return;
         }
         let now = window.clock.jiffies(ack.now);
-        if window.era == Era::Linux26 {
+        if window.era == KernelEra::Linux26 {
             self.measure_2_6(window, Phase::Open, now);
         }
         let enough = (u64::from(window.count) * u64::from(self.alpha)) >> 7 >= u64::from(window.cwnd);

@@ -6,7 +6,7 @@
 
 use lasthop_registry::{ParamError, params};
 
-use super::linux::{Clock, Era, Framed, Law, Phase, Window};
+use super::linux::{Clock, Framed, KernelEra, Law, Phase, Window};
 use super::{AckSample, CongestionControl, Context, Moment};
 use lasthop_units::Duration;
 
@@ -14,7 +14,7 @@ params! {
     /// Parameters of Hybla.
     pub struct Params {
         /// Whose clock: linux (µs) or linux-2.6 (ms).
-        pub era: Era = Era::Linux,
+        pub era: KernelEra = KernelEra::Linux,
         /// RTT of the connection to be like.
         pub rtt0: Duration = Duration::from_millis(25),
     }
@@ -30,8 +30,8 @@ impl Params {
     /// A controller for one connection.
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
         let rtt0 = match self.era {
-            Era::Linux => self.rtt0.as_nanos() / 1000,
-            Era::Linux26 => Clock::new(context.tick).covering(self.rtt0),
+            KernelEra::Linux => self.rtt0.as_nanos() / 1000,
+            KernelEra::Linux26 => Clock::new(context.tick).covering(self.rtt0),
         } as u32;
         Framed::boxed(Hybla { rtt0, on: true, rho8: 8, least: 0, parts: 0 }, context, self.era)
     }
@@ -110,7 +110,7 @@ impl Law for Hybla {
         }
         window.cwnd = window.cwnd.saturating_add(self.parts / UNIT);
         self.parts %= UNIT;
-        if window.era == Era::Linux && increase == 0 && window.count >= window.cwnd {
+        if window.era == KernelEra::Linux && increase == 0 && window.count >= window.cwnd {
             window.cwnd += 1;
             window.count = 0;
         }

@@ -21,7 +21,7 @@ const L: f64 = 8.0;
 
 /// What becomes of slow start with an ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum SlowStart {
     /// It grows by so many segments.
     Grow(f64),
     /// It is over: ssthresh becomes the window.
@@ -54,13 +54,13 @@ impl HystartPlusPlus {
     }
 
     /// An ACK in slow start.
-    pub fn on_ack(&mut self, ack: &AckSample) -> Verdict {
+    pub fn on_ack(&mut self, ack: &AckSample) -> SlowStart {
         if self.done {
-            return Verdict::Grow(ack.slow_start_credit);
+            return SlowStart::Grow(ack.slow_start_credit);
         }
         if self.window_end.is_none_or(|end| ack.snd_una > end) && self.end_round(ack) {
             self.done = true;
-            return Verdict::Over;
+            return SlowStart::Over;
         }
         if let Some(rtt) = ack.rtt_sample {
             self.current = Some(self.current.map_or(rtt, |least| least.min(rtt)));
@@ -70,7 +70,7 @@ impl HystartPlusPlus {
             self.compare();
         }
         let credit = ack.slow_start_credit.min(L);
-        Verdict::Grow(if self.css.is_some() { credit / CSS_GROWTH_DIVISOR } else { credit })
+        SlowStart::Grow(if self.css.is_some() { credit / CSS_GROWTH_DIVISOR } else { credit })
     }
 
     /// True if that was the last round of a Conservative Slow Start; the one in which it began counts.
@@ -123,8 +123,8 @@ mod tests {
                 let sample = ack(Time::ZERO, 1, Duration::from_millis(rtt), PerByte);
                 let sample = AckSample { snd_una: una * 1000, snd_nxt: (una + 9) * 1000, ..sample };
                 match watch.on_ack(&sample) {
-                    Verdict::Grow(by) => sum = sum.map(|sum| sum + by),
-                    Verdict::Over => sum = None,
+                    SlowStart::Grow(by) => sum = sum.map(|sum| sum + by),
+                    SlowStart::Over => sum = None,
                 }
             }
             grown.push(sum);
@@ -166,6 +166,6 @@ mod tests {
     #[test]
     fn an_ack_counts_for_eight_segments_at_most() {
         let sample = ack(Time::ZERO, 30, Duration::from_millis(50), PerByte);
-        assert_eq!(HystartPlusPlus::default().on_ack(&sample), Verdict::Grow(8.0));
+        assert_eq!(HystartPlusPlus::default().on_ack(&sample), SlowStart::Grow(8.0));
     }
 }

@@ -6,14 +6,14 @@
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, NO_RTT, Phase, Window, rtt_us, share};
+use super::linux::{Framed, KernelEra, Law, MIN_WINDOW, NO_RTT, Phase, Window, rtt_us, share};
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 
 params! {
     /// Parameters of Illinois.
     pub struct Params {
         /// Whose kernel: linux, or linux-2.6, where a loss leaves beta instead of 1 - beta of the window.
-        pub era: Era = Era::Linux,
+        pub era: KernelEra = KernelEra::Linux,
         /// Below so many segments it is Reno.
         pub win_thresh: u32 = 15,
         /// Round trips with a short queue before the largest step comes back.
@@ -134,7 +134,7 @@ impl Law for Illinois {
     }
 
     fn observe(&mut self, window: &mut Window, _: Phase, ack: &AckSample) {
-        if window.era == Era::Linux26 && ack.acked_segments == 0 {
+        if window.era == KernelEra::Linux26 && ack.acked_segments == 0 {
             return;
         }
         self.newly_acked = ack.acked_segments;
@@ -166,9 +166,9 @@ impl Law for Illinois {
     fn ssthresh(&mut self, window: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
         let part = share(lost_at, self.beta, BETA_UNIT);
         let kept = match window.era {
-            Era::Linux => lost_at - part,
+            KernelEra::Linux => lost_at - part,
             // 2.6.22 kept what it should have taken.
-            Era::Linux26 => part,
+            KernelEra::Linux26 => part,
         };
         kept.max(MIN_WINDOW)
     }

@@ -17,7 +17,7 @@ use crate::tick::Tick;
 
 words! {
     /// Whose constants, counting and rounding.
-    pub enum Era {
+    pub enum KernelEra {
         /// A current kernel: segments are counted.
         Linux = "linux",
         /// Linux 2.6.16 to 2.6.22: ACKs are counted.
@@ -97,7 +97,7 @@ pub(super) fn rtt_us(ack: &AckSample) -> Option<u32> {
 /// The window, in segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    pub era: Era,
+    pub era: KernelEra,
     pub clock: Clock,
     pub cwnd: u32,
     /// Acknowledged segments or ACKs that wait to become a segment of window.
@@ -111,7 +111,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub fn new(context: &Context, era: Era) -> Self {
+    pub fn new(context: &Context, era: KernelEra) -> Self {
         Window {
             era,
             clock: Clock::new(context.tick),
@@ -127,8 +127,8 @@ impl Window {
     /// The older kernel is in slow start at ssthresh too.
     pub fn in_slow_start(&self) -> bool {
         match self.era {
-            Era::Linux => self.cwnd < self.ssthresh,
-            Era::Linux26 => self.cwnd <= self.ssthresh,
+            KernelEra::Linux => self.cwnd < self.ssthresh,
+            KernelEra::Linux26 => self.cwnd <= self.ssthresh,
         }
     }
 
@@ -141,13 +141,13 @@ impl Window {
     pub fn slow_start(&mut self, ack: &AckSample) -> u32 {
         let acked = self.slow_start_count(ack);
         match self.era {
-            Era::Linux => {
+            KernelEra::Linux => {
                 let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
                 let used = grown - self.cwnd;
                 self.cwnd = grown;
                 acked - used
             }
-            Era::Linux26 => {
+            KernelEra::Linux26 => {
                 self.uncounted = 0;
                 self.buy(acked);
                 0
@@ -195,7 +195,7 @@ impl Window {
 
     /// Reno's growth in both phases. [RFC 5681 §3.1]
     pub fn reno(&mut self, ack: &AckSample) {
-        if self.era == Era::Linux26 {
+        if self.era == KernelEra::Linux26 {
             return self.reno_2_6(ack);
         }
         let left = self.slow_start_or_count(ack);
@@ -231,8 +231,8 @@ impl Window {
     /// those that ended within the RTT, half a tick more on average.
     fn measure(&mut self, rtt: Duration) {
         let sample = match self.era {
-            Era::Linux => rtt.as_nanos() / 1000,
-            Era::Linux26 => self.clock.whole(rtt).max(1),
+            KernelEra::Linux => rtt.as_nanos() / 1000,
+            KernelEra::Linux26 => self.clock.whole(rtt).max(1),
         };
         // Eight times 268 s are all that the field holds.
         let sample = sample.min(u64::from(u32::MAX / 16)) as u32;
@@ -322,7 +322,7 @@ pub(super) struct Framed<L> {
 
 impl<L: Law + 'static> Framed<L> {
     /// A controller for one connection.
-    pub fn boxed(law: L, context: &Context, era: Era) -> Box<dyn CongestionControl> {
+    pub fn boxed(law: L, context: &Context, era: KernelEra) -> Box<dyn CongestionControl> {
         let mut framed = Framed { window: Window::new(context, era), phase: Phase::Open, law };
         framed.law.begin(&mut framed.window, &Moment { now: Time::ZERO, snd_una: 0, snd_nxt: 0, app_limited: false });
         Box::new(framed)
@@ -450,7 +450,7 @@ mod tests {
 
     #[test]
     fn what_a_larger_window_left_in_the_2_6_counter_buys_segments_in_slow_start() {
-        let mut window = Window::new(&context(GrowthMode::PerAck), Era::Linux26);
+        let mut window = Window::new(&context(GrowthMode::PerAck), KernelEra::Linux26);
         (window.cwnd, window.count) = (158, 313);
         // 313 + 158 = 471 = 158 + 159 + 154
         window.slow_start(&ack(Time::ZERO, 1, Duration::from_millis(50), GrowthMode::PerAck));

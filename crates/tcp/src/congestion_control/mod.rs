@@ -29,7 +29,7 @@ pub use interface::{
     AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Moment, Prior, RateSample,
 };
 use interface::{LOSS_WINDOW, MIN_SSTHRESH, slow_start};
-pub use linux::Era;
+pub use linux::KernelEra;
 pub use long_run::{Convergence, LongRun};
 pub use needs::{MarkReports, Needs};
 
@@ -158,10 +158,10 @@ impl Algorithm {
     /// code), `paper` (tests of what its source says), or `unverified`.
     pub fn validation(&self) -> &'static str {
         match self {
-            Algorithm::Newreno(newreno::Params { era: newreno::Era::Rfc5681, .. })
-            | Algorithm::Cubic(cubic::Params { era: cubic::Era::Rfc9438, .. })
+            Algorithm::Newreno(newreno::Params { era: newreno::NewrenoEra::Rfc5681, .. })
+            | Algorithm::Cubic(cubic::Params { era: cubic::CubicEra::Rfc9438, .. })
             | Algorithm::Cubic(cubic::Params { hystart: cubic::Hystart::PlusPlus, .. })
-            | Algorithm::Fast(fast::Params { era: fast::Era::Paper, .. }) => "paper",
+            | Algorithm::Fast(fast::Params { era: fast::FastEra::Paper, .. }) => "paper",
             _ => {
                 let entry = Self::REGISTRY.entries.iter().find(|entry| entry.name == self.name());
                 let words = ["vectors", "paper", "unverified"].into_iter();

@@ -15,7 +15,7 @@ use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW,
 
 words! {
     /// Whose NewReno.
-    pub enum Era {
+    pub enum NewrenoEra {
         /// As standardised: a window is a real number.
         Rfc5681 = "rfc5681",
         /// A current Linux kernel.
@@ -33,7 +33,7 @@ params! {
         /// Factor by which a loss multiplies the window. [RFC 5681 §3.1 (4)]
         pub beta: f64 = 0.5,
         /// Whose arithmetic: rfc5681, or the whole segments of linux or linux-2.6.
-        pub era: Era = Era::Rfc5681,
+        pub era: NewrenoEra = NewrenoEra::Rfc5681,
     }
     check |params, path| {
         if params.increase <= 0.0 {
@@ -42,7 +42,7 @@ params! {
         if params.beta <= 0.0 || params.beta >= 1.0 {
             return Err(ParamError::new(format!("{path}.beta"), "must lie between 0 and 1"));
         }
-        if params.era != Era::Rfc5681 && (params.increase, params.beta) != (1.0, 0.5) {
+        if params.era != NewrenoEra::Rfc5681 && (params.increase, params.beta) != (1.0, 0.5) {
             return Err(ParamError::new(format!("{path}.era"), "a kernel's increase is 1 and its beta 0.5"));
         }
         Ok(())
@@ -53,9 +53,11 @@ impl Params {
     /// A controller for one connection.
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
         match self.era {
-            Era::Rfc5681 => {}
-            Era::Linux => return Framed::boxed(Kernel { abe: context.abe }, context, linux::Era::Linux),
-            Era::Linux26 => return Framed::boxed(Kernel { abe: context.abe }, context, linux::Era::Linux26),
+            NewrenoEra::Rfc5681 => {}
+            NewrenoEra::Linux => return Framed::boxed(Kernel { abe: context.abe }, context, linux::KernelEra::Linux),
+            NewrenoEra::Linux26 => {
+                return Framed::boxed(Kernel { abe: context.abe }, context, linux::KernelEra::Linux26);
+            }
         }
         Box::new(Newreno {
             params: self.clone(),

@@ -5,14 +5,14 @@
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, Window};
+use super::linux::{Framed, KernelEra, Law, MIN_WINDOW, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, Context};
 
 params! {
     /// Parameters of Scalable TCP.
     pub struct Params {
         /// Whose counting: linux (one segment per 100 segments) or linux-2.6 (one per 50 ACKs).
-        pub era: Era = Era::Linux,
+        pub era: KernelEra = KernelEra::Linux,
     }
 }
 
@@ -34,16 +34,16 @@ struct Scalable;
 impl Law for Scalable {
     fn grow(&mut self, window: &mut Window, ack: &AckSample) {
         match window.era {
-            Era::Linux => {
+            KernelEra::Linux => {
                 let left = window.slow_start_or_count(ack);
                 if left > 0 {
                     window.add_one_per(window.cwnd.min(PER_SEGMENT), left);
                 }
             }
-            Era::Linux26 if window.in_slow_start() => {
+            KernelEra::Linux26 if window.in_slow_start() => {
                 window.slow_start(ack);
             }
-            Era::Linux26 => {
+            KernelEra::Linux26 => {
                 window.count += 1;
                 window.count_or_add(window.count > window.cwnd.min(ACKS_PER_SEGMENT), 0);
             }

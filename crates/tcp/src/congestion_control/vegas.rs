@@ -10,7 +10,7 @@ use core::cmp::Ordering;
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window, share};
+use super::linux::{Framed, KernelEra, Law, MIN_WINDOW, Phase, Window, share};
 use super::round::Round;
 use super::{AckSample, CongestionControl, Context, Moment};
 
@@ -18,7 +18,7 @@ params! {
     /// Parameters of Vegas.
     pub struct Params {
         /// Whose arithmetic: linux, or linux-2.6 (half segments, and the window of the last round trip).
-        pub era: Era = Era::Linux,
+        pub era: KernelEra = KernelEra::Linux,
         /// Segments in the queue below which the window grows.
         pub alpha: u32 = 2,
         /// Segments in the queue above which it shrinks.
@@ -149,11 +149,11 @@ impl Law for Vegas {
         self.last = LastRound { start: self.round.end, cwnd: window.cwnd };
         if self.round.has_enough() {
             match window.era {
-                Era::Linux => {
+                KernelEra::Linux => {
                     self.adjust(window, ack);
                     window.ssthresh = window.current_ssthresh();
                 }
-                Era::Linux26 => self.adjust_2_6(window, ack, sent, before),
+                KernelEra::Linux26 => self.adjust_2_6(window, ack, sent, before),
             }
             window.cwnd = window.cwnd.max(MIN_WINDOW);
         } else {

@@ -6,7 +6,7 @@
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, NO_RTT, Phase, Window, share};
+use super::linux::{Framed, KernelEra, Law, MIN_WINDOW, NO_RTT, Phase, Window, share};
 use super::round::Round;
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 
@@ -14,7 +14,7 @@ params! {
     /// Parameters of Veno.
     pub struct Params {
         /// Whose counting: linux counts segments, linux-2.6 ACKs.
-        pub era: Era = Era::Linux,
+        pub era: KernelEra = KernelEra::Linux,
         /// Segments queued from which the path counts as congested.
         pub beta: u32 = 3,
     }
@@ -49,8 +49,8 @@ impl Veno {
     fn avoid(&mut self, window: &mut Window, acked: u32) {
         if self.queued < self.beta {
             match window.era {
-                Era::Linux => window.add_one_per(window.cwnd, acked),
-                Era::Linux26 => window.count_or_add(window.count >= window.cwnd, 1),
+                KernelEra::Linux => window.add_one_per(window.cwnd, acked),
+                KernelEra::Linux26 => window.count_or_add(window.count >= window.cwnd, 1),
             }
         } else if window.count >= window.cwnd {
             window.cwnd = window.cwnd.saturating_add(u32::from(self.increases));
@@ -87,9 +87,9 @@ impl Law for Veno {
             let on_path = self.round.without_queue(window.cwnd, 2);
             self.queued = window.cwnd.saturating_mul(2).saturating_sub(on_path);
             let left = match window.era {
-                Era::Linux => window.slow_start_or_count(ack),
-                Era::Linux26 if window.in_slow_start() => window.slow_start(ack),
-                Era::Linux26 => 1,
+                KernelEra::Linux => window.slow_start_or_count(ack),
+                KernelEra::Linux26 if window.in_slow_start() => window.slow_start(ack),
+                KernelEra::Linux26 => 1,
             };
             if left > 0 {
                 self.avoid(window, left);

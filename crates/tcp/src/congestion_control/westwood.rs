@@ -8,14 +8,14 @@ use core::mem::take;
 
 use lasthop_registry::params;
 
-use super::linux::{Clock, Era, Framed, INFINITE, Law, MIN_WINDOW, Phase, Window, rtt_us};
+use super::linux::{Clock, Framed, INFINITE, KernelEra, Law, MIN_WINDOW, Phase, Window, rtt_us};
 use super::{AckSample, CongestionControl, Context, Moment};
 
 params! {
     /// Parameters of Westwood+.
     pub struct Params {
         /// Whose RTT: linux takes each sample, linux-2.6 the smoothed RTT.
-        pub era: Era = Era::Linux,
+        pub era: KernelEra = KernelEra::Linux,
     }
 }
 
@@ -118,11 +118,11 @@ impl Law for Westwood {
 
     fn observe(&mut self, window: &mut Window, phase: Phase, ack: &AckSample) {
         match window.era {
-            Era::Linux => {
+            KernelEra::Linux => {
                 self.rtt = rtt_us(ack).filter(|&us| us > 0).map_or(self.rtt, |us| window.clock.covering_us(us))
             }
-            Era::Linux26 if ack.acked_segments > 0 => self.rtt = window.srtt8 >> 3,
-            Era::Linux26 => {}
+            KernelEra::Linux26 if ack.acked_segments > 0 => self.rtt = window.srtt8 >> 3,
+            KernelEra::Linux26 => {}
         }
         let now = window.clock.jiffies(ack.now);
         let since = *self.since.get_or_insert(now);
@@ -148,7 +148,7 @@ impl Law for Westwood {
                 window.ssthresh = self.pipe();
                 window.cwnd = window.ssthresh;
             }
-            (_, Phase::AfterTimeout) if window.era == Era::Linux => {
+            (_, Phase::AfterTimeout) if window.era == KernelEra::Linux => {
                 window.ssthresh = self.pipe();
                 self.least = None;
             }

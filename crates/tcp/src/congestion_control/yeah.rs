@@ -5,7 +5,7 @@
 
 use lasthop_registry::params;
 
-use super::linux::{Era, Framed, Law, MIN_WINDOW, Phase, Window, share};
+use super::linux::{Framed, KernelEra, Law, MIN_WINDOW, Phase, Window, share};
 use super::round::Round;
 use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 
@@ -13,7 +13,7 @@ params! {
     /// Parameters of YeAH.
     pub struct Params {
         /// Whose counting: linux or linux-2.6.
-        pub era: Era = Era::Linux,
+        pub era: KernelEra = KernelEra::Linux,
         /// Q_max: segments in the queue from which it empties it.
         pub alpha: u32 = 80,
         /// 1/phi: share of the base RTT that the queue may add.
@@ -69,15 +69,15 @@ impl Yeah {
     fn avoid(&mut self, window: &mut Window, acked: u32) {
         let fast = self.slow_rounds == 0;
         match window.era {
-            Era::Linux => {
+            KernelEra::Linux => {
                 let per = if fast { window.cwnd.min(PER_SEGMENT) } else { window.cwnd };
                 window.add_one_per(per, acked);
             }
-            Era::Linux26 if fast => {
+            KernelEra::Linux26 if fast => {
                 window.count = window.count.saturating_add(self.newly_acked);
                 window.count_or_add(window.count > window.cwnd.min(PER_SEGMENT), 0);
             }
-            Era::Linux26 => {
+            KernelEra::Linux26 => {
                 window.count += 1;
                 window.count_or_add(window.count >= window.cwnd, 0);
             }
@@ -137,9 +137,9 @@ impl Law for Yeah {
 
     fn grow(&mut self, window: &mut Window, ack: &AckSample) {
         let left = match window.era {
-            Era::Linux => window.slow_start_or_count(ack),
-            Era::Linux26 if window.in_slow_start() => window.slow_start(ack),
-            Era::Linux26 => 1,
+            KernelEra::Linux => window.slow_start_or_count(ack),
+            KernelEra::Linux26 if window.in_slow_start() => window.slow_start(ack),
+            KernelEra::Linux26 => 1,
         };
         if left > 0 {
             self.avoid(window, left);

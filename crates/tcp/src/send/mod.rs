@@ -26,7 +26,7 @@ use recovery::{Phase, Recovery};
 use rto::RttEstimator;
 pub(crate) use scoreboard::{Content, Sent};
 use scoreboard::{Delivered, Scoreboard, Stamp};
-use stream::Stream;
+use stream::ByteStream;
 pub use stream::{Delay, Write};
 use usage::WindowUsage;
 
@@ -71,7 +71,7 @@ pub(crate) struct Sender {
     marks: ecn::Marks,
     /// loss recovery as Linux has it; one of the two is at work
     linux: Linux,
-    offered: Stream,
+    offered: ByteStream,
     window: PeerWindow,
     /// payload of a full segment
     mss: u32,
@@ -100,7 +100,7 @@ impl Sender {
             validation: validation::Validation::default(),
             marks: ecn::Marks::default(),
             linux: Linux::new(config),
-            offered: Stream::new(),
+            offered: ByteStream::new(),
             window: PeerWindow::default(),
             mss: config.payload_bytes(),
             sack: false,

@@ -113,7 +113,7 @@ impl Pieces {
 
 /// What the application has asked for.
 #[derive(Clone, Debug)]
-pub(super) struct Stream {
+pub(super) struct ByteStream {
     /// offset after the last byte written
     pub end: u64,
     pub closed: bool,
@@ -133,9 +133,9 @@ pub(super) struct Stream {
     short_end: u64,
 }
 
-impl Stream {
+impl ByteStream {
     pub fn new() -> Self {
-        Stream {
+        ByteStream {
             end: 1,
             closed: false,
             fin_sent: false,
@@ -328,8 +328,8 @@ mod tests {
     const MSS: u32 = 1000;
     const WINDOW: u64 = 60_000;
 
-    fn stream(writes: &[(u64, Write)]) -> Stream {
-        let mut stream = Stream::new();
+    fn stream(writes: &[(u64, Write)]) -> ByteStream {
+        let mut stream = ByteStream::new();
         for &(bytes, write) in writes {
             stream.write(bytes, write, 1, MSS, WINDOW);
         }
@@ -442,7 +442,7 @@ mod tests {
         };
         let (mut pushed, mut most) = (0, 0);
         for _ in 0..3000 {
-            let (mut stream, mut model, mut nxt) = (Stream::new(), OneByOne { end: 1, ..OneByOne::default() }, 1);
+            let (mut stream, mut model, mut nxt) = (ByteStream::new(), OneByOne { end: 1, ..OneByOne::default() }, 1);
             for _ in 0..40 {
                 let window = [0, 900, 2000, 60_000, 64_500, 200_000][draw(6) as usize];
                 let bytes = [0, 1, 999, 1000, 1001, 30_000, 1_000_000][draw(7) as usize] + draw(3);

@@ -18,8 +18,8 @@ use lasthop_tcp::congestion_control::{
     AckSample, Algorithm, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment,
 };
 use lasthop_tcp::{Growth, GrowthMode};
-use trace::{Event, Row, Rows};
 pub use trace::{Kernel, Trace};
+use trace::{Row, Rows, TraceEvent};
 
 /// Payload of a segment in all traces, in bytes.
 const MSS: u32 = 1448;
@@ -79,13 +79,13 @@ pub struct Report {
 
 impl Report {
     /// How good the agreement is.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> Agreement {
         if self.exact == self.rows {
-            Verdict::Exact
+            Agreement::Exact
         } else if self.within == self.rows {
-            Verdict::Within
+            Agreement::Within
         } else {
-            Verdict::Off
+            Agreement::Off
         }
     }
 
@@ -132,7 +132,7 @@ impl Column {
 ///
 /// # Errors
 /// A sentence, if the text is no trace.
-pub fn judge(text: &str) -> Result<(String, Option<Verdict>), String> {
+pub fn judge(text: &str) -> Result<(String, Option<Agreement>), String> {
     let trace = Trace::parse(text)?;
     let title = format!("{} of {}", trace.name, trace.kernel.name());
     let Some((algorithm, tolerance)) = trace.subject() else {
@@ -150,9 +150,9 @@ impl fmt::Display for Report {
             write!(f, ", worst error {error} (row {row} {event}: {column} {got} for {want})")?;
         }
         match self.verdict() {
-            Verdict::Exact => write!(f, ": exact"),
-            Verdict::Within => write!(f, ": within tolerance"),
-            Verdict::Off => write!(f, ": {} rows OUT OF TOLERANCE", rows - within),
+            Agreement::Exact => write!(f, ": exact"),
+            Agreement::Within => write!(f, ": within tolerance"),
+            Agreement::Off => write!(f, ": {} rows OUT OF TOLERANCE", rows - within),
         }
     }
 }
@@ -166,7 +166,7 @@ impl fmt::Display for Tolerance {
 
 /// How good an agreement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Agreement {
     /// Every row is the same.
     Exact,
     /// Every row is within the tolerance.
@@ -269,10 +269,14 @@ impl Driver {
             self.flight = row.flight_before;
         }
         match row.event {
-            Event::Init => self.begin(row),
-            Event::Ack | Event::AckOpen | Event::AckCwr | Event::AckExit | Event::AckExitCwr => self.acks(row),
-            Event::Sack => self.reports(row),
-            Event::Loss => {
+            TraceEvent::Init => self.begin(row),
+            TraceEvent::Ack
+            | TraceEvent::AckOpen
+            | TraceEvent::AckCwr
+            | TraceEvent::AckExit
+            | TraceEvent::AckExitCwr => self.acks(row),
+            TraceEvent::Sack => self.reports(row),
+            TraceEvent::Loss => {
                 self.congestion(row.time, CongestionCause::Loss);
                 if self.restarts {
                     // All that was in flight is acknowledged, and a new window goes out.
@@ -281,14 +285,14 @@ impl Driver {
                     self.next_to_send = self.nxt;
                 }
             }
-            Event::Exit => {
+            TraceEvent::Exit => {
                 self.una = row.una;
                 self.control.on_recovery_exit(&self.moment(row.time));
                 self.nxt = self.nxt.max(row.nxt);
                 self.flight = row.flight_before;
                 self.next_to_send = self.nxt;
             }
-            Event::Rto => {
+            TraceEvent::Rto => {
                 self.congestion(row.time, CongestionCause::Timeout);
                 self.flight = 1;
                 self.next_to_send = self.una + 1;
@@ -299,9 +303,9 @@ impl Driver {
     /// What a row acknowledges: each ACK its segments; a recovery all that was outstanding.
     fn una_after(&self, row: &Row) -> u64 {
         match row.event {
-            Event::Exit => row.una,
-            Event::Loss if self.restarts => row.una,
-            Event::Init | Event::Sack | Event::Loss | Event::Rto => self.una,
+            TraceEvent::Exit => row.una,
+            TraceEvent::Loss if self.restarts => row.una,
+            TraceEvent::Init | TraceEvent::Sack | TraceEvent::Loss | TraceEvent::Rto => self.una,
             _ => self.una + row.n * row.k,
         }
     }
@@ -327,16 +331,16 @@ impl Driver {
             self.flight = self.flight.saturating_sub(row.k);
             self.next_to_send = self.next_to_send.max(self.una);
             let mut ack = self.ack(now, row, row.k, before);
-            ack.ends_timeout = row.event == Event::AckOpen;
+            ack.ends_timeout = row.event == TraceEvent::AckOpen;
             match row.event {
-                Event::AckCwr => {
+                TraceEvent::AckCwr => {
                     self.control.on_ack(&AckSample { in_recovery: true, ..ack });
                     self.congestion(now, CongestionCause::Ecn);
                 }
-                Event::AckExit | Event::AckExitCwr => {
+                TraceEvent::AckExit | TraceEvent::AckExitCwr => {
                     self.control.on_ack(&AckSample { in_recovery: true, ..ack });
                     self.control.on_recovery_exit(&self.moment(now));
-                    if row.event == Event::AckExitCwr {
+                    if row.event == TraceEvent::AckExitCwr {
                         self.congestion(now, CongestionCause::Ecn);
                     } else {
                         // The rest of the ACK: growth, without telling its news again.

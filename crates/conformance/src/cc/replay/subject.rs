@@ -2,7 +2,7 @@
 
 use super::{Kernel, Tolerance, Trace};
 use lasthop_tcp::congestion_control::{
-    Algorithm, Era, bbr, bic, cdg, compound, cubic, dctcp, fast, hstcp, htcp, hybla, illinois, newreno, scalable,
+    Algorithm, KernelEra, bbr, bic, cdg, compound, cubic, dctcp, fast, hstcp, htcp, hybla, illinois, newreno, scalable,
     vegas, veno, westwood, yeah,
 };
 
@@ -12,28 +12,28 @@ const FAST: Tolerance = Tolerance { segments: 1e-6, share: 0.0 };
 /// The recorded kernels take an approximate cube root, 0.15 % off at most; here it is exact.
 const CUBIC: Tolerance = Tolerance { segments: 1.0, share: 0.0 };
 
-fn cubic_of(era: Era, hystart: cubic::Hystart) -> cubic::Params {
+fn cubic_of(era: KernelEra, hystart: cubic::Hystart) -> cubic::Params {
     let (era, beta) = match era {
-        Era::Linux => (cubic::Era::Linux, 717.0 / 1024.0),
-        Era::Linux26 => (cubic::Era::Linux26, 819.0 / 1024.0),
+        KernelEra::Linux => (cubic::CubicEra::Linux, 717.0 / 1024.0),
+        KernelEra::Linux26 => (cubic::CubicEra::Linux26, 819.0 / 1024.0),
     };
     cubic::Params { era, beta, hystart, ..Default::default() }
 }
 
-fn hstcp_of(era: Era) -> hstcp::Era {
-    if era == Era::Linux { hstcp::Era::Linux } else { hstcp::Era::Linux26 }
+fn hstcp_of(era: KernelEra) -> hstcp::HstcpEra {
+    if era == KernelEra::Linux { hstcp::HstcpEra::Linux } else { hstcp::HstcpEra::Linux26 }
 }
 
 impl Trace {
     /// The algorithm of `lasthop-tcp` that was recorded, and the tolerance; `None` if there is none.
     pub fn subject(&self) -> Option<(Algorithm, Tolerance)> {
-        let era = if self.kernel == Kernel::Linux26 { Era::Linux26 } else { Era::Linux };
+        let era = if self.kernel == Kernel::Linux26 { KernelEra::Linux26 } else { KernelEra::Linux };
         let exact = Tolerance::EXACT;
         Some(match self.name.as_str() {
             "highspeed" => (Algorithm::Hstcp(hstcp::Params { era: hstcp_of(era) }), exact),
             "scalable" => (Algorithm::Scalable(scalable::Params { era }), exact),
             "fast" => {
-                let default = fast::Params { era: fast::Era::Ns2, ..Default::default() };
+                let default = fast::Params { era: fast::FastEra::Ns2, ..Default::default() };
                 let (alpha, gamma) = (self.alpha.unwrap_or(default.alpha), self.gamma.unwrap_or(default.gamma));
                 (Algorithm::Fast(fast::Params { alpha, gamma, ..default }), FAST)
             }
@@ -41,7 +41,8 @@ impl Trace {
             "compound" => (Algorithm::Compound(compound::Params::default()), exact),
             "compound_g2" => (Algorithm::Compound(compound::Params { gamma: 2 }), exact),
             "reno" => {
-                let era = if era == Era::Linux { newreno::Era::Linux } else { newreno::Era::Linux26 };
+                let era =
+                    if era == KernelEra::Linux { newreno::NewrenoEra::Linux } else { newreno::NewrenoEra::Linux26 };
                 (Algorithm::Newreno(newreno::Params { era, ..Default::default() }), exact)
             }
             "htcp" => (Algorithm::Htcp(htcp::Params { era, ..Default::default() }), exact),

@@ -29,7 +29,7 @@ impl Kernel {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum TraceEvent {
     Init,
     Ack,
     AckOpen,
@@ -47,7 +47,7 @@ pub(super) enum Event {
 pub(super) struct Row {
     pub index: usize,
     pub name: String,
-    pub event: Event,
+    pub event: TraceEvent,
     pub time: Time,
     /// ACKs, segments of each, and the time between them
     pub n: u64,
@@ -297,18 +297,18 @@ impl Columns<'_> {
     }
 }
 
-fn event(name: &str) -> Result<Event, String> {
+fn event(name: &str) -> Result<TraceEvent, String> {
     Ok(match name {
-        "init" => Event::Init,
-        "ack" | "ack_selfcwr" => Event::Ack,
-        "ack_open" => Event::AckOpen,
-        "ack_cwr" => Event::AckCwr,
-        "ack_exit" => Event::AckExit,
-        "ack_exit_cwr" => Event::AckExitCwr,
-        "sack" => Event::Sack,
-        "loss" => Event::Loss,
-        "exit" => Event::Exit,
-        "rto" => Event::Rto,
+        "init" => TraceEvent::Init,
+        "ack" | "ack_selfcwr" => TraceEvent::Ack,
+        "ack_open" => TraceEvent::AckOpen,
+        "ack_cwr" => TraceEvent::AckCwr,
+        "ack_exit" => TraceEvent::AckExit,
+        "ack_exit_cwr" => TraceEvent::AckExitCwr,
+        "sack" => TraceEvent::Sack,
+        "loss" => TraceEvent::Loss,
+        "exit" => TraceEvent::Exit,
+        "rto" => TraceEvent::Rto,
         _ => return Err(format!("\"{name}\" is no event of a trace")),
     })
 }

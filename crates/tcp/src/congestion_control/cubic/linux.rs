@@ -8,7 +8,7 @@
 
 use lasthop_units::Time;
 
-use super::super::hystart_plus_plus::{HystartPlusPlus, Verdict};
+use super::super::hystart_plus_plus::{HystartPlusPlus, SlowStart};
 use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Quote, Window, rtt_us};
 use super::super::{AckSample, CongestionEvent, Moment, Needs};
 use super::arithmetic::{Arithmetic, RenoWindow, price_of};
@@ -99,13 +99,13 @@ impl Cubic {
     fn is_watched(&mut self, window: &mut Window, ack: &AckSample) -> bool {
         let Some(watch) = &mut self.plus_plus else { return false };
         match watch.on_ack(ack) {
-            Verdict::Grow(by) => {
+            SlowStart::Grow(by) => {
                 let quarters = self.quarters + (4.0 * by) as u32;
                 window.cwnd = (window.cwnd + quarters / 4).min(window.ssthresh);
                 self.quarters = quarters % 4;
                 true
             }
-            Verdict::Over => {
+            SlowStart::Over => {
                 window.ssthresh = window.cwnd;
                 false
             }

@@ -178,7 +178,7 @@ impl Law for Cubic {
 #[cfg(test)]
 mod tests {
     use super::super::super::tests::{ack, context, loss};
-    use super::super::Era;
+    use super::super::CubicEra;
     use super::*;
     use crate::congestion_control::GrowthMode::PerAck;
     use lasthop_units::{Duration, Time};
@@ -186,7 +186,7 @@ mod tests {
     const RTT: Duration = Duration::from_millis(100);
 
     fn params() -> Params {
-        Params { era: Era::Linux26, beta: 819.0 / 1024.0, ..Params::default() }
+        Params { era: CubicEra::Linux26, beta: 819.0 / 1024.0, ..Params::default() }
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn one_ack_per_segment_counts_as_31_sixteenths() {
         let mut cubic = Cubic::new(&params(), false);
-        let mut window = Window::new(&context(PerAck), super::super::super::linux::Era::Linux26);
+        let mut window = Window::new(&context(PerAck), super::super::super::linux::KernelEra::Linux26);
         (0..100).for_each(|i| cubic.observe(&mut window, Phase::Open, &ack(Time::from_nanos(i), 1, RTT, PerAck)));
         assert_eq!(cubic.segments_per_ack(), 31);
     }

@@ -17,7 +17,7 @@ mod linux_2_6;
 use lasthop_registry::{ParamError, params, words};
 use lasthop_units::{Duration, Time};
 
-use super::hystart_plus_plus::{HystartPlusPlus, Verdict};
+use super::hystart_plus_plus::{HystartPlusPlus, SlowStart};
 use super::linux::Framed;
 use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, Needs, slow_start};
 
@@ -25,7 +25,7 @@ pub use hystart::Hystart;
 
 words! {
     /// Whose CUBIC.
-    pub enum Era {
+    pub enum CubicEra {
         /// As standardised.
         Rfc9438 = "rfc9438",
         /// As in a current Linux kernel: whole segments, at least 5 % per round trip before the first loss.
@@ -47,7 +47,7 @@ params! {
         /// Never slower than Reno. [RFC 9438 §4.3]
         pub reno_friendly: bool = true,
         /// Whose CUBIC: rfc9438, linux (0.7002 is its beta), or linux-2.6 (0.7998).
-        pub era: Era = Era::Rfc9438,
+        pub era: CubicEra = CubicEra::Rfc9438,
         /// Leave slow start on signs of a queue: off, classic (or true; era linux only) [Ha, Rhee 2011], or plus_plus (eras rfc9438 and linux) [RFC 9406].
         pub hystart: Hystart = Hystart::Off,
     }
@@ -63,10 +63,10 @@ params! {
         }
         let at = format!("{path}.hystart");
         match (params.hystart, params.era) {
-            (Hystart::Classic, Era::Rfc9438 | Era::Linux26) => {
+            (Hystart::Classic, CubicEra::Rfc9438 | CubicEra::Linux26) => {
                 return Err(ParamError::new(at, "classic HyStart needs era = \"linux\""));
             }
-            (Hystart::PlusPlus, Era::Linux26) => {
+            (Hystart::PlusPlus, CubicEra::Linux26) => {
                 return Err(ParamError::new(at, "HyStart++ needs era = \"rfc9438\" or \"linux\""));
             }
             _ => {}
@@ -79,9 +79,11 @@ impl Params {
     /// A controller for one connection.
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
         match self.era {
-            Era::Rfc9438 => Box::new(Cubic::new(self, context)),
-            Era::Linux => Framed::boxed(linux::Cubic::new(self, context.abe), context, super::Era::Linux),
-            Era::Linux26 => Framed::boxed(linux_2_6::Cubic::new(self, context.abe), context, super::Era::Linux26),
+            CubicEra::Rfc9438 => Box::new(Cubic::new(self, context)),
+            CubicEra::Linux => Framed::boxed(linux::Cubic::new(self, context.abe), context, super::KernelEra::Linux),
+            CubicEra::Linux26 => {
+                Framed::boxed(linux_2_6::Cubic::new(self, context.abe), context, super::KernelEra::Linux26)
+            }
         }
     }
 }
@@ -181,8 +183,8 @@ impl Cubic {
     fn watch_slow_start(&mut self, ack: &AckSample) -> AckSample {
         let Some(hystart) = self.hystart.as_mut().filter(|_| self.cwnd < self.ssthresh) else { return *ack };
         match hystart.on_ack(ack) {
-            Verdict::Grow(by) => AckSample { slow_start_credit: by, ..*ack },
-            Verdict::Over => {
+            SlowStart::Grow(by) => AckSample { slow_start_credit: by, ..*ack },
+            SlowStart::Over => {
                 self.ssthresh = self.cwnd;
                 *ack
             }
@@ -376,7 +378,7 @@ mod tests {
 
     #[test]
     fn hystart_plus_plus_leaves_slow_start_before_a_loss() {
-        for era in [Era::Rfc9438, Era::Linux] {
+        for era in [CubicEra::Rfc9438, CubicEra::Linux] {
             let params = Params { era, hystart: Hystart::PlusPlus, ..Params::default() };
             let mut control = params.build(&context(PerByte));
             let (mut now, mut una) = (Time::ZERO + RTT * 10, 0);

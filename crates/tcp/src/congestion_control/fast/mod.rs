@@ -14,7 +14,7 @@ use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW,
 
 words! {
     /// Whose FAST.
-    pub enum Era {
+    pub enum FastEra {
         /// As published.
         Paper = "paper",
         /// As its module for ns-2.
@@ -32,7 +32,7 @@ params! {
         /// Averaged queueing delay that ends slow start.
         pub mi_threshold: Duration = Duration::from_micros(750),
         /// Whose FAST: paper, or ns-2, which averages 64 times more slowly and updates half as often.
-        pub era: Era = Era::Paper,
+        pub era: FastEra = FastEra::Paper,
     }
     check |params, path| {
         if params.alpha <= 0.0 {
@@ -48,7 +48,7 @@ params! {
 impl Params {
     /// A controller for one connection.
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
-        if self.era == Era::Ns2 {
+        if self.era == FastEra::Ns2 {
             return Box::new(ns2::Fast::new(self, context));
         }
         Box::new(Fast {

@@ -14,7 +14,7 @@ use super::{AckSample, CongestionControl, CongestionEvent, Context};
 
 words! {
     /// Whose HighSpeed TCP.
-    pub enum Era {
+    pub enum HstcpEra {
         /// The formulas, with a window that is a real number.
         Rfc3649 = "rfc3649",
         /// A current Linux kernel: the table, in whole segments.
@@ -28,7 +28,7 @@ params! {
     /// Parameters of HighSpeed TCP.
     pub struct Params {
         /// Whose counting: rfc3649, or linux or linux-2.6, which differ in slow start only.
-        pub era: Era = Era::Linux,
+        pub era: HstcpEra = HstcpEra::Linux,
     }
 }
 
@@ -36,9 +36,9 @@ impl Params {
     /// A controller for one connection.
     pub fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
         let frame = match self.era {
-            Era::Rfc3649 => return Box::new(rfc3649::Hstcp::new(context)),
-            Era::Linux => linux::Era::Linux,
-            Era::Linux26 => linux::Era::Linux26,
+            HstcpEra::Rfc3649 => return Box::new(rfc3649::Hstcp::new(context)),
+            HstcpEra::Linux => linux::KernelEra::Linux,
+            HstcpEra::Linux26 => linux::KernelEra::Linux26,
         };
         Framed::boxed(Hstcp { row: 0 }, context, frame)
     }

@@ -8,7 +8,7 @@ use lasthop_units::{Duration, Time};
 use super::super::Sender;
 use super::facts::AckFacts;
 use super::forward_rto::{Span, Step};
-use super::spurious::Verdict;
+use super::spurious::UndoProof;
 use super::transition::{Duplicates, FirstCopy, Found, Next, Patience, Sequel, Standing, Then, Transition, Window};
 use super::transition::{sequel, transition};
 use super::{Permission, Phase};
@@ -53,7 +53,7 @@ impl Sender {
 
     fn standing(&self, facts: &AckFacts) -> Standing {
         let span = Span { una: self.board.una(), nxt: self.board.nxt(), high: self.linux.high };
-        let verdict = if self.config.undo { self.linux.claim.verdict(facts.echo) } else { Verdict::default() };
+        let verdict = if self.config.undo { self.linux.claim.verdict(facts.echo) } else { UndoProof::default() };
         Standing {
             phase: self.linux.phase,
             sack: self.sack,

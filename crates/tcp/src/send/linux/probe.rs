@@ -40,7 +40,7 @@ impl TailProbe {
 
 /// What an ACK tells of the probe that is out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ProbeOutcome {
     Continues,
     /// it was new data, or both copies arrived, or nothing more will be learned
     Ended,
@@ -50,17 +50,17 @@ pub(super) enum Verdict {
 
 impl TailProbe {
     /// [RFC 8985 §7.4.2]; `has_dsack`: the ACK has a DSACK of the probe.
-    pub(super) fn verdict(&self, facts: &AckFacts, has_dsack: bool) -> Verdict {
-        let Some(high) = self.high.filter(|&high| facts.ack >= high) else { return Verdict::Continues };
+    pub(super) fn verdict(&self, facts: &AckFacts, has_dsack: bool) -> ProbeOutcome {
+        let Some(high) = self.high.filter(|&high| facts.ack >= high) else { return ProbeOutcome::Continues };
         let says_nothing = !facts.advances && !facts.carries && !facts.reports;
         if !self.again || has_dsack {
-            Verdict::Ended
+            ProbeOutcome::Ended
         } else if facts.ack > high {
-            Verdict::EndedRepaired
+            ProbeOutcome::EndedRepaired
         } else if says_nothing {
-            Verdict::Ended
+            ProbeOutcome::Ended
         } else {
-            Verdict::Continues
+            ProbeOutcome::Continues
         }
     }
 }
@@ -93,9 +93,9 @@ impl Sender {
     /// An ACK while a probe is out: a loss that the probe itself repaired still counts. [RFC 8985 §7.4]
     pub(super) fn judge_probe(&mut self, facts: &AckFacts, has_dsack: bool) {
         match self.linux.probe.verdict(facts, has_dsack) {
-            Verdict::Continues => {}
-            Verdict::Ended => self.linux.probe.forget(),
-            Verdict::EndedRepaired => self.conclude_from_probe(facts.now),
+            ProbeOutcome::Continues => {}
+            ProbeOutcome::Ended => self.linux.probe.forget(),
+            ProbeOutcome::EndedRepaired => self.conclude_from_probe(facts.now),
         }
     }
 }
@@ -113,19 +113,19 @@ mod tests {
 
     #[test]
     fn an_ack_of_something_sent_after_the_probe_shows_that_it_repaired_a_loss() {
-        assert_eq!(AGAIN.verdict(&ack(6000), false), Verdict::EndedRepaired);
-        assert_eq!(AGAIN.verdict(&ack(6000), true), Verdict::Ended, "both copies came");
+        assert_eq!(AGAIN.verdict(&ack(6000), false), ProbeOutcome::EndedRepaired);
+        assert_eq!(AGAIN.verdict(&ack(6000), true), ProbeOutcome::Ended, "both copies came");
         let new = TailProbe { again: false, ..AGAIN };
-        assert_eq!(new.verdict(&ack(6000), false), Verdict::Ended);
+        assert_eq!(new.verdict(&ack(6000), false), ProbeOutcome::Ended);
     }
 
     #[test]
     fn the_ack_of_the_probe_itself_leaves_it_open_and_a_mere_duplicate_ends_it() {
         let advances = AckFacts { advances: true, carries: true, ..ack(5000) };
-        assert_eq!(AGAIN.verdict(&advances, false), Verdict::Continues);
-        assert_eq!(AGAIN.verdict(&ack(5000), false), Verdict::Ended);
-        assert_eq!(AGAIN.verdict(&AckFacts { reports: true, ..ack(5000) }, false), Verdict::Continues);
-        assert_eq!(AGAIN.verdict(&ack(4999), false), Verdict::Continues);
-        assert_eq!(TailProbe::default().verdict(&ack(6000), false), Verdict::Continues);
+        assert_eq!(AGAIN.verdict(&advances, false), ProbeOutcome::Continues);
+        assert_eq!(AGAIN.verdict(&ack(5000), false), ProbeOutcome::Ended);
+        assert_eq!(AGAIN.verdict(&AckFacts { reports: true, ..ack(5000) }, false), ProbeOutcome::Continues);
+        assert_eq!(AGAIN.verdict(&ack(4999), false), ProbeOutcome::Continues);
+        assert_eq!(TailProbe::default().verdict(&ack(6000), false), ProbeOutcome::Continues);
     }
 }

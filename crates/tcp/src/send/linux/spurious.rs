@@ -23,12 +23,12 @@ pub(crate) struct Claim {
 
 /// What speaks against the reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Verdict {
+pub(super) struct UndoProof {
     pub by_time: bool,
     pub by_copies: bool,
 }
 
-impl Verdict {
+impl UndoProof {
     pub fn by_evidence(self) -> bool {
         self.by_time || self.by_copies
     }
@@ -56,9 +56,9 @@ impl Claim {
 
     /// What an ACK says whose timestamp is that of data sent before `echo`. A retransmission sent at that very time has
     /// not caused it. [RFC 3522 §3.2, RFC 3708 §3]
-    pub(super) fn verdict(&self, echo: Time) -> Verdict {
+    pub(super) fn verdict(&self, echo: Time) -> UndoProof {
         let stands = self.since.is_some();
-        Verdict {
+        UndoProof {
             by_time: stands && self.first_copy.is_some_and(|first| first >= echo),
             by_copies: stands && self.copies == Some(0),
         }
@@ -111,6 +111,6 @@ mod tests {
         claim.note_copy(at(50));
         claim.hear_of_copies(2000, 1);
         claim.since = None;
-        assert_eq!(claim.verdict(at(50)), Verdict::default());
+        assert_eq!(claim.verdict(at(50)), UndoProof::default());
     }
 }

@@ -7,7 +7,7 @@
 use super::Permission;
 use super::facts::AckFacts;
 use super::forward_rto::{Answer, Span, Step};
-use super::spurious::Verdict;
+use super::spurious::UndoProof;
 use crate::info::CaState;
 
 /// The rows of stage 1: Open and Disorder, Cwr, Recovery, Loss.
@@ -42,7 +42,7 @@ pub(super) struct Standing {
     pub resent_is_out: bool,
     /// unsent data waits, and the peer's window has room for it
     pub has_more: bool,
-    pub verdict: Verdict,
+    pub verdict: UndoProof,
     pub forward_rto: Step,
 }
 

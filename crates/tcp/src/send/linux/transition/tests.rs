@@ -10,7 +10,7 @@ fn standing(phase: CaState) -> Standing {
         sack: true,
         resent_is_out: true,
         has_more: false,
-        verdict: Verdict::default(),
+        verdict: UndoProof::default(),
         forward_rto: Step::Off,
     }
 }
@@ -24,11 +24,11 @@ fn without_sack(standing: Standing) -> Standing {
 }
 
 fn by_time(standing: Standing) -> Standing {
-    Standing { verdict: Verdict { by_time: true, by_copies: false }, ..standing }
+    Standing { verdict: UndoProof { by_time: true, by_copies: false }, ..standing }
 }
 
 fn by_copies(standing: Standing) -> Standing {
-    Standing { verdict: Verdict { by_time: false, by_copies: true }, ..standing }
+    Standing { verdict: UndoProof { by_time: false, by_copies: true }, ..standing }
 }
 
 fn advance() -> AckFacts {
