@@ -1,7 +1,6 @@
 //! What happened, as typed records, and the metrics that add them up.
 //!
-//! A simulation, a real stack and a capture emit the same [`Record`]s, so that each metric is
-//! written once. A run whose observer is `()` compiles to nothing here.
+//! Models emit [`Record`]s and know no metric; a metric reads records and knows no model. A run whose observer is `()` compiles to nothing here.
 
 pub mod account;
 mod collector;

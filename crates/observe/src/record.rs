@@ -19,7 +19,7 @@ macro_rules! id {
     };
 }
 id!(
-    /// A node on the wireless side: the AP is 0, stations follow in the order of the scenario.
+    /// A node on the wireless side: first the APs, one for each BSS, then the stations, both in the order of the scenario.
     NodeId
 );
 id!(

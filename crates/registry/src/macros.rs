@@ -1,4 +1,4 @@
-//! The macros.
+//! The macros: `params!` for parameters, `registry!` for algorithms, `words!` for plain words.
 
 /// Declares a struct of parameters: each field has a doc comment (its help), a type and a default.
 ///

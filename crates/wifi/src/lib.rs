@@ -1,6 +1,6 @@
 //! 802.11 above a shared medium, generic over the body of packets.
 //!
-//! [`Medium`] holds the nodes of a channel, their queues and their MAC. It is handed the time and
+//! [`Medium`] holds the nodes of all BSSs, on one or several channels, their queues and their MAC. It is handed the time and
 //! events it asked for, and says through an [`Environment`] what happens next: events to schedule,
 //! packets that arrived, records for observers. It never looks into a packet's body.
 

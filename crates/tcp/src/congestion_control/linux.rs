@@ -164,7 +164,7 @@ impl Window {
         self.count = (credit - cost).min(u128::from(u32::MAX)) as u32;
     }
 
-    /// Slow start as long as it lasts; what is left of the ACK counts `per` segments for one of window.
+    /// Slow start as long as it lasts. Returns the segments of the ACK that count for congestion avoidance.
     pub fn slow_start_or_count(&mut self, ack: &AckSample) -> u32 {
         if self.in_slow_start() { self.slow_start(ack) } else { self.avoidance_count(ack) }
     }
