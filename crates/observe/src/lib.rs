@@ -6,14 +6,16 @@ pub mod account;
 mod collector;
 mod histogram;
 pub mod metric;
+mod quantity;
 mod record;
 mod report;
 mod step;
 
 pub use collector::Collector;
 pub use histogram::{Histogram, PROBABILITIES};
+pub use quantity::{Definition, Form, Kind, Presence, Quantity, Scope, Shown, Unit, presence, scope};
 pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};
-pub use report::{Cell, Layout, Report, Row, Scope, Series, SeriesBlock};
+pub use report::{Cell, Layout, Report, Row, Series, SeriesBlock, Value};
 pub use step::{End, Hold, Payload, Start, Step};
 
 use lasthop_units::Time;

@@ -1,6 +1,10 @@
 //! Where metrics put their values.
 
-use crate::Transport;
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::presence::{InRareSeries, InSeries, InSummary};
+use crate::{Definition, Form, Quantity, Transport, scope};
 
 /// What there is to measure.
 #[derive(Clone, Debug)]
@@ -30,33 +34,94 @@ pub enum Cell {
     Absent,
 }
 
-/// A named list of values.
-#[derive(Clone, Debug, Default)]
-pub struct Row(pub Vec<(&'static str, Cell)>);
+/// A type that values of quantities may have.
+pub trait Value: Sized {
+    /// which it is
+    const FORM: Form;
+    /// How it is read back.
+    type Read<'a>;
+    /// As it stands in a row; what is not finite is absent.
+    fn into_cell(value: Option<Self>) -> Cell;
+    /// What stands in a row.
+    fn read(cell: &Cell) -> Option<Self::Read<'_>>;
+}
 
-impl Row {
-    /// Adds a quantity; `None` and what is not finite are absent.
-    pub fn put(&mut self, name: &'static str, value: impl Into<Option<f64>>) {
-        let value = value.into().filter(|v| v.is_finite());
-        self.0.push((name, value.map_or(Cell::Absent, Cell::Number)));
+impl Value for f64 {
+    const FORM: Form = Form::Number;
+    type Read<'a> = f64;
+    fn into_cell(value: Option<f64>) -> Cell {
+        value.filter(|v| v.is_finite()).map_or(Cell::Absent, Cell::Number)
     }
-    /// Adds a count.
-    pub fn put_count(&mut self, name: &'static str, count: impl Into<Option<u64>>) {
-        self.0.push((name, count.into().map_or(Cell::Absent, Cell::Count)));
+    fn read(cell: &Cell) -> Option<f64> {
+        if let Cell::Number(number) = cell { Some(*number) } else { None }
     }
-    /// Adds a list of quantities, all of them finite.
-    pub fn put_list(&mut self, name: &'static str, values: Option<Vec<f64>>) {
-        debug_assert!(values.iter().flatten().all(|v| v.is_finite()), "{name}: {values:?}");
-        self.0.push((name, values.map_or(Cell::Absent, Cell::List)));
+}
+
+impl Value for u64 {
+    const FORM: Form = Form::Count;
+    type Read<'a> = u64;
+    fn into_cell(value: Option<u64>) -> Cell {
+        value.map_or(Cell::Absent, Cell::Count)
     }
-    /// The number called `name`.
-    pub fn get(&self, name: &str) -> Option<f64> {
-        let (_, cell) = self.0.iter().find(|(n, _)| *n == name)?;
-        match *cell {
-            Cell::Count(count) => Some(count as f64),
-            Cell::Number(number) => Some(number),
-            Cell::List(_) | Cell::Absent => None,
-        }
+    fn read(cell: &Cell) -> Option<u64> {
+        if let Cell::Count(count) = cell { Some(*count) } else { None }
+    }
+}
+
+impl Value for Vec<f64> {
+    const FORM: Form = Form::List;
+    type Read<'a> = &'a [f64];
+    /// All values are finite.
+    fn into_cell(value: Option<Vec<f64>>) -> Cell {
+        debug_assert!(value.iter().flatten().all(|v| v.is_finite()), "{value:?}");
+        value.map_or(Cell::Absent, Cell::List)
+    }
+    fn read(cell: &Cell) -> Option<&[f64]> {
+        if let Cell::List(values) = cell { Some(values) } else { None }
+    }
+}
+
+/// The values of one thing of scope `S`, in the order in which they were put.
+pub struct Row<S> {
+    values: Vec<(&'static Definition, Cell)>,
+    scope: PhantomData<fn() -> S>,
+}
+
+impl<S> Row<S> {
+    /// Adds the value of a quantity; `None` and what is not finite are absent.
+    pub fn put<V: Value, P: InSummary>(&mut self, quantity: Quantity<S, V, P>, value: impl Into<Option<V>>) {
+        self.values.push((quantity.definition(), V::into_cell(value.into())));
+    }
+    /// The value of a quantity; `None` where it is absent, or this row has no such quantity.
+    pub fn get<V: Value, P: InSummary>(&self, quantity: Quantity<S, V, P>) -> Option<V::Read<'_>> {
+        let (_, cell) = self.values.iter().find(|(definition, _)| definition.is(quantity.definition()))?;
+        V::read(cell)
+    }
+    /// Every quantity with its value.
+    pub fn values(&self) -> impl Iterator<Item = (&'static Definition, &Cell)> {
+        self.values.iter().map(|(definition, cell)| (*definition, cell))
+    }
+    /// Adds the values of `other` behind its own.
+    pub fn append(&mut self, mut other: Row<S>) {
+        self.values.append(&mut other.values);
+    }
+}
+
+impl<S> Default for Row<S> {
+    fn default() -> Self {
+        Row { values: Vec::new(), scope: PhantomData }
+    }
+}
+
+impl<S> Clone for Row<S> {
+    fn clone(&self) -> Self {
+        Row { values: self.values.clone(), scope: PhantomData }
+    }
+}
+
+impl<S> fmt::Debug for Row<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.values.iter().map(|(definition, cell)| (definition.name, cell))).finish()
     }
 }
 
@@ -64,17 +129,19 @@ impl Row {
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// by flow
-    pub flows: Vec<Row>,
+    pub flows: Vec<Row<scope::Flow>>,
     /// over all flows
-    pub totals: Row,
+    pub totals: Row<scope::Totals>,
     /// by node
-    pub nodes: Vec<Row>,
+    pub nodes: Vec<Row<scope::Node>>,
     /// by link
-    pub links: Vec<Row>,
-    /// of the channel
-    pub medium: Row,
+    pub links: Vec<Row<scope::Link>>,
+    /// of the channels
+    pub medium: Row<scope::Medium>,
+    /// of the interface queue of each node, once the run has ended
+    pub queues: Vec<Row<scope::Queue>>,
     /// of the wired link of each AP, up and down
-    pub wires: Vec<[Row; 2]>,
+    pub wires: Vec<[Row<scope::Wire>; 2]>,
 }
 
 impl Report {
@@ -86,29 +153,17 @@ impl Report {
             nodes: vec![Row::default(); layout.nodes],
             links: vec![Row::default(); layout.links],
             medium: Row::default(),
+            queues: Vec::new(),
             wires: Vec::with_capacity(layout.aps),
         }
     }
 }
 
-/// What kind of thing a series belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// flows
-    Flow,
-    /// nodes
-    Node,
-    /// links
-    Link,
-}
-
-/// One metric over time for all entities of a scope that have it.
+/// One quantity over time for all entities of its scope that have it.
 #[derive(Clone, Debug)]
 pub struct SeriesBlock {
-    /// e.g. "goodput_bps"
-    pub metric: &'static str,
-    /// what the entities are
-    pub scope: Scope,
+    /// which
+    pub quantity: &'static Definition,
     /// the indices of the entities
     pub entities: Vec<u32>,
     /// row-major: times x entities; NaN where there is no value
@@ -121,8 +176,8 @@ pub struct Series {
     /// in the order of their first sample
     pub blocks: Vec<SeriesBlock>,
     expected_samples: usize,
-    /// Samples of metrics that were nothing but zeros so far.
-    silent: Vec<(&'static str, usize)>,
+    /// Samples of quantities that were nothing but zeros so far.
+    silent: Vec<(&'static Definition, usize)>,
 }
 
 /// No more values than this are set aside at once, however many samples are expected.
@@ -134,38 +189,44 @@ impl Series {
         Series { blocks: Vec::new(), expected_samples: samples, silent: Vec::new() }
     }
 
+    /// Appends one row of values to the block of `quantity`; the entities are those of the first row.
+    pub fn push<S, V, P: InSeries>(&mut self, quantity: Quantity<S, V, P>, values: impl Iterator<Item = (u32, f64)>) {
+        self.append(quantity.definition(), values);
+    }
+
     /// As [`push`](Self::push) for what rarely happens: nothing is kept until the first value that is not zero.
-    pub fn push_rare<I>(&mut self, metric: &'static str, scope: Scope, values: I)
+    pub fn push_rare<S, V, P, I>(&mut self, quantity: Quantity<S, V, P>, values: I)
     where
+        P: InRareSeries,
         I: Iterator<Item = (u32, f64)> + Clone,
     {
-        let known = self.blocks.iter().any(|b| b.metric == metric && b.scope == scope);
-        let place = self.silent.iter().position(|(name, _)| *name == metric);
+        let quantity = quantity.definition();
+        let known = self.blocks.iter().any(|b| b.quantity.is(quantity));
+        let place = self.silent.iter().position(|(other, _)| other.is(quantity));
         if !known && values.clone().all(|(_, value)| value == 0.0) {
             match place {
                 Some(place) => self.silent[place].1 += 1,
-                None => self.silent.push((metric, 1)),
+                None => self.silent.push((quantity, 1)),
             }
             return;
         }
         if let Some(place) = place.filter(|_| !known) {
             for _ in 0..self.silent[place].1 {
-                self.push(metric, scope, values.clone().map(|(entity, _)| (entity, 0.0)));
+                self.append(quantity, values.clone().map(|(entity, _)| (entity, 0.0)));
             }
         }
-        self.push(metric, scope, values);
+        self.append(quantity, values);
     }
 
-    /// Appends one row of values to the block of `metric`; the entities are those of the first row.
-    pub fn push(&mut self, metric: &'static str, scope: Scope, values: impl Iterator<Item = (u32, f64)>) {
-        match self.blocks.iter_mut().find(|b| b.metric == metric && b.scope == scope) {
+    fn append(&mut self, quantity: &'static Definition, values: impl Iterator<Item = (u32, f64)>) {
+        match self.blocks.iter_mut().find(|b| b.quantity.is(quantity)) {
             Some(block) => block.values.extend(values.map(|(_, v)| v)),
             None => {
                 let (entities, first): (Vec<u32>, Vec<f64>) = values.unzip();
                 let room = self.expected_samples.saturating_mul(first.len()).min(MOST_RESERVED);
                 let mut values = Vec::with_capacity(room.max(first.len()));
                 values.extend(first);
-                self.blocks.push(SeriesBlock { metric, scope, entities, values });
+                self.blocks.push(SeriesBlock { quantity, entities, values });
             }
         }
     }

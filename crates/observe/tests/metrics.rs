@@ -1,5 +1,16 @@
 //! What all metrics promise together: a summary covers the time after the warm-up, and looking changes nothing.
 
+use lasthop_observe::metric::airtime;
+use lasthop_observe::metric::drops::{
+    ACKS_FILTERED, DROPS, DROPS_DATA, DROPS_EARLY, DROPS_TAIL, DROPS_TCP_ACK, GIVEN_UP, MARKS, WIRED_DROPS,
+    WIRED_DROPS_EARLY, WIRED_DROPS_TAIL, WIRED_MARKS,
+};
+use lasthop_observe::metric::frames::FRAMES_SENT;
+use lasthop_observe::metric::goodput::{GOODPUT, GOODPUT_OF_UPLOADS, STARVED};
+use lasthop_observe::metric::medium::BUSY;
+use lasthop_observe::metric::queue::QUEUE_MEAN;
+use lasthop_observe::metric::segments::{SEGMENTS_SENT, TIMEOUTS};
+use lasthop_observe::metric::window::CWND_MEAN;
 use lasthop_observe::{
     Collector, DropReason, FlowId, Layout, LinkId, NodeId, Observer, Outcome, QueueLayer, Record, Report, Transport,
 };
@@ -116,68 +127,64 @@ fn what_happened_in_the_warm_up_is_not_counted() {
     let report = observe(false, 1000);
     let (flow, node, link) = (&report.flows[0], &report.nodes[1], &report.links[0]);
     // 125,000 B in the second after the warm-up.
-    assert_eq!(flow.get("goodput_bps"), Some(1e6));
-    assert_eq!(report.totals.get("goodput_up_bps"), Some(1e6));
-    for (row, name) in [
-        (flow, "segments_sent"),
-        (flow, "timeouts"),
-        (node, "queue_drops_tcp_ack"),
-        (node, "frames_dropped_retry_limit"),
-        (node, "frames_sent"),
-    ] {
-        assert_eq!(row.get(name), Some(1.0), "{name}");
+    assert_eq!(flow.get(GOODPUT), Some(1e6));
+    assert_eq!(report.totals.get(GOODPUT_OF_UPLOADS), Some(1e6));
+    for quantity in [SEGMENTS_SENT, TIMEOUTS] {
+        assert_eq!(flow.get(quantity), Some(1), "{quantity:?}");
+    }
+    for quantity in [DROPS_TCP_ACK, GIVEN_UP, FRAMES_SENT] {
+        assert_eq!(node.get(quantity), Some(1), "{quantity:?}");
     }
     // 100 ms in a second.
-    assert_eq!(link.get("airtime_fraction"), Some(0.1));
+    assert_eq!(link.get(airtime::OF_LINK), Some(0.1));
 }
 
 #[test]
 fn of_a_ppdu_over_the_edge_counts_what_lies_within() {
     // From 1400 to 1500 ms; 50 ms of them in the 550 ms from 1450 ms on.
-    let within = observe(false, 1450).links[0].get("airtime_fraction");
+    let within = observe(false, 1450).links[0].get(airtime::OF_LINK);
     assert!(within.is_some_and(|share| (share - 50.0 / 550.0).abs() < 1e-12), "{within:?}");
     let mut collector = Collector::new(layout(), None, ());
     collector.observe(at(90), Record::TransmitterOn { node: NodeId(1), link: None });
-    let on = collector.report(at(100)).nodes[1].get("airtime_fraction");
+    let on = collector.report(at(100)).nodes[1].get(airtime::OF_NODE);
     assert!(on.is_some_and(|share| (share - 0.1).abs() < 1e-12), "{on:?}");
 }
 
 #[test]
 fn drops_and_marks_are_counted_by_queue_and_by_reason() {
     let report = observe(false, 1000);
-    for (node, name, count) in [
+    for (node, quantity, count) in [
         // A filtered ACK is no drop.
-        (1, "queue_drops", 2.0),
-        (1, "queue_drops_tail", 1.0),
-        (1, "queue_drops_early", 1.0),
-        (1, "queue_drops_tcp_ack", 1.0),
-        (1, "queue_drops_data", 1.0),
-        (1, "acks_filtered", 1.0),
-        (1, "queue_marks", 3.0),
-        (0, "queue_drops", 0.0),
-        (0, "queue_marks", 0.0),
-        (0, "wired_queue_drops", 1.0),
-        (0, "wired_queue_drops_early", 1.0),
-        (0, "wired_queue_drops_tail", 0.0),
-        (0, "wired_queue_marks", 2.0),
+        (1, DROPS, 2),
+        (1, DROPS_TAIL, 1),
+        (1, DROPS_EARLY, 1),
+        (1, DROPS_TCP_ACK, 1),
+        (1, DROPS_DATA, 1),
+        (1, ACKS_FILTERED, 1),
+        (0, DROPS, 0),
+        (0, WIRED_DROPS, 1),
+        (0, WIRED_DROPS_EARLY, 1),
+        (0, WIRED_DROPS_TAIL, 0),
+        (0, WIRED_MARKS, 2),
     ] {
-        assert_eq!(report.nodes[node].get(name), Some(count), "{name} of {node}");
+        assert_eq!(report.nodes[node].get(quantity), Some(count), "{quantity:?} of {node}");
     }
+    assert_eq!([0, 1].map(|node: usize| report.nodes[node].get(MARKS)), [Some(0), Some(3)]);
 }
 
 #[test]
 fn what_had_begun_in_the_warm_up_goes_on() {
     let report = observe(false, 1000);
     // The queue had held four packets since 0.5 s, the medium had been busy, the window ten.
-    assert_eq!(report.nodes[1].get("queue_mean_packets"), Some(4.0));
-    assert_eq!(report.medium.get("busy_fraction"), Some(1.0));
-    assert_eq!(report.flows[0].get("cwnd_mean_segments"), Some(10.0));
+    assert_eq!(report.nodes[1].get(QUEUE_MEAN), Some(4.0));
+    assert_eq!(report.medium.get(BUSY), Some(1.0));
+    assert_eq!(report.flows[0].get(CWND_MEAN), Some(10.0));
 }
 
 #[test]
 fn a_flow_without_a_window_has_none() {
     let report = observe(false, 0);
-    assert_eq!(report.flows[1].get("cwnd_mean_segments"), None);
-    assert_eq!(report.flows[1].get("goodput_bps"), Some(0.0));
-    assert_eq!(report.flows[1].get("starved_s"), Some(2.0));
+    assert_eq!(report.flows[1].get(CWND_MEAN), None);
+    assert_eq!(report.flows[1].get(GOODPUT), Some(0.0));
+    assert_eq!(report.flows[1].get(STARVED), Some(2.0));
 }

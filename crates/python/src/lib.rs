@@ -153,7 +153,7 @@ impl From<engine::RunOutcome> for RunOutcome {
     }
 }
 
-/// One metric of several entities over time.
+/// One quantity of several entities over time.
 #[pyclass(frozen, module = "lasthop._core")]
 struct SeriesBlock(engine::SeriesBlock);
 
@@ -161,7 +161,7 @@ struct SeriesBlock(engine::SeriesBlock);
 impl SeriesBlock {
     #[getter]
     fn metric(&self) -> &str {
-        &self.0.metric
+        self.0.quantity.name
     }
     #[getter]
     fn entities(&self) -> Vec<String> {
@@ -196,6 +196,12 @@ fn resolve(text: &str, file_name: &str, settings: Vec<(String, String)>) -> PyRe
 #[pyfunction]
 fn schema_json() -> String {
     engine::schema_json()
+}
+
+/// The JSON Schema of a result file.
+#[pyfunction]
+fn result_schema_json() -> String {
+    engine::result_schema_json()
 }
 
 /// All that can be chosen by name, or one `kind` of it, as JSON.
@@ -239,6 +245,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
+    module.add_function(wrap_pyfunction!(result_schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(list_json, module)?)?;
     module.add_function(wrap_pyfunction!(show_json, module)?)?;
     module.add_function(wrap_pyfunction!(theory_json, module)?)?;

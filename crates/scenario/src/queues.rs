@@ -1,21 +1,47 @@
-//! What came to the queues of a run, as it stands in a result: of each node, and of each direction of the wired links.
+//! What came to the queues of a run: to the interface queue of each node, and to each direction of the wired links.
 //!
 //! Drops and occupancy of nodes are in their own rows; here is what they are to be held against.
 
 use lasthop_link::WireUse;
-use lasthop_observe::Row;
-use lasthop_registry::{Parameter, Value};
+use lasthop_observe::metric::drops::{ACKS_FILTERED, DROPS};
+use lasthop_observe::metric::queue::QUEUE_MEAN;
+use lasthop_observe::{Report, Row, scope};
 use lasthop_units::Duration;
-use serde_json::{Value as Json, json};
 
-use crate::ResolvedScenario;
-use crate::description::NodeQueue;
-use crate::run::row_with;
-use crate::simulation::Finished;
+lasthop_observe::quantities! {
+    /// Packets that were handed to the node for the air, or asked of a back-pressured socket; what goes to the MAC at once
+    /// counts too.
+    PACKETS: Queue, u64, Summary => "packets", Count, Packets, "packets";
+    /// Mean wait in the queue: `queue_mean_packets` times the window over the packets that came and were not dropped.
+    /// [Little 1961]
+    WAIT_MEAN: Queue, f64, Summary => "wait_mean_s", Mean, Delay, "wait, mean";
+    /// Packets that were handed to it.
+    WIRE_PACKETS: Wire, u64, Summary => "packets", Count, Packets, "packets";
+    /// The fraction of time for which its transmitter was on; a packet counts where it begins.
+    WIRE_BUSY: Wire, f64, Summary => "busy_fraction", Fraction, One, "busy";
+    /// Mean time from being handed over to the start of the transmission.
+    WIRE_WAIT_MEAN: Wire, f64, Summary => "wait_mean_s", Mean, Delay, "wait, mean";
+    /// 95th percentile of the same times.
+    WIRE_WAIT_P95: Wire, f64, Summary => "wait_p95_s", Quantile, Delay, "wait, 95th percentile";
+    /// The longest of the same times.
+    WIRE_WAIT_MAX: Wire, f64, Summary => "wait_max_s", Maximum, Delay, "wait, maximum";
+}
 
-/// The limit of a queue discipline as a scenario writes it.
-fn limit_of(discipline: Option<Value>) -> Json {
-    discipline.and_then(|value| value.get("limit").cloned()).map_or(Json::Null, |limit| crate::json::json_of(&limit))
+/// Adds the rows of the queues to `report`: `offered` packets came to each node, and `wires` were used like this, up and down,
+/// in the time `covered`.
+pub(crate) fn add_rows<'a>(
+    report: &mut Report,
+    covered: Duration,
+    offered: impl Iterator<Item = u64>,
+    wires: impl Iterator<Item = [&'a WireUse; 2]>,
+) {
+    report.queues = report.nodes.iter().zip(offered).map(|(node, offered)| of_node(node, offered, covered)).collect();
+    for (rows, used) in report.wires.iter_mut().zip(wires) {
+        for (row, used) in rows.iter_mut().zip(used) {
+            let dropped = std::mem::replace(row, of_wire(used, covered));
+            row.append(dropped);
+        }
+    }
 }
 
 /// How long packets waited in a queue that held so many on average. [Little 1961]
@@ -23,56 +49,21 @@ fn mean_wait(packets: f64, passed: u64, covered: Duration) -> Option<f64> {
     (passed > 0).then(|| packets * covered.as_secs_f64() / passed as f64)
 }
 
-/// The interface queue of each node.
-pub(crate) fn of_nodes(scenario: &ResolvedScenario, finished: &Finished) -> Vec<Json> {
-    let used = &finished.queues;
-    let queue = |((node, row), &offered): ((&crate::resolved::NodeSpec, &Row), &u64)| {
-        let get = |name: &str| row.get(name).unwrap_or(0.0);
-        let (kind, limit) = match &node.queue {
-            NodeQueue::Discipline(kind) => (kind.name(), limit_of(kind.to_value())),
-            NodeQueue::Backpressure => ("backpressure", Json::Null),
-        };
-        let gone = get("queue_drops") + get("acks_filtered");
-        let passed = offered.saturating_sub(gone as u64);
-        let mut own = Row::default();
-        own.put_count("packets", offered);
-        own.put("wait_mean_s", mean_wait(get("queue_mean_packets"), passed, used.covered));
-        row_with(&[("name", json!(node.name)), ("kind", json!(kind)), ("limit", limit)], &own)
-    };
-    scenario.nodes.iter().zip(&finished.report.nodes).zip(&used.offered).map(queue).collect()
-}
-
-/// Each direction of each wired link.
-pub(crate) fn of_wires(scenario: &ResolvedScenario, finished: &Finished) -> Vec<Json> {
-    let discipline = scenario.description.wired.queue.to_value();
-    let kind = discipline.as_ref().and_then(|value| value.get("kind").cloned());
-    let kind = kind.map_or(Json::Null, |kind| crate::json::json_of(&kind));
-    let limit = limit_of(discipline);
-    let aps = scenario.nodes.iter().zip(&finished.report.wires).zip(&finished.queues.wires);
-    aps.flat_map(|((ap, rows), used)| {
-        let (kind, limit) = (&kind, &limit);
-        ["up", "down"].into_iter().zip(rows).zip(used).map(move |((direction, dropped), used)| {
-            let names = [
-                ("name", json!(format!("{}.{direction}", ap.name))),
-                ("ap", json!(ap.name)),
-                ("direction", json!(direction)),
-                ("kind", kind.clone()),
-                ("limit", limit.clone()),
-            ];
-            let mut row = of_wire(used, finished.queues.covered);
-            row.0.extend(dropped.0.iter().cloned());
-            row_with(&names, &row)
-        })
-    })
-    .collect()
-}
-
-fn of_wire(used: &WireUse, covered: Duration) -> Row {
+fn of_node(node: &Row<scope::Node>, offered: u64, covered: Duration) -> Row<scope::Queue> {
+    let gone = node.get(DROPS).unwrap_or(0) + node.get(ACKS_FILTERED).unwrap_or(0);
+    let queued = node.get(QUEUE_MEAN).unwrap_or(0.0);
     let mut row = Row::default();
-    row.put_count("packets", used.offered);
-    row.put("busy_fraction", (used.busy.as_secs_f64() / covered.as_secs_f64()).min(1.0));
-    row.put("wait_mean_s", used.waits.mean_s());
-    row.put("wait_p95_s", used.waits.quantile_s(0.95));
-    row.put("wait_max_s", (used.waits.count() > 0).then(|| used.longest_wait.as_secs_f64()));
+    row.put(PACKETS, offered);
+    row.put(WAIT_MEAN, mean_wait(queued, offered.saturating_sub(gone), covered));
+    row
+}
+
+fn of_wire(used: &WireUse, covered: Duration) -> Row<scope::Wire> {
+    let mut row = Row::default();
+    row.put(WIRE_PACKETS, used.offered);
+    row.put(WIRE_BUSY, (used.busy.as_secs_f64() / covered.as_secs_f64()).min(1.0));
+    row.put(WIRE_WAIT_MEAN, used.waits.mean_s());
+    row.put(WIRE_WAIT_P95, used.waits.quantile_s(0.95));
+    row.put(WIRE_WAIT_MAX, (used.waits.count() > 0).then(|| used.longest_wait.as_secs_f64()));
     row
 }

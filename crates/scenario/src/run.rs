@@ -4,13 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use lasthop_observe::account::Balance;
-use lasthop_observe::{Cell, PROBABILITIES, Report, Row, Scope, Series, Watcher};
-use lasthop_registry::Parameter;
+use lasthop_observe::{Definition, PROBABILITIES, Report, Row, Scope, Series, Watcher, scope};
 use lasthop_units::{Duration, Time};
 use serde_json::{Map, Value as Json, json};
 
 use crate::simulation::{Finished, Simulation};
-use crate::{ResolvedScenario, RunOutcome, account, queues};
+use crate::{ResolvedScenario, RunOutcome, account, tables};
+
+lasthop_observe::quantities! {
+    /// Events that were handled; samples of time series are none.
+    EVENTS: Simulator, u64, Summary => "events", Count, One, "events";
+    /// Seconds that the run took on this machine: the only number that may differ between two runs of the same seed.
+    WALL_TIME: Simulator, f64, Summary => "wall_s", Amount, Seconds, "wall-clock time";
+}
 
 /// How far a run has come, and whether it should stop; shared with whoever waits for it.
 #[derive(Debug, Default)]
@@ -20,11 +26,11 @@ pub(crate) struct Control {
     pub(crate) cancelled: AtomicBool,
 }
 
-/// One metric over time for all entities that have it.
+/// One quantity over time for all entities that have it.
 #[derive(Clone, Debug)]
 pub struct SeriesBlock {
-    /// e.g. "goodput_bps"
-    pub metric: String,
+    /// which
+    pub quantity: &'static Definition,
     /// ids of flows, names of nodes, or "sender->receiver" of links
     pub entities: Vec<String>,
     /// number of samples
@@ -40,6 +46,7 @@ pub struct SeriesBlock {
 /// What a run gave.
 #[derive(Clone, Debug)]
 pub struct RunResult {
+    report: Report,
     json: String,
     series: Vec<SeriesBlock>,
 }
@@ -48,6 +55,11 @@ impl RunResult {
     /// One element of "runs" in the result file, as JSON.
     pub fn json(&self) -> &str {
         &self.json
+    }
+
+    /// What was measured; [`json`](Self::json) has the same values.
+    pub fn report(&self) -> &Report {
+        &self.report
     }
 
     /// The JSON and the time series, without a copy.
@@ -152,24 +164,6 @@ impl Clock {
     }
 }
 
-pub(crate) fn put_row(object: &mut Map<String, Json>, row: &Row) {
-    for (name, value) in &row.0 {
-        let value = match value {
-            Cell::Count(count) => json!(count),
-            Cell::Number(number) => json!(number),
-            Cell::List(numbers) => json!(numbers),
-            Cell::Absent => Json::Null,
-        };
-        object.insert(name.to_string(), value);
-    }
-}
-
-pub(crate) fn row_with(names: &[(&str, Json)], row: &Row) -> Json {
-    let mut object: Map<String, Json> = names.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
-    put_row(&mut object, row);
-    Json::Object(object)
-}
-
 /// A run that goes on whenever it is told to, and ends as one that was never interrupted.
 pub struct OpenRun {
     simulation: Simulation,
@@ -203,11 +197,15 @@ impl OpenRun {
         ended
     }
 
-    /// "flows", "totals", "nodes", "links" and "medium" of a result as JSON, over the time from the end of the warm-up to
-    /// the present; `None` while the warm-up lasts.
+    /// What was measured from the end of the warm-up to the present; `None` while the warm-up lasts.
+    pub fn metrics(&self) -> Option<Report> {
+        self.simulation.metrics()
+    }
+
+    /// "flows", "totals", "nodes", "links" and "medium" of [`metrics`](Self::metrics) as JSON.
     pub fn metrics_json(&self) -> Option<String> {
-        let report = self.simulation.metrics()?;
-        Some(Json::Object(rows_of(self.simulation.scenario(), &report)).to_string())
+        let report = self.metrics()?;
+        Some(Json::Object(tables::metrics(self.simulation.scenario(), &report)).to_string())
     }
 
     /// Runs to the end: what a campaign gives for this seed.
@@ -221,41 +219,6 @@ impl OpenRun {
     }
 }
 
-/// The rows of a report under the names of a result.
-fn rows_of(scenario: &ResolvedScenario, report: &Report) -> Map<String, Json> {
-    let Report { flows, totals, nodes, links, medium, .. } = report;
-    let flow = |(index, row): (usize, &Row)| {
-        let spec = &scenario.flows[index];
-        let section = &spec.section;
-        let control = &spec.tcp.config.congestion_control;
-        let tcp = section.transport == crate::description::TransportWord::Tcp;
-        let names = [
-            ("id", json!(spec.id)),
-            ("station", json!(scenario.nodes[spec.station.index()].name)),
-            ("direction", json!(if spec.up { "up" } else { "down" })),
-            ("transport", json!(section.transport.word())),
-            ("traffic", json!(section.traffic.name())),
-            ("dscp", section.dscp.to_value().map_or(Json::Null, |value| crate::json::json_of(&value))),
-            ("congestion_control", if tcp { json!(control.name()) } else { Json::Null }),
-            ("congestion_control_validation", if tcp { json!(control.validation()) } else { Json::Null }),
-        ];
-        row_with(&names, row)
-    };
-    let node = |(index, row): (usize, &Row)| row_with(&[("name", json!(scenario.nodes[index].name))], row);
-    let link = |(index, row): (usize, &Row)| {
-        let (sender, receiver) = scenario.link_ends(index);
-        row_with(&[("node", json!(sender)), ("peer", json!(receiver))], row)
-    };
-    let rows = [
-        ("flows", flows.iter().enumerate().map(flow).collect()),
-        ("totals", row_with(&[], totals)),
-        ("nodes", nodes.iter().enumerate().map(node).collect()),
-        ("links", links.iter().enumerate().map(link).collect()),
-        ("medium", row_with(&[], medium)),
-    ];
-    rows.map(|(name, rows)| (name.to_string(), rows)).into_iter().collect()
-}
-
 fn result_of(
     scenario: &ResolvedScenario,
     seed: u64,
@@ -265,19 +228,27 @@ fn result_of(
     wall_s: f64,
 ) -> RunResult {
     let mut json = Map::from_iter([("seed".to_string(), json!(seed))]);
-    json.append(&mut rows_of(scenario, &finished.report));
+    let Finished { report, series, events, .. } = finished;
+    json.append(&mut tables::metrics(scenario, &report));
     let rest = [
-        ("queues", json!(queues::of_nodes(scenario, &finished))),
-        ("wires", json!(queues::of_wires(scenario, &finished))),
+        ("queues", tables::queues(scenario, &report)),
+        ("wires", tables::wires(scenario, &report)),
         ("quantile_probabilities", json!(PROBABILITIES)),
-        ("simulator", json!({ "events": finished.events, "wall_s": wall_s })),
+        ("simulator", tables::row_with([], &simulator(events, wall_s))),
     ];
     json.extend(rest.map(|(name, value)| (name.to_string(), value)));
     if let Some(balance) = balance {
         json.insert("account".to_string(), account::json_of(scenario, balance));
     }
     let interval_s = interval.map_or(0.0, Duration::as_secs_f64);
-    RunResult { json: Json::Object(json).to_string(), series: blocks_of(scenario, finished.series, interval_s) }
+    RunResult { report, json: Json::Object(json).to_string(), series: blocks_of(scenario, series, interval_s) }
+}
+
+fn simulator(events: u64, wall_s: f64) -> Row<scope::Simulator> {
+    let mut row = Row::default();
+    row.put(EVENTS, events);
+    row.put(WALL_TIME, wall_s);
+    row
 }
 
 fn blocks_of(scenario: &ResolvedScenario, series: Series, interval_s: f64) -> Vec<SeriesBlock> {
@@ -288,11 +259,12 @@ fn blocks_of(scenario: &ResolvedScenario, series: Series, interval_s: f64) -> Ve
             let (sender, receiver) = scenario.link_ends(index as usize);
             format!("{sender}->{receiver}")
         }
+        other => unreachable!("there are no time series of {}", other.table()),
     };
     let block = |b: lasthop_observe::SeriesBlock| SeriesBlock {
-        metric: b.metric.to_string(),
+        quantity: b.quantity,
         times: b.values.len().checked_div(b.entities.len()).unwrap_or(0),
-        entities: b.entities.iter().map(|&e| name(b.scope, e)).collect(),
+        entities: b.entities.iter().map(|&e| name(b.quantity.scope, e)).collect(),
         values: b.values,
         start_s: interval_s,
         interval_s,

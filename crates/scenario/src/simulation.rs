@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use lasthop_engine::Stream;
-use lasthop_link::{WireUse, WiredLink};
+use lasthop_link::WiredLink;
 use lasthop_network::{Alarm, Network, Topology, Wires};
+use lasthop_observe::metric::{airtime, medium};
 use lasthop_observe::{Collector, FlowId, Report, Series, Watcher};
 use lasthop_units::{Duration, Time};
 use lasthop_wifi::{MediumConfig, Queues};
 
-use crate::ResolvedScenario;
 use crate::description::TransportWord;
 use crate::hosts::{Body, Event, Flow, FlowHosts, Span};
 use crate::resolved::{NodeSpec, chosen};
+use crate::{ResolvedScenario, queues};
 
 const WARMUP_ENDS: Alarm = Alarm(0);
 
@@ -41,24 +42,14 @@ pub struct Finished<O = ()> {
     pub events: u64,
     /// when the run ended
     pub end: Time,
-    pub(crate) queues: QueueUse,
 }
 
 impl<O> Finished<O> {
     /// What was measured, and who watched.
     pub(crate) fn without_observer(self) -> (Finished, O) {
-        let Finished { report, series, observer, events, end, queues } = self;
-        (Finished { report, series, observer: (), events, end, queues }, observer)
+        let Finished { report, series, observer, events, end } = self;
+        (Finished { report, series, observer: (), events, end }, observer)
     }
-}
-
-/// What went into the queues after the warm-up.
-pub(crate) struct QueueUse {
-    pub covered: Duration,
-    /// packets handed to each node
-    pub offered: Vec<u64>,
-    /// of each AP's wired link, up and down
-    pub wires: Vec<[WireUse; 2]>,
 }
 
 impl Simulation {
@@ -182,11 +173,14 @@ impl<O: Watcher> Simulation<O> {
             return None;
         }
         let mut report = self.network.observer().report_so_far(now);
-        self.add_flows(&mut report);
+        self.add_rows(now, &mut report);
         Some(report)
     }
 
-    fn add_flows(&self, report: &mut Report) {
+    /// Adds what the hosts and the queues have counted.
+    fn add_rows(&self, now: Time, report: &mut Report) {
+        let covered = self.network.observer().covered(now);
+        queues::add_rows(report, covered, self.network.offered(), self.network.wire_use());
         for (flow, row) in self.network.hosts().flows().iter().zip(&mut report.flows) {
             flow.report(row);
         }
@@ -206,24 +200,21 @@ impl<O: Watcher> Simulation<O> {
         self.check_conservation()?;
         let end = self.end;
         let mut report = self.network.observer_mut().report(end);
-        let covered = self.network.observer().covered(end);
         check_airtime(&report, self.scenario.channels())?;
-        self.add_flows(&mut report);
-        let offered = self.network.offered().collect();
-        let wires = self.network.wire_use().map(|used| used.map(WireUse::clone)).collect();
+        self.add_rows(end, &mut report);
         let events = self.network.events();
         let (collector, _) = self.network.into_parts();
         let (observer, series) = collector.close();
-        let queues = QueueUse { covered, offered, wires };
-        Ok(Finished { report, series, observer, queues, events, end })
+        Ok(Finished { report, series, observer, events, end })
     }
 }
 
 /// No transmitter was on for longer than the medium was busy.
 fn check_airtime(report: &Report, channels: usize) -> Result<(), String> {
-    let busy = report.medium.get("busy_fraction").unwrap_or(0.0);
-    for row in report.nodes.iter().chain(&report.links) {
-        let airtime = row.get("airtime_fraction").unwrap_or(0.0);
+    let busy = report.medium.get(medium::BUSY).unwrap_or(0.0);
+    let nodes = report.nodes.iter().map(|row| row.get(airtime::OF_NODE));
+    let links = report.links.iter().map(|row| row.get(airtime::OF_LINK));
+    for airtime in nodes.chain(links).flatten() {
         // Both are exact; their quotients are rounded.
         if airtime > channels as f64 * busy + 1e-9 {
             return Err(format!("a transmitter was on for {airtime} of the time, the medium busy for {busy}"));

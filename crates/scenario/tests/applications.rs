@@ -181,7 +181,7 @@ fn a_trace_is_replayed_packet_by_packet() {
     let result = run(&resolved, 1, interval).unwrap();
     let json: Value = serde_json::from_str(result.json()).unwrap();
     assert_eq!(number(&json["flows"][0], "bytes_delivered"), 1772.0);
-    let goodput = result.series().iter().find(|block| block.metric == "goodput_bps").unwrap();
+    let goodput = result.series().iter().find(|block| block.quantity.name == "goodput_bps").unwrap();
     let arrived: Vec<(usize, f64)> =
         (0..).zip(goodput.values.iter().map(|bps| bps / 80.0)).filter(|(_, b)| *b > 0.0).collect();
     // 0.5 s and 1.25 s and 50 ms of wire: in the intervals from 0.5 s and from 1.3 s, numbered from 0.

@@ -22,13 +22,13 @@ fn scenario(name: &str) -> String {
 }
 
 /// The samples of each metric and entity up to `times`, as bits: NaN equals itself.
-fn samples(blocks: &[SeriesBlock], times: usize) -> Vec<(String, String, Vec<u64>)> {
+fn samples(blocks: &[SeriesBlock], times: usize) -> Vec<(&'static str, String, Vec<u64>)> {
     let mut all = Vec::new();
     for block in blocks {
-        assert!(block.times >= times, "{} has {} samples", block.metric, block.times);
+        assert!(block.times >= times, "{} has {} samples", block.quantity.name, block.times);
         for (column, entity) in block.entities.iter().enumerate() {
             let of = block.values.iter().skip(column).step_by(block.entities.len()).take(times);
-            all.push((block.metric.clone(), entity.clone(), of.map(|value| value.to_bits()).collect()));
+            all.push((block.quantity.name, entity.clone(), of.map(|value| value.to_bits()).collect()));
         }
     }
     all.sort();
@@ -61,7 +61,7 @@ fn a_longer_run_begins_as_a_shorter_one() {
 fn what_is_summed_over_a_run_is_the_sum_of_its_samples() {
     // Of the PPDUs on the air when a sample is taken, both intervals have their part.
     let result = ran(CALLS, &[("duration", "300 ms")]);
-    let block = result.series().iter().find(|block| block.metric == "airtime_fraction").expect("it is there");
+    let block = result.series().iter().find(|block| block.quantity.name == "airtime_fraction").expect("it is there");
     let links = json(&result)["links"].as_array().expect("a list").clone();
     for (column, link) in links.iter().enumerate() {
         let of: Vec<f64> = block.values.iter().skip(column).step_by(block.entities.len()).copied().collect();

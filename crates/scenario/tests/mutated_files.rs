@@ -222,7 +222,7 @@ fn check(result: &RunResult) {
     }
     for block in result.series() {
         let possible = |value: &f64| value.is_nan() || (*value >= 0.0 && value.is_finite());
-        assert!(block.values.iter().all(possible), "{} has an impossible value", block.metric);
+        assert!(block.values.iter().all(possible), "{} has an impossible value", block.quantity.name);
     }
 }
 

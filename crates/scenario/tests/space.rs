@@ -68,7 +68,7 @@ fn a_station_that_walks_away_is_served_until_it_is_out_of_reach() {
          [[station]]\nwaypoints = [[\"2 s\", \"10 m\", \"0 m\"], [\"12 s\", \"110 m\", \"0 m\"]]\n\
          [[flow]]\ntransport = \"udp\"\ndirection = \"up\"\nrate = \"saturated\"\npacket_size = \"1500 B\"\n";
     let run = run(&resolved(text), 1, Some(Duration::from_secs(1))).unwrap();
-    let goodput = run.series().iter().find(|block| block.metric == "goodput_bps").unwrap();
+    let goodput = run.series().iter().find(|block| block.quantity.name == "goodput_bps").unwrap();
     let served: Vec<bool> = goodput.values.iter().map(|bps| *bps > 5e6).collect();
     // -82 dBm are left at 10^((16 - 46.7 + 82) / 30) = 51.3 m: after 2 + 4.13 s.
     let first_gap = served.iter().position(|s| !s).unwrap();

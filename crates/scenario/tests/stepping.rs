@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use lasthop_observe::metric::goodput::BYTES_DELIVERED;
 use lasthop_observe::{Observer, Record, Watcher};
 use lasthop_scenario::{OpenRun, ResolvedScenario, Simulation, resolve, run};
 use lasthop_units::{Duration, Time};
@@ -64,9 +65,9 @@ impl Watcher for Deliveries {
 fn an_observer_of_ones_own_is_told_what_the_metrics_are_told() {
     let simulation = Simulation::watched_by(scenario(), 7, None, Deliveries::default());
     let finished = simulation.finish().expect("it runs");
-    let delivered: f64 = finished.report.flows.iter().filter_map(|row| row.get("bytes_delivered")).sum();
-    assert!(delivered > 0.0);
-    assert_eq!(finished.observer.bytes as f64, delivered);
+    let delivered: u64 = finished.report.flows.iter().filter_map(|row| row.get(BYTES_DELIVERED)).sum();
+    assert!(delivered > 0);
+    assert_eq!(finished.observer.bytes, delivered);
 }
 
 #[test]

@@ -6,7 +6,16 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
-use crate::{Layout, LinkId, Record, Report, Scope, Series};
+use crate::{Layout, LinkId, Record, Report, Series};
+
+crate::quantities! {
+    /// The time for which its transmitter was on, over the length of the window.
+    OF_NODE: Node, f64, Summary => "airtime_fraction", Fraction, One, "airtime";
+    /// The airtime of data, RTS, CTS-to-self and BlockAckReqs that were sent over this link, and of the CTS, ACKs and
+    /// BlockAcks that `node` sends to `peer` in answer to the other direction, over the length of the window or of the
+    /// interval.
+    OF_LINK: Link, f64, Both => "airtime_fraction", Fraction, One, "airtime";
+}
 
 /// A transmitter that is on: since when, as far as it is not counted yet, and for which link.
 type On = Option<(Time, Option<LinkId>)>;
@@ -75,7 +84,7 @@ impl Metric for Airtime {
         self.catch_up(now);
         let share = |d: &Duration| d.as_secs_f64() / interval.as_secs_f64();
         let links = self.interval.iter().enumerate().map(|(i, d)| (i as u32, share(d)));
-        series.push("airtime_fraction", Scope::Link, links);
+        series.push(OF_LINK, links);
         self.interval.fill(Duration::ZERO);
     }
 
@@ -83,10 +92,10 @@ impl Metric for Airtime {
         self.catch_up(now);
         let share = |d: &Duration| d.as_secs_f64() / covered.as_secs_f64();
         for (duration, row) in self.nodes.iter().zip(&mut report.nodes) {
-            row.put("airtime_fraction", share(duration));
+            row.put(OF_NODE, share(duration));
         }
         for (duration, row) in self.links.iter().zip(&mut report.links) {
-            row.put("airtime_fraction", share(duration));
+            row.put(OF_LINK, share(duration));
         }
     }
 }

@@ -5,7 +5,58 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
-use crate::{DropReason, Layout, QueueLayer, Record, Report, Row, Scope, Series};
+use crate::{DropReason, Layout, QueueLayer, Record, Report, Row, Series};
+
+crate::quantities! {
+    /// Packets that the interface queue dropped. ACKs that a filter took out are not among them, since their successors say
+    /// the same.
+    DROPS: Node, u64, Summary => "queue_drops", Count, Packets, "queue drops";
+    /// Of these, pure TCP ACKs.
+    DROPS_TCP_ACK: Node, u64, Summary => "queue_drops_tcp_ack", Count, Packets, "queue drops, TCP ACKs";
+    /// Of these, all others.
+    DROPS_DATA: Node, u64, Summary => "queue_drops_data", Count, Packets, "queue drops, data";
+    /// Of these, for want of room.
+    DROPS_TAIL: Node, u64, Summary => "queue_drops_tail", Count, Packets, "queue drops, tail";
+    /// Of these, by the law of the queue discipline.
+    DROPS_EARLY: Node, u64, Summary => "queue_drops_early", Count, Packets, "queue drops, early";
+    /// Pure ACKs that `ack_filter` took out of the interface queue.
+    ACKS_FILTERED: Node, u64, Summary => "acks_filtered", Count, Packets, "ACKs filtered";
+    /// Packets that the interface queue marked with CE.
+    MARKS: Node, u64, BothRare => "queue_marks", Count, Packets, "queue marks";
+    /// MSDUs that the MAC gave up after the last retry.
+    GIVEN_UP: Node, u64, Summary => "frames_dropped_retry_limit", Count, Packets, "given up after the last retry";
+    /// MSDUs that came after their recipient had given them up.
+    TOO_LATE: Node, u64, Summary
+        => "frames_dropped_reorder_timeout", Count, Packets, "dropped after the reorder timeout";
+    /// Packets that the queues of the wired link dropped, both directions.
+    WIRED_DROPS: Node, u64, Summary => "wired_queue_drops", Count, Packets, "wired queue drops", only "APs";
+    /// Of these, for want of room.
+    WIRED_DROPS_TAIL: Node, u64, Summary => "wired_queue_drops_tail", Count, Packets, "wired queue drops, tail", only "APs";
+    /// Of these, by the law of the queue discipline.
+    WIRED_DROPS_EARLY: Node, u64, Summary
+        => "wired_queue_drops_early", Count, Packets, "wired queue drops, early", only "APs";
+    /// Pure ACKs that `ack_filter` took out of the queues of the wired link.
+    WIRED_ACKS_FILTERED: Node, u64, Summary => "wired_acks_filtered", Count, Packets, "wired ACKs filtered", only "APs";
+    /// Packets that the queues of the wired link marked with CE.
+    WIRED_MARKS: Node, u64, Summary => "wired_queue_marks", Count, Packets, "wired queue marks", only "APs";
+    /// Packets that its queue dropped.
+    DROPS_OF_WIRE: Wire, u64, Summary => "queue_drops", Count, Packets, "queue drops";
+    /// Of these, pure TCP ACKs.
+    DROPS_OF_WIRE_TCP_ACK: Wire, u64, Summary => "queue_drops_tcp_ack", Count, Packets, "queue drops, TCP ACKs";
+    /// Packets that its queue marked with CE.
+    MARKS_OF_WIRE: Wire, u64, Summary => "queue_marks", Count, Packets, "queue marks";
+    /// Packets that the interface queue dropped in the interval for want of room. The queues of the wired link are not
+    /// among them.
+    SERIES_QUEUE_FULL: Node, u64, RareSeries => "drops_queue_full", Count, Packets, "drops, queue full";
+    /// Likewise, by the law of the queue discipline.
+    SERIES_EARLY: Node, u64, RareSeries => "drops_early", Count, Packets, "drops, early";
+    /// Pure ACKs that `ack_filter` took out of the interface queue in the interval.
+    SERIES_ACK_FILTERED: Node, u64, RareSeries => "drops_ack_filtered", Count, Packets, "drops, ACKs filtered";
+    /// MSDUs that the MAC gave up in the interval.
+    SERIES_RETRY_LIMIT: Node, u64, RareSeries => "drops_retry_limit", Count, Packets, "drops, retry limit";
+    /// MSDUs that came in the interval after their recipient had given them up.
+    SERIES_REORDER_TIMEOUT: Node, u64, RareSeries => "drops_reorder_timeout", Count, Packets, "drops, reorder timeout";
+}
 
 /// What a queue did to packets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,6 +107,13 @@ pub struct Drops {
     nodes: Vec<Node>,
 }
 
+impl Drops {
+    /// A count of each node in this interval.
+    fn in_interval(&self, count: fn(&Counts) -> u64) -> impl Iterator<Item = (u32, f64)> + Clone {
+        self.nodes.iter().enumerate().map(move |(i, node)| (i as u32, count(&node.interval) as f64))
+    }
+}
+
 impl Metric for Drops {
     fn new(layout: &Layout) -> Self {
         Drops { aps: layout.aps, nodes: vec![Node::default(); layout.nodes] }
@@ -97,16 +155,12 @@ impl Metric for Drops {
     }
 
     fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
-        let mut push = |name, count: fn(&Counts) -> u64| {
-            let nodes = self.nodes.iter().enumerate();
-            series.push_rare(name, Scope::Node, nodes.map(|(i, n)| (i as u32, count(&n.interval) as f64)));
-        };
-        push("drops_queue_full", |c| c.tail);
-        push("drops_early", |c| c.early);
-        push("drops_ack_filtered", |c| c.acks_filtered);
-        push("drops_retry_limit", |c| c.retry_limit);
-        push("drops_reorder_timeout", |c| c.reorder_timeout);
-        push("queue_marks", |c| c.marks);
+        series.push_rare(SERIES_QUEUE_FULL, self.in_interval(|c| c.tail));
+        series.push_rare(SERIES_EARLY, self.in_interval(|c| c.early));
+        series.push_rare(SERIES_ACK_FILTERED, self.in_interval(|c| c.acks_filtered));
+        series.push_rare(SERIES_RETRY_LIMIT, self.in_interval(|c| c.retry_limit));
+        series.push_rare(SERIES_REORDER_TIMEOUT, self.in_interval(|c| c.reorder_timeout));
+        series.push_rare(MARKS, self.in_interval(|c| c.marks));
         for node in &mut self.nodes {
             node.interval = Counts::default();
         }
@@ -114,29 +168,29 @@ impl Metric for Drops {
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for (Node { own, .. }, row) in self.nodes.iter().zip(&mut report.nodes) {
-            row.put_count("queue_drops", own.drops());
-            row.put_count("queue_drops_tcp_ack", own.tcp_acks);
-            row.put_count("queue_drops_data", own.drops() - own.tcp_acks);
-            row.put_count("queue_drops_tail", own.tail);
-            row.put_count("queue_drops_early", own.early);
-            row.put_count("acks_filtered", own.acks_filtered);
-            row.put_count("queue_marks", own.marks);
-            row.put_count("frames_dropped_retry_limit", own.retry_limit);
-            row.put_count("frames_dropped_reorder_timeout", own.reorder_timeout);
+            row.put(DROPS, own.drops());
+            row.put(DROPS_TCP_ACK, own.tcp_acks);
+            row.put(DROPS_DATA, own.drops() - own.tcp_acks);
+            row.put(DROPS_TAIL, own.tail);
+            row.put(DROPS_EARLY, own.early);
+            row.put(ACKS_FILTERED, own.acks_filtered);
+            row.put(MARKS, own.marks);
+            row.put(GIVEN_UP, own.retry_limit);
+            row.put(TOO_LATE, own.reorder_timeout);
         }
         // An AP stands for both ends of its wired link.
         for (Node { wired, .. }, row) in self.nodes.iter().zip(&mut report.nodes).take(self.aps) {
             let both = |count: fn(&Counts) -> u64| wired.iter().map(count).sum::<u64>();
-            row.put_count("wired_queue_drops", both(Counts::drops));
-            row.put_count("wired_queue_drops_tail", both(|c| c.tail));
-            row.put_count("wired_queue_drops_early", both(|c| c.early));
-            row.put_count("wired_acks_filtered", both(|c| c.acks_filtered));
-            row.put_count("wired_queue_marks", both(|c| c.marks));
+            row.put(WIRED_DROPS, both(Counts::drops));
+            row.put(WIRED_DROPS_TAIL, both(|c| c.tail));
+            row.put(WIRED_DROPS_EARLY, both(|c| c.early));
+            row.put(WIRED_ACKS_FILTERED, both(|c| c.acks_filtered));
+            row.put(WIRED_MARKS, both(|c| c.marks));
             report.wires.push(wired.map(|counts| {
                 let mut row = Row::default();
-                row.put_count("queue_drops", counts.drops());
-                row.put_count("queue_drops_tcp_ack", counts.tcp_acks);
-                row.put_count("queue_marks", counts.marks);
+                row.put(DROPS_OF_WIRE, counts.drops());
+                row.put(DROPS_OF_WIRE_TCP_ACK, counts.tcp_acks);
+                row.put(MARKS_OF_WIRE, counts.marks);
                 row
             }));
         }

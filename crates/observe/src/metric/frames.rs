@@ -5,7 +5,52 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
-use crate::{Histogram, Layout, Outcome, Record, Report, Scope, Series};
+use crate::{Histogram, Layout, Outcome, Record, Report, Series};
+
+crate::quantities! {
+    /// Attempts of all nodes that were lost to a collision, over attempts.
+    COLLISIONS_OF_ALL: Medium, f64, Summary => "collision_probability", Probability, One, "collision probability";
+    /// Attempts.
+    FRAMES_SENT: Node, u64, Summary => "frames_sent", Count, One, "frames sent";
+    /// Attempts at what had been tried before.
+    FRAMES_RETRIED: Node, u64, Summary => "frames_retried", Count, One, "frames retried";
+    /// PHY rate of the data PPDU, mean over attempts.
+    DATA_RATE_MEAN: Node, f64, Summary => "mean_data_rate_bps", Mean, BitsPerSecond, "PHY rate, mean";
+    /// MPDUs of a data PPDU, mean over attempts; 1 without aggregation.
+    MPDUS_MEAN: Node, f64, Summary => "mpdus_per_ampdu_mean", Mean, One, "MPDUs per A-MPDU, mean";
+    /// Attempts that were lost to a collision, over attempts.
+    COLLISIONS: Node, f64, Summary => "collision_probability", Probability, One, "collision probability";
+    /// Attempts that were lost to noise alone, over attempts.
+    NOISE: Node, f64, Summary => "noise_probability", Probability, One, "noise probability";
+    /// Attempts that were lost to nodes that the sender does not hear, over attempts; medium-access.md says where the line
+    /// is.
+    INTERFERENCE: Node, f64, Summary => "interference_probability", Probability, One, "interference probability";
+    /// How often two access categories of the node wanted to send at one instant.
+    INTERNAL_COLLISIONS: Node, u64, Summary => "internal_collisions", Count, One, "internal collisions";
+    /// Attempts.
+    LINK_FRAMES_SENT: Link, u64, Summary => "frames_sent", Count, One, "frames sent";
+    /// PHY rate of the data PPDU, mean over attempts.
+    LINK_DATA_RATE_MEAN: Link, f64, Summary => "mean_data_rate_bps", Mean, BitsPerSecond, "PHY rate, mean";
+    /// MPDUs of a data PPDU, mean over attempts; 1 without aggregation.
+    LINK_MPDUS_MEAN: Link, f64, Summary => "mpdus_per_ampdu_mean", Mean, One, "MPDUs per A-MPDU, mean";
+    /// Attempts at what had been tried before, over attempts.
+    RETRIES: Link, f64, Summary => "retry_fraction", Fraction, One, "retried attempts";
+    /// MPDUs that were sent and not acknowledged, over those sent.
+    MPDU_LOSS: Link, f64, Summary => "mpdu_loss_fraction", Fraction, One, "MPDU loss";
+    /// Median of the time from the moment at which the sender's MAC takes the packet of an MPDU from the queue to the end of
+    /// the PPDU that brought it. First arrivals alone count; a wait for earlier ones at the recipient is not in it.
+    DELAY_P50: Link, f64, Summary => "delay_p50_s", Quantile, Delay, "delay on the air, median";
+    /// 95th percentile of the same delays.
+    DELAY_P95: Link, f64, Summary => "delay_p95_s", Quantile, Delay, "delay on the air, 95th percentile";
+    /// Quantiles of the same delays at the probabilities in `quantile_probabilities` of the run, in whole nanoseconds.
+    DELAY_QUANTILES: Link, Vec<f64>, Summary => "delay_quantiles_s", List, Delay, "delay on the air, quantiles";
+    /// PHY rate of the data PPDU, mean over the attempts of the interval; NaN without any.
+    DATA_RATE: Link, f64, Series => "data_rate_bps", Mean, BitsPerSecond, "PHY rate";
+    /// MPDUs of a data PPDU, mean over the attempts of the interval; NaN without any.
+    MPDUS: Link, f64, Series => "mpdus_per_ampdu", Mean, One, "MPDUs per A-MPDU";
+    /// Delay on the air as in `delay_p50_s`, mean over the MPDUs that arrived in the interval; NaN without any.
+    AIR_DELAY: Link, f64, Series => "air_delay_s", Mean, Delay, "delay on the air";
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Attempts {
@@ -94,9 +139,9 @@ impl Metric for Frames {
         let rate = |l: &Link| l.interval.per_attempt(l.interval.rate_sum).unwrap_or(f64::NAN);
         let mpdus = |l: &Link| l.interval.per_attempt(l.interval.mpdus).unwrap_or(f64::NAN);
         let delay = |l: &Link| l.interval_delay.1.as_secs_f64() / f64::from(l.interval_delay.0);
-        series.push("data_rate_bps", Scope::Link, links().map(|(i, l)| (i as u32, rate(l))));
-        series.push("mpdus_per_ampdu", Scope::Link, links().map(|(i, l)| (i as u32, mpdus(l))));
-        series.push("air_delay_s", Scope::Link, links().map(|(i, l)| (i as u32, delay(l))));
+        series.push(DATA_RATE, links().map(|(i, l)| (i as u32, rate(l))));
+        series.push(MPDUS, links().map(|(i, l)| (i as u32, mpdus(l))));
+        series.push(AIR_DELAY, links().map(|(i, l)| (i as u32, delay(l))));
         for link in &mut self.links {
             link.interval = Attempts::default();
             link.interval_delay = (0, Duration::ZERO);
@@ -105,27 +150,27 @@ impl Metric for Frames {
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for (attempts, row) in self.nodes.iter().zip(&mut report.nodes) {
-            row.put_count("frames_sent", attempts.all);
-            row.put_count("frames_retried", attempts.retries);
-            row.put("mean_data_rate_bps", attempts.per_attempt(attempts.rate_sum));
-            row.put("mpdus_per_ampdu_mean", attempts.per_attempt(attempts.mpdus));
-            row.put("collision_probability", attempts.per_attempt(attempts.collided));
-            row.put("noise_probability", attempts.per_attempt(attempts.noisy));
-            row.put("interference_probability", attempts.per_attempt(attempts.interfered));
-            row.put_count("internal_collisions", attempts.internal);
+            row.put(FRAMES_SENT, attempts.all);
+            row.put(FRAMES_RETRIED, attempts.retries);
+            row.put(DATA_RATE_MEAN, attempts.per_attempt(attempts.rate_sum));
+            row.put(MPDUS_MEAN, attempts.per_attempt(attempts.mpdus));
+            row.put(COLLISIONS, attempts.per_attempt(attempts.collided));
+            row.put(NOISE, attempts.per_attempt(attempts.noisy));
+            row.put(INTERFERENCE, attempts.per_attempt(attempts.interfered));
+            row.put(INTERNAL_COLLISIONS, attempts.internal);
         }
         for (link, row) in self.links.iter().zip(&mut report.links) {
             let attempts = &link.attempts;
-            row.put_count("frames_sent", attempts.all);
-            row.put("mean_data_rate_bps", attempts.per_attempt(attempts.rate_sum));
-            row.put("mpdus_per_ampdu_mean", attempts.per_attempt(attempts.mpdus));
-            row.put("retry_fraction", attempts.per_attempt(attempts.retries));
-            row.put("mpdu_loss_fraction", attempts.mpdu_loss());
-            row.put("delay_p50_s", link.delays.quantile_s(0.5));
-            row.put("delay_p95_s", link.delays.quantile_s(0.95));
-            row.put_list("delay_quantiles_s", link.delays.quantiles_s());
+            row.put(LINK_FRAMES_SENT, attempts.all);
+            row.put(LINK_DATA_RATE_MEAN, attempts.per_attempt(attempts.rate_sum));
+            row.put(LINK_MPDUS_MEAN, attempts.per_attempt(attempts.mpdus));
+            row.put(RETRIES, attempts.per_attempt(attempts.retries));
+            row.put(MPDU_LOSS, attempts.mpdu_loss());
+            row.put(DELAY_P50, link.delays.quantile_s(0.5));
+            row.put(DELAY_P95, link.delays.quantile_s(0.95));
+            row.put(DELAY_QUANTILES, link.delays.quantiles_s());
         }
         let (all, collided) = self.nodes.iter().fold((0, 0), |sum, a| (sum.0 + a.all, sum.1 + a.collided));
-        report.medium.put("collision_probability", (all > 0).then(|| collided as f64 / all as f64));
+        report.medium.put(COLLISIONS_OF_ALL, (all > 0).then(|| collided as f64 / all as f64));
     }
 }

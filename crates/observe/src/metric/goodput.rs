@@ -6,7 +6,37 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
-use crate::{Layout, Record, Report, Scope, Series, Transport};
+use crate::{Layout, Record, Report, Series, Transport};
+
+crate::quantities! {
+    /// Payload that was delivered in order to the receiving applications of all flows, each byte once, over the length of
+    /// the window.
+    GOODPUT_OF_ALL: Totals, f64, Summary => "goodput_bps", Rate, BitsPerSecond, "goodput";
+    /// The same of all uploads.
+    GOODPUT_OF_UPLOADS: Totals, f64, Summary => "goodput_up_bps", Rate, BitsPerSecond, "goodput, up";
+    /// The same of all downloads.
+    GOODPUT_OF_DOWNLOADS: Totals, f64, Summary => "goodput_down_bps", Rate, BitsPerSecond, "goodput, down";
+    /// Jain's index of the goodputs of all flows, `(Σx)² / (n Σx²)`: 1 where all are equal, 1/n where one flow has all.
+    /// `null` without flows, or where all goodputs are zero. [Jain, Chiu, Hawe 1984]
+    JAIN_OF_ALL: Totals, f64, Summary => "jain_index", Index, One, "Jain's index";
+    /// The same of all uploads.
+    JAIN_OF_UPLOADS: Totals, f64, Summary => "jain_index_up", Index, One, "Jain's index, up";
+    /// The same of all downloads.
+    JAIN_OF_DOWNLOADS: Totals, f64, Summary => "jain_index_down", Index, One, "Jain's index, down";
+    /// Payload that was delivered in order to the receiving application, each byte once, over the length of the window. A
+    /// sample of the time series covers the interval that ends there. A `ping` has none.
+    GOODPUT: Flow, f64, Both => "goodput_bps", Rate, BitsPerSecond, "goodput";
+    /// The same payload in bytes.
+    BYTES_DELIVERED: Flow, u64, Summary => "bytes_delivered", Amount, Bytes, "bytes delivered";
+    /// The time from the SYN of a transfer to the acknowledgement of its last byte, mean over the transfers that were
+    /// completed in the whole run, warm-up included.
+    COMPLETION_TIME: Flow, f64, Summary => "completion_time_s", Mean, Seconds, "completion time", only "with size";
+    /// How many transfers were completed in the whole run, warm-up included.
+    TRANSFERS_COMPLETED: Flow, u64, Summary => "transfers_completed", Count, One, "transfers completed", only "with size";
+    /// The longest time in the window in which nothing was delivered; the start and the end of the window count as
+    /// deliveries. A flow that has not started, or has finished, counts as silent.
+    STARVED: Flow, f64, Summary => "starved_s", Maximum, Seconds, "starved";
+}
 
 #[derive(Clone, Debug, Default)]
 struct Flow {
@@ -74,7 +104,7 @@ impl Metric for Goodput {
     fn sample(&mut self, _: Time, interval: Duration, series: &mut Series) {
         let rate = |f: &Flow| f.interval_bytes as f64 * 8.0 / interval.as_secs_f64();
         let flows = self.flows.iter().enumerate().filter(|(_, f)| f.delivers);
-        series.push("goodput_bps", Scope::Flow, flows.map(|(i, f)| (i as u32, rate(f))));
+        series.push(GOODPUT, flows.map(|(i, f)| (i as u32, rate(f))));
         for flow in &mut self.flows {
             flow.interval_bytes = 0;
         }
@@ -83,23 +113,23 @@ impl Metric for Goodput {
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
         let rate = |f: &Flow| f.bytes as f64 * 8.0 / covered.as_secs_f64();
         for (flow, row) in self.flows.iter().zip(&mut report.flows) {
-            row.put("goodput_bps", flow.delivers.then(|| rate(flow)));
-            row.put_count("bytes_delivered", flow.delivers.then_some(flow.bytes));
-            row.put("completion_time_s", flow.completed.map(|(n, sum)| sum.as_secs_f64() / f64::from(n)));
-            row.put_count("transfers_completed", flow.completed.map(|(n, _)| u64::from(n)));
+            row.put(GOODPUT, flow.delivers.then(|| rate(flow)));
+            row.put(BYTES_DELIVERED, flow.delivers.then_some(flow.bytes));
+            row.put(COMPLETION_TIME, flow.completed.map(|(n, sum)| sum.as_secs_f64() / f64::from(n)));
+            row.put(TRANSFERS_COMPLETED, flow.completed.map(|(n, _)| u64::from(n)));
             let silence = flow.silence.max(now.since(flow.last_delivery)).as_secs_f64();
-            row.put("starved_s", flow.delivers.then_some(silence));
+            row.put(STARVED, flow.delivers.then_some(silence));
         }
         let all = || self.flows.iter().filter(|f| f.delivers).map(rate);
         let of = |up: bool| self.flows.iter().filter(move |f| f.delivers && f.up == up).map(rate);
         // An empty sum of floats is minus zero.
         let sum = |rates: &mut dyn Iterator<Item = f64>| rates.fold(0.0, |sum, rate| sum + rate);
-        report.totals.put("goodput_bps", sum(&mut all()));
-        report.totals.put("goodput_up_bps", sum(&mut of(true)));
-        report.totals.put("goodput_down_bps", sum(&mut of(false)));
-        report.totals.put("jain_index", jain(all()));
-        report.totals.put("jain_index_up", jain(of(true)));
-        report.totals.put("jain_index_down", jain(of(false)));
+        report.totals.put(GOODPUT_OF_ALL, sum(&mut all()));
+        report.totals.put(GOODPUT_OF_UPLOADS, sum(&mut of(true)));
+        report.totals.put(GOODPUT_OF_DOWNLOADS, sum(&mut of(false)));
+        report.totals.put(JAIN_OF_ALL, jain(all()));
+        report.totals.put(JAIN_OF_UPLOADS, jain(of(true)));
+        report.totals.put(JAIN_OF_DOWNLOADS, jain(of(false)));
     }
 }
 

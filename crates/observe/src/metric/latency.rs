@@ -3,7 +3,27 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
-use crate::{Histogram, Layout, Record, Report, Row};
+use crate::{Histogram, Layout, Quantity, Record, Report, Row, presence, scope};
+
+crate::quantities! {
+    /// The smallest time from a packet's sending by the server to its arrival at the station, over all IP packets of the
+    /// station that arrived, data and ACKs; nearly that of an idle network.
+    DOWN_MIN: Node, f64, Summary => "latency_down_min_s", Minimum, Delay, "latency, down, minimum", only "stations";
+    /// Median of the same times.
+    DOWN_P50: Node, f64, Summary => "latency_down_p50_s", Quantile, Delay, "latency, down, median", only "stations";
+    /// 95th percentile of the same times.
+    DOWN_P95: Node, f64, Summary => "latency_down_p95_s", Quantile, Delay, "latency, down, 95th percentile", only "stations";
+    /// 99th percentile of the same times.
+    DOWN_P99: Node, f64, Summary => "latency_down_p99_s", Quantile, Delay, "latency, down, 99th percentile", only "stations";
+    /// The smallest time from a packet's sending by the station to its arrival at the server.
+    UP_MIN: Node, f64, Summary => "latency_up_min_s", Minimum, Delay, "latency, up, minimum", only "stations";
+    /// Median of the times from the station to the server.
+    UP_P50: Node, f64, Summary => "latency_up_p50_s", Quantile, Delay, "latency, up, median", only "stations";
+    /// 95th percentile of the times from the station to the server.
+    UP_P95: Node, f64, Summary => "latency_up_p95_s", Quantile, Delay, "latency, up, 95th percentile", only "stations";
+    /// 99th percentile of the times from the station to the server.
+    UP_P99: Node, f64, Summary => "latency_up_p99_s", Quantile, Delay, "latency, up, 99th percentile", only "stations";
+}
 
 #[derive(Clone, Debug, Default)]
 struct Delays {
@@ -17,15 +37,18 @@ pub struct Latency {
     nodes: Vec<[Delays; 2]>,
 }
 
-const DOWN: [&str; 4] = ["latency_down_min_s", "latency_down_p50_s", "latency_down_p95_s", "latency_down_p99_s"];
-const UP: [&str; 4] = ["latency_up_min_s", "latency_up_p50_s", "latency_up_p95_s", "latency_up_p99_s"];
+/// A quantity of nodes.
+type OfNode = Quantity<scope::Node, f64, presence::Summary>;
+
+const DOWN: [OfNode; 4] = [DOWN_MIN, DOWN_P50, DOWN_P95, DOWN_P99];
+const UP: [OfNode; 4] = [UP_MIN, UP_P50, UP_P95, UP_P99];
 
 impl Delays {
-    fn report(&self, names: [&'static str; 4], row: &mut Row) {
-        let [min, p50, p95, p99] = names;
+    fn report(&self, quantities: [OfNode; 4], row: &mut Row<scope::Node>) {
+        let [min, p50, p95, p99] = quantities;
         row.put(min, self.least.map(Duration::as_secs_f64));
-        for (name, quantile) in [(p50, 0.5), (p95, 0.95), (p99, 0.99)] {
-            row.put(name, self.all.quantile_s(quantile));
+        for (quantity, quantile) in [(p50, 0.5), (p95, 0.95), (p99, 0.99)] {
+            row.put(quantity, self.all.quantile_s(quantile));
         }
     }
 }

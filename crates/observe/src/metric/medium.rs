@@ -6,6 +6,19 @@ use lasthop_units::{Duration, Time};
 use crate::metric::{Integral, Metric};
 use crate::{Layout, Record, Report};
 
+crate::quantities! {
+    /// 1 less `busy_fraction`.
+    IDLE: Medium, f64, Summary => "idle_fraction", Fraction, One, "medium idle";
+    /// The fraction of time in which at least one PPDU of any kind is on the air of the channel, anywhere. A SIFS between the
+    /// frames of an exchange is not busy.
+    BUSY: Medium, f64, Summary => "busy_fraction", Fraction, One, "medium busy";
+    /// The fraction of time in which two or more PPDUs are on the air.
+    COLLISION: Medium, f64, Summary => "collision_fraction", Fraction, One, "time in collisions";
+    /// The number of nodes, the AP included, that have something to send, mean over time: waiting, counting down or being
+    /// sent. Under EDCA each access category of a node counts.
+    CONTENDERS: Medium, f64, Summary => "contending_stations_mean", Mean, One, "contending stations, mean";
+}
+
 /// See the module.
 #[derive(Clone)]
 pub struct Medium {
@@ -50,9 +63,9 @@ impl Metric for Medium {
             all.iter_mut().map(|one| one.mean(now, covered)).sum::<f64>() / channels
         };
         let busy = mean(&mut self.busy);
-        report.medium.put("idle_fraction", 1.0 - busy);
-        report.medium.put("busy_fraction", busy);
-        report.medium.put("collision_fraction", mean(&mut self.overlapping));
-        report.medium.put("contending_stations_mean", self.contenders.mean(now, covered));
+        report.medium.put(IDLE, 1.0 - busy);
+        report.medium.put(BUSY, busy);
+        report.medium.put(COLLISION, mean(&mut self.overlapping));
+        report.medium.put(CONTENDERS, self.contenders.mean(now, covered));
     }
 }

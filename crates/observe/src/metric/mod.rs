@@ -1,10 +1,10 @@
 //! Metrics, one file each.
 //!
-//! To add one: a file with a type that implements [`Metric`], and a row in `metrics!` below.
+//! To add one: a file with a type that implements [`Metric`] and the rows of its quantities, and a row in `metrics!` below.
 
 use lasthop_units::{Duration, Time};
 
-use crate::{Layout, Record, Report, Series};
+use crate::{Definition, Layout, Record, Report, Series};
 
 /// A quantity computed from records.
 pub trait Metric: Clone {
@@ -23,6 +23,9 @@ pub trait Metric: Clone {
 macro_rules! metrics {
     ($( $(#[$doc:meta])* $module:ident => $name:ident ),* $(,)?) => {
         $( $(#[$doc])* pub mod $module; )*
+
+        /// The quantities of all metrics.
+        pub const QUANTITIES: &[&[&Definition]] = &[$( $module::QUANTITIES ),*];
 
         /// Every metric.
         #[derive(Clone)]

@@ -3,7 +3,18 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Integral, Metric};
-use crate::{Layout, Record, Report, Scope, Series};
+use crate::{Layout, Record, Report, Series};
+
+crate::quantities! {
+    /// Packets in the interface queue, that of its driver included, mean over time; without what the MAC holds.
+    QUEUE_MEAN: Node, f64, Summary => "queue_mean_packets", Mean, Packets, "queue, mean";
+    /// The greatest number of packets there.
+    QUEUE_MAX: Node, u64, Summary => "queue_max_packets", Maximum, Packets, "queue, maximum";
+    /// Packets in the interface queue just before the sample.
+    QUEUE_LENGTH: Node, f64, Series => "queue_packets", Level, Packets, "queue";
+    /// Of these, pure TCP ACKs.
+    QUEUED_TCP_ACKS: Node, f64, Series => "queue_tcp_ack_packets", Level, Packets, "queue, TCP ACKs";
+}
 
 #[derive(Clone, Debug, Default)]
 struct Node {
@@ -37,14 +48,14 @@ impl Metric for Queue {
 
     fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
         let nodes = || self.nodes.iter().enumerate();
-        series.push("queue_packets", Scope::Node, nodes().map(|(i, n)| (i as u32, n.packets.value())));
-        series.push("queue_tcp_ack_packets", Scope::Node, nodes().map(|(i, n)| (i as u32, f64::from(n.tcp_acks))));
+        series.push(QUEUE_LENGTH, nodes().map(|(i, n)| (i as u32, n.packets.value())));
+        series.push(QUEUED_TCP_ACKS, nodes().map(|(i, n)| (i as u32, f64::from(n.tcp_acks))));
     }
 
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
         for (node, row) in self.nodes.iter_mut().zip(&mut report.nodes) {
-            row.put("queue_mean_packets", node.packets.mean(now, covered));
-            row.put_count("queue_max_packets", node.packets.max() as u64);
+            row.put(QUEUE_MEAN, node.packets.mean(now, covered));
+            row.put(QUEUE_MAX, node.packets.max() as u64);
         }
     }
 }

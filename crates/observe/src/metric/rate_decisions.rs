@@ -9,6 +9,33 @@ use lasthop_units::{Duration, Time};
 use crate::metric::Metric;
 use crate::{Layout, Outcome, Record, Report};
 
+crate::quantities! {
+    /// Changes of the rate at which frames start, to a higher one.
+    UP: Link, u64, Summary => "rate_changes_up", Count, One, "rate changes, up";
+    /// Changes to a lower rate just after an attempt that was lost to a collision.
+    DOWN_AFTER_COLLISION: Link, u64, Summary
+        => "rate_changes_down_after_collision", Count, One, "rate changes, down after a collision";
+    /// Changes to a lower rate just after an attempt that was lost to noise.
+    DOWN_AFTER_NOISE: Link, u64, Summary
+        => "rate_changes_down_after_noise", Count, One, "rate changes, down after noise";
+    /// Changes to a lower rate just after an attempt that was lost to interference.
+    DOWN_AFTER_INTERFERENCE: Link, u64, Summary
+        => "rate_changes_down_after_interference", Count, One, "rate changes, down after interference";
+    /// Changes to a lower rate just after an attempt that succeeded.
+    DOWN_AFTER_SUCCESS: Link, u64, Summary
+        => "rate_changes_down_after_success", Count, One, "rate changes, down after a success";
+    /// Attempts that were lost to collisions between a change to a lower rate and the change before it: what an algorithm
+    /// that judges windows had seen.
+    COLLISIONS_BEFORE_DOWN: Link, u64, Summary
+        => "failures_before_rate_down_collision", Count, One, "collisions before rate changes down";
+    /// Likewise, attempts that were lost to noise.
+    NOISE_BEFORE_DOWN: Link, u64, Summary
+        => "failures_before_rate_down_noise", Count, One, "losses to noise before rate changes down";
+    /// Likewise, attempts that were lost to interference.
+    INTERFERENCE_BEFORE_DOWN: Link, u64, Summary
+        => "failures_before_rate_down_interference", Count, One, "losses to interference before rate changes down";
+}
+
 /// How many attempts ended in which way.
 #[derive(Clone, Copy, Debug, Default)]
 struct ByOutcome {
@@ -80,14 +107,14 @@ impl Metric for RateDecisions {
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for (link, row) in self.links.iter().zip(&mut report.links) {
-            row.put_count("rate_changes_up", link.up);
-            row.put_count("rate_changes_down_after_collision", link.down.collision);
-            row.put_count("rate_changes_down_after_noise", link.down.noise);
-            row.put_count("rate_changes_down_after_interference", link.down.interference);
-            row.put_count("rate_changes_down_after_success", link.down.success);
-            row.put_count("failures_before_rate_down_collision", link.behind.collision);
-            row.put_count("failures_before_rate_down_noise", link.behind.noise);
-            row.put_count("failures_before_rate_down_interference", link.behind.interference);
+            row.put(UP, link.up);
+            row.put(DOWN_AFTER_COLLISION, link.down.collision);
+            row.put(DOWN_AFTER_NOISE, link.down.noise);
+            row.put(DOWN_AFTER_INTERFERENCE, link.down.interference);
+            row.put(DOWN_AFTER_SUCCESS, link.down.success);
+            row.put(COLLISIONS_BEFORE_DOWN, link.behind.collision);
+            row.put(NOISE_BEFORE_DOWN, link.behind.noise);
+            row.put(INTERFERENCE_BEFORE_DOWN, link.behind.interference);
         }
     }
 }
@@ -132,15 +159,14 @@ mod tests {
         ];
         told.iter().for_each(|record| metric.observe(Time::ZERO, record));
         let report = report(&mut metric);
-        let get = |name: &str| report.links[0].get(name).unwrap();
-        assert_eq!(get("rate_changes_up"), 1.0);
-        let down =
-            ["collision", "noise", "interference", "success"].map(|c| get(&format!("rate_changes_down_after_{c}")));
-        assert_eq!(down, [1.0, 1.0, 0.0, 0.0]);
+        let get = |quantity| report.links[0].get(quantity).unwrap();
+        assert_eq!(get(UP), 1);
+        let down = [DOWN_AFTER_COLLISION, DOWN_AFTER_NOISE, DOWN_AFTER_INTERFERENCE, DOWN_AFTER_SUCCESS].map(get);
+        assert_eq!(down, [1, 1, 0, 0]);
         // The first loss to noise came before the change up, the interference before no change yet.
-        let behind = ["collision", "noise", "interference"].map(|c| get(&format!("failures_before_rate_down_{c}")));
-        assert_eq!(behind, [3.0, 1.0, 0.0]);
-        assert_eq!(report.links[1].get("rate_changes_up"), Some(0.0));
+        let behind = [COLLISIONS_BEFORE_DOWN, NOISE_BEFORE_DOWN, INTERFERENCE_BEFORE_DOWN].map(get);
+        assert_eq!(behind, [3, 1, 0]);
+        assert_eq!(report.links[1].get(UP), Some(0));
     }
 
     #[test]
@@ -148,6 +174,6 @@ mod tests {
         let mut metric = RateDecisions::new(&layout());
         metric.observe(Time::ZERO, &change(true, Outcome::Noise));
         metric.start(Time::ZERO);
-        assert_eq!(report(&mut metric).links[0].get("rate_changes_down_after_noise"), Some(0.0));
+        assert_eq!(report(&mut metric).links[0].get(DOWN_AFTER_NOISE), Some(0));
     }
 }

@@ -3,7 +3,26 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
-use crate::{Histogram, Layout, Record, Report, Scope, Series, Transport};
+use crate::{Histogram, Layout, Record, Report, Series, Transport};
+
+crate::quantities! {
+    /// Mean of the sender's RTT samples (tcp.md); of a `ping`, of its round trips.
+    RTT_MEAN: Flow, f64, Summary => "rtt_mean_s", Mean, Delay, "RTT, mean", only "TCP, ping";
+    /// The smallest of the same samples.
+    RTT_MIN: Flow, f64, Summary => "rtt_min_s", Minimum, Delay, "RTT, minimum", only "TCP, ping";
+    /// Median of the same samples, within a bucket of at most 1/16 of its value.
+    RTT_P50: Flow, f64, Summary => "rtt_p50_s", Quantile, Delay, "RTT, median", only "TCP, ping";
+    /// 95th percentile of the same samples, as exact.
+    RTT_P95: Flow, f64, Summary => "rtt_p95_s", Quantile, Delay, "RTT, 95th percentile", only "TCP, ping";
+    /// 99th percentile of the same samples, as exact.
+    RTT_P99: Flow, f64, Summary => "rtt_p99_s", Quantile, Delay, "RTT, 99th percentile", only "TCP, ping";
+    /// Quantiles of the same samples at the probabilities in `quantile_probabilities` of the run, in whole nanoseconds.
+    RTT_QUANTILES: Flow, Vec<f64>, Summary => "rtt_quantiles_s", List, Delay, "RTT, quantiles", only "TCP, ping";
+    /// The latest RTT sample.
+    RTT: Flow, f64, Series => "rtt_s", Level, Delay, "RTT", only "TCP, ping";
+    /// The RTT that the congestion control works with; NaN for those that use none.
+    CONTROLLER_RTT: Flow, f64, Series => "controller_rtt_s", Level, Delay, "RTT of the congestion control", only "TCP";
+}
 
 #[derive(Clone, Debug, Default)]
 struct Flow {
@@ -43,20 +62,20 @@ impl Metric for Rtt {
     fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
         let tcp = || self.flows.iter().enumerate().filter_map(|(i, f)| Some((i as u32, f.as_ref()?)));
         let seconds = |d: Option<Duration>| d.map_or(f64::NAN, Duration::as_secs_f64);
-        series.push("rtt_s", Scope::Flow, tcp().map(|(i, f)| (i, seconds(f.latest))));
-        series.push("controller_rtt_s", Scope::Flow, tcp().map(|(i, f)| (i, seconds(f.controller))));
+        series.push(RTT, tcp().map(|(i, f)| (i, seconds(f.latest))));
+        series.push(CONTROLLER_RTT, tcp().map(|(i, f)| (i, seconds(f.controller))));
     }
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for (flow, row) in self.flows.iter().zip(&mut report.flows) {
             let samples = flow.as_ref().map(|f| &f.samples);
             let quantile = |q: f64| samples.and_then(|s| s.quantile_s(q));
-            row.put("rtt_mean_s", samples.and_then(Histogram::mean_s));
-            row.put("rtt_min_s", flow.as_ref().and_then(|f| f.least).map(Duration::as_secs_f64));
-            row.put("rtt_p50_s", quantile(0.5));
-            row.put("rtt_p95_s", quantile(0.95));
-            row.put("rtt_p99_s", quantile(0.99));
-            row.put_list("rtt_quantiles_s", samples.and_then(Histogram::quantiles_s));
+            row.put(RTT_MEAN, samples.and_then(Histogram::mean_s));
+            row.put(RTT_MIN, flow.as_ref().and_then(|f| f.least).map(Duration::as_secs_f64));
+            row.put(RTT_P50, quantile(0.5));
+            row.put(RTT_P95, quantile(0.95));
+            row.put(RTT_P99, quantile(0.99));
+            row.put(RTT_QUANTILES, samples.and_then(Histogram::quantiles_s));
         }
     }
 }

@@ -5,6 +5,18 @@ use lasthop_units::{Duration, Time};
 use crate::metric::Metric;
 use crate::{Layout, Record, Report, Transport};
 
+crate::quantities! {
+    /// Segments with payload that the sender of the data sent, retransmissions included; for UDP datagrams.
+    SEGMENTS_SENT: Flow, u64, Summary => "segments_sent", Count, One, "segments sent";
+    /// Of these, those sent again.
+    SEGMENTS_RETRANSMITTED: Flow, u64, Summary
+        => "segments_retransmitted", Count, One, "segments retransmitted", only "TCP";
+    /// Expiries of the retransmission timer.
+    TIMEOUTS: Flow, u64, Summary => "timeouts", Count, One, "timeouts", only "TCP";
+    /// ACKs that the sender found missing; 0 without `ack_loss`, since nothing looks for them.
+    ACK_LOSSES_DETECTED: Flow, u64, Summary => "ack_losses_detected", Count, One, "ACK losses detected", only "TCP";
+}
+
 #[derive(Clone, Debug, Default)]
 struct Flow {
     tcp: bool,
@@ -46,10 +58,10 @@ impl Metric for Segments {
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for (flow, row) in self.flows.iter().zip(&mut report.flows) {
-            row.put_count("segments_sent", flow.sent);
-            row.put_count("segments_retransmitted", flow.tcp.then_some(flow.retransmitted));
-            row.put_count("timeouts", flow.tcp.then_some(flow.timeouts));
-            row.put_count("ack_losses_detected", flow.tcp.then_some(flow.acks_missing));
+            row.put(SEGMENTS_SENT, flow.sent);
+            row.put(SEGMENTS_RETRANSMITTED, flow.tcp.then_some(flow.retransmitted));
+            row.put(TIMEOUTS, flow.tcp.then_some(flow.timeouts));
+            row.put(ACK_LOSSES_DETECTED, flow.tcp.then_some(flow.acks_missing));
         }
     }
 }

@@ -15,6 +15,14 @@ use lasthop_units::{Duration, Time};
 use crate::metric::Metric;
 use crate::{Layout, Record, Report};
 
+crate::quantities! {
+    /// For how long after the warm-up the goodput of all flows had plainly not settled, see below. 0 where that does not
+    /// show, `null` in windows under 2 s.
+    UNSETTLED: Totals, f64, Summary => "unsettled_s", Amount, Seconds, "unsettled";
+    /// The goodput of all flows in each of 32 equal parts of the window. `null` in windows under 0.32 s.
+    GOODPUT_PARTS: Totals, Vec<f64>, Summary => "goodput_parts_bps", List, BitsPerSecond, "goodput by parts of the window";
+}
+
 const FIRST_WIDTH: Duration = Duration::from_millis(10);
 const MOST_BINS: usize = 640;
 /// Observations to a batch.
@@ -107,9 +115,9 @@ impl Metric for Settling {
         self.close_bins(now);
         let unsettled = unsettled_batches(&self.batches());
         let batch_s = self.width.as_secs_f64() * BATCH as f64;
-        report.totals.put("unsettled_s", unsettled.map(|batches| batches as f64 * batch_s));
+        report.totals.put(UNSETTLED, unsettled.map(|batches| batches as f64 * batch_s));
         let is_long_enough = covered >= FIRST_WIDTH.saturating_mul(PARTS as u64);
-        report.totals.put_list("goodput_parts_bps", is_long_enough.then(|| self.parts_bps(now, covered)));
+        report.totals.put(GOODPUT_PARTS, is_long_enough.then(|| self.parts_bps(now, covered)));
     }
 }
 

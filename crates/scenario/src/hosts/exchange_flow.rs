@@ -4,7 +4,7 @@
 //! when the whole of it has arrived.
 
 use lasthop_engine::Stream;
-use lasthop_observe::{FlowId, Histogram, Observer, Record, Row};
+use lasthop_observe::{FlowId, Histogram, Observer, Record, Row, scope};
 use lasthop_tcp::Segment;
 use lasthop_units::Time;
 
@@ -17,6 +17,36 @@ use crate::resolved::FlowSpec;
 use crate::traffic::TrafficKind;
 use crate::traffic::video::{Next, Player};
 use crate::traffic::{video, web};
+
+lasthop_observe::quantities! {
+    /// Pages that began in the window and were loaded.
+    PAGES: Flow, u64, Summary => "pages", Count, One, "pages", only "web";
+    /// Pages that were given up with a connection, over the whole run.
+    PAGES_ABANDONED: Flow, u64, Summary => "pages_abandoned", Count, One, "pages abandoned", only "web";
+    /// Mean of the time from the first SYN of such a page (or its request, where a connection is open) to its last byte.
+    PAGE_LOAD_TIME_MEAN: Flow, f64, Summary
+        => "page_load_time_mean_s", Mean, Seconds, "page load time, mean", only "web";
+    /// Median of the same times.
+    PAGE_LOAD_TIME_P50: Flow, f64, Summary
+        => "page_load_time_p50_s", Quantile, Seconds, "page load time, median", only "web";
+    /// 95th percentile of the same times.
+    PAGE_LOAD_TIME_P95: Flow, f64, Summary
+        => "page_load_time_p95_s", Quantile, Seconds, "page load time, 95th percentile", only "web";
+    /// Stalls that lasted in the window; the wait before the film is none.
+    STALLS: Flow, u64, Summary => "stalls", Count, One, "stalls", only "video";
+    /// For how long the film stalled in the window.
+    STALL_TIME: Flow, f64, Summary => "stall_time_s", Amount, Seconds, "stalled", only "video";
+    /// The time from the flow's start to the film's, whenever that was.
+    STARTUP_DELAY: Flow, f64, Summary => "startup_delay_s", Amount, Seconds, "startup delay", only "video";
+    /// Segments that came in the window.
+    VIDEO_SEGMENTS: Flow, u64, Summary => "video_segments", Count, One, "video segments", only "video";
+    /// Mean bitrate of these segments.
+    VIDEO_BITRATE_MEAN: Flow, f64, Summary
+        => "video_bitrate_mean_bps", Mean, BitsPerSecond, "video bitrate, mean", only "video";
+    /// How often the bitrate changed from one of these segments to the next.
+    VIDEO_BITRATE_SWITCHES: Flow, u64, Summary
+        => "video_bitrate_switches", Count, One, "video bitrate switches", only "video";
+}
 
 /// A page that is being loaded.
 struct Loading {
@@ -214,7 +244,7 @@ impl ExchangeFlow {
     }
 
     /// What only such flows have.
-    pub(crate) fn report(&self, row: &mut Row) {
+    pub(crate) fn report(&self, row: &mut Row<scope::Flow>) {
         match &self.driver {
             Driver::Web(browser) => browser.report(row),
             Driver::Video(viewer) => viewer.report(self.span, row),
@@ -285,12 +315,12 @@ impl Browser {
         }
     }
 
-    fn report(&self, row: &mut Row) {
-        row.put_count("pages", self.load_times.count());
-        row.put_count("pages_abandoned", self.abandoned);
-        row.put("page_load_time_mean_s", self.load_times.mean_s());
-        row.put("page_load_time_p50_s", self.load_times.quantile_s(0.5));
-        row.put("page_load_time_p95_s", self.load_times.quantile_s(0.95));
+    fn report(&self, row: &mut Row<scope::Flow>) {
+        row.put(PAGES, self.load_times.count());
+        row.put(PAGES_ABANDONED, self.abandoned);
+        row.put(PAGE_LOAD_TIME_MEAN, self.load_times.mean_s());
+        row.put(PAGE_LOAD_TIME_P50, self.load_times.quantile_s(0.5));
+        row.put(PAGE_LOAD_TIME_P95, self.load_times.quantile_s(0.95));
     }
 }
 
@@ -317,14 +347,14 @@ impl Viewer {
         self.step(now, pool);
     }
 
-    fn report(&self, span: Span, row: &mut Row) {
+    fn report(&self, span: Span, row: &mut Row<scope::Flow>) {
         let watched = self.player.as_ref().map(|player| player.report(span.from, span.end));
-        row.put_count("stalls", watched.map(|w| w.stalls));
-        row.put("stall_time_s", watched.map(|w| w.stall_time_s));
-        row.put("startup_delay_s", watched.and_then(|w| w.startup_delay_s));
-        row.put_count("video_segments", watched.map(|w| w.segments));
-        row.put("video_bitrate_mean_bps", watched.and_then(|w| w.bitrate_mean_bps));
-        row.put_count("video_bitrate_switches", watched.map(|w| w.switches));
+        row.put(STALLS, watched.map(|w| w.stalls));
+        row.put(STALL_TIME, watched.map(|w| w.stall_time_s));
+        row.put(STARTUP_DELAY, watched.and_then(|w| w.startup_delay_s));
+        row.put(VIDEO_SEGMENTS, watched.map(|w| w.segments));
+        row.put(VIDEO_BITRATE_MEAN, watched.and_then(|w| w.bitrate_mean_bps));
+        row.put(VIDEO_BITRATE_SWITCHES, watched.map(|w| w.switches));
     }
 }
 

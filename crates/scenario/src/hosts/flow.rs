@@ -1,7 +1,7 @@
 //! A flow: what the application offers, the transport that carries it, and what is counted.
 
 use lasthop_link::{AckFacts, Packet, PacketMeta};
-use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport};
+use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport, scope};
 use lasthop_tcp::{Flags, Segment};
 use lasthop_units::Time;
 
@@ -278,7 +278,7 @@ impl Flow {
     }
 
     /// Metrics that only this transport, or this application, has.
-    pub(crate) fn report(&self, row: &mut Row) {
+    pub(crate) fn report(&self, row: &mut Row<scope::Flow>) {
         match &self.carrier {
             Carrier::Tcp(_) => {}
             Carrier::Udp(udp) => udp.report(row),

@@ -5,14 +5,14 @@
 
 mod application;
 mod connection;
-mod exchange_flow;
+pub(crate) mod exchange_flow;
 mod flow;
 mod own_queue;
-mod reception;
+pub(crate) mod reception;
 mod side;
 mod tcp_flow;
 mod tcp_pool;
-mod udp_flow;
+pub(crate) mod udp_flow;
 
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_network::{Context, Hosts, Order};

@@ -3,10 +3,30 @@
 //! Datagrams sent after the warm-up count. One that has not arrived when the run ends is lost, unless it was sent in
 //! the last second (the last tenth of a short run) and none sent after it has arrived: it may be under way.
 
-use lasthop_observe::{Histogram, Row};
+use lasthop_observe::{Histogram, Row, scope};
 use lasthop_units::{Duration, Time};
 
 use super::application::Span;
+
+lasthop_observe::quantities! {
+    /// Datagrams that were sent in the window and did not arrive, over those sent; of a `ping`, round trips. One that was sent
+    /// in the last second (the last tenth of a short window) is left out unless it or a later one has arrived: it may be
+    /// under way.
+    LOSS: Flow, f64, Summary => "loss_fraction", Fraction, One, "loss", only "UDP";
+    /// Datagrams that came after one with a higher number.
+    REORDERED: Flow, u64, Summary => "reordered", Count, One, "reordered", only "UDP";
+    /// Median of the time from the application's write to the arrival at the other host, the wait in a back-pressured socket
+    /// included.
+    DELAY_P50: Flow, f64, Summary => "delay_p50_s", Quantile, Delay, "delay, median", only "UDP";
+    /// 95th percentile of the same delays.
+    DELAY_P95: Flow, f64, Summary => "delay_p95_s", Quantile, Delay, "delay, 95th percentile", only "UDP";
+    /// 99th percentile of the same delays.
+    DELAY_P99: Flow, f64, Summary => "delay_p99_s", Quantile, Delay, "delay, 99th percentile", only "UDP";
+    /// Quantiles of the same delays at the probabilities in `quantile_probabilities` of the run, in whole nanoseconds.
+    DELAY_QUANTILES: Flow, Vec<f64>, Summary => "delay_quantiles_s", List, Delay, "delay, quantiles", only "UDP";
+    /// Smoothed difference of transit times at the end of the run. [RFC 3550 §6.4.1]
+    JITTER: Flow, f64, Summary => "jitter_s", Variation, Delay, "jitter", only "UDP";
+}
 
 /// See the module. Datagrams are numbered from 1.
 #[derive(Clone, Debug)]
@@ -93,14 +113,14 @@ impl Reception {
         Err(format!("flow {flow} received {} datagrams of {} sent", self.arrived, self.sent))
     }
 
-    pub(super) fn report(&self, row: &mut Row) {
-        row.put("loss_fraction", self.loss_fraction());
-        row.put_count("reordered", self.late);
-        row.put("delay_p50_s", self.delays.quantile_s(0.5));
-        row.put("delay_p95_s", self.delays.quantile_s(0.95));
-        row.put("delay_p99_s", self.delays.quantile_s(0.99));
-        row.put_list("delay_quantiles_s", self.delays.quantiles_s());
-        row.put("jitter_s", self.last_transit.map(|_| self.jitter_s));
+    pub(super) fn report(&self, row: &mut Row<scope::Flow>) {
+        row.put(LOSS, self.loss_fraction());
+        row.put(REORDERED, self.late);
+        row.put(DELAY_P50, self.delays.quantile_s(0.5));
+        row.put(DELAY_P95, self.delays.quantile_s(0.95));
+        row.put(DELAY_P99, self.delays.quantile_s(0.99));
+        row.put(DELAY_QUANTILES, self.delays.quantiles_s());
+        row.put(JITTER, self.last_transit.map(|_| self.jitter_s));
     }
 }
 

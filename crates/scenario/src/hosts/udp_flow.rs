@@ -2,14 +2,25 @@
 
 use std::collections::VecDeque;
 
-use lasthop_observe::{FlowId, Observer, Record, Row};
+use lasthop_observe::{FlowId, Observer, Record, Row, scope};
 use lasthop_units::Time;
 
 use super::Side;
 use super::application::{Application, Span, UDP_HEADERS};
-use super::reception::Reception;
+use super::reception::{LOSS, Reception};
 use crate::resolved::FlowSpec;
 use crate::traffic::{Call, TrafficKind};
+
+lasthop_observe::quantities! {
+    /// Packets that came too late to be played, over sent.
+    LATE: Flow, f64, Summary => "late_fraction", Fraction, One, "late packets", only "voip";
+    /// Packet time, look-ahead and mean playout delay.
+    MOUTH_TO_EAR: Flow, f64, Summary => "mouth_to_ear_s", Mean, Delay, "mouth-to-ear delay", only "voip";
+    /// Rating of the E-model, never below 0. [G.107]
+    R_FACTOR: Flow, f64, Summary => "r_factor", Score, One, "R factor", only "voip";
+    /// Mean opinion score that the rating stands for. [G.107]
+    MOS: Flow, f64, Summary => "mos", Score, One, "MOS", only "voip";
+}
 
 /// A datagram: its number, when the application wrote it, and its size as an IP packet.
 #[derive(Clone, Copy, Debug)]
@@ -130,17 +141,17 @@ impl UdpFlow {
     }
 
     /// What only such flows have.
-    pub(crate) fn report(&self, row: &mut Row) {
+    pub(crate) fn report(&self, row: &mut Row<scope::Flow>) {
         match &self.receiver {
-            Receiver::Echo(_) => row.put("loss_fraction", self.reception.loss_fraction()),
+            Receiver::Echo(_) => row.put(LOSS, self.reception.loss_fraction()),
             Receiver::Sink => self.reception.report(row),
             Receiver::Player(call) => {
                 self.reception.report(row);
                 let heard = call.report(self.reception.expected());
-                row.put("late_fraction", heard.map(|h| h.late_fraction));
-                row.put("mouth_to_ear_s", heard.and_then(|h| h.mouth_to_ear_s));
-                row.put("r_factor", heard.and_then(|h| h.r_factor));
-                row.put("mos", heard.and_then(|h| h.mos));
+                row.put(LATE, heard.map(|h| h.late_fraction));
+                row.put(MOUTH_TO_EAR, heard.and_then(|h| h.mouth_to_ear_s));
+                row.put(R_FACTOR, heard.and_then(|h| h.r_factor));
+                row.put(MOS, heard.and_then(|h| h.mos));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `lasthop list` and `lasthop show`: what there is, and its parameters.
+//! `lasthop list` and `lasthop show`: what there is, its parameters, and what is measured.
 
 use lasthop_link::QueueDisciplineKind;
 use lasthop_registry::{Entry, Field, Parameters, Registry};
@@ -11,6 +11,7 @@ use lasthop_wifi::rate_control::RateControlKind;
 use serde_json::{Value as Json, json};
 
 use crate::InputError;
+use crate::quantities::{self, called, quantities, quantity_json};
 use crate::resolved::fields_of_today;
 use crate::schema::form;
 use crate::traffic::TrafficKind;
@@ -38,18 +39,21 @@ fn profile_json(&(profile, summary): &(Profile, &str)) -> Json {
     json!({ "kind": "tcp.profile", "name": profile.word(), "summary": summary, "source": "see docs/model/tcp.md", "status": "unit tests" })
 }
 
-/// All algorithms, or those of one kind, as JSON: kind, name, summary, source, status.
+/// All algorithms, or those of one kind, as JSON: kind, name, summary, source, status. Quantities are listed where they are
+/// asked for alone.
 ///
 /// # Errors
 /// An unknown kind.
 pub fn list_json(kind: Option<&str>) -> Result<String, InputError> {
-    // The list of metrics is the front end's.
-    let kinds: Vec<&str> = registries().iter().map(|r| r.kind).chain(["tcp.profile", "metric"]).collect();
+    let kinds: Vec<&str> = registries().iter().map(|r| r.kind).chain(["tcp.profile", quantities::KIND]).collect();
     if let Some(kind) = kind
         && !kinds.contains(&kind)
     {
         let hint = lasthop_registry::suggestion(kind, kinds.iter().copied());
         return Err(InputError::new(format!("unknown kind \"{kind}\"; {hint}one of: {}", kinds.join(", "))));
+    }
+    if kind == Some(quantities::KIND) {
+        return Ok(quantities().into_iter().map(quantity_json).collect::<Json>().to_string());
     }
     let wanted = |k: &str| kind.is_none_or(|kind| kind == k);
     let mut rows: Vec<Json> = Vec::new();
@@ -67,7 +71,8 @@ fn parameters_json(fields: &[Field]) -> Json {
     fields.iter().map(one).collect()
 }
 
-/// An algorithm (`aarf`), a profile (`tcp.profile.ns2`) or a section of the scenario file (`bss`, `tcp`), as JSON:
+/// An algorithm (`aarf`), a profile (`tcp.profile.ns2`), a section of the scenario file (`bss`, `tcp`) or the quantities of a
+/// name (`goodput_bps`, `flows.*.rtt_p95_s`), as JSON:
 /// name, kind, summary, source, status, parameters with help, default and form.
 ///
 /// # Errors
@@ -103,10 +108,16 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
                             "parameters": parameters });
         return Ok(shown.to_string());
     }
+    let measured = called(name);
+    if !measured.is_empty() {
+        let entries: Vec<Json> = measured.into_iter().map(quantity_json).collect();
+        return Ok(json!({ "kind": quantities::KIND, "name": name, "quantities": entries }).to_string());
+    }
     let names = registries().into_iter().flat_map(|r| r.entries.iter().map(|e| e.name));
     let sections = ["scenario", "channel", "bss", "bss.ap", "station", "wired", "tcp", "flow"];
     let profiles: Vec<String> = Profile::ALL.iter().map(|(p, _)| format!("tcp.profile.{}", p.word())).collect();
-    let all = names.chain(sections).chain(profiles.iter().map(String::as_str));
+    let measured = quantities().into_iter().map(|quantity| quantity.name);
+    let all = names.chain(sections).chain(measured).chain(profiles.iter().map(String::as_str));
     let hint = lasthop_registry::suggestion(name, all);
     Err(InputError::new(format!("there is nothing called \"{name}\"; {hint}`lasthop list` names what there is")))
 }

@@ -1,0 +1,433 @@
+//! What a run measures, as data: each quantity has one row, which says what it is called, of what it is, in which unit, and
+//! what it means.
+//!
+//! [`quantities!`](crate::quantities) declares the rows beside the code that computes the values. Each row makes a constant
+//! whose type knows the scope, the type of the values and where they appear, so that a value only goes where it belongs.
+
+use std::marker::PhantomData;
+
+/// What a quantity belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// all flows together
+    Totals,
+    /// the channels
+    Medium,
+    /// a flow
+    Flow,
+    /// a node
+    Node,
+    /// a directed link
+    Link,
+    /// the interface queue of a node
+    Queue,
+    /// a direction of an AP's wired link
+    Wire,
+    /// the simulator itself
+    Simulator,
+}
+
+impl Scope {
+    /// Every scope, in the order in which quantities are listed.
+    pub const ALL: [Scope; 8] = [
+        Scope::Totals,
+        Scope::Medium,
+        Scope::Flow,
+        Scope::Node,
+        Scope::Link,
+        Scope::Queue,
+        Scope::Wire,
+        Scope::Simulator,
+    ];
+
+    /// The word for one of them.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Scope::Totals => "totals",
+            Scope::Medium => "medium",
+            Scope::Flow => "flow",
+            Scope::Node => "node",
+            Scope::Link => "link",
+            Scope::Queue => "queue",
+            Scope::Wire => "wire",
+            Scope::Simulator => "simulator",
+        }
+    }
+
+    /// Its table in a run of the result file.
+    pub const fn table(self) -> &'static str {
+        match self {
+            Scope::Flow => "flows",
+            Scope::Node => "nodes",
+            Scope::Link => "links",
+            Scope::Queue => "queues",
+            Scope::Wire => "wires",
+            Scope::Totals | Scope::Medium | Scope::Simulator => self.word(),
+        }
+    }
+
+    /// What stands in a dotted name between the table and the quantity; `None` where there is one row.
+    pub const fn entity(self) -> Option<&'static str> {
+        match self {
+            Scope::Flow => Some("ID"),
+            Scope::Node => Some("NAME"),
+            Scope::Link => Some("NODE.PEER"),
+            Scope::Queue => Some("NODE"),
+            Scope::Wire => Some("AP.up|down"),
+            Scope::Totals | Scope::Medium | Scope::Simulator => None,
+        }
+    }
+}
+
+/// Which kind of number a quantity is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// how many
+    Count,
+    /// how much, such as a length of time
+    Amount,
+    /// the value at an instant
+    Level,
+    /// a mean
+    Mean,
+    /// the smallest value
+    Minimum,
+    /// the greatest value
+    Maximum,
+    /// a quantile
+    Quantile,
+    /// a measure of how much values vary
+    Variation,
+    /// an amount per time
+    Rate,
+    /// a part of a whole, from 0 to 1
+    Fraction,
+    /// a relative frequency of events, from 0 to 1
+    Probability,
+    /// an index from 0 to 1
+    Index,
+    /// a value on a scale of its own
+    Score,
+    /// several values
+    List,
+}
+
+impl Kind {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Kind::Count => "count",
+            Kind::Amount => "amount",
+            Kind::Level => "level",
+            Kind::Mean => "mean",
+            Kind::Minimum => "minimum",
+            Kind::Maximum => "maximum",
+            Kind::Quantile => "quantile",
+            Kind::Variation => "variation",
+            Kind::Rate => "rate",
+            Kind::Fraction => "fraction",
+            Kind::Probability => "probability",
+            Kind::Index => "index",
+            Kind::Score => "score",
+            Kind::List => "list",
+        }
+    }
+
+    /// The greatest possible value, where the kind has one.
+    pub const fn bound(self) -> Option<f64> {
+        match self {
+            Kind::Fraction | Kind::Probability | Kind::Index => Some(1.0),
+            _ => None,
+        }
+    }
+}
+
+/// The unit in which a quantity is stored, and with it the one in which people read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// none
+    One,
+    /// bit/s, read as Mbit/s
+    BitsPerSecond,
+    /// bytes
+    Bytes,
+    /// seconds, read as seconds: durations that people notice
+    Seconds,
+    /// seconds, read as milliseconds: delays in the network
+    Delay,
+    /// packets
+    Packets,
+    /// TCP segments
+    Segments,
+}
+
+impl Unit {
+    /// The stored unit.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Unit::One => "",
+            Unit::BitsPerSecond => "bit/s",
+            Unit::Bytes => "B",
+            Unit::Seconds | Unit::Delay => "s",
+            Unit::Packets => "packets",
+            Unit::Segments => "segments",
+        }
+    }
+}
+
+/// How a number is shown to people.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shown {
+    /// the unit
+    pub unit: &'static str,
+    /// factor from the stored number
+    pub scale: f64,
+    /// digits after the decimal point
+    pub decimals: u32,
+}
+
+/// The row of a quantity.
+#[derive(Debug)]
+pub struct Definition {
+    /// its key in results, e.g. `goodput_bps`
+    pub name: &'static str,
+    /// its name in tables and on axes, e.g. "goodput"
+    pub label: &'static str,
+    /// what it belongs to
+    pub scope: Scope,
+    /// which kind of number it is
+    pub kind: Kind,
+    /// its unit
+    pub unit: Unit,
+    /// the type of its values
+    pub form: Form,
+    /// where it appears
+    pub presence: Presence,
+    /// the transport, traffic or node that alone has it, e.g. "voip"; `None` where all have it
+    pub only: Option<&'static str>,
+    /// its definition
+    pub meaning: &'static str,
+}
+
+impl Definition {
+    /// How its values are shown.
+    pub const fn shown(&self) -> Shown {
+        let (unit, scale, decimals) = match (self.unit, self.kind) {
+            (Unit::BitsPerSecond, _) => ("Mbit/s", 1e-6, 3),
+            (Unit::Seconds, _) => ("s", 1.0, 3),
+            (Unit::Delay, Kind::Variation) => ("ms", 1e3, 2),
+            (Unit::Delay, _) => ("ms", 1e3, 1),
+            (Unit::Bytes, _) => ("B", 1.0, 0),
+            (Unit::Packets, _) => ("packets", 1.0, 1),
+            (Unit::Segments, _) => ("segments", 1.0, 1),
+            (Unit::One, Kind::Fraction) => ("%", 100.0, 2),
+            (Unit::One, Kind::Probability | Kind::Index) => ("", 1.0, 4),
+            (Unit::One, Kind::Score | Kind::Mean) => ("", 1.0, 2),
+            (Unit::One, _) => ("", 1.0, 1),
+        };
+        Shown { unit, scale, decimals }
+    }
+
+    /// Its dotted name in a result, with a word in place of the entity; `None` for what is only a time series.
+    pub fn path(&self) -> Option<String> {
+        let entity = self.scope.entity().map_or(String::new(), |entity| format!("{entity}."));
+        self.presence.in_summary().then(|| format!("{}.{entity}{}", self.scope.table(), self.name))
+    }
+
+    /// Whether `other` is the same quantity: names are unique within a scope.
+    pub fn is(&self, other: &Definition) -> bool {
+        self.scope == other.scope && self.name == other.name
+    }
+}
+
+/// The type of a quantity's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// whole numbers
+    Count,
+    /// numbers
+    Number,
+    /// lists of numbers
+    List,
+}
+
+/// Where a quantity appears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// in the summary of a run
+    Summary,
+    /// as a time series
+    Series,
+    /// both
+    Both,
+    /// as a time series that is left out where it was zero throughout
+    RareSeries,
+    /// in the summary, and as such a time series
+    BothRare,
+}
+
+impl Presence {
+    /// Whether the summary of a run has it.
+    pub const fn in_summary(self) -> bool {
+        matches!(self, Presence::Summary | Presence::Both | Presence::BothRare)
+    }
+    /// Whether there is a time series of it.
+    pub const fn in_series(self) -> bool {
+        !matches!(self, Presence::Summary)
+    }
+    /// Whether its time series is left out where it was zero throughout.
+    pub const fn is_rare(self) -> bool {
+        matches!(self, Presence::RareSeries | Presence::BothRare)
+    }
+}
+
+/// The scopes as types.
+pub mod scope {
+    use super::Scope;
+
+    /// A scope as a type.
+    pub trait Scoped {
+        /// the scope
+        const SCOPE: Scope;
+    }
+
+    macro_rules! scopes {
+        ($($name:ident),*) => { $(
+            #[doc = concat!("[`Scope::", stringify!($name), "`] as a type.")]
+            #[derive(Clone, Copy, Debug)]
+            pub enum $name {}
+            impl Scoped for $name {
+                const SCOPE: Scope = Scope::$name;
+            }
+        )* };
+    }
+    scopes!(Totals, Medium, Flow, Node, Link, Queue, Wire, Simulator);
+}
+
+/// The places where a quantity appears as types.
+pub mod presence {
+    use super::Presence;
+
+    /// A presence as a type.
+    pub trait Present {
+        /// the presence
+        const PRESENCE: Presence;
+    }
+    /// It is in the summary.
+    pub trait InSummary: Present {}
+    /// It has a time series.
+    pub trait InSeries: Present {}
+    /// It has a time series that is left out where it was zero throughout.
+    pub trait InRareSeries: Present {}
+
+    macro_rules! presences {
+        ($($name:ident: $($place:ident),*;)*) => { $(
+            #[doc = concat!("[`Presence::", stringify!($name), "`] as a type.")]
+            #[derive(Clone, Copy, Debug)]
+            pub enum $name {}
+            impl Present for $name {
+                const PRESENCE: Presence = Presence::$name;
+            }
+            $( impl $place for $name {} )*
+        )* };
+    }
+    presences! {
+        Summary: InSummary;
+        Series: InSeries;
+        Both: InSummary, InSeries;
+        RareSeries: InRareSeries;
+        BothRare: InSummary, InRareSeries;
+    }
+}
+
+/// A quantity of scope `S` whose values are `V` and that appears where `P` says.
+#[derive(Debug)]
+pub struct Quantity<S, V, P> {
+    definition: &'static Definition,
+    types: PhantomData<(S, V, P)>,
+}
+
+impl<S, V, P> Clone for Quantity<S, V, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S, V, P> Copy for Quantity<S, V, P> {}
+
+impl<S, V, P> Quantity<S, V, P> {
+    /// The quantity of a row; [`quantities!`](crate::quantities) calls it with the types that the row has.
+    #[doc(hidden)]
+    pub const fn of(definition: &'static Definition) -> Self {
+        Quantity { definition, types: PhantomData }
+    }
+    /// Its row.
+    pub const fn definition(&self) -> &'static Definition {
+        self.definition
+    }
+}
+
+/// Declares quantities, a row each: the doc comment is the definition; then follow the name of the constant, the scope, the
+/// type of the values (`u64`, `f64` or `Vec<f64>`), where it [appears](Presence), the key in results, the kind, the unit, the
+/// name in tables, and with `only` what alone has it.
+///
+/// ```
+/// use lasthop_observe::{Row, scope};
+/// lasthop_observe::quantities! {
+///     /// Mean opinion score. [G.107]
+///     MOS: Flow, f64, Summary => "mos", Score, One, "MOS", only "voip";
+/// }
+/// let mut row: Row<scope::Flow> = Row::default();
+/// row.put(MOS, 4.1);
+/// assert_eq!(row.get(MOS), Some(4.1));
+/// assert_eq!(QUANTITIES[0].meaning, "Mean opinion score. [G.107]");
+/// ```
+///
+/// A quantity of another scope, or a value of another type, does not compile:
+/// ```compile_fail
+/// lasthop_observe::quantities! {
+///     /// Drops.
+///     DROPS: Node, u64, Summary => "drops", Count, Packets, "drops";
+/// }
+/// let mut row: lasthop_observe::Row<lasthop_observe::scope::Flow> = Default::default();
+/// row.put(DROPS, 1);
+/// ```
+#[macro_export]
+macro_rules! quantities {
+    ($(
+        $(#[doc = $meaning:literal])+
+        $constant:ident: $scope:ident, $value:ty, $presence:ident
+            => $name:literal, $kind:ident, $unit:ident, $label:literal $(, only $only:literal)?;
+    )+) => {
+        $(
+            $(#[doc = $meaning])+
+            pub const $constant: $crate::Quantity<$crate::scope::$scope, $value, $crate::presence::$presence> =
+                $crate::Quantity::of(&$crate::Definition {
+                    name: $name,
+                    label: $label,
+                    scope: <$crate::scope::$scope as $crate::scope::Scoped>::SCOPE,
+                    kind: $crate::Kind::$kind,
+                    unit: $crate::Unit::$unit,
+                    form: <$value as $crate::Value>::FORM,
+                    presence: <$crate::presence::$presence as $crate::presence::Present>::PRESENCE,
+                    only: $crate::only!($($only)?),
+                    meaning: concat!($($meaning),+).trim_ascii(),
+                });
+        )+
+
+        /// The quantities of this file, in the order in which they are listed.
+        pub const QUANTITIES: &[&$crate::Definition] = &[$( $constant.definition() ),+];
+    };
+}
+
+/// A word that may be left out.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! only {
+    () => {
+        None
+    };
+    ($word:literal) => {
+        Some($word)
+    };
+}
