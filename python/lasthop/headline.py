@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from .confidence import Estimate
 from .losses import is_ap
-from .metric import metric_of, shown
+from .metric import chosen as chosen_names
+from .metric import shown
+from .quantities import LINK, MEDIUM, NODE, TOTALS, Quantity, quantity_of
 from .result import Result
 
 
@@ -29,26 +30,19 @@ class Headline(NamedTuple):
 def headlines(result: Result) -> list[Headline]:
     """The headline numbers of `result`; those that no seed has are left out."""
     metrics = result.metrics
-    ap_drops = _over_runs(result, lambda run: _node_sum(run, "queue_drops", is_ap))
-    station_drops = _over_runs(result, lambda run: _node_sum(run, "queue_drops", lambda name: not is_ap(name)))
-    wired_drops = _over_runs(result, lambda run: _node_sum(run, "wired_queue_drops", is_ap))
-    retried = _over_runs(result, _retry_fraction)
-    given_up = _over_runs(result, lambda run: _node_sum(run, "frames_dropped_retry_limit"))
+    whole = (
+        *(TOTALS.goodput_bps, TOTALS.goodput_up_bps, TOTALS.goodput_down_bps),
+        *(TOTALS.jain_index, TOTALS.jain_index_up, TOTALS.jain_index_down),
+        MEDIUM.collision_probability,
+    )
     found = [
-        _scaled("goodput", "Mbit/s", 3, metrics.get("totals.goodput_bps"), 1e-6),
-        _scaled("goodput, up", "Mbit/s", 3, metrics.get("totals.goodput_up_bps"), 1e-6),
-        _scaled("goodput, down", "Mbit/s", 3, metrics.get("totals.goodput_down_bps"), 1e-6),
-        _scaled("Jain's index", "", 4, metrics.get("totals.jain_index")),
-        _scaled("Jain's index, up", "", 4, metrics.get("totals.jain_index_up")),
-        _scaled("Jain's index, down", "", 4, metrics.get("totals.jain_index_down")),
-        _scaled("collision probability", "", 4, metrics.get("medium.collision_probability")),
-        _scaled("retried attempts", "%", 2, retried, 100),
-        _scaled("AP queue drops", "packets", 1, ap_drops),
-        _scaled("station queue drops", "packets", 1, station_drops),
-        _scaled("wired queue drops", "packets", 1, wired_drops),
-        _scaled("given up after the last retry", "packets", 1, given_up),
-        _scaled("medium busy", "%", 2, metrics.get("medium.busy_fraction"), 100),
-        _scaled("medium idle", "%", 2, metrics.get("medium.idle_fraction"), 100),
+        *(_scaled(quantity, metrics.get(quantity.path)) for quantity in whole),
+        _scaled(LINK.retry_fraction, _over_runs(result, _retry_fraction)),
+        _summed(result, NODE.queue_drops, "AP queue drops", is_ap),
+        _summed(result, NODE.queue_drops, "station queue drops", lambda name: not is_ap(name)),
+        _summed(result, NODE.wired_queue_drops, NODE.wired_queue_drops.label, is_ap),
+        _summed(result, NODE.frames_dropped_retry_limit, NODE.frames_dropped_retry_limit.label),
+        *(_scaled(quantity, metrics.get(quantity.path)) for quantity in (MEDIUM.busy_fraction, MEDIUM.idle_fraction)),
     ]
     return [headline for headline in found if headline.by_seed]
 
@@ -59,14 +53,13 @@ def chosen(result: Result, patterns: Iterable[str] = ()) -> list[Headline]:
     if not patterns:
         return headlines(result)
     metrics = result.metrics
-    names = [name for name in result.metric_names if any(fnmatchcase(name, pattern) for pattern in patterns)]
-    return [_named(name, metrics.get(name, {})) for name in names]
+    return [_named(name, metrics.get(name, {})) for name in chosen_names(patterns, result.metric_names)]
 
 
 def _named(name: str, by_seed: dict[int, float]) -> Headline:
     unit, scale, decimals = shown(name)
-    metric = metric_of(name)
-    return Headline(name, unit, decimals, by_seed, scale, metric.unit if metric else "")
+    quantity = quantity_of(name)
+    return Headline(name, unit, decimals, by_seed, scale, quantity.unit if quantity is not None else "")
 
 
 def number(value: float, decimals: int) -> str:
@@ -88,8 +81,18 @@ def mean_and_interval(estimate: Estimate | None, decimals: int) -> str:
     return f"{number(estimate.mean, decimals)} ± {number(half_width, decimals)}"
 
 
-def _scaled(label: str, unit: str, decimals: int, by_seed: dict[int, float] | None, scale: float = 1) -> Headline:
-    return Headline(label, unit, decimals, {seed: value * scale for seed, value in (by_seed or {}).items()})
+def _scaled(quantity: Quantity, by_seed: dict[int, float] | None, label: str = "") -> Headline:
+    """A quantity in the unit that is shown."""
+    unit, scale, decimals = quantity.shown
+    scaled = {seed: value * scale for seed, value in (by_seed or {}).items()}
+    return Headline(label or quantity.label, unit, decimals, scaled)
+
+
+def _summed(
+    result: Result, quantity: Quantity, label: str, wanted: Callable[[str], bool] = lambda _name: True
+) -> Headline:
+    """A quantity of nodes, the sum over those whose name is wanted."""
+    return _scaled(quantity, _over_runs(result, lambda run: _node_sum(run, quantity, wanted)), label)
 
 
 def _over_runs(result: Result, value: Callable[[dict[str, Any]], float | None]) -> dict[int, float]:
@@ -104,5 +107,5 @@ def _node_sum(run: dict[str, Any], key: str, wanted: Callable[[str], bool] = lam
 
 
 def _retry_fraction(run: dict[str, Any]) -> float | None:
-    retried, sent = _node_sum(run, "frames_retried"), _node_sum(run, "frames_sent")
+    retried, sent = _node_sum(run, NODE.frames_retried), _node_sum(run, NODE.frames_sent)
     return retried / sent if sent and retried is not None else None

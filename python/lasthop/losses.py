@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .alike import named
+from .quantities import NODE, QUEUE, WIRE
 
 DROPPED_SHARE = 0.01
 HELD_S = 0.1
@@ -67,15 +68,15 @@ def _rows(runs: Sequence[Mapping[str, Any]], kind: str) -> list[tuple[Mapping[st
 def _of_nodes(runs: Sequence[Mapping[str, Any]]) -> Iterator[QueueLoss]:
     for queues, nodes in zip(_rows(runs, "queues"), _rows(runs, "nodes"), strict=True):
         first = queues[0]
-        wait_s = max(row["wait_mean_s"] or 0.0 for row in queues)
+        wait_s = max(row[QUEUE.wait_mean_s] or 0.0 for row in queues)
         yield QueueLoss(
             place="AP" if is_ap(first["name"]) else "station",
             name=first["name"],
             discipline=_discipline(first),
             is_endless=first["limit"] == "unlimited",
-            packets=sum(row["packets"] for row in queues),
-            dropped=sum(row["queue_drops"] for row in nodes),
-            tcp_acks=sum(row["queue_drops_tcp_ack"] for row in nodes),
+            packets=sum(row[QUEUE.packets] for row in queues),
+            dropped=sum(row[NODE.queue_drops] for row in nodes),
+            tcp_acks=sum(row[NODE.queue_drops_tcp_ack] for row in nodes),
             wait_s=wait_s,
             longest_s=wait_s,
             busy=0.0,
@@ -92,12 +93,12 @@ def _of_wires(runs: Sequence[Mapping[str, Any]]) -> Iterator[QueueLoss]:
             name=f"wired link{' of ' + first['ap'] if several else ''}, {first['direction']}",
             discipline=_discipline(first),
             is_endless=first["limit"] == "unlimited",
-            packets=sum(row["packets"] for row in rows),
-            dropped=sum(row["queue_drops"] for row in rows),
-            tcp_acks=sum(row["queue_drops_tcp_ack"] for row in rows),
-            wait_s=max(row["wait_mean_s"] or 0.0 for row in rows),
-            longest_s=max(row["wait_max_s"] or 0.0 for row in rows),
-            busy=sum(row["busy_fraction"] for row in rows) / len(rows),
+            packets=sum(row[WIRE.packets] for row in rows),
+            dropped=sum(row[WIRE.queue_drops] for row in rows),
+            tcp_acks=sum(row[WIRE.queue_drops_tcp_ack] for row in rows),
+            wait_s=max(row[WIRE.wait_mean_s] or 0.0 for row in rows),
+            longest_s=max(row[WIRE.wait_max_s] or 0.0 for row in rows),
+            busy=sum(row[WIRE.busy_fraction] for row in rows) / len(rows),
         )
 
 
@@ -171,7 +172,7 @@ def _who(group: Sequence[QueueLoss], stations: int) -> str:
 def _dropped(group: Sequence[QueueLoss], stations: int) -> str:
     shares = sorted(100 * loss.share for loss in group)
     share = _range(f"{shares[0]:.2g}", f"{shares[-1]:.2g}")
-    dropped, packets = (sum(getattr(loss, key) for loss in group) for key in ("dropped", "packets"))
+    dropped, packets = sum(loss.dropped for loss in group), sum(loss.packets for loss in group)
     acks = sum(loss.tcp_acks for loss in group)
     kind = f", {acks} of them TCP ACKs" if acks else ""
     return f"{_who(group, stations)}: dropped {share} % of the packets that came ({dropped} of {packets}{kind})"

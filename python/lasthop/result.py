@@ -14,6 +14,7 @@ from . import _core, tables
 from .confidence import Estimate, estimate
 from .files import PendingFile, write_pieces
 from .metric import unknown
+from .quantities import SIMULATOR, quantity_of
 from .scenario import Scenario, looks_like_scenario
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ FORMAT = 1
 # What a directory of a result has.
 FILES = ("result.json", "scenario.toml", "flows.parquet", "nodes.parquet", "links.parquet", "timeseries.parquet")
 # Wall-clock time is the one thing in which two runs of the same seed may differ: no mean of it is kept.
-NOT_SUMMARISED = {"seed", "simulator.wall_s"}
-# Keys that are names or lists, or null where there is none of these.
-NO_NUMBERS = (".congestion_control", ".congestion_control_validation", "_quantiles_s", "_parts_bps", ".limit", ".kind")
+NOT_SUMMARISED = {"seed", SIMULATOR.wall_s.path}
+# Keys of names, which may be null.
+NO_NUMBERS = ("congestion_control", "congestion_control_validation", "limit", "kind")
 
 
 class Result:
@@ -316,7 +317,14 @@ def flat_metrics(run: Mapping[str, Any]) -> dict[str, float]:
 
 def metric_names(run: Mapping[str, Any]) -> list[str]:
     """The names of `flat_metrics`, and those of what has no value in this run."""
-    return [name for name in _named(run) if not name.endswith(NO_NUMBERS)]
+    return [name for name in _named(run) if _is_number(name)]
+
+
+def _is_number(name: str) -> bool:
+    """Whether what is null there may be a number: neither a name nor a list."""
+    key = name.rpartition(".")[2]
+    quantity = quantity_of(name)
+    return key not in NO_NUMBERS and (quantity is None or quantity.kind != "list")
 
 
 def _named(run: Mapping[str, Any]) -> dict[str, float | None]:

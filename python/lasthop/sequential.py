@@ -19,10 +19,11 @@ from typing import Any, Literal, NamedTuple
 
 from .confidence import estimate
 from .metric import check_names, matching
+from .quantities import TOTALS
 
 FEWEST = 10
 MOST = 200
-GOODPUT = "totals.goodput_bps"
+GOODPUT = TOTALS.goodput_bps.path
 
 Metrics = Mapping[str, Mapping[int, float]]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .alike import alike, named
 from .campaign import Counts, complete
 from .losses import loss_warnings
-from .metric import check_keys, check_names, matching
+from .metric import check_keys, check_names, check_single, matching
+from .metric import chosen as chosen_names
 from .progress import Progress, progress_here
 from .result import flat_metrics, metric_names
 from .scenario import Scenario, scenario_or_file, toml_value
@@ -166,7 +166,8 @@ class _Names:
     """Whether each of `patterns` is among the names of some point's runs, once each point has shown one."""
 
     def __init__(self, patterns: Sequence[str], points: set[Scenario]) -> None:
-        self._missing = list(patterns)
+        self._patterns = list(patterns)
+        self._missing = self._patterns
         self._unseen = set(points)
         self._known: dict[str, None] = {}
 
@@ -175,7 +176,9 @@ class _Names:
         if not self._missing or document is None or job.scenario not in self._unseen:
             return
         self._unseen.remove(job.scenario)
-        self._known.update(dict.fromkeys(metric_names(document)))
+        names = metric_names(document)
+        check_single(self._patterns, names)
+        self._known.update(dict.fromkeys(names))
         self._missing = [pattern for pattern in self._missing if not matching(pattern, self._known)]
         if not self._unseen:
             check_names(self._missing, list(self._known))
@@ -215,9 +218,9 @@ class _Seeds:
         if document is not None:
             if not self._metrics:
                 self._rule.check(metric_names(document))
-            for name, value in flat_metrics(document).items():
-                if any(fnmatchcase(name, pattern) for pattern in self._rule.metrics):
-                    self._metrics.setdefault(name, {})[seed] = value
+            found = flat_metrics(document)
+            for name in chosen_names(self._rule.metrics, found):
+                self._metrics.setdefault(name, {})[seed] = found[name]
         self._awaited -= 1
         return [] if self._awaited else self.more()
 
@@ -240,11 +243,8 @@ class _Seeds:
 
 
 def _row(point: Point, document: Mapping[str, Any], shown: Sequence[str]) -> dict[str, Any]:
-    metrics = {
-        name: value
-        for name, value in flat_metrics(document).items()
-        if any(fnmatchcase(name, pattern) for pattern in shown)
-    }
+    found = flat_metrics(document)
+    metrics = {name: found[name] for name in chosen_names(shown, found)}
     return {**point.values, "seed": document["seed"], **metrics}
 
 

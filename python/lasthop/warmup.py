@@ -14,6 +14,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from .confidence import estimate, t_bound
+from .quantities import TOTALS
 
 PARTS = 32
 LEFT_OUT = (1, 2, 4, 8, 16)
@@ -36,9 +37,9 @@ def warmup_warning(scenario: Mapping[str, Any], runs: Iterable[Mapping[str, Any]
     if any("size" in flow for flow in scenario["flow"]):
         return None
     warmup_s = seconds(scenario["warmup"])
-    totals = [run["totals"] for run in runs if run["totals"].get("goodput_parts_bps")]
-    parts = [total["goodput_parts_bps"] for total in totals]
-    unsettled = [total["unsettled_s"] or 0.0 for total in totals]
+    totals = [run["totals"] for run in runs if run["totals"].get(TOTALS.goodput_parts_bps)]
+    parts = [total[TOTALS.goodput_parts_bps] for total in totals]
+    unsettled = [total[TOTALS.unsettled_s] or 0.0 for total in totals]
     found = transient(parts, unsettled, seconds(scenario["duration"]) - warmup_s)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Names, units and formats of metrics: one list, which results, the manual and every command share."""
+"""Names by which numbers of results are asked for, and how they are shown."""
 
 from __future__ import annotations
 
@@ -9,43 +9,7 @@ from pathlib import Path
 import pytest
 
 import lasthop
-from lasthop.metric import METRICS, UnknownMetric, check_keys, check_names, metric_of, shown
-
-MANUAL = Path(__file__).parents[2] / "docs" / "model" / "metrics.md"
-SECTIONS = {"Flows": "flows", "Totals": "totals", "Nodes": "nodes", "Links": "links", "Medium": "medium"}
-SECTIONS |= {"Queues": "queues", "Wires": "wires", "Simulator": "simulator"}
-
-
-def keys_of_the_manual() -> set[tuple[str, str]]:
-    """(section, key) of each row of the tables, `jain_index`, `_up` written out."""
-    found, section, columns = set(), "", []
-    for line in MANUAL.read_text().splitlines():
-        if line.startswith("## "):
-            section = SECTIONS.get(line[3:], "")
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith("| key"):
-            columns = cells
-        elif line.startswith("| `") and section and columns:
-            stem = ""
-            for key in re.findall(r"`([a-z0-9_]+)`", cells[0]):
-                stem = stem if key.startswith("_") else key
-                found.add((section, stem + key if key.startswith("_") else key))
-    return found
-
-
-def test_the_list_has_every_key_of_the_manual_and_no_other():
-    not_numbers = {"traffic", "dscp", "goodput_parts_bps", "wall_s", "limit", "kind", "ap", "direction"}
-    manual = {(place, key) for place, key in keys_of_the_manual() if key not in not_numbers and "quantiles" not in key}
-    manual |= {("links", key) for key in ("frames_sent", "mean_data_rate_bps", "mpdus_per_ampdu_mean")}  # "as for nodes"
-    assert {(metric.scope, metric.key) for metric in METRICS} == manual
-
-
-def test_every_number_of_a_result_is_in_the_list(small):
-    scenario = lasthop.load(small).set("flow.0.direction", "down")
-    for traffic in ("bulk", "ping", "voip", "web", "video"):
-        result = lasthop.run(scenario.set("flow.0.traffic", traffic), seeds=1, interval_s=None)
-        unlisted = [name for name in result.metric_names if metric_of(name) is None]
-        assert unlisted == []
+from lasthop.metric import UnknownMetric, check_keys, check_names, shown
 
 
 @pytest.mark.parametrize(
@@ -77,7 +41,7 @@ def test_what_no_run_can_have_is_found_before_one_runs():
     ("wrong", "near"),
     [
         ("totals.goodputs", "totals.goodput_bps"),
-        ("goodput_bps", "totals.goodput_bps"),
+        ("totals.goodput", "totals.goodput_bps"),
         ("flows.sta1.up.rtt_men_s", "flows.sta1.up.rtt_mean_s"),
     ],
 )
@@ -109,7 +73,7 @@ def test_one_wrong_metric_is_the_same_error_everywhere(command, small, line, nam
     last = done.stderr.splitlines()[-1]
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert last.startswith(f"lasthop: --metric {name}: no run has such a metric; did you mean "), last
-    assert near in last and last.endswith("`lasthop list metric` names them")
+    assert near in last and last.endswith("`lasthop list quantity` names them")
     assert "Traceback" not in done.stderr
     if name == "totals.goodputs":
         assert done.stderr.count("\n") == 1, "nothing ran"
@@ -146,18 +110,6 @@ def test_compare_shows_named_metrics_in_their_units_and_keeps_stored_ones_in_jso
     (row,) = json.loads(Path("c.json").read_text())["rows"]
     assert (row["metric"], row["unit"]) == ("totals.goodput_bps", "bit/s") and row["a"]["mean"] > 1e6
     assert f"totals.goodput_bps (Mbit/s)  {row['a']['mean'] / 1e6:.3f} ±" in done.stdout
-
-
-def test_list_and_show_name_metrics_with_units(command, small):
-    entries = json.loads(command("list", "metric", "--json").stdout)
-    assert {"kind": "metric", "name": "totals.unsettled_s", "unit": "s"}.items() <= next(
-        entry for entry in entries if entry["name"] == "totals.unsettled_s"
-    ).items()
-    assert "flows.ID.rtt_p95_s" in command("list", "metric").stdout
-    assert command("show", "flows.*.rtt_p95_s").stdout.startswith("flows.ID.rtt_p95_s (metric in s): ")
-    both = command("show", "goodput_bps").stdout
-    assert "totals.goodput_bps (metric in bit/s)" in both and "flows.ID.goodput_bps (metric in bit/s)" in both
-    assert "metric" in command("list", "colours").stderr
 
 
 def test_a_summary_answers_a_wrong_name_with_near_ones(small):

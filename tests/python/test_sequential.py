@@ -160,7 +160,7 @@ def test_names_are_checked_and_near_ones_are_told():
     Until(0.02, ("flows.*.goodput_bps", "medium.busy_fraction")).check(names)
     with pytest.raises(UnknownMetric, match=r"totals.goodput: .*did you mean totals.goodput_bps"):
         Until(0.02, ("totals.goodput",)).check(names)
-    with pytest.raises(UnknownMetric, match=r"links.\*: no run has such a metric; `lasthop list metric` names them$"):
+    with pytest.raises(UnknownMetric, match=r"links.\*: no run has such a metric; `lasthop list quantity` names them$"):
         Until(0.02, ("links.*",)).check(names)
 
 

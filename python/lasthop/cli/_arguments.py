@@ -68,7 +68,7 @@ def add_until(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help=f"what --until judges and the table shows, a name or glob of `lasthop list metric`; repeatable (default {GOODPUT})",
+        help=f"what --until judges and the table shows, a name or glob of `lasthop list quantity`; repeatable (default {GOODPUT})",
     )
 
 

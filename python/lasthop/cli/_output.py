@@ -10,6 +10,7 @@ from typing import Any
 from ..files import write_whole
 from ..headline import Headline, chosen, mean_and_interval
 from ..losses import bottleneck_text
+from ..quantities import FLOW, Quantity
 from ..result import Result
 from ..sequential import percent
 from ._table import table
@@ -80,25 +81,25 @@ def _mean_heading(runs: int) -> str:
     return "mean ± 95 % CI" if runs > 1 else "value"
 
 
-# Label, key, factor and decimals; a column is shown if a flow has it.
-FLOW_COLUMNS = (
-    ("goodput (Mbit/s)", "goodput_bps", 1e-6, 3),
-    ("cwnd (segments)", "cwnd_mean_segments", 1, 1),
-    ("RTT (ms)", "rtt_mean_s", 1e3, 1),
-    ("RTT p95 (ms)", "rtt_p95_s", 1e3, 1),
-    ("retransmitted", "segments_retransmitted", 1, 1),
-    ("timeouts", "timeouts", 1, 1),
-    ("loss (%)", "loss_fraction", 100, 2),
-    ("delay p50 (ms)", "delay_p50_s", 1e3, 1),
-    ("delay p95 (ms)", "delay_p95_s", 1e3, 1),
-    ("jitter (ms)", "jitter_s", 1e3, 2),
-    ("MOS", "mos", 1, 2),
-    ("pages", "pages", 1, 1),
-    ("page load p50 (s)", "page_load_time_p50_s", 1, 3),
-    ("page load p95 (s)", "page_load_time_p95_s", 1, 3),
-    ("stalls", "stalls", 1, 1),
-    ("stalled (s)", "stall_time_s", 1, 1),
-)
+# What is told of each flow, with a short heading where the label is too long for a column; one that no flow has is left out.
+FLOW_COLUMNS = {
+    FLOW.goodput_bps: "",
+    FLOW.cwnd_mean_segments: "cwnd",
+    FLOW.rtt_mean_s: "RTT",
+    FLOW.rtt_p95_s: "RTT p95",
+    FLOW.segments_retransmitted: "retransmitted",
+    FLOW.timeouts: "",
+    FLOW.loss_fraction: "",
+    FLOW.delay_p50_s: "delay p50",
+    FLOW.delay_p95_s: "delay p95",
+    FLOW.jitter_s: "",
+    FLOW.mos: "",
+    FLOW.pages: "",
+    FLOW.page_load_time_p50_s: "page load p50",
+    FLOW.page_load_time_p95_s: "page load p95",
+    FLOW.stalls: "",
+    FLOW.stall_time_s: "",
+}
 
 
 def _flows_text(result: Result) -> str:
@@ -108,21 +109,19 @@ def _flows_text(result: Result) -> str:
         return ""
     shown = list(flows)[:FLOWS_SHOWN]
 
-    def values(flow: str, key: str) -> list[float]:
-        return list(metrics.get(f"flows.{flow}.{key}", {}).values())
+    def values(flow: str, quantity: Quantity) -> list[float]:
+        return list(metrics.get(quantity.path_of(flow), {}).values())
 
-    columns = [column for column in FLOW_COLUMNS if any(values(flow, column[1]) for flow in shown)]
-    rows = [
-        [flow, _what(flows[flow])]
-        + [
-            mean_and_interval(result.estimate(value * scale for value in values(flow, key)), decimals)
-            for _, key, scale, decimals in columns
-        ]
-        for flow in shown
-    ]
+    def cell(flow: str, quantity: Quantity) -> str:
+        scaled = (value * quantity.shown.scale for value in values(flow, quantity))
+        return mean_and_interval(result.estimate(scaled), quantity.shown.decimals)
+
+    columns = [quantity for quantity in FLOW_COLUMNS if any(values(flow, quantity) for flow in shown)]
+    heads = [label(FLOW_COLUMNS[quantity] or quantity.label, quantity.shown.unit) for quantity in columns]
+    rows = [[flow, _what(flows[flow]), *(cell(flow, quantity) for quantity in columns)] for flow in shown]
     more = len(flows) - len(rows)
     rest = f"and {more} more flows; --json or --out has them all\n" if more else ""
-    return table(["flow", "traffic", *(column[0] for column in columns)], rows, left=2) + rest
+    return table(["flow", "traffic", *heads], rows, left=2) + rest
 
 
 def _what(flow: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any
 
+from ..quantities import TOTALS
 from ..scenario import readable_text
 from ..store import Store, StoreError
 from . import _rows
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SQL",
         nargs="?",
         default="SHOW TABLES",
-        help='e.g. "SELECT name, seed, goodput_bps FROM runs"; without it, the names of the tables',
+        help=f'e.g. "SELECT name, seed, {TOTALS.goodput_bps} FROM runs"; without it, the names of the tables',
     )
     _rows.add_output(parser, "the answer")
     parser.add_argument(

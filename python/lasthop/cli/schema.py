@@ -1,4 +1,4 @@
-"""`lasthop schema`: the JSON Schema of a scenario file."""
+"""`lasthop schema`: the JSON Schema of a scenario file, or of a result."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import sys
 
 from .. import _core
 
-SUMMARY = "print the JSON Schema of a scenario file, for editors"
+SUMMARY = "print the JSON Schema of a scenario file, for editors, or of a result"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Takes none."""
+    """What `lasthop schema` accepts."""
+    parser.add_argument("--result", action="store_true", help="of the result file (`--json`) instead, with what each number means")
 
 
-def execute(_arguments: argparse.Namespace) -> int:
+def execute(arguments: argparse.Namespace) -> int:
     """Prints the schema."""
-    sys.stdout.write(json.dumps(json.loads(_core.schema_json()), indent=2, ensure_ascii=False) + "\n")
+    text = _core.result_schema_json() if arguments.result else _core.schema_json()
+    sys.stdout.write(json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n")
     return 0

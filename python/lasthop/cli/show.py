@@ -1,4 +1,4 @@
-"""`lasthop show`: one thing that can be chosen by name with its parameters, or a metric with its unit."""
+"""`lasthop show`: one thing that can be chosen by name with its parameters, or what a number of a result means."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import json
 import sys
 from typing import Any
 
-from .. import ScenarioError, _core
-from ..metric import METRICS, Metric, metric_of
+from .. import _core
+from ..quantities import FLOW
 from ..scenario import readable_text
-from .list import metric_entry
 
 SUMMARY = "show what a name stands for and its parameters"
 
@@ -18,7 +17,7 @@ SUMMARY = "show what a name stands for and its parameters"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop show` accepts."""
     parser.add_argument(
-        "name", metavar="NAME", help="e.g. cubic, tcp.profile.ns2, a section: bss, bss.ap, or a metric: goodput_bps"
+        "name", metavar="NAME", help=f"e.g. cubic, tcp.profile.ns2, a section: bss, bss.ap, or what is measured: {FLOW.goodput_bps}"
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
@@ -26,36 +25,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints what is known of the name."""
     name = readable_text(arguments.name)
-    try:
-        entry = json.loads(_core.show_json(name))
-    except ScenarioError:
-        # Nothing in a scenario file; a number of a result, perhaps.
-        if not (metrics := _metrics(name)):
-            raise
-        entries = [metric_entry(metric) for metric in metrics]
-        sys.stdout.write(_json(entries) if arguments.json else "".join(map(_metric_text, entries)))
-        return 0
+    entry = json.loads(_core.show_json(name))
     sys.stdout.write(_json(entry) if arguments.json else _text(entry))
     return 0
-
-
-def _metrics(name: str) -> list[Metric]:
-    """A metric by its dotted name, or all of a key."""
-    if (metric := metric_of(name)) is not None:
-        return [metric]
-    return [metric for metric in METRICS if metric.key == name]
 
 
 def _json(document: Any) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _metric_text(entry: dict[str, Any]) -> str:
+def _quantity_text(entry: dict[str, Any]) -> str:
+    """The dotted name, of what it is and in which unit, then its definition."""
+    of = f" of {entry['only']}" if entry["only"] else f" of {entry['scope']}s" if entry["entity"] else ""
     unit = f" in {entry['unit']}" if entry["unit"] else ""
-    return f"{entry['name']} (metric{unit}): {entry['summary']}\n"
+    said = entry["shown"]["unit"]
+    shown = f", shown in {said}" if said != entry["unit"] else ""
+    where = " and ".join({"summary": "result", "series": "time series"}[place] for place in entry["in"])
+    return f"{entry['name']} ({entry['type']}{of}{unit}{shown}; {where}): {entry['label']}\n    {entry['meaning']}\n"
 
 
 def _text(entry: dict[str, Any]) -> str:
+    if "quantities" in entry:
+        return "".join(map(_quantity_text, entry["quantities"]))
     head = f"{entry['name']} ({entry['kind']}): {entry['summary']}\n"
     facts = [f"{key}: {entry[key]}\n" for key in ("source", "status") if entry.get(key)]
     parameters = [_parameter(parameter) for parameter in entry.get("parameters", [])]

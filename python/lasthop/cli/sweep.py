@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -16,8 +15,9 @@ from ..confidence import estimate
 from ..executor import ExecutorError
 from ..executor.local import Threads
 from ..headline import mean_and_interval
-from ..metric import UnknownMetric, shown
+from ..metric import UnknownMetric, matching, shown
 from ..progress import Progress
+from ..quantities import MEDIUM, TOTALS
 from ..store import Store
 from ..sweep import Point, Swept, grid, run_points
 from . import _arguments, _rows
@@ -27,11 +27,7 @@ from ._table import table
 
 SUMMARY = "run every combination of some settings"
 WARNINGS_SHOWN = 10
-COLUMNS = (
-    ("goodput (Mbit/s)", "totals.goodput_bps", 1e-6, 3),
-    ("Jain's index", "totals.jain_index", 1, 4),
-    ("collision probability", "medium.collision_probability", 1, 4),
-)
+COLUMNS = (TOTALS.goodput_bps, TOTALS.jain_index, MEDIUM.collision_probability)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -133,8 +129,9 @@ def _show(arguments: argparse.Namespace, swept: Swept, paths: list[str], *, stop
         return
     names = list(dict.fromkeys(name for row in swept.rows for name in row))
     _rows.write_output(arguments, names, [[row.get(name) for name in names] for row in swept.rows])
-    chosen = [name for pattern in arguments.metric for name in names if fnmatchcase(name, pattern)]
-    columns = [_column(name) for name in dict.fromkeys(chosen)] or COLUMNS
+    chosen = [name for pattern in arguments.metric for name in matching(pattern, names)]
+    columns = [_column(name) for name in dict.fromkeys(chosen)]
+    columns = columns or [(each.axis, each.path, each.shown.scale, each.shown.decimals) for each in COLUMNS]
     text = _table(swept.rows, paths, columns, stopped=stopped)
     show(text, beside_data="-" in (arguments.csv, arguments.parquet))
     note_few(max(Counter(tuple(row[path] for path in paths) for row in swept.rows).values()))

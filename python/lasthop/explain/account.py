@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..confidence import Estimate, estimate
 from ..losses import QueueLoss, queue_losses
+from ..quantities import FLOW, LINK, TOTALS
 from ..result import Result
 from ..selection import matching
 
@@ -52,8 +53,12 @@ CHANNEL_TERMS = {
 }
 SILENT = ("within_exchanges", "contending", "idle")
 PACKETS = ("data", "data_dropped", "tcp_acks", "tcp_acks_dropped", "given_up")
-RATE_CHANGES = "rate_changes_down_after_"
-CAUSES = ("collision", "noise", "interference", "success")
+CAUSES = {
+    "collision": LINK.rate_changes_down_after_collision,
+    "noise": LINK.rate_changes_down_after_noise,
+    "interference": LINK.rate_changes_down_after_interference,
+    "success": LINK.rate_changes_down_after_success,
+}
 
 
 @dataclass(frozen=True)
@@ -199,7 +204,7 @@ def explanation_of(result: Result) -> Explanation:
     if not accounts or len(accounts) < len(result.runs):
         raise LookupError(f"{result.source or 'this result'}: holds no account of time; run with --explain")
     first = next(iter(accounts.values()))
-    goodputs = [run["totals"]["goodput_bps"] for run in result.runs]
+    goodputs = [run["totals"][TOTALS.goodput_bps] for run in result.runs]
     return Explanation(
         name=result.name,
         seeds=list(accounts),
@@ -209,7 +214,7 @@ def explanation_of(result: Result) -> Explanation:
         channels=[_channel(list(accounts.values()), index) for index in range(len(first["channels"]))],
         links=_links(result.runs),
         accounts=accounts,
-        goodput_by_seed=_by_seed(result.runs, lambda run: run["totals"]["goodput_bps"]),
+        goodput_by_seed=_by_seed(result.runs, lambda run: run["totals"][TOTALS.goodput_bps]),
         losses=queue_losses(result.runs),
     )
 
@@ -250,9 +255,9 @@ def _flow(runs: list[dict[str, Any]], index: int) -> FlowTime:
         packets=_packets([flow["packets"] for flow, _ in of_seeds]),
         traffic=facts.get("traffic", "bulk"),
         facts=_facts([run["flows"][index] for run in runs]),
-        goodput_bps=_mean(run["flows"][index].get("goodput_bps") for run in runs),
+        goodput_bps=_mean(run["flows"][index].get(FLOW.goodput_bps) for run in runs),
         timeouts=_mean(run["flows"][index].get("timeouts") for run in runs),
-        goodput_by_seed=_by_seed(runs, lambda run: run["flows"][index].get("goodput_bps")),
+        goodput_by_seed=_by_seed(runs, lambda run: run["flows"][index].get(FLOW.goodput_bps)),
     )
 
 
@@ -294,8 +299,8 @@ def _links(runs: list[dict[str, Any]]) -> dict[str, LinkRates]:
     for index, link in enumerate(runs[0]["links"]):
         of_seeds = [run["links"][index] for run in runs]
         is_up = index % 2 == 0
-        lowered = {cause: _mean(row.get(f"{RATE_CHANGES}{cause}") for row in of_seeds) or 0.0 for cause in CAUSES}
-        rate_bps = _mean(row.get("mean_data_rate_bps") for row in of_seeds)
+        lowered = {cause: _mean(row.get(key) for row in of_seeds) or 0.0 for cause, key in CAUSES.items()}
+        rate_bps = _mean(row.get(LINK.mean_data_rate_bps) for row in of_seeds)
         links[link["node"] if is_up else f"{link['node']} to {link['peer']}"] = LinkRates(rate_bps, lowered)
     return links
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import _core
 from ..progress import Progress
+from ..quantities import FLOW, TOTALS
 from ..result import Result
 from ..scenario import Scenario, toml_value
 from ..simulation import core_count, simulate
@@ -50,7 +51,7 @@ def with_account(result: Result, *, jobs: int | None = None, progress: Progress 
 
 def _goodputs(run: dict) -> list:
     """What both must have alike: a later version may count more, but what a run gives it must not change."""
-    return [run["seed"], run["totals"]["goodput_bps"], *((flow["id"], flow["goodput_bps"]) for flow in run["flows"])]
+    return [run["seed"], run["totals"][TOTALS.goodput_bps], *((flow["id"], flow[FLOW.goodput_bps]) for flow in run["flows"])]
 
 
 def _as_written(value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..quantities import FLOW, Quantity
 from .account import FLOW_TERMS, Explanation, FlowTime
 from .words import count, listed, percent, rate
 
@@ -17,20 +18,20 @@ UNSAID = ("unattributed",)
 class Measure(NamedTuple):
     """A number of a flow by which those of its kind are ranked, and how it is said."""
 
-    key: str
+    key: Quantity
     least_is_worst: bool
     what: str
 
 
-GOODPUT = Measure("goodput_bps", True, "goodput")
-RTT = Measure("rtt_p95_s", False, "95th percentile of the RTT")
-DELAY = Measure("delay_p95_s", False, "95th percentile of the delay")
+GOODPUT = Measure(FLOW.goodput_bps, True, FLOW.goodput_bps.label)
+RTT = Measure(FLOW.rtt_p95_s, False, "95th percentile of the RTT")
+DELAY = Measure(FLOW.delay_p95_s, False, "95th percentile of the delay")
 # By kind of traffic the first that its flows have; others are ranked by goodput.
 MEASURES = {
-    "ping": (RTT, Measure("loss_fraction", False, "loss")),
-    "voip": (Measure("mos", True, "MOS"), DELAY),
-    "web": (Measure("page_load_time_p95_s", False, "95th percentile of the page load time"), GOODPUT),
-    "video": (Measure("stall_time_s", False, "stalls"), GOODPUT),
+    "ping": (RTT, Measure(FLOW.loss_fraction, False, FLOW.loss_fraction.label)),
+    "voip": (Measure(FLOW.mos, True, FLOW.mos.label), DELAY),
+    "web": (Measure(FLOW.page_load_time_p95_s, False, "95th percentile of the page load time"), GOODPUT),
+    "video": (Measure(FLOW.stall_time_s, False, FLOW.stalls.label), GOODPUT),
     "trace": (DELAY, GOODPUT),
 }
 
@@ -80,16 +81,16 @@ def said(flow: FlowTime, measure: Measure) -> str:
     return in_words(flow.facts, measure.key)
 
 
-def in_words(facts: Mapping[str, Any], key: str) -> str:
+def in_words(facts: Mapping[str, Any], key: Quantity) -> str:
     """One of a flow's numbers with its unit."""
     value = facts.get(key)
     if value is None:
         return "-"
-    if key.endswith("_bps"):
+    if key.unit == "bit/s":
         return rate(value)
-    if key.endswith("_fraction"):
+    if key.shown.unit == "%":
         return percent(value)
-    if key.endswith("_s"):
+    if key.unit == "s":
         return f"{1e3 * value:.3g} ms" if value < 1 else f"{value:.3g} s"
     return f"{value:.3g}"
 

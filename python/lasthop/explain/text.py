@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _core
 from ..confidence import Estimate
+from ..quantities import FLOW, Quantity
 from .account import CHANNEL_TERMS, FLOW_TERMS, ChannelTime, Explanation, FlowTime
 from .answers import answers
 from .difference import Change, Difference
@@ -17,16 +18,11 @@ FLOWS_SHOWN = 6
 NAMES_SHOWN = 5
 SHOWN = "those that suffer most of each kind of traffic, and the median ones"
 # How flows fare, above where their time went.
-NUMBERS = {
-    "goodput_bps": "goodput",
-    "loss_fraction": "loss",
-    "rtt_p95_s": "RTT, 95th percentile",
-    "delay_p95_s": "delay, 95th percentile",
-    "mos": "MOS",
-    "page_load_time_p95_s": "page load time, 95th percentile",
-    "stall_time_s": "stalls",
-}
-LOSS = "loss_fraction"
+GOODPUT, LOSS = FLOW.goodput_bps, FLOW.loss_fraction
+NUMBERS = (
+    *(GOODPUT, LOSS, FLOW.rtt_p95_s, FLOW.delay_p95_s),
+    *(FLOW.mos, FLOW.page_load_time_p95_s, FLOW.stall_time_s),
+)
 # Terms that take less of every flow shown are left out of the table.
 SHOWN_FROM = 0.0005
 
@@ -61,8 +57,8 @@ def _flows_text(explanation: Explanation, table: Table) -> str:
 def _numbers(flows: Sequence[FlowTime]) -> list[tuple[str, list[str]]]:
     """How the flows fare, in rows that one of them has a number for."""
     told = [key for key in NUMBERS if key != LOSS or any(flow.facts.get(LOSS) for flow in flows)]
-    rows = [(NUMBERS[key], [in_words(flow.facts, key) for flow in flows]) for key in told]
-    return [(label, cells) for label, cells in rows if label == "goodput" or any(cell != "-" for cell in cells)]
+    rows = [(key, [in_words(flow.facts, key) for flow in flows]) for key in told]
+    return [(key.label, cells) for key, cells in rows if key == GOODPUT or any(cell != "-" for cell in cells)]
 
 
 def _details(term: str, flows: Sequence[FlowTime]) -> list[list[str]]:
@@ -140,7 +136,7 @@ def _sides_text(of: Difference, table: Table) -> str:
         measures = _measures(a, b)
         for key in measures:
             cells = [in_words(side.facts, key) for side in (a, b)]
-            rows.append([f"{name}: {NUMBERS[key]}", *cells, _most_changed(a, b) if key == measures[0] else ""])
+            rows.append([f"{name}: {key.label}", *cells, _most_changed(a, b) if key == measures[0] else ""])
     if not rows:
         return ""
     rest = len(both) - len(ids)
@@ -148,7 +144,7 @@ def _sides_text(of: Difference, table: Table) -> str:
     return "\n" + table(["of each flow", "A", "B", "of its time changes most"], rows) + more
 
 
-def _measures(a: FlowTime, b: FlowTime) -> list[str]:
+def _measures(a: FlowTime, b: FlowTime) -> list[Quantity]:
     """What is told of a flow on both sides: that by which its kind is ranked, what it lost, and one number more.
 
     An RTT or a delay is of packets that arrived: where many did not, it says little without their share.
@@ -156,7 +152,7 @@ def _measures(a: FlowTime, b: FlowTime) -> list[str]:
     ranked = measure_of([a, b])
     first = [ranked.key] if ranked else []
     lost = [LOSS] if a.facts.get(LOSS) or b.facts.get(LOSS) else []
-    numbers = [*(key for key in NUMBERS if key not in (*first, LOSS, "goodput_bps")), "goodput_bps"]
+    numbers = [*(key for key in NUMBERS if key not in (*first, LOSS, GOODPUT)), GOODPUT]
     others = [key for key in numbers if {a.facts.get(key), b.facts.get(key)} != {None}]
     return list(dict.fromkeys([*first, *lost, *others[:1]]))
 
@@ -200,7 +196,7 @@ def _flow_document(flow: FlowTime) -> dict[str, Any]:
         "station": flow.station,
         "direction": flow.direction,
         "traffic": flow.traffic,
-        "goodput_bps": flow.goodput_bps,
+        GOODPUT: flow.goodput_bps,
         "terms": {term: estimate._asdict() for term, estimate in flow.shares.items()},
         "waiting_for": flow.waiting,
         "queues": [

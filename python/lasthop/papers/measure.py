@@ -15,14 +15,12 @@ from typing import Any, Protocol
 import numpy
 
 from .._core import ScenarioError
+from ..quantities import SERIES
 from .expression import MAX_SIZE, ExpressionError, UnknownName, is_number, kind_of, value_of
 from .paper import Case, PaperError, Point
 
 # Series in which nothing ever happened are left out of a run; they are zeros.
-RARE_SERIES = (
-    *("drops_queue_full", "drops_early", "drops_ack_filtered", "drops_retry_limit", "drops_reorder_timeout"),
-    "queue_marks",
-)
+RARE_SERIES = tuple(quantity for quantity in SERIES if quantity.is_rare)
 # Of an expression, in a message.
 SHOWN = 200
 # The most contenders that `same_slot` counts through.

@@ -9,6 +9,7 @@ from itertools import product, takewhile
 from pathlib import Path
 from typing import Any
 
+from ..quantities import FLOW, NODE
 from ..scenario import Scenario
 
 # Unit as shown: factor from the measure's own unit, decimals.
@@ -21,8 +22,7 @@ UNITS = {
     "ms": (1e3, 2),
     "us": (1e6, 1),
     "s": (1.0, 2),
-    "packets": (1.0, 1),
-    "segments": (1.0, 1),
+    **{unit: (1.0, 1) for unit in (NODE.queue_drops.unit, FLOW.cwnd_mean_segments.unit)},
 }
 
 

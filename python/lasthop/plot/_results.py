@@ -7,6 +7,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from ..confidence import Estimate, estimate
+from ..quantities import FLOW
 from ._chart import Curve
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def mean_of(by_seed: Iterable[float | None], scale: float = 1.0) -> Estimate | N
 def without_bar(results: Sequence[Result]) -> str:
     """Says of flows that deliver nothing by their nature that they have no bar of goodput, for a title."""
     flows = [flow for result in results for run in result.runs for flow in run["flows"]]
-    kinds = dict.fromkeys(flow["traffic"] for flow in flows if flow.get("goodput_bps") is None)
+    kinds = dict.fromkeys(flow["traffic"] for flow in flows if flow.get(FLOW.goodput_bps) is None)
     return f"; {' and '.join(kinds)} delivers nothing and has no bar" if kinds else ""
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ..quantities import TOTALS
 from ._chart import Curve
 from ._quantity import quantity, setting
 from ._results import curve, mean_of, over_seeds, sentence
 from ._sweep_table import Axis, SweepTable, axis, table_of
 
-METRIC = "totals.goodput_bps"
+METRIC = TOTALS.goodput_bps.path
 
 
 def chosen(sources: list[Any], options: Any, most: int) -> tuple[SweepTable, list[str]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ..quantities import NODE
 from ._chart import Chart
 from ._results import curve, labels, mean_of, results_only, titled
 
 SUMMARY = "share of the airtime of every node, mean over seeds"
 OPTIONS = ("node",)
 WITHOUT = ("log_y",)
+AIRTIME = NODE.airtime_fraction
 
 
 def chart(sources, options):
@@ -15,10 +17,10 @@ def chart(sources, options):
     results = results_only(sources, "airtime")
     nodes = list(dict.fromkeys(node["name"] for result in results for run in result.runs for node in run["nodes"]))
     curves = tuple(
-        curve(node, labels(results), (mean_of(_of_node(result, node), 100) for result in results)) for node in nodes
+        curve(node, labels(results), (mean_of(_of_node(result, node), AIRTIME.shown.scale) for result in results)) for node in nodes
     )
-    return Chart("stack", titled("airtime by node", results, spread=False), "", "airtime (%)", curves)
+    return Chart("stack", titled("airtime by node", results, spread=False), "", AIRTIME.axis, curves)
 
 
 def _of_node(result, name):
-    return [node.get("airtime_fraction") for run in result.runs for node in run["nodes"] if node["name"] == name]
+    return [node.get(AIRTIME) for run in result.runs for node in run["nodes"] if node["name"] == name]

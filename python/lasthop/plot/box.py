@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..metric import unknown
+from ..quantities import SERIES
 from ..warmup import seconds
 from ._chart import Chart, Curve
 from ._quantity import quantity
@@ -13,7 +14,7 @@ OPTIONS = ("metric", "flow", "node", "traffic")
 # The quantiles of a box: whiskers, quartiles, median.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 SAID = "; box: quartiles and median, whiskers: 5 to 95\N{NO-BREAK SPACE}%"
-GOODPUT, RTT = "goodput (Mbit/s)", "RTT (ms)"
+GOODPUT, RTT = SERIES.goodput_bps, SERIES.rtt_s
 
 
 def chart(sources, options):
@@ -34,8 +35,8 @@ def chart(sources, options):
     if not curves:
         raise LookupError(f"{names[0]}: has no time series of goodput, nor of the RTT of a ping")
     title = sentence(f"{_named(results)}goodput in all and ping, samples over time, {_seeds(results)}") + SAID
-    panels = {"download": GOODPUT, "upload": GOODPUT, "ping": RTT}
-    return Chart("box", title, "", GOODPUT, tuple(curves), y_labels=panels, legend="none")
+    panels = {"download": GOODPUT.axis, "upload": GOODPUT.axis, "ping": RTT.axis}
+    return Chart("box", title, "", GOODPUT.axis, tuple(curves), y_labels=panels, legend="none")
 
 
 def _totals(result, panel):
@@ -44,9 +45,9 @@ def _totals(result, panel):
     series = _after_warm_up(result)
     series = series[series["entity"].isin(flows) & series["value"].notna()]
     if panel == "ping":
-        return (1e3 * series[series["metric"] == "rtt_s"]["value"]).tolist()
-    goodput = series[series["metric"] == "goodput_bps"]
-    return (1e-6 * goodput.groupby(["seed", "time_s"])["value"].sum()).tolist()
+        return (RTT.shown.scale * series[series["metric"] == RTT]["value"]).tolist()
+    goodput = series[series["metric"] == GOODPUT]
+    return (GOODPUT.shown.scale * goodput.groupby(["seed", "time_s"])["value"].sum()).tolist()
 
 
 def _of_metric(results, names, metric):
@@ -58,7 +59,7 @@ def _of_metric(results, names, metric):
         found = _series(result, metric) if over_time else _of_runs(result, metric)
         if not found:
             series, numbers = _known(result)
-            there = f"{name} has time series of {', '.join(series) or 'nothing'}; `lasthop list metric` names the others"
+            there = f"{name} has time series of {', '.join(series) or 'nothing'}; `lasthop list quantity` names the others"
             raise LookupError(f"--metric {unknown(metric, [*series, *numbers], there)}")
         samples = [[scale * value for value in values] for values in found.values()]
         curves.append(_box(name, list(found), samples))

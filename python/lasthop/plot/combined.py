@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..confidence import estimate
+from ..quantities import SERIES
 from ._chart import Chart
 from ._results import BAND, curve, labels, panel_of, results_only, titled
 
@@ -10,7 +11,7 @@ SUMMARY = "download, upload and ping over time, one below the other, a line for 
 OPTIONS = ("by", "flow", "traffic")
 WITHOUT = ("y_label", "y_min", "y_max", "log_y")
 BY = ("result", "flow")
-GOODPUT, RTT = "goodput (Mbit/s)", "RTT (ms)"
+GOODPUT, RTT = SERIES.goodput_bps, SERIES.rtt_s
 
 
 def chart(sources, options):
@@ -19,30 +20,30 @@ def chart(sources, options):
     if options.by is not None and options.by not in BY:
         raise ValueError(f"--by {options.by}: combined has a line for each of: {', '.join(BY)}")
     by_flow = options.by == "flow"
-    panels = {"download": ("goodput_bps", 1e-6), "upload": ("goodput_bps", 1e-6), "ping": ("rtt_s", 1e3)}
+    panels = {"download": GOODPUT, "upload": GOODPUT, "ping": RTT}
     curves = [
         line
-        for panel, (metric, scale) in panels.items()
+        for panel, quantity in panels.items()
         for result, label in zip(results, labels(results), strict=True)
-        for line in _lines(result, label, panel, metric, scale, by_flow=by_flow, several=len(results) > 1)
+        for line in _lines(result, label, panel, quantity, by_flow=by_flow, several=len(results) > 1)
     ]
     if not curves:
         raise LookupError(f"{labels(results)[0]}: has no time series of goodput, nor of the RTT of a ping")
-    y_labels = {"download": GOODPUT, "upload": GOODPUT, "ping": RTT}
+    y_labels = {panel: quantity.axis for panel, quantity in panels.items()}
     title = titled("goodput and ping" if by_flow else "goodput in all and ping", results, called=BAND)
-    return Chart("time_series", title, "time (s)", GOODPUT, tuple(curves), y_labels=y_labels)
+    return Chart("time_series", title, "time (s)", GOODPUT.axis, tuple(curves), y_labels=y_labels)
 
 
-def _lines(result, label, panel, metric, scale, *, by_flow, several):
+def _lines(result, label, panel, quantity, *, by_flow, several):
     """The lines of a result in a panel: none where it has no such flow."""
     flows = [flow["id"] for flow in result.runs[0]["flows"] if panel_of(flow) == panel]
     series = result.timeseries
-    series = series[(series["metric"] == metric) & series["entity"].isin(flows) & series["value"].notna()]
+    series = series[(series["metric"] == quantity) & series["entity"].isin(flows) & series["value"].notna()]
     if by_flow:
         parts = [(f"{label}, {flow}" if several else flow, series[series["entity"] == flow]) for flow in flows]
     else:
         parts = [(label, series)]
-    return [_line(name, part, panel, scale) for name, part in parts if not part.empty]
+    return [_line(name, part, panel, quantity.shown.scale) for name, part in parts if not part.empty]
 
 
 def _line(name, series, panel, scale):

@@ -1,5 +1,6 @@
 """Congestion window of every flow over time."""
 
+from ..quantities import SERIES
 from ._over_time import chart_of
 
 SUMMARY = "congestion window of every flow over time, first seed"
@@ -8,4 +9,4 @@ OPTIONS = ("flow", "traffic")
 
 def chart(sources, options):
     """Lines of cwnd in segments."""
-    return chart_of(sources, "cwnd", "cwnd_segments", "congestion window of every flow")
+    return chart_of(sources, "cwnd", SERIES.cwnd_segments, "congestion window of every flow")

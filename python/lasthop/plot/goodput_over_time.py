@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from ..confidence import estimate
+from ..quantities import SERIES
 from ._chart import Chart
 from ._chosen import is_part
 from ._results import BAND, curve, labels, results_only, titled
 
 SUMMARY = "aggregate goodput over time, mean over seeds with its pointwise 95 % band"
 OPTIONS = ("flow", "traffic")
+GOODPUT = SERIES.goodput_bps
 
 
 def chart(sources, options):
@@ -17,13 +19,13 @@ def chart(sources, options):
     curves = tuple(_curve(result, label) for result, label in zip(results, labels(results), strict=True))
     whose = "these flows together" if any(map(is_part, results)) else "all flows"
     title = titled(f"goodput of {whose}", results, called=BAND)
-    return Chart("time_series", title, "time (s)", "goodput (Mbit/s)", curves)
+    return Chart("time_series", title, "time (s)", GOODPUT.axis, curves)
 
 
 def _curve(result, label):
     series = result.timeseries
-    series = series[series["metric"] == "goodput_bps"]
+    series = series[series["metric"] == GOODPUT]
     if series["value"].isna().all():
         raise LookupError(f"{label}: has no time series of goodput of these flows; ping delivers nothing")
-    total = series.groupby(["time_s", "seed"])["value"].sum().unstack("seed") / 1e6
+    total = series.groupby(["time_s", "seed"])["value"].sum().unstack("seed") * GOODPUT.shown.scale
     return curve(label, total.index.tolist(), map(estimate, total.to_numpy().tolist()))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from ..confidence import estimate
+from ..quantities import FLOW, LINK
 from ._chart import Chart, Curve
 from ._results import BAND, labels, results_only, titled
 
 SUMMARY = "distribution of latency: of one result a line for each flow, of several for each kind of traffic (--by)"
 OPTIONS = ("metric", "by", "flow", "node", "traffic", "log_x")
 WITHOUT = ("log_y",)
-# What --metric chooses from: the rows that have it, the key there, and the label.
-METRICS = {
-    "rtt": ("flows", "rtt_quantiles_s", "RTT (ms)"),
-    "delay": ("flows", "delay_quantiles_s", "one-way delay (ms)"),
-    "link_delay": ("links", "delay_quantiles_s", "delay on the link (ms)"),
-}
+# What --metric chooses from.
+METRICS = {"rtt": FLOW.rtt_quantiles_s, "delay": FLOW.delay_quantiles_s, "link_delay": LINK.delay_quantiles_s}
 # What --by chooses from.
 BY = ("flow", "traffic", "result")
 POINTS = 200
@@ -35,7 +32,7 @@ def chart(sources, options):
     for name, found in zip(names, rows, strict=True):
         if not found:
             raise LookupError(
-                f"{name}: has no {METRICS[metric][1]} of any {METRICS[metric][0][:-1]}; was it run by an older lasthop?"
+                f"{name}: has no {METRICS[metric]} of any {METRICS[metric].table[:-1]}; was it run by an older lasthop?"
             )
     by = options.by or ("flow" if len(results) == 1 else "traffic")
     lines = _lines(names, rows, by)
@@ -43,8 +40,8 @@ def chart(sources, options):
     log_x = options.log_x or high > WIDE * low
     grid = _grid(low, high, log_x)
     curves = tuple(_curve(name, found, grid) for name, found in lines.items())
-    title = titled(f"distribution of {METRICS[metric][2].split(' (')[0]}", results, called=BAND)
-    return Chart("cdf", title, METRICS[metric][2], "share of samples", curves, log_x=log_x)
+    title = titled(f"distribution of {METRICS[metric].label}", results, called=BAND)
+    return Chart("cdf", title, METRICS[metric].axis, "share of samples", curves, log_x=log_x)
 
 
 def _check(options):
@@ -56,7 +53,7 @@ def _check(options):
 
 def _check_choice(metric, options):
     """Raises `ValueError` where what was chosen is not what the metric is of."""
-    of_links = METRICS[metric][0] == "links"
+    of_links = METRICS[metric].table == LINK.delay_quantiles_s.table
     for name in ("flow", "traffic") if of_links else ("node",):
         if getattr(options, name):
             whose = "links; choose them with --node" if of_links else "flows; choose them with --flow"
@@ -67,17 +64,17 @@ def _rows(result, metric):
     """Seed, name, kind of traffic and (probabilities, milliseconds) of every entity that has quantiles."""
     import numpy
 
-    kind, key, _ = METRICS[metric]
+    quantity = METRICS[metric]
     return [
         (
             run["seed"],
             row.get("id") or f"{row['node']}->{row['peer']}",
             row.get("traffic", "links"),
-            numpy.array([run["quantile_probabilities"], row[key]]) * [[1], [1e3]],
+            numpy.array([run["quantile_probabilities"], row[quantity]]) * [[1], [quantity.shown.scale]],
         )
         for run in result.runs
-        for row in run[kind]
-        if row.get(key)
+        for row in run[quantity.table]
+        if row.get(quantity)
     ]
 
 

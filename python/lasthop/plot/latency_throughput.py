@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import fsum
 
 from ..confidence import estimate
+from ..quantities import FLOW, TOTALS
 from ._chart import Chart, Curve
 from ._chosen import is_part
 from ._quantity import quantity
@@ -16,7 +17,8 @@ from ._results import labels, results_only, titled
 SUMMARY = "latency against throughput, a point for each result (of one: for each flow) with intervals both ways"
 OPTIONS = ("metric", "flow", "traffic", "log_x")
 # Of a flow the first that it has: round trips of TCP and ping, one-way delays of UDP.
-LATENCIES = ("rtt_p95_s", "delay_p95_s")
+LATENCIES = (FLOW.rtt_p95_s, FLOW.delay_p95_s)
+GOODPUT = FLOW.goodput_bps
 
 
 def chart(sources, options):
@@ -31,7 +33,7 @@ def chart(sources, options):
     what = "by flow" if len(results) == 1 else "of all flows" if any(map(is_part, results)) else ""
     title = titled(f"latency and goodput {what}".rstrip(), results)
     x_label = label if len(results) == 1 else label.replace(" (", ", mean over flows (")
-    return Chart("scatter", title, x_label, "goodput (Mbit/s)", curves, log_x=options.log_x)
+    return Chart("scatter", title, x_label, GOODPUT.axis, curves, log_x=options.log_x)
 
 
 def _metric(results):
@@ -48,22 +50,22 @@ def _results(results, metric):
 
 def _of_runs(result, metric):
     latencies = [[flow[metric] for flow in run["flows"] if flow.get(metric) is not None] for run in result.runs]
-    return [fsum(each) / len(each) for each in latencies if each], [run["totals"]["goodput_bps"] for run in result.runs]
+    return [fsum(each) / len(each) for each in latencies if each], [run["totals"][TOTALS.goodput_bps] for run in result.runs]
 
 
 def _flows(result, metric):
     """By flow its latencies and its goodputs in every seed that has both."""
     points = {}
     for flow in (flow for run in result.runs for flow in run["flows"]):
-        if flow.get(metric) is not None and flow.get("goodput_bps") is not None:
+        if flow.get(metric) is not None and flow.get(GOODPUT) is not None:
             latencies, goodputs = points.setdefault(flow["id"], ([], []))
             latencies.append(flow[metric])
-            goodputs.append(flow["goodput_bps"])
+            goodputs.append(flow[GOODPUT])
     return points
 
 
 def _point(label, latencies, goodputs, scale):
-    x, y = estimate(latencies).scaled(scale), estimate(goodputs).scaled(1e-6)
+    x, y = estimate(latencies).scaled(scale), estimate(goodputs).scaled(GOODPUT.shown.scale)
     across = ([x.ci95_low], [x.ci95_high]) if x.ci95_low is not None else (None, None)
     along = ([y.ci95_low], [y.ci95_high]) if y.ci95_low is not None else (None, None)
     return Curve(label, [x.mean], [y.mean], *along, *across)

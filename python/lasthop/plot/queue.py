@@ -1,5 +1,6 @@
 """Queue length of every node over time."""
 
+from ..quantities import SERIES
 from ._over_time import chart_of
 
 SUMMARY = "queue length of every node over time, first seed"
@@ -8,4 +9,4 @@ OPTIONS = ("node",)
 
 def chart(sources, options):
     """Lines of the queue in packets."""
-    return chart_of(sources, "queue", "queue_packets", "queue of every node")
+    return chart_of(sources, "queue", SERIES.queue_packets, "queue of every node")

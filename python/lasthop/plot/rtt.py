@@ -1,5 +1,6 @@
 """Round-trip time of every flow over time."""
 
+from ..quantities import SERIES
 from ._over_time import chart_of
 
 SUMMARY = "round-trip time of every flow over time, first seed"
@@ -8,4 +9,4 @@ OPTIONS = ("flow", "traffic")
 
 def chart(sources, options):
     """Lines of RTT in milliseconds."""
-    return chart_of(sources, "rtt", "rtt_s", "round-trip time of every flow")
+    return chart_of(sources, "rtt", SERIES.rtt_s, "round-trip time of every flow")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ..quantities import FLOW
 from ._chart import Chart
 from ._results import curve, labels, mean_of, results_only, titled, without_bar
 
 SUMMARY = "goodput of every station, up and down, mean over seeds with its 95 % interval"
 OPTIONS = ("flow", "node", "traffic")
 DIRECTIONS = ("up", "down")
+GOODPUT = FLOW.goodput_bps
 
 
 def chart(sources, options):
@@ -16,13 +18,13 @@ def chart(sources, options):
     sums = [{way: _by_station(result, way) for way in DIRECTIONS} for result in results]
     ways = [way for way in DIRECTIONS if any(each[way] for each in sums)]
     curves = tuple(
-        curve(_name(label, way, results, ways), each[way], (mean_of(by_seed, 1e-6) for by_seed in each[way].values()))
+        curve(_name(label, way, results, ways), each[way], (mean_of(by_seed, GOODPUT.shown.scale) for by_seed in each[way].values()))
         for label, each in zip(labels(results), sums, strict=True)
         for way in ways
         if each[way]
     )
     title = titled("goodput by station", results) + without_bar(results)
-    return Chart("bars", title, "station", "goodput (Mbit/s)", curves)
+    return Chart("bars", title, "station", GOODPUT.axis, curves)
 
 
 def _name(label, direction, results, directions):
@@ -39,8 +41,8 @@ def _by_station(result, direction):
         for flow in run["flows"]:
             if flow["station"] not in nodes:
                 continue
-            if flow["direction"] == direction and flow.get("goodput_bps") is not None:
-                sums[flow["station"]] = sums.get(flow["station"], 0.0) + flow["goodput_bps"]
+            if flow["direction"] == direction and flow.get(GOODPUT) is not None:
+                sums[flow["station"]] = sums.get(flow["station"], 0.0) + flow[GOODPUT]
         for station, goodput in sums.items():
             stations.setdefault(station, []).append(goodput)
     return stations

@@ -1,13 +1,14 @@
 """Any metric of timeseries.parquet over time."""
 
 from ..metric import unknown
+from ..quantities import SERIES
 from ._over_time import chart_of
 from ._quantity import quantity
 from ._results import results_only
 
 SUMMARY = "any time series (--metric) of every flow, node or link that has it, first seed"
 OPTIONS = ("metric", "flow", "node", "traffic")
-DEFAULT = "goodput_bps"
+DEFAULT = SERIES.goodput_bps
 
 
 def chart(sources, options):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _core
+from ..quantities import SIMULATOR
 from . import tables
 from .database import PATIENCE_S, Database, StoreError
 from .identity import Identities, Identity, Job, engine_identity, run_key
@@ -319,7 +320,7 @@ def _row(run: Finished) -> dict[str, Any]:
 
 
 def _run_row(run: Finished, document: dict[str, Any]) -> dict[str, Any]:
-    return {**_row(run), "wall_s": document["simulator"]["wall_s"], "document": run.document}
+    return {**_row(run), SIMULATOR.wall_s: document["simulator"][SIMULATOR.wall_s], "document": run.document}
 
 
 __all__ = ["Finished", "Held", "Identity", "Job", "Store", "StoreError", "Writer", "engine_identity"]

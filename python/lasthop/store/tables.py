@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from ..quantities import TOTALS
+
 if TYPE_CHECKING:
     import duckdb
     import pyarrow
@@ -110,7 +112,7 @@ def only_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.St
 
     statements = connection.extract_statements(sql)
     if not statements:
-        raise ValueError('SQL: has no statement in it; e.g. "SELECT name, seed, goodput_bps FROM runs"')
+        raise ValueError(f'SQL: has no statement in it; e.g. "SELECT name, seed, {TOTALS.goodput_bps} FROM runs"')
     if len(statements) > 1:
         raise ValueError(f"SQL: has {len(statements)} statements; one is answered, so ask them one by one")
     if statements[0].type == duckdb.StatementType.TRANSACTION:

@@ -43,7 +43,7 @@ crate::quantities! {
     /// 95th percentile of the same delays.
     DELAY_P95: Link, f64, Summary => "delay_p95_s", Quantile, Delay, "delay on the air, 95th percentile";
     /// Quantiles of the same delays at the probabilities in `quantile_probabilities` of the run, in whole nanoseconds.
-    DELAY_QUANTILES: Link, Vec<f64>, Summary => "delay_quantiles_s", List, Delay, "delay on the air, quantiles";
+    DELAY_QUANTILES: Link, Vec<f64>, Summary => "delay_quantiles_s", List, Delay, "delay on the link";
     /// PHY rate of the data PPDU, mean over the attempts of the interval; NaN without any.
     DATA_RATE: Link, f64, Series => "data_rate_bps", Mean, BitsPerSecond, "PHY rate";
     /// MPDUs of a data PPDU, mean over the attempts of the interval; NaN without any.

@@ -17,7 +17,7 @@ crate::quantities! {
     /// 99th percentile of the same samples, as exact.
     RTT_P99: Flow, f64, Summary => "rtt_p99_s", Quantile, Delay, "RTT, 99th percentile", only "TCP, ping";
     /// Quantiles of the same samples at the probabilities in `quantile_probabilities` of the run, in whole nanoseconds.
-    RTT_QUANTILES: Flow, Vec<f64>, Summary => "rtt_quantiles_s", List, Delay, "RTT, quantiles", only "TCP, ping";
+    RTT_QUANTILES: Flow, Vec<f64>, Summary => "rtt_quantiles_s", List, Delay, "RTT", only "TCP, ping";
     /// The latest RTT sample.
     RTT: Flow, f64, Series => "rtt_s", Level, Delay, "RTT", only "TCP, ping";
     /// The RTT that the congestion control works with; NaN for those that use none.

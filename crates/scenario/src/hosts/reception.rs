@@ -23,7 +23,7 @@ lasthop_observe::quantities! {
     /// 99th percentile of the same delays.
     DELAY_P99: Flow, f64, Summary => "delay_p99_s", Quantile, Delay, "delay, 99th percentile", only "UDP";
     /// Quantiles of the same delays at the probabilities in `quantile_probabilities` of the run, in whole nanoseconds.
-    DELAY_QUANTILES: Flow, Vec<f64>, Summary => "delay_quantiles_s", List, Delay, "delay, quantiles", only "UDP";
+    DELAY_QUANTILES: Flow, Vec<f64>, Summary => "delay_quantiles_s", List, Delay, "one-way delay", only "UDP";
     /// Smoothed difference of transit times at the end of the run. [RFC 3550 §6.4.1]
     JITTER: Flow, f64, Summary => "jitter_s", Variation, Delay, "jitter", only "UDP";
 }
