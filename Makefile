@@ -19,7 +19,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: build demo test unit lint lock fuzz bench validation kernel wheel clean rust
+.PHONY: build demo test unit lint lock fuzz bench validation kernel docs wheel clean rust
 .DEFAULT_GOAL := build
 
 build: $(EXTENSION)
@@ -56,6 +56,10 @@ validation: build
 # Records what this machine's kernel does on scripted paths and writes docs/kernel.md; needs root and /dev/net/tun.
 kernel: build
 	@$(BIN)/python tests/kernel/report.py
+
+# Writes the tables of docs/model/metrics.md from the list of quantities.
+docs: build
+	@$(BIN)/python tests/python/metrics_page.py --write
 
 # Builds the wheel, then tests it where nothing else is installed and no source is on the path. What it needs comes from
 # files whose hashes were checked.

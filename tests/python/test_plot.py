@@ -141,7 +141,7 @@ def test_goodput_over_time_is_the_sum_of_the_flows(results):
 def test_several_results_over_time_stand_in_panels(results):
     data = plot.chart("cwnd", results)
     assert data.panels == ["one", "two"] and len(data.curves) == 5
-    assert plot.chart("time_series", results, Options(metric="data_rate_bps")).y_label == "data rate (Mbit/s)"
+    assert plot.chart("time_series", results, Options(metric="data_rate_bps")).y_label == "PHY rate (Mbit/s)"
 
 
 def test_distribution_of_latency_goes_through_the_quantiles(results):
@@ -354,11 +354,11 @@ def test_examples_of_the_documentation_run_and_show_every_kind(tmp_path, monkeyp
     ("metric", "label", "scale"),
     [
         ("totals.goodput_bps", "goodput (Mbit/s)", 1e-6),
-        ("totals.jain_index_up", "Jain's index up", 1.0),
-        ("medium.busy_fraction", "busy (%)", 100.0),
+        ("totals.jain_index_up", "Jain's index, up", 1.0),
+        ("medium.busy_fraction", "medium busy (%)", 100.0),
         ("flows.sta1.up.rtt_p95_s", "sta1.up: RTT, 95th percentile (ms)", 1e3),
         ("flows.sta1.up.completion_time_s", "sta1.up: completion time (s)", 1.0),
-        ("nodes.ap.queue_drops_tcp_ack", "ap: queue drops TCP ACK", 1.0),
+        ("nodes.ap.queue_drops_tcp_ack", "ap: queue drops, TCP ACKs (packets)", 1.0),
     ],
 )
 def test_metrics_are_spoken_of_in_their_units(metric, label, scale):

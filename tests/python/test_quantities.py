@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import jsonschema
+import metrics_page
 import pytest
 
 import lasthop
@@ -113,6 +114,12 @@ def test_the_schema_says_unit_and_meaning(command):
     run = json.loads(command("schema", "--result").stdout)["properties"]["runs"]["items"]["properties"]
     assert "Unit: bit/s" in run["totals"]["properties"]["goodput_bps"]["description"]
     assert run["flows"]["items"]["properties"]["mos"]["description"].endswith("Only voip.")
+
+
+def test_the_tables_of_the_manual_are_those_of_the_list():
+    text = metrics_page.PAGE.read_text(encoding="utf-8")
+    assert metrics_page.page(text) == text, "make docs writes them"
+    assert set(re.findall(r"<!-- quantities: (\w+) -->", text)) == {q.table for q in listed()} | {metrics_page.SERIES}
 
 
 def test_list_and_show_name_quantities_with_units(command):

@@ -15,15 +15,15 @@ lasthop_observe::quantities! {
     /// Mean wait in the queue: `queue_mean_packets` times the window over the packets that came and were not dropped.
     /// [Little 1961]
     WAIT_MEAN: Queue, f64, Summary => "wait_mean_s", Mean, Delay, "wait, mean";
-    /// Packets that were handed to it.
+    /// Packets that were handed to this direction of the wired link.
     WIRE_PACKETS: Wire, u64, Summary => "packets", Count, Packets, "packets";
-    /// The fraction of time for which its transmitter was on; a packet counts where it begins.
+    /// The fraction of time for which the transmitter of this direction was on; a packet counts where it begins.
     WIRE_BUSY: Wire, f64, Summary => "busy_fraction", Fraction, One, "busy";
-    /// Mean time from being handed over to the start of the transmission.
+    /// Mean time of packets from being handed over to the start of the transmission.
     WIRE_WAIT_MEAN: Wire, f64, Summary => "wait_mean_s", Mean, Delay, "wait, mean";
-    /// 95th percentile of the same times.
+    /// 95th percentile of the time from being handed over to the start of the transmission.
     WIRE_WAIT_P95: Wire, f64, Summary => "wait_p95_s", Quantile, Delay, "wait, 95th percentile";
-    /// The longest of the same times.
+    /// The longest time from being handed over to the start of the transmission.
     WIRE_WAIT_MAX: Wire, f64, Summary => "wait_max_s", Maximum, Delay, "wait, maximum";
 }
 

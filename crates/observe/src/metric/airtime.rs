@@ -9,7 +9,7 @@ use crate::metric::Metric;
 use crate::{Layout, LinkId, Record, Report, Series};
 
 crate::quantities! {
-    /// The time for which its transmitter was on, over the length of the window.
+    /// The time for which the transmitter of the node was on, over the length of the window.
     OF_NODE: Node, f64, Summary => "airtime_fraction", Fraction, One, "airtime";
     /// The airtime of data, RTS, CTS-to-self and BlockAckReqs that were sent over this link, and of the CTS, ACKs and
     /// BlockAcks that `node` sends to `peer` in answer to the other direction, over the length of the window or of the

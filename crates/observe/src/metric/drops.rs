@@ -11,13 +11,13 @@ crate::quantities! {
     /// Packets that the interface queue dropped. ACKs that a filter took out are not among them, since their successors say
     /// the same.
     DROPS: Node, u64, Summary => "queue_drops", Count, Packets, "queue drops";
-    /// Of these, pure TCP ACKs.
+    /// Pure TCP ACKs that the interface queue dropped.
     DROPS_TCP_ACK: Node, u64, Summary => "queue_drops_tcp_ack", Count, Packets, "queue drops, TCP ACKs";
-    /// Of these, all others.
+    /// Packets other than pure TCP ACKs that the interface queue dropped.
     DROPS_DATA: Node, u64, Summary => "queue_drops_data", Count, Packets, "queue drops, data";
-    /// Of these, for want of room.
+    /// Packets that the interface queue dropped for want of room.
     DROPS_TAIL: Node, u64, Summary => "queue_drops_tail", Count, Packets, "queue drops, tail";
-    /// Of these, by the law of the queue discipline.
+    /// Packets that the interface queue dropped by the law of its discipline.
     DROPS_EARLY: Node, u64, Summary => "queue_drops_early", Count, Packets, "queue drops, early";
     /// Pure ACKs that `ack_filter` took out of the interface queue.
     ACKS_FILTERED: Node, u64, Summary => "acks_filtered", Count, Packets, "ACKs filtered";
@@ -30,25 +30,25 @@ crate::quantities! {
         => "frames_dropped_reorder_timeout", Count, Packets, "dropped after the reorder timeout";
     /// Packets that the queues of the wired link dropped, both directions.
     WIRED_DROPS: Node, u64, Summary => "wired_queue_drops", Count, Packets, "wired queue drops", only "APs";
-    /// Of these, for want of room.
+    /// Packets that the queues of the wired link dropped for want of room.
     WIRED_DROPS_TAIL: Node, u64, Summary => "wired_queue_drops_tail", Count, Packets, "wired queue drops, tail", only "APs";
-    /// Of these, by the law of the queue discipline.
+    /// Packets that the queues of the wired link dropped by the law of their discipline.
     WIRED_DROPS_EARLY: Node, u64, Summary
         => "wired_queue_drops_early", Count, Packets, "wired queue drops, early", only "APs";
     /// Pure ACKs that `ack_filter` took out of the queues of the wired link.
     WIRED_ACKS_FILTERED: Node, u64, Summary => "wired_acks_filtered", Count, Packets, "wired ACKs filtered", only "APs";
     /// Packets that the queues of the wired link marked with CE.
     WIRED_MARKS: Node, u64, Summary => "wired_queue_marks", Count, Packets, "wired queue marks", only "APs";
-    /// Packets that its queue dropped.
+    /// Packets that the queue of this direction dropped.
     DROPS_OF_WIRE: Wire, u64, Summary => "queue_drops", Count, Packets, "queue drops";
-    /// Of these, pure TCP ACKs.
+    /// Pure TCP ACKs that the queue of this direction dropped.
     DROPS_OF_WIRE_TCP_ACK: Wire, u64, Summary => "queue_drops_tcp_ack", Count, Packets, "queue drops, TCP ACKs";
-    /// Packets that its queue marked with CE.
+    /// Packets that the queue of this direction marked with CE.
     MARKS_OF_WIRE: Wire, u64, Summary => "queue_marks", Count, Packets, "queue marks";
     /// Packets that the interface queue dropped in the interval for want of room. The queues of the wired link are not
     /// among them.
     SERIES_QUEUE_FULL: Node, u64, RareSeries => "drops_queue_full", Count, Packets, "drops, queue full";
-    /// Likewise, by the law of the queue discipline.
+    /// Packets that the interface queue dropped in the interval by the law of its discipline.
     SERIES_EARLY: Node, u64, RareSeries => "drops_early", Count, Packets, "drops, early";
     /// Pure ACKs that `ack_filter` took out of the interface queue in the interval.
     SERIES_ACK_FILTERED: Node, u64, RareSeries => "drops_ack_filtered", Count, Packets, "drops, ACKs filtered";

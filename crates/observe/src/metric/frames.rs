@@ -10,9 +10,9 @@ use crate::{Histogram, Layout, Outcome, Record, Report, Series};
 crate::quantities! {
     /// Attempts of all nodes that were lost to a collision, over attempts.
     COLLISIONS_OF_ALL: Medium, f64, Summary => "collision_probability", Probability, One, "collision probability";
-    /// Attempts.
+    /// Attempts of the node.
     FRAMES_SENT: Node, u64, Summary => "frames_sent", Count, One, "frames sent";
-    /// Attempts at what had been tried before.
+    /// Attempts of the node at what had been tried before.
     FRAMES_RETRIED: Node, u64, Summary => "frames_retried", Count, One, "frames retried";
     /// PHY rate of the data PPDU, mean over attempts.
     DATA_RATE_MEAN: Node, f64, Summary => "mean_data_rate_bps", Mean, BitsPerSecond, "PHY rate, mean";
@@ -27,7 +27,7 @@ crate::quantities! {
     INTERFERENCE: Node, f64, Summary => "interference_probability", Probability, One, "interference probability";
     /// How often two access categories of the node wanted to send at one instant.
     INTERNAL_COLLISIONS: Node, u64, Summary => "internal_collisions", Count, One, "internal collisions";
-    /// Attempts.
+    /// Attempts over this link.
     LINK_FRAMES_SENT: Link, u64, Summary => "frames_sent", Count, One, "frames sent";
     /// PHY rate of the data PPDU, mean over attempts.
     LINK_DATA_RATE_MEAN: Link, f64, Summary => "mean_data_rate_bps", Mean, BitsPerSecond, "PHY rate, mean";
@@ -40,9 +40,9 @@ crate::quantities! {
     /// Median of the time from the moment at which the sender's MAC takes the packet of an MPDU from the queue to the end of
     /// the PPDU that brought it. First arrivals alone count; a wait for earlier ones at the recipient is not in it.
     DELAY_P50: Link, f64, Summary => "delay_p50_s", Quantile, Delay, "delay on the air, median";
-    /// 95th percentile of the same delays.
+    /// 95th percentile of the delays on the air; see `delay_p50_s`.
     DELAY_P95: Link, f64, Summary => "delay_p95_s", Quantile, Delay, "delay on the air, 95th percentile";
-    /// Quantiles of the same delays at the probabilities in `quantile_probabilities` of the run, in whole nanoseconds.
+    /// Quantiles of the delays on the air at the probabilities in `quantile_probabilities` of the run, in whole nanoseconds.
     DELAY_QUANTILES: Link, Vec<f64>, Summary => "delay_quantiles_s", List, Delay, "delay on the link";
     /// PHY rate of the data PPDU, mean over the attempts of the interval; NaN without any.
     DATA_RATE: Link, f64, Series => "data_rate_bps", Mean, BitsPerSecond, "PHY rate";

@@ -12,21 +12,21 @@ crate::quantities! {
     /// Payload that was delivered in order to the receiving applications of all flows, each byte once, over the length of
     /// the window.
     GOODPUT_OF_ALL: Totals, f64, Summary => "goodput_bps", Rate, BitsPerSecond, "goodput";
-    /// The same of all uploads.
+    /// The sum of the goodputs of all uploads.
     GOODPUT_OF_UPLOADS: Totals, f64, Summary => "goodput_up_bps", Rate, BitsPerSecond, "goodput, up";
-    /// The same of all downloads.
+    /// The sum of the goodputs of all downloads.
     GOODPUT_OF_DOWNLOADS: Totals, f64, Summary => "goodput_down_bps", Rate, BitsPerSecond, "goodput, down";
     /// Jain's index of the goodputs of all flows, `(Σx)² / (n Σx²)`: 1 where all are equal, 1/n where one flow has all.
     /// `null` without flows, or where all goodputs are zero. [Jain, Chiu, Hawe 1984]
     JAIN_OF_ALL: Totals, f64, Summary => "jain_index", Index, One, "Jain's index";
-    /// The same of all uploads.
+    /// Jain's index of the goodputs of all uploads; see `jain_index`.
     JAIN_OF_UPLOADS: Totals, f64, Summary => "jain_index_up", Index, One, "Jain's index, up";
-    /// The same of all downloads.
+    /// Jain's index of the goodputs of all downloads; see `jain_index`.
     JAIN_OF_DOWNLOADS: Totals, f64, Summary => "jain_index_down", Index, One, "Jain's index, down";
     /// Payload that was delivered in order to the receiving application, each byte once, over the length of the window. A
     /// sample of the time series covers the interval that ends there. A `ping` has none.
     GOODPUT: Flow, f64, Both => "goodput_bps", Rate, BitsPerSecond, "goodput";
-    /// The same payload in bytes.
+    /// Payload that was delivered in order to the receiving application in the window, each byte once.
     BYTES_DELIVERED: Flow, u64, Summary => "bytes_delivered", Amount, Bytes, "bytes delivered";
     /// The time from the SYN of a transfer to the acknowledgement of its last byte, mean over the transfers that were
     /// completed in the whole run, warm-up included.

@@ -9,11 +9,11 @@ crate::quantities! {
     /// The smallest time from a packet's sending by the server to its arrival at the station, over all IP packets of the
     /// station that arrived, data and ACKs; nearly that of an idle network.
     DOWN_MIN: Node, f64, Summary => "latency_down_min_s", Minimum, Delay, "latency, down, minimum", only "stations";
-    /// Median of the same times.
+    /// Median of the times from the server to the station; see `latency_down_min_s`.
     DOWN_P50: Node, f64, Summary => "latency_down_p50_s", Quantile, Delay, "latency, down, median", only "stations";
-    /// 95th percentile of the same times.
+    /// 95th percentile of the times from the server to the station.
     DOWN_P95: Node, f64, Summary => "latency_down_p95_s", Quantile, Delay, "latency, down, 95th percentile", only "stations";
-    /// 99th percentile of the same times.
+    /// 99th percentile of the times from the server to the station.
     DOWN_P99: Node, f64, Summary => "latency_down_p99_s", Quantile, Delay, "latency, down, 99th percentile", only "stations";
     /// The smallest time from a packet's sending by the station to its arrival at the server.
     UP_MIN: Node, f64, Summary => "latency_up_min_s", Minimum, Delay, "latency, up, minimum", only "stations";

@@ -8,11 +8,11 @@ use crate::{Layout, Record, Report, Series};
 crate::quantities! {
     /// Packets in the interface queue, that of its driver included, mean over time; without what the MAC holds.
     QUEUE_MEAN: Node, f64, Summary => "queue_mean_packets", Mean, Packets, "queue, mean";
-    /// The greatest number of packets there.
+    /// The greatest number of packets in the interface queue.
     QUEUE_MAX: Node, u64, Summary => "queue_max_packets", Maximum, Packets, "queue, maximum";
     /// Packets in the interface queue just before the sample.
     QUEUE_LENGTH: Node, f64, Series => "queue_packets", Level, Packets, "queue";
-    /// Of these, pure TCP ACKs.
+    /// Pure TCP ACKs in the interface queue just before the sample.
     QUEUED_TCP_ACKS: Node, f64, Series => "queue_tcp_ack_packets", Level, Packets, "queue, TCP ACKs";
 }
 

@@ -28,10 +28,10 @@ crate::quantities! {
     /// that judges windows had seen.
     COLLISIONS_BEFORE_DOWN: Link, u64, Summary
         => "failures_before_rate_down_collision", Count, One, "collisions before rate changes down";
-    /// Likewise, attempts that were lost to noise.
+    /// Attempts that were lost to noise between a change to a lower rate and the change before it.
     NOISE_BEFORE_DOWN: Link, u64, Summary
         => "failures_before_rate_down_noise", Count, One, "losses to noise before rate changes down";
-    /// Likewise, attempts that were lost to interference.
+    /// Attempts that were lost to interference between a change to a lower rate and the change before it.
     INTERFERENCE_BEFORE_DOWN: Link, u64, Summary
         => "failures_before_rate_down_interference", Count, One, "losses to interference before rate changes down";
 }

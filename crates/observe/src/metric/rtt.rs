@@ -8,15 +8,15 @@ use crate::{Histogram, Layout, Record, Report, Series, Transport};
 crate::quantities! {
     /// Mean of the sender's RTT samples (tcp.md); of a `ping`, of its round trips.
     RTT_MEAN: Flow, f64, Summary => "rtt_mean_s", Mean, Delay, "RTT, mean", only "TCP, ping";
-    /// The smallest of the same samples.
+    /// The smallest RTT sample.
     RTT_MIN: Flow, f64, Summary => "rtt_min_s", Minimum, Delay, "RTT, minimum", only "TCP, ping";
-    /// Median of the same samples, within a bucket of at most 1/16 of its value.
+    /// Median of the RTT samples, within a bucket of at most 1/16 of its value.
     RTT_P50: Flow, f64, Summary => "rtt_p50_s", Quantile, Delay, "RTT, median", only "TCP, ping";
-    /// 95th percentile of the same samples, as exact.
+    /// 95th percentile of the RTT samples, within a bucket of at most 1/16 of its value.
     RTT_P95: Flow, f64, Summary => "rtt_p95_s", Quantile, Delay, "RTT, 95th percentile", only "TCP, ping";
-    /// 99th percentile of the same samples, as exact.
+    /// 99th percentile of the RTT samples, within a bucket of at most 1/16 of its value.
     RTT_P99: Flow, f64, Summary => "rtt_p99_s", Quantile, Delay, "RTT, 99th percentile", only "TCP, ping";
-    /// Quantiles of the same samples at the probabilities in `quantile_probabilities` of the run, in whole nanoseconds.
+    /// Quantiles of the RTT samples at the probabilities in `quantile_probabilities` of the run, in whole nanoseconds.
     RTT_QUANTILES: Flow, Vec<f64>, Summary => "rtt_quantiles_s", List, Delay, "RTT", only "TCP, ping";
     /// The latest RTT sample.
     RTT: Flow, f64, Series => "rtt_s", Level, Delay, "RTT", only "TCP, ping";

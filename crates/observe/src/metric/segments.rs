@@ -8,7 +8,7 @@ use crate::{Layout, Record, Report, Transport};
 crate::quantities! {
     /// Segments with payload that the sender of the data sent, retransmissions included; for UDP datagrams.
     SEGMENTS_SENT: Flow, u64, Summary => "segments_sent", Count, One, "segments sent";
-    /// Of these, those sent again.
+    /// Segments with payload that were sent again.
     SEGMENTS_RETRANSMITTED: Flow, u64, Summary
         => "segments_retransmitted", Count, One, "segments retransmitted", only "TCP";
     /// Expiries of the retransmission timer.

@@ -23,27 +23,27 @@ lasthop_observe::quantities! {
     PAGES: Flow, u64, Summary => "pages", Count, One, "pages", only "web";
     /// Pages that were given up with a connection, over the whole run.
     PAGES_ABANDONED: Flow, u64, Summary => "pages_abandoned", Count, One, "pages abandoned", only "web";
-    /// Mean of the time from the first SYN of such a page (or its request, where a connection is open) to its last byte.
+    /// Mean of the time from the first SYN of a page (or its request, where a connection is open) to its last byte.
     PAGE_LOAD_TIME_MEAN: Flow, f64, Summary
         => "page_load_time_mean_s", Mean, Seconds, "page load time, mean", only "web";
-    /// Median of the same times.
+    /// Median of the time from the first SYN of a page to its last byte.
     PAGE_LOAD_TIME_P50: Flow, f64, Summary
         => "page_load_time_p50_s", Quantile, Seconds, "page load time, median", only "web";
-    /// 95th percentile of the same times.
+    /// 95th percentile of the time from the first SYN of a page to its last byte.
     PAGE_LOAD_TIME_P95: Flow, f64, Summary
         => "page_load_time_p95_s", Quantile, Seconds, "page load time, 95th percentile", only "web";
     /// Stalls that lasted in the window; the wait before the film is none.
     STALLS: Flow, u64, Summary => "stalls", Count, One, "stalls", only "video";
-    /// For how long the film stalled in the window.
+    /// How long the film stalled in the window.
     STALL_TIME: Flow, f64, Summary => "stall_time_s", Amount, Seconds, "stalled", only "video";
     /// The time from the flow's start to the film's, whenever that was.
     STARTUP_DELAY: Flow, f64, Summary => "startup_delay_s", Amount, Seconds, "startup delay", only "video";
-    /// Segments that came in the window.
+    /// Segments of the film that came in the window.
     VIDEO_SEGMENTS: Flow, u64, Summary => "video_segments", Count, One, "video segments", only "video";
-    /// Mean bitrate of these segments.
+    /// Mean bitrate of the segments that came in the window.
     VIDEO_BITRATE_MEAN: Flow, f64, Summary
         => "video_bitrate_mean_bps", Mean, BitsPerSecond, "video bitrate, mean", only "video";
-    /// How often the bitrate changed from one of these segments to the next.
+    /// How often the bitrate changed from one segment that came in the window to the next.
     VIDEO_BITRATE_SWITCHES: Flow, u64, Summary
         => "video_bitrate_switches", Count, One, "video bitrate switches", only "video";
 }

@@ -18,11 +18,12 @@ lasthop_observe::quantities! {
     /// Median of the time from the application's write to the arrival at the other host, the wait in a back-pressured socket
     /// included.
     DELAY_P50: Flow, f64, Summary => "delay_p50_s", Quantile, Delay, "delay, median", only "UDP";
-    /// 95th percentile of the same delays.
+    /// 95th percentile of the time from the application's write to the arrival.
     DELAY_P95: Flow, f64, Summary => "delay_p95_s", Quantile, Delay, "delay, 95th percentile", only "UDP";
-    /// 99th percentile of the same delays.
+    /// 99th percentile of the time from the application's write to the arrival.
     DELAY_P99: Flow, f64, Summary => "delay_p99_s", Quantile, Delay, "delay, 99th percentile", only "UDP";
-    /// Quantiles of the same delays at the probabilities in `quantile_probabilities` of the run, in whole nanoseconds.
+    /// Quantiles of the time from the application's write to the arrival, at the probabilities in `quantile_probabilities` of
+    /// the run, in whole nanoseconds.
     DELAY_QUANTILES: Flow, Vec<f64>, Summary => "delay_quantiles_s", List, Delay, "one-way delay", only "UDP";
     /// Smoothed difference of transit times at the end of the run. [RFC 3550 §6.4.1]
     JITTER: Flow, f64, Summary => "jitter_s", Variation, Delay, "jitter", only "UDP";
