@@ -71,6 +71,17 @@ def check_single(patterns: Iterable[str], names: Collection[str]) -> None:
         _check_single(pattern, matching(pattern, names))
 
 
+def single(name: str, names: Collection[str], listed: str = LISTED) -> str:
+    """The one of `names` that is `name`, or whose key alone it is; raises `UnknownMetric`."""
+    if name in names:
+        return name
+    check_single([name], names)
+    found = matching(name, names) if _is_key(name) else []
+    if not found:
+        raise unknown(name, names, listed)
+    return found[0]
+
+
 def unknown(pattern: str, names: Collection[str], listed: str = LISTED) -> UnknownMetric:
     """The error for a name that none of `names` is, with the nearest; `listed` says where they stand."""
     return UnknownMetric(f"{pattern}: no run has such a metric{_did_you_mean(pattern, names)}; {listed}")

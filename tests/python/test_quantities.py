@@ -147,6 +147,16 @@ def test_a_key_without_its_path_is_found_where_one_number_has_it(command, small)
     assert "flows.sta1.up.rtt_p95_s" in result
 
 
+def test_a_sweep_is_drawn_by_a_key_alone(command, small):
+    sweep = ("sweep", small, "--over", "station.0.count=1,2", "--seeds", 2, "--metric", "totals.*", "--csv", "points.csv")
+    assert command(*sweep).returncode == 0
+    assert command("plot", "points.csv", "--kind", "sweep", "--metric", "jain_index", "--out", "jain.csv").returncode == 0
+    done = command("plot", "points.csv", "--kind", "sweep", "--metric", "collision_fraction", "--out", "share.csv")
+    assert done.returncode == 0, done.stderr
+    wrong = command("plot", "points.csv", "--kind", "sweep", "--metric", "mos", "--out", "mos.csv")
+    assert wrong.returncode == 2 and "mos: no run has such a metric" in wrong.stderr
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from ..metric import unknown
+from ..metric import UnknownMetric, single
 
 if TYPE_CHECKING:
     import pandas
@@ -38,12 +38,13 @@ class SweepTable:
         return cls(name, rows, tuple(map(str, rows.columns[: rows.columns.get_loc("seed")])))
 
     def metric(self, name: str) -> str:
-        """`name` if there is such a column; raises `LookupError`."""
+        """The column called `name`, or the only one of this key; raises `LookupError`."""
         known = [column for column in self.rows if column not in (*self.paths, "seed")]
-        if name not in known:
-            short = ", ".join(sorted(known)[:12]) + (" ..." if len(known) > 12 else "")
-            raise LookupError(f"--metric {unknown(name, known, f'{self.name} has: {short}')}")
-        return name
+        short = ", ".join(sorted(known)[:12]) + (" ..." if len(known) > 12 else "")
+        try:
+            return single(name, known, f"{self.name} has: {short}")
+        except UnknownMetric as error:
+            raise LookupError(f"--metric {error}") from None
 
     def path(self, name: str) -> str:
         """`name` if it was varied; raises `LookupError`."""
