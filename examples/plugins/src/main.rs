@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use lasthop_observe::metric::goodput::GOODPUT;
 use lasthop_plugins_example::Mine;
 use lasthop_scenario::{Simulation, resolve_with};
 
@@ -27,7 +28,7 @@ fn report(file: &str, seed: u64) -> Result<(), Box<dyn std::error::Error>> {
     let scenario = Arc::new(resolve_with(&text, file, &[], &Mine)?);
     let finished = Simulation::new(Arc::clone(&scenario), seed, None).finish()?;
     for row in &finished.report.flows {
-        println!("{:.2} Mbit/s", row.get("goodput_bps").unwrap_or(0.0) / 1e6);
+        println!("{:.2} Mbit/s", row.get(GOODPUT).unwrap_or(0.0) / 1e6);
     }
     Ok(())
 }
