@@ -3,31 +3,21 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Metric, Metrics};
-use crate::{Layout, Observer, Record, Report, Series, Watcher};
+use crate::{Layout, Observer, Record, Report, Watcher};
 
-/// Feeds every metric, starts them anew after the warm-up and takes the time series.
+/// Feeds every metric and starts them anew after the warm-up.
 pub struct Collector<O = ()> {
     layout: Layout,
     metrics: Metrics,
     observer: O,
     started: Time,
-    sampled: Time,
-    series: Option<Series>,
 }
 
 impl<O: Watcher> Collector<O> {
-    /// Metrics for `layout`; time series are kept if a number of samples to expect is given, and `observer` is told all
-    /// that they are told.
-    pub fn new(layout: Layout, samples: Option<usize>, observer: O) -> Self {
+    /// Metrics for `layout`; `observer` is told all that they are told.
+    pub fn new(layout: Layout, observer: O) -> Self {
         let metrics = Metrics::new(&layout);
-        Collector {
-            layout,
-            metrics,
-            observer,
-            started: Time::ZERO,
-            sampled: Time::ZERO,
-            series: samples.map(Series::with_room_for),
-        }
+        Collector { layout, metrics, observer, started: Time::ZERO }
     }
 
     /// The warm-up is over: summaries begin here.
@@ -37,13 +27,9 @@ impl<O: Watcher> Collector<O> {
         self.observer.start(now);
     }
 
-    /// Takes one sample of every time series, covering the time since the last one.
+    /// The time has come at which who watches wanted to look at what it has seen.
     pub fn sample(&mut self, now: Time) {
-        let interval = now.since(self.sampled);
-        self.sampled = now;
-        if let Some(series) = &mut self.series {
-            self.metrics.sample(now, interval, series);
-        }
+        self.observer.sample(now);
     }
 
     /// The summary from the end of the warm-up to `now`.
@@ -65,9 +51,9 @@ impl<O: Watcher> Collector<O> {
         &self.observer
     }
 
-    /// Who watched beside the metrics, and the time series.
-    pub fn close(self) -> (O, Series) {
-        (self.observer, self.series.unwrap_or_default())
+    /// Who watched beside the metrics.
+    pub fn into_observer(self) -> O {
+        self.observer
     }
 
     /// How long summaries have covered at `now`.

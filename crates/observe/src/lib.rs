@@ -10,6 +10,7 @@ mod quantity;
 mod record;
 mod report;
 mod step;
+mod time_series;
 
 pub use collector::Collector;
 pub use histogram::{Histogram, PROBABILITIES};
@@ -17,6 +18,7 @@ pub use quantity::{Definition, Form, Kind, Presence, Quantity, Scope, Shown, Uni
 pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};
 pub use report::{Cell, Layout, Report, Row, Series, SeriesBlock, Value};
 pub use step::{End, Hold, Payload, Start, Step};
+pub use time_series::TimeSeries;
 
 use lasthop_units::Time;
 
@@ -28,17 +30,78 @@ pub trait Observer {
     fn observe(&mut self, at: Time, record: Record);
 }
 
-/// An observer that counts from the end of the warm-up on.
+/// An observer that counts from the end of the warm-up on, or looks at what it has seen from time to time.
 pub trait Watcher: Observer {
     /// The warm-up is over.
     fn start(&mut self, now: Time) {
         let _ = now;
     }
+    /// When it is next to be called by [`sample`](Self::sample).
+    fn next_sample(&self) -> Time {
+        Time::NEVER
+    }
+    /// It is that time, and nothing that happens at this very instant has been told yet.
+    fn sample(&mut self, now: Time) {
+        let _ = now;
+    }
 }
-
-impl Watcher for () {}
 
 /// Nobody watches.
 impl Observer for () {
+    #[inline(always)]
     fn observe(&mut self, _: Time, _: Record) {}
+}
+impl Watcher for () {}
+
+/// Somebody may watch, as is decided when the program runs.
+impl<O: Observer> Observer for Option<O> {
+    const READS_STEPS: bool = O::READS_STEPS;
+    #[inline(always)]
+    fn observe(&mut self, at: Time, record: Record) {
+        if let Some(observer) = self {
+            observer.observe(at, record);
+        }
+    }
+}
+impl<O: Watcher> Watcher for Option<O> {
+    fn start(&mut self, now: Time) {
+        if let Some(observer) = self {
+            observer.start(now);
+        }
+    }
+    fn next_sample(&self) -> Time {
+        self.as_ref().map_or(Time::NEVER, O::next_sample)
+    }
+    fn sample(&mut self, now: Time) {
+        if let Some(observer) = self {
+            observer.sample(now);
+        }
+    }
+}
+
+/// Two watch.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const READS_STEPS: bool = A::READS_STEPS || B::READS_STEPS;
+    #[inline(always)]
+    fn observe(&mut self, at: Time, record: Record) {
+        self.0.observe(at, record);
+        self.1.observe(at, record);
+    }
+}
+impl<A: Watcher, B: Watcher> Watcher for (A, B) {
+    fn start(&mut self, now: Time) {
+        self.0.start(now);
+        self.1.start(now);
+    }
+    fn next_sample(&self) -> Time {
+        self.0.next_sample().min(self.1.next_sample())
+    }
+    fn sample(&mut self, now: Time) {
+        if self.0.next_sample() <= now {
+            self.0.sample(now);
+        }
+        if self.1.next_sample() <= now {
+            self.1.sample(now);
+        }
+    }
 }

@@ -12,7 +12,8 @@ use lasthop_observe::metric::queue::QUEUE_MEAN;
 use lasthop_observe::metric::segments::{SEGMENTS_SENT, TIMEOUTS};
 use lasthop_observe::metric::window::CWND_MEAN;
 use lasthop_observe::{
-    Collector, DropReason, FlowId, Layout, LinkId, NodeId, Observer, Outcome, QueueLayer, Record, Report, Transport,
+    Collector, DropReason, FlowId, Layout, LinkId, NodeId, Observer, Outcome, QueueLayer, Record, Report, TimeSeries,
+    Transport, Watcher,
 };
 use lasthop_units::{DataRate, Duration, Time};
 
@@ -96,21 +97,26 @@ fn records() -> Vec<(Time, Record)> {
     [500, 1500].into_iter().flat_map(|ms| [on(ms)].into_iter().chain(once.map(|record| (at(ms), record)))).collect()
 }
 
-fn observe(samples: bool, warmup_ms: u64) -> Report {
-    let mut collector = Collector::new(layout(), samples.then_some(2), ());
-    let (mut started, mut sampled) = (false, Time::ZERO);
+fn observe(warmup_ms: u64) -> Report {
+    observe_with(warmup_ms, ()).0
+}
+
+/// The report with this warm-up, and who watched besides and was asked for samples.
+fn observe_with<O: Watcher>(warmup_ms: u64, observer: O) -> (Report, O) {
+    let mut collector = Collector::new(layout(), observer);
+    let mut started = false;
     for (time, record) in records() {
         if !started && time >= at(warmup_ms) {
             collector.start(at(warmup_ms));
             started = true;
         }
-        if samples && time > sampled {
-            collector.sample(time);
-            sampled = time;
+        while collector.observer().next_sample() <= time {
+            let due = collector.observer().next_sample();
+            collector.sample(due);
         }
         collector.observe(time, record);
     }
-    collector.report(at(2000))
+    (collector.report(at(2000)), collector.into_observer())
 }
 
 fn all(report: &Report) -> String {
@@ -119,12 +125,29 @@ fn all(report: &Report) -> String {
 
 #[test]
 fn taking_samples_changes_no_summary() {
-    assert_eq!(all(&observe(false, 0)), all(&observe(true, 0)));
+    let series = TimeSeries::new(&layout(), Duration::from_millis(100), Duration::from_secs(2));
+    let (report, series) = observe_with(0, Some(series));
+    assert_eq!(all(&observe(0)), all(&report));
+    let blocks = series.expect("it was there").into_series().blocks;
+    assert!(!blocks.is_empty() && blocks.iter().all(|block| block.values.len() == 15 * block.entities.len()));
+}
+
+#[test]
+fn series_know_no_warm_up_and_two_may_watch_at_different_times() {
+    let series = |ms| TimeSeries::new(&layout(), Duration::from_millis(ms), Duration::from_secs(2));
+    let goodput = |series: TimeSeries| {
+        let blocks = series.into_series().blocks;
+        blocks.into_iter().find(|block| block.quantity.is(GOODPUT.definition())).expect("it is kept").values
+    };
+    let (_, (fast, slow)) = observe_with(1000, (series(500), series(700)));
+    // 125,000 B at 500 and at 1500 ms; a sample has nothing of its own instant. Two flows: the second is silent.
+    assert_eq!(goodput(fast), [0.0, 0.0, 2e6, 0.0, 0.0, 0.0]);
+    assert_eq!(goodput(slow), [1e6 / 0.7, 0.0, 0.0, 0.0]);
 }
 
 #[test]
 fn what_happened_in_the_warm_up_is_not_counted() {
-    let report = observe(false, 1000);
+    let report = observe(1000);
     let (flow, node, link) = (&report.flows[0], &report.nodes[1], &report.links[0]);
     // 125,000 B in the second after the warm-up.
     assert_eq!(flow.get(GOODPUT), Some(1e6));
@@ -142,9 +165,9 @@ fn what_happened_in_the_warm_up_is_not_counted() {
 #[test]
 fn of_a_ppdu_over_the_edge_counts_what_lies_within() {
     // From 1400 to 1500 ms; 50 ms of them in the 550 ms from 1450 ms on.
-    let within = observe(false, 1450).links[0].get(airtime::OF_LINK);
+    let within = observe(1450).links[0].get(airtime::OF_LINK);
     assert!(within.is_some_and(|share| (share - 50.0 / 550.0).abs() < 1e-12), "{within:?}");
-    let mut collector = Collector::new(layout(), None, ());
+    let mut collector = Collector::new(layout(), ());
     collector.observe(at(90), Record::TransmitterOn { node: NodeId(1), link: None });
     let on = collector.report(at(100)).nodes[1].get(airtime::OF_NODE);
     assert!(on.is_some_and(|share| (share - 0.1).abs() < 1e-12), "{on:?}");
@@ -152,7 +175,7 @@ fn of_a_ppdu_over_the_edge_counts_what_lies_within() {
 
 #[test]
 fn drops_and_marks_are_counted_by_queue_and_by_reason() {
-    let report = observe(false, 1000);
+    let report = observe(1000);
     for (node, quantity, count) in [
         // A filtered ACK is no drop.
         (1, DROPS, 2),
@@ -174,7 +197,7 @@ fn drops_and_marks_are_counted_by_queue_and_by_reason() {
 
 #[test]
 fn what_had_begun_in_the_warm_up_goes_on() {
-    let report = observe(false, 1000);
+    let report = observe(1000);
     // The queue had held four packets since 0.5 s, the medium had been busy, the window ten.
     assert_eq!(report.nodes[1].get(QUEUE_MEAN), Some(4.0));
     assert_eq!(report.medium.get(BUSY), Some(1.0));
@@ -183,7 +206,7 @@ fn what_had_begun_in_the_warm_up_goes_on() {
 
 #[test]
 fn a_flow_without_a_window_has_none() {
-    let report = observe(false, 0);
+    let report = observe(0);
     assert_eq!(report.flows[1].get(CWND_MEAN), None);
     assert_eq!(report.flows[1].get(GOODPUT), Some(0.0));
     assert_eq!(report.flows[1].get(STARVED), Some(2.0));

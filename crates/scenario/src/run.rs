@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use lasthop_observe::account::Balance;
-use lasthop_observe::{Definition, PROBABILITIES, Report, Row, Scope, Series, Watcher, scope};
+use lasthop_observe::{Definition, PROBABILITIES, Report, Row, Scope, TimeSeries, Watcher, scope};
 use lasthop_units::{Duration, Time};
 use serde_json::{Map, Value as Json, json};
 
@@ -120,17 +120,27 @@ pub(crate) fn run_controlled(
 ) -> Result<Option<RunResult>, String> {
     let clock = Clock::start();
     let shared = Arc::clone(scenario);
-    if keep.account {
-        let simulation = Simulation::watched_by(shared, seed, keep.interval, account::of(scenario));
-        let Some(finished) = run_simulation(simulation, control)? else { return Ok(None) };
-        let (finished, books) = finished.without_observer();
-        let balance = books.close(finished.end);
-        return Ok(Some(result_of(scenario, seed, finished, Some(&balance), keep.interval, clock.seconds())));
-    }
-    let Some(finished) = run_simulation(Simulation::new(shared, seed, keep.interval), control)? else {
-        return Ok(None);
+    let series = keep.interval.map(|interval| scenario.time_series(interval));
+    let (finished, series, balance) = match (keep.account, series) {
+        (false, None) => {
+            let Some(finished) = run_simulation(Simulation::new(shared, seed), control)? else { return Ok(None) };
+            (finished, None, None)
+        }
+        (false, series) => {
+            let simulation = Simulation::watched_by(shared, seed, series);
+            let Some(finished) = run_simulation(simulation, control)? else { return Ok(None) };
+            let (finished, series) = finished.without_observer();
+            (finished, series, None)
+        }
+        (true, series) => {
+            let simulation = Simulation::watched_by(shared, seed, (series, account::of(scenario)));
+            let Some(finished) = run_simulation(simulation, control)? else { return Ok(None) };
+            let (finished, (series, books)) = finished.without_observer();
+            let balance = books.close(finished.end);
+            (finished, series, Some(balance))
+        }
     };
-    Ok(Some(result_of(scenario, seed, finished, None, keep.interval, clock.seconds())))
+    Ok(Some(result_of(scenario, seed, finished, balance.as_ref(), series, clock.seconds())))
 }
 
 /// Runs a simulation to its end; `Ok(None)` if that was cancelled.
@@ -166,8 +176,7 @@ impl Clock {
 
 /// A run that goes on whenever it is told to, and ends as one that was never interrupted.
 pub struct OpenRun {
-    simulation: Simulation,
-    interval: Option<Duration>,
+    simulation: Simulation<Option<TimeSeries>>,
     wall_s: f64,
 }
 
@@ -175,8 +184,9 @@ impl OpenRun {
     /// `scenario` under `seed` at time zero; with `interval`, time series are kept.
     pub fn new(scenario: Arc<ResolvedScenario>, seed: u64, interval: Option<Duration>) -> OpenRun {
         let clock = Clock::start();
-        let simulation = Simulation::new(scenario, seed, interval);
-        OpenRun { simulation, interval, wall_s: clock.seconds() }
+        let series = interval.map(|interval| scenario.time_series(interval));
+        let simulation = Simulation::watched_by(scenario, seed, series);
+        OpenRun { simulation, wall_s: clock.seconds() }
     }
 
     /// The present.
@@ -211,11 +221,15 @@ impl OpenRun {
     /// Runs to the end: what a campaign gives for this seed.
     pub fn finish(self) -> RunOutcome {
         let clock = Clock::start();
-        let (seed, interval, spent) = (self.simulation.seed(), self.interval, self.wall_s);
+        let (seed, spent) = (self.simulation.seed(), self.wall_s);
         let scenario = self.simulation.shared_scenario();
         let finished = self.simulation.finish();
         let wall_s = spent + clock.seconds();
-        RunOutcome { seed, result: finished.map(|f| result_of(&scenario, seed, f, None, interval, wall_s)) }
+        let result = |finished: Finished<Option<TimeSeries>>| {
+            let (finished, series) = finished.without_observer();
+            result_of(&scenario, seed, finished, None, series, wall_s)
+        };
+        RunOutcome { seed, result: finished.map(result) }
     }
 }
 
@@ -224,11 +238,11 @@ fn result_of(
     seed: u64,
     finished: Finished,
     balance: Option<&Balance>,
-    interval: Option<Duration>,
+    series: Option<TimeSeries>,
     wall_s: f64,
 ) -> RunResult {
     let mut json = Map::from_iter([("seed".to_string(), json!(seed))]);
-    let Finished { report, series, events, .. } = finished;
+    let Finished { report, events, .. } = finished;
     json.append(&mut tables::metrics(scenario, &report));
     let rest = [
         ("queues", tables::queues(scenario, &report)),
@@ -240,8 +254,8 @@ fn result_of(
     if let Some(balance) = balance {
         json.insert("account".to_string(), account::json_of(scenario, balance));
     }
-    let interval_s = interval.map_or(0.0, Duration::as_secs_f64);
-    RunResult { report, json: Json::Object(json).to_string(), series: blocks_of(scenario, series, interval_s) }
+    let series = series.map_or_else(Vec::new, |series| blocks_of(scenario, series));
+    RunResult { report, json: Json::Object(json).to_string(), series }
 }
 
 fn simulator(events: u64, wall_s: f64) -> Row<scope::Simulator> {
@@ -251,7 +265,8 @@ fn simulator(events: u64, wall_s: f64) -> Row<scope::Simulator> {
     row
 }
 
-fn blocks_of(scenario: &ResolvedScenario, series: Series, interval_s: f64) -> Vec<SeriesBlock> {
+fn blocks_of(scenario: &ResolvedScenario, series: TimeSeries) -> Vec<SeriesBlock> {
+    let interval_s = series.interval().as_secs_f64();
     let name = |scope: Scope, index: u32| match scope {
         Scope::Flow => scenario.flows[index as usize].id.clone(),
         Scope::Node => scenario.nodes[index as usize].name.clone(),
@@ -269,5 +284,5 @@ fn blocks_of(scenario: &ResolvedScenario, series: Series, interval_s: f64) -> Ve
         start_s: interval_s,
         interval_s,
     };
-    series.blocks.into_iter().filter(|b| !b.entities.is_empty()).map(block).collect()
+    series.into_series().blocks.into_iter().filter(|b| !b.entities.is_empty()).map(block).collect()
 }

@@ -6,7 +6,7 @@ use lasthop_engine::Stream;
 use lasthop_link::WiredLink;
 use lasthop_network::{Alarm, Network, Topology, Wires};
 use lasthop_observe::metric::{airtime, medium};
-use lasthop_observe::{Collector, FlowId, Report, Series, Watcher};
+use lasthop_observe::{Collector, FlowId, Report, TimeSeries, Watcher};
 use lasthop_units::{Duration, Time};
 use lasthop_wifi::{MediumConfig, Queues};
 
@@ -25,17 +25,12 @@ pub struct Simulation<O = ()> {
     scenario: Arc<ResolvedScenario>,
     seed: u64,
     end: Time,
-    interval: Option<Duration>,
-    /// when the next sample of the time series is due
-    next_sample: Time,
 }
 
 /// What a simulation gave.
 pub struct Finished<O = ()> {
     /// the metrics, over the time from the end of the warm-up
     pub report: Report,
-    /// the time series; empty unless an interval was given
-    pub series: Series,
     /// who watched
     pub observer: O,
     /// events handled
@@ -47,41 +42,28 @@ pub struct Finished<O = ()> {
 impl<O> Finished<O> {
     /// What was measured, and who watched.
     pub(crate) fn without_observer(self) -> (Finished, O) {
-        let Finished { report, series, observer, events, end } = self;
-        (Finished { report, series, observer: (), events, end }, observer)
+        let Finished { report, observer, events, end } = self;
+        (Finished { report, observer: (), events, end }, observer)
     }
 }
 
 impl Simulation {
-    /// `scenario` under `seed` at time zero; with `interval`, time series are kept.
-    pub fn new(scenario: Arc<ResolvedScenario>, seed: u64, interval: Option<Duration>) -> Simulation {
-        Simulation::watched_by(scenario, seed, interval, ())
+    /// `scenario` under `seed` at time zero.
+    pub fn new(scenario: Arc<ResolvedScenario>, seed: u64) -> Simulation {
+        Simulation::watched_by(scenario, seed, ())
     }
 }
 
 impl<O: Watcher> Simulation<O> {
-    /// As [`new`](Simulation::new), with somebody who is told what happens.
-    pub fn watched_by(
-        scenario: Arc<ResolvedScenario>,
-        seed: u64,
-        interval: Option<Duration>,
-        observer: O,
-    ) -> Simulation<O> {
-        let description = &scenario.description;
-        let samples = interval.map(|i| description.duration.div_floor(i) as usize);
-        let collector = Collector::new(scenario.layout(), samples, observer);
+    /// As [`new`](Simulation::new), with somebody who is told what happens, such as the
+    /// [time series](ResolvedScenario::time_series) of the scenario.
+    pub fn watched_by(scenario: Arc<ResolvedScenario>, seed: u64, observer: O) -> Simulation<O> {
+        let collector = Collector::new(scenario.layout(), observer);
         let topology = topology(&scenario, seed, O::READS_STEPS);
         let hosts = FlowHosts::new(topology.homes(), topology.wires.len());
         let network = Network::with_hosts(topology, collector, hosts);
-        let end = Time::ZERO + description.duration;
-        let mut simulation = Simulation {
-            network,
-            seed,
-            end,
-            interval,
-            next_sample: interval.map_or(Time::NEVER, |i| Time::ZERO + i),
-            scenario,
-        };
+        let end = Time::ZERO + scenario.description.duration;
+        let mut simulation = Simulation { network, seed, end, scenario };
         simulation.populate();
         simulation
     }
@@ -145,13 +127,12 @@ impl<O: Watcher> Simulation<O> {
     /// Handles all events before `until` or the end of the run, whichever comes first; true at the end.
     pub fn run_until(&mut self, until: Time) -> bool {
         let stop = until.min(self.end);
-        while let Some(interval) = self.interval
-            && self.next_sample <= stop
+        while let at = self.observer().next_sample()
+            && at <= stop
         {
             // Of what happens at the very time of a sample none has any, as nothing is handled at the end of a run.
-            self.handle_until(self.next_sample);
-            self.network.observer_mut().sample(self.next_sample);
-            self.next_sample += interval;
+            self.handle_until(at);
+            self.network.observer_mut().sample(at);
         }
         self.handle_until(stop);
         stop == self.end
@@ -204,8 +185,7 @@ impl<O: Watcher> Simulation<O> {
         self.add_rows(end, &mut report);
         let events = self.network.events();
         let (collector, _) = self.network.into_parts();
-        let (observer, series) = collector.close();
-        Ok(Finished { report, series, observer, events, end })
+        Ok(Finished { report, observer: collector.into_observer(), events, end })
     }
 }
 
@@ -227,6 +207,14 @@ impl ResolvedScenario {
     /// Its nodes, channels and wired links under `seed`, for packets with bodies of one's own; flows are not part of it.
     pub fn topology<B: Send + 'static>(&self, seed: u64) -> Topology<B> {
         topology(self, seed, false)
+    }
+
+    /// An observer that keeps time series of a run, with a sample each `interval`.
+    ///
+    /// # Panics
+    /// If `interval` is zero.
+    pub fn time_series(&self, interval: Duration) -> TimeSeries {
+        TimeSeries::new(&self.layout(), interval, self.description.duration)
     }
 }
 

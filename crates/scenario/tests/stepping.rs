@@ -63,7 +63,7 @@ impl Watcher for Deliveries {
 
 #[test]
 fn an_observer_of_ones_own_is_told_what_the_metrics_are_told() {
-    let simulation = Simulation::watched_by(scenario(), 7, None, Deliveries::default());
+    let simulation = Simulation::watched_by(scenario(), 7, Deliveries::default());
     let finished = simulation.finish().expect("it runs");
     let delivered: u64 = finished.report.flows.iter().filter_map(|row| row.get(BYTES_DELIVERED)).sum();
     assert!(delivered > 0);

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
 fn report(file: &str, seed: u64) -> Result<(), Box<dyn std::error::Error>> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     let scenario = Arc::new(resolve_with(&text, file, &[], &Mine)?);
-    let finished = Simulation::new(Arc::clone(&scenario), seed, None).finish()?;
+    let finished = Simulation::new(Arc::clone(&scenario), seed).finish()?;
     for row in &finished.report.flows {
         println!("{:.2} Mbit/s", row.get(GOODPUT).unwrap_or(0.0) / 1e6);
     }

@@ -18,7 +18,7 @@ struct OnAir {
     trampled: Duration,
 }
 
-/// See the module.
+/// Who was on the air of a channel, and what it was silent for.
 pub(super) struct ChannelBook {
     /// Flows whose stations are on it.
     pub flows: Vec<FlowId>,

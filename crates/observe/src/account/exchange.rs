@@ -24,7 +24,7 @@ pub(super) enum Class {
     Queued(Place),
 }
 
-/// See the module.
+/// A frame exchange in progress.
 pub(super) struct Exchange {
     pub id: u32,
     pub initiator: NodeId,

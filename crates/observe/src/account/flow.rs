@@ -30,7 +30,7 @@ fn one_less(packets: &mut u32) {
     *packets = packets.checked_sub(1).expect("a packet leaves where it is");
 }
 
-/// See the module. Arrays are for the station and its AP; those of wires for down and up.
+/// Where the packets of a flow are and what its time went to. Arrays are for the station and its AP; those of wires for down and up.
 pub(super) struct FlowBook {
     ends: [NodeId; 2],
     aggregates: [bool; 2],

@@ -52,7 +52,7 @@ pub struct NodeFacts {
     pub aggregates: bool,
 }
 
-/// See the module.
+/// The books of all flows and channels of a run.
 pub struct Account {
     now: Time,
     started: Time,

@@ -5,7 +5,7 @@
 
 use lasthop_units::{Duration, Time};
 
-use crate::metric::Metric;
+use crate::metric::{Metric, OverTime};
 use crate::{Layout, LinkId, Record, Report, Series};
 
 crate::quantities! {
@@ -20,82 +20,131 @@ crate::quantities! {
 /// A transmitter that is on: since when, as far as it is not counted yet, and for which link.
 type On = Option<(Time, Option<LinkId>)>;
 
-/// See the module.
+/// Who is on.
 #[derive(Clone)]
-pub struct Airtime {
-    on: Vec<On>,
-    nodes: Vec<Duration>,
-    links: Vec<Duration>,
-    interval: Vec<Duration>,
-}
+struct Transmitters(Vec<On>);
 
-impl Airtime {
-    /// Counts `node`, which is on for `link`, for `spent`.
+impl Transmitters {
+    fn new(layout: &Layout) -> Transmitters {
+        Transmitters(vec![None; layout.nodes])
+    }
+
+    /// Takes in what happened; `count` is told of the node and link of a transmitter that has turned off, and for how long
+    /// it had been on.
     #[inline(always)]
-    fn count(&mut self, node: usize, link: Option<LinkId>, spent: Duration) {
-        self.nodes[node] += spent;
-        if let Some(link) = link {
-            self.links[link.index()] += spent;
-            self.interval[link.index()] += spent;
-        }
-    }
-
-    /// Counts what is on up to now. What follows a SIFS later may be known ahead; nothing of it has passed.
-    fn catch_up(&mut self, now: Time) {
-        for node in 0..self.on.len() {
-            if let Some((since, link)) = self.on[node] {
-                self.count(node, link, now.since(since));
-                self.on[node] = Some((since.max(now), link));
-            }
-        }
-    }
-}
-
-impl Metric for Airtime {
-    fn new(layout: &Layout) -> Self {
-        Airtime {
-            on: vec![None; layout.nodes],
-            nodes: vec![Duration::ZERO; layout.nodes],
-            links: vec![Duration::ZERO; layout.links],
-            interval: vec![Duration::ZERO; layout.links],
-        }
-    }
-
-    #[inline(always)]
-    fn observe(&mut self, at: Time, record: &Record) {
+    fn observe(&mut self, at: Time, record: &Record, mut count: impl FnMut(usize, Option<LinkId>, Duration)) {
         match *record {
-            Record::TransmitterOn { node, link } => self.on[node.index()] = Some((at, link)),
+            Record::TransmitterOn { node, link } => self.0[node.index()] = Some((at, link)),
             Record::Airtime { node, .. } => {
-                if let Some((since, link)) = self.on[node.index()].take() {
-                    self.count(node.index(), link, at.since(since));
+                if let Some((since, link)) = self.0[node.index()].take() {
+                    count(node.index(), link, at.since(since));
                 }
             }
             _ => {}
         }
     }
 
-    fn start(&mut self, now: Time) {
-        self.catch_up(now);
-        self.nodes.fill(Duration::ZERO);
-        self.links.fill(Duration::ZERO);
+    /// Counts what is on up to now. What follows a SIFS later may be known ahead; nothing of it has passed.
+    fn catch_up(&mut self, now: Time, mut count: impl FnMut(usize, Option<LinkId>, Duration)) {
+        for (node, on) in self.0.iter_mut().enumerate() {
+            if let Some((since, link)) = *on {
+                count(node, link, now.since(since));
+                *on = Some((since.max(now), link));
+            }
+        }
+    }
+}
+
+/// Airtime of nodes and links.
+#[derive(Clone)]
+pub struct Airtime {
+    on: Transmitters,
+    spent: Spent,
+}
+
+#[derive(Clone)]
+struct Spent {
+    nodes: Vec<Duration>,
+    links: Vec<Duration>,
+}
+
+impl Spent {
+    #[inline(always)]
+    fn count(&mut self, node: usize, link: Option<LinkId>, spent: Duration) {
+        self.nodes[node] += spent;
+        if let Some(link) = link {
+            self.links[link.index()] += spent;
+        }
+    }
+}
+
+impl Airtime {
+    fn catch_up(&mut self, now: Time) {
+        let spent = &mut self.spent;
+        self.on.catch_up(now, |node, link, time| spent.count(node, link, time));
+    }
+}
+
+impl Metric for Airtime {
+    fn new(layout: &Layout) -> Self {
+        let spent = Spent { nodes: vec![Duration::ZERO; layout.nodes], links: vec![Duration::ZERO; layout.links] };
+        Airtime { on: Transmitters::new(layout), spent }
     }
 
-    fn sample(&mut self, now: Time, interval: Duration, series: &mut Series) {
+    #[inline(always)]
+    fn observe(&mut self, at: Time, record: &Record) {
+        let spent = &mut self.spent;
+        self.on.observe(at, record, |node, link, time| spent.count(node, link, time));
+    }
+
+    fn start(&mut self, now: Time) {
         self.catch_up(now);
-        let share = |d: &Duration| d.as_secs_f64() / interval.as_secs_f64();
-        let links = self.interval.iter().enumerate().map(|(i, d)| (i as u32, share(d)));
-        series.push(OF_LINK, links);
-        self.interval.fill(Duration::ZERO);
+        self.spent.nodes.fill(Duration::ZERO);
+        self.spent.links.fill(Duration::ZERO);
     }
 
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
         self.catch_up(now);
         let share = |d: &Duration| d.as_secs_f64() / covered.as_secs_f64();
-        for (duration, row) in self.nodes.iter().zip(&mut report.nodes) {
+        for (duration, row) in self.spent.nodes.iter().zip(&mut report.nodes) {
             row.put(OF_NODE, share(duration));
         }
-        for (duration, row) in self.links.iter().zip(&mut report.links) {
+        for (duration, row) in self.spent.links.iter().zip(&mut report.links) {
             row.put(OF_LINK, share(duration));
         }
+    }
+}
+
+/// Airtime of links, in each interval.
+#[derive(Clone)]
+pub struct AirtimeOverTime {
+    on: Transmitters,
+    links: Vec<Duration>,
+}
+
+impl OverTime for AirtimeOverTime {
+    fn new(layout: &Layout) -> Self {
+        AirtimeOverTime { on: Transmitters::new(layout), links: vec![Duration::ZERO; layout.links] }
+    }
+
+    #[inline(always)]
+    fn observe(&mut self, at: Time, record: &Record) {
+        let links = &mut self.links;
+        self.on.observe(at, record, |_, link, time| add(links, link, time));
+    }
+
+    fn sample(&mut self, now: Time, interval: Duration, series: &mut Series) {
+        let links = &mut self.links;
+        self.on.catch_up(now, |_, link, time| add(links, link, time));
+        let share = |d: &Duration| d.as_secs_f64() / interval.as_secs_f64();
+        series.push(OF_LINK, self.links.iter().enumerate().map(|(i, d)| (i as u32, share(d))));
+        self.links.fill(Duration::ZERO);
+    }
+}
+
+#[inline(always)]
+fn add(links: &mut [Duration], link: Option<LinkId>, time: Duration) {
+    if let Some(link) = link {
+        links[link.index()] += time;
     }
 }

@@ -4,7 +4,7 @@
 
 use lasthop_units::{Duration, Time};
 
-use crate::metric::Metric;
+use crate::metric::{Metric, OverTime};
 use crate::{DropReason, Layout, QueueLayer, Record, Report, Row, Series};
 
 crate::quantities! {
@@ -96,22 +96,13 @@ struct Node {
     own: Counts,
     /// The wired link of an AP, up and down.
     wired: [Counts; 2],
-    /// Of `own`, in this interval of the time series.
-    interval: Counts,
 }
 
-/// See the module.
+/// Packets that each node and each wired link dropped and marked.
 #[derive(Clone)]
 pub struct Drops {
     aps: usize,
     nodes: Vec<Node>,
-}
-
-impl Drops {
-    /// A count of each node in this interval.
-    fn in_interval(&self, count: fn(&Counts) -> u64) -> impl Iterator<Item = (u32, f64)> + Clone {
-        self.nodes.iter().enumerate().map(move |(i, node)| (i as u32, count(&node.interval) as f64))
-    }
 }
 
 impl Metric for Drops {
@@ -127,10 +118,7 @@ impl Metric for Drops {
                 match layer {
                     QueueLayer::WiredUp => node.wired[0].drop(reason, tcp_ack),
                     QueueLayer::WiredDown => node.wired[1].drop(reason, tcp_ack),
-                    QueueLayer::Interface | QueueLayer::Mac => {
-                        node.own.drop(reason, tcp_ack);
-                        node.interval.drop(reason, tcp_ack);
-                    }
+                    QueueLayer::Interface | QueueLayer::Mac => node.own.drop(reason, tcp_ack),
                 }
             }
             Record::Marked { node, layer, count } => {
@@ -138,10 +126,7 @@ impl Metric for Drops {
                 match layer {
                     QueueLayer::WiredUp => node.wired[0].marks += count,
                     QueueLayer::WiredDown => node.wired[1].marks += count,
-                    QueueLayer::Interface | QueueLayer::Mac => {
-                        node.own.marks += count;
-                        node.interval.marks += count;
-                    }
+                    QueueLayer::Interface | QueueLayer::Mac => node.own.marks += count,
                 }
             }
             _ => {}
@@ -149,21 +134,7 @@ impl Metric for Drops {
     }
 
     fn start(&mut self, _: Time) {
-        for node in &mut self.nodes {
-            *node = Node { interval: node.interval, ..Node::default() };
-        }
-    }
-
-    fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
-        series.push_rare(SERIES_QUEUE_FULL, self.in_interval(|c| c.tail));
-        series.push_rare(SERIES_EARLY, self.in_interval(|c| c.early));
-        series.push_rare(SERIES_ACK_FILTERED, self.in_interval(|c| c.acks_filtered));
-        series.push_rare(SERIES_RETRY_LIMIT, self.in_interval(|c| c.retry_limit));
-        series.push_rare(SERIES_REORDER_TIMEOUT, self.in_interval(|c| c.reorder_timeout));
-        series.push_rare(MARKS, self.in_interval(|c| c.marks));
-        for node in &mut self.nodes {
-            node.interval = Counts::default();
-        }
+        self.nodes.fill(Node::default());
     }
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
@@ -194,5 +165,45 @@ impl Metric for Drops {
                 row
             }));
         }
+    }
+}
+
+/// What the interface queue and the MAC of each node dropped and marked, in each interval.
+#[derive(Clone)]
+pub struct DropsOverTime {
+    nodes: Vec<Counts>,
+}
+
+impl DropsOverTime {
+    fn counts(&self, count: fn(&Counts) -> u64) -> impl Iterator<Item = (u32, f64)> + Clone {
+        self.nodes.iter().enumerate().map(move |(i, counts)| (i as u32, count(counts) as f64))
+    }
+}
+
+impl OverTime for DropsOverTime {
+    fn new(layout: &Layout) -> Self {
+        DropsOverTime { nodes: vec![Counts::default(); layout.nodes] }
+    }
+
+    #[inline(always)]
+    fn observe(&mut self, _: Time, record: &Record) {
+        let is_own = |layer| matches!(layer, QueueLayer::Interface | QueueLayer::Mac);
+        match *record {
+            Record::Dropped { node, layer, reason, tcp_ack, .. } if is_own(layer) => {
+                self.nodes[node.index()].drop(reason, tcp_ack);
+            }
+            Record::Marked { node, layer, count } if is_own(layer) => self.nodes[node.index()].marks += count,
+            _ => {}
+        }
+    }
+
+    fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
+        series.push_rare(SERIES_QUEUE_FULL, self.counts(|c| c.tail));
+        series.push_rare(SERIES_EARLY, self.counts(|c| c.early));
+        series.push_rare(SERIES_ACK_FILTERED, self.counts(|c| c.acks_filtered));
+        series.push_rare(SERIES_RETRY_LIMIT, self.counts(|c| c.retry_limit));
+        series.push_rare(SERIES_REORDER_TIMEOUT, self.counts(|c| c.reorder_timeout));
+        series.push_rare(MARKS, self.counts(|c| c.marks));
+        self.nodes.fill(Counts::default());
     }
 }

@@ -4,7 +4,7 @@
 
 use lasthop_units::{Duration, Time};
 
-use crate::metric::Metric;
+use crate::metric::{Metric, OverTime};
 use crate::{Histogram, Layout, Outcome, Record, Report, Series};
 
 crate::quantities! {
@@ -89,12 +89,10 @@ impl Attempts {
 #[derive(Clone, Debug, Default)]
 struct Link {
     attempts: Attempts,
-    interval: Attempts,
     delays: Histogram,
-    interval_delay: (u32, Duration),
 }
 
-/// See the module.
+/// Attempts of each node and over each link, and how long frames took.
 #[derive(Clone)]
 pub struct Frames {
     nodes: Vec<Attempts>,
@@ -111,16 +109,13 @@ impl Metric for Frames {
         match *record {
             Record::Attempt { link, node, rate, mpdus, acknowledged, retry, outcome } => {
                 let link = &mut self.links[link.index()];
-                for attempts in [&mut self.nodes[node.index()], &mut link.attempts, &mut link.interval] {
+                for attempts in [&mut self.nodes[node.index()], &mut link.attempts] {
                     attempts.add(rate.as_bps(), (mpdus, acknowledged), retry, outcome);
                 }
             }
             Record::InternalCollision { node } => self.nodes[node.index()].internal += 1,
             Record::FrameDelivered { link, delay } => {
-                let link = &mut self.links[link.index()];
-                link.delays.add(delay);
-                link.interval_delay.0 += 1;
-                link.interval_delay.1 += delay;
+                self.links[link.index()].delays.add(delay);
             }
             _ => {}
         }
@@ -131,20 +126,6 @@ impl Metric for Frames {
         for link in &mut self.links {
             link.attempts = Attempts::default();
             link.delays = Histogram::default();
-        }
-    }
-
-    fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
-        let links = || self.links.iter().enumerate();
-        let rate = |l: &Link| l.interval.per_attempt(l.interval.rate_sum).unwrap_or(f64::NAN);
-        let mpdus = |l: &Link| l.interval.per_attempt(l.interval.mpdus).unwrap_or(f64::NAN);
-        let delay = |l: &Link| l.interval_delay.1.as_secs_f64() / f64::from(l.interval_delay.0);
-        series.push(DATA_RATE, links().map(|(i, l)| (i as u32, rate(l))));
-        series.push(MPDUS, links().map(|(i, l)| (i as u32, mpdus(l))));
-        series.push(AIR_DELAY, links().map(|(i, l)| (i as u32, delay(l))));
-        for link in &mut self.links {
-            link.interval = Attempts::default();
-            link.interval_delay = (0, Duration::ZERO);
         }
     }
 
@@ -172,5 +153,54 @@ impl Metric for Frames {
         }
         let (all, collided) = self.nodes.iter().fold((0, 0), |sum, a| (sum.0 + a.all, sum.1 + a.collided));
         report.medium.put(COLLISIONS_OF_ALL, (all > 0).then(|| collided as f64 / all as f64));
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Interval {
+    attempts: u32,
+    /// Sum of rates in bit/s.
+    rate_sum: u64,
+    mpdus: u64,
+    arrivals: u32,
+    delay_sum: Duration,
+}
+
+/// Rate, size and delay of what goes over each link, in each interval.
+#[derive(Clone)]
+pub struct FramesOverTime {
+    links: Vec<Interval>,
+}
+
+impl OverTime for FramesOverTime {
+    fn new(layout: &Layout) -> Self {
+        FramesOverTime { links: vec![Interval::default(); layout.links] }
+    }
+
+    #[inline(always)]
+    fn observe(&mut self, _: Time, record: &Record) {
+        match *record {
+            Record::Attempt { link, rate, mpdus, .. } => {
+                let link = &mut self.links[link.index()];
+                link.attempts += 1;
+                link.rate_sum += rate.as_bps();
+                link.mpdus += u64::from(mpdus);
+            }
+            Record::FrameDelivered { link, delay } => {
+                let link = &mut self.links[link.index()];
+                link.arrivals += 1;
+                link.delay_sum += delay;
+            }
+            _ => {}
+        }
+    }
+
+    fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
+        let links = || self.links.iter().enumerate().map(|(i, link)| (i as u32, link));
+        let mean = |sum: f64, n: u32| if n > 0 { sum / f64::from(n) } else { f64::NAN };
+        series.push(DATA_RATE, links().map(|(i, l)| (i, mean(l.rate_sum as f64, l.attempts))));
+        series.push(MPDUS, links().map(|(i, l)| (i, mean(l.mpdus as f64, l.attempts))));
+        series.push(AIR_DELAY, links().map(|(i, l)| (i, mean(l.delay_sum.as_secs_f64(), l.arrivals))));
+        self.links.fill(Interval::default());
     }
 }

@@ -5,7 +5,7 @@
 
 use lasthop_units::{Duration, Time};
 
-use crate::metric::Metric;
+use crate::metric::{Metric, OverTime};
 use crate::{Layout, Record, Report, Series, Transport};
 
 crate::quantities! {
@@ -44,13 +44,12 @@ struct Flow {
     /// not one of requests that are sent back, which deliver nothing
     delivers: bool,
     bytes: u64,
-    interval_bytes: u64,
     last_delivery: Time,
     silence: Duration,
     completed: Option<(u32, Duration)>,
 }
 
-/// See the module.
+/// Goodput, completed transfers and the longest silence of each flow.
 #[derive(Clone)]
 pub struct Goodput {
     flows: Vec<Flow>,
@@ -76,7 +75,6 @@ impl Metric for Goodput {
             Record::Delivered { flow, bytes } => {
                 let flow = &mut self.flows[flow.index()];
                 flow.bytes += bytes;
-                flow.interval_bytes += bytes;
                 flow.silence = flow.silence.max(at.since(flow.last_delivery));
                 flow.last_delivery = at;
             }
@@ -93,20 +91,10 @@ impl Metric for Goodput {
             *flow = Flow {
                 up: flow.up,
                 delivers: flow.delivers,
-                interval_bytes: flow.interval_bytes,
                 last_delivery: now,
                 completed: flow.completed,
                 ..Flow::default()
             };
-        }
-    }
-
-    fn sample(&mut self, _: Time, interval: Duration, series: &mut Series) {
-        let rate = |f: &Flow| f.interval_bytes as f64 * 8.0 / interval.as_secs_f64();
-        let flows = self.flows.iter().enumerate().filter(|(_, f)| f.delivers);
-        series.push(GOODPUT, flows.map(|(i, f)| (i as u32, rate(f))));
-        for flow in &mut self.flows {
-            flow.interval_bytes = 0;
         }
     }
 
@@ -130,6 +118,36 @@ impl Metric for Goodput {
         report.totals.put(JAIN_OF_ALL, jain(all()));
         report.totals.put(JAIN_OF_UPLOADS, jain(of(true)));
         report.totals.put(JAIN_OF_DOWNLOADS, jain(of(false)));
+    }
+}
+
+/// Goodput of flows, in each interval.
+#[derive(Clone)]
+pub struct GoodputOverTime {
+    /// bytes delivered in this interval; `None` of requests that are sent back, which deliver nothing
+    flows: Vec<Option<u64>>,
+}
+
+impl OverTime for GoodputOverTime {
+    fn new(layout: &Layout) -> Self {
+        let flow = |&(transport, _)| (transport != Transport::Echo).then_some(0);
+        GoodputOverTime { flows: layout.flows.iter().map(flow).collect() }
+    }
+
+    #[inline(always)]
+    fn observe(&mut self, _: Time, record: &Record) {
+        if let Record::Delivered { flow, bytes } = *record
+            && let Some(all) = &mut self.flows[flow.index()]
+        {
+            *all += bytes;
+        }
+    }
+
+    fn sample(&mut self, _: Time, interval: Duration, series: &mut Series) {
+        let rate = |bytes: u64| bytes as f64 * 8.0 / interval.as_secs_f64();
+        let flows = self.flows.iter().enumerate().filter_map(|(i, bytes)| Some((i as u32, rate((*bytes)?))));
+        series.push(GOODPUT, flows);
+        self.flows.iter_mut().flatten().for_each(|bytes| *bytes = 0);
     }
 }
 

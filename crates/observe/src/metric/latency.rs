@@ -31,7 +31,7 @@ struct Delays {
     least: Option<Duration>,
 }
 
-/// See the module. For each node, downwards and upwards.
+/// One-way delays of the packets of each node, downwards and upwards.
 #[derive(Clone)]
 pub struct Latency {
     nodes: Vec<[Delays; 2]>,

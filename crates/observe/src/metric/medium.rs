@@ -19,7 +19,7 @@ crate::quantities! {
     CONTENDERS: Medium, f64, Summary => "contending_stations_mean", Mean, One, "contending stations, mean";
 }
 
-/// See the module.
+/// For how long the channels were idle, busy and in collision, and how many nodes contended.
 #[derive(Clone)]
 pub struct Medium {
     /// of each channel

@@ -1,10 +1,22 @@
 //! Metrics, one file each.
 //!
 //! To add one: a file with a type that implements [`Metric`] and the rows of its quantities, and a row in `metrics!` below.
+//! What it has over time is a type of its own, which implements [`OverTime`] and stands in the row too: who keeps no series
+//! pays nothing for them.
 
 use lasthop_units::{Duration, Time};
 
 use crate::{Definition, Layout, Record, Report, Series};
+
+/// Quantities over time, computed from records. They know no warm-up.
+pub trait OverTime: Clone {
+    /// Those of everything in `layout`.
+    fn new(layout: &Layout) -> Self;
+    /// Takes in what happened.
+    fn observe(&mut self, at: Time, record: &Record);
+    /// Adds one point to the time series, covering `interval` up to `now`.
+    fn sample(&mut self, now: Time, interval: Duration, series: &mut Series);
+}
 
 /// A quantity computed from records.
 pub trait Metric: Clone {
@@ -14,14 +26,12 @@ pub trait Metric: Clone {
     fn observe(&mut self, at: Time, record: &Record);
     /// The warm-up is over: forget the past, keep the state (a queue is as full as it is).
     fn start(&mut self, now: Time);
-    /// Adds one point to the time series, covering `interval` up to `now`.
-    fn sample(&mut self, _now: Time, _interval: Duration, _series: &mut Series) {}
     /// Writes the summary over `covered` up to `now`.
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report);
 }
 
 macro_rules! metrics {
-    ($( $(#[$doc:meta])* $module:ident => $name:ident ),* $(,)?) => {
+    ($( $(#[$doc:meta])* $module:ident => $name:ident $(and $over_time:ident)? ),* $(,)?) => {
         $( $(#[$doc])* pub mod $module; )*
 
         /// The quantities of all metrics.
@@ -45,11 +55,27 @@ macro_rules! metrics {
             fn start(&mut self, now: Time) {
                 $( self.$module.start(now); )*
             }
-            fn sample(&mut self, now: Time, interval: Duration, series: &mut Series) {
-                $( self.$module.sample(now, interval, series); )*
-            }
             fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
                 $( self.$module.report(now, covered, report); )*
+            }
+        }
+
+        /// Everything that is known over time.
+        #[derive(Clone)]
+        pub struct Sampled {
+            $( $( $module: $module::$over_time, )? )*
+        }
+
+        impl OverTime for Sampled {
+            fn new(layout: &Layout) -> Self {
+                Sampled { $( $( $module: $module::$over_time::new(layout), )? )* }
+            }
+            #[inline(always)]
+            fn observe(&mut self, at: Time, record: &Record) {
+                $( $( <$module::$over_time as OverTime>::observe(&mut self.$module, at, record); )? )*
+            }
+            fn sample(&mut self, now: Time, interval: Duration, series: &mut Series) {
+                $( $( <$module::$over_time as OverTime>::sample(&mut self.$module, now, interval, series); )? )*
             }
         }
     };
@@ -57,27 +83,27 @@ macro_rules! metrics {
 
 metrics! {
     /// Goodput, completion, starvation and fairness of flows.
-    goodput => Goodput,
+    goodput => Goodput and GoodputOverTime,
     /// For how long goodput had not settled.
     settling => Settling,
     /// Congestion window and flight size.
-    window => Window,
+    window => Window and WindowOverTime,
     /// Round-trip times.
-    rtt => Rtt,
+    rtt => Rtt and RttOverTime,
     /// One-way delay of packets, by station.
     latency => Latency,
     /// Segments, retransmissions and timeouts.
     segments => Segments,
     /// Occupancy of interface queues.
-    queue => Queue,
+    queue => Queue and QueueOverTime,
     /// Drops by reason.
-    drops => Drops,
+    drops => Drops and DropsOverTime,
     /// Attempts, retries, rates and delays of frames.
-    frames => Frames,
+    frames => Frames and FramesOverTime,
     /// Decisions of rate controls and what lay behind them.
     rate_decisions => RateDecisions,
     /// Airtime by node and link.
-    airtime => Airtime,
+    airtime => Airtime and AirtimeOverTime,
     /// How the channel is used.
     medium => Medium,
 }

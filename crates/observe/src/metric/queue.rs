@@ -2,7 +2,7 @@
 
 use lasthop_units::{Duration, Time};
 
-use crate::metric::{Integral, Metric};
+use crate::metric::{Integral, Metric, OverTime};
 use crate::{Layout, Record, Report, Series};
 
 crate::quantities! {
@@ -16,46 +16,57 @@ crate::quantities! {
     QUEUED_TCP_ACKS: Node, f64, Series => "queue_tcp_ack_packets", Level, Packets, "queue, TCP ACKs";
 }
 
-#[derive(Clone, Debug, Default)]
-struct Node {
-    packets: Integral,
-    tcp_acks: u32,
-}
-
-/// See the module.
+/// Mean and greatest number of packets in the queue of each node.
 #[derive(Clone)]
 pub struct Queue {
-    nodes: Vec<Node>,
+    nodes: Vec<Integral>,
 }
 
 impl Metric for Queue {
     fn new(layout: &Layout) -> Self {
-        Queue { nodes: vec![Node::default(); layout.nodes] }
+        Queue { nodes: vec![Integral::default(); layout.nodes] }
     }
 
     #[inline(always)]
     fn observe(&mut self, at: Time, record: &Record) {
-        if let Record::Queue { node, packets, tcp_acks } = *record {
-            let node = &mut self.nodes[node.index()];
-            node.packets.set(at, f64::from(packets));
-            node.tcp_acks = tcp_acks;
+        if let Record::Queue { node, packets, .. } = *record {
+            self.nodes[node.index()].set(at, f64::from(packets));
         }
     }
 
     fn start(&mut self, now: Time) {
-        self.nodes.iter_mut().for_each(|n| n.packets.start(now));
+        self.nodes.iter_mut().for_each(|packets| packets.start(now));
+    }
+
+    fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
+        for (packets, row) in self.nodes.iter_mut().zip(&mut report.nodes) {
+            row.put(QUEUE_MEAN, packets.mean(now, covered));
+            row.put(QUEUE_MAX, packets.max() as u64);
+        }
+    }
+}
+
+/// Packets in the queue of each node, and TCP ACKs among them, at each sample.
+#[derive(Clone)]
+pub struct QueueOverTime {
+    nodes: Vec<(u32, u32)>,
+}
+
+impl OverTime for QueueOverTime {
+    fn new(layout: &Layout) -> Self {
+        QueueOverTime { nodes: vec![(0, 0); layout.nodes] }
+    }
+
+    #[inline(always)]
+    fn observe(&mut self, _: Time, record: &Record) {
+        if let Record::Queue { node, packets, tcp_acks } = *record {
+            self.nodes[node.index()] = (packets, tcp_acks);
+        }
     }
 
     fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
         let nodes = || self.nodes.iter().enumerate();
-        series.push(QUEUE_LENGTH, nodes().map(|(i, n)| (i as u32, n.packets.value())));
-        series.push(QUEUED_TCP_ACKS, nodes().map(|(i, n)| (i as u32, f64::from(n.tcp_acks))));
-    }
-
-    fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
-        for (node, row) in self.nodes.iter_mut().zip(&mut report.nodes) {
-            row.put(QUEUE_MEAN, node.packets.mean(now, covered));
-            row.put(QUEUE_MAX, node.packets.max() as u64);
-        }
+        series.push(QUEUE_LENGTH, nodes().map(|(i, (packets, _))| (i as u32, f64::from(*packets))));
+        series.push(QUEUED_TCP_ACKS, nodes().map(|(i, (_, tcp_acks))| (i as u32, f64::from(*tcp_acks))));
     }
 }

@@ -81,7 +81,7 @@ impl Link {
     }
 }
 
-/// See the module.
+/// Decisions of the rate control of each link, and the attempts behind them.
 #[derive(Clone)]
 pub struct RateDecisions {
     links: Vec<Link>,

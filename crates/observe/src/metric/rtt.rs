@@ -2,7 +2,7 @@
 
 use lasthop_units::{Duration, Time};
 
-use crate::metric::Metric;
+use crate::metric::{Metric, OverTime};
 use crate::{Histogram, Layout, Record, Report, Series, Transport};
 
 crate::quantities! {
@@ -28,11 +28,9 @@ crate::quantities! {
 struct Flow {
     samples: Histogram,
     least: Option<Duration>,
-    latest: Option<Duration>,
-    controller: Option<Duration>,
 }
 
-/// See the module.
+/// The least RTT sample of each flow, and how all are distributed.
 #[derive(Clone)]
 pub struct Rtt {
     flows: Vec<Option<Flow>>,
@@ -45,25 +43,16 @@ impl Metric for Rtt {
 
     #[inline(always)]
     fn observe(&mut self, _: Time, record: &Record) {
-        if let Record::Rtt { flow, sample, controller } = *record
+        if let Record::Rtt { flow, sample, .. } = *record
             && let Some(flow) = &mut self.flows[flow.index()]
         {
             flow.samples.add(sample);
             flow.least = Some(flow.least.map_or(sample, |least| least.min(sample)));
-            flow.latest = Some(sample);
-            flow.controller = controller;
         }
     }
 
     fn start(&mut self, _: Time) {
         self.flows.iter_mut().flatten().for_each(|f| (f.samples, f.least) = (Histogram::default(), None));
-    }
-
-    fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
-        let tcp = || self.flows.iter().enumerate().filter_map(|(i, f)| Some((i as u32, f.as_ref()?)));
-        let seconds = |d: Option<Duration>| d.map_or(f64::NAN, Duration::as_secs_f64);
-        series.push(RTT, tcp().map(|(i, f)| (i, seconds(f.latest))));
-        series.push(CONTROLLER_RTT, tcp().map(|(i, f)| (i, seconds(f.controller))));
     }
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
@@ -77,5 +66,40 @@ impl Metric for Rtt {
             row.put(RTT_P99, quantile(0.99));
             row.put(RTT_QUANTILES, samples.and_then(Histogram::quantiles_s));
         }
+    }
+}
+
+/// The latest RTT sample of each flow, and the RTT that its controller works with, at each sample.
+#[derive(Clone)]
+pub struct RttOverTime {
+    flows: Vec<Option<Latest>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Latest {
+    sample: Option<Duration>,
+    controller: Option<Duration>,
+}
+
+impl OverTime for RttOverTime {
+    fn new(layout: &Layout) -> Self {
+        let flow = |&(transport, _)| (transport != Transport::Udp).then(Latest::default);
+        RttOverTime { flows: layout.flows.iter().map(flow).collect() }
+    }
+
+    #[inline(always)]
+    fn observe(&mut self, _: Time, record: &Record) {
+        if let Record::Rtt { flow, sample, controller } = *record
+            && let Some(latest) = &mut self.flows[flow.index()]
+        {
+            *latest = Latest { sample: Some(sample), controller };
+        }
+    }
+
+    fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
+        let flows = || self.flows.iter().enumerate().filter_map(|(i, f)| Some((i as u32, f.as_ref()?)));
+        let seconds = |d: Option<Duration>| d.map_or(f64::NAN, Duration::as_secs_f64);
+        series.push(RTT, flows().map(|(i, f)| (i, seconds(f.sample))));
+        series.push(CONTROLLER_RTT, flows().map(|(i, f)| (i, seconds(f.controller))));
     }
 }

@@ -26,7 +26,7 @@ struct Flow {
     acks_missing: u64,
 }
 
-/// See the module.
+/// Segments, retransmissions, timeouts and lost ACKs of each flow.
 #[derive(Clone)]
 pub struct Segments {
     flows: Vec<Flow>,

@@ -36,7 +36,7 @@ const PARTS: usize = 32;
 const PLAIN_STANDARD_ERRORS: f64 = 5.0;
 const PLAIN_EFFECT: f64 = 0.01;
 
-/// See the module.
+/// Goodput of all flows in equal parts of the window, and how much of it had not settled.
 #[derive(Clone)]
 pub struct Settling {
     started: Time,

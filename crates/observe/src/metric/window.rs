@@ -2,7 +2,7 @@
 
 use lasthop_units::{Duration, Time};
 
-use crate::metric::{Integral, Metric};
+use crate::metric::{Integral, Metric, OverTime};
 use crate::{Layout, Record, Report, Series, Transport};
 
 crate::quantities! {
@@ -18,55 +18,74 @@ crate::quantities! {
     FLIGHT_SIZE: Flow, f64, Series => "flight_size", Level, Bytes, "flight size", only "TCP";
 }
 
-#[derive(Clone, Debug)]
-struct Flow {
-    cwnd: Integral,
-    ssthresh: f64,
-    flight_bytes: u64,
-}
-
-/// See the module.
+/// Mean and greatest congestion window of TCP flows.
 #[derive(Clone)]
 pub struct Window {
-    flows: Vec<Option<Flow>>,
+    cwnd: Vec<Option<Integral>>,
 }
 
 impl Metric for Window {
     fn new(layout: &Layout) -> Self {
-        let flow = Flow { cwnd: Integral::default(), ssthresh: f64::INFINITY, flight_bytes: 0 };
-        let flows = layout.flows.iter().map(|&(t, _)| (t == Transport::Tcp).then(|| flow.clone())).collect();
-        Window { flows }
+        let flow = |&(transport, _)| (transport == Transport::Tcp).then(Integral::default);
+        Window { cwnd: layout.flows.iter().map(flow).collect() }
     }
 
     #[inline(always)]
     fn observe(&mut self, at: Time, record: &Record) {
-        if let Record::Window { flow, cwnd, ssthresh, flight_bytes } = *record
-            && let Some(flow) = &mut self.flows[flow.index()]
+        if let Record::Window { flow, cwnd, .. } = *record
+            && let Some(before) = &mut self.cwnd[flow.index()]
+            && cwnd != before.value()
         {
-            if cwnd != flow.cwnd.value() {
-                flow.cwnd.set(at, cwnd);
-            }
-            flow.ssthresh = ssthresh;
-            flow.flight_bytes = flight_bytes;
+            before.set(at, cwnd);
         }
     }
 
     fn start(&mut self, now: Time) {
-        self.flows.iter_mut().flatten().for_each(|f| f.cwnd.start(now));
+        self.cwnd.iter_mut().flatten().for_each(|cwnd| cwnd.start(now));
+    }
+
+    fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
+        for (cwnd, row) in self.cwnd.iter_mut().zip(&mut report.flows) {
+            row.put(CWND_MEAN, cwnd.as_mut().map(|cwnd| cwnd.mean(now, covered)));
+            row.put(CWND_MAX, cwnd.as_ref().map(Integral::max));
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    cwnd: f64,
+    ssthresh: f64,
+    flight_bytes: u64,
+}
+
+/// Congestion window, slow-start threshold and flight size of TCP flows, at each sample.
+#[derive(Clone)]
+pub struct WindowOverTime {
+    flows: Vec<Option<Latest>>,
+}
+
+impl OverTime for WindowOverTime {
+    fn new(layout: &Layout) -> Self {
+        let unknown = Latest { cwnd: 0.0, ssthresh: f64::INFINITY, flight_bytes: 0 };
+        let flow = |&(transport, _)| (transport == Transport::Tcp).then_some(unknown);
+        WindowOverTime { flows: layout.flows.iter().map(flow).collect() }
+    }
+
+    #[inline(always)]
+    fn observe(&mut self, _: Time, record: &Record) {
+        if let Record::Window { flow, cwnd, ssthresh, flight_bytes } = *record
+            && let Some(latest) = &mut self.flows[flow.index()]
+        {
+            *latest = Latest { cwnd, ssthresh, flight_bytes };
+        }
     }
 
     fn sample(&mut self, _: Time, _: Duration, series: &mut Series) {
         let tcp = || self.flows.iter().enumerate().filter_map(|(i, f)| Some((i as u32, f.as_ref()?)));
-        series.push(CWND, tcp().map(|(i, f)| (i, f.cwnd.value())));
+        series.push(CWND, tcp().map(|(i, f)| (i, f.cwnd)));
         let finite = |x: f64| if x.is_finite() { x } else { f64::NAN };
         series.push(SSTHRESH, tcp().map(|(i, f)| (i, finite(f.ssthresh))));
         series.push(FLIGHT_SIZE, tcp().map(|(i, f)| (i, f.flight_bytes as f64)));
-    }
-
-    fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
-        for (flow, row) in self.flows.iter_mut().zip(&mut report.flows) {
-            row.put(CWND_MEAN, flow.as_mut().map(|f| f.cwnd.mean(now, covered)));
-            row.put(CWND_MAX, flow.as_ref().map(|f| f.cwnd.max()));
-        }
     }
 }
