@@ -39,6 +39,7 @@ type At<'a, O> = Context<'a, Event, O>;
 enum Stage {
     Begins,
     Sends,
+    HasSent,
     Ends,
 }
 
@@ -105,18 +106,6 @@ impl FlowHosts {
         self.turn = Some(Turn { flow, side, held_back, stage: Stage::Begins });
     }
 
-    /// The next packet of the end whose turn it is.
-    #[inline(always)]
-    fn poll<O: Observer>(&mut self, turn: Turn, at: &mut At<'_, O>) -> Option<Packet<Body>> {
-        let flow = &mut self.flows[turn.flow.index()];
-        let packet = flow.poll(at.now, turn.side, turn.held_back, at.observer)?;
-        at.tell(Step::Emitted { flow: turn.flow });
-        if packet.meta.up {
-            flow.enters_own_queue(&packet.meta);
-        }
-        Some(packet)
-    }
-
     /// Tells what the ends of a flow wait for.
     #[inline(always)]
     fn tell_waits<O: Observer>(&self, id: FlowId, at: &mut At<'_, O>) {
@@ -158,12 +147,11 @@ impl Hosts<Body> for FlowHosts {
     }
 
     #[inline(always)]
-    fn next<O: Observer>(&mut self, at: &mut At<'_, O>) -> Option<Order<Body>> {
-        let mut turn = self.turn?;
+    fn next<O: Observer>(&mut self, at: &mut At<'_, O>) -> Option<Order> {
+        let turn = self.turn.as_mut()?;
         let flow = &mut self.flows[turn.flow.index()];
         if turn.stage == Stage::Begins {
             turn.stage = Stage::Sends;
-            self.turn = Some(turn);
             if let Some(due) = flow.application_at() {
                 at.schedule(due, Event::Application(turn.flow));
             }
@@ -172,19 +160,32 @@ impl Hosts<Body> for FlowHosts {
             }
         }
         if turn.stage == Stage::Sends {
-            if let Some(packet) = self.poll(turn, at) {
-                return Some(Order::Send(packet));
-            }
-            self.turn = Some(Turn { stage: Stage::Ends, ..turn });
-            if turn.held_back {
-                let flow = &self.flows[turn.flow.index()];
-                return Some(Order::Offer { station: flow.station(), tid: flow.tid() });
+            turn.stage = Stage::HasSent;
+            return Some(Order::Poll);
+        }
+        if turn.stage == Stage::HasSent && turn.held_back {
+            turn.stage = Stage::Ends;
+            return Some(Order::Offer { station: flow.station(), tid: flow.tid() });
+        }
+        let Turn { flow, side, .. } = *turn;
+        self.turn = None;
+        self.tell_waits(flow, at);
+        self.arm_timer(flow, side, at);
+        None
+    }
+
+    #[inline(always)]
+    fn poll<O: Observer>(&mut self, at: &mut At<'_, O>) -> Option<Packet<Body>> {
+        let turn = self.turn.as_ref()?;
+        let flow = &mut self.flows[turn.flow.index()];
+        let packet = flow.poll(at.now, turn.side, turn.held_back, at.observer);
+        if let Some(packet) = &packet {
+            at.tell(Step::Emitted { flow: turn.flow });
+            if packet.meta.up {
+                flow.enters_own_queue(&packet.meta);
             }
         }
-        self.turn = None;
-        self.tell_waits(turn.flow, at);
-        self.arm_timer(turn.flow, turn.side, at);
-        None
+        packet
     }
 
     #[inline(always)]
