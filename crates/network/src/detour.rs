@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use lasthop_link::Packet;
 use lasthop_units::Duration;
 
-/// See the module. Packets of a direction keep their order, so the oldest is the next to arrive.
+/// The path between wired link and server, with what is on it. Packets of a direction keep their order, so the oldest
+/// is the next to arrive.
 pub(crate) struct Detour<B> {
     pub(crate) delay: Duration,
     /// the flow takes no more packets from a driver

@@ -21,7 +21,7 @@ pub struct Arrival<B> {
     pub packet: Packet<B>,
 }
 
-/// See the module.
+/// The hosts of a network that a driver feeds: they keep what arrives until the driver takes it, and send nothing.
 #[derive(Debug)]
 pub struct Outside<B> {
     pub(crate) arrived: VecDeque<Arrival<B>>,

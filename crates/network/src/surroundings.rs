@@ -11,7 +11,7 @@ use lasthop_wifi::{AccessCategory, Environment};
 use crate::event::Event;
 use crate::hosts::{Context, Hosts};
 
-/// See the module.
+/// The clock, the observer and the hosts of a network: the environment that its medium calls back.
 pub(crate) struct Surroundings<B, O, H: Hosts<B>> {
     pub events: Scheduler<Event<H::Event>>,
     pub observer: O,

@@ -2,7 +2,7 @@
 
 use lasthop_units::Duration;
 
-/// See the module.
+/// The length of a clock's tick, in whole nanoseconds, with how to divide by it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tick {
     length: Duration,

@@ -95,7 +95,7 @@ impl Acks {
     }
 }
 
-/// See the module.
+/// A FIFO that drops pure ACKs which a later ACK makes superfluous.
 pub struct AckFilter<B> {
     params: Params,
     waiting: Backlog<B>,

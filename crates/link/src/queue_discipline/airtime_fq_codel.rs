@@ -173,7 +173,8 @@ fn nanoseconds(weight: u32) -> i64 {
     i64::from(weight) * 1000
 }
 
-/// See the module.
+/// The queues of one access category as mac80211 has them: FQ-CoDel for each station and TID, stations served by
+/// airtime.
 pub struct AirtimeFqCodel<B> {
     params: Params,
     settings: Settings,

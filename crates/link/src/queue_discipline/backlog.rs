@@ -30,7 +30,7 @@ struct Search {
     at: u32,
 }
 
-/// See the module.
+/// A queue in order of arrival, from which the packets of one station and TID can be taken first.
 pub struct Backlog<B> {
     nodes: Vec<Node<B>>,
     free: u32,

@@ -44,7 +44,7 @@ impl Params {
     }
 }
 
-/// See the module.
+/// A FIFO with CoDel at its head.
 pub struct Codel<B> {
     settings: Settings,
     limit: Amount,

@@ -18,7 +18,7 @@ use super::backlog::Backlog;
 use super::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
-/// See the module.
+/// A queue discipline with the FIFO of a driver below it.
 pub struct DriverQueue<B> {
     above: Box<dyn QueueDiscipline<B>>,
     limit: u32,

@@ -22,7 +22,7 @@ params! {
     }
 }
 
-/// See the module.
+/// A drop-tail FIFO.
 pub struct Fifo<B> {
     limit: Amount,
     waiting: Backlog<B>,

@@ -58,7 +58,7 @@ impl Params {
     }
 }
 
-/// See the module.
+/// An FQ-CoDel queue: flow queues with CoDel, served by deficit round robin.
 pub struct FqCodel<B> {
     limits: Limits,
     drop_batch: u32,

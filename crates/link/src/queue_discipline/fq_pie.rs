@@ -71,7 +71,7 @@ impl Params {
     }
 }
 
-/// See the module.
+/// An FQ-PIE queue: flow queues with PIE, served by deficit round robin.
 pub struct FqPie<B> {
     limits: Limits,
     settings: Settings,

@@ -70,7 +70,7 @@ impl Params {
     }
 }
 
-/// See the module.
+/// A FIFO with PIE at its tail.
 pub struct Pie<B> {
     settings: Settings,
     limit: Amount,

@@ -96,7 +96,7 @@ impl Params {
     }
 }
 
-/// See the module.
+/// A FIFO with RED at its tail.
 pub struct Red<B> {
     settings: Settings,
     unit: Unit,

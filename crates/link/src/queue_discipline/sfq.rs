@@ -71,7 +71,7 @@ struct Slot {
     changed: u64,
 }
 
-/// See the module.
+/// An SFQ queue: hashed flow queues, served by deficit round robin.
 pub struct Sfq<B> {
     params: Params,
     random: Stream,

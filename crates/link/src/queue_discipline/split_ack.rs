@@ -52,7 +52,7 @@ const DATA: usize = 0;
 /// Where pure ACKs wait.
 const ACKS: usize = 1;
 
-/// See the module.
+/// Two FIFOs, one for data and one for pure ACKs, served by weighted round robin.
 pub struct SplitAck<B> {
     buffers: [Buffer<B>; 2],
     /// Whose turn it is, and for how many more packets.

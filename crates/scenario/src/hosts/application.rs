@@ -19,7 +19,7 @@ pub(crate) struct Span {
     pub end: Time,
 }
 
-/// See the module.
+/// An application that writes by itself, and when it writes next.
 pub(super) struct Application {
     source: Box<dyn Source>,
     started: Time,

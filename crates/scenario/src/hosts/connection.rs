@@ -59,7 +59,7 @@ fn hold_of(hold: lasthop_tcp::Hold) -> Hold {
     }
 }
 
-/// See the module.
+/// One TCP connection between station and server, with its timers and records.
 pub(super) struct Connection {
     flow: FlowId,
     number: u32,

@@ -88,7 +88,7 @@ enum Driver {
     Transfers(Arrivals),
 }
 
-/// See the module.
+/// A flow of requests and answers, over the TCP connections of a pool.
 pub(crate) struct ExchangeFlow {
     id: FlowId,
     span: Span,

@@ -53,7 +53,7 @@ struct Turn {
     stage: Stage,
 }
 
-/// All flows of a scenario. See the module.
+/// All flows of a scenario, with the turns in which their ends send.
 pub(crate) struct FlowHosts {
     flows: Vec<Flow>,
     /// of each node, the AP it belongs to

@@ -8,7 +8,7 @@ use lasthop_units::Duration;
 
 use super::Side;
 
-/// See the module.
+/// The bytes that a connection has in its station's queue, and how many it may have there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OwnQueue {
     /// the end that is at the station

@@ -29,7 +29,7 @@ lasthop_observe::quantities! {
     JITTER: Flow, f64, Summary => "jitter_s", Variation, Delay, "jitter", only "UDP";
 }
 
-/// See the module. Datagrams are numbered from 1.
+/// The receiver of a flow's datagrams, which counts losses, delay and jitter. Datagrams are numbered from 1.
 #[derive(Clone, Debug)]
 pub(super) struct Reception {
     span: Span,

@@ -12,7 +12,7 @@ use super::own_queue::OwnQueue;
 use crate::description::UdpRate;
 use crate::resolved::FlowSpec;
 
-/// See the module.
+/// A flow with one TCP connection at a time: bulk data, a sized transfer, or an application that only writes.
 pub(crate) struct TcpFlow {
     id: FlowId,
     config: Config,

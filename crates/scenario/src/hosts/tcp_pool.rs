@@ -33,7 +33,7 @@ struct Line {
     opened_at: Time,
 }
 
-/// See the module.
+/// The TCP connections of a flow that are open at present.
 pub(super) struct Pool {
     flow: FlowId,
     config: Config,

@@ -48,7 +48,7 @@ enum Receiver {
     Echo(VecDeque<Datagram>),
 }
 
-/// See the module.
+/// A flow of datagrams, with its sender and its receiver.
 pub(crate) struct UdpFlow {
     id: FlowId,
     supply: Supply,

@@ -43,7 +43,7 @@ params! {
     }
 }
 
-/// See the module.
+/// An application that alternates between on-times, with packets at a constant rate, and off-times.
 pub(crate) struct OnOff {
     params: Params,
     draws: Stream,

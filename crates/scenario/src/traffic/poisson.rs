@@ -15,7 +15,7 @@ lasthop_registry::params! {
     pub struct Params {}
 }
 
-/// See the module.
+/// An application that writes at the arrivals of a Poisson process.
 pub(crate) struct Poisson {
     draws: Stream,
     bytes: u32,

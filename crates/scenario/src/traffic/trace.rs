@@ -94,7 +94,7 @@ fn offer_of(fields: &[&str]) -> Result<Offer, String> {
     Ok(Offer { at: Duration::from_secs_f64(at), bytes })
 }
 
-/// See the module.
+/// An application that plays a packet trace once.
 pub(crate) struct Trace {
     offers: Arc<[Offer]>,
     next: usize,

@@ -8,7 +8,8 @@ use lasthop_registry::{ParamError, Value};
 use super::{Config, LossDetection, Pacing, RecoveryMachine, WindowReduction, WindowValidation};
 
 impl Config {
-    /// See the module; `table` is what has just been read.
+    /// This configuration with every key that has no effect at the value that says so; `table` is what has just been
+    /// read.
     pub(super) fn with_what_is_at_work(self, table: &Value, path: &str) -> Result<Config, ParamError> {
         let quiet = self.quiet();
         for (key, is_quiet, why) in self.idle_keys(&quiet) {

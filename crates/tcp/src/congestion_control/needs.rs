@@ -15,7 +15,7 @@ pub enum MarkReports {
     Counted,
 }
 
-/// See the module.
+/// What a controller asks of the endpoint that it works in: pacing, delivery rates, how marks are reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Segments leave at its rate, so that its data leaves when it is due and not when a device asks for it.

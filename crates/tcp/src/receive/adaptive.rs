@@ -124,7 +124,8 @@ impl Delay {
     }
 }
 
-/// See the module.
+/// The delayed ACKs of one receiver: what it has learned of the peer's pace, and the ACKs that it may still send at
+/// once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Adaptive {
     first: Duration,

@@ -73,7 +73,8 @@ struct Round {
     most: u64,
 }
 
-/// See the module.
+/// The receive buffer of one connection, which grows with the round trips that it measures, and the limit of its
+/// window.
 #[derive(Clone, Debug)]
 pub(super) struct Tuning {
     pub memory: Memory,

@@ -26,7 +26,7 @@ pub(super) enum Reaction {
     TellApart(Flags),
 }
 
-/// See the module.
+/// How a receiver reports CE marks to the sender, with the marks that it has yet to report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum EcnEcho {
     #[default]

@@ -42,7 +42,7 @@ struct Held {
     memory: u64,
 }
 
-/// See the module.
+/// The receive buffer in memory: the segments that wait in it, and the share of it that is payload.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     /// IP and TCP headers of a segment

@@ -53,7 +53,7 @@ struct Loss {
     retransmissions: u64,
 }
 
-/// See the module.
+/// The samples of pipeACK, and whether the window is validated.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Validation {
     /// of this round trip; `None` before its first ACK

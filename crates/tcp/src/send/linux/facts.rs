@@ -8,7 +8,7 @@ use super::super::acknowledgement::Acknowledgement;
 use super::super::scoreboard::Delivered;
 use super::dsack::Dsack;
 
-/// See the module.
+/// What one ACK says: the columns of the decision table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckFacts {
     pub now: Time,

@@ -16,7 +16,7 @@ struct Sample {
     rtt: Duration,
 }
 
-/// See the module.
+/// A filter that gives the least RTT of the last five minutes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MinRtt {
     rising: VecDeque<Sample>,

@@ -11,7 +11,7 @@ use super::facts::AckFacts;
 use super::timer::{LEAST, Occasion};
 use crate::info::CaState as Phase;
 
-/// See the module.
+/// The tail loss probe that is due or in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TailProbe {
     /// SND.NXT after the probe that is out [RFC 8985 §7.1, TLP.end_seq]

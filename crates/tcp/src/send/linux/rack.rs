@@ -14,7 +14,7 @@ use crate::info::CaState as Phase;
 /// Recoveries for which a wider reordering window lasts. [RFC 8985 §6.2 step 4]
 const PERSIST: u32 = 16;
 
-/// See the module.
+/// The state of RACK: the latest segment delivered, and the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
     /// of the segment sent last that has arrived

@@ -10,7 +10,7 @@ use super::super::scoreboard::{Delivered, Sent, Stamp};
 use crate::config::Pacing;
 use crate::congestion_control::RateSample;
 
-/// See the module.
+/// What was delivered and when, for samples of the delivery rate, and the clock of pacing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeliveryRate {
     /// segments delivered since the start

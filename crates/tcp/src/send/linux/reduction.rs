@@ -10,7 +10,7 @@ use crate::config::WindowReduction;
 use crate::congestion_control::{CongestionCause, CongestionEvent};
 use crate::info::CaState as Phase;
 
-/// See the module. All in segments.
+/// A reduction of the window that is under way. All in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reduction {
     /// the window as it stands now

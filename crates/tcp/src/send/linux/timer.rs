@@ -19,7 +19,7 @@ pub(crate) enum Purpose {
     Reordering,
 }
 
-/// See the module.
+/// The sender's one timer: its purpose and its deadline.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timer {
     pub purpose: Purpose,

@@ -23,7 +23,7 @@ impl Moment {
     }
 }
 
-/// See the module.
+/// The most telling moment of this round trip: how far the congestion window was used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowUsage {
     told: Moment,

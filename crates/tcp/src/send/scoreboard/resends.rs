@@ -15,7 +15,7 @@ struct Resend {
     nxt: u64,
 }
 
-/// See the module.
+/// The queue of retransmissions in flight, by which FACK finds those that were lost.
 #[derive(Clone, Debug)]
 pub(super) struct Resends {
     is_kept: bool,
