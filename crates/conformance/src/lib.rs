@@ -16,3 +16,8 @@ pub mod queue;
 pub mod recovery;
 
 pub use failure::{Command, Failure};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -5,3 +5,8 @@ mod scheduler;
 
 pub use random::Stream;
 pub use scheduler::Scheduler;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -10,3 +10,8 @@ mod wired;
 pub use packet::{AckFacts, Packet, PacketMeta};
 pub use queue_discipline::{AirtimeUse, Drop, Marks, QueueDiscipline, QueueDisciplineKind, QueueMaker, Ticket, Wanted};
 pub use wired::{WireUse, WiredEvent, WiredLink};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -29,3 +29,8 @@ pub use network::Network;
 pub use outside::{Arrival, NoEvent, Outside};
 pub use topology::Topology;
 pub use wires::Wires;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

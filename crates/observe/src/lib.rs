@@ -105,3 +105,8 @@ impl<A: Watcher, B: Watcher> Watcher for (A, B) {
         }
     }
 }
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

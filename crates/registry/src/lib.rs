@@ -20,3 +20,8 @@ pub use not_modelled::not_modelled;
 pub use parameter::{Amount, KIND_IS_NEEDED, Parameter, Parameters, Switch, read_table, table_to_value};
 pub use shape::{Entry, Field, Registry, Shape};
 pub use value::Value;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -32,3 +32,8 @@ pub use run::{Keep, OpenRun, RunResult, SeriesBlock, run, run_with_account};
 pub use schema::schema_json;
 pub use simulation::{Finished, Simulation};
 pub use theory::theory_json;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -16,9 +16,9 @@
 //! slow start, congestion avoidance and fast retransmit [RFC 5681]; NewReno [RFC 6582] and SACK
 //! [RFC 6675] recovery; recovery as Linux has it, with RACK and TLP [RFC 8985], PRR [RFC 6937], F-RTO [RFC 5682],
 //! undo [RFC 4015] and pacing; limited transmit [RFC 3042]; the retransmission timer [RFC 6298]; a reaction to lost
-//! ACKs [hashimoto2008];
+//! ACKs \[hashimoto2008\];
 //! timestamps, PAWS and window scaling [RFC 7323]; delayed ACKs [RFC 1122 §4.2.3.2], also as Linux has them, and
-//! ACK skipping [gopal2005]; DSACK [RFC 2883]; a receive buffer that tunes itself; ECN [RFC 3168, RFC 8257, RFC 9768];
+//! ACK skipping \[gopal2005\]; DSACK [RFC 2883]; a receive buffer that tunes itself; ECN [RFC 3168, RFC 8257, RFC 9768];
 //! challenge ACKs [RFC 5961]; giving up [RFC 9293 §3.8.3].
 //!
 //! Leaves out: urgent data, keep-alives, Fast Open, probes for the path's MTU, merging of segments on arrival. Payload is
@@ -59,3 +59,8 @@ pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 pub use send::{Delay, Write};
 pub use sequence::SeqNumber;
 pub use state::{Failure, State};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

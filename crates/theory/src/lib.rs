@@ -12,3 +12,8 @@ pub mod frame_times;
 pub mod multirate;
 pub mod same_slot;
 pub mod sqrt_p;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

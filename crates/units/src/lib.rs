@@ -17,3 +17,8 @@ pub use parse::UnitError;
 pub use present::Present;
 pub use quantity::{Bytes, DataRate, Db, Dbm, Metres, Milliwatts, Packets, Probability};
 pub use time::{Duration, Time};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -17,3 +17,8 @@ pub use mac::contention::Countdown;
 pub use mac::edca::{AccessCategory, EdcaParameters};
 pub use mac::node::{Access, ChannelAccess, NodeConfig};
 pub use medium::{AfterLoss, BssConfig, Counts, Environment, Event, Medium, MediumConfig, Protection, Queues};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -46,7 +46,7 @@ pub struct Settings {
     pub derandomise: bool,
     /// whether the law is off until the queue has filled to a third [RFC 8033 §5.3]
     pub on_off: bool,
-    /// whether small packets are dropped less often, in proportion to their size [Linux]
+    /// whether small packets are dropped less often, in proportion to their size, as Linux has it
     pub bytemode: bool,
     /// `MEAN_PKTSIZE`: two such packets are let in always; 1 in `bytemode` [RFC 8033 §4.1]
     pub mtu: u64,
