@@ -36,10 +36,11 @@ test: build
 unit: rust $(VENV)/.ready
 	cargo test --workspace
 
-# Formatting and clippy: for those who change the code. Not part of `test`, as both move on with Rust itself.
+# Formatting, clippy and rustdoc: for those who change the code. Not part of `test`, as both move on with Rust itself.
 lint: rust $(VENV)/.ready
 	rustfmt --check --edition 2024 $$(git ls-files '*.rs')
 	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 # Coverage-guided tests of what reads files from elsewhere, FUZZ_SECONDS=60 in all; needs cargo-fuzz.
 fuzz: rust

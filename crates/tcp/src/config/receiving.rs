@@ -13,7 +13,7 @@ pub enum AckPolicy {
     EverySegment,
     /// Every second full segment, or after a time.
     Delayed,
-    /// Every `skip + 1` segments, or after a time. [gopal2005]
+    /// Every `skip + 1` segments, or after a time. \[gopal2005\]
     Skip(Skip),
 }
 
@@ -28,7 +28,7 @@ impl AckPolicy {
     }
 }
 
-/// ACK skipping. [gopal2005]
+/// ACK skipping. \[gopal2005\]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skip {
     /// ACKs left out between two that are sent.
