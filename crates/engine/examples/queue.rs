@@ -63,7 +63,7 @@ impl Queue {
     fn depart(&mut self, now: Time) {
         let came = self.waiting.pop_front().expect("someone was served");
         self.served += 1;
-        self.spent = self.spent + now.since(came);
+        self.spent += now.since(came);
         if !self.waiting.is_empty() {
             self.serve();
         }
