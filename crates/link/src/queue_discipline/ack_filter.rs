@@ -20,7 +20,7 @@ use lasthop_registry::{Amount, params};
 use lasthop_units::{Packets, Time};
 
 use super::backlog::{Backlog, Place};
-use super::{Drop, QueueDiscipline, Wanted};
+use super::interface::{Drop, QueueDiscipline, Wanted};
 use crate::{AckFacts, Packet, PacketMeta};
 
 params! {
@@ -34,7 +34,7 @@ params! {
         pub start_after: Packets = Packets(10),
     }
     check |this, path| {
-        super::check_limit(this.limit, path)
+        super::bounds::check_limit(this.limit, path)
     }
 }
 

@@ -27,8 +27,8 @@ use lasthop_registry::{ParamError, params};
 use lasthop_units::{Bytes, DataRate, Duration, Packets, Time};
 
 use super::flow_queue::{Classifier, FlowQueues, Limits, Round, Signals};
+use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use super::law::codel::{Codel, Settings};
-use super::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
 /// A station's weight unless it has another. [Linux `IEEE80211_DEFAULT_AIRTIME_WEIGHT`]
@@ -72,7 +72,7 @@ params! {
         if this.aql_low == Duration::ZERO || this.aql_high < this.aql_low {
             return Err(ParamError::new(format!("{path}.aql_low"), "above 0 s and not above aql_high; aql = false has no limit"));
         }
-        super::check_flows(this.flows, this.quantum, path)?;
+        super::bounds::check_flows(this.flows, this.quantum, path)?;
         this.settings().check(path)
     }
 }

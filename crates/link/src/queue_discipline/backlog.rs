@@ -6,7 +6,7 @@
 
 use lasthop_registry::Amount;
 
-use super::Wanted;
+use super::interface::Wanted;
 use crate::{Packet, PacketMeta};
 
 /// Where a packet waits, until it is taken.

@@ -9,9 +9,9 @@ use lasthop_registry::{Amount, params};
 use lasthop_units::{Bytes, Duration, Time};
 
 use super::backlog::Backlog;
+use super::interface::{Drop, QueueDiscipline, Wanted};
 use super::law::Verdict;
 use super::law::codel::{Codel as Law, Departing, Settings};
-use super::{Drop, QueueDiscipline, Wanted};
 use crate::Packet;
 
 params! {
@@ -31,7 +31,7 @@ params! {
         pub ce_threshold: Option<Duration> = None,
     }
     check |this, path| {
-        super::check_limit(this.limit, path)?;
+        super::bounds::check_limit(this.limit, path)?;
         this.settings().check(path)
     }
 }

@@ -15,7 +15,7 @@ use lasthop_observe::NodeId;
 use lasthop_units::Time;
 
 use super::backlog::Backlog;
-use super::{AirtimeUse, Drop, QueueDiscipline, Wanted};
+use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
 /// A queue discipline with the FIFO of a driver below it.

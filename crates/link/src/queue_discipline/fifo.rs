@@ -8,7 +8,7 @@ use lasthop_registry::{Amount, params};
 use lasthop_units::Time;
 
 use super::backlog::Backlog;
-use super::{Drop, QueueDiscipline, Wanted};
+use super::interface::{Drop, QueueDiscipline, Wanted};
 use crate::Packet;
 
 params! {
@@ -18,7 +18,7 @@ params! {
         pub limit: Amount = Amount::Packets(50),
     }
     check |this, path| {
-        super::check_limit(this.limit, path)
+        super::bounds::check_limit(this.limit, path)
     }
 }
 

@@ -11,7 +11,7 @@ use lasthop_observe::{DropReason, NodeId};
 use lasthop_registry::{Amount, ParamError};
 use lasthop_units::Time;
 
-use super::Drop;
+use super::interface::Drop;
 use super::law::Verdict;
 use super::law::codel::{Codel, Departing, Settings};
 use crate::{Packet, PacketMeta, Wanted};
@@ -133,7 +133,7 @@ pub(super) struct Limits {
 impl Limits {
     /// Refuses limits that let nothing in; `path` is the place of the table.
     pub fn check(&self, path: &str) -> Result<(), ParamError> {
-        super::check_limit(Amount::Packets(self.packets), path)?;
+        super::bounds::check_limit(Amount::Packets(self.packets), path)?;
         if self.memory < memory_for(1500) {
             let told = "too little for a packet of 1500 B, which takes 2304 B";
             return Err(ParamError::new(format!("{path}.memory_limit"), told));

@@ -7,7 +7,7 @@ use lasthop_engine::Stream;
 use lasthop_observe::{DropReason, NodeId};
 use lasthop_units::Time;
 
-use super::{AirtimeUse, Drop, QueueDiscipline, Wanted};
+use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
 /// Stands for the body of a packet that waits. It cannot be copied: a packet that goes in comes out once.

@@ -11,8 +11,8 @@ use lasthop_registry::{ParamError, params};
 use lasthop_units::{Bytes, Duration, Packets, Time};
 
 use super::flow_queue::{Classifier, FULL_FRAME, FlowQueues, Limits, Round, Signals, frame_bytes};
+use super::interface::{Drop, QueueDiscipline, Wanted};
 use super::law::codel::{Codel, Settings};
-use super::{Drop, QueueDiscipline, Wanted};
 use crate::Packet;
 
 params! {
@@ -42,7 +42,7 @@ params! {
         if this.drop_batch == 0 {
             return Err(ParamError::new(format!("{path}.drop_batch"), "a full queue must lose a packet; at least 1"));
         }
-        super::check_flows(this.flows, this.quantum, path)?;
+        super::bounds::check_flows(this.flows, this.quantum, path)?;
         this.settings().check(path)
     }
 }

@@ -10,9 +10,9 @@ use lasthop_registry::params;
 use lasthop_units::{Bytes, Duration, Packets, Probability, Time};
 
 use super::flow_queue::{Classifier, FULL_FRAME, FlowQueues, Limits, Round, frame_bytes};
+use super::interface::{Drop, QueueDiscipline, Wanted};
 use super::law::Verdict;
 use super::law::pie::{Arriving, Departing, Estimate, Pie, Settings};
-use super::{Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
 params! {
@@ -45,7 +45,7 @@ params! {
     }
     check |this, path| {
         this.limits().check(path)?;
-        super::check_flows(this.flows, this.quantum, path)?;
+        super::bounds::check_flows(this.flows, this.quantum, path)?;
         this.settings().check(path)
     }
 }

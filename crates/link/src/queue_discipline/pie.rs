@@ -9,9 +9,9 @@ use lasthop_registry::{Amount, params};
 use lasthop_units::{Bytes, Duration, Probability, Time};
 
 use super::backlog::Backlog;
+use super::interface::{Drop, QueueDiscipline, Wanted};
 use super::law::Verdict;
 use super::law::pie::{Arriving, Departing, Estimate, Pie as Law, Settings};
-use super::{Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
 params! {
@@ -45,7 +45,7 @@ params! {
         pub mtu: Bytes = Bytes(1500),
     }
     check |this, path| {
-        super::check_limit(this.limit, path)?;
+        super::bounds::check_limit(this.limit, path)?;
         this.settings().check(path)
     }
 }

@@ -10,9 +10,9 @@ use lasthop_registry::{Amount, ParamError, params};
 use lasthop_units::{Bytes, DataRate, Probability, Time};
 
 use super::backlog::Backlog;
+use super::interface::{Drop, QueueDiscipline, Wanted};
 use super::law::Verdict;
 use super::law::red::{Arriving, Red as Law, Settings};
-use super::{Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
 params! {
@@ -44,7 +44,7 @@ params! {
         pub adaptive: bool = false,
     }
     check |this, path| {
-        super::check_limit(this.limit, path)?;
+        super::bounds::check_limit(this.limit, path)?;
         this.thresholds(path)?;
         if this.weight <= 0.0 || this.weight > 1.0 {
             return Err(ParamError::new(format!("{path}.weight"), "must lie above 0 and be 1 at most"));

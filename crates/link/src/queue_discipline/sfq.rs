@@ -14,7 +14,7 @@ use lasthop_registry::{ParamError, Switch, params};
 use lasthop_units::{Bytes, Duration, Packets, Time};
 
 use super::flow_queue::{FULL_FRAME, FlowQueues, flow_hash, frame_bytes};
-use super::{Drop, QueueDiscipline, Wanted};
+use super::interface::{Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
 /// Linux keeps the length of a queue in seven bits.

@@ -10,7 +10,7 @@ use lasthop_registry::{Amount, ParamError, params};
 use lasthop_units::Time;
 
 use super::backlog::Backlog;
-use super::{Drop, QueueDiscipline, Wanted};
+use super::interface::{Drop, QueueDiscipline, Wanted};
 use crate::Packet;
 
 params! {
