@@ -13,7 +13,7 @@ use super::block_ack::{Mpdu, Msdus, Session};
 use super::contention::FunctionId;
 use super::outcome::outcome_of;
 use super::ppdu::{Ppdu, PpduKind, QOS_DATA_OVERHEAD, Transmission};
-use super::reception::Reception;
+use super::received::Reception;
 use crate::medium::{Environment, Event, Medium, Protection};
 use crate::phy::frame_size;
 use crate::rate_control::{FrameInfo, TxStatus};

@@ -14,7 +14,7 @@ use lasthop_units::{Bytes, Duration, Time};
 use super::contention::FunctionId;
 use super::node::State;
 use super::ppdu::{ACK_BYTES, BEACON_BYTES, CTS_BYTES, Ppdu, PpduKind, RTS_BYTES, Transmission};
-use super::reception::Reception;
+use super::received::Reception;
 use crate::medium::{Environment, Event, Medium, Protection};
 use crate::phy::{ModeId, frame_size};
 use crate::rate_control::FrameInfo;

@@ -10,24 +10,10 @@ use lasthop_units::{DataRate, Db, Duration, Time};
 use super::contention::{FunctionId, Unanswered};
 use super::node::State;
 use super::ppdu::{Ppdu, PpduKind};
-use super::reception::Reception;
+use super::received::Reception;
 use crate::channel::Channel;
 use crate::medium::{Environment, Medium};
-use crate::phy::ModeId;
 use crate::rate_control::{RateChain, TxStatus};
-
-/// What the rate control of a link did last, and what came of it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LinkMemory {
-    first: Option<ModeId>,
-    outcome: Outcome,
-}
-
-impl Default for LinkMemory {
-    fn default() -> Self {
-        LinkMemory { first: None, outcome: Outcome::Success }
-    }
-}
 
 /// What an attempt came to whose frame its receiver did not decode.
 pub(crate) fn outcome_of(reception: Reception) -> Outcome {

@@ -26,26 +26,13 @@ use lasthop_units::Time;
 
 use super::interference::{Air, Judge, Span, Success, spans};
 use super::ppdu::Transmission;
+use super::received::Reception;
 use crate::channel::Channel;
 use crate::medium::Medium;
 use crate::phy::error_model::{Direction, ReceivedFrame};
 
 /// Less than half the distance from one to the number below it.
 const NEGLIGIBLE: f64 = f64::EPSILON / 4.0;
-
-/// What a receiver made of a PPDU, or of the frame in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reception {
-    Decoded,
-    /// lost to another that began within a slot of it, or whose sender its sender hears
-    Collided,
-    /// lost to others that its sender does not hear
-    Interfered,
-    /// the receiver was sending itself
-    Deaf,
-    /// lost to noise, or too weak
-    Noisy,
-}
 
 impl<B: Send + 'static> Medium<B> {
     /// What `receiver` makes of a PPDU with a single frame that ends now.

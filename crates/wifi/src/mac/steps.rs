@@ -8,7 +8,7 @@ use lasthop_units::{Bytes, Duration, Time};
 use super::contention::FunctionId;
 use super::outcome::outcome_of;
 use super::ppdu::{Ppdu, PpduKind, Transmission};
-use super::reception::Reception;
+use super::received::Reception;
 use crate::medium::{Environment, Medium};
 use crate::rate_control::{FrameInfo, TxStatus};
 

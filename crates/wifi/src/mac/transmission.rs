@@ -6,7 +6,7 @@ use lasthop_units::{Bytes, Duration, Time};
 use super::carrier_sense::Begun;
 use super::node::State;
 use super::ppdu::{CTS_BYTES, Overlap, Ppdu, PpduKind, Transmission};
-use super::reception::Reception;
+use super::received::Reception;
 use crate::medium::{Environment, Event, Medium};
 use crate::phy::{ModeId, ModulationClass};
 

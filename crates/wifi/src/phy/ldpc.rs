@@ -4,7 +4,7 @@
 //! The last symbol is filled in quarters (segments). Codewords are shortened and punctured to fit;
 //! where too much would be punctured, another segment is sent, which counts only if it begins a symbol.
 
-use super::CodeRate;
+use super::code_rate::CodeRate;
 
 /// The longest codeword, in bits; the others have a third and two thirds of it.
 const CODEWORD: u32 = 1944;

@@ -4,7 +4,9 @@
 //! rates of control responses. Whether a frame can be decoded is asked of an error model, how strong
 //! it arrives of a path loss; neither knows of the medium or of time's passing.
 
+mod air_time;
 mod clear_channel;
+mod code_rate;
 pub mod error_model;
 pub mod fading;
 pub mod frame_size;
@@ -14,18 +16,21 @@ mod mode;
 pub mod noise;
 mod options;
 pub mod path_loss;
+mod preamble;
 mod rates;
 mod standard;
 mod timing;
 
+use air_time::AirTime;
+pub use code_rate::CodeRate;
 pub use ldpc::LdpcCode;
-pub use mode::{CodeRate, Coding, Mode, ModeId, Modulation, ModulationClass};
-pub use options::{PhyOptions, Preamble};
+pub use mode::{Coding, Mode, ModeId, Modulation, ModulationClass};
+pub use options::PhyOptions;
+pub use preamble::Preamble;
 pub use rates::Rates;
 pub(crate) use rates::list_rates;
 pub use standard::{ChannelWidth, GuardInterval, Standard};
 use standard::{Choice, Limits};
-use timing::AirTime;
 
 use lasthop_units::{DataRate, Duration};
 

@@ -1,25 +1,16 @@
 //! What a scenario says about the PHY of a BSS, and its way to a [`Phy`].
 
-use lasthop_registry::{ParamError, words};
+use lasthop_registry::ParamError;
 use lasthop_units::{DataRate, Duration};
 
 use super::Phy;
+use super::air_time::AirTime;
 use super::mode::{ModeId, ModulationClass};
+use super::preamble::Preamble;
 use super::rates::{
     Rates, control_response, data_modes, find_basic_modes, find_modes, ids, is_default_basic, modes_of, protection,
 };
 use super::standard::{Band, ChannelWidth, Choice, GuardInterval, SlotTime, Standard, Table};
-use super::timing::AirTime;
-
-words! {
-    /// Which preamble and PLCP header DSSS frames have. [802.11-2020 §16.2.2]
-    pub enum Preamble {
-        /// 192 us
-        Long = "long",
-        /// 96 us; frames of 1 Mbit/s keep the long one
-        Short = "short",
-    }
-}
 
 /// What a scenario says about the PHY of a BSS; `None` takes what the standard gives.
 #[derive(Clone, Debug, PartialEq)]

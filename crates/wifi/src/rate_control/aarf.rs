@@ -3,8 +3,8 @@
 //! ARF, but a failed probe multiplies the success threshold, and the timer with it, so that a link
 //! that can do no better stops trying so often; a step down after failures in a row resets both.
 
-use super::PeerModes;
 use super::fallback::{Fallback, Law, Start, Timer};
+use super::interface::PeerModes;
 
 lasthop_registry::params! {
     /// Parameters.

@@ -5,8 +5,8 @@
 //! counts, retries too, and TCP ACKs as much as data. A failure of a probe begins the count anew
 //! in the mode below it.
 
-use super::PeerModes;
 use super::fallback::{Fallback, Law, Start, Timer};
+use super::interface::PeerModes;
 
 lasthop_registry::params! {
     /// Parameters.

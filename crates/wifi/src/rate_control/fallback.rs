@@ -13,7 +13,9 @@
 use lasthop_registry::{ParamError, Parameter, Shape, Value, words};
 use lasthop_units::{Duration, Time};
 
-use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus, ladder};
+use super::interface::{FrameInfo, PeerModes, RateControl, TxStatus};
+use super::ladder::ladder;
+use super::rate_chain::RateChain;
 use crate::phy::ModeId;
 
 words! {

@@ -6,7 +6,9 @@
 use lasthop_registry::ParamError;
 use lasthop_units::DataRate;
 
-use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus, simplest};
+use super::interface::{FrameInfo, PeerModes, RateControl, TxStatus};
+use super::ladder::simplest;
+use super::rate_chain::RateChain;
 use crate::phy::{ModeId, list_rates};
 
 lasthop_registry::params! {

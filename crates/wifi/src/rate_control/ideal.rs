@@ -8,7 +8,9 @@
 
 use lasthop_units::{Db, Probability, Time};
 
-use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus, ladder};
+use super::interface::{FrameInfo, PeerModes, RateControl, TxStatus};
+use super::ladder::ladder;
+use super::rate_chain::RateChain;
 use crate::phy::error_model::{Direction, FrameKind, ReceivedFrame};
 use crate::phy::noise::noise_floor;
 use crate::phy::{Mode, ModeId};

@@ -25,8 +25,10 @@ use lasthop_engine::Stream;
 use lasthop_registry::{ParamError, Parameter};
 use lasthop_units::{Bytes, Duration, Probability, Time};
 
+use super::interface::{FrameInfo, PeerModes, RateControl, TxStatus};
+use super::ladder::ladder;
+use super::rate_chain::RateChain;
 use super::sample_table::{Cursor, SampleTable};
-use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus, ladder};
 use crate::phy::{ModeId, Phy, frame_size};
 
 lasthop_registry::params! {

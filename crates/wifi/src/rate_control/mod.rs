@@ -4,20 +4,21 @@
 //! attempt, data and TCP ACKs alike and each MAC retry apart; frames without an acknowledgement do
 //! not concern it. It never asks which standard this is.
 //!
-//! A file an algorithm; `fallback` is what ARF and AARF share, `sample_table` what the Minstrels do.
+//! A file an algorithm; `interface` is what they are asked and told, `ladder` the modes that most of them climb,
+//! `fallback` what ARF and AARF share, `sample_table` what the Minstrels do.
 
 mod fallback;
+mod interface;
+mod ladder;
+mod rate_chain;
 mod sample_table;
 #[cfg(test)]
 mod settling;
 
-use std::cmp::Ordering;
-
 use lasthop_registry::{ParamError, registry};
-use lasthop_units::{Bytes, Db, Dbm, Time};
 
-use crate::phy::error_model::ErrorModelKind;
-use crate::phy::{Mode, ModeId, Phy};
+pub use interface::{FrameInfo, PeerModes, RateControl, RateControlMaker, TxStatus};
+pub use rate_chain::{RateChain, RateEntry};
 
 registry! {
     /// The choice `rate_control = "…"`.
@@ -45,162 +46,6 @@ registry! {
     }
     foreign: RateControlMaker;
     planned:
-}
-
-/// Makes a rate control for one peer; the text is the place of the choice in the scenario, for errors.
-pub type RateControlMaker = dyn Fn(&PeerModes, &str) -> Result<Box<dyn RateControl>, ParamError> + Send + Sync;
-
-/// A rate control, for one peer.
-pub trait RateControl: Send {
-    /// The modes for the next attempts at a frame.
-    fn rates_for(&mut self, frame: &FrameInfo) -> RateChain;
-    /// What became of an attempt.
-    fn on_tx_status(&mut self, status: &TxStatus);
-}
-
-/// A frame about to be sent.
-#[derive(Clone, Copy, Debug)]
-pub struct FrameInfo {
-    /// Now.
-    pub now: Time,
-    /// Length of the PSDU, or of the first MPDU where an A-MPDU may be made.
-    pub bytes: Bytes,
-    /// Whether several MPDUs may go into the PPDU.
-    pub aggregates: bool,
-    /// Attempts made at this frame before, or at the first of an A-MPDU.
-    pub retry: u32,
-}
-
-impl FrameInfo {
-    /// Whether something new may go out: a frame's first attempt, or an A-MPDU, most of which is new.
-    fn is_new(&self) -> bool {
-        self.retry == 0 || self.aggregates
-    }
-}
-
-/// What became of an attempt that asked for an acknowledgement.
-#[derive(Clone, Copy, Debug)]
-pub struct TxStatus {
-    /// Now.
-    pub now: Time,
-    /// The mode of the attempt.
-    pub mode: ModeId,
-    /// Whether anything of it was acknowledged.
-    pub success: bool,
-    /// MPDUs in the PPDU.
-    pub mpdus: u32,
-    /// Of these, acknowledged.
-    pub acknowledged: u32,
-    /// Whether RTS/CTS preceded it; an RTS without CTS is not told.
-    pub rts: bool,
-    /// Signal over noise of the acknowledgement within [`Phy::bandwidth_hz`], where known.
-    pub snr: Option<Db>,
-}
-
-impl TxStatus {
-    /// Whether the attempt counts as good where only good and bad are told apart: at least half of its
-    /// MPDUs arrived.
-    pub fn is_good(&self) -> bool {
-        2 * self.acknowledged >= self.mpdus && self.success
-    }
-}
-
-/// One mode, and for how many attempts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RateEntry {
-    /// the mode
-    pub mode: ModeId,
-    /// attempts in it, at least one
-    pub tries: u8,
-    /// whether RTS/CTS precedes them, whatever the threshold says
-    pub rts: bool,
-}
-
-/// The modes of the next attempts at a frame, in order. When they are used up, the MAC asks again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RateChain {
-    entries: [RateEntry; RateChain::MAX],
-    used: u8,
-    probes: bool,
-}
-
-impl RateChain {
-    /// The longest chain.
-    pub const MAX: usize = 4;
-
-    /// One mode for `tries` attempts.
-    pub const fn single(mode: ModeId, tries: u8) -> Self {
-        RateChain { entries: [RateEntry { mode, tries, rts: false }; Self::MAX], used: 1, probes: false }
-    }
-    /// This chain, then `tries` attempts in `mode`.
-    ///
-    /// # Panics
-    /// If the chain is full.
-    pub const fn then(mut self, mode: ModeId, tries: u8) -> Self {
-        self.entries[self.used as usize] = RateEntry { mode, tries, rts: false };
-        self.used += 1;
-        self
-    }
-    /// This chain, RTS/CTS preceding the attempts of the entry added last where `rts` says so.
-    pub const fn protected_if(mut self, rts: bool) -> Self {
-        self.entries[self.used as usize - 1].rts = rts;
-        self
-    }
-    /// This chain, `tries` attempts in `mode` in place of its first entry.
-    pub const fn with_first(mut self, mode: ModeId, tries: u8) -> Self {
-        self.entries[0] = RateEntry { mode, tries, rts: false };
-        self
-    }
-    /// This chain, as one whose first attempt is made to learn of its mode.
-    pub const fn probing(mut self) -> Self {
-        self.probes = true;
-        self
-    }
-    /// Whether the first attempt is made to learn of its mode: one MPDU goes through this chain alone, lest much be
-    /// lost, as in Linux' ath9k.
-    pub const fn is_probe(&self) -> bool {
-        self.probes
-    }
-    /// Its entries.
-    pub fn entries(&self) -> &[RateEntry] {
-        &self.entries[..usize::from(self.used)]
-    }
-    /// The mode of the first attempt.
-    pub const fn first(&self) -> ModeId {
-        self.entries[0].mode
-    }
-    /// The entry for attempt `n` of this chain, counted from 0; `None` where it is used up.
-    pub fn entry_of_attempt(&self, n: u32) -> Option<RateEntry> {
-        let mut left = n;
-        for entry in self.entries() {
-            match left.checked_sub(u32::from(entry.tries)) {
-                None => return Some(*entry),
-                Some(rest) => left = rest,
-            }
-        }
-        None
-    }
-    /// The mode of attempt `n` of this chain, counted from 0; `None` where it is used up.
-    pub fn mode_of_attempt(&self, n: u32) -> Option<ModeId> {
-        self.entry_of_attempt(n).map(|entry| entry.mode)
-    }
-}
-
-/// What a rate control is told of its peer.
-#[derive(Clone, Copy, Debug)]
-pub struct PeerModes<'a> {
-    /// The PHY of the BSS.
-    pub phy: &'a Phy,
-    /// The modes that the peer has, sorted by rate, at least one; e.g. [`Phy::allowed_modes`].
-    pub modes: &'a [ModeId],
-    /// Power at which the peer hears this station.
-    pub received: Dbm,
-    /// Noise figure of the peer's receiver.
-    pub noise_figure: Db,
-    /// What decides whether the peer can decode a frame.
-    pub error_model: &'a ErrorModelKind,
-    /// Seed of what a rate control draws; the same for no two links of a run.
-    pub seed: u64,
 }
 
 impl RateControlKind {
@@ -233,34 +78,14 @@ impl RateControlKind {
     }
 }
 
-/// The modes of a peer as a ladder that can be climbed: strictly growing in rate. Among modes of one rate, that which
-/// makes do with the weakest signal.
-fn ladder(peer: &PeerModes) -> Vec<ModeId> {
-    one_of_each_rate(peer, |a, b| a.sensitivity.0.total_cmp(&b.sensitivity.0))
-}
-
-/// The same with the simplest of each rate: that with the fewest streams, then the narrowest.
-fn simplest(peer: &PeerModes) -> Vec<ModeId> {
-    one_of_each_rate(peer, |a, b| a.streams.cmp(&b.streams).then_with(|| a.bandwidth_hz.total_cmp(&b.bandwidth_hz)))
-}
-
-/// Modes strictly growing in rate; of those of one rate the first in `order`, then that with the longest guard interval.
-fn one_of_each_rate(peer: &PeerModes, order: impl Fn(&Mode, &Mode) -> Ordering) -> Vec<ModeId> {
-    let mut modes = peer.modes.to_vec();
-    modes.sort_by(|a, b| {
-        let (a, b) = (peer.phy.mode(*a), peer.phy.mode(*b));
-        let by_guard_interval = || b.guard_interval.cmp(&a.guard_interval);
-        a.rate.cmp(&b.rate).then_with(|| order(a, b)).then_with(by_guard_interval)
-    });
-    modes.dedup_by_key(|m| peer.phy.mode(*m).rate);
-    modes
-}
-
 #[cfg(test)]
 mod tests {
+    use super::ladder::{ladder, simplest};
     use super::*;
-    use crate::phy::{ChannelWidth, GuardInterval, PhyOptions, Standard};
+    use crate::phy::error_model::ErrorModelKind;
+    use crate::phy::{ChannelWidth, GuardInterval, ModeId, Phy, PhyOptions, Standard};
     use lasthop_engine::Stream;
+    use lasthop_units::{Bytes, Db, Dbm, Time};
 
     /// The PHY of a standard, nothing else said.
     pub fn phy(name: &str) -> Phy {

@@ -21,7 +21,9 @@
 use lasthop_registry::ParamError;
 use lasthop_units::{Bytes, Duration};
 
-use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus, ladder};
+use super::interface::{FrameInfo, PeerModes, RateControl, TxStatus};
+use super::ladder::ladder;
+use super::rate_chain::RateChain;
 use crate::phy::{ModeId, frame_size};
 
 lasthop_registry::params! {

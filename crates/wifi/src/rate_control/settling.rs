@@ -3,9 +3,9 @@
 use super::tests::{peer, phy, phy_with_mcs};
 use super::*;
 use crate::phy::error_model::{Direction, ErrorModel, FrameKind, ReceivedFrame, nist};
-use crate::phy::{ChannelWidth, GuardInterval};
+use crate::phy::{ChannelWidth, GuardInterval, ModeId, Phy};
 use lasthop_engine::Stream;
-use lasthop_units::Duration;
+use lasthop_units::{Bytes, Db, Duration, Time};
 
 /// Of an MPDU with an IP packet of 1500 bytes, with delimiter and padding.
 const MPDU: Bytes = Bytes(1544);

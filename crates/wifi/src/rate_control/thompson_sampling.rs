@@ -14,7 +14,9 @@ use lasthop_engine::Stream;
 use lasthop_registry::ParamError;
 use lasthop_units::Time;
 
-use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus, ladder};
+use super::interface::{FrameInfo, PeerModes, RateControl, TxStatus};
+use super::ladder::ladder;
+use super::rate_chain::RateChain;
 use crate::phy::ModeId;
 
 lasthop_registry::params! {

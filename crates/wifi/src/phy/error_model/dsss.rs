@@ -7,7 +7,7 @@
 
 use core::f64::consts::{PI, SQRT_2};
 
-use super::all_succeed;
+use super::independent::all_succeed;
 use crate::phy::{Mode, Modulation};
 
 /// Codewords of CCK per second: 11 Mchip/s in words of eight chips.

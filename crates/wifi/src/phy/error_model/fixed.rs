@@ -7,7 +7,7 @@
 use lasthop_registry::ParamError;
 use lasthop_units::Probability;
 
-use super::{Direction, ErrorModel, FrameKind, ReceivedFrame};
+use super::interface::{Direction, ErrorModel, FrameKind, ReceivedFrame};
 
 lasthop_registry::params! {
     /// Parameters.

@@ -11,7 +11,7 @@ use lasthop_engine::Stream;
 use lasthop_registry::ParamError;
 use lasthop_units::{Duration, Probability, Time};
 
-use super::{ErrorModel, ReceivedFrame};
+use super::interface::{ErrorModel, ReceivedFrame};
 
 /// Each change of state takes time to simulate; no frame is as short.
 const SHORTEST: Duration = Duration::from_micros(1);

@@ -6,11 +6,12 @@
 
 mod convolutional;
 mod dsss;
+mod independent;
+mod interface;
 
 use lasthop_registry::registry;
-use lasthop_units::Time;
 
-use super::Mode;
+pub use interface::{Direction, ErrorModel, FrameKind, ReceivedFrame};
 
 registry! {
     /// The choice `error_model = "…"`.
@@ -27,62 +28,6 @@ registry! {
         gilbert_elliott => GilbertElliott: source "Gilbert 1960; Elliott 1963", status "unit tests";
     }
     planned:
-}
-
-/// What a frame is to the MAC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameKind {
-    /// data
-    Data,
-    /// Ack or Block Ack
-    Ack,
-    /// RTS, CTS and other control frames
-    Control,
-    /// beacons and other management frames
-    Management,
-}
-
-/// Which way a frame goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// from a station to its AP
-    Up,
-    /// from an AP to its station
-    Down,
-}
-
-/// A frame at its receiver, or a stretch of one with constant interference.
-#[derive(Clone, Copy, Debug)]
-pub struct ReceivedFrame<'a> {
-    /// When it ends; never earlier than in a question before about the same link.
-    pub at: Time,
-    /// How it was sent.
-    pub mode: &'a Mode,
-    /// What it is.
-    pub kind: FrameKind,
-    /// Which way it goes.
-    pub direction: Direction,
-    /// Which pair of transmitter and receiver this is.
-    pub link: u32,
-    /// Length of the frame or of the stretch, in bits.
-    pub bits: u64,
-    /// Signal over noise and interference within the mode's bandwidth at an antenna, as a ratio: all of the
-    /// power, however many streams share it.
-    pub sinr: f64,
-}
-
-/// A model of errors.
-pub trait ErrorModel: Send {
-    /// Probability from 0 to 1 that all bits of `frame` arrive.
-    fn success_probability(&mut self, frame: &ReceivedFrame) -> f64;
-    /// Whether the SINR matters, so that stretches of a frame are asked for one by one.
-    fn needs_sinr(&self) -> bool {
-        false
-    }
-    /// Whether every frame succeeds, so that nothing need be asked or drawn.
-    fn is_none(&self) -> bool {
-        false
-    }
 }
 
 impl ErrorModelKind {
@@ -105,16 +50,13 @@ impl ErrorModelKind {
     }
 }
 
-/// Probability that `count` independent symbols or bits all escape an error of probability `error`.
-fn all_succeed(error: f64, count: f64) -> f64 {
-    if count == 0.0 { 1.0 } else { libm::exp(count * libm::log1p(-error.min(1.0))) }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::independent::all_succeed;
     use super::*;
-    use crate::phy::{ChannelWidth, Phy, PhyOptions, Standard};
+    use crate::phy::{ChannelWidth, Mode, Phy, PhyOptions, Standard};
     use lasthop_units::DataRate;
+    use lasthop_units::Time;
 
     /// A data frame of `bits` on its way up at `sinr_db`.
     pub fn frame(mode: &Mode, bits: u64, sinr_db: f64) -> ReceivedFrame<'_> {

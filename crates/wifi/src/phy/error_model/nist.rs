@@ -7,7 +7,8 @@
 
 use super::convolutional::bits;
 use super::dsss::Dsss;
-use super::{ErrorModel, ReceivedFrame, all_succeed};
+use super::independent::all_succeed;
+use super::interface::{ErrorModel, ReceivedFrame};
 use crate::phy::{Mode, Modulation};
 
 lasthop_registry::params! {

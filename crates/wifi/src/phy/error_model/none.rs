@@ -1,6 +1,6 @@
 //! No errors but collisions.
 
-use super::{ErrorModel, ReceivedFrame};
+use super::interface::{ErrorModel, ReceivedFrame};
 
 lasthop_registry::params! {
     /// Parameters.

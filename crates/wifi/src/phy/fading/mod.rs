@@ -5,8 +5,10 @@
 //! mean is 1. A gain is drawn from a stream named by pair and block, so that it does not depend on who looks when.
 //! Left out: correlation between blocks and between pairs, selectivity in frequency, diversity of antennas.
 
+mod coherence;
+
 use lasthop_engine::Stream;
-use lasthop_registry::{ParamError, registry};
+use lasthop_registry::registry;
 use lasthop_units::{Duration, Time};
 
 registry! {
@@ -20,16 +22,6 @@ registry! {
         nakagami => Nakagami: source "Nakagami 1960", status "unit tests: moments";
     }
     planned:
-}
-
-/// What a walker meets at 2.4 GHz: `0.423 c / (f v)` at 1 m/s. [Rappaport 2002 §5.4.3]
-const COHERENCE_TIME: Duration = Duration::from_millis(50);
-
-fn check_coherence(time: Duration, path: &str) -> Result<(), ParamError> {
-    if time > Duration::ZERO {
-        return Ok(());
-    }
-    Err(ParamError::new(format!("{path}.coherence_time"), "a channel stays as it is for some time, e.g. \"50 ms\""))
 }
 
 /// The gains of all pairs of nodes.

@@ -5,7 +5,7 @@
 use lasthop_registry::ParamError;
 use lasthop_units::Duration;
 
-use super::{COHERENCE_TIME, check_coherence};
+use super::coherence::{COHERENCE_TIME, check_coherence};
 
 lasthop_registry::params! {
     /// Parameters.

@@ -2,7 +2,7 @@
 
 use lasthop_units::Duration;
 
-use super::{COHERENCE_TIME, check_coherence};
+use super::coherence::{COHERENCE_TIME, check_coherence};
 
 lasthop_registry::params! {
     /// Parameters.

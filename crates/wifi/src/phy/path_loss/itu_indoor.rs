@@ -6,7 +6,8 @@
 use lasthop_registry::{ParamError, words};
 use lasthop_units::Db;
 
-use super::{PathLoss, Position};
+use super::interface::PathLoss;
+use super::position::Position;
 
 words! {
     /// What kind of building.

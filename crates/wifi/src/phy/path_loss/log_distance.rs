@@ -4,7 +4,9 @@
 
 use lasthop_units::{Db, Metres};
 
-use super::{PathLoss, Position, free_space};
+use super::free_space::free_space;
+use super::interface::PathLoss;
+use super::position::Position;
 
 lasthop_registry::params! {
     /// Parameters.

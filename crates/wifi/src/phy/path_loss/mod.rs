@@ -1,13 +1,17 @@
 //! Path loss: how much weaker a signal arrives than it left, from the places of the antennas.
 
+mod free_space;
+mod interface;
+mod position;
 pub mod wall;
 mod way;
 
 use lasthop_registry::registry;
+
+pub use interface::PathLoss;
+pub use position::Position;
 pub use wall::Wall;
 pub use way::Way;
-
-use lasthop_units::{Db, Metres};
 
 registry! {
     /// The choice `path_loss = "…"`.
@@ -26,28 +30,6 @@ registry! {
         itu_indoor => ItuIndoor: source "ITU-R P.1238-7", status "unit tests";
     }
     planned:
-}
-
-/// A place on the plane.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Position {
-    /// to the east
-    pub x: Metres,
-    /// to the north
-    pub y: Metres,
-}
-
-impl Position {
-    /// How far `other` is.
-    pub fn distance(self, other: Position) -> Metres {
-        Metres(libm::hypot(self.x.0 - other.x.0, self.y.0 - other.y.0))
-    }
-}
-
-/// A law of path loss.
-pub trait PathLoss: Send {
-    /// Loss between a transmitter and a receiver; never negative: nothing arrives stronger than it left.
-    fn loss(&self, tx: Position, rx: Position, frequency_hz: f64) -> Db;
 }
 
 impl PathLossKind {
@@ -74,21 +56,10 @@ impl PathLossKind {
     }
 }
 
-/// Speed of light, in m/s.
-const LIGHT_M_S: f64 = 299_792_458.0;
-
-/// Loss of free space between isotropic antennas: `(4 pi d / lambda)^2`. [Friis 1946]
-fn free_space(distance: Metres, frequency_hz: f64) -> Db {
-    let wavelengths = distance.0 * frequency_hz / LIGHT_M_S;
-    if wavelengths == 0.0 {
-        return Db(0.0);
-    }
-    Db((20.0 * libm::log10(4.0 * core::f64::consts::PI * wavelengths)).max(0.0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lasthop_units::Metres;
 
     /// The loss over `distance_m` at 2.4 GHz, in dB.
     pub fn loss_db(law: &dyn PathLoss, distance_m: f64) -> f64 {

@@ -5,7 +5,9 @@
 
 use lasthop_units::{Db, Metres};
 
-use super::{PathLoss, Position, log_distance};
+use super::interface::PathLoss;
+use super::log_distance;
+use super::position::Position;
 
 lasthop_registry::params! {
     /// Parameters.

@@ -2,7 +2,8 @@
 
 use lasthop_units::Db;
 
-use super::{PathLoss, Position};
+use super::interface::PathLoss;
+use super::position::Position;
 
 lasthop_registry::params! {
     /// Parameters.

@@ -6,7 +6,9 @@
 
 use lasthop_units::{Db, Metres};
 
-use super::{LIGHT_M_S, PathLoss, Position, free_space};
+use super::free_space::{LIGHT_M_S, free_space};
+use super::interface::PathLoss;
+use super::position::Position;
 
 lasthop_registry::params! {
     /// Parameters.

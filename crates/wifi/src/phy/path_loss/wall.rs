@@ -10,7 +10,7 @@
 
 use lasthop_units::Db;
 
-use super::Position;
+use super::position::Position;
 
 /// A wall on the plane, as high as the world.
 #[derive(Clone, Copy, Debug, PartialEq)]

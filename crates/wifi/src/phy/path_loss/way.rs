@@ -2,7 +2,7 @@
 
 use lasthop_units::{Metres, Time};
 
-use super::Position;
+use super::position::Position;
 
 /// Way-points in the order of their times; one alone is a place.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,8 +8,11 @@
 
 use lasthop_units::Duration;
 
+use super::band::{self, Band};
 use super::mcs::{ChannelWidth, Family, GuardInterval, Limits};
-use super::{Band, Mode, ModulationClass, SlotTime, Table, band, ofdm_modes};
+use super::modes::ofdm_modes;
+use super::table::{SlotTime, Table};
+use crate::phy::mode::{Mode, ModulationClass};
 
 const MODES: [Mode; 8] = ofdm_modes(ModulationClass::Ofdm);
 

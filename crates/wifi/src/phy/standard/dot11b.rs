@@ -4,7 +4,10 @@
 
 use lasthop_units::Duration;
 
-use super::{Band, Mode, SlotTime, Table, dsss_modes};
+use super::band::Band;
+use super::modes::dsss_modes;
+use super::table::{SlotTime, Table};
+use crate::phy::mode::Mode;
 
 /// The spread signal fills 22 MHz. [802.11-2020 §16.3]
 const MODES: [Mode; 4] = dsss_modes(22e6);

@@ -9,7 +9,10 @@
 
 use lasthop_units::Duration;
 
-use super::{Band, Mode, ModulationClass, SlotTime, Table, band, dsss_modes, ofdm_modes};
+use super::band::{self, Band};
+use super::modes::{dsss_modes, ofdm_modes};
+use super::table::{SlotTime, Table};
+use crate::phy::mode::{Mode, ModulationClass};
 
 const MODES: [Mode; 12] = {
     // One receive filter for all modes, as wide as OFDM needs.

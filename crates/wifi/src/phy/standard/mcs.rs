@@ -6,9 +6,10 @@
 use lasthop_registry::words;
 use lasthop_units::{DataRate, Dbm, Duration};
 
-use super::Band;
+use super::band::Band;
+use crate::phy::code_rate::CodeRate;
+use crate::phy::ldpc::LdpcCode;
 use crate::phy::mode::{Coding, Mode, Modulation, ModulationClass};
-use crate::phy::{CodeRate, LdpcCode};
 
 words! {
     /// Width of a channel.

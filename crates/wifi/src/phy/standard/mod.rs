@@ -8,14 +8,16 @@ mod dot11b;
 mod dot11g;
 mod dot11n;
 mod mcs;
+mod modes;
+mod table;
 
-use lasthop_registry::{Entry, ParamError, Parameter, Registry, Shape, Value};
-use lasthop_units::{DataRate, Dbm, Duration};
+use lasthop_registry::{ParamError, Parameter, Registry, Shape, Value};
 
-use super::mode::{CodeRate, Coding, Mode, Modulation, ModulationClass};
+use super::mode::ModulationClass;
 pub(super) use band::Band;
 pub use mcs::{ChannelWidth, GuardInterval};
-pub(super) use mcs::{Choice, Family, Limits};
+pub(super) use mcs::{Choice, Limits};
+pub(super) use table::{SlotTime, Table};
 
 /// A standard that a BSS may follow: `standard = "802.11b"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,119 +84,6 @@ impl Parameter for Standard {
     fn to_value(&self) -> Option<Value> {
         Some(Value::text(self.name()))
     }
-}
-
-/// What a standard fixes.
-#[derive(Debug)]
-pub(super) struct Table {
-    pub name: &'static str,
-    pub summary: &'static str,
-    pub source: &'static str,
-    pub status: &'static str,
-    /// The channels of each band.
-    pub channels: &'static [(Band, &'static [u8])],
-    pub default_channel: u8,
-    pub slot: SlotTime,
-    /// aCWmin where the BSS has OFDM rates only among its basic ones.
-    pub cw_min: u32,
-    /// aCWmin where DSSS rates are among the basic ones.
-    pub cw_min_dsss: u32,
-    pub cw_max: u32,
-    /// Those without an MCS, sorted by rate.
-    pub modes: &'static [Mode],
-    /// Those with an MCS.
-    pub family: Option<&'static Family>,
-    /// The basic rates where the scenario says nothing, in units of 100 kbit/s.
-    pub default_basic_100kbps: &'static [u64],
-}
-
-impl Table {
-    const fn entry(&self) -> Entry {
-        Entry { name: self.name, summary: self.summary, source: self.source, status: self.status, fields: Vec::new }
-    }
-    /// The band of a channel; `None` where the standard lacks the channel.
-    pub fn band_of(&self, channel: u8) -> Option<Band> {
-        self.channels.iter().find(|(_, numbers)| numbers.contains(&channel)).map(|(band, _)| *band)
-    }
-    /// Whether any mode has the DSSS preamble, the one that comes long and short.
-    pub fn has_dsss(&self) -> bool {
-        self.modes.iter().any(|m| m.class == ModulationClass::Dsss)
-    }
-}
-
-/// aSlotTime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SlotTime {
-    /// One value.
-    Fixed(Duration),
-    /// Short where every station of the BSS can keep it. [802.11-2020 §18.4]
-    Choice { long: Duration, short: Duration },
-}
-
-/// A DSSS or HR/DSSS mode; noise enters over `bandwidth_hz`.
-const fn dsss(rate_100kbps: u64, modulation: Modulation, bits: u32, bandwidth_hz: f64, sensitivity_dbm: f64) -> Mode {
-    Mode {
-        rate: DataRate::from_100kbps(rate_100kbps),
-        class: ModulationClass::Dsss,
-        modulation,
-        code_rate: CodeRate::Uncoded,
-        bits_per_symbol: bits,
-        coding: Coding::None,
-        mcs: None,
-        streams: 1,
-        antennas_per_stream: 1.0,
-        guard_interval: Duration::ZERO,
-        bandwidth_hz,
-        sensitivity: Dbm(sensitivity_dbm),
-        mandatory: false,
-    }
-}
-
-/// An OFDM mode on 20 MHz: a symbol lasts 4 us. [802.11-2020 Table 17-4]
-const fn ofdm(class: ModulationClass, mbps: u64, modulation: Modulation, code: CodeRate, sensitivity_dbm: f64) -> Mode {
-    Mode {
-        rate: DataRate::from_100kbps(mbps * 10),
-        class,
-        modulation,
-        code_rate: code,
-        bits_per_symbol: (mbps * 4) as u32,
-        coding: Coding::Convolutional { encoders: 1 },
-        mcs: None,
-        streams: 1,
-        antennas_per_stream: 1.0,
-        guard_interval: Duration::from_nanos(800),
-        bandwidth_hz: 20e6,
-        sensitivity: Dbm(sensitivity_dbm),
-        mandatory: false,
-    }
-}
-
-/// The four DSSS and HR/DSSS modes. Sensitivities: 2 Mbit/s at a frame error rate of 8 % for 1024 bytes
-/// [802.11-2020 §15.4], 11 Mbit/s likewise [802.11-2020 §16.3.8]. For 1 and 5.5 Mbit/s the standard
-/// sets none; they carry half the bits per symbol and so do with half the power, 3 dB less.
-const fn dsss_modes(bandwidth_hz: f64) -> [Mode; 4] {
-    [
-        dsss(10, Modulation::Dbpsk, 1, bandwidth_hz, -83.0).mandatory(),
-        dsss(20, Modulation::Dqpsk, 2, bandwidth_hz, -80.0).mandatory(),
-        dsss(55, Modulation::Cck, 4, bandwidth_hz, -79.0).mandatory(),
-        dsss(110, Modulation::Cck, 8, bandwidth_hz, -76.0).mandatory(),
-    ]
-}
-
-/// The eight OFDM modes. Sensitivities: packet error rate of 10 % for 1000 bytes. [802.11-2020 Table 17-18]
-const fn ofdm_modes(class: ModulationClass) -> [Mode; 8] {
-    use CodeRate::{Half, ThreeQuarters, TwoThirds};
-    use Modulation::{Bpsk, Qam16, Qam64, Qpsk};
-    [
-        ofdm(class, 6, Bpsk, Half, -82.0).mandatory(),
-        ofdm(class, 9, Bpsk, ThreeQuarters, -81.0),
-        ofdm(class, 12, Qpsk, Half, -79.0).mandatory(),
-        ofdm(class, 18, Qpsk, ThreeQuarters, -77.0),
-        ofdm(class, 24, Qam16, Half, -74.0).mandatory(),
-        ofdm(class, 36, Qam16, ThreeQuarters, -70.0),
-        ofdm(class, 48, Qam64, TwoThirds, -66.0),
-        ofdm(class, 54, Qam64, ThreeQuarters, -65.0),
-    ]
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@
 //! A single frame that asks again after its chain is not sampled; an A-MPDU is, since most of it is new. Left out: what
 //! drivers make of the A-MSDU limit; STBC, LDPC and SMPS; rates without a chain.
 
+mod average;
+mod group;
 mod sampling;
 mod statistics;
 
@@ -25,9 +27,12 @@ use lasthop_engine::Stream;
 use lasthop_registry::ParamError;
 use lasthop_units::{Bytes, Duration, Time};
 
+use self::average::{Average, ewma};
+use self::group::{Group, Rate};
 use self::sampling::Sampling;
-use self::statistics::{Average, Ranking, ewma};
-use super::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus};
+use self::statistics::Ranking;
+use super::interface::{FrameInfo, PeerModes, RateControl, TxStatus};
+use super::rate_chain::RateChain;
 use crate::phy::{Mode, ModeId, ModulationClass, Phy, frame_size};
 
 lasthop_registry::params! {
@@ -72,49 +77,6 @@ const CW_MIN: u32 = 15;
 const CW_MAX: u32 = 1023;
 /// A rate fails of a sudden if of more MPDUs than this in a window fewer than a quarter arrive.
 const SUDDEN_DEATH: u32 = 30;
-
-/// A rate and what is known of it.
-#[derive(Clone, Debug)]
-struct Rate {
-    mode: ModeId,
-    group: usize,
-    /// Airtime of a packet, its share of the overhead left aside; for legacy rates all of the PPDU and a SIFS.
-    packet_ns: f64,
-    /// MPDUs in this window, and of these acknowledged.
-    attempts: u32,
-    successes: u32,
-    /// It has been tried.
-    known: bool,
-    average: Average,
-    /// Packets a second; 0 below a probability of 10 %.
-    throughput: f64,
-}
-
-impl Rate {
-    fn probability(&self) -> f64 {
-        self.average.value()
-    }
-}
-
-/// Rates that differ in their MCS alone.
-#[derive(Clone, Debug)]
-struct Group {
-    /// Where its rates lie, slowest first.
-    first: usize,
-    end: usize,
-    streams: u8,
-    /// Without aggregates: DSSS and OFDM.
-    legacy: bool,
-    /// Places of its two best throughputs, and of its most probable rate.
-    best: [usize; 2],
-    probable: usize,
-}
-
-impl Group {
-    fn places(&self) -> std::ops::Range<usize> {
-        self.first..self.end
-    }
-}
 
 /// The rate control.
 pub struct MinstrelHt {

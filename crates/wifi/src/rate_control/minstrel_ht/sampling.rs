@@ -12,8 +12,8 @@
 
 use lasthop_engine::Stream;
 
+use super::group::{Group, Rate};
 use super::statistics::Ranking;
-use super::{Group, Rate};
 use crate::rate_control::sample_table::{Cursor, SampleTable};
 
 /// Rates that a kind holds: MINSTREL_SAMPLE_RATES.

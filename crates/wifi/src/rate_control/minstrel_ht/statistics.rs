@@ -1,41 +1,6 @@
 //! What becomes of a window's counts: averages, throughputs, and the rates that frames will have.
 
-use core::f64::consts::{PI, SQRT_2};
-use std::sync::LazyLock;
-
-use super::{Group, Rate};
-
-/// A low pass of second order with a period of 16 windows, in 4096ths, the second coefficient rounded down and the first
-/// to the nearest: `a = exp(-pi sqrt(2) / 16)`, the last output times `2 a cos(2 pi sqrt(2) / 16)`, the one before it times
-/// `-a^2`, the input times what is left to 1. Twice the angle of the textbook's filter, `pi sqrt(2) / 16`, is the kernel's,
-/// whose documented formula this is; the textbook's first coefficient would be 5968.
-#[derive(Clone, Copy, Debug)]
-struct Filter {
-    last: f64,
-    before: f64,
-}
-
-static FILTER: LazyLock<Filter> = LazyLock::new(|| {
-    let period = 16.0;
-    let angle = PI * SQRT_2 / period;
-    let decay = libm::exp(-angle);
-    let last = libm::round(4096.0 * 2.0 * decay * libm::cos(2.0 * angle));
-    let before = libm::floor(4096.0 * decay * decay);
-    Filter { last: last / 4096.0, before: -before / 4096.0 }
-});
-
-impl Filter {
-    /// The next output for an input.
-    fn output(self, input: f64, average: Average) -> f64 {
-        (1.0 - self.last - self.before) * input + self.last * average.last + self.before * average.before
-    }
-}
-
-/// The least probability that is told from no history at all.
-const TRACE: f64 = 1.0 / 4096.0;
-
-/// Share of the past in the moving average of the aggregates' length: EWMA_LEVEL.
-const EWMA: f64 = 0.75;
+use super::group::{Group, Rate};
 
 /// A rate below this probability has no throughput.
 const HOPELESS: f64 = 0.10;
@@ -43,38 +8,6 @@ const HOPELESS: f64 = 0.10;
 const CAP: f64 = 0.90;
 /// Among rates more probable than this the faster is taken for the most probable.
 const PROBABLE: f64 = 0.75;
-
-/// One step of an exponential moving average.
-pub(super) fn ewma(old: f64, new: f64) -> f64 {
-    EWMA * old + (1.0 - EWMA) * new
-}
-
-/// A filtered probability, and the output before it; 0: none.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Average {
-    last: f64,
-    before: f64,
-}
-
-impl Average {
-    pub fn value(&self) -> f64 {
-        self.last
-    }
-    /// Takes in the share of a window.
-    fn add(&mut self, share: f64) {
-        let share = share.max(TRACE);
-        if self.last == 0.0 {
-            *self = Average { last: share, before: share };
-        } else {
-            let filtered = FILTER.output(share, *self);
-            *self = Average { last: filtered.clamp(TRACE, 1.0), before: self.last };
-        }
-    }
-    /// Is taken to be at least this probable, not having been tried.
-    fn presume(&mut self, probability: f64) {
-        self.last = self.last.max(probability);
-    }
-}
 
 /// Averages what the rates of a group did, and reckons their throughputs with an `overhead` in ns.
 /// A rate never tried is presumed as good as the best of the faster ones.
@@ -190,56 +123,5 @@ fn insert(best: &mut Best, rates: &[Rate], i: usize) {
     if place < best.len() {
         best[place..].rotate_right(1);
         best[place] = i;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_coefficients_are_those_of_the_documented_formula_in_4096ths() {
-        assert_eq!((4096.0 * FILTER.last, 4096.0 * FILTER.before), (5273.0, -2350.0));
-    }
-
-    #[test]
-    fn the_first_window_is_taken_as_it_is_and_later_ones_are_filtered() {
-        let mut average = Average::default();
-        average.add(0.5);
-        assert_eq!(average.value(), 0.5);
-        average.add(1.0);
-        // 0.2864 * 1 + (1.2874 - 0.5737) * 0.5
-        assert!((average.value() - 0.6432).abs() < 1e-4, "{}", average.value());
-        average.add(1.0);
-        // 0.2864 + 1.2874 * 0.6432 - 0.5737 * 0.5
-        assert!((average.value() - 0.8276).abs() < 1e-4, "{}", average.value());
-    }
-
-    #[test]
-    fn a_step_is_through_after_four_windows_and_overshoots_by_a_fifth() {
-        let mut average = Average::default();
-        average.add(0.2);
-        let mut step = || {
-            average.add(0.8);
-            average.value()
-        };
-        let steps: Vec<f64> = (0..24).map(|_| step()).collect();
-        // The poles a exp(+-i 0.5554), a = 0.7575: damping 0.447, so an overshoot of
-        // exp(-pi 0.447 / sqrt(1 - 0.447^2)) = 0.208 of the step in continuous time.
-        assert!(steps[2] < 0.8 && steps[3] > 0.8, "{steps:?}");
-        let peak = steps.iter().copied().fold(0.0, f64::max);
-        assert!((peak - (0.8 + 0.208 * 0.6)).abs() < 0.01, "{peak}");
-        assert!((steps[23] - 0.8).abs() < 0.002, "{}", steps[23]);
-    }
-
-    #[test]
-    fn averages_stay_probabilities_and_nothing_is_not_no_history() {
-        let mut average = Average::default();
-        average.add(0.0);
-        assert_eq!(average.value(), TRACE);
-        for share in [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0] {
-            average.add(share);
-            assert!((TRACE..=1.0).contains(&average.value()));
-        }
     }
 }

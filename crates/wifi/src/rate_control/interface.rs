@@ -1,0 +1,83 @@
+//! What a rate control is asked and told.
+
+use lasthop_registry::ParamError;
+use lasthop_units::{Bytes, Db, Dbm, Time};
+
+use super::rate_chain::RateChain;
+use crate::phy::error_model::ErrorModelKind;
+use crate::phy::{ModeId, Phy};
+
+/// Makes a rate control for one peer; the text is the place of the choice in the scenario, for errors.
+pub type RateControlMaker = dyn Fn(&PeerModes, &str) -> Result<Box<dyn RateControl>, ParamError> + Send + Sync;
+
+/// A rate control, for one peer.
+pub trait RateControl: Send {
+    /// The modes for the next attempts at a frame.
+    fn rates_for(&mut self, frame: &FrameInfo) -> RateChain;
+    /// What became of an attempt.
+    fn on_tx_status(&mut self, status: &TxStatus);
+}
+
+/// A frame about to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameInfo {
+    /// Now.
+    pub now: Time,
+    /// Length of the PSDU, or of the first MPDU where an A-MPDU may be made.
+    pub bytes: Bytes,
+    /// Whether several MPDUs may go into the PPDU.
+    pub aggregates: bool,
+    /// Attempts made at this frame before, or at the first of an A-MPDU.
+    pub retry: u32,
+}
+
+impl FrameInfo {
+    /// Whether something new may go out: a frame's first attempt, or an A-MPDU, most of which is new.
+    pub(super) fn is_new(&self) -> bool {
+        self.retry == 0 || self.aggregates
+    }
+}
+
+/// What became of an attempt that asked for an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub struct TxStatus {
+    /// Now.
+    pub now: Time,
+    /// The mode of the attempt.
+    pub mode: ModeId,
+    /// Whether anything of it was acknowledged.
+    pub success: bool,
+    /// MPDUs in the PPDU.
+    pub mpdus: u32,
+    /// Of these, acknowledged.
+    pub acknowledged: u32,
+    /// Whether RTS/CTS preceded it; an RTS without CTS is not told.
+    pub rts: bool,
+    /// Signal over noise of the acknowledgement within [`Phy::bandwidth_hz`], where known.
+    pub snr: Option<Db>,
+}
+
+impl TxStatus {
+    /// Whether the attempt counts as good where only good and bad are told apart: at least half of its
+    /// MPDUs arrived.
+    pub fn is_good(&self) -> bool {
+        2 * self.acknowledged >= self.mpdus && self.success
+    }
+}
+
+/// What a rate control is told of its peer.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerModes<'a> {
+    /// The PHY of the BSS.
+    pub phy: &'a Phy,
+    /// The modes that the peer has, sorted by rate, at least one; e.g. [`Phy::allowed_modes`].
+    pub modes: &'a [ModeId],
+    /// Power at which the peer hears this station.
+    pub received: Dbm,
+    /// Noise figure of the peer's receiver.
+    pub noise_figure: Db,
+    /// What decides whether the peer can decode a frame.
+    pub error_model: &'a ErrorModelKind,
+    /// Seed of what a rate control draws; the same for no two links of a run.
+    pub seed: u64,
+}

@@ -1,0 +1,84 @@
+//! The modes of the next attempts at a frame.
+
+use crate::phy::ModeId;
+
+/// One mode, and for how many attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateEntry {
+    /// the mode
+    pub mode: ModeId,
+    /// attempts in it, at least one
+    pub tries: u8,
+    /// whether RTS/CTS precedes them, whatever the threshold says
+    pub rts: bool,
+}
+
+/// The modes of the next attempts at a frame, in order. When they are used up, the MAC asks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateChain {
+    entries: [RateEntry; RateChain::MAX],
+    used: u8,
+    probes: bool,
+}
+
+impl RateChain {
+    /// The longest chain.
+    pub const MAX: usize = 4;
+
+    /// One mode for `tries` attempts.
+    pub const fn single(mode: ModeId, tries: u8) -> Self {
+        RateChain { entries: [RateEntry { mode, tries, rts: false }; Self::MAX], used: 1, probes: false }
+    }
+    /// This chain, then `tries` attempts in `mode`.
+    ///
+    /// # Panics
+    /// If the chain is full.
+    pub const fn then(mut self, mode: ModeId, tries: u8) -> Self {
+        self.entries[self.used as usize] = RateEntry { mode, tries, rts: false };
+        self.used += 1;
+        self
+    }
+    /// This chain, RTS/CTS preceding the attempts of the entry added last where `rts` says so.
+    pub const fn protected_if(mut self, rts: bool) -> Self {
+        self.entries[self.used as usize - 1].rts = rts;
+        self
+    }
+    /// This chain, `tries` attempts in `mode` in place of its first entry.
+    pub const fn with_first(mut self, mode: ModeId, tries: u8) -> Self {
+        self.entries[0] = RateEntry { mode, tries, rts: false };
+        self
+    }
+    /// This chain, as one whose first attempt is made to learn of its mode.
+    pub const fn probing(mut self) -> Self {
+        self.probes = true;
+        self
+    }
+    /// Whether the first attempt is made to learn of its mode: one MPDU goes through this chain alone, lest much be
+    /// lost, as in Linux' ath9k.
+    pub const fn is_probe(&self) -> bool {
+        self.probes
+    }
+    /// Its entries.
+    pub fn entries(&self) -> &[RateEntry] {
+        &self.entries[..usize::from(self.used)]
+    }
+    /// The mode of the first attempt.
+    pub const fn first(&self) -> ModeId {
+        self.entries[0].mode
+    }
+    /// The entry for attempt `n` of this chain, counted from 0; `None` where it is used up.
+    pub fn entry_of_attempt(&self, n: u32) -> Option<RateEntry> {
+        let mut left = n;
+        for entry in self.entries() {
+            match left.checked_sub(u32::from(entry.tries)) {
+                None => return Some(*entry),
+                Some(rest) => left = rest,
+            }
+        }
+        None
+    }
+    /// The mode of attempt `n` of this chain, counted from 0; `None` where it is used up.
+    pub fn mode_of_attempt(&self, n: u32) -> Option<ModeId> {
+        self.entry_of_attempt(n).map(|entry| entry.mode)
+    }
+}
