@@ -1,50 +1,15 @@
 //! What an acknowledgement changes for the sender.
 
-use lasthop_units::{Duration, Time};
+use lasthop_units::Time;
 
-use super::{Delivered, Phase, Sender};
+use super::arriving::{Acknowledgement, Outcome, TimerChange};
+use super::recovery::Phase;
+use super::scoreboard::Delivered;
+use super::{PeerWindow, Sender};
 use crate::config::GrowthMode;
 use crate::congestion_control::{AckSample, CongestionCause};
 use crate::counters::Counters;
 use crate::ranges::Range;
-use crate::segment::{Flags, SackBlocks};
-
-/// An acknowledgement, made of offsets.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Acknowledgement<'a> {
-    pub now: Time,
-    /// between SND.UNA and SND.NXT
-    pub ack: u64,
-    /// the peer's offset of the segment
-    pub seq: u64,
-    /// the peer's window in bytes
-    pub window: u64,
-    pub sack: &'a SackBlocks,
-    /// no payload, SYN or FIN
-    pub is_pure: bool,
-    /// ECE, CWR and AE report marks
-    pub flags: Flags,
-    /// now less the timestamp echoed
-    pub echo_rtt: Option<Duration>,
-    /// what was sent from then on has a timestamp later than the one echoed; `NEVER` without timestamps
-    pub echo_ends: Time,
-}
-
-/// What becomes of the retransmission timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TimerChange {
-    Keep,
-    Restart,
-    Stop,
-}
-
-/// What the endpoint needs to know of it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outcome {
-    pub timer: TimerChange,
-    pub syn_acked: bool,
-    pub fin_acked: bool,
-}
 
 impl Sender {
     /// Takes in an acknowledgement. [RFC 9293 §3.10.7.4, fifth step; RFC 5681 §3; RFC 6582 §3.2; RFC 6675 §5]
@@ -133,7 +98,7 @@ impl Sender {
     /// The window of a SYN, which is never scaled; nothing is compared. [RFC 7323 §2.2]
     pub fn set_window(&mut self, seq: u64, window: u64) {
         let una = self.board.una();
-        self.window = super::PeerWindow { end: una + window, largest: window, set_by: seq, set_at: una };
+        self.window = PeerWindow { end: una + window, largest: window, set_by: seq, set_at: una };
     }
 
     /// Karn's rule: data that was sent twice gives no sample, except by timestamps.

@@ -8,57 +8,12 @@
 
 use lasthop_units::Ecn;
 
-use super::{Phase, Sender};
+use super::Sender;
+use super::marks::{FIRST_COUNT, Marks};
+use super::recovery::Phase;
 use crate::congestion_control::CongestionCause;
-use crate::ecn::{Feedback, ace, handshake_code};
+use crate::ecn::Feedback;
 use crate::segment::Flags;
-
-/// Where the counter of marked packets begins. [RFC 9768 §3.2.1]
-const FIRST_COUNT: u8 = 5;
-/// The ACE field wraps here.
-const WRAP: u32 = 8;
-
-/// What the sender knows of marks.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Marks {
-    feedback: Feedback,
-    /// the ECN field of new data
-    codepoint: Ecn,
-    /// that of data sent again
-    codepoint_again: Ecn,
-    /// the ACE field seen last
-    count: u8,
-    /// the peer's answer to the own SYN+ACK is to come, whose ACE field is no count
-    awaits_handshake: bool,
-    /// the next new data says that the window shrank
-    owes_cwr: bool,
-    /// marks of data before this offset were answered
-    answered_below: u64,
-}
-
-impl Marks {
-    /// Segments that were marked, of `segments` newly delivered.
-    fn read(&mut self, flags: Flags, segments: u32) -> u32 {
-        if flags.contains(Flags::SYN) {
-            return 0;
-        }
-        if core::mem::take(&mut self.awaits_handshake) {
-            // The SYN+ACK arrived with a mark. [RFC 9768 §3.2.2.1, table 4]
-            self.count = FIRST_COUNT + u8::from(ace(flags) == handshake_code(Ecn::Ce));
-            return 0;
-        }
-        match self.feedback {
-            Feedback::Off => 0,
-            Feedback::Classic if flags.contains(Flags::ECE) => segments.max(1),
-            Feedback::Classic => 0,
-            Feedback::Accurate => {
-                let seen = core::mem::replace(&mut self.count, ace(flags));
-                let least = u32::from(ace(flags).wrapping_sub(seen) & 0b111);
-                if segments < WRAP { least } else { segments - (segments - least) % WRAP }
-            }
-        }
-    }
-}
 
 impl Sender {
     /// What the SYNs have settled; `is_passive` if the peer's came first.
@@ -107,27 +62,5 @@ impl Sender {
         // The window has fallen at once: there is nothing to wait for.
         self.control.on_recovery_exit(&self.moment(now));
         self.queue_cwr();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ecn::with_ace;
-
-    #[test]
-    fn the_counter_is_read_modulo_eight_and_safely_beyond() {
-        let mut marks = Marks { feedback: Feedback::Accurate, count: 5, ..Marks::default() };
-        assert_eq!(marks.read(with_ace(5), 4), 0);
-        assert_eq!(marks.read(with_ace(0), 4), 3);
-        // One mark, or nine: of ten segments, nine may have been marked.
-        assert_eq!(marks.read(with_ace(1), 10), 9);
-    }
-
-    #[test]
-    fn a_classic_echo_counts_what_the_ack_delivers() {
-        let mut marks = Marks { feedback: Feedback::Classic, ..Marks::default() };
-        assert_eq!(marks.read(Flags::ACK | Flags::ECE, 2), 2);
-        assert_eq!(marks.read(Flags::ACK, 2), 0);
     }
 }

@@ -1,9 +1,13 @@
 //! The sending half: what may be sent now, and what acknowledgements change.
 
 mod ack_loss;
+mod ack_watch;
 mod acknowledgement;
+mod arriving;
 mod ecn;
 mod linux;
+mod marks;
+mod pipe_ack;
 mod recovery;
 mod report;
 mod rto;
@@ -20,12 +24,15 @@ use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEv
 use crate::hold::Hold;
 use crate::sequence::Numbering;
 
-pub(crate) use acknowledgement::{Acknowledgement, TimerChange};
+use ack_watch::AckWatch;
+pub(crate) use arriving::{Acknowledgement, TimerChange};
 use linux::Linux;
+use marks::Marks;
+use pipe_ack::Validation;
 use recovery::{Phase, Recovery};
 use rto::RttEstimator;
 pub(crate) use scoreboard::{Content, Sent};
-use scoreboard::{Delivered, Scoreboard, Stamp};
+use scoreboard::{Scoreboard, Stamp};
 use stream::ByteStream;
 pub use stream::{Delay, Write};
 use usage::WindowUsage;
@@ -67,8 +74,8 @@ pub(crate) struct Sender {
     /// loss recovery by the letter of the RFCs
     recovery: Recovery,
     usage: WindowUsage,
-    validation: validation::Validation,
-    marks: ecn::Marks,
+    validation: Validation,
+    marks: Marks,
     /// loss recovery as Linux has it; one of the two is at work
     linux: Linux,
     offered: ByteStream,
@@ -85,7 +92,7 @@ pub(crate) struct Sender {
     /// the application waits for room in the send buffer
     buffer_is_full: bool,
     /// counts missing ACKs
-    ack_watch: Option<ack_loss::AckWatch>,
+    ack_watch: Option<AckWatch>,
 }
 
 impl Sender {
@@ -97,8 +104,8 @@ impl Sender {
             control,
             recovery: Recovery::default(),
             usage: WindowUsage::default(),
-            validation: validation::Validation::default(),
-            marks: ecn::Marks::default(),
+            validation: Validation::default(),
+            marks: Marks::default(),
             linux: Linux::new(config),
             offered: ByteStream::new(),
             window: PeerWindow::default(),
@@ -108,7 +115,7 @@ impl Sender {
             last_sent: Time::NEVER,
             retransmissions: 0,
             buffer_is_full: false,
-            ack_watch: config.ack_loss.as_option().map(ack_loss::AckWatch::new),
+            ack_watch: config.ack_loss.as_option().map(AckWatch::new),
             config: config.clone(),
         }
     }

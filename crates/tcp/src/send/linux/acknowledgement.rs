@@ -8,9 +8,9 @@
 
 use lasthop_units::Duration;
 
-use super::super::acknowledgement::{Acknowledgement, Outcome};
+use super::super::Sender;
+use super::super::arriving::{Acknowledgement, Outcome, TimerChange};
 use super::super::scoreboard::{Credible, Delivered};
-use super::super::{Sender, TimerChange};
 use super::dsack::{Dsack, Repetition};
 use super::facts::{AckFacts, Evidence};
 use super::timer::Occasion;

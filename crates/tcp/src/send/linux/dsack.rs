@@ -1,6 +1,5 @@
 //! The block that says what came twice. [RFC 2883]
 
-use super::super::Sender;
 use crate::ranges::Range;
 
 /// A DSACK: the first block of an ACK, where it repeats what was acknowledged or what the second reports.
@@ -21,7 +20,7 @@ impl Dsack {
         is_one.then_some(Dsack { range, answers_copy: is_within || range.end <= una.max(ack) })
     }
 
-    fn segments(&self, mss: u32) -> u32 {
+    pub fn segments(&self, mss: u32) -> u32 {
         (self.range.end - self.range.start).div_ceil(u64::from(mss)) as u32
     }
 }
@@ -33,29 +32,6 @@ pub(super) struct Repetition {
     pub of_probe: bool,
     /// start of a segment that was sent again although its report had been under way
     pub in_vain: Option<u64>,
-}
-
-impl Sender {
-    /// Counts what came twice. Where there are more duplicates than retransmissions the network makes copies, and they
-    /// say nothing of the sender. [RFC 3708 §3]
-    pub(super) fn take_dsack(&mut self, dsack: &Dsack) -> Repetition {
-        let Dsack { range, answers_copy } = *dsack;
-        let segments = dsack.segments(self.mss);
-        self.linux.dsacks += segments;
-        if u64::from(self.linux.dsacks) > self.retransmissions {
-            return Repetition::default();
-        }
-        if answers_copy {
-            self.linux.claim.hear_of_copies(range.end, segments);
-        }
-        // The copies have left the network too.
-        self.linux.rate.delivered += u64::from(segments);
-        let of_probe = self.linux.probe.ends_at(range.end);
-        // [RFC 8985 §6.2 step 4]
-        self.linux.rack.dsack_seen |= !of_probe && self.linux.reordering_seen > 0;
-        let twice = self.board.at(range.start).filter(|segment| segment.reported && segment.retransmitted);
-        Repetition { of_probe, in_vain: twice.map(|segment| segment.start) }
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use lasthop_units::Time;
 
-use super::super::acknowledgement::Acknowledgement;
+use super::super::arriving::Acknowledgement;
 use super::super::scoreboard::Delivered;
 use super::dsack::Dsack;
 

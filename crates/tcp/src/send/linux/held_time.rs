@@ -5,8 +5,6 @@
 
 use lasthop_units::{Duration, Time};
 
-use super::super::Sender;
-
 /// What holds a sender back that has data waiting or outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeldBy {
@@ -18,21 +16,21 @@ pub(crate) enum HeldBy {
 
 /// What that depends on.
 #[derive(Clone, Copy, Debug)]
-struct Facts {
+pub(super) struct Facts {
     /// data waits or is outstanding
-    has_data: bool,
+    pub has_data: bool,
     /// there is room in the congestion window that the peer's does not allow to use
-    peer_holds: bool,
+    pub peer_holds: bool,
     /// the application waits for room in the send buffer
-    buffer_is_full: bool,
+    pub buffer_is_full: bool,
     /// there is room in the congestion window and nothing to send
-    is_empty_handed: bool,
+    pub is_empty_handed: bool,
     /// what held it back so far
-    before: Option<HeldBy>,
+    pub before: Option<HeldBy>,
 }
 
 /// A full send buffer holds back from when it leaves the sender without data until it has room again.
-fn hold(facts: &Facts) -> Option<HeldBy> {
+pub(super) fn hold(facts: &Facts) -> Option<HeldBy> {
     let starves = facts.is_empty_handed || facts.before == Some(HeldBy::SendBuffer);
     match facts {
         Facts { has_data: false, .. } => None,
@@ -45,14 +43,14 @@ fn hold(facts: &Facts) -> Option<HeldBy> {
 /// A stopwatch with a hand for each reason.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HeldTime {
-    now: Option<HeldBy>,
+    pub now: Option<HeldBy>,
     noted_at: Time,
     totals: [Duration; 3],
 }
 
 impl HeldTime {
     /// What has held back since the last note is over; from now on it is this.
-    fn note(&mut self, now: Time, held: Option<HeldBy>) {
+    pub fn note(&mut self, now: Time, held: Option<HeldBy>) {
         if let Some(before) = self.now {
             self.totals[before as usize] += now.since(self.noted_at);
         }
@@ -69,51 +67,6 @@ impl HeldTime {
     /// Time for all of them together.
     pub fn busy(&self, now: Time) -> Duration {
         self.total(now, HeldBy::Path) + self.total(now, HeldBy::PeerWindow) + self.total(now, HeldBy::SendBuffer)
-    }
-}
-
-impl Sender {
-    /// The sender was asked what to send: something goes out (`sends`), or is held back.
-    pub(super) fn note_hold(&mut self, now: Time, sends: bool) {
-        let has_unsent = self.has_unsent();
-        let facts = Facts {
-            has_data: sends || has_unsent || !self.board.is_empty(),
-            peer_holds: !sends && has_unsent && self.window_has_room() && self.peer_window_is_short(),
-            buffer_is_full: self.buffer_is_full,
-            is_empty_handed: !sends && !has_unsent && self.window_has_room(),
-            before: self.linux.held.now,
-        };
-        self.linux.held.note(now, hold(&facts));
-    }
-
-    fn peer_window_is_short(&self) -> bool {
-        let nxt = self.board.nxt();
-        let wanted = self.offered.unsent_in_piece(nxt).min(u64::from(self.mss));
-        self.window.end < nxt + wanted.max(1)
-    }
-
-    /// The application waits for room in the send buffer, or no longer does.
-    pub fn set_buffer_full(&mut self, now: Time, full: bool) {
-        self.buffer_is_full = full;
-        let before = self.linux.held.now;
-        if full || before.is_none() {
-            return;
-        }
-        let facts = Facts {
-            has_data: !self.board.is_empty() || self.has_unsent(),
-            peer_holds: before == Some(HeldBy::PeerWindow),
-            buffer_is_full: false,
-            is_empty_handed: false,
-            before,
-        };
-        self.linux.held.note(now, hold(&facts));
-    }
-
-    /// All that was sent is acknowledged: perhaps there is nothing left at all.
-    pub(in crate::send) fn note_rest(&mut self, now: Time) {
-        if self.board.is_empty() && !self.has_unsent() {
-            self.linux.held.note(now, None);
-        }
     }
 }
 

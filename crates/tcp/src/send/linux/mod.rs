@@ -17,18 +17,18 @@
 //! | `facts` | what an ACK says | |
 //! | `transition` | the figure above, as a decision table | `docs/model/tcp-recovery.md` §5 |
 //! | `apply` | where the table takes effect | RFC 6675 §5, RFC 4015 |
-//! | `spurious`, `dsack` | was it for nothing? | RFC 3522, RFC 3708, RFC 2883 |
+//! | `spurious`, `dsack`, `repetition` | was it for nothing? | RFC 3522, RFC 3708, RFC 2883 |
 //! | `forward_rto` | was the timeout for nothing? | RFC 5682 |
 //! | `duplicates` | duplicate ACKs in place of SACK | RFC 6582 §3.2 |
 //! | `timeout` | what a timeout does | RFC 6298 §5, RFC 5681 §3.1 |
-//! | `timer` | what the timer is set for | RFC 6298, RFC 8985 §8 |
-//! | `reduction` | how the window falls | RFC 6937 and draft-ietf-tcpm-prr-rfc6937bis §6; rate halving |
-//! | `rack` | loss by time | RFC 8985 §6 |
-//! | `probe` | tail loss probe | RFC 8985 §7 |
+//! | `timer`, `timekeeping` | what the timer is set for | RFC 6298, RFC 8985 §8 |
+//! | `reduction`, `window` | how the window falls | RFC 6937 and draft-ietf-tcpm-prr-rfc6937bis §6; rate halving |
+//! | `rack`, `loss_detection` | loss by time, or by whatever rule | RFC 8985 §6, RFC 6675 §4 |
+//! | `probe`, `probing` | tail loss probe | RFC 8985 §7 |
 //! | `sending` | what goes out next | RFC 6675 §4, RFC 5682 §3 |
-//! | `held_time` | what held data back, and how long | `tcp_info` |
+//! | `held_time`, `holding` | what held data back, and how long | `tcp_info` |
 //! | `deferral` | short bursts wait | as Linux has it |
-//! | `rate` | delivery rate, pacing | draft-cheng-iccrg-delivery-rate-estimation |
+//! | `rate`, `pacing` | delivery rate, pacing | draft-cheng-iccrg-delivery-rate-estimation |
 //! | `usage` | is the window used? | RFC 7661, RFC 9438 §5.8 |
 //!
 //! Coded from that page and the RFCs. Held against traces of a 6.18 kernel (`lasthop replay-recovery`) and against
@@ -44,19 +44,26 @@ mod duplicates;
 mod facts;
 mod forward_rto;
 mod held_time;
+mod holding;
+mod loss_detection;
 mod min_rtt;
+mod pacing;
 mod probe;
+mod probing;
 mod rack;
 mod rate;
 mod reduction;
+mod repetition;
 mod sending;
 mod spurious;
+mod timekeeping;
 mod timeout;
 mod timer;
 mod transition;
 mod usage;
+mod window;
 
-use lasthop_units::{Duration, Time};
+use lasthop_units::Duration;
 
 pub(crate) use self::held_time::HeldBy;
 use self::held_time::HeldTime;
@@ -69,9 +76,7 @@ use self::spurious::Claim;
 pub(crate) use self::timer::Purpose;
 use self::timer::Timer;
 use self::usage::WindowUsage;
-use super::Sender;
 use crate::config::Config;
-use crate::congestion_control::{Moment, Prior};
 use crate::info::CaState as Phase;
 
 /// What may be sent until the next ACK or timer.
@@ -165,50 +170,5 @@ impl Linux {
     /// Least RTT of late. [RFC 8985 §6.1]
     pub fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt.get()
-    }
-}
-
-impl Sender {
-    /// Segments in flight, duplicates counted as arrived.
-    pub fn flight_segments(&self) -> u32 {
-        self.board.pipe_segments().saturating_sub(self.linux.duplicates)
-    }
-
-    /// Segments that have arrived above SND.UNA.
-    pub fn sacked_segments(&self) -> u32 {
-        self.board.reported_segments() + self.linux.duplicates
-    }
-
-    /// The congestion window in segments, as it stands during recovery too.
-    pub fn cwnd_segments(&self) -> f64 {
-        let stepwise = self.is_linux() && self.linux.reduces() && !self.control.owns_recovery();
-        if stepwise { f64::from(self.linux.reduction.cwnd) } else { self.control.cwnd() }
-    }
-
-    /// The window has room for one more segment. Without limited transmit what has arrived out of order counts as long
-    /// as it may be no loss. [RFC 3042 §2]
-    pub(super) fn window_has_room(&self) -> bool {
-        let holds_back = !self.config.limited_transmit && matches!(self.linux.phase, Phase::Open | Phase::Disorder);
-        let waiting = if holds_back { self.sacked_segments() } else { 0 };
-        self.flight_segments() + waiting < self.linux.window
-    }
-
-    /// To be called after whatever may have changed the window.
-    pub(in crate::send) fn settle_window(&mut self) {
-        self.linux.window = self.cwnd_segments() as u32;
-    }
-
-    /// ssthresh to remember: what a connection that is not reducing has reached counts too.
-    fn ssthresh_reached(&self) -> f64 {
-        let ssthresh = self.control.ssthresh();
-        if self.linux.reduces() { ssthresh } else { ssthresh.max((0.75 * self.cwnd_segments()).floor()) }
-    }
-
-    fn prior(&self) -> Prior {
-        Prior { cwnd: self.cwnd_segments(), ssthresh: self.ssthresh_reached() }
-    }
-
-    fn at(&self, now: Time) -> Moment {
-        self.moment(now)
     }
 }

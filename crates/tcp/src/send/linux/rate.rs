@@ -1,13 +1,10 @@
-//! How fast the network delivers, and how fast to send.
+//! How fast the network delivers.
 //!
-//! Source: draft-cheng-iccrg-delivery-rate-estimation §3; pacing as in Linux: the first ten segments are free, and
-//! credit for time not used is at most half a segment's.
+//! Source: draft-cheng-iccrg-delivery-rate-estimation §3.
 
 use lasthop_units::{Duration, Time};
 
-use super::super::Sender;
-use super::super::scoreboard::{Delivered, Sent, Stamp};
-use crate::config::Pacing;
+use super::super::scoreboard::{Delivered, Stamp};
 use crate::congestion_control::RateSample;
 
 /// What was delivered and when, for samples of the delivery rate, and the clock of pacing.
@@ -26,14 +23,8 @@ pub(crate) struct DeliveryRate {
     /// pacing lets nothing out before
     pub next_departure: Time,
     /// segments with data sent since the start
-    sent: u64,
+    pub sent: u64,
 }
-
-/// Bytes that may wait in the queue of the own host at any rate: `tcp_limit_output_bytes`.
-const MOST_QUEUED: u64 = 4 << 20;
-
-/// Segments that pacing leaves alone at the start.
-const FREE: u64 = 10;
 
 impl DeliveryRate {
     /// What a segment sent now is to remember. [§3.2]
@@ -96,73 +87,5 @@ impl DeliveryRate {
         };
         self.last = Some(sample);
         Some(sample)
-    }
-}
-
-impl Sender {
-    /// What the next segment sent is to remember; nothing where nobody asks.
-    pub(in crate::send) fn stamp(&mut self, now: Time) -> Option<Stamp> {
-        if !self.is_linux() {
-            return None;
-        }
-        let nothing_out = self.board.is_empty();
-        let flight = self.flight_segments();
-        let lost = self.board.total_lost();
-        Some(self.linux.rate.stamp(now, nothing_out, flight, lost))
-    }
-
-    /// The rate at which payload is to leave, in bytes per second; `None`: as the window allows.
-    pub fn pacing_rate(&self) -> Option<f64> {
-        if self.config.pacing == Pacing::Off {
-            return None;
-        }
-        let asked = self.control.pacing_rate().map(|rate| rate.as_bps() as f64 / 8.0);
-        match self.config.pacing {
-            Pacing::Off => None,
-            Pacing::Controller => asked,
-            Pacing::On => asked.or_else(|| self.window_rate()),
-        }
-    }
-
-    /// Twice the window in a round trip in slow start, 1.2 times in congestion avoidance.
-    pub(super) fn window_rate(&self) -> Option<f64> {
-        let srtt = self.rtt.srtt()?.as_secs_f64();
-        let cwnd = self.cwnd_segments();
-        let factor = if cwnd < self.control.ssthresh() / 2.0 { 2.0 } else { 1.2 };
-        let window = cwnd.max(f64::from(self.board.count())) * f64::from(self.mss);
-        (srtt > 0.0).then(|| factor * window / srtt)
-    }
-
-    /// How many bytes of payload may wait in the queue of the own host, where that is limited, if Linux lets wait
-    /// what leaves in `usual`.
-    pub fn small_queue(&self, usual: Duration) -> Option<u64> {
-        let time = self.config.small_queue.time(usual)?.as_secs_f64();
-        let rate = self.control.pacing_rate().map(|rate| rate.as_bps() as f64 / 8.0).or_else(|| self.window_rate());
-        let worth = rate.map_or(MOST_QUEUED, |rate| (rate * time) as u64);
-        Some(worth.max(2 * u64::from(self.mss)).min(MOST_QUEUED))
-    }
-
-    /// When pacing lets the next segment out, if it is to wait; what goes out as one send does not wait within.
-    pub fn paced_until(&self, now: Time) -> Option<Time> {
-        if self.linux.released > 0 {
-            return None;
-        }
-        let next = self.linux.rate.next_departure;
-        (next > now).then_some(next)
-    }
-
-    /// A segment has left: when may the next?
-    pub(in crate::send) fn pace(&mut self, now: Time, sent: &Sent) {
-        let free = self.linux.rate.sent < FREE;
-        self.linux.rate.sent += 1;
-        let before = self.linux.rate.next_departure;
-        let start = before.max(now);
-        let Some(rate) = self.pacing_rate().filter(|_| !free) else { return };
-        if rate <= 0.0 {
-            return;
-        }
-        let length = Duration::from_nanos((f64::from(sent.payload()) / rate * 1e9) as u64);
-        let credit = start.since(before).min(length / 2);
-        self.linux.rate.next_departure = start + (length - credit);
     }
 }

@@ -1,9 +1,6 @@
-//! The one timer of a sender: what it is set for, and what it does. [RFC 6298 §5, RFC 8985 §8]
+//! The one timer of a sender: what it is set for. [RFC 6298 §5, RFC 8985 §8]
 
 use lasthop_units::{Duration, Time};
-
-use super::super::Sender;
-use crate::counters::Counters;
 
 /// What every wait for a probe or for reordering has at least (recorded). Where an ACK may be delayed, a probe waits
 /// longer.
@@ -53,21 +50,21 @@ pub(super) enum Occasion {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waits {
     /// what the timer is set for at present
-    purpose: Purpose,
+    pub purpose: Purpose,
     /// something is out
-    is_out: bool,
-    rto: Duration,
+    pub is_out: bool,
+    pub rto: Duration,
     /// what is left of it for the oldest segment
-    rto_left: Duration,
+    pub rto_left: Duration,
     /// until RACK would take the next segment for lost, if it waits
-    reordering: Option<Duration>,
+    pub reordering: Option<Duration>,
     /// until a probe, if there may be one [RFC 8985 §7.2]
-    probe: Option<Duration>,
+    pub probe: Option<Duration>,
 }
 
 /// What becomes of the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
+pub(super) enum Change {
     Keep,
     Stop,
     Set(Purpose, Duration),
@@ -76,7 +73,7 @@ enum Change {
 /// The first that applies: nothing is out; RACK waits; a probe may be; retransmission. After a probe or after waiting
 /// for reordering the RTO counts from the sending of the oldest segment, since these stood in between; else from now
 /// [RFC 8985 §8, RFC 6298 §5.3].
-fn next_timer(occasion: Occasion, waits: &Waits) -> Change {
+pub(super) fn next_timer(occasion: Occasion, waits: &Waits) -> Change {
     if !waits.is_out {
         return Change::Stop;
     }
@@ -102,54 +99,6 @@ fn next_timer(occasion: Occasion, waits: &Waits) -> Change {
 /// An RTO that is over does not bound a probe.
 fn unless_past(left: Duration) -> Duration {
     if left > Duration::ZERO { left } else { Duration::MAX }
-}
-
-impl Sender {
-    pub(super) fn set_timer(&mut self, now: Time, occasion: Occasion) {
-        self.set_timer_or_wait(now, occasion, None);
-    }
-
-    /// Sets the timer, to look for reordering if RACK waits.
-    pub(super) fn set_timer_or_wait(&mut self, now: Time, occasion: Occasion, reordering: Option<Duration>) {
-        let rto = self.rtt.rto();
-        let head_at = self.board.head().map(|head| head.sent_at);
-        let waits = Waits {
-            purpose: self.linux.timer.purpose,
-            is_out: head_at.is_some(),
-            rto,
-            rto_left: head_at.map_or(rto, |sent_at| (sent_at + rto).since(now)),
-            reordering,
-            probe: self.probe_wait(),
-        };
-        match next_timer(occasion, &waits) {
-            Change::Keep => {}
-            Change::Stop => self.linux.timer = Timer::default(),
-            Change::Set(purpose, wait) => {
-                self.linux.timer = Timer { purpose, deadline: self.timer_expiry(now, wait) };
-            }
-        }
-    }
-
-    /// When a timer goes off that is set now; as Linux does, at a tick of the host.
-    pub fn timer_expiry(&self, now: Time, wait: Duration) -> Time {
-        if self.is_linux() { self.rtt.expiry(now, wait.min(self.config.max_rto)) } else { now + wait }
-    }
-
-    /// The timer has expired.
-    pub fn on_timer(&mut self, now: Time, counters: &mut Counters) {
-        let expired = core::mem::take(&mut self.linux.timer);
-        match expired.purpose {
-            Purpose::None => {}
-            Purpose::Probe if self.linux.probe.is_out() => self.set_timer(now, Occasion::Interlude),
-            Purpose::Probe => self.linux.probe.due = true,
-            Purpose::Reordering => counters.fast_retransmits += u64::from(self.on_reordering_timeout(now)),
-            Purpose::Retransmission => {
-                counters.timeouts += 1;
-                self.enter_loss(now);
-            }
-        }
-        self.settle_window();
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,42 @@
+//! What of an arriving acknowledgement the sender is told, and what it answers.
+
+use lasthop_units::{Duration, Time};
+
+use crate::segment::{Flags, SackBlocks};
+
+/// An acknowledgement, made of offsets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledgement<'a> {
+    pub now: Time,
+    /// between SND.UNA and SND.NXT
+    pub ack: u64,
+    /// the peer's offset of the segment
+    pub seq: u64,
+    /// the peer's window in bytes
+    pub window: u64,
+    pub sack: &'a SackBlocks,
+    /// no payload, SYN or FIN
+    pub is_pure: bool,
+    /// ECE, CWR and AE report marks
+    pub flags: Flags,
+    /// now less the timestamp echoed
+    pub echo_rtt: Option<Duration>,
+    /// what was sent from then on has a timestamp later than the one echoed; `NEVER` without timestamps
+    pub echo_ends: Time,
+}
+
+/// What becomes of the retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimerChange {
+    Keep,
+    Restart,
+    Stop,
+}
+
+/// What the endpoint needs to know of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome {
+    pub timer: TimerChange,
+    pub syn_acked: bool,
+    pub fin_acked: bool,
+}

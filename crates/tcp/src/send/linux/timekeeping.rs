@@ -1,0 +1,55 @@
+//! When the timer is set, and what it does. [RFC 6298 §5, RFC 8985 §8]
+
+use lasthop_units::{Duration, Time};
+
+use super::super::Sender;
+use super::timer::{Change, Occasion, Purpose, Timer, Waits, next_timer};
+use crate::counters::Counters;
+
+impl Sender {
+    pub(super) fn set_timer(&mut self, now: Time, occasion: Occasion) {
+        self.set_timer_or_wait(now, occasion, None);
+    }
+
+    /// Sets the timer, to look for reordering if RACK waits.
+    pub(super) fn set_timer_or_wait(&mut self, now: Time, occasion: Occasion, reordering: Option<Duration>) {
+        let rto = self.rtt.rto();
+        let head_at = self.board.head().map(|head| head.sent_at);
+        let waits = Waits {
+            purpose: self.linux.timer.purpose,
+            is_out: head_at.is_some(),
+            rto,
+            rto_left: head_at.map_or(rto, |sent_at| (sent_at + rto).since(now)),
+            reordering,
+            probe: self.probe_wait(),
+        };
+        match next_timer(occasion, &waits) {
+            Change::Keep => {}
+            Change::Stop => self.linux.timer = Timer::default(),
+            Change::Set(purpose, wait) => {
+                self.linux.timer = Timer { purpose, deadline: self.timer_expiry(now, wait) };
+            }
+        }
+    }
+
+    /// When a timer goes off that is set now; as Linux does, at a tick of the host.
+    pub fn timer_expiry(&self, now: Time, wait: Duration) -> Time {
+        if self.is_linux() { self.rtt.expiry(now, wait.min(self.config.max_rto)) } else { now + wait }
+    }
+
+    /// The timer has expired.
+    pub fn on_timer(&mut self, now: Time, counters: &mut Counters) {
+        let expired = core::mem::take(&mut self.linux.timer);
+        match expired.purpose {
+            Purpose::None => {}
+            Purpose::Probe if self.linux.probe.is_out() => self.set_timer(now, Occasion::Interlude),
+            Purpose::Probe => self.linux.probe.due = true,
+            Purpose::Reordering => counters.fast_retransmits += u64::from(self.on_reordering_timeout(now)),
+            Purpose::Retransmission => {
+                counters.timeouts += 1;
+                self.enter_loss(now);
+            }
+        }
+        self.settle_window();
+    }
+}
