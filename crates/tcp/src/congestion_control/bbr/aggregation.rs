@@ -4,7 +4,7 @@
 //! than the rate times its length: the excess, its largest over five to ten round trips, is room in the window that
 //! bridges the silence between bunches of ACKs.
 
-use super::carried;
+use super::rate::carried;
 
 /// Round trips that each of the two halves of the filter covers.
 const HALF_ROUNDS: u32 = 5;

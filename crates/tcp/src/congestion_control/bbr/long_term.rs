@@ -4,7 +4,7 @@
 //! loss and lost at least a fifth gives a rate. Two such rates in a row that are alike: the path is policed, and their
 //! mean is used for 48 round trips of ProbeBW, without probing.
 
-use super::RATE_SHIFT;
+use super::rate::RATE_SHIFT;
 
 /// Round trips of an interval: at least, and at most.
 const LEAST_ROUNDS: u32 = 4;

@@ -16,6 +16,7 @@
 mod aggregation;
 mod bandwidth;
 mod long_term;
+mod rate;
 mod view;
 
 use lasthop_registry::{ParamError, params};
@@ -26,6 +27,7 @@ use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Cont
 use aggregation::Aggregation;
 use bandwidth::WindowedMax;
 use long_term::LongTerm;
+use rate::{RATE_SHIFT, RATE_UNIT, carried};
 pub use view::View;
 
 params! {
@@ -60,9 +62,6 @@ impl Params {
     }
 }
 
-/// 1 as a rate: segments per µs.
-const RATE_SHIFT: u32 = 24;
-const RATE_UNIT: u64 = 1 << RATE_SHIFT;
 /// 1 as a gain.
 const GAIN_SHIFT: u32 = 8;
 const GAIN_UNIT: u32 = 1 << GAIN_SHIFT;
@@ -187,11 +186,6 @@ pub struct Bbr {
 
 fn micros(now: Time) -> u64 {
     now.as_nanos() / 1000
-}
-
-/// Segments in `us` at `rate`.
-fn carried(rate: u32, us: u64) -> u64 {
-    ((u128::from(rate) * u128::from(us)) >> RATE_SHIFT) as u64
 }
 
 impl Bbr {

@@ -10,6 +10,7 @@
 //! Leaves out: what was in flight when each lost segment was sent (§5.5.10.2, BBRInflightAtLoss): the newest sample of
 //! the ACK stands for it; the count of gaps that ends Startup is that of ACKs that report a loss; ECN.
 
+mod cycle;
 mod model;
 mod probe_bw;
 
@@ -17,8 +18,8 @@ use lasthop_registry::{ParamError, params};
 use lasthop_units::{DataRate, Duration, Time};
 
 use super::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment, Needs, Prior};
+use cycle::Cycle;
 use model::{Aggregation, FullPipe, MaxRate, MinRtt, Rounds, ShortTerm};
-use probe_bw::Cycle;
 
 params! {
     /// Parameters of BBR version 3.

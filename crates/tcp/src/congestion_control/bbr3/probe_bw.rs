@@ -3,43 +3,13 @@
 use lasthop_units::{Duration, Time};
 
 use super::super::{AckSample, RateSample};
+use super::cycle::{Acks, Cycle};
 use super::{Bbr, State};
 
 /// Reno's share: it would probe once per this many round trips at most. [§5.3.3.5.2]
 const MOST_ROUNDS: f64 = 63.0;
 /// Doublings of the slope of a probe at most. [§5.5.10.2]
 const MOST_DOUBLINGS: u32 = 30;
-
-/// Which data the ACKs are of. [§5.3.3.6]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Acks {
-    #[default]
-    Other,
-    Starting,
-    Feedback,
-    Stopping,
-}
-
-/// A cycle of probing.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cycle {
-    began: Time,
-    wait: Duration,
-    pub rounds_since_probe: u32,
-    acks: Acks,
-    /// the samples of the probe may lower the bound
-    is_sampled: bool,
-    /// segments acknowledged per segment of growth, those counted, and how often the slope doubled
-    per: f64,
-    counted: f64,
-    doublings: u32,
-}
-
-impl Cycle {
-    pub fn stop_probing(&mut self) {
-        self.acks = Acks::Stopping;
-    }
-}
 
 impl Bbr {
     /// [§5.3.3.1, BBRStartProbeBW_DOWN]

@@ -4,7 +4,7 @@
 //! cut to whole ticks, the distance from the origin to whole segments. Recorded kernels have a K that is up to 0.15 % off.
 
 use super::super::linux::Clock;
-use super::Params;
+use super::params::Params;
 
 /// Ticks per second, as a power of two.
 const TICK_SHIFT: u32 = 10;

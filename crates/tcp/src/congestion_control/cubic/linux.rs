@@ -12,7 +12,8 @@ use super::super::hystart_plus_plus::{HystartPlusPlus, SlowStart};
 use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Quote, Window, rtt_us};
 use super::super::{AckSample, CongestionEvent, Moment, Needs};
 use super::arithmetic::{Arithmetic, RenoWindow, price_of};
-use super::{Hystart as Watch, Params};
+use super::hystart::Hystart as Watch;
+use super::params::Params;
 
 /// The highest price before the first loss: 5 % per round trip.
 const BEFORE_FIRST_LOSS: u32 = 20;

@@ -8,8 +8,8 @@
 
 use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Quote, Window};
 use super::super::{AckSample, CongestionEvent, Moment, Needs};
-use super::Params;
 use super::arithmetic::{Arithmetic, RenoWindow, price_of};
+use super::params::Params;
 
 /// Segments per 100 ms that the window may grow above the origin.
 const MAX_INCREMENT: u32 = 16;

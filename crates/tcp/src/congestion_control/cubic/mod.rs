@@ -13,8 +13,8 @@ mod arithmetic;
 mod hystart;
 mod linux;
 mod linux_2_6;
+mod params;
 
-use lasthop_registry::{ParamError, params, words};
 use lasthop_units::{Duration, Time};
 
 use super::hystart_plus_plus::{HystartPlusPlus, SlowStart};
@@ -22,58 +22,7 @@ use super::linux::Framed;
 use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, Needs, slow_start};
 
 pub use hystart::Hystart;
-
-words! {
-    /// Whose CUBIC.
-    pub enum CubicEra {
-        /// As standardised.
-        Rfc9438 = "rfc9438",
-        /// As in a current Linux kernel: whole segments, at least 5 % per round trip before the first loss.
-        Linux = "linux",
-        /// As in Linux 2.6.16 to 2.6.22: counts ACKs, at most 16 segments per 100 ms above the origin.
-        Linux26 = "linux-2.6",
-    }
-}
-
-params! {
-    /// Parameters of CUBIC.
-    pub struct Params {
-        /// Factor by which a loss multiplies the window; 819/1024 until Linux 2.6.24. [RFC 9438 §4.6]
-        pub beta: f64 = 0.7,
-        /// C: how steep the function is, in segments/s^3. [RFC 9438 §5.1]
-        pub c: f64 = 0.4,
-        /// Give way when windows shrink from loss to loss. [RFC 9438 §4.7]
-        pub fast_convergence: bool = true,
-        /// Never slower than Reno. [RFC 9438 §4.3]
-        pub reno_friendly: bool = true,
-        /// Whose CUBIC: rfc9438, linux (0.7002 is its beta), or linux-2.6 (0.7998).
-        pub era: CubicEra = CubicEra::Rfc9438,
-        /// Leave slow start on signs of a queue: off, classic (or true; era linux only) [Ha, Rhee 2011], or plus_plus (eras rfc9438 and linux) [RFC 9406].
-        pub hystart: Hystart = Hystart::Off,
-    }
-    check |params, path| {
-        if params.beta <= 0.0 || params.beta >= 1.0 {
-            return Err(ParamError::new(format!("{path}.beta"), "must lie between 0 and 1"));
-        }
-        if params.c <= 0.0 {
-            return Err(ParamError::new(format!("{path}.c"), "must be above 0"));
-        }
-        if params.c > 1000.0 {
-            return Err(ParamError::new(format!("{path}.c"), "at most 1000 segments/s^3"));
-        }
-        let at = format!("{path}.hystart");
-        match (params.hystart, params.era) {
-            (Hystart::Classic, CubicEra::Rfc9438 | CubicEra::Linux26) => {
-                return Err(ParamError::new(at, "classic HyStart needs era = \"linux\""));
-            }
-            (Hystart::PlusPlus, CubicEra::Linux26) => {
-                return Err(ParamError::new(at, "HyStart++ needs era = \"rfc9438\" or \"linux\""));
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-}
+pub use params::{CubicEra, Params};
 
 impl Params {
     /// A controller for one connection.

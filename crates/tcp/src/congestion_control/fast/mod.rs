@@ -6,44 +6,13 @@
 //! `era = "ns-2"` is what the module for ns-2 does otherwise (see `ns2`). Leaves out: burst control and pacing.
 
 mod ns2;
+mod params;
 
-use lasthop_registry::{ParamError, params, words};
 use lasthop_units::Duration;
 
 use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, slow_start};
 
-words! {
-    /// Whose FAST.
-    pub enum FastEra {
-        /// As published.
-        Paper = "paper",
-        /// As its module for ns-2.
-        Ns2 = "ns-2",
-    }
-}
-
-params! {
-    /// Parameters of FAST.
-    pub struct Params {
-        /// Segments to keep in the queue.
-        pub alpha: f64 = 20.0,
-        /// Share of the way to the target per round trip.
-        pub gamma: f64 = 0.5,
-        /// Averaged queueing delay that ends slow start.
-        pub mi_threshold: Duration = Duration::from_micros(750),
-        /// Whose FAST: paper, or ns-2, which averages 64 times more slowly and updates half as often.
-        pub era: FastEra = FastEra::Paper,
-    }
-    check |params, path| {
-        if params.alpha <= 0.0 {
-            return Err(ParamError::new(format!("{path}.alpha"), "must be above 0"));
-        }
-        if params.gamma <= 0.0 || params.gamma > 1.0 {
-            return Err(ParamError::new(format!("{path}.gamma"), "must be above 0, at most 1"));
-        }
-        Ok(())
-    }
-}
+pub use params::{FastEra, Params};
 
 impl Params {
     /// A controller for one connection.

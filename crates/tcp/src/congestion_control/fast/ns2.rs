@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use lasthop_units::{Duration, Time};
 
 use super::super::{AckSample, CongestionControl, CongestionEvent, Context, MIN_SSTHRESH, Moment};
-use super::Params;
+use super::params::Params;
 
 /// The RTT is averaged over so many samples, or over a third of what is in flight where that is more. (1)
 const SAMPLES: f64 = 256.0;

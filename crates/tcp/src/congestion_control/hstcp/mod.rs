@@ -5,12 +5,14 @@
 //! `era = "rfc3649"` has the formulas in place of the table (see `rfc3649`).
 //! Leaves out: limited slow start [RFC 3742].
 
+mod decrease;
 mod rfc3649;
 
 use lasthop_registry::{params, words};
 
 use super::linux::{self, Framed, Law, MIN_WINDOW, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, Context};
+use decrease::decrease;
 
 words! {
     /// Whose HighSpeed TCP.
@@ -52,17 +54,6 @@ const WINDOWS: [u32; 73] = [
     37253, 38992, 40808, 42707, 44694, 46776, 48961, 51258, 53677, 56230, 58932, 61799, 64851, 68113, 71617, 75401,
     79517, 84035, 89053, 94717,
 ];
-/// Low_Window, High_Window in segments, High_Decrease. [RFC 3649 §5]
-const LOW_WINDOW: f64 = 38.0;
-const HIGH_WINDOW: f64 = 83_000.0;
-const HIGH_DECREASE: f64 = 0.1;
-
-/// b(w) = (0.1 - 0.5) (log w - log W) / (log W_1 - log W) + 0.5. [RFC 3649 §5]
-fn decrease(window: f64) -> f64 {
-    let share = libm::log(window / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW);
-    (HIGH_DECREASE - 0.5) * share + 0.5
-}
-
 #[derive(Debug)]
 struct Hstcp {
     /// of `WINDOWS`: an ACK counts `row + 1`

@@ -3,7 +3,7 @@
 //! Source: RFC 3649 §5: p(w) = 0.078/w^1.2, a(w) = w^2 p(w) 2 b(w)/(2 - b(w)). A table of whole a(w), as Linux has it,
 //! lies up to 1 above the formula: the mean window at a loss rate of 1e-4 is an eighth larger.
 
-use super::{LOW_WINDOW, decrease};
+use super::decrease::{LOW_WINDOW, decrease};
 use crate::congestion_control::{
     AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, slow_start,
 };
