@@ -2,9 +2,9 @@
 
 use lasthop_units::{Duration, Time};
 
+use super::columns::Columns;
 use super::limits::{self, within};
-use super::trace::Columns;
-use super::{Column, Report, Tolerance};
+use super::report::{Column, Report, Tolerance};
 use lasthop_tcp::congestion_control::bbr::{Bbr, Params};
 use lasthop_tcp::congestion_control::{
     AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment, RateSample,

@@ -3,7 +3,8 @@
 
 use core::ops::RangeInclusive;
 
-use super::MSS;
+/// Payload of a segment in all traces, in bytes.
+pub(super) const MSS: u32 = 1448;
 
 /// Segments in a window: those of 1 GiB, the largest that can be offered [RFC 7323 §2.3].
 pub(super) const WINDOW: u64 = (1 << 30) / MSS as u64;

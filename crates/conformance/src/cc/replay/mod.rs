@@ -6,11 +6,11 @@
 //! Traces of BBR have a format of their own (`bbr`): there the whole state is compared.
 
 mod bbr;
+mod columns;
 mod limits;
+mod report;
 mod subject;
 mod trace;
-
-use core::fmt;
 
 use lasthop_units::{Duration, Time};
 
@@ -18,114 +18,14 @@ use lasthop_tcp::congestion_control::{
     AckSample, Algorithm, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Moment,
 };
 use lasthop_tcp::{Growth, GrowthMode};
+use limits::MSS;
+use report::Column;
+pub use report::{Agreement, Difference, Report, Tolerance};
 pub use trace::{Kernel, Trace};
 use trace::{Row, Rows, TraceEvent};
 
-/// Payload of a segment in all traces, in bytes.
-const MSS: u32 = 1448;
 /// Where the generator begins that the traces were recorded with.
 const XORSHIFT_SEED: u32 = 2_463_534_242;
-
-/// How far a window may be from the recorded one: by so many segments or by so large a share, whichever is more.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tolerance {
-    /// in segments
-    pub segments: f64,
-    /// of the recorded window
-    pub share: f64,
-}
-
-impl Tolerance {
-    /// No difference at all.
-    pub const EXACT: Tolerance = Tolerance { segments: 0.0, share: 0.0 };
-
-    /// True if `error` is within it at a recorded window of `want`.
-    pub fn allows(&self, error: f64, want: f64) -> bool {
-        error <= self.segments.max(self.share * want)
-    }
-}
-
-/// A row on which the window or ssthresh differs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
-    /// number of the row in the file
-    pub row: usize,
-    /// name of its event
-    pub event: String,
-    /// name of the column
-    pub column: &'static str,
-    /// what was recorded
-    pub want: f64,
-    /// what the controller under test has
-    pub got: f64,
-    /// the difference
-    pub error: f64,
-}
-
-/// What a replay found.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
-    /// rows compared
-    pub rows: usize,
-    /// rows without any difference
-    pub exact: usize,
-    /// rows within the tolerance, the exact ones included
-    pub within: usize,
-    /// the largest difference
-    pub worst: Option<Difference>,
-    /// the first difference
-    pub first: Option<Difference>,
-}
-
-impl Report {
-    /// How good the agreement is.
-    pub fn verdict(&self) -> Agreement {
-        if self.exact == self.rows {
-            Agreement::Exact
-        } else if self.within == self.rows {
-            Agreement::Within
-        } else {
-            Agreement::Off
-        }
-    }
-
-    /// A row: what its columns are, recorded and now.
-    fn add(&mut self, row: usize, event: &str, columns: &[Column], tolerance: Tolerance) {
-        self.rows += 1;
-        self.exact += usize::from(columns.iter().all(|column| column.error() == 0.0));
-        self.within += usize::from(columns.iter().all(|column| column.is_within(tolerance)));
-        let Some(worst) = columns.iter().max_by(|a, b| a.error().total_cmp(&b.error())) else { return };
-        if worst.error() == 0.0 {
-            return;
-        }
-        let Column { name, want, got } = *worst;
-        let difference = Difference { row, event: event.to_string(), column: name, want, got, error: worst.error() };
-        if self.worst.as_ref().is_none_or(|before| difference.error > before.error) {
-            self.worst = Some(difference.clone());
-        }
-        self.first.get_or_insert(difference);
-    }
-}
-
-/// One number of a row.
-#[derive(Clone, Copy, Debug)]
-struct Column {
-    name: &'static str,
-    want: f64,
-    got: f64,
-}
-
-impl Column {
-    fn error(&self) -> f64 {
-        if self.want == self.got { 0.0 } else { (self.want - self.got).abs() }
-    }
-
-    /// What the driver itself keeps has no tolerance: windows have, and what is sent by them.
-    fn is_within(&self, tolerance: Tolerance) -> bool {
-        let error = self.error();
-        error == 0.0 || !matches!(self.name, "una" | "srtt8") && tolerance.allows(error, self.want)
-    }
-}
 
 /// A file's line: rows, the worst difference, the verdict; and the verdict itself, `None` where it is of a controller that
 /// is not there.
@@ -140,39 +40,6 @@ pub fn judge(text: &str) -> Result<(String, Option<Agreement>), String> {
     };
     let report = replay(&trace, &algorithm, tolerance);
     Ok((format!("{title}: {report} (tolerance {tolerance})"), Some(report.verdict())))
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Report { rows, exact, within, worst, .. } = self;
-        write!(f, "{rows} rows, {exact} exact")?;
-        if let Some(Difference { row, event, column, want, got, error }) = worst {
-            write!(f, ", worst error {error} (row {row} {event}: {column} {got} for {want})")?;
-        }
-        match self.verdict() {
-            Agreement::Exact => write!(f, ": exact"),
-            Agreement::Within => write!(f, ": within tolerance"),
-            Agreement::Off => write!(f, ": {} rows OUT OF TOLERANCE", rows - within),
-        }
-    }
-}
-
-impl fmt::Display for Tolerance {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{}", self.segments)?;
-        if self.share > 0.0 { write!(f, " or {} %", 100.0 * self.share) } else { Ok(()) }
-    }
-}
-
-/// How good an agreement is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Agreement {
-    /// Every row is the same.
-    Exact,
-    /// Every row is within the tolerance.
-    Within,
-    /// Some row is outside it.
-    Off,
 }
 
 /// Replays a trace against an algorithm.

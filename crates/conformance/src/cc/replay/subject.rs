@@ -1,6 +1,7 @@
 //! Which controller a trace is about, and how near it must come.
 
-use super::{Kernel, Tolerance, Trace};
+use super::report::Tolerance;
+use super::trace::{Kernel, Trace};
 use lasthop_tcp::congestion_control::{
     Algorithm, KernelEra, bbr, bic, cdg, compound, cubic, dctcp, fast, hstcp, htcp, hybla, illinois, newreno, scalable,
     vegas, veno, westwood, yeah,

@@ -4,6 +4,8 @@ use core::ops::RangeInclusive;
 
 use lasthop_units::{Duration, Time};
 
+use super::bbr;
+use super::columns::Columns;
 use super::limits::{self, within};
 
 /// What a trace was recorded from.
@@ -93,7 +95,7 @@ pub(super) enum Rows {
     /// Rows of several ACKs each.
     Events(Vec<Row>),
     /// BBR's.
-    Bbr(Vec<super::bbr::Row>),
+    Bbr(Vec<bbr::Row>),
 }
 
 /// How "no threshold" is written.
@@ -124,7 +126,7 @@ impl Trace {
         let rows = if is_bbr {
             let mut above = None;
             Rows::Bbr(each_row(fields, |fields| {
-                let row = super::bbr::Row::read(&columns, fields)?;
+                let row = bbr::Row::read(&columns, fields)?;
                 row.check(above.replace(row.counters()))?;
                 Ok(row)
             })?)
@@ -206,16 +208,7 @@ fn finish(rows: &mut [Row]) {
     }
 }
 
-/// The header.
-pub(super) struct Columns<'a> {
-    names: Vec<&'a str>,
-}
-
 impl Columns<'_> {
-    pub fn has(&self, name: &str) -> bool {
-        self.names.contains(&name)
-    }
-
     /// What the columns tell of their source, and whether it is BBR's format.
     fn kind(&self) -> Result<(Kernel, bool), String> {
         let kinds = [
@@ -227,39 +220,6 @@ impl Columns<'_> {
         let found = kinds.into_iter().find(|(column, _)| self.has(column));
         let (column, kernel) = found.ok_or("line 2: none of srtt8_us, srtt8_ms, last_old_cwnd among the columns")?;
         Ok((kernel, column == "bw24"))
-    }
-
-    pub fn text<'f>(&self, fields: &[&'f str], name: &str) -> Result<&'f str, String> {
-        let at = self.names.iter().position(|column| *column == name).ok_or(format!("no column {name}"))?;
-        fields.get(at).copied().ok_or(format!("no {name}: {} fields, {} columns", fields.len(), self.names.len()))
-    }
-
-    pub fn whole(&self, fields: &[&str], name: &str) -> Result<i64, String> {
-        let field = self.text(fields, name)?;
-        field.parse().map_err(|_| format!("{name} = \"{field}\" is no whole number"))
-    }
-
-    /// A whole number from 0 to `most`.
-    pub fn count(&self, fields: &[&str], name: &str, most: u64) -> Result<u64, String> {
-        let number = within(name, self.whole(fields, name)?, 0..=most as i64)?;
-        Ok(number as u64)
-    }
-
-    /// An RTT in µs; `None` where there is no sample, which is written below 0.
-    pub fn rtt(&self, fields: &[&str], name: &str) -> Result<Option<Duration>, String> {
-        let number = within(name, self.whole(fields, name)?, -1..=limits::RTT_US as i64)?;
-        Ok(u64::try_from(number).ok().map(Duration::from_micros))
-    }
-
-    /// The time of a row.
-    pub fn time(&self, fields: &[&str]) -> Result<Time, String> {
-        Ok(Time::ZERO + Duration::from_micros(self.count(fields, "t_us", limits::TIME_US)?))
-    }
-
-    fn real(&self, fields: &[&str], name: &str) -> Result<f64, String> {
-        let field = self.text(fields, name)?;
-        let number = field.parse().map_err(|_| format!("{name} = \"{field}\" is no number"))?;
-        within(name, number, limits::SSTHRESH)
     }
 
     fn row(&self, fields: &[&str], kernel: Kernel) -> Result<Row, String> {
