@@ -13,10 +13,12 @@ use serde_json::{Value as Json, json};
 use crate::InputError;
 use crate::quantities::{self, called, quantities, quantity_json};
 use crate::resolved::fields_of_today;
-use crate::schema::form;
 use crate::traffic::TrafficKind;
 
+mod parameters;
 mod tcp_profiles;
+
+use parameters::parameters_json;
 
 fn registries() -> [&'static Registry; 8] {
     [
@@ -64,11 +66,6 @@ pub fn list_json(kind: Option<&str>) -> Result<String, InputError> {
         rows.extend(Profile::ALL.iter().map(profile_json));
     }
     Ok(Json::Array(rows).to_string())
-}
-
-fn parameters_json(fields: &[Field]) -> Json {
-    let one = |f: &Field| json!({ "name": f.name, "help": f.help, "default": f.default, "form": form(&f.shape) });
-    fields.iter().map(one).collect()
 }
 
 /// An algorithm (`aarf`), a profile (`tcp.profile.ns2`), a section of the scenario file (`bss`, `tcp`) or the quantities of a

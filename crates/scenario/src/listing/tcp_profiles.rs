@@ -6,7 +6,7 @@ use lasthop_tcp::Profile;
 use lasthop_tcp::congestion_control::Algorithm;
 use serde_json::{Map, Value as Json, json};
 
-use super::parameters_json;
+use super::parameters::parameters_json;
 
 /// The profile of a scenario that names none.
 const USUAL: Profile = Profile::Linux;

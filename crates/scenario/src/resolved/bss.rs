@@ -9,7 +9,7 @@ use lasthop_wifi::phy::{ModeId, ModulationClass, Phy, PhyOptions};
 use lasthop_wifi::{Access, AccessCategory, Aggregation, BssConfig, ChannelAccess, EdcaParameters, Protection};
 
 use super::defaults::chosen;
-use super::error;
+use super::place::{error, path_of};
 use crate::description::{AccessChoice, AggregationTable, Bss, Category, ChannelSection, Compat, Description, Edca};
 
 /// A BSS with every choice made.
@@ -26,11 +26,6 @@ pub(crate) struct BssSpec {
     pub named_categories: Vec<AccessCategory>,
     /// from which power on its nodes notice a PPDU whose preamble they have missed
     pub mid_packet_detection: Option<Dbm>,
-}
-
-/// The place of the `index`-th of `count` BSSs in the file.
-pub(super) fn path_of(index: usize, count: usize) -> String {
-    if count == 1 { "bss".into() } else { format!("bss[{index}]") }
 }
 
 pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamError> {

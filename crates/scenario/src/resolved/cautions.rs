@@ -11,38 +11,16 @@ use lasthop_wifi::phy::ModeId;
 use super::ResolvedScenario;
 use super::flows::FlowSpec;
 use super::nodes::NodeSpec;
+use super::radio::FULL_PACKET;
+use super::wording::{alike, named};
 use crate::description::{NodeQueue, UdpRate};
 
-/// So many names are told one by one.
-const NAMED: usize = 4;
 /// An IP packet of common size, as an MPDU of a QoS data frame.
 const FULL_MPDU: u32 = 1538;
 /// The most that any licence-exempt band of 802.11 allows an access point to radiate: 1 W into an antenna of 6 dBi
 /// (47 CFR 15.247 and 15.407).
 /// 4 W are 36.02 dBm.
 const MOST_ALLOWED: Dbm = Dbm(36.03);
-
-/// `flow a`, `flows a and b`, `all 16 flows`, `12 of 16 flows (a, b, c, d and more)`.
-pub(super) fn named(noun: &str, names: &[&str], of: usize) -> String {
-    match names {
-        [name] => format!("{noun} {name}"),
-        _ if names.len() == of => format!("all {of} {noun}s"),
-        [first @ .., last] if names.len() <= NAMED => format!("{noun}s {} and {last}", first.join(", ")),
-        _ => format!("{} of {of} {noun}s ({} and more)", names.len(), names[..NAMED].join(", ")),
-    }
-}
-
-/// What is said alike of several, in the order in which each is first said; with whom it concerns.
-pub(super) fn alike<'a, T: PartialEq>(said: impl Iterator<Item = (&'a str, T)>) -> Vec<(T, Vec<&'a str>)> {
-    let mut groups: Vec<(T, Vec<&str>)> = Vec::new();
-    for (name, what) in said {
-        match groups.iter_mut().find(|(known, _)| *known == what) {
-            Some((_, names)) => names.push(name),
-            None => groups.push((what, vec![name])),
-        }
-    }
-    groups
-}
 
 impl ResolvedScenario {
     pub(super) fn cautions_of_powers(&self) -> Vec<String> {
@@ -74,7 +52,7 @@ impl ResolvedScenario {
         for (link, mut best) in self.ideal_rate_controls().into_iter().enumerate() {
             let (sender, _) = self.ends(link);
             if limits[sender].is_some() {
-                let mode = fixed[link].unwrap_or_else(|| best.rates_for(&super::radio::FULL_PACKET).first());
+                let mode = fixed[link].unwrap_or_else(|| best.rates_for(&FULL_PACKET).first());
                 let bss = self.nodes[sender].config.bss;
                 let mpdus = *known.entry((bss, mode)).or_insert_with(|| self.full_ampdu(bss, mode));
                 longest[sender] = mpdus.max(longest[sender]);
@@ -142,20 +120,10 @@ fn is_bulk(flow: &FlowSpec) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::resolve;
 
     fn warnings(text: &str) -> Vec<String> {
         resolve(text, "f.toml", &[]).unwrap().warnings()
-    }
-
-    #[test]
-    fn names_are_told_while_they_are_few() {
-        assert_eq!(named("flow", &["a"], 1), "flow a");
-        assert_eq!(named("flow", &["a"], 9), "flow a");
-        assert_eq!(named("flow", &["a", "b", "c"], 9), "flows a, b and c");
-        assert_eq!(named("flow", &["a", "b"], 2), "all 2 flows");
-        assert_eq!(named("flow", &["a", "b", "c", "d", "e"], 9), "5 of 9 flows (a, b, c, d and more)");
     }
 
     #[test]

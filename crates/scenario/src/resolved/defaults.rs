@@ -5,7 +5,7 @@
 
 use lasthop_link::QueueDisciplineKind;
 use lasthop_link::queue_discipline::{airtime_fq_codel, fifo};
-use lasthop_registry::{Amount, Field, Parameter, Parameters, Shape};
+use lasthop_registry::{Amount, Parameter};
 use lasthop_tcp::Profile;
 use lasthop_units::{Bytes, Db};
 use lasthop_wifi::phy::Standard;
@@ -13,7 +13,7 @@ use lasthop_wifi::phy::error_model::{self, ErrorModelKind};
 use lasthop_wifi::phy::path_loss::{self, PathLossKind};
 use lasthop_wifi::rate_control::{RateControlKind, fixed, minstrel_ht};
 
-use super::bss::path_of;
+use super::place::path_of;
 use crate::description::{Bss, Description, NodeQueue, StationQueue};
 
 /// A default that was taken: where, which, and what it depends on.
@@ -151,39 +151,6 @@ impl Circumstances {
             true => ErrorModelKind::Nist(error_model::nist::Params::default()),
             false => ErrorModelKind::None(error_model::none::Params::default()),
         }
-    }
-}
-
-/// What may stand in a scenario file, with the defaults that count with 802.11ax and `tcp.profile = "linux"`; the help of
-/// these keys says on what they depend.
-pub(crate) fn fields_of_today() -> Vec<Field> {
-    let today = super::resolve("[bss]\nstandard = \"802.11ax\"\n[[station]]\n", "", &[]);
-    let mut fields = Description::fields();
-    for taken in today.expect("nothing else need be said").defaults() {
-        let path = taken.path.replace("[0]", "");
-        set_default(&mut fields, &path.split('.').collect::<Vec<_>>(), &taken.value);
-    }
-    // What the channel's width decides, at the width that is the default.
-    set_default(&mut fields, &["channel", "mid_packet_detection"], "\"off\"");
-    fields
-}
-
-fn set_default(fields: &mut [Field], steps: &[&str], value: &str) {
-    let [first, rest @ ..] = steps else { return };
-    for field in fields.iter_mut().filter(|field| field.name == *first) {
-        match rest.is_empty() {
-            true => field.default = Some(value.into()),
-            false => set_default_in(&mut field.shape, rest, value),
-        }
-    }
-}
-
-fn set_default_in(shape: &mut Shape, steps: &[&str], value: &str) {
-    match shape {
-        Shape::Table(fields) => set_default(fields, steps, value),
-        Shape::List(item) => set_default_in(item, steps, value),
-        Shape::AnyOf(shapes) => shapes.iter_mut().for_each(|shape| set_default_in(shape, steps, value)),
-        _ => {}
     }
 }
 

@@ -9,8 +9,8 @@ use lasthop_registry::ParamError;
 use lasthop_units::{Bytes, Duration};
 use lasthop_wifi::phy::frame_size::LLC_SNAP;
 
-use super::error;
 use super::nodes::NodeSpec;
+use super::place::error;
 use crate::description::{Description, Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
 use crate::traffic::{Offer, TrafficKind, trace};
 

@@ -1,21 +1,25 @@
 //! A scenario checked as a whole.
 //!
 //! `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their places and links. `flows`: who sends what to whom. `space`:
-//! places, ways and walls. `radio`: who hears whom.
+//! places, ways and walls; `geometry`: what is to be said of them. `radio`: who hears whom.
 
 mod bss;
 mod cautions;
 mod defaults;
 mod flows;
+mod geometry;
 mod nodes;
+mod place;
 mod radio;
 mod space;
+mod today;
+mod wording;
 
 use std::path::Path;
 
 use lasthop_observe::{Layout, NodeId};
 use lasthop_registry::{ParamError, Parameters, Switch, Value, read_table};
-use lasthop_units::{Duration, Metres};
+use lasthop_units::Duration;
 use lasthop_wifi::ChannelAccess;
 use lasthop_wifi::phy::{ChannelWidth, ModulationClass, Phy, Preamble};
 
@@ -24,18 +28,14 @@ use crate::document::{Document, InputError};
 use crate::plugins::{self, Plugins};
 use bss::{BssSpec, bss_of};
 pub use defaults::DefaultTaken;
-pub(crate) use defaults::{chosen, fields_of_today};
+pub(crate) use defaults::chosen;
 pub(crate) use flows::FlowSpec;
 use flows::flows_of;
 pub(crate) use nodes::NodeSpec;
-use nodes::{LinkRateControl, hidden_pairs, links_of, nodes_of};
+use nodes::{DEFAULT_DISTANCE, LinkRateControl, hidden_pairs, links_of, nodes_of};
+use place::error;
 use space::{POSITION_INTERVAL, check_space, geometry_keys};
-
-/// How far stations stand from their AP where nothing is said.
-const DEFAULT_DISTANCE: Metres = Metres(10.0);
-
-/// The AP's name in results and in `hidden`.
-const AP: &str = "ap";
+pub(crate) use today::fields_of_today;
 
 /// A scenario that can be run: every default filled in, every key checked.
 #[derive(Clone)]
@@ -98,10 +98,6 @@ fn check_titles(description: &Description) -> Result<(), ParamError> {
         }
     }
     Ok(())
-}
-
-fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, ParamError> {
-    Err(ParamError::new(path, message))
 }
 
 impl ResolvedScenario {

@@ -10,8 +10,14 @@ use lasthop_wifi::rate_control::RateControlKind;
 
 use super::bss::BssSpec;
 use super::defaults::chosen;
-use super::{AP, DEFAULT_DISTANCE, error};
+use super::place::error;
 use crate::description::{Bss, Description, NodeQueue, RetryLimit, StationGroup, Waypoint};
+
+/// How far stations stand from their AP where nothing is said.
+pub(super) const DEFAULT_DISTANCE: Metres = Metres(10.0);
+
+/// The AP's name in results and in `hidden`.
+const AP: &str = "ap";
 
 /// A node of the wireless side.
 #[derive(Clone, Debug)]

@@ -12,11 +12,11 @@ use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl, RateControlK
 use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement};
 
 use super::ResolvedScenario;
-use super::cautions::{alike, named};
 use super::defaults::chosen;
 use super::flows::FlowSpec;
 use super::nodes::LinkRateControl;
 use super::space::Space;
+use super::wording::{alike, named};
 use crate::description::Compat;
 
 /// A frame to ask a rate control for at the start.

@@ -6,9 +6,8 @@ use lasthop_units::{Dbm, Duration, Time};
 use lasthop_wifi::Movement;
 use lasthop_wifi::phy::path_loss::{PathLossKind, Wall, Way, wall};
 
-use super::bss::path_of;
 use super::defaults::chosen;
-use super::{NodeSpec, ResolvedScenario, error};
+use super::place::{error, path_of};
 use crate::description::{Ap, ChannelSection, Description};
 
 /// How often places are looked at where nothing is said: a walker goes 15 cm meanwhile.
@@ -20,20 +19,20 @@ const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 /// What received powers depend on, fading apart.
 #[derive(Clone, Debug)]
 pub(super) struct Space {
-    nodes: Vec<Antenna>,
-    path_loss: PathLossKind,
-    walls: Vec<Wall>,
+    pub nodes: Vec<Antenna>,
+    pub path_loss: PathLossKind,
+    pub walls: Vec<Wall>,
     /// Pairs that do not hear one another, the smaller first.
-    hidden: Vec<(usize, usize)>,
+    pub hidden: Vec<(usize, usize)>,
 }
 
 #[derive(Clone, Debug)]
-struct Antenna {
-    way: Way,
-    moves: bool,
-    tx_power: Dbm,
-    frequency_hz: f64,
-    channel: u32,
+pub(super) struct Antenna {
+    pub way: Way,
+    pub moves: bool,
+    pub tx_power: Dbm,
+    pub frequency_hz: f64,
+    pub channel: u32,
 }
 
 impl Space {
@@ -62,24 +61,6 @@ impl Movement for Space {
     }
 }
 
-impl ResolvedScenario {
-    pub(super) fn space(&self) -> Space {
-        let antenna = |(index, node): (usize, &NodeSpec)| Antenna {
-            moves: node.way.moves(),
-            way: node.way.clone(),
-            tx_power: node.tx_power,
-            frequency_hz: self.phy_of(index).frequency_hz(),
-            channel: self.channel_of(index),
-        };
-        Space {
-            nodes: self.nodes.iter().enumerate().map(antenna).collect(),
-            path_loss: chosen(&self.description.channel.path_loss).clone(),
-            walls: self.description.wall.0.iter().map(|section| section.wall()).collect(),
-            hidden: self.hidden.clone(),
-        }
-    }
-}
-
 /// Keys of the file that say where things stand.
 pub(super) fn geometry_keys(description: &Description) -> Vec<String> {
     let mut keys = Vec::new();
@@ -100,7 +81,7 @@ pub(super) fn geometry_keys(description: &Description) -> Vec<String> {
 }
 
 /// Keys of the file that say how strong signals and noise are.
-fn power_keys(description: &Description) -> Vec<String> {
+pub(super) fn power_keys(description: &Description) -> Vec<String> {
     let (channel, usual) = (&description.channel, ChannelSection::default());
     let said = [
         ("tx_power", channel.tx_power != usual.tx_power),
@@ -118,30 +99,6 @@ fn power_keys(description: &Description) -> Vec<String> {
         keys.extend(group.tx_power.map(|_| format!("station[{index}].tx_power")));
     }
     keys
-}
-
-impl ResolvedScenario {
-    /// What is said of geometry and has no effect, since signals do not weaken on their way; `geometry`: the keys.
-    pub(super) fn warning_of_space(&self, geometry: &[String]) -> Option<String> {
-        if chosen(&self.description.channel.path_loss).weakens() {
-            return None;
-        }
-        let mut keys = geometry.to_vec();
-        if !self.powers_matter() {
-            keys.extend(power_keys(&self.description));
-        }
-        let last = keys.pop()?;
-        let (whose, each) = match keys.is_empty() {
-            true => (last, ""),
-            false => (format!("{} and {last}", keys.join(", ")), "each "),
-        };
-        let default = self.defaults.iter().find(|d| d.path == "channel.path_loss");
-        let origin = default.map(|d| format!(", the default with {}", d.because)).unwrap_or_default();
-        Some(format!(
-            "{whose} {each}has no effect because channel.path_loss = \"none\"{origin}: everybody hears everybody at full power; \
-             choose a path loss, e.g. \"log_distance\", and an error model, or remove what has no effect"
-        ))
-    }
 }
 
 /// Walls and ways have an effect, and keys about them too.

@@ -4,14 +4,16 @@
 //! Web pages, video and transfers answer to what arrives; their files hold the part that knows no network, and
 //! `world/exchange_flow` drives it.
 
+mod bounds;
 mod distribution;
 mod e_model;
 mod playout;
+mod source;
 
 use lasthop_registry::registry;
-use lasthop_units::Duration;
 
 pub(crate) use playout::Call;
+pub(crate) use source::{Offer, Source};
 
 registry! {
     /// The choice `traffic = "…"`.
@@ -43,28 +45,10 @@ impl TrafficKind {
     }
 }
 
-/// The longest time that a parameter may have: that of the longest run.
-const LONGEST: Duration = Duration::from_secs(1_000_000);
-
-/// The most that is asked or answered at once: so much that ten thousand of it can be counted.
-const LARGEST: lasthop_units::Bytes = lasthop_units::Bytes(1_000_000_000_000_000);
-
-/// A write of an application: so many bytes, so long after its start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Offer {
-    pub at: Duration,
-    pub bytes: u32,
-}
-
-/// An application that only sends.
-pub(crate) trait Source: Send {
-    /// The next write, never before the last one; `None` when there are no more.
-    fn next(&mut self) -> Option<Offer>;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lasthop_units::Duration;
 
     /// All writes of `source` in its first `seconds`.
     pub(super) fn offers(source: &mut dyn Source, seconds: u64) -> Vec<Offer> {

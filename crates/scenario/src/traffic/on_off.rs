@@ -8,8 +8,9 @@ use lasthop_engine::Stream;
 use lasthop_registry::{ParamError, params, words};
 use lasthop_units::Duration;
 
+use super::bounds::LONGEST;
 use super::distribution::exponential;
-use super::{LONGEST, Offer, Source};
+use super::source::{Offer, Source};
 
 words! {
     /// How long periods are.

@@ -7,7 +7,8 @@
 use lasthop_registry::ParamError;
 use lasthop_units::{Bytes, Duration};
 
-use super::{LONGEST, Offer, Source};
+use super::bounds::LONGEST;
+use super::source::{Offer, Source};
 
 lasthop_registry::params! {
     /// Parameters of `ping`.

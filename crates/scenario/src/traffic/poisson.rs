@@ -8,7 +8,7 @@ use lasthop_engine::Stream;
 use lasthop_units::Duration;
 
 use super::distribution::exponential;
-use super::{Offer, Source};
+use super::source::{Offer, Source};
 
 lasthop_registry::params! {
     /// Parameters of `poisson`: none; the mean is the flow's rate.

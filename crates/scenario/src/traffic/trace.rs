@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use lasthop_units::Duration;
 
-use super::{Offer, Source};
+use super::source::{Offer, Source};
 
 lasthop_registry::params! {
     /// Parameters of `trace`.

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{Bytes, DataRate, Duration, Time};
 
-use super::{LARGEST, LONGEST};
+use super::bounds::{LARGEST, LONGEST};
 
 /// Throughputs that the prediction is made of. [Yin et al. 2015 §7.1]
 const REMEMBERED: usize = 5;

@@ -10,7 +10,7 @@ use lasthop_registry::{ParamError, Parameter, Shape, Value, params, words};
 use lasthop_units::Duration;
 
 use super::distribution::exponential;
-use super::{Offer, Source};
+use super::source::{Offer, Source};
 
 /// IPv4, UDP and RTP headers. [RFC 791, RFC 768, RFC 3550 §5.1]
 const HEADERS: u32 = 20 + 8 + 12;

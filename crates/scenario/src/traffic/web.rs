@@ -11,8 +11,8 @@ use lasthop_engine::Stream;
 use lasthop_registry::{ParamError, params, words};
 use lasthop_units::{Bytes, Duration};
 
+use super::bounds::{LARGEST, LONGEST};
 use super::distribution::{exponential, lognormal, pareto};
-use super::{LARGEST, LONGEST};
 
 words! {
     /// What pages are made of.

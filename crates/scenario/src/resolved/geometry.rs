@@ -1,0 +1,46 @@
+//! The space of a scenario, and what is to be said of it.
+
+use super::ResolvedScenario;
+use super::defaults::chosen;
+use super::nodes::NodeSpec;
+use super::space::{Antenna, Space, power_keys};
+
+impl ResolvedScenario {
+    pub(super) fn space(&self) -> Space {
+        let antenna = |(index, node): (usize, &NodeSpec)| Antenna {
+            moves: node.way.moves(),
+            way: node.way.clone(),
+            tx_power: node.tx_power,
+            frequency_hz: self.phy_of(index).frequency_hz(),
+            channel: self.channel_of(index),
+        };
+        Space {
+            nodes: self.nodes.iter().enumerate().map(antenna).collect(),
+            path_loss: chosen(&self.description.channel.path_loss).clone(),
+            walls: self.description.wall.0.iter().map(|section| section.wall()).collect(),
+            hidden: self.hidden.clone(),
+        }
+    }
+
+    /// What is said of geometry and has no effect, since signals do not weaken on their way; `geometry`: the keys.
+    pub(super) fn warning_of_space(&self, geometry: &[String]) -> Option<String> {
+        if chosen(&self.description.channel.path_loss).weakens() {
+            return None;
+        }
+        let mut keys = geometry.to_vec();
+        if !self.powers_matter() {
+            keys.extend(power_keys(&self.description));
+        }
+        let last = keys.pop()?;
+        let (whose, each) = match keys.is_empty() {
+            true => (last, ""),
+            false => (format!("{} and {last}", keys.join(", ")), "each "),
+        };
+        let default = self.defaults.iter().find(|d| d.path == "channel.path_loss");
+        let origin = default.map(|d| format!(", the default with {}", d.because)).unwrap_or_default();
+        Some(format!(
+            "{whose} {each}has no effect because channel.path_loss = \"none\"{origin}: everybody hears everybody at full power; \
+             choose a path loss, e.g. \"log_distance\", and an error model, or remove what has no effect"
+        ))
+    }
+}

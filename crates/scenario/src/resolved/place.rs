@@ -1,0 +1,12 @@
+//! Where in a scenario something stands that is wrong.
+
+use lasthop_registry::ParamError;
+
+/// The place of the `index`-th of `count` BSSs in the file.
+pub(super) fn path_of(index: usize, count: usize) -> String {
+    if count == 1 { "bss".into() } else { format!("bss[{index}]") }
+}
+
+pub(super) fn error<T>(path: impl Into<String>, message: impl Into<String>) -> Result<T, ParamError> {
+    Err(ParamError::new(path, message))
+}
