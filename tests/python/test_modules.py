@@ -1,12 +1,13 @@
-"""The files of a crate form layers: no more than three of them import one another in a circle; and modules have one shape.
+"""The files of a crate form layers: none import one another in a circle, save for those listed; and modules have one shape.
 
 A file imports another where it names it by a path that begins with `crate`, `super` or `self`, in a `use` or in the code.
 These rules say which file is meant.
 
 - A name that a file has from elsewhere (`use`, `pub use`) counts for the file that defines it, however many files hand it on.
   So an import through `mod.rs` is neither hidden nor blamed on `mod.rs`.
-- A `pub use` is no import by itself, nor is a `mod` line, nor a path by which a file names a module of its own (`newreno::Params`
-  in `congestion_control/mod.rs`): they say what a module is made of. What the parts of a module import from it does count.
+- A `mod` line or a `pub use` is no import by itself: it says what a module is made of. What `mod.rs` names of its own parts does
+  count (`newreno::Params`), be it by a path, by a name that a `pub use` brought, or by a row of `registry!`.
+  So a part cannot import from the `mod.rs` that builds it; what both need stands in a file of its own (`interface.rs`).
 - `#[cfg(test)]` parts do not count, nor do comments and strings.
 - What a macro makes has no text to be found. A path to it counts for the file in which the macro is called.
 """
@@ -20,13 +21,31 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-LARGEST_CIRCLE = 3
+
+# Circles that there are, each with the reason.
+KNOWN_CIRCLES = {
+    # The observer stands beside the ids; a record may be a step, and a step names ids and the outcomes of records.
+    ("observe", "lib.rs", "record.rs", "step.rs"),
+    # A quantity says how its values are put into a report, and a row of a report has them by quantity.
+    ("observe", "quantity.rs", "report.rs"),
+    # The module of Python lists its classes, and a simulation is made from one and gives another.
+    ("python", "lib.rs", "simulation.rs"),
+    # A value may be something from elsewhere, which has values in turn; parameters are read from both.
+    ("registry", "foreign.rs", "parameter.rs", "value.rs"),
+    # A campaign makes runs; the outcome that a run gives stands with the campaign.
+    ("scenario", "campaign.rs", "run.rs"),
+    # `params!` has a section check itself where it is declared, and the checks read the section.
+    ("scenario", "description/application.rs", "description/flow.rs"),
+}
 
 TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|b?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?\'(?:\\.[^\']*|[^\'\\])\'', re.DOTALL)
 TEST_ITEM = re.compile(r"#\[cfg\(test\)\]")
 TEST_MODULE = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\([^)]*\))?\s+)?mod (\w+);")
 USE = re.compile(r"(?:\b(pub)(?:\([^)]*\))?\s+)?\buse\s+([^;]+);")
+VISIBILITY = re.compile(r"\bpub\(in [^)]*\)")
 PATH = re.compile(r"(?<![\w:])(?:(?:crate|self|super)(?:::super)*|[a-z]\w*)(?:::\w+)+")
+REGISTRY_ROW = re.compile(r"\b(\w+) => \w+\s*:\s*source\b")
+FREE_WORD = re.compile(r"(?<![\w:.])[A-Za-z_]\w*")
 DEFINITION = re.compile(r"\b(?:struct|enum|union|trait|fn|const|static|type|macro_rules!)\s+(\w+)")
 
 Module = tuple[str, ...]
@@ -112,18 +131,22 @@ class Crate:
                     self.handed_on[module].append((target, name))
                 if not public:
                     self.note(module, path)
-        for found in PATH.findall(USE.sub(" ", text)):
+        self.read_code(module, VISIBILITY.sub(" ", USE.sub(" ", text)))
+
+    def read_code(self, module: Module, code: str) -> None:
+        """Takes down what a file names outside its `use` lines."""
+        for found in PATH.findall(code):
             self.note(module, tuple(found.split("::")))
+        for row in REGISTRY_ROW.findall(code):
+            self.note(module, (row, "Params"))
+        words = set(FREE_WORD.findall(code))
+        self.named[module] += [target for target, name in self.handed_on[module] if name in words]
 
     def note(self, module: Module, path: Module) -> None:
-        """Takes down a path, unless it leads to another crate or to a module of the file's own."""
+        """Takes down a path, unless it leads to another crate."""
         target = self.absolute(module, path)
-        if target is not None and not self.is_part(module, target):
+        if target is not None:
             self.named[module].append(target)
-
-    def is_part(self, module: Module, path: Module) -> bool:
-        """Whether a path begins with a module of this one's own."""
-        return path[: len(module)] == module and path[: len(module) + 1] in self.texts and len(path) > len(module)
 
     def absolute(self, module: Module, path: Module) -> Module | None:
         """A path from the root of the crate; nothing if it leads to another crate."""
@@ -132,7 +155,8 @@ class Crate:
         if path[0] in ("self", "super"):
             rest = tuple(part for part in path if part not in ("self", "super"))
             return module[: len(module) - path.count("super")] + rest
-        return module + path if (*module, path[0]) in self.texts else None
+        known = (*module, path[0]) in self.texts or any(name == path[0] for _, name in self.handed_on[module])
+        return module + path if known else None
 
     def holder(self, path: Module) -> Module:
         """The longest part of a path that is a module."""
@@ -191,10 +215,13 @@ CRATES = sorted(path.parent for path in (REPOSITORY / "crates").glob("*/src"))
 
 
 @pytest.mark.parametrize("path", CRATES, ids=lambda path: path.name)
-def test_no_more_than_three_files_import_one_another(path):
+def test_no_files_import_one_another_in_a_circle(path):
     crate = Crate(path / "src")
-    found = [circle for circle in circles(crate.graph()) if len(circle) > LARGEST_CIRCLE]
-    assert not found, "\n\n".join(f"{len(circle)} files:\n{drawn(crate, circle)}" for circle in found)
+    found = {(path.name, *sorted(crate.files[module] for module in circle)): circle for circle in circles(crate.graph())}
+    new = [circle for names, circle in found.items() if names not in KNOWN_CIRCLES]
+    assert not new, "\n\n".join(f"{len(circle)} files:\n{drawn(crate, circle)}" for circle in new)
+    gone = {names for names in KNOWN_CIRCLES if names[0] == path.name} - found.keys()
+    assert not gone, "strike them off the list"
 
 
 def test_a_module_with_parts_is_a_folder_with_mod_rs():
@@ -238,3 +265,38 @@ def test_a_circle_of_four_is_found_and_drawn(tmp_path):
 )
 def test_no_circle_is_seen_where_there_is_none(tmp_path, d):
     assert circles(toy(tmp_path, d=d).graph()) == []
+
+
+@pytest.mark.parametrize(
+    "parent",
+    [
+        "mod leaf; use leaf::Word; pub struct A(Word);",
+        "mod leaf; pub struct A(leaf::Word);",
+        "mod leaf; pub use leaf::Word; pub struct A(Word);",
+        "pub enum A { leaf => Leaf: source \"a paper\", status \"none\"; }",
+        "mod leaf; mod other; pub use other::Given; pub struct A(Given);",
+    ],
+    ids=["a use", "a path", "a pub use", "a row of registry!", "by way of another part"],
+)
+def test_a_parent_that_names_a_part_which_names_it_is_a_circle(tmp_path, parent):
+    files = {
+        "d": "pub struct D;\npub struct Wrapped;",
+        "a/mod": parent,
+        "a/leaf": "pub struct Word(super::A); pub struct Params;",
+        "a/other": "use super::leaf::Word; pub struct Given(Word);",
+    }
+    crate = toy(tmp_path, **files)
+    [circle] = circles(crate.graph())
+    assert {crate.files[module] for module in circle} >= {"a/leaf.rs", "a/mod.rs"}
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["pub struct Word(super::other::Given);", "pub(in crate::a) struct Word;"],
+    ids=["what both need stands in a file of its own", "a name may be seen by its parent"],
+)
+def test_a_part_that_names_a_leaf_makes_no_circle(tmp_path, part):
+    parent = "mod leaf; mod other; pub use leaf::Word; pub use other::Given; pub struct A(Word, Given);"
+    d = "pub struct D;\npub struct Wrapped;"
+    crate = toy(tmp_path, d=d, **{"a/mod": parent, "a/leaf": part, "a/other": "pub struct Given;"})
+    assert circles(crate.graph()) == []
