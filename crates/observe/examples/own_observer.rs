@@ -36,7 +36,7 @@ fn at(ms: u64) -> Time {
 /// second, without a warm-up.
 fn watch(deliveries: &[u64]) -> (Option<f64>, Duration) {
     let layout = Layout { flows: vec![(Transport::Tcp, false)], nodes: 2, aps: 1, links: 2, channels: 1 };
-    let mut collector = Collector::new(layout, None, LongestSilence::default());
+    let mut collector = Collector::new(layout, LongestSilence::default());
     collector.start(Time::ZERO);
     for &ms in deliveries {
         collector.observe(at(ms), Record::Delivered { flow: FlowId(0), bytes: 1250 });

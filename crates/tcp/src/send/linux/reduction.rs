@@ -3,7 +3,7 @@
 //! Source: RFC 6937 §3.1 with the slow-start bound of draft-ietf-tcpm-prr-rfc6937bis §6.2; rate halving as in Linux
 //! before 3.2.
 
-/// See the module. All in segments.
+/// A reduction of the window that is under way. All in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reduction {
     /// the window as it stands now
