@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use lasthop_conformance::recovery::{Happening, Report, Row, Trace, Verdict, replay};
+use lasthop_conformance::recovery::{Happening, ReplayVerdict, Report, Row, Trace, replay};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/vectors/recovery")
@@ -37,7 +37,7 @@ fn every_recording_is_followed_but_those_listed() {
     assert_eq!(names().len(), 84);
     for name in names() {
         let report = replay(&trace(&name));
-        let expected = if NOT_FOLLOWED.contains(&name.as_str()) { Verdict::Fail } else { Verdict::Pass };
+        let expected = if NOT_FOLLOWED.contains(&name.as_str()) { ReplayVerdict::Fail } else { ReplayVerdict::Pass };
         assert_eq!(report.verdict, expected, "{name}: {}", report.line());
     }
 }
@@ -77,7 +77,7 @@ fn any_one_changed_number_is_found_in_its_row() {
         for number in 0.. {
             let Some(changed) = changed(&trace, row, number) else { break };
             let report = replay(&changed);
-            assert_eq!(report.verdict, Verdict::Fail, "row {row}, number {number}");
+            assert_eq!(report.verdict, ReplayVerdict::Fail, "row {row}, number {number}");
             // The first smoothed RTT is what the handshake is made to measure: the next one gives it away.
             let found_in = if (row, number) == (10, 1) { 15 } else { row + 1 };
             assert_eq!(report.first().unwrap().row, found_in, "number {number}: {}", report.line());
@@ -91,7 +91,7 @@ fn any_one_changed_number_is_found_in_its_row() {
 fn a_different_path_is_found() {
     let text = text("s_reno_loss1").replace("\"gap_ms\": 1.0", "\"gap_ms\": 2.0");
     let report: Report = replay(&Trace::parse(&text).unwrap());
-    assert_eq!(report.verdict, Verdict::Fail);
+    assert_eq!(report.verdict, ReplayVerdict::Fail);
     assert!(report.first().unwrap().row <= 20, "{}", report.line());
 }
 
@@ -99,7 +99,7 @@ fn a_different_path_is_found() {
 fn a_kernel_that_differs_from_itself_proves_nothing() {
     let text = text("s_reno_loss1").replace("\"gap_ms\": 1.0", "\"gap_ms\": 2.0").replace("3/3", "1/3");
     let report = replay(&Trace::parse(&text).unwrap());
-    assert_eq!(report.verdict, Verdict::Skip("the kernel's own runs were alike in 1 of 3 only".to_string()));
+    assert_eq!(report.verdict, ReplayVerdict::Skip("the kernel's own runs were alike in 1 of 3 only".to_string()));
 }
 
 #[test]
@@ -108,11 +108,11 @@ fn what_is_not_known_is_skipped_with_a_reason() {
     let verdict = |text: &str| replay(&Trace::parse(text).unwrap()).verdict;
     assert_eq!(
         verdict(&with("\"cc\": \"lp\"")),
-        Verdict::Skip("the congestion control \"lp\" is not known".to_string())
+        ReplayVerdict::Skip("the congestion control \"lp\" is not known".to_string())
     );
     assert_eq!(
         verdict(&with("\"cc\": \"reno\", \"policer\": 3")),
-        Verdict::Skip("the scenario key \"policer\" is not known".to_string())
+        ReplayVerdict::Skip("the scenario key \"policer\" is not known".to_string())
     );
 }
 

@@ -10,7 +10,7 @@ pub struct Alarm(pub u32);
 /// Everything that can happen in a network whose hosts have events of kind `E`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event<E> {
-    Medium(lasthop_wifi::Event),
+    Medium(lasthop_wifi::MediumEvent),
     /// of the wired link of an AP
     WiredUp(u32, WiredEvent),
     WiredDown(u32, WiredEvent),

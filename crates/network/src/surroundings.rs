@@ -36,7 +36,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Surroundings<B, O, H> {
 impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surroundings<B, O, H> {
     const READS_STEPS: bool = O::READS_STEPS;
 
-    fn schedule(&mut self, at: Time, event: lasthop_wifi::Event) {
+    fn schedule(&mut self, at: Time, event: lasthop_wifi::MediumEvent) {
         self.events.at(at, Event::Medium(event));
     }
 

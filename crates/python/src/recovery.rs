@@ -1,6 +1,6 @@
 //! Recordings of loss recovery.
 
-use lasthop_conformance::recovery::{Trace, Verdict, replay};
+use lasthop_conformance::recovery::{ReplayVerdict, Trace, replay};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -16,9 +16,9 @@ pub fn replay_recovery(py: Python<'_>, text: String) -> PyResult<(String, String
     };
     let (name, report) = interruptible(py, replayed)?.map_err(PyValueError::new_err::<String>)?;
     let verdict = match report.verdict {
-        Verdict::Pass => "pass",
-        Verdict::Fail => "fail",
-        Verdict::Skip(_) => "skip",
+        ReplayVerdict::Pass => "pass",
+        ReplayVerdict::Fail => "fail",
+        ReplayVerdict::Skip(_) => "skip",
     };
     Ok((name, report.line(), verdict, report.side_by_side()))
 }

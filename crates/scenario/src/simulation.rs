@@ -11,7 +11,7 @@ use lasthop_units::{Duration, Time};
 use lasthop_wifi::{MediumConfig, Queues};
 
 use crate::description::TransportWord;
-use crate::hosts::{Body, Event, Flow, FlowHosts, Span};
+use crate::hosts::{Body, Flow, FlowEvent, FlowHosts, Span};
 use crate::resolved::{NodeSpec, chosen};
 use crate::{ResolvedScenario, queues};
 
@@ -84,7 +84,7 @@ impl<O: Watcher> Simulation<O> {
             let jitter = spec.section.start_jitter.as_nanos() as f64;
             let late = Stream::named(self.seed, "start", &spec.stream).unit() * jitter;
             let at = Time::ZERO + spec.section.start + Duration::from_nanos(late as u64);
-            self.network.schedule(at, Event::Starts(id));
+            self.network.schedule(at, FlowEvent::Starts(id));
         }
         self.network.set_alarm(Time::ZERO + description.warmup, WARMUP_ENDS);
     }

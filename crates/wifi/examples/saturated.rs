@@ -15,8 +15,8 @@ use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
 use lasthop_wifi::{
-    Access, AccessCategory, AfterLoss, BssConfig, Channel, ChannelAccess, Countdown, Environment, Event, Medium,
-    MediumConfig, NodeConfig, Protection,
+    Access, AccessCategory, AfterLoss, BssConfig, Channel, ChannelAccess, Countdown, Environment, Medium, MediumConfig,
+    MediumEvent, NodeConfig, Protection,
 };
 
 const PACKET: u32 = 1500;
@@ -88,7 +88,7 @@ fn cell(stations: usize) -> MediumConfig<()> {
 /// What the medium calls back: a clock, sources that never run dry, and a count of what arrives.
 #[derive(Default)]
 struct Sources {
-    events: Scheduler<Event>,
+    events: Scheduler<MediumEvent>,
     delivered: u64,
 }
 
@@ -97,7 +97,7 @@ fn packet(station: NodeId) -> Packet<()> {
 }
 
 impl Environment<()> for Sources {
-    fn schedule(&mut self, at: Time, event: Event) {
+    fn schedule(&mut self, at: Time, event: MediumEvent) {
         self.events.at(at, event);
     }
     fn deliver(&mut self, _: Time, _: NodeId, _: Packet<()>) {

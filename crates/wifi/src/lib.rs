@@ -16,7 +16,7 @@ pub use mac::carrier_sense::{Capture, LateCapture};
 pub use mac::contention::Countdown;
 pub use mac::edca::{AccessCategory, EdcaParameters};
 pub use mac::node::{Access, ChannelAccess, NodeConfig};
-pub use medium::{AfterLoss, BssConfig, Counts, Environment, Event, Medium, MediumConfig, Protection, Queues};
+pub use medium::{AfterLoss, BssConfig, Counts, Environment, Medium, MediumConfig, MediumEvent, Protection, Queues};
 
 /// The examples of the README.
 #[cfg(doctest)]

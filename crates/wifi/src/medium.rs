@@ -122,7 +122,7 @@ pub struct MediumConfig<B> {
 
 /// What the medium asks to be told of.
 #[derive(Clone, Copy, Debug)]
-pub enum Event {
+pub enum MediumEvent {
     /// a view's next backoff ends
     Backoff {
         /// which view
@@ -167,7 +167,7 @@ pub trait Environment<B> {
     /// Whether somebody observes [`Step`](lasthop_observe::Step)s.
     const READS_STEPS: bool = false;
     /// Calls back [`Medium::handle`] with `event` at `at`.
-    fn schedule(&mut self, at: Time, event: Event);
+    fn schedule(&mut self, at: Time, event: MediumEvent);
     /// `packet` arrived at `node`. Must not call the medium before it returns.
     fn deliver(&mut self, now: Time, node: NodeId, packet: Packet<B>);
     /// `node` has nothing left to send in `category`, or at all where it knows none: a packet of a back-pressured
@@ -332,7 +332,7 @@ impl<B: Send + 'static> Medium<B> {
     pub fn start(&mut self, env: &mut impl Environment<B>) {
         for (index, bss) in self.bss.iter().enumerate() {
             if let Some(interval) = bss.beacons {
-                env.schedule(Time::ZERO + interval, Event::Beacon(index as u32));
+                env.schedule(Time::ZERO + interval, MediumEvent::Beacon(index as u32));
             }
         }
     }
@@ -392,10 +392,10 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// Handles an event that was asked for.
-    pub fn handle(&mut self, now: Time, event: Event, env: &mut impl Environment<B>) {
+    pub fn handle(&mut self, now: Time, event: MediumEvent, env: &mut impl Environment<B>) {
         self.present.advance(now);
         match event {
-            Event::Backoff { view, generation } => {
+            MediumEvent::Backoff { view, generation } => {
                 let at = view as usize;
                 if self.views[at].accept(generation)
                     && let Some(function) = self.views[at].take_ended(now, &self.spaces[at])
@@ -403,17 +403,17 @@ impl<B: Send + 'static> Medium<B> {
                     self.win(now, function, env);
                 }
             }
-            Event::Start { function } => {
+            MediumEvent::Start { function } => {
                 if self.functions[function as usize].state == (State::Committed { at: now }) {
                     self.win(now, FunctionId(function), env);
                 }
             }
-            Event::PpduEnds(id) => self.ppdu_ends(now, id, env),
-            Event::Respond(node) => self.respond(now, node, env),
-            Event::NavTimeout { view, since } => self.nav_timeout(now, view as usize, since, env),
-            Event::Recognises { view } => self.recognise(now, view as usize, env),
-            Event::Reorder { function, session } => self.reorder_timeout(now, function, session, env),
-            Event::Beacon(bss) => self.beacon_is_due(now, bss as usize, env),
+            MediumEvent::PpduEnds(id) => self.ppdu_ends(now, id, env),
+            MediumEvent::Respond(node) => self.respond(now, node, env),
+            MediumEvent::NavTimeout { view, since } => self.nav_timeout(now, view as usize, since, env),
+            MediumEvent::Recognises { view } => self.recognise(now, view as usize, env),
+            MediumEvent::Reorder { function, session } => self.reorder_timeout(now, function, session, env),
+            MediumEvent::Beacon(bss) => self.beacon_is_due(now, bss as usize, env),
         }
     }
 
@@ -569,7 +569,7 @@ impl<B: Send + 'static> Medium<B> {
             Some(at) if at == now => return self.win(now, id, env),
             Some(at) => {
                 self.functions[id.index()].state = State::Committed { at };
-                return env.schedule(at, Event::Start { function: id.0 });
+                return env.schedule(at, MediumEvent::Start { function: id.0 });
             }
             None => self.contend_with(now, id, view, left),
         }
@@ -609,7 +609,7 @@ impl<B: Send + 'static> Medium<B> {
         let boundary = view.last_boundary(now, lane, ready_at).filter(|at| !busy && *at >= earliest);
         if let Some(at) = boundary {
             function.state = State::Committed { at };
-            return env.schedule(at, Event::Start { function: id.0 });
+            return env.schedule(at, MediumEvent::Start { function: id.0 });
         }
         let key =
             if busy && ready_at <= next && !in_time { next + function.draw_backoff() } else { ready_at.max(next) };
@@ -639,7 +639,7 @@ impl<B: Send + 'static> Medium<B> {
     /// Asks for the event at which the next backoff of `view` ends.
     pub(crate) fn schedule_backoff(&mut self, view: usize, env: &mut impl Environment<B>) {
         if let Some((at, generation)) = self.views[view].reschedule(&self.spaces[view]) {
-            env.schedule(at, Event::Backoff { view: view as u32, generation });
+            env.schedule(at, MediumEvent::Backoff { view: view as u32, generation });
         }
     }
 }

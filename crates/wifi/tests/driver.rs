@@ -7,22 +7,22 @@ use lasthop_engine::Scheduler;
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{FlowId, NodeId, Record};
 use lasthop_units::{Duration, Time};
-use lasthop_wifi::{AccessCategory, Environment, Event, Medium};
+use lasthop_wifi::{AccessCategory, Environment, Medium, MediumEvent};
 
 #[derive(Default)]
 struct Driver {
-    events: Option<Scheduler<Event>>,
+    events: Option<Scheduler<MediumEvent>>,
     arrived: Vec<Time>,
 }
 
 impl Driver {
-    fn events(&mut self) -> &mut Scheduler<Event> {
+    fn events(&mut self) -> &mut Scheduler<MediumEvent> {
         self.events.get_or_insert_with(Scheduler::new)
     }
 }
 
 impl Environment<NodeId> for Driver {
-    fn schedule(&mut self, at: Time, event: Event) {
+    fn schedule(&mut self, at: Time, event: MediumEvent) {
         self.events().at(at, event);
     }
     fn deliver(&mut self, now: Time, _: NodeId, _: Packet<NodeId>) {

@@ -1,7 +1,7 @@
 //! Two lists of rows, held against one another as the second grows.
 
 use crate::recovery::host::Host;
-use crate::recovery::report::{Difference, Report, Verdict};
+use crate::recovery::report::{Difference, ReplayVerdict, Report};
 use crate::recovery::row::{Cause, Happening, Info, Out, Row};
 use crate::recovery::trace::Trace;
 
@@ -134,9 +134,11 @@ impl<'a> Comparison<'a> {
         let (alike, runs) = self.trace.identical_runs;
         let before = |found: &Option<Difference>| found.as_ref().map_or(usize::MAX, |found| found.row - 1);
         let verdict = match (&self.order, &self.state) {
-            (None, None) => Verdict::Pass,
-            _ if alike < runs => Verdict::Skip(format!("the kernel's own runs were alike in {alike} of {runs} only")),
-            _ => Verdict::Fail,
+            (None, None) => ReplayVerdict::Pass,
+            _ if alike < runs => {
+                ReplayVerdict::Skip(format!("the kernel's own runs were alike in {alike} of {runs} only"))
+            }
+            _ => ReplayVerdict::Fail,
         };
         Report {
             recorded: self.trace.rows.clone(),

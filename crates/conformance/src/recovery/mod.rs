@@ -27,7 +27,7 @@ mod trace;
 
 pub use host::Host;
 pub use replay::replay;
-pub use report::{Difference, Report, Verdict};
+pub use report::{Difference, ReplayVerdict, Report};
 pub use row::{Ack, Cause, Happening, Info, Out, Row};
 pub use scenario::Scenario;
 pub use trace::Trace;

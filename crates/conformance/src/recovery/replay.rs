@@ -11,7 +11,7 @@ use crate::recovery::compare::Comparison;
 use crate::recovery::host::Host;
 use crate::recovery::path::{Fate, Path};
 use crate::recovery::receiver::{Answer, Arrival, Receiver};
-use crate::recovery::report::{Report, Verdict};
+use crate::recovery::report::{ReplayVerdict, Report};
 use crate::recovery::row::{Cause, Happening, Info, Out, Row};
 use crate::recovery::scenario::MOST_ROWS;
 use crate::recovery::trace::Trace;
@@ -42,10 +42,10 @@ pub fn replay(trace: &Trace) -> Report {
     };
     let first = at_phase(0);
     let has_clock = matches!(config.congestion_control, Algorithm::Cubic(_));
-    if first.verdict != Verdict::Fail || !has_clock {
+    if first.verdict != ReplayVerdict::Fail || !has_clock {
         return first;
     }
-    (1..PHASES).map(at_phase).find(|report| report.verdict == Verdict::Pass).unwrap_or(first)
+    (1..PHASES).map(at_phase).find(|report| report.verdict == ReplayVerdict::Pass).unwrap_or(first)
 }
 
 fn skipped(trace: &Trace, why: String) -> Report {
@@ -55,7 +55,7 @@ fn skipped(trace: &Trace, why: String) -> Report {
         same: 0,
         order: None,
         state: None,
-        verdict: Verdict::Skip(why),
+        verdict: ReplayVerdict::Skip(why),
     }
 }
 

@@ -17,7 +17,7 @@ pub struct Difference {
 
 /// How it came out.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum ReplayVerdict {
     /// No difference.
     Pass,
     /// There is one.
@@ -40,7 +40,7 @@ pub struct Report {
     /// rows that differ in what the sender says of itself, while the order is the same
     pub state: Option<Difference>,
     /// how it came out
-    pub verdict: Verdict,
+    pub verdict: ReplayVerdict,
 }
 
 impl Report {
@@ -54,9 +54,9 @@ impl Report {
     pub fn line(&self) -> String {
         let rows = self.recorded.len();
         match &self.verdict {
-            Verdict::Pass => format!("{rows} rows, no difference: pass"),
-            Verdict::Skip(why) => format!("{rows} rows: skipped because {why}"),
-            Verdict::Fail => format!("{rows} rows, {}{}: FAIL", self.describe_first(), self.describe_order()),
+            ReplayVerdict::Pass => format!("{rows} rows, no difference: pass"),
+            ReplayVerdict::Skip(why) => format!("{rows} rows: skipped because {why}"),
+            ReplayVerdict::Fail => format!("{rows} rows, {}{}: FAIL", self.describe_first(), self.describe_order()),
         }
     }
 

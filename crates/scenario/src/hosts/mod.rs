@@ -25,14 +25,14 @@ pub(crate) use side::Side;
 
 /// What flows schedule for themselves.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Event {
+pub(crate) enum FlowEvent {
     Starts(FlowId),
     /// the application of a flow offers its next packet
     Application(FlowId),
     Timer(FlowId, Side),
 }
 
-type At<'a, O> = Context<'a, Event, O>;
+type At<'a, O> = Context<'a, FlowEvent, O>;
 
 /// How far the end whose turn it is has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,13 +117,13 @@ impl FlowHosts {
     /// Makes sure that an event comes no later than the earliest timer of this end.
     fn arm_timer<O: Observer>(&mut self, id: FlowId, side: Side, at: &mut At<'_, O>) {
         if let Some(due) = self.flows[id.index()].timer_to_arm(side) {
-            at.schedule(due, Event::Timer(id, side));
+            at.schedule(due, FlowEvent::Timer(id, side));
         }
     }
 }
 
 impl Hosts<Body> for FlowHosts {
-    type Event = Event;
+    type Event = FlowEvent;
 
     fn arrive<O: Observer>(&mut self, packet: Packet<Body>, at: &mut At<'_, O>) {
         let PacketMeta { flow, station, up, .. } = packet.meta;
@@ -134,11 +134,11 @@ impl Hosts<Body> for FlowHosts {
         self.begin(flow, side);
     }
 
-    fn handle<O: Observer>(&mut self, event: Event, at: &mut At<'_, O>) {
+    fn handle<O: Observer>(&mut self, event: FlowEvent, at: &mut At<'_, O>) {
         let (id, side) = match event {
-            Event::Starts(id) => (id, self.flows[id.index()].start(at.now)),
-            Event::Application(id) => (id, self.flows[id.index()].application_offers(at.now)),
-            Event::Timer(id, side) => {
+            FlowEvent::Starts(id) => (id, self.flows[id.index()].start(at.now)),
+            FlowEvent::Application(id) => (id, self.flows[id.index()].application_offers(at.now)),
+            FlowEvent::Timer(id, side) => {
                 self.flows[id.index()].timer_fires(at.now, side, at.observer);
                 (id, side)
             }
@@ -153,7 +153,7 @@ impl Hosts<Body> for FlowHosts {
         if turn.stage == Stage::Begins {
             turn.stage = Stage::Sends;
             if let Some(due) = flow.application_at() {
-                at.schedule(due, Event::Application(turn.flow));
+                at.schedule(due, FlowEvent::Application(turn.flow));
             }
             if flow.wants() == Wants::Pull && !flow.is_up() {
                 return Some(Order::Feed { ap: self.homes[flow.station().index()] });

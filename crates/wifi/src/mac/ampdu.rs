@@ -14,7 +14,7 @@ use super::contention::FunctionId;
 use super::outcome::outcome_of;
 use super::ppdu::{Ppdu, PpduKind, QOS_DATA_OVERHEAD, Transmission};
 use super::received::Reception;
-use crate::medium::{Environment, Event, Medium, Protection};
+use crate::medium::{Environment, Medium, MediumEvent, Protection};
 use crate::phy::frame_size;
 use crate::rate_control::{FrameInfo, TxStatus};
 
@@ -376,7 +376,7 @@ impl<B: Send + 'static> Medium<B> {
             }
         }
         if let Some(at) = recipient.start_timer() {
-            env.schedule(at, Event::Reorder { function: ppdu.function.0, session: ppdu.session });
+            env.schedule(at, MediumEvent::Reorder { function: ppdu.function.0, session: ppdu.session });
         }
         self.hand_up(now, ppdu.to.expect("data has a receiver"), env);
     }
@@ -394,7 +394,7 @@ impl<B: Send + 'static> Medium<B> {
         let of = &mut self.functions[function as usize].sessions[session as usize];
         let to = of.to;
         if let Some(at) = of.recipient.timeout(now, &mut self.arrived) {
-            env.schedule(at, Event::Reorder { function, session });
+            env.schedule(at, MediumEvent::Reorder { function, session });
         }
         self.hand_up(now, to, env);
     }

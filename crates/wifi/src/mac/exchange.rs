@@ -15,7 +15,7 @@ use super::contention::FunctionId;
 use super::node::State;
 use super::ppdu::{ACK_BYTES, BEACON_BYTES, CTS_BYTES, Ppdu, PpduKind, RTS_BYTES, Transmission};
 use super::received::Reception;
-use crate::medium::{Environment, Event, Medium, Protection};
+use crate::medium::{Environment, Medium, MediumEvent, Protection};
 use crate::phy::{ModeId, frame_size};
 use crate::rate_control::FrameInfo;
 
@@ -375,7 +375,7 @@ impl<B: Send + 'static> Medium<B> {
         let ap = self.bss[bss].ap;
         self.nodes[ap.index()].beacon_due = true;
         if let Some(interval) = self.bss[bss].beacons {
-            env.schedule(now + interval, Event::Beacon(bss as u32));
+            env.schedule(now + interval, MediumEvent::Beacon(bss as u32));
         }
         self.request_access(now, self.nodes[ap.index()].first_function(), env);
     }

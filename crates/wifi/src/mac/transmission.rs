@@ -7,7 +7,7 @@ use super::carrier_sense::Begun;
 use super::node::State;
 use super::ppdu::{CTS_BYTES, Overlap, Ppdu, PpduKind, Transmission};
 use super::received::Reception;
-use crate::medium::{Environment, Event, Medium};
+use crate::medium::{Environment, Medium, MediumEvent};
 use crate::phy::{ModeId, ModulationClass};
 
 impl<B: Send + 'static> Medium<B> {
@@ -44,7 +44,7 @@ impl<B: Send + 'static> Medium<B> {
             self.sense_start_by_each(at, &ppdu, end, env);
         }
         self.note_start(at, &ppdu, tramples, env);
-        env.schedule(end, Event::PpduEnds(id));
+        env.schedule(end, MediumEvent::PpduEnds(id));
         self.report_on_air(at, own_channel, env);
     }
 
@@ -64,7 +64,7 @@ impl<B: Send + 'static> Medium<B> {
                 self.views[view].ppdu_ends();
             }
             if let Some(at) = noticed.ask_at {
-                env.schedule(at, Event::Recognises { view: view as u32 });
+                env.schedule(at, MediumEvent::Recognises { view: view as u32 });
             }
         }
     }
@@ -76,12 +76,12 @@ impl<B: Send + 'static> Medium<B> {
         let next = self.carrier_sense.recognises(view, now, |from| {
             sensed.ppdu_noticed(now, spaces, 0..0, |id, boundary| {
                 functions[id.index()].state = State::Committed { at: boundary };
-                env.schedule(boundary, Event::Start { function: id.0 });
+                env.schedule(boundary, MediumEvent::Start { function: id.0 });
             });
             known.push(from);
         });
         if let Some(at) = next {
-            env.schedule(at, Event::Recognises { view: view as u32 });
+            env.schedule(at, MediumEvent::Recognises { view: view as u32 });
         }
         self.note_recognised(now, view, &known, env);
     }
@@ -102,7 +102,7 @@ impl<B: Send + 'static> Medium<B> {
         self.views[view].ppdu_starts(at, &self.spaces[view], own.clone(), |id, boundary| {
             functions[id.index()].state = State::Committed { at: boundary };
             if !own.contains(&id.0) {
-                env.schedule(boundary, Event::Start { function: id.0 });
+                env.schedule(boundary, MediumEvent::Start { function: id.0 });
             }
         });
     }
@@ -147,7 +147,7 @@ impl<B: Send + 'static> Medium<B> {
         assert!(node.response.is_none(), "node {} owes two responses at once", response.from.0);
         node.response = Some(response);
         let sifs = self.phy_of(response.from).sifs();
-        env.schedule(now + sifs, Event::Respond(response.from));
+        env.schedule(now + sifs, MediumEvent::Respond(response.from));
     }
 
     /// One view for all: either everybody decoded the PPDU or nobody did. What follows after a SIFS is put
@@ -240,7 +240,7 @@ impl<B: Send + 'static> Medium<B> {
         let cts = phy.control_response_mode(rts.mode);
         let duration = phy.ppdu_duration(cts, Bytes(u64::from(CTS_BYTES)));
         let wait = phy.sifs() * 2 + duration + phy.rx_start_delay(cts) + phy.slot() * 2;
-        env.schedule(now + wait, Event::NavTimeout { view: view as u32, since: now });
+        env.schedule(now + wait, MediumEvent::NavTimeout { view: view as u32, since: now });
     }
 
     pub(crate) fn nav_timeout(&mut self, now: Time, view: usize, since: Time, env: &mut impl Environment<B>) {

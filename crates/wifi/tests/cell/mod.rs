@@ -14,8 +14,8 @@ use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
 use lasthop_wifi::{
-    Access, AccessCategory, AfterLoss, BssConfig, Channel, ChannelAccess, Countdown, Counts, Environment, Event,
-    Medium, NodeConfig, Protection, Queues,
+    Access, AccessCategory, AfterLoss, BssConfig, Channel, ChannelAccess, Countdown, Counts, Environment, Medium,
+    MediumEvent, NodeConfig, Protection, Queues,
 };
 
 /// A PHY with these basic rates, in Mbit/s; none: the default.
@@ -177,7 +177,7 @@ impl Seen {
 }
 
 struct World {
-    events: Scheduler<Event>,
+    events: Scheduler<MediumEvent>,
     seen: Seen,
     /// Nodes and TIDs for which there is always another packet.
     saturated: Vec<(NodeId, u8)>,
@@ -204,7 +204,7 @@ impl World {
 
 impl Environment<NodeId> for World {
     const READS_STEPS: bool = true;
-    fn schedule(&mut self, at: Time, event: Event) {
+    fn schedule(&mut self, at: Time, event: MediumEvent) {
         self.events.at(at, event);
     }
     fn deliver(&mut self, now: Time, _: NodeId, packet: Packet<NodeId>) {
