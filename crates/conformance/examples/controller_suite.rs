@@ -4,7 +4,7 @@
 
 use lasthop_conformance::Failure;
 use lasthop_conformance::cc::{Candidate, suite};
-use lasthop_tcp::congestion_control::{AckSample, CongestionControl, CongestionEvent, Context};
+use lasthop_tcp::congestion_control::{AckSample, CongestionControl, CongestionEvent, Context, slow_start};
 
 /// Reno in its plainest form; `forgets` makes it reduce ssthresh at every timeout, also at one that is repeated.
 #[derive(Debug)]
@@ -19,10 +19,7 @@ impl CongestionControl for Reno {
         if ack.app_limited || ack.in_recovery {
             return;
         }
-        // Slow start up to ssthresh; the rest of the ACK counts for congestion avoidance. [RFC 5681 §3.1]
-        let used = ack.slow_start_credit.min((self.ssthresh - self.cwnd).max(0.0));
-        self.cwnd += used;
-        let left = if ack.slow_start_credit > 0.0 { 1.0 - used / ack.slow_start_credit } else { 0.0 };
+        let left = slow_start(&mut self.cwnd, self.ssthresh, ack);
         self.cwnd += left * ack.avoidance_credit / self.cwnd;
     }
     fn on_congestion(&mut self, event: &CongestionEvent) {

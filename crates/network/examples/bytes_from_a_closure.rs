@@ -2,21 +2,15 @@
 //!
 //! `cargo run -p lasthop-network --example bytes_from_a_closure`
 
-use std::sync::Arc;
-
 use lasthop_engine::Stream;
 use lasthop_link::queue_discipline::fifo;
 use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind, WiredLink};
 use lasthop_network::{Arrival, Network, Topology, Wires};
 use lasthop_observe::NodeId;
-use lasthop_registry::{Amount, Switch};
-use lasthop_units::{DataRate, Db, Dbm, Duration, Time};
-use lasthop_wifi::phy::error_model::ErrorModelKind;
-use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
-use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
-use lasthop_wifi::{
-    Access, AfterLoss, BssConfig, Channel, ChannelAccess, Countdown, MediumConfig, NodeConfig, Protection,
-};
+use lasthop_registry::Amount;
+use lasthop_units::{DataRate, Duration, Time};
+use lasthop_wifi::MediumConfig;
+use lasthop_wifi::phy::{PhyOptions, Standard};
 
 /// The AP comes first, then its station.
 const STATION: NodeId = NodeId(1);
@@ -26,67 +20,6 @@ fn fifo() -> QueueDisciplineKind {
     QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Packets(100) })
 }
 
-fn node(name: &str) -> NodeConfig {
-    NodeConfig {
-        name: name.to_string(),
-        bss: 0,
-        backpressured: false,
-        retry_limit: Some(7),
-        access: ChannelAccess::Dcf(Access::Difs),
-        mid_packet_detection: None,
-        airtime_weight: 256,
-    }
-}
-
-fn bss(phy: Phy) -> BssConfig {
-    BssConfig {
-        phy: Arc::new(phy),
-        channel: 0,
-        ap: NodeId(0),
-        aggregation: None,
-        asks_after_loss: false,
-        rts_threshold: None,
-        txop_duration_rts_threshold: None,
-        protection: Protection::None,
-        beacons: None,
-    }
-}
-
-/// The highest rate of the PHY, always.
-fn highest_rate(phy: &Phy) -> Box<dyn RateControl> {
-    let error_model = ErrorModelKind::all().remove(0);
-    let peer = PeerModes {
-        phy,
-        modes: phy.allowed_modes(),
-        received: Dbm(-50.0),
-        noise_figure: Db(7.0),
-        error_model: &error_model,
-        seed: SEED,
-    };
-    RateControlKind::Fixed(fixed::Params::default())
-        .build(&peer, "rate_control")
-        .expect("every peer has a highest rate")
-}
-
-/// An AP and a station of 802.11a, on which nothing is lost.
-fn medium(phy: Phy) -> MediumConfig<Vec<u8>> {
-    MediumConfig {
-        nodes: vec![node("ap"), node("sta")],
-        queues: Box::new(|_, random| fifo().build(random)),
-        // Up and down.
-        rate_controls: (0..2).map(|_| highest_rate(&phy)).collect(),
-        ideals: Vec::new(),
-        channel: Channel::uniform(2),
-        noise_mw_per_hz: 1e-17,
-        error_model: ErrorModelKind::all().remove(0).build(SEED),
-        capture: Switch::Off,
-        countdown: Countdown::Frozen,
-        after_loss: AfterLoss::Standard,
-        seed: SEED,
-        bss: vec![bss(phy)],
-    }
-}
-
 fn wire(name: &str) -> WiredLink<Vec<u8>> {
     let queue = fifo().build(Stream::named(SEED, "queue", name));
     WiredLink::new(DataRate::from_bps(100_000_000), Duration::from_millis(5), queue)
@@ -94,7 +27,10 @@ fn wire(name: &str) -> WiredLink<Vec<u8>> {
 
 fn topology() -> Topology<Vec<u8>> {
     let phy = PhyOptions::new(Standard::named("802.11a").expect("a standard")).resolve("bss").expect("its defaults");
-    Topology { medium: medium(phy), wires: vec![Wires { up: wire("up"), down: wire("down") }] }
+    let queues = Box::new(|_, random| fifo().build(random));
+    // An AP and a station, on which nothing is lost.
+    let medium = MediumConfig::plain(phy, 1, SEED, queues);
+    Topology { medium, wires: vec![Wires { up: wire("up"), down: wire("down") }] }
 }
 
 /// Carries what `source` gives from the station to the server until it gives no more: each time with its bytes, in the order

@@ -41,7 +41,7 @@ impl<T: ?Sized + Send + Sync + 'static> Plugged<T> {
 
     /// The value that stands in the file's place, for [`Parameter::parse`](crate::Parameter::parse) to find.
     pub fn into_value(self) -> Value {
-        Value::Foreign(Foreign { name: self.name.clone(), written: Box::new(self.written.clone()), it: Arc::new(self) })
+        Value::Foreign(Foreign(Arc::new(self)))
     }
 
     /// What [`into_value`](Self::into_value) wrapped.
@@ -49,11 +49,9 @@ impl<T: ?Sized + Send + Sync + 'static> Plugged<T> {
     /// # Errors
     /// It makes something else than what `path` takes.
     pub fn of(value: &Foreign, path: &str) -> Result<Plugged<T>, ParamError> {
-        value
-            .it
-            .downcast_ref::<Plugged<T>>()
-            .cloned()
-            .ok_or_else(|| ParamError::new(path, format!("\"{}\" is there, but not for this key", value.name)))
+        let it: &dyn Any = &*value.0;
+        let other = || ParamError::new(path, format!("\"{}\" is there, but not for this key", value.0.name()));
+        it.downcast_ref::<Plugged<T>>().cloned().ok_or_else(other)
     }
 }
 
@@ -76,30 +74,41 @@ impl<T: ?Sized> fmt::Debug for Plugged<T> {
     }
 }
 
+/// What all kinds of [`Plugged`] tell.
+trait Choice: Any + Send + Sync {
+    fn name(&self) -> &str;
+    fn written(&self) -> &Value;
+}
+
+impl<T: ?Sized + Send + Sync + 'static> Choice for Plugged<T> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn written(&self) -> &Value {
+        &self.written
+    }
+}
+
 /// A [`Plugged`] of any kind, as a [`Value`].
 #[derive(Clone)]
-pub struct Foreign {
-    name: String,
-    written: Box<Value>,
-    it: Arc<dyn Any + Send + Sync>,
-}
+pub struct Foreign(Arc<dyn Choice>);
 
 impl Foreign {
     /// As the file chose it.
     pub fn written(&self) -> &Value {
-        &self.written
+        self.0.written()
     }
 }
 
 impl PartialEq for Foreign {
     fn eq(&self, other: &Self) -> bool {
-        self.written == other.written && Arc::ptr_eq(&self.it, &other.it)
+        self.written() == other.written() && Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
 impl fmt::Debug for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Foreign").field(&self.written).finish()
+        f.debug_tuple("Foreign").field(self.written()).finish()
     }
 }
 

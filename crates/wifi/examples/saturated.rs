@@ -2,22 +2,14 @@
 //!
 //! `cargo run -p lasthop-wifi --example saturated`
 
-use std::sync::Arc;
-
 use lasthop_engine::Scheduler;
 use lasthop_link::queue_discipline::fifo;
 use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
 use lasthop_observe::{FlowId, NodeId, Record};
-use lasthop_registry::Switch;
 use lasthop_theory::bianchi::{Backoff, SlotTimes};
-use lasthop_units::{Bytes, Db, Dbm, Duration, Time};
-use lasthop_wifi::phy::error_model::ErrorModelKind;
+use lasthop_units::{Bytes, Duration, Time};
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
-use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
-use lasthop_wifi::{
-    Access, AccessCategory, AfterLoss, BssConfig, Channel, ChannelAccess, Countdown, Environment, Medium, MediumConfig,
-    MediumEvent, NodeConfig, Protection,
-};
+use lasthop_wifi::{AccessCategory, AfterLoss, Environment, Medium, MediumConfig, MediumEvent};
 
 const PACKET: u32 = 1500;
 /// Header and FCS of the MAC, and LLC/SNAP.
@@ -28,61 +20,17 @@ fn phy() -> Phy {
     PhyOptions::new(Standard::named("802.11a").expect("a standard")).resolve("bss").expect("its defaults")
 }
 
-fn node(index: usize) -> NodeConfig {
-    NodeConfig {
-        name: format!("node{index}"),
-        bss: 0,
-        // Its queue asks for the next packet when it has room.
-        backpressured: index > 0,
-        retry_limit: None,
-        access: ChannelAccess::Dcf(Access::Difs),
-        mid_packet_detection: None,
-        airtime_weight: 256,
-    }
-}
-
-fn highest_rate(phy: &Phy) -> Box<dyn RateControl> {
-    let error_model = ErrorModelKind::all().remove(0);
-    let peer = PeerModes {
-        phy,
-        modes: phy.allowed_modes(),
-        received: Dbm(-50.0),
-        noise_figure: Db(7.0),
-        error_model: &error_model,
-        seed: 1,
-    };
-    RateControlKind::Fixed(fixed::Params::default())
-        .build(&peer, "rate_control")
-        .expect("every peer has a highest rate")
-}
-
 /// An AP and so many stations, which hear one another perfectly; a collision costs all of them DIFS, as in the closed form.
 fn cell(stations: usize) -> MediumConfig<()> {
-    let phy = phy();
-    MediumConfig {
-        nodes: (0..=stations).map(node).collect(),
-        queues: Box::new(|_, random| QueueDisciplineKind::Fifo(fifo::Params::default()).build(random)),
-        rate_controls: (0..2 * stations).map(|_| highest_rate(&phy)).collect(),
-        ideals: Vec::new(),
-        channel: Channel::uniform(stations + 1),
-        noise_mw_per_hz: 1e-17,
-        error_model: ErrorModelKind::all().remove(0).build(1),
-        capture: Switch::Off,
-        countdown: Countdown::Frozen,
-        after_loss: AfterLoss::DifsForAll,
-        seed: 1,
-        bss: vec![BssConfig {
-            phy: Arc::new(phy),
-            channel: 0,
-            ap: NodeId(0),
-            aggregation: None,
-            asks_after_loss: false,
-            rts_threshold: None,
-            txop_duration_rts_threshold: None,
-            protection: Protection::None,
-            beacons: None,
-        }],
+    let queues = Box::new(|_, random| QueueDisciplineKind::Fifo(fifo::Params::default()).build(random));
+    let mut config = MediumConfig::plain(phy(), stations, 1, queues);
+    config.after_loss = AfterLoss::DifsForAll;
+    for (index, node) in config.nodes.iter_mut().enumerate() {
+        node.retry_limit = None;
+        // The queue of a station asks for the next packet when it has room.
+        node.backpressured = index > 0;
     }
+    config
 }
 
 /// What the medium calls back: a clock, sources that never run dry, and a count of what arrives.

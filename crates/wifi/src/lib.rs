@@ -5,18 +5,20 @@
 //! packets that arrived, records for observers. It never looks into a packet's body.
 
 mod channel;
+mod config;
 mod mac;
 mod medium;
 pub mod phy;
 pub mod rate_control;
 
 pub use channel::{CcaLevels, Channel, Matrix, Movement};
+pub use config::{AfterLoss, BssConfig, MediumConfig, Protection, Queues};
 pub use mac::aggregation::Aggregation;
 pub use mac::carrier_sense::{Capture, LateCapture};
 pub use mac::contention::Countdown;
 pub use mac::edca::{AccessCategory, EdcaParameters};
 pub use mac::node::{Access, ChannelAccess, NodeConfig};
-pub use medium::{AfterLoss, BssConfig, Counts, Environment, Medium, MediumConfig, MediumEvent, Protection, Queues};
+pub use medium::{Counts, Environment, Medium, MediumEvent};
 
 /// The examples of the README.
 #[cfg(doctest)]

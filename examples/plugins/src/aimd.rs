@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use lasthop_registry::{ParamError, params};
-use lasthop_tcp::congestion_control::{AckSample, CongestionControl, CongestionEvent, Context, ControlMaker};
+use lasthop_tcp::congestion_control::{
+    AckSample, CongestionControl, CongestionEvent, Context, ControlMaker, slow_start,
+};
 
 params! {
     /// Parameters of `aimd`.
@@ -44,10 +46,7 @@ impl CongestionControl for Aimd {
         if ack.app_limited || ack.in_recovery {
             return;
         }
-        // Slow start up to the threshold; what is left of the ACK counts beyond it. [RFC 5681 §3.1]
-        let used = ack.slow_start_credit.min(self.ssthresh - self.cwnd).max(0.0);
-        self.cwnd += used;
-        let left = if ack.slow_start_credit > 0.0 { 1.0 - used / ack.slow_start_credit } else { 0.0 };
+        let left = slow_start(&mut self.cwnd, self.ssthresh, ack);
         self.cwnd += self.params.increase * ack.avoidance_credit * left / self.cwnd;
     }
 

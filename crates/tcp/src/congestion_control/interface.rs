@@ -250,7 +250,7 @@ pub(super) const LOSS_WINDOW: f64 = 1.0;
 
 /// Slow start: grows `cwnd` by the credit of an ACK, at most to `ssthresh`; returns the share of the ACK that
 /// is left for congestion avoidance, from 0 to 1. [RFC 5681 §3.1]
-pub(super) fn slow_start(cwnd: &mut f64, ssthresh: f64, ack: &AckSample) -> f64 {
+pub fn slow_start(cwnd: &mut f64, ssthresh: f64, ack: &AckSample) -> f64 {
     if *cwnd >= ssthresh {
         return 1.0;
     }

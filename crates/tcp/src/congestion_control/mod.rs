@@ -26,9 +26,9 @@ mod round;
 pub use draws::Draws;
 pub use growth::{Growth, GrowthMode};
 pub use interface::{
-    AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Moment, Prior, RateSample,
+    AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Moment, Prior, RateSample, slow_start,
 };
-use interface::{LOSS_WINDOW, MIN_SSTHRESH, slow_start};
+use interface::{LOSS_WINDOW, MIN_SSTHRESH};
 pub use linux::KernelEra;
 pub use long_run::{Convergence, LongRun};
 pub use needs::{MarkReports, Needs};

@@ -14,7 +14,8 @@ use super::contention::FunctionId;
 use super::outcome::outcome_of;
 use super::ppdu::{Ppdu, PpduKind, QOS_DATA_OVERHEAD, Transmission};
 use super::received::Reception;
-use crate::medium::{Environment, Medium, MediumEvent, Protection};
+use crate::config::Protection;
+use crate::medium::{Environment, Medium, MediumEvent};
 use crate::phy::frame_size;
 use crate::rate_control::{FrameInfo, TxStatus};
 

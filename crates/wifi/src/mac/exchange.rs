@@ -15,7 +15,8 @@ use super::contention::FunctionId;
 use super::node::State;
 use super::ppdu::{ACK_BYTES, BEACON_BYTES, CTS_BYTES, Ppdu, PpduKind, RTS_BYTES, Transmission};
 use super::received::Reception;
-use crate::medium::{Environment, Medium, MediumEvent, Protection};
+use crate::config::Protection;
+use crate::medium::{Environment, Medium, MediumEvent};
 use crate::phy::{ModeId, frame_size};
 use crate::rate_control::FrameInfo;
 

@@ -2,21 +2,17 @@
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use lasthop_engine::Scheduler;
 use lasthop_link::queue_discipline::fifo;
 use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
 use lasthop_observe::{DropReason, FlowId, NodeId, Outcome, Record};
-use lasthop_registry::{Amount, Switch};
+use lasthop_registry::Amount;
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
 use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
-use lasthop_wifi::{
-    Access, AccessCategory, AfterLoss, BssConfig, Channel, ChannelAccess, Countdown, Counts, Environment, Medium,
-    MediumEvent, NodeConfig, Protection, Queues,
-};
+use lasthop_wifi::{AccessCategory, BssConfig, Channel, Counts, Environment, Medium, MediumEvent, NodeConfig, Queues};
 
 /// A PHY with these basic rates, in Mbit/s; none: the default.
 pub fn phy(standard: &str, basic: &[u64]) -> Phy {
@@ -35,40 +31,7 @@ pub fn fifos(limit: Amount) -> Queues<NodeId> {
 
 /// `stations` and an AP, all at the highest rate, 7 retransmissions, nothing special.
 pub fn config(phy: Phy, stations: usize) -> MediumConfig {
-    let node = |index: usize| NodeConfig {
-        name: format!("node{index}"),
-        bss: 0,
-        backpressured: false,
-        retry_limit: Some(7),
-        access: ChannelAccess::Dcf(Access::Difs),
-        mid_packet_detection: None,
-        airtime_weight: 256,
-    };
-    let error_model = ErrorModelKind::all().remove(0);
-    MediumConfig {
-        queues: fifos(Amount::Packets(50)),
-        rate_controls: (0..2 * stations).map(|_| fixed_rate(&phy, None)).collect(),
-        ideals: Vec::new(),
-        nodes: (0..=stations).map(node).collect(),
-        channel: Channel::uniform(stations + 1),
-        noise_mw_per_hz: 1e-10 / 20e6,
-        error_model: error_model.build(1),
-        capture: Switch::Off,
-        countdown: Countdown::Frozen,
-        after_loss: AfterLoss::Standard,
-        seed: 1,
-        bss: vec![BssConfig {
-            phy: Arc::new(phy),
-            channel: 0,
-            ap: NodeId(0),
-            aggregation: None,
-            asks_after_loss: false,
-            rts_threshold: None,
-            txop_duration_rts_threshold: None,
-            protection: Protection::None,
-            beacons: None,
-        }],
-    }
+    MediumConfig::plain(phy, stations, 1, fifos(Amount::Packets(50)))
 }
 
 /// BSSs with so many stations each on these channels: the APs first, then the stations of the first, of the second, and
