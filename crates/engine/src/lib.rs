@@ -4,7 +4,7 @@ mod random;
 mod scheduler;
 
 pub use random::Stream;
-pub use scheduler::Scheduler;
+pub use scheduler::{Scheduler, Turn};
 
 /// The examples of the README.
 #[cfg(doctest)]

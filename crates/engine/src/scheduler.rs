@@ -18,9 +18,13 @@ const MOST_NEAR: usize = 256;
 const MOVED: usize = MOST_NEAR / 2;
 
 struct Scheduled<E> {
-    /// Time in the upper half, sequence in the lower: one comparison orders both.
+    /// Time in the upper half, turn in the lower: one comparison orders both.
     key: u128,
     event: E,
+}
+
+fn key(at: Time, turn: u64) -> u128 {
+    u128::from(at.as_nanos()) << 64 | u128::from(turn)
 }
 
 impl<E> Scheduled<E> {
@@ -46,6 +50,10 @@ impl<E> PartialEq for Scheduled<E> {
     }
 }
 impl<E> Eq for Scheduled<E> {}
+
+/// A place among the events of one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn(u64);
 
 /// Owns the clock and the events to come.
 pub struct Scheduler<E> {
@@ -90,15 +98,41 @@ impl<E> Scheduler<E> {
     /// If `at` is in the past: time never goes back.
     pub fn at(&mut self, at: Time, event: E) {
         assert!(at >= self.now, "an event at {at} was scheduled when it was already {}", self.now);
-        self.sequence += 1;
-        let key = u128::from(at.as_nanos()) << 64 | u128::from(self.sequence);
-        let scheduled = Scheduled { key, event };
-        // It has the greatest sequence, so times alone say what comes before it.
+        let Turn(turn) = self.turn();
+        let scheduled = Scheduled { key: key(at, turn), event };
+        // It has the latest turn, so times alone say what comes before it.
         if self.far.peek().is_some_and(|first| first.at() <= at) {
             self.far.push(scheduled);
             return;
         }
         let place = self.near.iter().rposition(|other| other.at() > at).map_or(0, |later| later + 1);
+        self.insert(place, scheduled);
+    }
+
+    /// The place that an event which is put somewhere now would have among those of its time.
+    pub fn turn(&mut self) -> Turn {
+        self.sequence += 1;
+        Turn(self.sequence)
+    }
+
+    /// Puts `event` at `at` in a turn that was given out before: it comes where it would have come if it had been put
+    /// there then. Whoever asks for the earliest of many events puts it alone, and the others as their time comes.
+    ///
+    /// # Panics
+    /// If `at` is in the past.
+    pub fn at_turn(&mut self, at: Time, Turn(turn): Turn, event: E) {
+        assert!(at >= self.now, "an event at {at} was scheduled when it was already {}", self.now);
+        let scheduled = Scheduled { key: key(at, turn), event };
+        if self.far.peek().is_some_and(|first| first.key < scheduled.key) {
+            self.far.push(scheduled);
+            return;
+        }
+        let place = self.near.iter().rposition(|other| other.key > scheduled.key).map_or(0, |later| later + 1);
+        self.insert(place, scheduled);
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, place: usize, scheduled: Scheduled<E>) {
         self.near.insert(place, scheduled);
         if self.near.len() > MOST_NEAR {
             self.far.extend(self.near.drain(..MOVED));
@@ -152,6 +186,24 @@ impl<E> Scheduler<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_event_comes_in_the_turn_that_was_kept_for_it() {
+        // As many as fill the list, and more.
+        for others in [2, 3 * MOST_NEAR as u64] {
+            let mut scheduler = Scheduler::new();
+            let at = Time::from_nanos(10);
+            let mut turns = Vec::new();
+            for n in 0..others {
+                scheduler.at(at, 2 * n);
+                turns.push((scheduler.turn(), 2 * n + 1));
+            }
+            let order = turns.into_iter().rev();
+            order.for_each(|(turn, event)| scheduler.at_turn(at, turn, event));
+            let came: Vec<u64> = std::iter::from_fn(|| scheduler.next_before(Time::NEVER)).map(|(_, e)| e).collect();
+            assert_eq!(came, (0..2 * others).collect::<Vec<_>>());
+        }
+    }
 
     #[test]
     fn events_come_in_order_of_time_then_of_scheduling() {
