@@ -223,6 +223,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         self.medium.held() + wires + detours
     }
 
+    #[inline(always)]
     fn handle(&mut self, now: Time, event: Event<H::Event>) {
         match event {
             Event::Medium(event) => {

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use lasthop_engine::Scheduler;
+use lasthop_engine::{Scheduler, Turn};
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{NodeId, Observer, Record, Step};
 use lasthop_units::Time;
-use lasthop_wifi::{AccessCategory, Environment};
+use lasthop_wifi::{AccessCategory, Agenda, Environment, MediumEvent};
 
 use crate::event::Event;
 use crate::hosts::{Context, Hosts};
@@ -33,12 +33,25 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Surroundings<B, O, H> {
     }
 }
 
-impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surroundings<B, O, H> {
-    const READS_STEPS: bool = O::READS_STEPS;
-
-    fn schedule(&mut self, at: Time, event: lasthop_wifi::MediumEvent) {
+impl<B, O, H: Hosts<B>> Agenda for Surroundings<B, O, H> {
+    #[inline(always)]
+    fn schedule(&mut self, at: Time, event: MediumEvent) {
         self.events.at(at, Event::Medium(event));
     }
+
+    #[inline(always)]
+    fn turn(&mut self) -> Turn {
+        self.events.turn()
+    }
+
+    #[inline(always)]
+    fn schedule_in_turn(&mut self, at: Time, turn: Turn, event: MediumEvent) {
+        self.events.at_turn(at, turn, Event::Medium(event));
+    }
+}
+
+impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surroundings<B, O, H> {
+    const READS_STEPS: bool = O::READS_STEPS;
 
     fn deliver(&mut self, _: Time, node: NodeId, packet: Packet<B>) {
         self.inbox.push_back((node, packet));

@@ -2,14 +2,14 @@
 //!
 //! `cargo run -p lasthop-wifi --example saturated`
 
-use lasthop_engine::Scheduler;
+use lasthop_engine::{Scheduler, Turn};
 use lasthop_link::queue_discipline::fifo;
 use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
 use lasthop_observe::{FlowId, NodeId, Record};
 use lasthop_theory::bianchi::{Backoff, SlotTimes};
 use lasthop_units::{Bytes, Duration, Time};
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
-use lasthop_wifi::{AccessCategory, AfterLoss, Environment, Medium, MediumConfig, MediumEvent};
+use lasthop_wifi::{AccessCategory, AfterLoss, Agenda, Environment, Medium, MediumConfig, MediumEvent};
 
 const PACKET: u32 = 1500;
 /// Header and FCS of the MAC, and LLC/SNAP.
@@ -44,10 +44,19 @@ fn packet(station: NodeId) -> Packet<()> {
     Packet { meta: PacketMeta::plain(FlowId(0), station, true, PACKET), body: () }
 }
 
-impl Environment<()> for Sources {
+impl Agenda for Sources {
     fn schedule(&mut self, at: Time, event: MediumEvent) {
         self.events.at(at, event);
     }
+    fn turn(&mut self) -> Turn {
+        self.events.turn()
+    }
+    fn schedule_in_turn(&mut self, at: Time, turn: Turn, event: MediumEvent) {
+        self.events.at_turn(at, turn, event);
+    }
+}
+
+impl Environment<()> for Sources {
     fn deliver(&mut self, _: Time, _: NodeId, _: Packet<()>) {
         self.delivered += 1;
     }

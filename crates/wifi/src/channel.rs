@@ -54,6 +54,14 @@ impl Channel {
         }
     }
 
+    /// For each node, the views that may ever hear what it sends, its own included; empty lists where nodes share views.
+    pub(crate) fn hearers(&self) -> Vec<Vec<u32>> {
+        match self {
+            Channel::Uniform { group } => vec![Vec::new(); group.len()],
+            Channel::Matrix(matrix) => (0..matrix.nodes as u32).map(|tx| matrix.hearers_of(NodeId(tx))).collect(),
+        }
+    }
+
     /// Whether nodes of `view` hear what `tx` begins to send at `began`.
     pub fn hears(&self, began: Time, view: usize, tx: NodeId) -> bool {
         match self {
@@ -153,6 +161,7 @@ impl Matrix {
     }
 
     /// Power in milliwatts at `rx` of what `tx` begins to send at `began`.
+    #[inline(always)]
     pub fn power_mw(&self, began: Time, tx: NodeId, rx: NodeId) -> f64 {
         let place = rx.index() * self.nodes + tx.index();
         match &self.varying {
@@ -164,6 +173,12 @@ impl Matrix {
     /// Whether what `tx` begins to send at `began` is strong enough at `rx` to be heard at all.
     pub fn hears(&self, began: Time, rx: NodeId, tx: NodeId) -> bool {
         rx == tx || self.power_mw(began, tx, rx) >= self.audible_mw()
+    }
+
+    /// Who may ever hear `tx`: everybody where powers change.
+    fn hearers_of(&self, tx: NodeId) -> Vec<u32> {
+        let hears = |rx: &u32| self.is_varying() || self.hears(Time::ZERO, NodeId(*rx), tx);
+        (0..self.nodes as u32).filter(hears).collect()
     }
 
     /// The power from which on anything is heard at all.
@@ -178,6 +193,7 @@ impl Matrix {
 }
 
 impl Varying {
+    #[inline(never)]
     fn power_mw(&self, place: usize, at: Time, tx: NodeId, rx: NodeId) -> f64 {
         let mut found = self.memory[place].get();
         if tx == rx {

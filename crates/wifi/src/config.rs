@@ -8,14 +8,14 @@ use lasthop_observe::NodeId;
 use lasthop_registry::{Switch, words};
 use lasthop_units::{Bytes, Db, Dbm, Duration};
 
+use crate::access::edca::EdcaParameters;
+use crate::access::view::Countdown;
+use crate::air::carrier_sense::Capture;
 use crate::channel::Channel;
-use crate::mac::aggregation::Aggregation;
-use crate::mac::carrier_sense::Capture;
-use crate::mac::contention::Countdown;
-use crate::mac::node::{Access, ChannelAccess, NodeConfig};
 use crate::phy::Phy;
 use crate::phy::error_model::{ErrorModel, ErrorModelKind, none};
 use crate::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
+use crate::sender::aggregation::Aggregation;
 
 words! {
     /// What precedes OFDM frames so that 802.11b stations keep silent [802.11-2020 §10.3.2.13].
@@ -27,6 +27,45 @@ words! {
         /// an RTS/CTS exchange at a DSSS rate
         RtsCts = "rts_cts",
     }
+}
+
+words! {
+    /// The inter-frame space a node waits before it contends.
+    pub enum Access {
+        /// the standard's, for every node
+        Difs = "difs",
+        /// one slot less: priority for the AP [802.11-2020 §10.3.2.3]
+        Pifs = "pifs",
+    }
+}
+
+/// How a node gets to the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelAccess {
+    /// one queue: DCF
+    Dcf(Access),
+    /// a queue for each access category, in the order of [`AccessCategory::ALL`](crate::AccessCategory::ALL): EDCA
+    Edca([EdcaParameters; 4]),
+}
+
+/// How a node is set up.
+#[derive(Clone, Debug)]
+pub struct NodeConfig {
+    /// its name, after which its random streams are named
+    pub name: String,
+    /// which BSS of the medium it belongs to
+    pub bss: u32,
+    /// data waits in the socket and is asked for when the device has room; only what is handed to it waits in its queue
+    pub backpressured: bool,
+    /// retransmissions after the first attempt; `None`: as many as it takes
+    pub retry_limit: Option<u32>,
+    /// its way to the medium
+    pub access: ChannelAccess,
+    /// from which power on it notices an OFDM PPDU whose preamble it has missed, when it has listened for aCCAMidTime;
+    /// `None`: by its energy only
+    pub mid_packet_detection: Option<Dbm>,
+    /// a station's share of airtime, where the queue of its AP gives shares; 256 is the default
+    pub airtime_weight: u32,
 }
 
 /// What nodes wait after a frame that was lost.

@@ -4,21 +4,35 @@
 //! events it asked for, and says through an [`Environment`] what happens next: events to schedule,
 //! packets that arrived, records for observers. It never looks into a packet's body.
 
+mod access;
+mod air;
+mod books;
 mod channel;
 mod config;
-mod mac;
+mod environment;
+mod exchange;
+mod ids;
+mod layout;
 mod medium;
 pub mod phy;
+mod ppdu;
 pub mod rate_control;
+#[cfg(test)]
+mod seams;
+mod sender;
+mod sequence;
+mod steps;
+mod transmission;
 
+pub use access::edca::{AccessCategory, EdcaParameters};
+pub use access::view::Countdown;
+pub use air::carrier_sense::{Capture, LateCapture};
+pub use books::Counts;
 pub use channel::{CcaLevels, Channel, Matrix, Movement};
-pub use config::{AfterLoss, BssConfig, MediumConfig, Protection, Queues};
-pub use mac::aggregation::Aggregation;
-pub use mac::carrier_sense::{Capture, LateCapture};
-pub use mac::contention::Countdown;
-pub use mac::edca::{AccessCategory, EdcaParameters};
-pub use mac::node::{Access, ChannelAccess, NodeConfig};
-pub use medium::{Counts, Environment, Medium, MediumEvent};
+pub use config::{Access, AfterLoss, BssConfig, ChannelAccess, MediumConfig, NodeConfig, Protection, Queues};
+pub use environment::{Agenda, Environment, MediumEvent};
+pub use medium::Medium;
+pub use sender::aggregation::Aggregation;
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -3,11 +3,11 @@
 mod cell;
 
 use cell::{MediumConfig, config, phy};
-use lasthop_engine::Scheduler;
+use lasthop_engine::{Scheduler, Turn};
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{FlowId, NodeId, Record};
 use lasthop_units::{Duration, Time};
-use lasthop_wifi::{AccessCategory, Environment, Medium, MediumEvent};
+use lasthop_wifi::{AccessCategory, Agenda, Environment, Medium, MediumEvent};
 
 #[derive(Default)]
 struct Driver {
@@ -21,10 +21,19 @@ impl Driver {
     }
 }
 
-impl Environment<NodeId> for Driver {
+impl Agenda for Driver {
     fn schedule(&mut self, at: Time, event: MediumEvent) {
         self.events().at(at, event);
     }
+    fn turn(&mut self) -> Turn {
+        self.events().turn()
+    }
+    fn schedule_in_turn(&mut self, at: Time, turn: Turn, event: MediumEvent) {
+        self.events().at_turn(at, turn, event);
+    }
+}
+
+impl Environment<NodeId> for Driver {
     fn deliver(&mut self, now: Time, _: NodeId, _: Packet<NodeId>) {
         self.arrived.push(now);
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_engine::Scheduler;
+use lasthop_engine::{Scheduler, Turn};
 use lasthop_link::queue_discipline::fifo;
 use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
 use lasthop_observe::{DropReason, FlowId, NodeId, Outcome, Record};
@@ -12,7 +12,9 @@ use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
 use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
-use lasthop_wifi::{AccessCategory, BssConfig, Channel, Counts, Environment, Medium, MediumEvent, NodeConfig, Queues};
+use lasthop_wifi::{
+    AccessCategory, Agenda, BssConfig, Channel, Counts, Environment, Medium, MediumEvent, NodeConfig, Queues,
+};
 
 /// A PHY with these basic rates, in Mbit/s; none: the default.
 pub fn phy(standard: &str, basic: &[u64]) -> Phy {
@@ -165,11 +167,20 @@ impl World {
     }
 }
 
-impl Environment<NodeId> for World {
-    const READS_STEPS: bool = true;
+impl Agenda for World {
     fn schedule(&mut self, at: Time, event: MediumEvent) {
         self.events.at(at, event);
     }
+    fn turn(&mut self) -> Turn {
+        self.events.turn()
+    }
+    fn schedule_in_turn(&mut self, at: Time, turn: Turn, event: MediumEvent) {
+        self.events.at_turn(at, turn, event);
+    }
+}
+
+impl Environment<NodeId> for World {
+    const READS_STEPS: bool = true;
     fn deliver(&mut self, now: Time, _: NodeId, packet: Packet<NodeId>) {
         assert_eq!(now, self.events.now(), "what arrives, arrives now");
         if self.keep_records {

@@ -25,8 +25,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use lasthop_engine::Turn;
 use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
+
+use crate::ids::FunctionId;
 
 words! {
     /// What happens to the counters of others during a transmission.
@@ -35,17 +38,6 @@ words! {
         Frozen = "frozen",
         /// Bianchi's chain: a busy period counts as one slot, for comparison with closed forms
         Bianchi = "bianchi",
-    }
-}
-
-/// A channel access function: the one of DCF, or one of the four of EDCA. Those of a node follow one another, the
-/// one with the highest priority first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct FunctionId(pub u32);
-
-impl FunctionId {
-    pub(crate) const fn index(self) -> usize {
-        self.0 as usize
     }
 }
 
@@ -101,6 +93,12 @@ impl LaneKind {
     fn counted(self, from: Time, now: Time, slot: Duration) -> u64 {
         if self.counts_busy_slot { (now + slot).since(from).div_ceil(slot) } else { now.since(from).div_ceil(slot) }
     }
+
+    /// The same from the start of its own countdown on, where `passed` boundaries lie between the end of DIFS, or of EIFS,
+    /// and the busy medium; fewer than none if that came later.
+    fn counted_of(self, passed: i64) -> u64 {
+        (passed - self.offset + i64::from(self.counts_busy_slot)).max(0) as u64
+    }
 }
 
 /// A contender that does not wait with its lane, until the medium turns busy again: a sender whose ACK
@@ -137,15 +135,23 @@ pub(crate) struct View {
     nav_until: Time,
     /// EIFS instead of DIFS after this much idle time; zero for DIFS.
     eifs: Duration,
+    /// When a lane without offset starts to count, or started, in this idle period.
+    counts_from: Time,
     lanes: Vec<Lane>,
     apart: Vec<Apart>,
-    generation: u32,
-    scheduled: Option<Time>,
+    /// When the next backoff ends, as far as somebody waits for that, and its turn among the events of that time.
+    awaited: Option<(Time, Turn)>,
 }
 
 /// The first instant at or after `at` on the grid `base + k * slot`.
 fn on_grid(base: Time, slot: Duration, at: Time) -> Time {
     base + slot * at.since(base).div_ceil(slot)
+}
+
+/// Boundaries of the grid `base + k * slot` from `base` to `at`, which itself does not count; negative if `base` comes
+/// later.
+fn boundaries(base: Time, at: Time, slot: Duration) -> i64 {
+    if at >= base { at.since(base).div_ceil(slot) as i64 } else { -(base.since(at).div_floor(slot) as i64) }
 }
 
 /// `at` moved by a signed number of slots.
@@ -170,10 +176,10 @@ impl View {
             idle_since: Time::ZERO,
             nav_until: Time::ZERO,
             eifs: Duration::ZERO,
+            counts_from: Time::ZERO,
             lanes: lanes.iter().map(lane).collect(),
             apart: Vec::new(),
-            generation: 0,
-            scheduled: None,
+            awaited: None,
         };
         view.start_counting(spaces);
         view
@@ -278,6 +284,7 @@ impl View {
         } else {
             difs_ends
         };
+        self.counts_from = ends;
         for lane in &mut self.lanes {
             lane.from = shifted(ends, spaces.slot, lane.kind.offset);
         }
@@ -289,10 +296,10 @@ impl View {
 
     fn freeze(&mut self, now: Time, spaces: &Spaces, own: Range<u32>, mut commit: impl FnMut(FunctionId, Time)) {
         let slot = spaces.slot;
-        self.generation = self.generation.wrapping_add(1);
-        self.scheduled = None;
+        self.awaited = None;
         // Functions of the sender whose boundary is still to come: they know, and send when it is idle again.
         let mut waiting = [None; 4];
+        let passed = boundaries(self.counts_from, now, slot);
         for lane in &mut self.lanes {
             let mut kept = 0;
             while let Some(&Reverse((key, function))) = lane.contenders.peek() {
@@ -308,7 +315,8 @@ impl View {
                     commit(function, end.max(now));
                 }
             }
-            let counted = lane.kind.counted(lane.from, now, slot);
+            let counted = lane.kind.counted_of(passed);
+            debug_assert_eq!(counted, lane.kind.counted(lane.from, now, slot), "all lanes share one grid");
             lane.slots += counted;
             lane.last = if counted > 0 { lane.from + slot * (counted - 1) } else { Time::ZERO };
             lane.from = lane.from.max(now);
@@ -544,24 +552,26 @@ impl View {
         }
     }
 
-    /// The time and generation of a new event, if the next end is not the one already scheduled.
-    pub(crate) fn reschedule(&mut self, spaces: &Spaces) -> Option<(Time, u32)> {
+    /// Waits for the next backoff to end; the time, unless it is awaited already. `turn` gives the turn of what is awaited
+    /// from now on.
+    pub(crate) fn await_next(&mut self, spaces: &Spaces, turn: impl FnOnce() -> Turn) -> Option<(Time, Turn)> {
         let next = self.next_end(spaces)?;
-        if self.scheduled == Some(next) {
+        if self.awaited.is_some_and(|(at, _)| at == next) {
             return None;
         }
-        self.generation = self.generation.wrapping_add(1);
-        self.scheduled = Some(next);
-        Some((next, self.generation))
+        self.awaited = Some((next, turn()));
+        self.awaited
     }
 
-    /// Whether an event of `generation` still counts; it is used up.
-    pub(crate) fn accept(&mut self, generation: u32) -> bool {
-        let current = self.generation == generation && self.scheduled.is_some();
-        if current {
-            self.scheduled = None;
-        }
-        current
+    /// What it waits for: the end of a backoff.
+    #[inline(always)]
+    pub(crate) fn awaited(&self) -> Option<(Time, Turn)> {
+        self.awaited
+    }
+
+    /// What it waited for has come.
+    pub(crate) fn stop_waiting(&mut self) {
+        self.awaited = None;
     }
 }
 

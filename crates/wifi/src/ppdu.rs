@@ -1,9 +1,11 @@
-//! What is sent, and what is on the air.
+//! What is sent.
+
+use std::num::NonZeroU32;
 
 use lasthop_observe::{LinkId, NodeId};
 use lasthop_units::{Bytes, Duration, Time};
 
-use super::contention::FunctionId;
+use crate::ids::ExchangeId;
 use crate::phy::error_model::FrameKind;
 use crate::phy::{ModeId, frame_size};
 
@@ -44,55 +46,71 @@ impl PpduKind {
     }
 }
 
-/// A PPDU to be sent.
+/// Whom a part of a PPDU is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum To {
+    One(NodeId),
+    /// nobody in particular
+    Nobody,
+}
+
+impl To {
+    /// The receiver, where there is one.
+    #[inline(always)]
+    pub(crate) fn one(self) -> Option<NodeId> {
+        match self {
+            To::One(node) => Some(node),
+            To::Nobody => None,
+        }
+    }
+}
+
+/// What a PPDU carries from one radio to one receiver.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ppdu {
-    pub kind: PpduKind,
+pub(crate) struct Part {
     pub from: NodeId,
-    /// `None`: nobody in particular
-    pub to: Option<NodeId>,
+    pub to: To,
     /// the link of the data frame that the exchange is about; of no meaning for a beacon
     pub link: LinkId,
     pub mode: ModeId,
     pub bytes: u32,
+}
+
+/// A PPDU to be sent. What begins and ends together is one: to several receivers it has more parts than the first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ppdu {
+    pub kind: PpduKind,
+    pub first: Part,
+    /// where the other parts are, among those that the air keeps
+    pub more: Option<MoreParts>,
     /// time on the air
     pub airtime: Duration,
     /// until when its Duration field reserves the medium
     pub reserves_until: Time,
-    /// the channel access function that began the exchange
-    pub function: FunctionId,
-    /// which of its Block Ack agreements, for an A-MPDU and what belongs to it
-    pub session: u32,
+    /// what it belongs to
+    pub exchange: ExchangeId,
 }
 
 impl Ppdu {
+    /// The radio that sends it.
+    #[inline(always)]
+    pub(crate) fn from(&self) -> NodeId {
+        self.first.from
+    }
+
     /// The link on which the PPDU itself goes.
     pub(crate) fn own_link(&self) -> Option<LinkId> {
         match self.kind {
             PpduKind::Beacon => None,
             // Link 2k leads to the AP, 2k + 1 back.
-            PpduKind::Cts | PpduKind::Ack | PpduKind::BlockAck => Some(LinkId(self.link.0 ^ 1)),
+            PpduKind::Cts | PpduKind::Ack | PpduKind::BlockAck => Some(LinkId(self.first.link.0 ^ 1)),
             PpduKind::Rts | PpduKind::CtsToSelf | PpduKind::Data | PpduKind::Ampdu | PpduKind::BlockAckReq => {
-                Some(self.link)
+                Some(self.first.link)
             }
         }
     }
 }
 
-/// Another PPDU on the air at the same time.
+/// A place in the air's list of further parts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Overlap {
-    pub node: NodeId,
-    pub start: Time,
-    pub end: Time,
-}
-
-/// A PPDU on the air.
-#[derive(Clone, Debug)]
-pub(crate) struct Transmission {
-    pub id: u32,
-    pub ppdu: Ppdu,
-    pub start: Time,
-    pub end: Time,
-    pub overlaps: Vec<Overlap>,
-}
+pub(crate) struct MoreParts(pub NonZeroU32);

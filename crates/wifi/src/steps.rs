@@ -5,11 +5,10 @@ use lasthop_link::PacketMeta;
 use lasthop_observe::{End, FlowId, NodeId, Payload, Record, Start, Step};
 use lasthop_units::{Bytes, Duration, Time};
 
-use super::contention::FunctionId;
-use super::outcome::outcome_of;
-use super::ppdu::{Ppdu, PpduKind, Transmission};
-use super::received::Reception;
-use crate::medium::{Environment, Medium};
+use crate::air::received::Reception;
+use crate::environment::Environment;
+use crate::medium::Medium;
+use crate::ppdu::{Part, Ppdu, PpduKind};
 use crate::rate_control::{FrameInfo, TxStatus};
 
 impl PpduKind {
@@ -28,27 +27,13 @@ fn tell<B, E: Environment<B>>(env: &mut E, at: Time, step: Step) {
 }
 
 impl<B: Send + 'static> Medium<B> {
-    /// A packet comes to the interface of `node`.
-    #[inline(always)]
-    pub(crate) fn note_entry(&self, now: Time, node: NodeId, meta: &PacketMeta, env: &mut impl Environment<B>) {
-        tell(env, now, Step::Enters { node, flow: meta.flow, tcp_ack: meta.pure_ack });
-    }
-
-    /// A packet goes into the MAC.
-    #[inline(always)]
-    pub(crate) fn note_taken(&self, now: Time, id: FunctionId, meta: &PacketMeta, env: &mut impl Environment<B>) {
-        tell(env, now, Step::Taken { node: self.functions[id.index()].node, flow: meta.flow });
-    }
-
     /// Whether the sender of a PPDU that comes on the air at `at` has won the medium over something whose preamble it has
     /// missed; to be asked before anybody senses it. What follows a SIFS after the PPDU before has not been contended for.
     #[inline(always)]
     pub(crate) fn tramples<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, _: &E) -> bool {
-        let function = &self.functions[ppdu.function.index()];
-        let contended = || function.node == ppdu.from && function.began == at;
-        E::READS_STEPS
-            && contended()
-            && self.carrier_sense.misses(&self.channel, ppdu.from, at, self.phy_of(ppdu.from).slot())
+        let exchange = &self.exchanges[ppdu.exchange.index()];
+        let contended = || exchange.by == ppdu.from() && exchange.began == at;
+        E::READS_STEPS && contended() && self.air.misses(ppdu.from(), at, self.layout.phy_of(ppdu.from()).slot())
     }
 
     /// A PPDU comes on the air at `at`.
@@ -66,24 +51,24 @@ impl<B: Send + 'static> Medium<B> {
             return;
         }
         for sender in from {
-            let ppdu = self.on_air.iter().find(|t| t.ppdu.from == *sender).expect("what is noticed is on the air").ppdu;
-            let initiator = self.functions[ppdu.function.index()].node;
+            let ppdu = self.air.sent_by(*sender).expect("what is noticed is on the air");
+            let initiator = self.exchanges[ppdu.exchange.index()].by;
             tell(env, now, Step::Recognised { initiator, by: NodeId(view as u32) });
         }
     }
 
     fn tell_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, tramples: bool, env: &mut E) {
-        let node = ppdu.from;
-        let initiator = self.functions[ppdu.function.index()].node;
+        let node = ppdu.from();
+        let initiator = self.exchanges[ppdu.exchange.index()].by;
         let airtime = ppdu.airtime;
         let payload = ppdu.kind.payload();
         let start = Start {
             node,
             initiator,
-            link: (payload != Payload::Beacon).then_some(ppdu.link),
+            link: (payload != Payload::Beacon).then_some(ppdu.first.link),
             payload,
-            channel: self.bss[self.nodes[node.index()].bss].channel,
-            to_all: self.channel.is_uniform(),
+            channel: self.air.channel_of(node),
+            to_all: self.air.is_uniform(),
             airtime,
             at_best: if payload == Payload::Packets { self.airtime_at_best(at, ppdu) } else { airtime },
             tramples,
@@ -92,9 +77,9 @@ impl<B: Send + 'static> Medium<B> {
         if node == initiator {
             self.tell_contents(at, ppdu, env);
         }
-        if !self.channel.is_uniform() {
-            let nodes = (0..self.views.len()).map(|view| NodeId(view as u32));
-            for by in nodes.filter(|by| self.carrier_sense.notices(&self.channel, by.index(), node)) {
+        if !self.air.is_uniform() {
+            let nodes = (0..self.access.views()).map(|view| NodeId(view as u32));
+            for by in nodes.filter(|by| self.air.notices(by.index(), node)) {
                 tell(env, at, Step::Noticed { initiator, by });
             }
         }
@@ -102,7 +87,8 @@ impl<B: Send + 'static> Medium<B> {
 
     /// The flows that an exchange is about.
     fn tell_contents<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &mut E) {
-        let (function, initiator) = (&self.functions[ppdu.function.index()], ppdu.from);
+        let (exchange, initiator) = (&self.exchanges[ppdu.exchange.index()], ppdu.from());
+        let sender = &self.senders[exchange.sender.index()];
         let mut bytes: Vec<(FlowId, [u32; 2])> = Vec::new();
         let mut count = |meta: &PacketMeta| {
             let place = bytes.iter().position(|(flow, _)| *flow == meta.flow).unwrap_or_else(|| {
@@ -113,12 +99,16 @@ impl<B: Send + 'static> Medium<B> {
         };
         match ppdu.kind {
             PpduKind::Beacon => {}
-            _ if !function.aggregates => count(&function.frame.as_ref().expect("the exchange is about a frame").meta),
+            _ if !sender.aggregates() => count(&sender.frame.as_ref().expect("the exchange is about a frame").meta),
             kind => {
                 // A request is about all that the agreement still holds.
-                let window = &function.sessions[ppdu.session as usize].originator.window;
+                let window = &sender.agreements[exchange.psdu.agreement as usize].originator.window;
                 let asks = kind == PpduKind::BlockAckReq;
-                window.iter().filter(|m| m.in_flight || asks).flat_map(|m| m.facts.iter()).for_each(count);
+                window
+                    .iter()
+                    .filter(|m| m.in_flight == Some(initiator) || asks)
+                    .flat_map(|m| m.facts.iter())
+                    .for_each(count);
             }
         }
         for (flow, [data_bytes, ack_bytes]) in bytes {
@@ -128,24 +118,25 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Airtime of a data PPDU at the rate that an ideal rate control would send it at.
     fn airtime_at_best(&mut self, at: Time, ppdu: &Ppdu) -> Duration {
-        let snr = ppdu.to.and_then(|to| self.snr_of(at, ppdu.from, to));
-        let Some(ideal) = self.ideals.get_mut(ppdu.link.index()) else { return Duration::ZERO };
+        let Part { from, to, link, mode, bytes } = ppdu.first;
+        let snr = to.one().and_then(|to| self.air.snr_of(at, from, to));
+        let Some(ideal) = self.ideals.get_mut(link.index()) else { return Duration::ZERO };
         if snr.is_some() {
             let (mpdus, acknowledged) = (1, 1);
-            let (now, mode) = (at, ppdu.mode);
-            ideal.on_tx_status(&TxStatus { now, mode, success: true, mpdus, acknowledged, rts: false, snr });
+            ideal.on_tx_status(&TxStatus { now: at, mode, success: true, mpdus, acknowledged, rts: false, snr });
         }
-        let bytes = Bytes(u64::from(ppdu.bytes));
+        let bytes = Bytes(u64::from(bytes));
         let best = ideal.rates_for(&FrameInfo { now: at, bytes, aggregates: false, retry: 0 }).first();
-        self.airtime(ppdu.from, best, ppdu.bytes)
+        self.layout.phy_of(from).ppdu_duration(best, bytes)
     }
 
-    /// A PPDU has ended; `goes_on`: its exchange has not.
+    /// A PPDU has ended, which others overlapped or not; `goes_on`: its exchange has not.
     #[inline(always)]
     pub(crate) fn note_end<E: Environment<B>>(
         &self,
         now: Time,
-        ended: &Transmission,
+        ppdu: &Ppdu,
+        is_disturbed: bool,
         reception: Option<Reception>,
         goes_on: bool,
         env: &mut E,
@@ -153,19 +144,19 @@ impl<B: Send + 'static> Medium<B> {
         if !E::READS_STEPS {
             return;
         }
-        let ppdu = &ended.ppdu;
         // Nobody in particular receives a beacon: whom others have not disturbed has.
-        let undisturbed = if ended.overlaps.is_empty() { Reception::Decoded } else { Reception::Collided };
+        let undisturbed = if !is_disturbed { Reception::Decoded } else { Reception::Collided };
         let reception = reception.unwrap_or(undisturbed);
         let (mpdus, decoded, lost_to) = if ppdu.kind == PpduKind::Ampdu {
-            let decoded = self.decoded.iter().filter(|d| **d).count() as u32;
-            let of_some = if decoded > 0 { self.lost_to.map(outcome_of) } else { None };
-            (self.decoded.len() as u32, decoded, of_some)
+            let of = &self.receptions;
+            let decoded = of.decoded.iter().filter(|d| **d).count() as u32;
+            let of_some = if decoded > 0 { of.lost_to.map(Reception::outcome) } else { None };
+            (of.decoded.len() as u32, decoded, of_some)
         } else {
             (1, u32::from(reception == Reception::Decoded), None)
         };
-        let lost_to = if decoded == 0 { Some(outcome_of(reception)) } else { lost_to };
-        let initiator = self.functions[ppdu.function.index()].node;
-        tell(env, now, Step::End(End { node: ppdu.from, initiator, mpdus, decoded, lost_to, goes_on }));
+        let lost_to = if decoded == 0 { Some(reception.outcome()) } else { lost_to };
+        let initiator = self.exchanges[ppdu.exchange.index()].by;
+        tell(env, now, Step::End(End { node: ppdu.from(), initiator, mpdus, decoded, lost_to, goes_on }));
     }
 }

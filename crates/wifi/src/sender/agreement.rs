@@ -15,7 +15,7 @@
 
 use std::collections::VecDeque;
 
-use lasthop_link::{Packet, PacketMeta};
+use lasthop_link::{Packet, PacketMeta, Wanted};
 use lasthop_observe::{LinkId, NodeId};
 use lasthop_units::{Duration, Time};
 
@@ -48,8 +48,8 @@ pub(crate) struct Mpdu<B> {
     /// Length, with header and FCS.
     pub bytes: u32,
     pub attempts: u32,
-    /// In the PPDU that is on the air, or was and is not answered yet.
-    pub in_flight: bool,
+    /// The radio that is sending it, or has and is not answered yet.
+    pub in_flight: Option<NodeId>,
     /// Acknowledged or given up.
     pub done: bool,
     /// When it was taken from the queue.
@@ -72,7 +72,7 @@ impl<B> Originator<B> {
         Originator { start: 0, window: VecDeque::new(), request_due: false, requests: 0 }
     }
 
-    /// Whether anything waits to be sent, for the first time or again; to be asked after [`advance`](Self::advance).
+    /// Whether anything waits to be sent, for the first time or again; to be asked after [`next_done`](Self::next_done).
     pub(crate) fn wants_to_send(&self) -> bool {
         self.request_due || !self.window.is_empty()
     }
@@ -86,16 +86,15 @@ impl<B> Originator<B> {
     pub(crate) fn push(&mut self, now: Time, msdus: Msdus<Packet<B>>, bytes: u32) -> usize {
         let facts = Msdus { first: msdus.first.meta, more: msdus.more.iter().map(|p| p.meta).collect() };
         let content = Some(msdus);
-        self.window.push_back(Mpdu { facts, content, bytes, attempts: 0, in_flight: false, done: false, since: now });
+        self.window.push_back(Mpdu { facts, content, bytes, attempts: 0, in_flight: None, done: false, since: now });
         self.window.len() - 1
     }
 
-    /// Moves the start past what is done; `released` gets each.
-    pub(crate) fn advance(&mut self, mut released: impl FnMut(Mpdu<B>)) {
-        while self.window.front().is_some_and(|m| m.done) {
-            self.start += 1;
-            released(self.window.pop_front().expect("it was looked at"));
-        }
+    /// Moves the start past the next MPDU that is done, if the first is.
+    pub(crate) fn next_done(&mut self) -> Option<Mpdu<B>> {
+        let done = self.window.pop_front_if(|m| m.done)?;
+        self.start += 1;
+        Some(done)
     }
 }
 
@@ -214,7 +213,9 @@ fn hand_up<B>(msdus: Msdus<Packet<B>>, up: &mut Vec<Packet<B>>) {
 }
 
 /// An agreement for one TID of one link.
-pub(crate) struct Session<B> {
+pub(crate) struct Agreement<B> {
+    /// How many MPDUs its window holds.
+    pub size: u32,
     pub to: NodeId,
     /// The station at the wireless end.
     pub station: NodeId,
@@ -234,9 +235,10 @@ pub(crate) struct Session<B> {
     pub in_line: bool,
 }
 
-impl<B> Session<B> {
-    pub(crate) fn new(to: NodeId, station: NodeId, link: LinkId, tid: u8) -> Self {
-        Session {
+impl<B> Agreement<B> {
+    pub(crate) fn new(to: NodeId, station: NodeId, link: LinkId, tid: u8, size: u32) -> Self {
+        Agreement {
+            size,
             to,
             station,
             link,
@@ -250,6 +252,17 @@ impl<B> Session<B> {
             largest_mpdu: 0,
             in_line: false,
         }
+    }
+
+    /// What may go under it.
+    pub(crate) fn wanted(&self) -> Wanted {
+        Wanted { station: Some(self.station), tid: Some(self.tid) }
+    }
+
+    /// Whether a new MPDU fits its window.
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.originator.has_room(self.size)
     }
 
     /// Packets that have not arrived at the far end in order yet.
@@ -345,10 +358,12 @@ mod tests {
             originator.push(ms(0), msdu(number), 1538);
         }
         originator.window[1].done = true;
-        originator.advance(|_| panic!("the first is not done"));
+        assert!(originator.next_done().is_none(), "the first is not done");
         originator.window[0].done = true;
         let mut released = 0;
-        originator.advance(|_| released += 1);
+        while originator.next_done().is_some() {
+            released += 1;
+        }
         assert_eq!((released, originator.start, originator.window.len()), (2, 2, 1));
         assert!(!originator.has_room(1) && originator.has_room(2) && originator.wants_to_send());
     }

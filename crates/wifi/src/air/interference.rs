@@ -8,14 +8,14 @@ use lasthop_observe::NodeId;
 use lasthop_units::{Duration, Time};
 
 use super::carrier_sense::Capture;
-use super::ppdu::Transmission;
-use crate::channel::{Matrix, milliwatts};
+use super::on_air::Transmission;
+use crate::channel::Matrix;
+use crate::phy::ModeId;
 use crate::phy::error_model::{ErrorModel, ReceivedFrame};
-use crate::phy::{Mode, ModeId};
 
 /// A PPDU that overlaps another, at a receiver.
 #[derive(Clone, Copy, Debug)]
-struct Other {
+pub(super) struct Other {
     start: Time,
     end: Time,
     power_mw: f64,
@@ -23,7 +23,7 @@ struct Other {
 
 /// A signal and what surrounds it, at a receiver; powers in milliwatts.
 #[derive(Debug)]
-pub(super) struct Air {
+pub(super) struct Surroundings {
     pub signal_mw: f64,
     pub noise_mw: f64,
     others: Vec<Other>,
@@ -58,27 +58,35 @@ pub(super) fn spans(header_ends: Time, end: Time, lengths: &[u32]) -> impl Itera
     })
 }
 
-impl Air {
-    /// What surrounds `ended` at `receiver`.
+impl Surroundings {
+    /// What surrounds what `from` sends in `ended` at `receiver`; `others` is a list to write to.
     pub(super) fn of(
         matrix: &Matrix,
         ended: &Transmission,
-        receiver: NodeId,
+        (from, receiver): (NodeId, NodeId),
         noise_mw: f64,
         capture: Option<Capture>,
-    ) -> Air {
-        let others = ended.overlaps.iter().map(|o| Other {
+        mut others: Vec<Other>,
+    ) -> Surroundings {
+        let all = ended.overlaps.iter().map(|o| Other {
             start: o.start,
             end: o.end,
             power_mw: matrix.power_mw(o.start, o.node, receiver),
         });
-        Air {
-            signal_mw: matrix.power_mw(ended.start, ended.ppdu.from, receiver),
+        others.clear();
+        others.extend(all.filter(|o| o.power_mw > 0.0));
+        Surroundings {
+            signal_mw: matrix.power_mw(ended.start, from, receiver),
             noise_mw,
-            others: others.filter(|o| o.power_mw > 0.0).collect(),
+            others,
             audible_mw: matrix.audible_mw(),
             capture,
         }
+    }
+
+    /// Its list, to be used again.
+    pub(super) fn into_others(self) -> Vec<Other> {
+        self.others
     }
 
     /// Whether nothing overlaps the PPDU.
@@ -121,7 +129,7 @@ impl Air {
 pub(super) struct Judge<'a> {
     model: &'a mut dyn ErrorModel,
     memory: &'a mut Memory,
-    air: &'a Air,
+    air: &'a Surroundings,
     /// The BSS, and the mode in its table.
     id: (usize, ModeId),
     /// Above the sensitivity of the mode, where that decides.
@@ -129,15 +137,15 @@ pub(super) struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// For frames in `mode`; `id` says in the table of which BSS it stands, and where.
+    /// For frames in a mode; `id` says in the table of which BSS it stands, and where; `strong_enough`: the signal is above
+    /// its sensitivity, where that decides.
     pub(super) fn new(
         model: &'a mut dyn ErrorModel,
         memory: &'a mut Memory,
-        air: &'a Air,
-        mode: &Mode,
+        air: &'a Surroundings,
         id: (usize, ModeId),
+        strong_enough: bool,
     ) -> Self {
-        let strong_enough = model.needs_sinr() || air.signal_mw >= milliwatts(mode.sensitivity);
         Judge { model, memory, air, id, strong_enough }
     }
 
@@ -233,6 +241,13 @@ impl Memory {
         known[mode.index()]
     }
 
+    /// As [`certain_from`](Self::certain_from), where it is known; else infinite.
+    #[inline(always)]
+    pub(super) fn known_certain_from(&self, bss: usize, mode: ModeId) -> f64 {
+        let known = self.certain.get(bss).and_then(|modes| modes.get(mode.index()));
+        known.copied().filter(|sinr| !sinr.is_nan()).unwrap_or(f64::INFINITY)
+    }
+
     fn recall(&mut self, mode: (usize, ModeId), frame: &ReceivedFrame, ask: impl FnOnce() -> f64) -> f64 {
         let (bits, sinr) = (frame.bits, frame.sinr.to_bits());
         let key = (sinr ^ bits.rotate_left(32) ^ u64::from(mode.1.0) ^ (mode.0 as u64) << 16)
@@ -252,11 +267,12 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::super::carrier_sense::LateCapture;
-    use super::super::contention::FunctionId;
-    use super::super::ppdu::{Overlap, Ppdu, PpduKind};
+    use super::super::on_air::Overlap;
     use super::*;
+    use crate::ids::{ExchangeId, TxId};
     use crate::phy::error_model::{Direction, ErrorModelKind, FrameKind, nist};
     use crate::phy::{Phy, PhyOptions, Standard};
+    use crate::ppdu::{Part, Ppdu, PpduKind, To};
     use lasthop_observe::LinkId;
     use lasthop_units::{Db, Dbm};
 
@@ -275,33 +291,37 @@ mod tests {
             |&(node, from, to): &(u32, u64, u64)| Overlap { node: NodeId(node), start: us(from), end: us(to) };
         let ppdu = Ppdu {
             kind: PpduKind::Data,
-            from: NodeId(1),
-            to: Some(NodeId(0)),
-            link: LinkId(0),
-            mode: ModeId(4),
-            bytes: 3000,
+            first: Part { from: NodeId(1), to: To::One(NodeId(0)), link: LinkId(0), mode: ModeId(4), bytes: 3000 },
+            more: None,
             airtime: Duration::from_micros(3020),
             reserves_until: us(0),
-            function: FunctionId(0),
-            session: 0,
+            exchange: ExchangeId(0),
         };
-        Transmission { id: 0, ppdu, start: us(0), end: us(3020), overlaps: others.iter().map(overlap).collect() }
+        Transmission {
+            id: TxId(0),
+            ppdu,
+            start: us(0),
+            end: us(3020),
+            is_disturbed: !others.is_empty(),
+            came_second: false,
+            overlaps: others.iter().map(overlap).collect(),
+        }
     }
 
     /// At node 0, node 1 is heard at -50 dBm and node n at `levels[n - 2]`.
-    fn air(levels: &[f64], others: &[(u32, u64, u64)], capture: Option<f64>) -> Air {
+    fn air(levels: &[f64], others: &[(u32, u64, u64)], capture: Option<f64>) -> Surroundings {
         let power = |tx: NodeId, _| Dbm(if tx.0 < 2 { -50.0 } else { levels[tx.index() - 2] });
         let matrix = Matrix::new(levels.len() + 2, Dbm(-82.0), power);
         let capture = capture.map(|db| Capture { threshold: Db(db), late: LateCapture::Off });
-        Air::of(&matrix, &transmission(others), NodeId(0), NOISE_MW, capture)
+        Surroundings::of(&matrix, &transmission(others), (NodeId(1), NodeId(0)), NOISE_MW, capture, Vec::new())
     }
 
     /// For each of three equal MPDUs of 1000 bytes at 24 Mbit/s: whether it is sure to arrive, or sure not to.
-    fn fates(air: &Air) -> Vec<bool> {
+    fn fates(air: &Surroundings) -> Vec<bool> {
         let phy = phy();
         let mode = phy.mode(ModeId(4));
         let (mut model, mut memory) = (ErrorModelKind::Nist(nist::Params {}).build(1), Memory::new());
-        let mut judge = Judge::new(&mut *model, &mut memory, air, mode, (0, ModeId(4)));
+        let mut judge = Judge::new(&mut *model, &mut memory, air, (0, ModeId(4)), true);
         let fate = |(bytes, span): (u32, Span)| {
             let (kind, direction, sinr) = (FrameKind::Data, Direction::Up, air.signal_mw / air.noise_mw);
             let bits = u64::from(bytes) * 8;

@@ -31,14 +31,14 @@ pub struct Aggregation {
 impl Aggregation {
     /// How many MPDUs of `bytes` a PPDU in `mode` holds at most, all limits at once.
     pub fn mpdus_of(self, phy: &Phy, mode: ModeId, bytes: u32) -> u32 {
-        let mut psdu = Psdu::new(phy, self, mode, self.max_duration, true);
+        let mut psdu = PsduLength::new(phy, self, mode, self.max_duration, true);
         (0..self.max_mpdus).take_while(|_| psdu.add(bytes)).count() as u32
     }
 }
 
 /// The length of a PSDU that grows MPDU by MPDU.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Psdu<'a> {
+pub(crate) struct PsduLength<'a> {
     phy: &'a Phy,
     limits: Aggregation,
     mode: ModeId,
@@ -54,14 +54,14 @@ pub(crate) struct Psdu<'a> {
     mpdus: u32,
 }
 
-impl<'a> Psdu<'a> {
+impl<'a> PsduLength<'a> {
     /// An empty one for a PPDU in `mode`, which may last no longer than `longest`; with `at_least_one` the first MPDU fits
     /// whatever the limits say.
     pub(crate) fn new(phy: &'a Phy, limits: Aggregation, mode: ModeId, longest: Duration, at_least_one: bool) -> Self {
         let spacing = phy.mode(mode).rate.as_bps() as u128 * u128::from(limits.min_start_spacing.as_nanos());
         let longest = longest.min(limits.max_duration).min(phy.max_ppdu_duration(mode));
         let spacing = spacing.div_ceil(8_000_000_000) as u32;
-        Psdu { phy, limits, mode, longest, spacing, at_least_one, bytes: 0, next: 0, mpdus: 0 }
+        PsduLength { phy, limits, mode, longest, spacing, at_least_one, bytes: 0, next: 0, mpdus: 0 }
     }
 
     /// Adds an MPDU that is no longer than one for which there is [room](Self::has_room).
@@ -127,7 +127,7 @@ mod tests {
     fn fit(limits: Aggregation, mcs: u8, longest: Duration, at_least_one: bool) -> (u32, u32) {
         let phy = phy();
         let mode = phy.mode_of_mcs(mcs).unwrap();
-        let mut psdu = Psdu::new(&phy, limits, mode, longest, at_least_one);
+        let mut psdu = PsduLength::new(&phy, limits, mode, longest, at_least_one);
         let fitted = (0..100).take_while(|_| psdu.add(1538)).count();
         (fitted as u32, psdu.bytes())
     }
@@ -164,7 +164,7 @@ mod tests {
     fn short_mpdus_are_spaced_as_receivers_ask() {
         let limits = Aggregation { min_start_spacing: Duration::from_micros(8), ..OWN };
         let phy = phy();
-        let mut psdu = Psdu::new(&phy, limits, phy.mode_of_mcs(15).unwrap(), Duration::from_secs(1), true);
+        let mut psdu = PsduLength::new(&phy, limits, phy.mode_of_mcs(15).unwrap(), Duration::from_secs(1), true);
         // 270 Mbit/s: 270 bytes in 8 us, filled up to 272.
         assert!(psdu.add(78) && psdu.add(78) && psdu.bytes() == 272 + 4 + 78);
     }

@@ -1,0 +1,43 @@
+//! What a channel access function is doing.
+
+use lasthop_engine::Stream;
+use lasthop_observe::NodeId;
+use lasthop_units::Time;
+
+use super::view::LaneId;
+
+/// What a channel access function is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// nothing to send; its post-backoff ends or ended at this count of slots of its lane
+    Idle { ready_at: u64 },
+    /// its backoff is counted down by its view; without a frame if it has just given one up
+    Contending,
+    /// it will start at this boundary, whatever it could sense by then
+    Committed { at: Time },
+    /// it has won: frame exchange in progress
+    Exchanging,
+}
+
+/// A channel access function.
+pub(crate) struct Function {
+    pub node: NodeId,
+    pub state: State,
+    pub lane: LaneId,
+    pub cw: u32,
+    pub cw_min: u32,
+    pub cw_max: u32,
+    pub backoff: Stream,
+}
+
+impl Function {
+    /// A backoff from the current contention window: uniform in 0..=CW [802.11-2020 §10.3.3].
+    pub(crate) fn draw_backoff(&mut self) -> u64 {
+        u64::from(self.backoff.up_to(self.cw))
+    }
+
+    /// The window of the next attempt after one that failed.
+    pub(crate) fn widen(&mut self) {
+        self.cw = (2 * self.cw + 1).min(self.cw_max);
+    }
+}

@@ -1,0 +1,313 @@
+//! The air: what is being sent, who notices it, who decodes it. Knows radios and PPDUs, no queues and no backoffs.
+//!
+//! `on_air`: what is being sent. `carrier_sense`: what each receiver is doing. `reception`: who decodes what; `interference`: a
+//! signal among others; `received`: what it may come to.
+
+pub(crate) mod carrier_sense;
+pub(crate) mod interference;
+pub(crate) mod on_air;
+pub(crate) mod received;
+pub(crate) mod reception;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use lasthop_engine::Stream;
+use lasthop_observe::NodeId;
+use lasthop_units::{Duration, Time};
+
+use crate::channel::{Channel, milliwatts};
+use crate::ids::TxId;
+use crate::phy::error_model::ErrorModel;
+use crate::phy::{ModulationClass, Phy};
+use crate::ppdu::{MoreParts, Part, Ppdu};
+use carrier_sense::{Begun, Capture, CarrierSense, Noticed};
+use interference::{Memory, Other, Success};
+use on_air::{Overlap, Transmission};
+
+/// A radio: what it can send and receive, and where.
+pub(crate) struct Radio {
+    /// The BSS, in whose table of modes it sends.
+    pub bss: u32,
+    pub channel: u32,
+    pub is_ap: bool,
+    /// Whether its transmitter is on.
+    pub transmitting: bool,
+}
+
+/// All that is on the air, and all radios.
+pub(crate) struct Air {
+    radios: Vec<Radio>,
+    /// of each BSS
+    phys: Vec<Arc<Phy>>,
+    channel: Channel,
+    /// For each radio, whose views may notice what it sends, where each node has one of its own.
+    hearers: Vec<Vec<u32>>,
+    noise_mw_per_hz: f64,
+    sense: CarrierSense,
+    capture: Option<Capture>,
+    error_model: Box<dyn ErrorModel>,
+    /// By what it decides, and the least power in milliwatts that each mode of each BSS needs where that decides.
+    judged_by: JudgedBy,
+    sensitivity_mw: Vec<Vec<f64>>,
+    memory: Memory,
+    successes: Vec<Success>,
+    /// What surrounds a signal, while that is worked out.
+    others: Vec<Other>,
+    /// Draws of each receiver.
+    noise: Vec<Stream>,
+    on_air: Vec<Transmission>,
+    /// How many of these are on each channel.
+    on_channel: Vec<u32>,
+    next_id: u32,
+    /// Parts of PPDUs beyond the first; the place 0 is nobody's, as are those that are empty.
+    parts: Vec<Vec<Part>>,
+    /// Lists of overlaps that are of no use now, to be used again.
+    spare: Vec<Vec<Overlap>>,
+}
+
+/// What decides whether a frame is decoded that nothing overlaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum JudgedBy {
+    /// the error model, from the SINR
+    Sinr,
+    /// its power alone
+    Power,
+    /// the error model, from other things
+    Else,
+}
+
+/// What an air is made of.
+pub(crate) struct AirConfig {
+    pub radios: Vec<Radio>,
+    pub phys: Vec<Arc<Phy>>,
+    pub channel: Channel,
+    pub noise_mw_per_hz: f64,
+    pub sense: CarrierSense,
+    pub capture: Option<Capture>,
+    pub error_model: Box<dyn ErrorModel>,
+    pub noise: Vec<Stream>,
+}
+
+impl Air {
+    pub(crate) fn new(config: AirConfig) -> Air {
+        let model = &config.error_model;
+        let judged_by = match (model.needs_sinr(), model.is_none()) {
+            (true, _) => JudgedBy::Sinr,
+            (false, true) => JudgedBy::Power,
+            (false, false) => JudgedBy::Else,
+        };
+        let needs = |phy: &Arc<Phy>| phy.modes().iter().map(|mode| milliwatts(mode.sensitivity)).collect();
+        let hearers = config.channel.hearers();
+        let channels = config.radios.iter().map(|radio| radio.channel as usize + 1).max().unwrap_or(0);
+        Air {
+            radios: config.radios,
+            sensitivity_mw: config.phys.iter().map(needs).collect(),
+            phys: config.phys,
+            hearers,
+            judged_by,
+            channel: config.channel,
+            noise_mw_per_hz: config.noise_mw_per_hz,
+            sense: config.sense,
+            capture: config.capture,
+            error_model: config.error_model,
+            memory: Memory::new(),
+            successes: Vec::new(),
+            others: Vec::new(),
+            noise: config.noise,
+            on_air: Vec::new(),
+            on_channel: vec![0; channels],
+            next_id: 0,
+            parts: vec![Vec::new()],
+            spare: Vec::new(),
+        }
+    }
+
+    /// Whether nodes share views: all on a channel hear one another.
+    #[inline(always)]
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.channel.is_uniform()
+    }
+
+    pub(crate) fn channel_of(&self, node: NodeId) -> u32 {
+        self.radios[node.index()].channel
+    }
+
+    #[inline(always)]
+    pub(crate) fn phy_of(&self, node: NodeId) -> &Phy {
+        &self.phys[self.radios[node.index()].bss as usize]
+    }
+
+    /// Whether the transmitter of a radio is on.
+    #[inline(always)]
+    pub(crate) fn is_sending(&self, node: NodeId) -> bool {
+        self.radios[node.index()].transmitting
+    }
+
+    /// PPDUs on a channel now.
+    pub(crate) fn count_on(&self, channel: u32) -> u32 {
+        self.on_channel[channel as usize]
+    }
+
+    /// What `from` is sending.
+    pub(crate) fn sent_by(&self, from: NodeId) -> Option<&Ppdu> {
+        self.on_air.iter().map(|t| &t.ppdu).find(|ppdu| ppdu.from() == from)
+    }
+
+    /// Keeps the parts of a PPDU beyond the first.
+    #[cfg_attr(not(test), expect(dead_code, reason = "PPDUs to several receivers come with OFDMA"))]
+    pub(crate) fn keep_parts(&mut self, parts: &[Part]) -> MoreParts {
+        let place = (1..self.parts.len()).find(|&place| self.parts[place].is_empty()).unwrap_or(self.parts.len());
+        self.parts.resize(self.parts.len().max(place + 1), Vec::new());
+        self.parts[place].extend_from_slice(parts);
+        MoreParts(NonZeroU32::new(place as u32).expect("the place 0 is nobody's"))
+    }
+
+    /// The parts of a PPDU.
+    #[cfg_attr(not(test), expect(dead_code, reason = "PPDUs to several receivers come with OFDMA"))]
+    pub(crate) fn parts<'a>(&'a self, ppdu: &'a Ppdu) -> impl Iterator<Item = &'a Part> {
+        let more = ppdu.more.map_or(&[][..], |MoreParts(place)| &self.parts[place.get() as usize]);
+        std::iter::once(&ppdu.first).chain(more)
+    }
+
+    /// A PPDU comes on the air at `at`; its number, and when it ends.
+    ///
+    /// # Panics
+    /// If one of its radios is sending already.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, at: Time, ppdu: Ppdu) -> (TxId, Time) {
+        self.switch(&ppdu, true);
+        let id = TxId(self.next_id);
+        self.next_id = self.next_id.wrapping_add(1);
+        let end = at + ppdu.airtime;
+        let new =
+            Transmission { id, ppdu, start: at, end, is_disturbed: false, came_second: false, overlaps: Vec::new() };
+        self.on_channel[self.radios[ppdu.from().index()].channel as usize] += 1;
+        if self.on_air.is_empty() {
+            self.on_air.push(new);
+        } else {
+            self.begin_among_others(new);
+        }
+        (id, end)
+    }
+
+    /// Switches the transmitters of a PPDU on, or off.
+    #[inline(always)]
+    fn switch(&mut self, ppdu: &Ppdu, on: bool) {
+        let switch = |radios: &mut Vec<Radio>, from: NodeId| {
+            let was_on = std::mem::replace(&mut radios[from.index()].transmitting, on);
+            assert!(was_on != on, "node {} began to send while it was sending", from.0);
+        };
+        switch(&mut self.radios, ppdu.first.from);
+        if let Some(MoreParts(place)) = ppdu.more {
+            let others = self.parts[place.get() as usize].iter().map(|part| part.from);
+            others.filter(|from| *from != ppdu.first.from).for_each(|from| switch(&mut self.radios, from));
+        }
+    }
+
+    fn begin_among_others(&mut self, mut new: Transmission) {
+        let radios = &self.radios;
+        let channel = |ppdu: &Ppdu| radios[ppdu.from().index()].channel;
+        let (at, from, end, own) = (new.start, new.ppdu.from(), new.end, channel(&new.ppdu));
+        let uniform = self.channel.is_uniform();
+        for other in self.on_air.iter_mut().filter(|o| o.end > at && channel(&o.ppdu) == own) {
+            (new.is_disturbed, other.is_disturbed) = (true, true);
+            new.came_second |= other.start < at;
+            if uniform {
+                continue;
+            }
+            if new.overlaps.capacity() == 0 {
+                new.overlaps = self.spare.pop().unwrap_or_default();
+            }
+            new.overlaps.push(Overlap { node: other.ppdu.from(), start: other.start, end: other.end });
+            if other.overlaps.capacity() == 0 {
+                other.overlaps = self.spare.pop().unwrap_or_default();
+            }
+            other.overlaps.push(Overlap { node: from, start: at, end });
+        }
+        self.on_air.push(new);
+    }
+
+    /// A PPDU comes on the air that nothing can overlap. It is not kept: whoever sends it knows it until it
+    /// [ends](Self::end_undisturbed).
+    #[inline(always)]
+    pub(crate) fn begin_undisturbed(&mut self, ppdu: &Ppdu) {
+        self.switch(ppdu, true);
+        self.on_channel[self.radios[ppdu.from().index()].channel as usize] += 1;
+    }
+
+    /// As [`end`](Self::end), for what was [begun](Self::begin_undisturbed) so.
+    #[inline(always)]
+    pub(crate) fn end_undisturbed(&mut self, ppdu: &Ppdu) {
+        self.switch(ppdu, false);
+        self.on_channel[self.radios[ppdu.from().index()].channel as usize] -= 1;
+    }
+
+    /// A PPDU leaves the air.
+    #[inline(always)]
+    pub(crate) fn end(&mut self, id: TxId) -> Transmission {
+        let index = self.on_air.iter().position(|t| t.id == id).expect("a PPDU that ends is on the air");
+        let ended = self.on_air.swap_remove(index);
+        self.on_channel[self.radios[ended.ppdu.from().index()].channel as usize] -= 1;
+        self.switch(&ended.ppdu, false);
+        ended
+    }
+
+    /// Nothing more is asked about a PPDU that has ended.
+    #[inline(always)]
+    pub(crate) fn forget(&mut self, mut ended: Transmission) {
+        if ended.overlaps.capacity() > 0 {
+            ended.overlaps.clear();
+            self.spare.push(ended.overlaps);
+        }
+        if let Some(MoreParts(place)) = ended.ppdu.more {
+            self.parts[place.get() as usize].clear();
+        }
+    }
+
+    /// How many views may notice what `from` sends, where each node has one of its own.
+    #[inline(always)]
+    pub(crate) fn hearers(&self, from: NodeId) -> usize {
+        self.hearers[from.index()].len()
+    }
+
+    /// One of these views.
+    #[inline(always)]
+    pub(crate) fn hearer(&self, from: NodeId, place: usize) -> usize {
+        self.hearers[from.index()][place] as usize
+    }
+
+    /// What `view`, where each node has one of its own, makes of a PPDU that begins.
+    pub(crate) fn notice(&mut self, view: usize, begun: &Begun) -> Noticed {
+        self.sense.begins(&self.channel, view, begun)
+    }
+
+    /// A PPDU as receivers see it begin.
+    pub(crate) fn begun(&self, at: Time, ppdu: &Ppdu) -> Begun {
+        let phy = self.phy_of(ppdu.from());
+        let (from, mode) = (ppdu.from(), ppdu.first.mode);
+        let is_ofdm = phy.mode(mode).class != ModulationClass::Dsss;
+        Begun { from, start: at, header_ends: at + phy.rx_start_delay(mode), end: at + ppdu.airtime, is_ofdm }
+    }
+
+    /// Whether `view` notices the PPDU that `from` is sending.
+    pub(crate) fn notices(&self, view: usize, from: NodeId) -> bool {
+        self.sense.notices(&self.channel, view, from)
+    }
+
+    /// Which PPDUs `view`, which is asked now as it wished, knows by now without their preambles; see
+    /// [`CarrierSense::recognises`].
+    pub(crate) fn recognise(&mut self, view: usize, now: Time, tell: impl FnMut(NodeId)) -> Option<Time> {
+        self.sense.recognises(view, now, tell)
+    }
+
+    /// A PPDU of `from` has ended: how many PPDUs that `view` has noticed it does not notice any more.
+    pub(crate) fn lose(&mut self, view: usize, from: NodeId) -> u32 {
+        self.sense.ends(&self.channel, view, from)
+    }
+
+    /// Whether something that began a slot ago or earlier goes on at `node`, which has missed its preamble.
+    pub(crate) fn misses(&self, node: NodeId, now: Time, slot: Duration) -> bool {
+        self.sense.misses(&self.channel, node, now, slot)
+    }
+}

@@ -1,0 +1,47 @@
+//! Numbers by which the air, channel access and the senders speak of one another's things.
+//!
+//! While a station has one radio, a channel access function, the sender that it serves and the exchange that it wins have
+//! the same number, so that no table is looked up.
+
+macro_rules! id {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub(crate) struct $name(pub u32);
+
+        impl $name {
+            pub(crate) const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+id!(
+    /// A channel access function of a radio: the one of DCF, or one of the four of EDCA. Those of a radio follow one
+    /// another, the one with the highest priority first.
+    FunctionId
+);
+id!(
+    /// What a station sends in one access category: its queue, frames and agreements.
+    SenderId
+);
+id!(
+    /// A frame exchange in progress.
+    ExchangeId
+);
+
+/// A PPDU on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TxId(pub u32);
+
+impl FunctionId {
+    /// The sender whose packets it contends for.
+    pub(crate) const fn sender(self) -> SenderId {
+        SenderId(self.0)
+    }
+
+    /// The exchange that it has won.
+    pub(crate) const fn exchange(self) -> ExchangeId {
+        ExchangeId(self.0)
+    }
+}

@@ -1,0 +1,87 @@
+//! Who is where: BSSs, nodes, and the way between two of them. Nothing here changes while the medium runs.
+
+use std::ops::Range;
+
+use lasthop_observe::{LinkId, NodeId};
+
+use crate::access::edca::AccessCategory;
+use crate::config::{BssConfig, ChannelAccess, NodeConfig};
+use crate::ids::FunctionId;
+use crate::phy::Phy;
+
+/// A node of the medium.
+pub(crate) struct Node {
+    pub bss: u32,
+    /// The AP of its BSS; itself, where it is one.
+    pub ap: NodeId,
+    /// A station's link to its AP; the one back follows. Of no meaning for an AP.
+    pub uplink: LinkId,
+    /// Its channel access functions, the one with the highest priority first.
+    pub functions: Range<u32>,
+    pub backpressured: bool,
+}
+
+impl Node {
+    /// The function that serves packets of `tid`.
+    pub(crate) fn function_of(&self, tid: u8) -> FunctionId {
+        let place = if self.functions.len() == 1 { 0 } else { AccessCategory::of_tid(tid).index() as u32 };
+        FunctionId(self.functions.start + place)
+    }
+
+    /// Whether it has a function for each access category.
+    pub(crate) fn has_edca(&self) -> bool {
+        self.functions.len() > 1
+    }
+
+    /// The function with the highest priority.
+    pub(crate) fn first_function(&self) -> FunctionId {
+        FunctionId(self.functions.start)
+    }
+}
+
+/// All nodes and BSSs.
+pub(crate) struct Layout {
+    pub bss: Vec<BssConfig>,
+    pub nodes: Vec<Node>,
+}
+
+impl Layout {
+    pub(crate) fn new(bss: Vec<BssConfig>, configs: &[NodeConfig]) -> Layout {
+        let (mut links, mut functions) = (0, 0);
+        let node = |(index, config): (usize, &NodeConfig)| {
+            let ap = bss[config.bss as usize].ap;
+            let uplink = LinkId(links);
+            if NodeId(index as u32) != ap {
+                links += 2;
+            }
+            let first = functions;
+            functions += match config.access {
+                ChannelAccess::Dcf(_) => 1,
+                ChannelAccess::Edca(_) => AccessCategory::ALL.len() as u32,
+            };
+            Node { bss: config.bss, ap, uplink, functions: first..functions, backpressured: config.backpressured }
+        };
+        let nodes = configs.iter().enumerate().map(node).collect();
+        Layout { bss, nodes }
+    }
+
+    pub(crate) fn node(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
+    }
+
+    /// The BSS of a node.
+    pub(crate) fn bss_of(&self, node: NodeId) -> &BssConfig {
+        &self.bss[self.nodes[node.index()].bss as usize]
+    }
+
+    /// The PHY of a node's BSS.
+    pub(crate) fn phy_of(&self, node: NodeId) -> &Phy {
+        &self.bss_of(node).phy
+    }
+
+    /// Where `node` sends packets of or for `station`, and over which link.
+    pub(crate) fn way(&self, node: NodeId, station: NodeId) -> (NodeId, LinkId) {
+        let (own, peer) = (self.node(node), self.node(station));
+        if own.ap == node { (station, LinkId(peer.uplink.0 + 1)) } else { (own.ap, own.uplink) }
+    }
+}

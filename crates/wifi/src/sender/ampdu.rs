@@ -1,0 +1,549 @@
+//! A-MPDUs: what goes into one, who gets it, what the BlockAck says of it. [802.11-2020 §10.12, §10.25]
+//!
+//! Those of one PSDU have one receiver and one TID. MPDUs to be sent again come first, in the order of their sequence
+//! numbers, as far as the limits let them; new ones follow while the queue has packets of the kind and the window
+//! room. MPDUs that another radio of the station is sending are left to it.
+
+use lasthop_link::{Packet, Wanted};
+use lasthop_observe::{DropReason, NodeId, Outcome, QueueLayer, Record};
+use lasthop_units::{Bytes, Db, Duration, Time};
+
+use super::Sender;
+use super::aggregation::{PsduLength, left_of_txop};
+use super::agreement::{Agreement, Mpdu, Msdus};
+use super::frame::Fate;
+use super::links::Links;
+use super::psdu::{Grant, Psdu};
+use crate::books::Books;
+use crate::config::{BssConfig, Protection};
+use crate::environment::{Environment, MediumEvent};
+use crate::ids::SenderId;
+use crate::layout::Layout;
+use crate::phy::frame_size;
+use crate::ppdu::{Part, PpduKind, QOS_DATA_OVERHEAD, To};
+use crate::rate_control::{FrameInfo, TxStatus};
+
+/// What a subframe of an A-MSDU has besides the IP packet.
+const AMSDU_SUBFRAME_OVERHEAD: u32 = frame_size::amsdu_subframe(Bytes(0)).0 as u32;
+
+/// Bytes of a subframe of an A-MSDU, without padding.
+fn amsdu_subframe<B>(packet: &Packet<B>) -> u32 {
+    frame_size::amsdu_subframe(Bytes(u64::from(packet.meta.bytes))).0 as u32
+}
+
+/// What became of an A-MPDU, as its sender knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tried {
+    /// what came of the whole
+    pub outcome: Outcome,
+    /// what the first MPDU that was lost was lost to, while others arrived
+    pub lost_to: Option<Outcome>,
+    /// when the exchange began
+    pub began: Time,
+    /// signal over noise at which the sender hears its peer, where that changes with time
+    pub snr: Option<Db>,
+}
+
+impl<B> Sender<B> {
+    /// What it sends next, for a grant; false if there is nothing to send, or nothing that could end in time.
+    #[inline(always)]
+    pub(crate) fn next_psdu(
+        &mut self,
+        now: Time,
+        grant: &Grant,
+        (layout, links, books): (&Layout, &mut Links, &mut Books),
+        psdu: &mut Psdu,
+        env: &mut impl Environment<B>,
+    ) -> bool {
+        let bss = layout.bss_of(self.node);
+        if self.aggregates() {
+            self.next_ampdu(now, grant, (layout, bss), (links, books), psdu, env)
+        } else {
+            self.next_frame(now, grant, &bss.phy, links, psdu, env)
+        }
+    }
+
+    /// The next A-MPDU, or a BlockAckReq.
+    fn next_ampdu(
+        &mut self,
+        now: Time,
+        grant: &Grant,
+        (layout, bss): (&Layout, &BssConfig),
+        (links, books): (&mut Links, &mut Books),
+        psdu: &mut Psdu,
+        env: &mut impl Environment<B>,
+    ) -> bool {
+        let place = match grant.by {
+            None => self.choose_agreement(now, layout, books, env),
+            Some(by) => self.same_agreement(now, grant.at, psdu.agreement as usize, by, bss, books, env),
+        };
+        let Some(place) = place else { return false };
+        psdu.lengths.clear();
+        psdu.agreement = place as u32;
+        let of = &self.agreements[place];
+        psdu.part = Part { from: grant.radio, to: To::One(of.to), link: of.link, mode: of.mode, bytes: 0 };
+        if of.originator.request_due {
+            return Self::block_ack_req(grant, bss, psdu);
+        }
+        self.choose_mode(now, place, bss, links, psdu, env);
+        self.fill(now, grant, bss, books, psdu, env);
+        if psdu.lengths.is_empty() {
+            self.agreements[place].rates.put_back();
+            return false;
+        }
+        let (phy, mode) = (&bss.phy, psdu.part.mode);
+        psdu.kind = PpduKind::Ampdu;
+        psdu.airtime = phy.ppdu_duration(mode, Bytes(u64::from(psdu.part.bytes)));
+        psdu.response = phy.block_ack_duration(mode);
+        true
+    }
+
+    /// Tells the recipient where the window starts, after an MPDU was given up. [802.11-2020 §10.25.5]
+    fn block_ack_req(grant: &Grant, bss: &BssConfig, psdu: &mut Psdu) -> bool {
+        let phy = &bss.phy;
+        let mode = phy.control_response_mode(psdu.part.mode);
+        psdu.kind = PpduKind::BlockAckReq;
+        (psdu.part.mode, psdu.part.bytes, psdu.rts) = (mode, frame_size::BLOCK_ACK_REQ.0 as u32, false);
+        psdu.airtime = phy.ppdu_duration(mode, frame_size::BLOCK_ACK_REQ);
+        psdu.response = phy.block_ack_duration(mode);
+        let ends = grant.at + psdu.airtime + phy.sifs() + psdu.response;
+        grant.by.is_none_or(|by| ends <= by)
+    }
+
+    /// Whose turn it is: an agreement that has something to send again, or that of the next packet of the queue.
+    fn choose_agreement(
+        &mut self,
+        now: Time,
+        layout: &Layout,
+        books: &mut Books,
+        env: &mut impl Environment<B>,
+    ) -> Option<usize> {
+        self.bring_next_into_line(now, layout, books, env);
+        self.retrying.clear();
+        self.retrying.extend(self.line.iter().map(|&place| self.agreements[place].station));
+        self.retrying.extend(self.staged.iter().map(|packet| packet.meta.station));
+        let turn = self.queue.next_station(now, &self.retrying);
+        let of = |station| self.line.iter().copied().find(|&place| self.agreements[place].station == station);
+        if let Some(place) = turn.and_then(of) {
+            return Some(place);
+        }
+        match self.take_packet(now, Wanted { station: turn, tid: None }, books, env) {
+            Some(packet) => {
+                let place = self.agreement_for(layout, &packet);
+                self.take_in(now, place, packet, books, env);
+                Some(place)
+            }
+            // An active queue management may have dropped all that it had.
+            None => self.line.front().copied(),
+        }
+    }
+
+    /// The agreement of the exchange before, if it has more and that could end `by` then: a TXOP is spent on one receiver.
+    #[expect(clippy::too_many_arguments, reason = "what may be sent next depends on as many things")]
+    fn same_agreement(
+        &mut self,
+        now: Time,
+        at: Time,
+        place: usize,
+        by: Time,
+        bss: &BssConfig,
+        books: &mut Books,
+        env: &mut impl Environment<B>,
+    ) -> Option<usize> {
+        let (of, phy) = (&self.agreements[place], &bss.phy);
+        let psdu = frame_size::ampdu_subframe(Bytes(u64::from(of.largest_mpdu)));
+        let shortest = phy.ppdu_duration(of.mode, psdu) + phy.sifs() + phy.block_ack_duration(of.mode);
+        if at + shortest > by {
+            return None;
+        }
+        if !of.in_line {
+            let packet = self.take_packet(now, of.wanted(), books, env)?;
+            self.take_in(now, place, packet, books, env);
+        }
+        Some(place)
+    }
+
+    /// Where the queue discipline leaves the turns of stations to the MAC, they come in the order of the line, and the
+    /// agreement of the next packet of the queue joins it.
+    fn bring_next_into_line(&mut self, now: Time, layout: &Layout, books: &mut Books, env: &mut impl Environment<B>) {
+        let has_order = self.queue.schedules_stations() || self.line.is_empty();
+        if has_order || !self.staged.is_empty() || self.queue.packets() == 0 {
+            return;
+        }
+        let Some(packet) = self.take_packet(now, Wanted::ANY, books, env) else { return };
+        let place = self.agreement_for(layout, &packet);
+        if self.agreements[place].has_room() {
+            self.take_in(now, place, packet, books, env);
+        } else {
+            self.staged.push_back(packet);
+        }
+    }
+
+    /// A packet that is `wanted`: one that was looked at already, of the queue, or of a socket that waits to be asked.
+    fn take_packet(
+        &mut self,
+        now: Time,
+        wanted: Wanted,
+        books: &mut Books,
+        env: &mut impl Environment<B>,
+    ) -> Option<Packet<B>> {
+        if let Some(place) = self.staged.iter().position(|p| wanted.includes(&p.meta)) {
+            return self.staged.remove(place);
+        }
+        if self.queue.packets() > 0 {
+            let packet = self.queue.dequeue(now, wanted, &mut self.dropped);
+            self.report_drops(now, None, books, env);
+            if let Some(packet) = packet {
+                self.note_taken(now, &packet.meta, env);
+                return Some(packet);
+            }
+        }
+        if !self.staged.is_empty() {
+            return None;
+        }
+        let packet = self.pull(now, env)?;
+        if wanted.includes(&packet.meta) {
+            return Some(packet);
+        }
+        self.staged.push_back(packet);
+        None
+    }
+
+    /// The agreement under which `packet` goes.
+    fn agreement_for(&mut self, layout: &Layout, packet: &Packet<B>) -> usize {
+        let (station, tid) = (packet.meta.station, packet.meta.tid);
+        let next = self.agreements.len();
+        let place = *self.agreement_of.entry((station, tid)).or_insert(next);
+        if place == next {
+            let (to, link) = layout.way(self.node, station);
+            let size = u32::from(layout.phy_of(self.node).block_ack_window());
+            self.agreements.push(Agreement::new(to, station, link, tid, size));
+        }
+        place
+    }
+
+    /// A packet becomes an MPDU of the window, with those that fit into an A-MSDU with it; its length.
+    fn take_in(
+        &mut self,
+        now: Time,
+        place: usize,
+        packet: Packet<B>,
+        books: &mut Books,
+        env: &mut impl Environment<B>,
+    ) -> u32 {
+        let mut bytes = packet.meta.bytes + QOS_DATA_OVERHEAD;
+        let mut more = Vec::new();
+        if let Some(longest) = self.aggregation.and_then(|a| a.max_amsdu) {
+            let mut body = amsdu_subframe(&packet);
+            let wanted = self.agreements[place].wanted();
+            let largest = self.agreements[place].largest_packet.max(packet.meta.bytes);
+            while body.next_multiple_of(4) + largest + AMSDU_SUBFRAME_OVERHEAD <= longest {
+                let Some(next) = self.take_packet(now, wanted, books, env) else { break };
+                let grown = body.next_multiple_of(4) + amsdu_subframe(&next);
+                if grown > longest {
+                    // It opens the next MPDU.
+                    self.staged.push_back(next);
+                    break;
+                }
+                body = grown;
+                more.push(next);
+            }
+            if !more.is_empty() {
+                bytes = QOS_DATA_OVERHEAD - 8 + body;
+            }
+        }
+        let of = &mut self.agreements[place];
+        let packets = std::iter::once(&packet).chain(&more).map(|p| p.meta.bytes);
+        of.largest_packet = packets.fold(of.largest_packet, u32::max);
+        of.largest_mpdu = of.largest_mpdu.max(bytes);
+        of.originator.push(now, Msdus { first: packet, more }, bytes);
+        self.line_up(place);
+        bytes
+    }
+
+    /// Puts an agreement at the end of the line, unless it stands there.
+    fn line_up(&mut self, place: usize) {
+        if !std::mem::replace(&mut self.agreements[place].in_line, true) {
+            self.line.push_back(place);
+        }
+    }
+
+    fn choose_mode(
+        &mut self,
+        now: Time,
+        place: usize,
+        bss: &BssConfig,
+        links: &mut Links,
+        psdu: &mut Psdu,
+        env: &mut impl Environment<B>,
+    ) {
+        let of = &mut self.agreements[place];
+        let first = of.originator.window.iter().find(|m| !m.done).expect("what is in line has something to send");
+        let info = FrameInfo { now, bytes: Bytes(u64::from(first.bytes)), aggregates: true, retry: first.attempts };
+        let control = links.control(of.link);
+        let (entry, new) = of.rates.next(|| control.rates_for(&info));
+        (of.mode, of.rts) = (entry.mode, entry.rts);
+        (psdu.part.mode, psdu.rts) = (entry.mode, entry.rts);
+        if let Some(chain) = new {
+            links.note_rate(now, of.link, &chain, &bss.phy, env);
+        }
+    }
+
+    /// Chooses the MPDUs of the next A-MPDU: those of the window, then new ones; the first whatever the limits say, where the
+    /// grant is the first of its TXOP.
+    fn fill(
+        &mut self,
+        now: Time,
+        grant: &Grant,
+        bss: &BssConfig,
+        books: &mut Books,
+        psdu: &mut Psdu,
+        env: &mut impl Environment<B>,
+    ) {
+        let (place, mode, phy) = (psdu.agreement as usize, psdu.part.mode, &bss.phy);
+        let mut limits = self.aggregation.expect("the sender makes A-MPDUs");
+        let of = &mut self.agreements[place];
+        // Without an MCS a PPDU holds no A-MPDU [802.11-2020 §10.12.1].
+        if !phy.supports_aggregation(mode) || of.rates.is_probe() {
+            limits.max_mpdus = 1;
+        }
+        let mut length = PsduLength::new(phy, limits, mode, longest(grant, of, bss), grant.by.is_none());
+        for mpdu in of.originator.window.iter_mut().filter(|m| !m.done && m.in_flight.is_none()) {
+            if !length.add(mpdu.bytes) {
+                psdu.part.bytes = length.bytes();
+                return;
+            }
+            mpdu.in_flight = Some(grant.radio);
+            psdu.lengths.push(mpdu.bytes);
+        }
+        let wanted = of.wanted();
+        while self.agreements[place].has_room() && length.has_room(self.agreements[place].largest_mpdu) {
+            let Some(packet) = self.take_packet(now, wanted, books, env) else { break };
+            let expected = self.agreements[place].largest_mpdu;
+            let bytes = self.take_in(now, place, packet, books, env);
+            if bytes <= expected {
+                length.push(bytes);
+            } else if !length.add(bytes) {
+                break;
+            }
+            let newest = self.agreements[place].originator.window.back_mut().expect("it was just taken in");
+            newest.in_flight = Some(grant.radio);
+            psdu.lengths.push(bytes);
+        }
+        psdu.part.bytes = length.bytes();
+        self.queue_asked = true;
+    }
+
+    /// The MPDUs that were `decoded` go to the recipient's buffer, and what is in order up.
+    pub(crate) fn receive_ampdu(
+        &mut self,
+        now: Time,
+        id: SenderId,
+        psdu: &Psdu,
+        decoded: &[bool],
+        books: &mut Books,
+        env: &mut impl Environment<B>,
+    ) {
+        let Agreement { originator, recipient, size, to, link, .. } = &mut self.agreements[psdu.agreement as usize];
+        let mut decoded = decoded.iter();
+        let sent = |m: &Mpdu<B>| m.in_flight == Some(psdu.part.from);
+        for (place, mpdu) in originator.window.iter_mut().enumerate().filter(|(_, m)| sent(m)) {
+            // What arrives again, because its BlockAck was lost, is acknowledged and discarded.
+            if !decoded.next().is_some_and(|d| *d) {
+                continue;
+            }
+            let Some(content) = mpdu.content.take() else { continue };
+            env.observe(now, Record::FrameDelivered { link: *link, delay: now.since(mpdu.since) });
+            let sequence = originator.start + place as u64;
+            if let Some(late) = recipient.receive(now, sequence, content, *size, &mut self.arrived) {
+                for packet in late.iter() {
+                    books.counts.dropped_by_mac += 1;
+                    env.observe(now, packet.meta.dropped(self.node, QueueLayer::Mac, DropReason::ReorderTimeout));
+                }
+            }
+        }
+        if let Some(at) = recipient.start_timer() {
+            env.schedule(at, MediumEvent::Reorder { sender: id.0, agreement: psdu.agreement });
+        }
+        let to = *to;
+        self.hand_up(now, to, books, env);
+    }
+
+    /// Gives what a recipient let go to the node above.
+    fn hand_up(&mut self, now: Time, to: NodeId, books: &mut Books, env: &mut impl Environment<B>) {
+        for packet in self.arrived.drain(..) {
+            books.counts.delivered += 1;
+            env.deliver(now, to, packet);
+        }
+    }
+
+    /// A recipient has waited long enough for an MPDU that is missing.
+    pub(crate) fn reorder_timeout(
+        &mut self,
+        now: Time,
+        id: SenderId,
+        agreement: u32,
+        books: &mut Books,
+        env: &mut impl Environment<B>,
+    ) {
+        let of = &mut self.agreements[agreement as usize];
+        let to = of.to;
+        if let Some(at) = of.recipient.timeout(now, &mut self.arrived) {
+            env.schedule(at, MediumEvent::Reorder { sender: id.0, agreement });
+        }
+        self.hand_up(now, to, books, env);
+    }
+
+    /// The recipient learns where the originator's window starts.
+    pub(crate) fn receive_block_ack_req(
+        &mut self,
+        now: Time,
+        psdu: &Psdu,
+        books: &mut Books,
+        env: &mut impl Environment<B>,
+    ) {
+        let of = &mut self.agreements[psdu.agreement as usize];
+        of.recipient.move_to(of.originator.start, &mut self.arrived);
+        let to = of.to;
+        self.hand_up(now, to, books, env);
+    }
+
+    /// A BlockAck says what has arrived.
+    pub(crate) fn ampdu_acknowledged(
+        &mut self,
+        now: Time,
+        psdu: &mut Psdu,
+        tried: &Tried,
+        (bss, links, books): (&BssConfig, &mut Links, &mut Books),
+        env: &mut impl Environment<B>,
+    ) {
+        let of = &mut self.agreements[psdu.agreement as usize];
+        if psdu.lengths.is_empty() {
+            (of.originator.request_due, of.originator.requests) = (false, 0);
+        } else {
+            let arrived = |m: &&Mpdu<B>| m.in_flight == Some(psdu.part.from) && m.content.is_none();
+            let acknowledged = of.originator.window.iter().filter(arrived).count() as u32;
+            of.rates = Default::default();
+            self.report_ampdu(now, psdu, tried, acknowledged, (bss, links), env);
+        }
+        for mpdu in self.agreements[psdu.agreement as usize].originator.window.iter_mut() {
+            mpdu.done |= mpdu.content.is_none();
+        }
+        let gave_up = self.give_up_mpdus(now, psdu, books, env);
+        self.agreements[psdu.agreement as usize].originator.request_due |= gave_up;
+        self.advance(now, psdu, env);
+    }
+
+    /// Nothing was acknowledged of what it sent.
+    pub(crate) fn ampdu_lost(
+        &mut self,
+        now: Time,
+        psdu: &mut Psdu,
+        tried: &Tried,
+        (bss, links, books): (&BssConfig, &mut Links, &mut Books),
+        env: &mut impl Environment<B>,
+    ) -> Fate {
+        let gave_up = if psdu.lengths.is_empty() {
+            let originator = &mut self.agreements[psdu.agreement as usize].originator;
+            originator.requests += 1;
+            let gives_up = self.retry_limit.is_some_and(|limit| originator.requests > limit);
+            if gives_up {
+                // The recipient's timeout, or the next MPDU, moves its window.
+                (originator.request_due, originator.requests) = (false, 0);
+            }
+            gives_up
+        } else {
+            self.report_ampdu(now, psdu, tried, 0, (bss, links), env);
+            let gave_up = self.give_up_mpdus(now, psdu, books, env);
+            self.agreements[psdu.agreement as usize].originator.request_due |= gave_up || bss.asks_after_loss;
+            gave_up
+        };
+        self.advance(now, psdu, env);
+        if gave_up { Fate::GivenUp } else { Fate::Tried }
+    }
+
+    /// Tells observers, the rate control and the queue what became of an A-MPDU.
+    fn report_ampdu(
+        &mut self,
+        now: Time,
+        psdu: &Psdu,
+        tried: &Tried,
+        acknowledged: u32,
+        (bss, links): (&BssConfig, &mut Links),
+        env: &mut impl Environment<B>,
+    ) {
+        let Tried { outcome, lost_to, began, snr } = *tried;
+        let of = &self.agreements[psdu.agreement as usize];
+        let (node, mpdus) = (self.node, psdu.lengths.len() as u32);
+        let sent = |m: &Mpdu<B>| m.in_flight == Some(psdu.part.from);
+        let retry = of.originator.window.iter().any(|m| sent(m) && m.attempts > 0);
+        let (link, mode, rts, station) = (of.link, of.mode, of.rts, of.station);
+        let rate = bss.phy.mode(mode).rate;
+        env.observe(now, Record::Attempt { link, node, rate, mpdus, acknowledged, retry, outcome });
+        // Where a part was lost, the rate control goes by that.
+        let lost = lost_to.filter(|_| outcome == Outcome::Success && acknowledged < mpdus);
+        links.last_outcome(link, lost.unwrap_or(outcome));
+        let success = acknowledged > 0;
+        links.control(link).on_tx_status(&TxStatus { now, mode, success, mpdus, acknowledged, rts, snr });
+        self.charge_downlink(now, station, now.since(began), rate);
+    }
+
+    /// Counts the attempt for each MPDU that was sent; those that had their last one are given up, if they did not arrive.
+    fn give_up_mpdus(&mut self, now: Time, psdu: &Psdu, books: &mut Books, env: &mut impl Environment<B>) -> bool {
+        let (node, limit) = (self.node, self.retry_limit);
+        let mut gave_up = false;
+        let window = self.agreements[psdu.agreement as usize].originator.window.iter_mut();
+        for mpdu in window.filter(|m| m.in_flight == Some(psdu.part.from)) {
+            mpdu.in_flight = None;
+            mpdu.attempts += 1;
+            if mpdu.done || limit.is_none_or(|limit| mpdu.attempts <= limit) {
+                continue;
+            }
+            let arrived = mpdu.content.is_none();
+            books.give_up(mpdu.facts.len(), arrived);
+            (mpdu.done, mpdu.content, gave_up) = (true, None, true);
+            for meta in mpdu.facts.iter() {
+                env.observe(now, meta.given_up(node, arrived));
+            }
+        }
+        gave_up
+    }
+
+    /// Moves the window past what is done, and the agreement in the line.
+    fn advance(&mut self, now: Time, psdu: &mut Psdu, env: &mut impl Environment<B>) {
+        let place = psdu.agreement as usize;
+        while let Some(mpdu) = self.agreements[place].originator.next_done() {
+            for meta in mpdu.facts.iter() {
+                self.release(now, meta, env);
+            }
+        }
+        let of = &mut self.agreements[place];
+        let wants_to_send = of.originator.wants_to_send();
+        if std::mem::replace(&mut of.in_line, false) {
+            self.line.retain(|other| *other != place);
+        }
+        if wants_to_send {
+            self.line_up(place);
+        }
+        psdu.lengths.clear();
+    }
+}
+
+/// How long the PPDU of an A-MPDU may last.
+fn longest<B>(grant: &Grant, of: &Agreement<B>, bss: &BssConfig) -> Duration {
+    let Some(ends) = grant.txop_ends else { return Duration::from_secs(1) };
+    let phy = &bss.phy;
+    left_of_txop(grant.at + announcement(of, bss), ends, phy.sifs() + phy.block_ack_duration(of.mode))
+}
+
+/// Time that an RTS/CTS exchange takes before an A-MPDU, if there may be one.
+fn announcement<B>(of: &Agreement<B>, bss: &BssConfig) -> Duration {
+    let phy = &bss.phy;
+    let by_length = bss.rts_threshold.is_some() || bss.txop_duration_rts_threshold.is_some();
+    if !of.rts && !by_length && bss.protection == Protection::None {
+        return Duration::ZERO;
+    }
+    let mode = phy.control_response_mode(of.mode);
+    let cts = phy.control_response_mode(mode);
+    phy.ppdu_duration(mode, frame_size::RTS) + phy.ppdu_duration(cts, frame_size::CTS) + phy.sifs() * 2
+}

@@ -1,0 +1,61 @@
+//! The rate controls of all links, and what each did last.
+
+use lasthop_observe::{LinkId, Outcome, Record};
+use lasthop_units::Time;
+
+use crate::environment::Environment;
+use crate::phy::{ModeId, Phy};
+use crate::rate_control::{RateChain, RateControl};
+
+/// What the rate control of a link did last, and what came of it.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    first: Option<ModeId>,
+    outcome: Outcome,
+}
+
+/// Who chooses the rates of each link.
+pub(crate) struct Links {
+    controls: Vec<Box<dyn RateControl>>,
+    memory: Vec<Memory>,
+}
+
+impl Links {
+    pub(crate) fn new(controls: Vec<Box<dyn RateControl>>) -> Links {
+        let memory = vec![Memory { first: None, outcome: Outcome::Success }; controls.len()];
+        Links { controls, memory }
+    }
+
+    #[inline(always)]
+    pub(crate) fn control(&mut self, link: LinkId) -> &mut dyn RateControl {
+        &mut *self.controls[link.index()]
+    }
+
+    /// Remembers what became of the latest attempt on a link.
+    #[inline(always)]
+    pub(crate) fn last_outcome(&mut self, link: LinkId, outcome: Outcome) {
+        self.memory[link.index()].outcome = outcome;
+    }
+
+    /// The rate control of a link has chosen `chain`; tells of a change of its first rate, but for probes, and of what
+    /// preceded it.
+    pub(crate) fn note_rate<B>(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        chain: &RateChain,
+        phy: &Phy,
+        env: &mut impl Environment<B>,
+    ) {
+        if chain.is_probe() {
+            return;
+        }
+        let (memory, first) = (&mut self.memory[link.index()], chain.first());
+        if let Some(before) = memory.first.replace(first)
+            && before != first
+        {
+            let down = phy.mode(first).rate < phy.mode(before).rate;
+            env.observe(now, Record::RateChange { link, down, after: memory.outcome });
+        }
+    }
+}

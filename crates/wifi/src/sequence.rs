@@ -1,0 +1,401 @@
+//! Frame exchanges [802.11-2020 §10.3.2, §10.23.2]: (RTS, CTS,) data, acknowledgement, each a SIFS after the last; more
+//! of them in a TXOP, where its limit leaves room.
+//!
+//! ```text
+//! sender    |RTS|          | data or A-MPDU |              | A-MPDU |
+//! receiver        |CTS|                       |Ack or BA|           |BA|
+//!                SIFS     SIFS              SIFS         SIFS      SIFS   AIFS + backoff …
+//! ```
+//!
+//! This order stands above the air, channel access and the senders. Whether a response will come is known when a frame
+//! ends, so a sender learns of a loss at that instant; what it does next still waits for its ACK timeout
+//! [802.11-2020 §10.3.2.11].
+
+use lasthop_link::AirtimeUse;
+use lasthop_observe::{LinkId, NodeId, Outcome, Record};
+use lasthop_units::{Bytes, Duration, Time};
+
+use crate::access::function::State;
+use crate::air::Air;
+use crate::air::on_air::Transmission;
+use crate::air::received::Reception;
+use crate::config::Protection;
+use crate::environment::{Environment, MediumEvent};
+use crate::exchange::Start;
+use crate::ids::FunctionId;
+use crate::medium::Medium;
+use crate::ppdu::{ACK_BYTES, BEACON_BYTES, CTS_BYTES, Part, Ppdu, PpduKind, RTS_BYTES, To};
+use crate::sender::Tried;
+use crate::sender::frame::Fate;
+use crate::sender::psdu::Grant;
+
+impl<B: Send + 'static> Medium<B> {
+    /// `id` has won the medium, or believes so.
+    pub(crate) fn win(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        let node = self.exchanges[id.index()].by;
+        if self.air.is_sending(node) {
+            return self.access.wait_for_own_radio(now, id);
+        }
+        let winner = self.access.first_of(now, id);
+        let Some(ppdu) = self.first_ppdu(now, winner, env) else {
+            // A post-backoff after a frame was given up, or a queue that dropped all it had.
+            self.access.pass(winner, env);
+            if winner != id {
+                self.win(now, id, env);
+            }
+            return;
+        };
+        self.access.begin_exchange(winner);
+        self.launch(now, ppdu, env);
+        if self.layout.node(node).has_edca() {
+            self.collide_internally(now, node, winner, id, env);
+        }
+    }
+
+    /// Those of a node that wanted to start at the same instant as `winner` do as after a collision.
+    /// [802.11-2020 §10.23.2.4]
+    #[inline(never)]
+    fn collide_internally(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        winner: FunctionId,
+        tried: FunctionId,
+        env: &mut impl Environment<B>,
+    ) {
+        for id in self.layout.node(node).functions.clone().map(FunctionId) {
+            let meant_to = id == tried || self.access.state(id) == State::Committed { at: now };
+            if id == winner || !meant_to {
+                continue;
+            }
+            if !self.senders[id.index()].is_backlogged() {
+                self.access.rest(id);
+                continue;
+            }
+            env.observe(now, Record::InternalCollision { node });
+            match self.senders[id.index()].frame_outdone(now, &mut self.books, env) {
+                Fate::Tried => self.access.failed(id),
+                Fate::GivenUp => {
+                    self.access.succeeded(id);
+                    self.refill(now, id, env);
+                }
+            }
+            self.access.contend_after_internal_collision(now, id);
+        }
+    }
+
+    /// What a function that has won the medium sends first.
+    #[inline(always)]
+    fn first_ppdu(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<Ppdu> {
+        let exchange = &mut self.exchanges[id.index()];
+        exchange.began = now;
+        exchange.txop_ends = (exchange.txop_limit > Duration::ZERO).then(|| now + exchange.txop_limit);
+        let grant = Grant { radio: exchange.by, at: now, by: None, txop_ends: exchange.txop_ends };
+        if self.has_errand(id) {
+            return Some(self.beacon(now, id));
+        }
+        let data = self.next_data(now, id, &grant, env)?;
+        Some(self.announced(now, id, data))
+    }
+
+    /// The next data PPDU of a function, for a grant.
+    #[inline(always)]
+    fn next_data(&mut self, now: Time, id: FunctionId, grant: &Grant, env: &mut impl Environment<B>) -> Option<Ppdu> {
+        let (exchange, sender) = (&mut self.exchanges[id.index()], &mut self.senders[id.index()]);
+        let with = (&self.layout, &mut self.links, &mut self.books);
+        let made = sender.next_psdu(now, grant, with, &mut exchange.psdu, env);
+        let asked = sender.take_queue_asked();
+        let sifs = self.layout.phy_of(grant.radio).sifs();
+        let ppdu = made.then(|| exchange.psdu.ppdu(grant.at, sifs, id.exchange()));
+        if asked {
+            self.report_queue(now, grant.radio, env);
+        }
+        ppdu
+    }
+
+    /// `data`, or what announces it.
+    #[inline(always)]
+    fn announced(&self, now: Time, id: FunctionId, data: Ppdu) -> Ppdu {
+        let bss = self.layout.bss_of(data.from());
+        let phy = &bss.phy;
+        let protects = bss.protection != Protection::None && phy.needs_protection(data.first.mode);
+        let long = bss.rts_threshold.is_some_and(|threshold| u64::from(data.first.bytes) > threshold.0);
+        let lasts = data.reserves_until.since(now);
+        let long = long || bss.txop_duration_rts_threshold.is_some_and(|threshold| lasts >= threshold);
+        let rts = long || self.exchanges[id.index()].psdu.rts || (protects && bss.protection == Protection::RtsCts);
+        if data.kind == PpduKind::BlockAckReq || (!rts && !protects) {
+            return data;
+        }
+        let mode = if protects { phy.protection_mode() } else { phy.control_response_mode(data.first.mode) };
+        let (sifs, rest) = (phy.sifs(), lasts);
+        if rts {
+            let cts = phy.ppdu_duration(phy.control_response_mode(mode), Bytes(u64::from(CTS_BYTES)));
+            let airtime = phy.ppdu_duration(mode, Bytes(u64::from(RTS_BYTES)));
+            let reserves_until = now + airtime + sifs + cts + sifs + rest;
+            let first = Part { mode, bytes: RTS_BYTES, ..data.first };
+            Ppdu { kind: PpduKind::Rts, first, airtime, reserves_until, ..data }
+        } else {
+            let airtime = phy.ppdu_duration(mode, Bytes(u64::from(CTS_BYTES)));
+            let reserves_until = now + airtime + sifs + rest;
+            let first = Part { to: To::Nobody, mode, bytes: CTS_BYTES, ..data.first };
+            Ppdu { kind: PpduKind::CtsToSelf, first, airtime, reserves_until, ..data }
+        }
+    }
+
+    /// The CTS, Ack or BlockAck with which `by` answers `ppdu`.
+    #[inline(always)]
+    fn response(&self, kind: PpduKind, ppdu: &Ppdu, by: NodeId) -> Ppdu {
+        let Part { from, link, mode: asked_in, .. } = ppdu.first;
+        let phy = self.layout.phy_of(from);
+        let mode = phy.control_response_mode(asked_in);
+        let (bytes, airtime) = match kind {
+            PpduKind::Cts => (CTS_BYTES, phy.ppdu_duration(mode, Bytes(u64::from(CTS_BYTES)))),
+            PpduKind::BlockAck => (phy.block_ack_bytes().0 as u32, phy.block_ack_duration(asked_in)),
+            _ => (ACK_BYTES, phy.ack_duration(asked_in)),
+        };
+        // An ACK ends where the frame before it said, so it repeats what that reserved.
+        Ppdu { kind, first: Part { from: by, to: To::One(from), link, mode, bytes }, airtime, ..*ppdu }
+    }
+
+    /// The step of the exchange after the end of a PPDU; what follows a SIFS later, if anything does.
+    #[inline(always)]
+    pub(crate) fn step(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        reception: Option<Reception>,
+        env: &mut impl Environment<B>,
+    ) -> Option<Ppdu> {
+        let ppdu = &ended.ppdu;
+        let decoded = reception == Some(Reception::Decoded);
+        match (ppdu.kind, ppdu.first.to) {
+            (PpduKind::Data, To::One(to)) if decoded => {
+                self.charge_uplink(now, ppdu, to);
+                let sender = self.exchanges[ppdu.exchange.index()].sender;
+                self.senders[sender.index()].receive_frame(now, &mut self.books, env);
+                return Some(self.response(PpduKind::Ack, ppdu, to));
+            }
+            (PpduKind::Ack, _) if decoded => return self.exchange_succeeded(now, ppdu, env),
+            _ => self.rarer_step(now, ended, reception, env),
+        }
+    }
+
+    #[inline(never)]
+    fn rarer_step(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        reception: Option<Reception>,
+        env: &mut impl Environment<B>,
+    ) -> Option<Ppdu> {
+        let ppdu = &ended.ppdu;
+        let decoded = reception == Some(Reception::Decoded);
+        match (ppdu.kind, ppdu.first.to) {
+            (PpduKind::Rts, To::One(to)) if decoded && !self.access.view(self.access.view_of(to)).nav_is_set(now) => {
+                // A node whose NAV is set does not answer an RTS [802.11-2020 §10.3.2.9].
+                return Some(self.response(PpduKind::Cts, ppdu, to));
+            }
+            (PpduKind::Cts, _) if decoded => return Some(self.announced_data(now, ppdu)),
+            (PpduKind::CtsToSelf, _) => return Some(self.announced_data(now, ppdu)),
+            (PpduKind::Ampdu, To::One(to)) if decoded => {
+                self.charge_uplink(now, ppdu, to);
+                let exchange = &self.exchanges[ppdu.exchange.index()];
+                let sender = &mut self.senders[exchange.sender.index()];
+                let decoded = &self.receptions.decoded;
+                sender.receive_ampdu(now, exchange.sender, &exchange.psdu, decoded, &mut self.books, env);
+                return Some(self.response(PpduKind::BlockAck, ppdu, to));
+            }
+            (PpduKind::BlockAckReq, To::One(to)) if decoded => {
+                let exchange = &self.exchanges[ppdu.exchange.index()];
+                let sender = &mut self.senders[exchange.sender.index()];
+                sender.receive_block_ack_req(now, &exchange.psdu, &mut self.books, env);
+                return Some(self.response(PpduKind::BlockAck, ppdu, to));
+            }
+            (PpduKind::BlockAck, _) if decoded => return self.exchange_succeeded(now, ppdu, env),
+            (PpduKind::Beacon, _) => self.beacon_was_sent(now, ended, env),
+            _ => self.exchange_failed(now, ppdu, reception, env),
+        }
+        None
+    }
+
+    /// What was announced by an RTS or CTS that has ended now.
+    fn announced_data(&self, now: Time, announcement: &Ppdu) -> Ppdu {
+        let exchange = &self.exchanges[announcement.exchange.index()];
+        let sifs = self.layout.phy_of(exchange.by).sifs();
+        exchange.psdu.ppdu(now + sifs, sifs, announcement.exchange)
+    }
+
+    /// The data is acknowledged: the next of the TXOP follows, or the function contends again.
+    #[inline(always)]
+    pub(crate) fn exchange_succeeded(&mut self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) -> Option<Ppdu> {
+        let exchange = &mut self.exchanges[ppdu.exchange.index()];
+        let (sender, by) = (&mut self.senders[exchange.sender.index()], exchange.by);
+        let bss = self.layout.bss_of(by);
+        if ppdu.kind == PpduKind::Ack {
+            let snr = self.air.snr_of(now, sender.frame_receiver(), by);
+            sender.frame_acknowledged(now, exchange.began, snr, &bss.phy, &mut self.links, env);
+        } else {
+            let snr = exchange.psdu.part.to.one().and_then(|to| self.air.snr_of(now, to, by));
+            let (outcome, lost_to, began) = (Outcome::Success, exchange.lost_to, exchange.began);
+            let tried = Tried { outcome, lost_to, began, snr };
+            let with = (bss, &mut self.links, &mut self.books);
+            sender.ampdu_acknowledged(now, &mut exchange.psdu, &tried, with, env);
+        }
+        let Start::Won(id) = exchange.start else { return None };
+        self.access.succeeded(id);
+        let after_sifs = now + bss.phy.sifs();
+        let next = self.next_in_txop(now, after_sifs, id, env);
+        if next.is_none() {
+            self.contend_again(now, id, None, env);
+        }
+        next
+    }
+
+    /// What follows a SIFS after an exchange that succeeded, if the TXOP has room for it; it is put together now.
+    #[inline(always)]
+    fn next_in_txop(&mut self, now: Time, at: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<Ppdu> {
+        let ends = self.exchanges[id.index()].txop_ends.filter(|ends| at < *ends)?;
+        if !self.refill(now, id, env) {
+            return None;
+        }
+        let exchange = &mut self.exchanges[id.index()];
+        exchange.began = at;
+        let grant = Grant { radio: exchange.by, at, by: Some(ends), txop_ends: Some(ends) };
+        self.next_data(now, id, &grant, env)
+    }
+
+    /// `ppdu` did not get through, or was not answered.
+    #[inline(never)]
+    fn exchange_failed(&mut self, now: Time, ppdu: &Ppdu, reception: Option<Reception>, env: &mut impl Environment<B>) {
+        // An RTS that was decoded but not answered met the NAV of an exchange that its sender cannot hear.
+        let outcome = reception.map_or(Outcome::Collision, Reception::outcome);
+        let exchange = &mut self.exchanges[ppdu.exchange.index()];
+        let (sender, by, began) = (&mut self.senders[exchange.sender.index()], exchange.by, exchange.began);
+        let bss = self.layout.bss_of(by);
+        let fate = if sender.aggregates() {
+            let snr = exchange.psdu.part.to.one().and_then(|to| self.air.snr_of(now, to, by));
+            let tried = Tried { outcome, lost_to: exchange.lost_to, began, snr };
+            let with = (bss, &mut self.links, &mut self.books);
+            sender.ampdu_lost(now, &mut exchange.psdu, &tried, with, env)
+        } else {
+            let snr = self.air.snr_of(now, sender.frame_receiver(), by);
+            let sent = matches!(ppdu.kind, PpduKind::Data | PpduKind::Ack);
+            let (links, books) = (&mut self.links, &mut self.books);
+            sender.frame_lost(now, began, (outcome, sent), snr, &bss.phy, links, books, env)
+        };
+        let Start::Won(id) = exchange.start else { return };
+        match fate {
+            Fate::Tried => self.access.failed(id),
+            Fate::GivenUp => self.access.succeeded(id),
+        }
+        // After its own frame the sender waits for the response that does not come.
+        let waits = self.after_loss.sender_waits_ack_timeout() && ppdu.from() == by;
+        let apart = waits.then(|| self.counts_after_timeout(now, id, ppdu));
+        self.contend_again(now, id, apart, env);
+    }
+
+    /// When the sender of a frame that was not answered may count again, the grid apart.
+    fn counts_after_timeout(&self, now: Time, id: FunctionId, ppdu: &Ppdu) -> Time {
+        let phy = self.layout.phy_of(ppdu.from());
+        let timeout = now + phy.ack_timeout(phy.control_response_mode(ppdu.first.mode));
+        if self.after_loss.sender_waits_inter_frame_space_too() {
+            self.access.after_inter_frame_space(timeout, id)
+        } else {
+            timeout
+        }
+    }
+
+    /// After an exchange, whatever came of it, a function contends again, or counts a post-backoff.
+    /// `apart`: it is not counted before then, nor only after the EIFS of others.
+    #[inline(always)]
+    fn contend_again(&mut self, now: Time, id: FunctionId, apart: Option<Time>, env: &mut impl Environment<B>) {
+        let has_work = self.refill(now, id, env) || self.has_errand(id);
+        self.access.contend_again(now, id, apart, has_work, env);
+    }
+
+    /// A SIFS after the frame before it.
+    pub(crate) fn respond(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
+        let response = self.stations[node.index()].response.take().expect("a response is due");
+        self.launch(now, response, env);
+    }
+
+    /// A PPDU follows a SIFS later.
+    pub(crate) fn respond_after_sifs(&mut self, now: Time, response: Option<Ppdu>, env: &mut impl Environment<B>) {
+        let Some(response) = response else { return };
+        let from = response.from();
+        let station = &mut self.stations[from.index()];
+        assert!(station.response.is_none(), "node {} owes two responses at once", from.0);
+        station.response = Some(response);
+        let sifs = self.layout.phy_of(from).sifs();
+        env.schedule(now + sifs, MediumEvent::Respond(from));
+    }
+
+    /// What a station sends counts against its share at the AP.
+    #[inline(always)]
+    fn charge_uplink(&mut self, now: Time, ppdu: &Ppdu, to: NodeId) {
+        let receiver = self.layout.node(to);
+        if receiver.ap == to && self.senders[receiver.functions.start as usize].counts_airtime() {
+            self.charge_station(now, ppdu, to);
+        }
+    }
+
+    #[inline(never)]
+    fn charge_station(&mut self, now: Time, ppdu: &Ppdu, ap: NodeId) {
+        let Part { from: station, mode, .. } = ppdu.first;
+        let phy = self.layout.phy_of(station);
+        let airtime = ppdu.airtime + phy.sifs() + phy.ack_duration(mode);
+        let used = AirtimeUse { station, up: true, airtime, rate: phy.mode(mode).rate };
+        // The same category at the AP.
+        let place = self.exchanges[ppdu.exchange.index()].sender.0 - self.layout.node(station).functions.start;
+        let own = self.layout.node(ap).functions.start + place;
+        self.senders[own as usize].on_airtime(now, &used);
+    }
+
+    /// Whether a node has something to send besides packets, for which its first function contends: a beacon.
+    #[inline(always)]
+    pub(crate) fn has_errand(&self, id: FunctionId) -> bool {
+        let by = self.exchanges[id.index()].by;
+        self.stations[by.index()].beacon_due && self.layout.node(by).first_function() == id
+    }
+
+    /// A beacon goes to everybody at the lowest basic rate, and is never repeated [802.11-2020 §11.1.3.2].
+    fn beacon(&mut self, now: Time, id: FunctionId) -> Ppdu {
+        let from = self.exchanges[id.index()].by;
+        self.stations[from.index()].beacon_due = false;
+        let phy = self.layout.phy_of(from);
+        let mode = phy.lowest_basic_mode();
+        let airtime = phy.ppdu_duration(mode, Bytes(u64::from(BEACON_BYTES)));
+        let first = Part { from, to: To::Nobody, link: LinkId(0), mode, bytes: BEACON_BYTES };
+        Ppdu { kind: PpduKind::Beacon, first, more: None, airtime, reserves_until: now, exchange: id.exchange() }
+    }
+
+    fn beacon_was_sent(&mut self, now: Time, ended: &Transmission, env: &mut impl Environment<B>) {
+        let Start::Won(id) = self.exchanges[ended.ppdu.exchange.index()].start else { return };
+        // Others may wait EIFS after it; its sender heard nothing.
+        let apart = (self.after_loss.bystanders_wait_eifs() && ended.is_disturbed).then_some(now);
+        self.contend_again(now, id, apart, env);
+    }
+
+    pub(crate) fn beacon_is_due(&mut self, now: Time, bss: usize, env: &mut impl Environment<B>) {
+        let ap = self.layout.bss[bss].ap;
+        self.stations[ap.index()].beacon_due = true;
+        if let Some(interval) = self.layout.bss[bss].beacons {
+            env.schedule(now + interval, MediumEvent::Beacon(bss as u32));
+        }
+        self.request_access(now, self.layout.node(ap).first_function(), env);
+    }
+
+    /// What the receiver of a PPDU makes of it, which ends now; of an A-MPDU, each MPDU for itself.
+    #[inline(always)]
+    pub(crate) fn receive(&mut self, now: Time, ended: &Transmission) -> Option<Reception> {
+        let part = &ended.ppdu.first;
+        let to = part.to.one()?;
+        if ended.ppdu.kind != PpduKind::Ampdu {
+            return Some(self.air.reception(now, ended, part, to));
+        }
+        let (exchange, air): (_, &mut Air) = (&mut self.exchanges[ended.ppdu.exchange.index()], &mut self.air);
+        let reception = air.receive_mpdus(now, ended, part, to, &exchange.psdu.lengths, &mut self.receptions);
+        exchange.lost_to = self.receptions.lost_to.map(Reception::outcome);
+        Some(reception)
+    }
+}

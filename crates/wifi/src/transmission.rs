@@ -1,0 +1,229 @@
+//! PPDUs come on the air and leave it: who senses them, who receives them, who defers for how long.
+
+use lasthop_observe::{NodeId, Record};
+use lasthop_units::{Bytes, Time};
+
+use crate::air::on_air::Transmission;
+use crate::air::received::Reception;
+use crate::environment::{Environment, MediumEvent};
+use crate::ids::TxId;
+use crate::medium::Medium;
+use crate::ppdu::{CTS_BYTES, Part, Ppdu, PpduKind};
+
+impl<B: Send + 'static> Medium<B> {
+    /// Puts a PPDU on the air at `at`, which is now, or a SIFS later where nobody can come between.
+    #[inline(always)]
+    pub(crate) fn launch(&mut self, at: Time, ppdu: Ppdu, env: &mut impl Environment<B>) {
+        let from = ppdu.from();
+        let (id, end) = self.air.begin(at, ppdu);
+        env.observe(at, Record::TransmitterOn { node: from, link: ppdu.own_link() });
+        let tramples = self.tramples(at, &ppdu, env);
+        if self.air.is_uniform() {
+            self.access.ppdu_starts(at, self.access.view_of(from), from, env);
+        } else {
+            self.sense_start_by_each(at, &ppdu, env);
+        }
+        self.note_start(at, &ppdu, tramples, env);
+        env.schedule(end, MediumEvent::PpduEnds(id.0));
+        self.report_on_air(at, from, env);
+    }
+
+    /// Each node has a view of its own, and notices a PPDU or not.
+    #[inline(never)]
+    fn sense_start_by_each(&mut self, at: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
+        let from = ppdu.from();
+        let begun = self.air.begun(at, ppdu);
+        for place in 0..self.air.hearers(from) {
+            let view = self.air.hearer(from, place);
+            let noticed = self.air.notice(view, &begun);
+            if noticed.begins {
+                if view == from.index() {
+                    self.access.view_mut(view).end_eifs();
+                }
+                self.access.ppdu_starts(at, view, from, env);
+            }
+            self.access.forget(view, noticed.forgotten);
+            if let Some(at) = noticed.ask_at {
+                env.schedule(at, MediumEvent::Recognises { view: view as u32 });
+            }
+        }
+    }
+
+    /// `view` notices PPDUs under way whose preambles it has missed.
+    pub(crate) fn recognise(&mut self, now: Time, view: usize, env: &mut impl Environment<B>) {
+        let mut known: Vec<NodeId> = Vec::new();
+        let access = &mut self.access;
+        let next = self.air.recognise(view, now, |from| {
+            access.ppdu_noticed(now, view, env);
+            known.push(from);
+        });
+        if let Some(at) = next {
+            env.schedule(at, MediumEvent::Recognises { view: view as u32 });
+        }
+        self.note_recognised(now, view, &known, env);
+    }
+
+    #[inline(always)]
+    fn report_on_air(&self, at: Time, from: NodeId, env: &mut impl Environment<B>) {
+        let channel = self.air.channel_of(from);
+        env.observe(at, Record::OnAir { channel, count: self.air.count_on(channel) });
+    }
+
+    #[inline(always)]
+    pub(crate) fn ppdu_ends(&mut self, now: Time, id: TxId, env: &mut impl Environment<B>) {
+        let ended = self.air.end(id);
+        let ppdu = &ended.ppdu;
+        env.observe(now, Record::Airtime { node: ppdu.from(), link: ppdu.own_link(), duration: ppdu.airtime });
+        self.report_on_air(now, ppdu.from(), env);
+        let reception = self.receive(now, &ended);
+        let uniform = self.air.is_uniform();
+        if !uniform {
+            self.note_lengths(ppdu);
+        }
+        let next = self.step(now, &ended, reception, env);
+        self.note_end(now, ppdu, ended.is_disturbed, reception, next.is_some(), env);
+        if uniform {
+            self.end_for_all(now, &ended, next, env);
+        } else {
+            self.respond_after_sifs(now, next, env);
+            self.end_for_each(now, &ended, reception, env);
+        }
+        self.air.forget(ended);
+    }
+
+    /// Keeps the lengths of what bystanders overhear: any MPDU of an A-MPDU tells them the duration.
+    fn note_lengths(&mut self, ppdu: &Ppdu) {
+        self.overheard.clear();
+        if ppdu.kind == PpduKind::Ampdu {
+            self.overheard.extend_from_slice(&self.exchanges[ppdu.exchange.index()].psdu.lengths);
+        } else {
+            self.overheard.push(ppdu.first.bytes);
+        }
+    }
+
+    /// One view for all: either everybody decoded the PPDU or nobody did.
+    #[inline(always)]
+    fn end_for_all(&mut self, now: Time, ended: &Transmission, next: Option<Ppdu>, env: &mut impl Environment<B>) {
+        let Part { from, mode, .. } = ended.ppdu.first;
+        let view = self.access.view_of(from);
+        if !ended.is_disturbed {
+            self.access.view_mut(view).end_eifs();
+        } else if self.after_loss.bystanders_wait_eifs() && self.air.locks_on(ended, from) {
+            let eifs = self.layout.phy_of(from).eifs(mode);
+            self.access.view_mut(view).reception_failed(eifs);
+        }
+        self.follow(now, view, next, env);
+    }
+
+    /// What follows a PPDU that has ended for all. What comes a SIFS later is put on the air at once, as nobody can come
+    /// between.
+    #[inline(always)]
+    fn follow(&mut self, now: Time, view: usize, next: Option<Ppdu>, env: &mut impl Environment<B>) {
+        match next {
+            Some(next) if self.access.view(view).is_last() => {
+                let at = now + self.layout.phy_of(next.from()).sifs();
+                if matches!(next.kind, PpduKind::Ack | PpduKind::BlockAck) {
+                    // The medium stays busy.
+                    return self.answer(at, next, env);
+                }
+                self.launch(at, next, env);
+            }
+            next => self.respond_after_sifs(now, next, env),
+        }
+        self.access.ppdus_end(now, view, 1, env);
+    }
+
+    /// An acknowledgement, a SIFS after what it answers, where all hear all and nobody else sends: nothing can disturb it,
+    /// so that only its end has to be waited for.
+    #[inline(always)]
+    fn answer(&mut self, at: Time, answer: Ppdu, env: &mut impl Environment<B>) {
+        let from = answer.from();
+        self.air.begin_undisturbed(&answer);
+        env.observe(at, Record::TransmitterOn { node: from, link: answer.own_link() });
+        self.note_start(at, &answer, false, env);
+        env.schedule(at + answer.airtime, MediumEvent::AnswerEnds(from));
+        self.report_on_air(at, from, env);
+        self.stations[from.index()].response = Some(answer);
+    }
+
+    /// An acknowledgement of `from` ends that nothing has disturbed.
+    #[inline(always)]
+    pub(crate) fn answer_ends(&mut self, now: Time, from: NodeId, env: &mut impl Environment<B>) {
+        let answer = self.stations[from.index()].response.take().expect("what ends has begun");
+        self.air.end_undisturbed(&answer);
+        env.observe(now, Record::Airtime { node: from, link: answer.own_link(), duration: answer.airtime });
+        self.report_on_air(now, from, env);
+        let next = self.exchange_succeeded(now, &answer, env);
+        self.note_end(now, &answer, false, Some(Reception::Decoded), next.is_some(), env);
+        let view = self.access.view_of(from);
+        self.access.view_mut(view).end_eifs();
+        self.follow(now, view, next, env);
+    }
+
+    /// A view for each node: each decodes for itself, and sets its NAV or waits EIFS.
+    #[inline(never)]
+    fn end_for_each(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        at_destination: Option<Reception>,
+        env: &mut impl Environment<B>,
+    ) {
+        let part = &ended.ppdu.first;
+        let lengths = std::mem::take(&mut self.overheard);
+        for place in 0..self.air.hearers(part.from) {
+            let view = self.air.hearer(part.from, place);
+            let node = NodeId(view as u32);
+            if node != part.from && self.air.notices(view, part.from) {
+                let known = at_destination.filter(|_| part.to.one() == Some(node));
+                let reception = known.unwrap_or_else(|| self.air.overhears(now, ended, part, node, &lengths));
+                self.defer(now, ended, node, reception, env);
+            }
+            // What it does not notice any more.
+            let gone = self.air.lose(view, part.from);
+            self.access.ppdus_end(now, view, gone, env);
+        }
+        self.overheard = lengths;
+    }
+
+    /// What a received frame means for the time at which `node` may send [802.11-2020 §10.3.2.3.7, §10.3.2.4].
+    fn defer(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        node: NodeId,
+        reception: Reception,
+        env: &mut impl Environment<B>,
+    ) {
+        let (ppdu, view) = (&ended.ppdu, self.access.view_of(node));
+        match reception {
+            Reception::Decoded => {
+                let of = self.access.view_mut(view);
+                of.end_eifs();
+                let longer = ppdu.first.to.one() != Some(node) && of.set_nav(ppdu.reserves_until);
+                if longer && ppdu.kind == PpduKind::Rts {
+                    self.expect_cts(now, view, ppdu, env);
+                }
+            }
+            Reception::Deaf => {}
+            Reception::Collided | Reception::Interfered | Reception::Noisy => {
+                if self.after_loss.bystanders_wait_eifs() && self.air.locks_on(ended, node) {
+                    let eifs = self.layout.phy_of(ppdu.from()).eifs(ppdu.first.mode);
+                    let of = self.access.view_mut(view);
+                    of.reception_failed(eifs);
+                    of.end_apart();
+                }
+            }
+        }
+    }
+
+    /// A NAV set by an RTS may be taken back if nothing is heard for
+    /// 2 SIFS + CTS + aRxPHYStartDelay + 2 slots [802.11-2020 §10.3.2.4].
+    fn expect_cts(&mut self, now: Time, view: usize, rts: &Ppdu, env: &mut impl Environment<B>) {
+        let phy = self.layout.phy_of(rts.from());
+        let cts = phy.control_response_mode(rts.first.mode);
+        let duration = phy.ppdu_duration(cts, Bytes(u64::from(CTS_BYTES)));
+        let wait = phy.sifs() * 2 + duration + phy.rx_start_delay(cts) + phy.slot() * 2;
+        env.schedule(now + wait, MediumEvent::NavTimeout { view: view as u32, since: now });
+    }
+}
