@@ -324,17 +324,24 @@ impl Endpoint {
 
     fn take_acknowledgement(&mut self, now: Time, segment: &Segment, seq: u64, ack: u64) {
         let shift = if segment.flags.contains(Flags::SYN) { 0 } else { self.agreed.peer_scale };
-        let acknowledgement = Acknowledgement {
+        let window = u64::from(segment.window) << shift;
+        let mut acknowledgement = Acknowledgement {
             now,
             ack,
             seq,
-            window: u64::from(segment.window) << shift,
+            window,
             sack: &segment.sack,
             is_pure: segment.is_pure_ack(),
             flags: segment.flags,
-            echo_rtt: self.echoed_rtt(now, segment),
-            echo_ends: self.echo_ends(now, segment),
+            echo_rtt: None,
+            echo_ends: Time::NEVER,
         };
+        if self.sender.expects_nothing_of(&acknowledgement) {
+            self.sender.note_window_and_marks(&acknowledgement);
+            return self.follow_sender();
+        }
+        acknowledgement.echo_rtt = self.echoed_rtt(now, segment);
+        acknowledgement.echo_ends = self.echo_ends(now, segment);
         if ack > self.sender.board().una() {
             self.patience.renew();
         }

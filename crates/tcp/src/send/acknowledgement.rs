@@ -3,6 +3,7 @@
 use lasthop_units::Time;
 
 use super::arriving::{Acknowledgement, Outcome, TimerChange};
+use super::linux::Permission;
 use super::recovery::Phase;
 use super::scoreboard::Delivered;
 use super::{PeerWindow, Sender};
@@ -12,6 +13,24 @@ use crate::counters::Counters;
 use crate::ranges::Range;
 
 impl Sender {
+    /// Nothing is out, and no block is reported: data of the peer that bears the number which the last one bore. Such
+    /// an ACK says nothing but the window and marks.
+    #[inline]
+    pub fn expects_nothing_of(&self, ack: &Acknowledgement) -> bool {
+        self.board.is_empty() && ack.sack.is_empty() && ack.ack == self.board.una() && self.ack_watch.is_none()
+    }
+
+    /// Takes in an ACK of which [nothing is expected](Self::expects_nothing_of).
+    pub fn note_window_and_marks(&mut self, ack: &Acknowledgement) {
+        self.update_window(ack);
+        let marked = self.read_marks(ack.flags, 0);
+        if self.is_linux() {
+            self.linux.permission = Permission::NewOnly;
+        } else {
+            self.answer_marks(ack.now, marked, ack.ack);
+        }
+    }
+
     /// Takes in an acknowledgement. [RFC 9293 §3.10.7.4, fifth step; RFC 5681 §3; RFC 6582 §3.2; RFC 6675 §5]
     pub fn on_ack(&mut self, ack: &Acknowledgement, counters: &mut Counters) -> Outcome {
         let seen = self.sight(ack);

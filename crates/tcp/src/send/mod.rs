@@ -235,8 +235,15 @@ impl Sender {
         }
     }
 
+    #[inline]
     fn has_unsent(&self) -> bool {
-        self.offered.end > self.board.nxt() || (self.offered.closed && !self.offered.fin_sent)
+        self.offered.end > self.board.nxt() || self.owes_fin()
+    }
+
+    /// The application has closed, and the FIN has not gone out.
+    #[inline]
+    fn owes_fin(&self) -> bool {
+        self.offered.closed && !self.offered.fin_sent
     }
 
     /// A new event may release a new burst.
@@ -291,7 +298,7 @@ impl Sender {
         let room = self.window.end.saturating_sub(nxt);
         let wanted = self.offered.unsent_in_piece(nxt).min(u64::from(self.mss));
         let payload = wanted.min(room);
-        let fin = self.offered.closed && !self.offered.fin_sent && payload == unsent && room > payload;
+        let fin = self.owes_fin() && payload == unsent && room > payload;
         if payload == 0 {
             return fin.then_some(Choice::New { payload: 0, fin });
         }

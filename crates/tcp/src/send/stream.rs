@@ -273,13 +273,19 @@ impl ByteStream {
 
     /// Bytes that the next segment may take at most, from `nxt` on.
     pub fn unsent_in_piece(&self, nxt: u64) -> u64 {
-        let pieces = self.pieces.iter().find(|pieces| pieces.end > nxt);
-        pieces.map_or(0, |pieces| pieces.cut_after(nxt) - nxt)
+        self.pieces_from(nxt).map_or(0, |pieces| pieces.cut_after(nxt) - nxt)
+    }
+
+    /// The first pieces that reach beyond `nxt`: mostly those in front, since what is sent is taken off.
+    #[inline]
+    fn pieces_from(&self, nxt: u64) -> Option<&Pieces> {
+        let first = self.pieces.front()?;
+        if first.end > nxt { Some(first) } else { self.pieces.iter().find(|pieces| pieces.end > nxt) }
     }
 
     /// Nothing more will be added to the piece that contains `nxt`.
     pub fn piece_is_closed(&self, nxt: u64) -> bool {
-        self.closed || self.pieces.iter().find(|pieces| pieces.end > nxt).is_none_or(|pieces| pieces.ends_record)
+        self.closed || self.pieces_from(nxt).is_none_or(|pieces| pieces.ends_record)
     }
 
     /// True if a segment of `payload` bytes at `nxt` must wait.

@@ -81,7 +81,7 @@ use crate::info::CaState as Phase;
 
 /// What may be sent until the next ACK or timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Permission {
+pub(crate) enum Permission {
     /// What is lost, then new data.
     #[default]
     LostFirst,
@@ -112,7 +112,7 @@ pub(crate) struct Linux {
     pub(super) forward_rto: bool,
     /// timeouts in a row
     pub timeouts: u32,
-    pub(super) permission: Permission,
+    pub permission: Permission,
     /// segments that the present send may still hold
     pub(super) released: u32,
     pub timer: Timer,

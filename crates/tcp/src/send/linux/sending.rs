@@ -4,49 +4,45 @@ use lasthop_units::{Duration, Time};
 
 use super::super::scoreboard::Sent;
 use super::super::{Choice, Sender};
-use super::Permission;
 use super::timer::Occasion;
-
-/// From where a segment may come.
-#[derive(Clone, Copy, Debug)]
-enum Source {
-    /// what is lost and not sent again, the oldest first [RFC 6675 §4, NextSeg (1)]
-    Lost,
-    New,
-}
-
-impl Permission {
-    /// In order of preference.
-    fn sources(self) -> &'static [Source] {
-        match self {
-            Permission::LostFirst => &[Source::Lost, Source::New],
-            Permission::NewFirst | Permission::NewOnly => &[Source::New],
-        }
-    }
-}
+use super::{Linux, Permission};
 
 impl Sender {
     /// The next segment: a probe, what is lost, new data.
     pub(in crate::send) fn choose_linux(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
+        let has_new = self.has_unsent();
+        if self.is_at_rest(may_send_new && has_new) {
+            debug_assert!(self.choose_next(now, may_send_new).is_none(), "at rest, with something to send");
+            if self.board.una() > 0 && (has_new || !self.board.is_empty()) {
+                self.note_hold(now, false);
+            }
+            return None;
+        }
         let choice = self.choose_next(now, may_send_new);
         let is_open = self.board.una() > 0;
-        if is_open && (choice.is_some() || self.has_unsent() || !self.board.is_empty()) {
+        if is_open && (choice.is_some() || has_new || !self.board.is_empty()) {
             self.note_hold(now, choice.is_some());
         }
         choice
+    }
+
+    /// Nothing is lost, nothing is new and no probe is due, so that no window need be asked.
+    fn is_at_rest(&self, has_new: bool) -> bool {
+        let Linux { probe, permission, .. } = &self.linux;
+        !has_new && !self.board.has_to_resend() && !probe.due && *permission != Permission::NewFirst
     }
 
     fn choose_next(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
         if self.linux.probe.due {
             return Some(self.choose_probe(may_send_new));
         }
-        let choice = self.first_of(self.linux.permission.sources(), now, may_send_new);
+        let choice = self.choose_permitted(now, may_send_new);
         if choice.is_some() || !self.gives_up_forward_rto() {
             return choice;
         }
         self.linux.forward_rto = false;
         self.linux.permission = Permission::LostFirst;
-        self.first_of(self.linux.permission.sources(), now, may_send_new)
+        self.choose_permitted(now, may_send_new)
     }
 
     /// There is no new data with which F-RTO could ask.
@@ -54,31 +50,35 @@ impl Sender {
         self.linux.permission == Permission::NewFirst && self.board.nxt() == self.linux.high
     }
 
-    fn first_of(&mut self, sources: &[Source], now: Time, may_send_new: bool) -> Option<Choice> {
-        sources.iter().find_map(|source| match source {
-            Source::Lost => self.choose_lost(),
-            Source::New => self.choose_new_if_room(now, may_send_new),
-        })
+    /// What is lost and not sent again, the oldest first, if that is permitted; then new data.
+    /// [RFC 6675 §4, NextSeg (1) and (2)]
+    fn choose_permitted(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
+        let has_room = self.window_has_room();
+        if has_room
+            && self.linux.permission == Permission::LostFirst
+            && let Some(again) = self.choose_lost()
+        {
+            return Some(again);
+        }
+        self.choose_new_if_room(now, may_send_new, has_room)
     }
 
-    /// What is lost, as far as both windows allow; the peer takes the oldest whatever its window is.
+    /// What is lost, as far as the peer's window allows, which takes the oldest in any case.
     fn choose_lost(&mut self) -> Option<Choice> {
-        if !self.window_has_room() {
-            return None;
-        }
         let lost = self.board.next_lost()?;
         let fits = lost.start < self.window.end || lost.start == self.board.una();
         fits.then_some(Choice::Again)
     }
 
-    fn choose_new_if_room(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
+    fn choose_new_if_room(&mut self, now: Time, may_send_new: bool, has_room: bool) -> Option<Choice> {
         if !may_send_new || !self.has_unsent() {
             return None;
         }
-        if !self.window_has_room() {
+        if !has_room {
             self.note_usage(true);
             // A FIN alone does not wait for the window.
-            return self.choose_new().filter(|new| matches!(new, Choice::New { payload: 0, .. }));
+            return if self.owes_fin() { self.choose_new() } else { None }
+                .filter(|new| matches!(new, Choice::New { payload: 0, .. }));
         }
         let new = self.choose_new()?;
         (!self.defers(now)).then_some(new)
