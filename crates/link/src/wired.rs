@@ -152,6 +152,7 @@ impl<B> WiredLink<B> {
     }
 
     /// Packets that its queue has marked with CE since it was last asked.
+    #[inline]
     pub fn new_marks(&mut self) -> u64 {
         self.marks.new_of(&*self.queue)
     }

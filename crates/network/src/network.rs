@@ -357,10 +357,13 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
             let schedule = &mut |at, e| events.at(at, Event::WiredDown(ap, e));
             wires.down.handle(now, event, &mut self.dropped, schedule)
         };
+        if event == WiredEvent::Arrival {
+            self.wired.arrived += u64::from(arrived.is_some());
+            return arrived;
+        }
         self.book_wired(now, node, up);
         self.tell_departure(now, node, up, before);
-        self.wired.arrived += u64::from(arrived.is_some());
-        arrived
+        None
     }
 
     /// Packets that a wired link is transmitting or that are on the way, if somebody reads that.
@@ -385,19 +388,24 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     }
 
     /// Reports what the queue of a wired link has dropped and marked since it was last asked.
+    #[inline(always)]
     fn book_wired(&mut self, now: Time, ap: NodeId, up: bool) {
-        let wires = &mut self.wires[ap.index()];
-        let (layer, link) =
-            if up { (QueueLayer::WiredUp, &mut wires.up) } else { (QueueLayer::WiredDown, &mut wires.down) };
-        if !self.dropped.is_empty() {
-            for (packet, reason) in self.dropped.drain(..) {
-                self.wired.dropped += 1;
-                self.around.observer.observe(now, packet.meta.dropped(ap, layer, reason));
-            }
+        let count = self.wires[ap.index()].direction_mut(up).new_marks();
+        if count > 0 || !self.dropped.is_empty() {
+            self.report_wired(now, ap, up, count);
         }
-        let count = link.new_marks();
-        if count > 0 {
-            self.around.observer.observe(now, Record::Marked { node: ap, layer, count });
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn report_wired(&mut self, now: Time, ap: NodeId, up: bool, marks: u64) {
+        let layer = if up { QueueLayer::WiredUp } else { QueueLayer::WiredDown };
+        for (packet, reason) in self.dropped.drain(..) {
+            self.wired.dropped += 1;
+            self.around.observer.observe(now, packet.meta.dropped(ap, layer, reason));
+        }
+        if marks > 0 {
+            self.around.observer.observe(now, Record::Marked { node: ap, layer, count: marks });
         }
     }
 

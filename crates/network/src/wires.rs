@@ -23,6 +23,11 @@ impl<B> Wires<B> {
         if up { &self.up } else { &self.down }
     }
 
+    #[inline(always)]
+    pub(crate) fn direction_mut(&mut self, up: bool) -> &mut WiredLink<B> {
+        if up { &mut self.up } else { &mut self.down }
+    }
+
     /// How its directions, up and down, were used since [`start`](Self::start).
     pub(crate) fn used(&self) -> [&WireUse; 2] {
         [self.up.used(), self.down.used()]

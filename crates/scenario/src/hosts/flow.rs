@@ -1,11 +1,11 @@
 //! A flow: what the application offers, the transport that carries it, and what is counted.
 
-use lasthop_link::{AckFacts, Packet, PacketMeta};
+use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport, scope};
-use lasthop_tcp::{Flags, Segment};
 use lasthop_units::Time;
 
 use super::application::Span;
+use super::body::{Body, Places, udp_packet};
 use super::connection::{Connection, Waiting};
 use super::exchange_flow::ExchangeFlow;
 use super::side::Side;
@@ -14,30 +14,6 @@ use super::udp_flow::{Datagram, UdpFlow};
 use crate::description::TransportWord;
 use crate::resolved::FlowSpec;
 use crate::traffic::TrafficKind;
-
-/// What a packet carries; only flows look at it.
-#[derive(Clone, Debug)]
-pub(crate) enum Body {
-    /// of the flow's `connection`-th connection
-    Tcp {
-        segment: Segment,
-        connection: u32,
-        sent_at: Time,
-    },
-    Udp {
-        datagram: Datagram,
-        sent_at: Time,
-    },
-}
-
-impl Body {
-    /// When its host sent it.
-    pub(crate) fn sent_at(&self) -> Time {
-        match *self {
-            Body::Tcp { sent_at, .. } | Body::Udp { sent_at, .. } => sent_at,
-        }
-    }
-}
 
 /// How data leaves the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,23 +122,21 @@ impl Flow {
     }
 
     /// A packet has reached its host; which end of the flow that is.
-    pub(crate) fn arrive(&mut self, now: Time, packet: &Packet<Body>, observer: &mut impl Observer) -> Side {
-        let side = if packet.meta.up == self.meta.up { Side::Receiver } else { Side::Sender };
-        match (&mut self.carrier, &packet.body) {
-            (Carrier::Udp(udp), Body::Udp { datagram, .. }) => udp.arrive(now, side, datagram, observer),
-            (carrier, Body::Tcp { segment, connection, .. }) => {
-                let marked;
-                let segment = if packet.meta.ecn == segment.ecn {
-                    segment
-                } else {
-                    marked = Segment { ecn: packet.meta.ecn, ..*segment };
-                    &marked
-                };
-                match carrier {
-                    Carrier::Tcp(tcp) => tcp.arrive(now, side, segment, *connection, observer),
-                    Carrier::Exchange(exchange) => exchange.arrive(now, side, segment, *connection, observer),
-                    Carrier::Udp(_) => unreachable!("a packet belongs to a flow of its transport"),
-                }
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Time, packet: &mut Packet<Body>, observer: &mut impl Observer) -> Side {
+        let Packet { meta, body } = packet;
+        let side = if meta.up == self.meta.up { Side::Receiver } else { Side::Sender };
+        match (&mut self.carrier, body) {
+            (Carrier::Tcp(tcp), Body::Tcp(carried)) => {
+                carried.segment.ecn = meta.ecn;
+                tcp.arrive(now, side, &carried.segment, carried.connection, observer);
+            }
+            (Carrier::Exchange(exchange), Body::Tcp(carried)) => {
+                carried.segment.ecn = meta.ecn;
+                exchange.arrive(now, side, &carried.segment, carried.connection, observer);
+            }
+            (Carrier::Udp(udp), &mut Body::Udp { number, written_at, .. }) => {
+                udp.arrive(now, side, &Datagram { number, written_at, bytes: meta.bytes }, observer);
             }
             _ => unreachable!("a packet belongs to a flow of its transport"),
         }
@@ -175,17 +149,18 @@ impl Flow {
         now: Time,
         side: Side,
         held_back: bool,
+        places: &mut Places,
         observer: &mut impl Observer,
     ) -> Option<Packet<Body>> {
-        let meta = self.meta;
+        let meta = &self.meta;
         match &mut self.carrier {
             Carrier::Tcp(tcp) => {
-                let (segment, connection) = tcp.poll(now, side, held_back, observer)?;
-                Some(packet_of(meta, side, segment, connection, now))
+                let segment = tcp.poll(now, side, held_back, observer)?;
+                Some(places.tcp_packet(meta, side, segment, now))
             }
             Carrier::Exchange(exchange) => {
-                let (segment, connection) = exchange.poll(now, side, held_back, observer)?;
-                Some(packet_of(meta, side, segment, connection, now))
+                let segment = exchange.poll(now, side, held_back, observer)?;
+                Some(places.tcp_packet(meta, side, segment, now))
             }
             Carrier::Udp(udp) if side == Side::Receiver => Some(udp_packet(meta, side, udp.poll_answer()?, now)),
             Carrier::Udp(udp) if !held_back && !udp.is_saturated() => {
@@ -232,10 +207,15 @@ impl Flow {
     }
 
     /// The interface has room for a data packet of the sender.
-    pub(crate) fn pull(&mut self, now: Time, observer: &mut impl Observer) -> Option<Packet<Body>> {
+    pub(crate) fn pull(
+        &mut self,
+        now: Time,
+        places: &mut Places,
+        observer: &mut impl Observer,
+    ) -> Option<Packet<Body>> {
         match &mut self.carrier {
-            Carrier::Udp(udp) => Some(udp_packet(self.meta, Side::Sender, udp.poll(now, observer)?, now)),
-            Carrier::Tcp(_) | Carrier::Exchange(_) => self.poll(now, Side::Sender, false, observer),
+            Carrier::Udp(udp) => Some(udp_packet(&self.meta, Side::Sender, udp.poll(now, observer)?, now)),
+            Carrier::Tcp(_) | Carrier::Exchange(_) => self.poll(now, Side::Sender, false, places, observer),
         }
     }
 
@@ -284,30 +264,5 @@ impl Flow {
             Carrier::Udp(udp) => udp.report(row),
             Carrier::Exchange(exchange) => exchange.report(row),
         }
-    }
-}
-
-fn udp_packet(meta: PacketMeta, side: Side, datagram: Datagram, sent_at: Time) -> Packet<Body> {
-    let up = meta.up == (side == Side::Sender);
-    Packet { meta: PacketMeta { bytes: datagram.bytes, up, ..meta }, body: Body::Udp { datagram, sent_at } }
-}
-
-fn packet_of(meta: PacketMeta, side: Side, segment: Segment, connection: u32, sent_at: Time) -> Packet<Body> {
-    let up = meta.up == (side == Side::Sender);
-    let pure_ack = segment.is_pure_ack();
-    let connection_alone = AckFacts { connection: connection as u16, ..AckFacts::default() };
-    let ack = if pure_ack { ack_facts(&segment, connection) } else { connection_alone };
-    let meta = PacketMeta { bytes: segment.ip_bytes(), up, pure_ack, ack, ecn: segment.ecn, ..meta };
-    Packet { meta, body: Body::Tcp { segment, connection, sent_at } }
-}
-
-/// What a filter of ACKs sees of a pure ACK.
-fn ack_facts(segment: &Segment, connection: u32) -> AckFacts {
-    let ecn_flags = Flags::ECE | Flags::CWR | Flags::AE;
-    AckFacts {
-        number: segment.ack.0,
-        connection: connection as u16,
-        ecn_flags: segment.flags.bits() & ecn_flags.bits(),
-        is_plain: segment.sack.is_empty() && segment.flags.bits() & !ecn_flags.bits() == Flags::ACK.bits(),
     }
 }

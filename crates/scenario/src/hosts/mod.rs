@@ -4,6 +4,7 @@
 //! a timer or an application gives an end its turn, and it sends what it may before the next event.
 
 mod application;
+mod body;
 mod connection;
 pub(crate) mod exchange_flow;
 mod flow;
@@ -20,7 +21,9 @@ use lasthop_observe::{FlowId, NodeId, Observer, Record, Step};
 use lasthop_wifi::AccessCategory;
 
 pub(crate) use application::Span;
-pub(crate) use flow::{Body, Flow, Wants};
+pub(crate) use body::Body;
+use body::Places;
+pub(crate) use flow::{Flow, Wants};
 pub(crate) use side::Side;
 
 /// What flows schedule for themselves.
@@ -67,6 +70,7 @@ pub(crate) struct FlowHosts {
     /// flows for whose data there is room again in the queue of their own host
     roomy: Vec<FlowId>,
     turn: Option<Turn>,
+    places: Places,
 }
 
 impl FlowHosts {
@@ -80,6 +84,7 @@ impl FlowHosts {
             homes,
             roomy: Vec::new(),
             turn: None,
+            places: Places::default(),
         }
     }
 
@@ -125,12 +130,13 @@ impl FlowHosts {
 impl Hosts<Body> for FlowHosts {
     type Event = FlowEvent;
 
-    fn arrive<O: Observer>(&mut self, packet: Packet<Body>, at: &mut At<'_, O>) {
+    fn arrive<O: Observer>(&mut self, mut packet: Packet<Body>, at: &mut At<'_, O>) {
         let PacketMeta { flow, station, up, .. } = packet.meta;
         let delay = at.now.since(packet.body.sent_at());
         at.observer.observe(at.now, Record::PacketDelivered { station, up, delay });
         at.tell(Step::Arrived { flow });
-        let side = self.flows[flow.index()].arrive(at.now, &packet, at.observer);
+        let side = self.flows[flow.index()].arrive(at.now, &mut packet, at.observer);
+        self.places.take_back(packet.body);
         self.begin(flow, side);
     }
 
@@ -178,7 +184,7 @@ impl Hosts<Body> for FlowHosts {
     fn poll<O: Observer>(&mut self, at: &mut At<'_, O>) -> Option<Packet<Body>> {
         let turn = self.turn.as_ref()?;
         let flow = &mut self.flows[turn.flow.index()];
-        let packet = flow.poll(at.now, turn.side, turn.held_back, at.observer);
+        let packet = flow.poll(at.now, turn.side, turn.held_back, &mut self.places, at.observer);
         if let Some(packet) = &packet {
             at.tell(Step::Emitted { flow: turn.flow });
             if packet.meta.up {
@@ -210,7 +216,7 @@ impl Hosts<Body> for FlowHosts {
             if category.is_some_and(|c| c != AccessCategory::of_tid(flow.tid())) {
                 continue;
             }
-            if let Some(packet) = flow.pull(at.now, at.observer) {
+            if let Some(packet) = flow.pull(at.now, &mut self.places, at.observer) {
                 self.first[station.index()] = place + 1;
                 at.tell(Step::Emitted { flow: id });
                 self.tell_waits(id, at);
@@ -225,7 +231,7 @@ impl Hosts<Body> for FlowHosts {
         for _ in 0..self.saturated[ap.index()].len() {
             let id = self.saturated[ap.index()][0];
             self.saturated[ap.index()].rotate_left(1);
-            if let Some(packet) = self.flows[id.index()].pull(at.now, at.observer) {
+            if let Some(packet) = self.flows[id.index()].pull(at.now, &mut self.places, at.observer) {
                 at.tell(Step::Emitted { flow: id });
                 return Some(packet);
             }

@@ -25,9 +25,9 @@ lasthop_observe::quantities! {
 /// A datagram: its number, when the application wrote it, and its size as an IP packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Datagram {
-    number: u64,
-    written_at: Time,
-    pub(crate) bytes: u32,
+    pub(super) number: u64,
+    pub(super) written_at: Time,
+    pub(super) bytes: u32,
 }
 
 /// Where datagrams come from.

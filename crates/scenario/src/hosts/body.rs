@@ -1,0 +1,131 @@
+//! What packets of a scenario carry, and the facts that lower layers may read of it.
+
+use lasthop_link::{AckFacts, Packet, PacketMeta};
+use lasthop_tcp::{Flags, Segment};
+use lasthop_units::Time;
+
+use super::side::Side;
+use super::udp_flow::Datagram;
+
+/// A segment on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Carried {
+    pub(super) segment: Segment,
+    /// which connection of its flow
+    pub(super) connection: u32,
+    sent_at: Time,
+}
+
+/// What a packet carries; only flows look at it. A packet moves from queue to queue many times, so a segment has a place of
+/// its own, and what moves is small.
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    Tcp(Box<Carried>),
+    /// the facts tell its size
+    Udp {
+        number: u64,
+        written_at: Time,
+        sent_at: Time,
+    },
+}
+
+impl Body {
+    /// When its host sent it.
+    #[inline]
+    pub(crate) fn sent_at(&self) -> Time {
+        match self {
+            Body::Tcp(carried) => carried.sent_at,
+            Body::Udp { sent_at, .. } => *sent_at,
+        }
+    }
+}
+
+/// Places of segments that have arrived, for those that are sent next: a run in its stride allocates none.
+#[derive(Default)]
+pub(crate) struct Places(Vec<Box<Carried>>);
+
+impl Places {
+    /// The packet has arrived, and what it carried was read.
+    #[inline]
+    pub(super) fn take_back(&mut self, body: Body) {
+        if let Body::Tcp(place) = body {
+            self.0.push(place);
+        }
+    }
+
+    #[inline]
+    fn keep(&mut self, carried: Carried) -> Box<Carried> {
+        match self.0.pop() {
+            Some(mut place) => {
+                *place = carried;
+                place
+            }
+            None => Box::new(carried),
+        }
+    }
+
+    /// The packet of a segment that `side` of the flow with these facts sends.
+    #[inline]
+    pub(super) fn tcp_packet(
+        &mut self,
+        flow: &PacketMeta,
+        side: Side,
+        (segment, connection): (Segment, u32),
+        sent_at: Time,
+    ) -> Packet<Body> {
+        let up = flow.up == (side == Side::Sender);
+        let pure_ack = segment.is_pure_ack();
+        let connection_alone = AckFacts { connection: connection as u16, ..AckFacts::default() };
+        let ack = if pure_ack { ack_facts(&segment, connection) } else { connection_alone };
+        let meta = PacketMeta { bytes: segment.ip_bytes(), up, pure_ack, ack, ecn: segment.ecn, ..*flow };
+        Packet { meta, body: Body::Tcp(self.keep(Carried { segment, connection, sent_at })) }
+    }
+}
+
+/// The packet of a datagram that `side` of the flow with these facts sends.
+pub(super) fn udp_packet(flow: &PacketMeta, side: Side, datagram: Datagram, sent_at: Time) -> Packet<Body> {
+    let up = flow.up == (side == Side::Sender);
+    let Datagram { number, written_at, bytes } = datagram;
+    Packet { meta: PacketMeta { bytes, up, ..*flow }, body: Body::Udp { number, written_at, sent_at } }
+}
+
+/// What a filter of ACKs sees of a pure ACK.
+fn ack_facts(segment: &Segment, connection: u32) -> AckFacts {
+    let ecn_flags = Flags::ECE | Flags::CWR | Flags::AE;
+    AckFacts {
+        number: segment.ack.0,
+        connection: connection as u16,
+        ecn_flags: segment.flags.bits() & ecn_flags.bits(),
+        is_plain: segment.sack.is_empty() && segment.flags.bits() & !ecn_flags.bits() == Flags::ACK.bits(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_observe::{FlowId, NodeId};
+
+    use super::*;
+
+    #[test]
+    fn what_moves_from_queue_to_queue_is_small() {
+        // 40 bytes of facts.
+        assert!(size_of::<Packet<Body>>() <= 72, "{}", size_of::<Packet<Body>>());
+    }
+
+    #[test]
+    fn a_place_serves_again_and_bears_what_was_put_there_last() {
+        let flow = PacketMeta::plain(FlowId(0), NodeId(1), true, 0);
+        let mut places = Places::default();
+        let mut packet = |payload, sent_at| {
+            let segment = Segment { payload, flags: Flags::ACK, ..Segment::default() };
+            let packet = places.tcp_packet(&flow, Side::Sender, (segment, 3), sent_at);
+            let Body::Tcp(carried) = &packet.body else { unreachable!("it is a segment") };
+            let seen = (std::ptr::from_ref(&**carried), carried.segment.payload, packet.body.sent_at());
+            assert_eq!((packet.meta.bytes, packet.meta.pure_ack), (40 + payload, payload == 0));
+            places.take_back(packet.body);
+            seen
+        };
+        let (first, ..) = packet(1000, Time::ZERO);
+        assert_eq!(packet(0, Time::from_nanos(5)), (first, 0, Time::from_nanos(5)));
+    }
+}
