@@ -29,15 +29,23 @@ impl Endpoint {
     /// The next segment that takes no room of data: a reset or an ACK that is due. What carries
     /// payload, SYN or FIN, and probes, wait for [`poll_transmit`](Self::poll_transmit).
     pub fn poll_control(&mut self, now: Time) -> Option<Segment> {
+        let mut segment = Segment::default();
+        self.poll_control_into(now, &mut segment).then_some(segment)
+    }
+
+    /// As [`poll_control`](Self::poll_control), but written into `segment`: true if there is one.
+    pub fn poll_control_into(&mut self, now: Time, segment: &mut Segment) -> bool {
         self.present.advance(now);
         if let Some(answer) = self.answer.take() {
-            return Some(answer);
+            *segment = answer;
+            return true;
         }
         let has_peer = !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived);
         if has_peer && matches!(self.receiver.owed(), Owed::Soon | Owed::Pure) {
-            return Some(self.pure_ack(now));
+            self.write_pure_ack(now, segment);
+            return true;
         }
         self.set_idle_timers(now);
-        None
+        false
     }
 }

@@ -25,25 +25,58 @@ enum Next {
 impl Endpoint {
     /// The next segment to send at `now`, if there is one.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let mut segment = Segment::default();
+        self.poll_into(now, &mut segment).then_some(segment)
+    }
+
+    /// As [`poll_transmit`](Self::poll_transmit), but written into `segment`, whatever was there: true if there is one.
+    /// A caller that has a place for what it sends need not move it.
+    pub fn poll_into(&mut self, now: Time, segment: &mut Segment) -> bool {
         self.present.advance(now);
         match self.choose(now) {
             Some(Next::Data(choice)) => {
                 let sent = self.sender.send(now, choice);
-                Some(self.data_segment(now, sent))
+                self.write_data(now, &sent, segment);
             }
-            Some(Next::PureAck) => Some(self.pure_ack(now)),
-            Some(Next::FirstSyn) => {
-                let sent = self.sender.send_syn(now);
-                Some(self.data_segment(now, sent))
-            }
-            Some(Next::Answer) => self.answer.take(),
-            Some(Next::Probe) => Some(self.window_probe(now)),
+            Some(Next::PureAck) => self.write_pure_ack(now, segment),
+            Some(next) => self.write_other(now, next, segment),
             None => {
-                self.sender.on_nothing_to_send();
-                self.set_idle_timers(now);
-                None
+                self.rest(now);
+                return false;
             }
         }
+        true
+    }
+
+    /// What goes out seldom.
+    #[cold]
+    #[inline(never)]
+    fn write_other(&mut self, now: Time, next: Next, segment: &mut Segment) {
+        match next {
+            Next::FirstSyn => {
+                let sent = self.sender.send_syn(now);
+                self.write_data(now, &sent, segment);
+            }
+            Next::Answer => *segment = self.answer.take().unwrap_or_default(),
+            Next::Probe => *segment = self.window_probe(now),
+            Next::Data(_) | Next::PureAck => unreachable!("these are written where they are chosen"),
+        }
+    }
+
+    /// Nothing is left to send.
+    fn rest(&mut self, now: Time) {
+        self.sender.on_nothing_to_send();
+        self.set_idle_timers(now);
+    }
+
+    /// True if nothing more is to be sent now; what another call of [`poll_transmit`](Self::poll_transmit) would do,
+    /// which would give nothing, is done.
+    pub fn rests(&mut self, now: Time) -> bool {
+        let rests = !self.wants_transmit(now);
+        if rests {
+            self.rest(now);
+        }
+        rests
     }
 
     /// True if [`poll_transmit`](Self::poll_transmit) has a segment.
@@ -95,10 +128,10 @@ impl Endpoint {
     }
 
     /// Counts a segment of the scoreboard, starts its timer and writes its header.
-    fn data_segment(&mut self, now: Time, sent: Sent) -> Segment {
+    fn write_data(&mut self, now: Time, sent: &Sent, segment: &mut Segment) {
         // [RFC 6298 §5.1]
         if self.state.is_opening() || !self.sender.is_linux() {
-            if !self.timers.is_set(Timer::Retransmit) || self.sender.restarts_timer(&sent) {
+            if !self.timers.is_set(Timer::Retransmit) || self.sender.restarts_timer(sent) {
                 let expiry = self.sender.timer_expiry(now, self.sender.rtt().rto());
                 self.timers.set(Timer::Retransmit, expiry);
             }
@@ -111,24 +144,24 @@ impl Endpoint {
         let ack = if self.state == State::SynSent { Flags::NONE } else { Flags::ACK };
         let flags = match sent.content {
             Content::Syn => Flags::SYN | ack,
-            Content::Data if self.sender.is_pushed(&sent) => Flags::PSH | ack,
+            Content::Data if self.sender.is_pushed(sent) => Flags::PSH | ack,
             Content::Data => ack,
             Content::Fin => {
                 if self.state.may_send_data() {
                     self.state = self.state.after_own_fin();
                 }
-                if self.sender.is_pushed(&sent) { Flags::FIN | Flags::PSH | ack } else { Flags::FIN | ack }
+                if self.sender.is_pushed(sent) { Flags::FIN | Flags::PSH | ack } else { Flags::FIN | ack }
             }
         };
         let seq = sent.start;
         if payload == 0 {
-            return self.segment(now, seq, flags | self.syn_ecn_flags(&sent), 0);
+            let flags = flags | self.syn_ecn_flags(sent);
+            return self.write_segment(now, seq, flags, 0, segment);
         }
         self.receiver.on_data_sent(now);
         let (ecn, answer) = self.sender.mark_data(!sent.retransmitted);
-        let mut segment = self.segment(now, seq, flags | answer, payload);
+        self.write_segment(now, seq, flags | answer, payload, segment);
         segment.ecn = ecn;
-        segment
     }
 
     /// A SYN that is sent again asks for no ECN, should that be what hinders it. [RFC 3168 §6.1.1.1]
@@ -142,13 +175,14 @@ impl Endpoint {
         }
     }
 
-    pub(crate) fn pure_ack(&mut self, now: Time) -> Segment {
+    pub(crate) fn write_pure_ack(&mut self, now: Time, segment: &mut Segment) {
         self.counters.acks_sent += 1;
         if let Some(earlier) = self.receiver.take_earlier_ack() {
-            return self.earlier_ack(now, earlier);
+            *segment = self.earlier_ack(now, earlier);
+            return;
         }
         let nxt = self.sender.board().nxt();
-        self.segment(now, nxt, Flags::ACK, 0)
+        self.write_segment(now, nxt, Flags::ACK, 0, segment);
     }
 
     /// An ACK of what came before marks began or ended. [RFC 8257 §3.2]
@@ -182,10 +216,16 @@ impl Endpoint {
         self.segment(now, nxt, Flags::RST | Flags::ACK, 0)
     }
 
-    /// A segment with everything that does not depend on what it is for.
     fn segment(&mut self, now: Time, seq: u64, flags: Flags, payload: u32) -> Segment {
+        let mut segment = Segment::default();
+        self.write_segment(now, seq, flags, payload, &mut segment);
+        segment
+    }
+
+    /// Writes a segment with everything that does not depend on what it is for.
+    fn write_segment(&mut self, now: Time, seq: u64, flags: Flags, payload: u32, segment: &mut Segment) {
         let on_syn = flags.contains(Flags::SYN);
-        let mut segment = Segment {
+        *segment = Segment {
             seq: self.sender.numbering().number(seq),
             flags,
             payload,
@@ -202,11 +242,10 @@ impl Endpoint {
             segment.window = self.receiver.first_window();
         }
         if on_syn {
-            self.add_offers(now, &mut segment);
+            self.add_offers(now, segment);
         } else {
-            self.add_options(now, &mut segment);
+            self.add_options(now, segment);
         }
-        segment
     }
 
     /// Options of a SYN: what is offered, or, in answer, what is agreed upon.

@@ -85,12 +85,15 @@ impl<B> Backlog<B> {
     }
 
     /// Adds a packet behind all others.
+    #[inline]
     pub fn push(&mut self, packet: Packet<B>) -> Place {
         self.packets += 1;
         self.bytes += u64::from(packet.meta.bytes);
         self.tcp_acks += u32::from(packet.meta.pure_ack);
-        let node = Node { packet: Some(packet), previous: self.last, next: NOWHERE };
-        let at = self.node_for(node);
+        let at = self.vacant();
+        let node = &mut self.nodes[at as usize];
+        (node.previous, node.next) = (self.last, NOWHERE);
+        node.packet = Some(packet);
         match self.last {
             NOWHERE => self.first = at,
             last => self.nodes[last as usize].next = at,
@@ -102,18 +105,22 @@ impl<B> Backlog<B> {
         Place(at)
     }
 
-    fn node_for(&mut self, node: Node<B>) -> u32 {
-        match self.free {
-            NOWHERE => {
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
-            }
-            at => {
-                self.free = self.nodes[at as usize].next;
-                self.nodes[at as usize] = node;
-                at
-            }
+    /// A node that is free no more.
+    #[inline]
+    fn vacant(&mut self) -> u32 {
+        if self.free == NOWHERE {
+            self.add();
         }
+        let at = self.free;
+        self.free = self.nodes[at as usize].next;
+        at
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self) {
+        self.free = self.nodes.len() as u32;
+        self.nodes.push(Node { packet: None, previous: NOWHERE, next: NOWHERE });
     }
 
     /// The oldest packet that is wanted.
@@ -145,6 +152,7 @@ impl<B> Backlog<B> {
     }
 
     /// Takes out the packet that waits there.
+    #[inline]
     pub fn take(&mut self, place: Place) -> Packet<B> {
         let node = &mut self.nodes[place.0 as usize];
         let packet = node.packet.take().expect("a packet waits at its place until it is taken");
@@ -171,8 +179,28 @@ impl<B> Backlog<B> {
     /// Takes out the oldest packet that is wanted.
     #[inline]
     pub fn pop(&mut self, wanted: Wanted) -> Option<Packet<B>> {
-        let place = self.find(wanted)?;
-        Some(self.take(place))
+        if wanted == Wanted::ANY { self.pop_oldest() } else { self.find(wanted).map(|place| self.take(place)) }
+    }
+
+    /// Takes out the packet that came first: as [`take`](Self::take), with nothing before it.
+    #[inline]
+    fn pop_oldest(&mut self) -> Option<Packet<B>> {
+        let at = self.first;
+        let node = self.nodes.get_mut(at as usize)?;
+        let packet = node.packet.take()?;
+        self.first = std::mem::replace(&mut node.next, self.free);
+        self.free = at;
+        match self.nodes.get_mut(self.first as usize) {
+            Some(next) => next.previous = NOWHERE,
+            None => self.last = NOWHERE,
+        }
+        if self.search.at == at {
+            self.search.at = self.first;
+        }
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.meta.bytes);
+        self.tcp_acks -= u32::from(packet.meta.pure_ack);
+        Some(packet)
     }
 }
 

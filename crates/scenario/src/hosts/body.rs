@@ -53,32 +53,35 @@ impl Places {
         }
     }
 
+    /// Where a segment may be written that is sent perhaps.
     #[inline]
-    fn keep(&mut self, carried: Carried) -> Box<Carried> {
-        match self.0.pop() {
-            Some(mut place) => {
-                *place = carried;
-                place
-            }
-            None => Box::new(carried),
+    pub(super) fn vacant(&mut self) -> &mut Segment {
+        if self.0.is_empty() {
+            self.add();
         }
+        let place = self.0.last_mut().expect("one was added");
+        &mut place.segment
     }
 
-    /// The packet of a segment that `side` of the flow with these facts sends.
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self) {
+        self.0.push(Box::new(Carried { segment: Segment::default(), connection: 0, sent_at: Time::ZERO }));
+    }
+
+    /// The packet of the segment that was written into the [vacant](Self::vacant) place, which `side` of the flow with
+    /// these facts sends.
     #[inline]
-    pub(super) fn tcp_packet(
-        &mut self,
-        flow: &PacketMeta,
-        side: Side,
-        (segment, connection): (Segment, u32),
-        sent_at: Time,
-    ) -> Packet<Body> {
+    pub(super) fn tcp_packet(&mut self, flow: &PacketMeta, side: Side, connection: u32, sent_at: Time) -> Packet<Body> {
+        let mut carried = self.0.pop().expect("a segment was written into it");
+        (carried.connection, carried.sent_at) = (connection, sent_at);
+        let segment = &carried.segment;
         let up = flow.up == (side == Side::Sender);
         let pure_ack = segment.is_pure_ack();
         let connection_alone = AckFacts { connection: connection as u16, ..AckFacts::default() };
-        let ack = if pure_ack { ack_facts(&segment, connection) } else { connection_alone };
+        let ack = if pure_ack { ack_facts(segment, connection) } else { connection_alone };
         let meta = PacketMeta { bytes: segment.ip_bytes(), up, pure_ack, ack, ecn: segment.ecn, ..*flow };
-        Packet { meta, body: Body::Tcp(self.keep(Carried { segment, connection, sent_at })) }
+        Packet { meta, body: Body::Tcp(carried) }
     }
 }
 
@@ -117,8 +120,8 @@ mod tests {
         let flow = PacketMeta::plain(FlowId(0), NodeId(1), true, 0);
         let mut places = Places::default();
         let mut packet = |payload, sent_at| {
-            let segment = Segment { payload, flags: Flags::ACK, ..Segment::default() };
-            let packet = places.tcp_packet(&flow, Side::Sender, (segment, 3), sent_at);
+            *places.vacant() = Segment { payload, flags: Flags::ACK, ..Segment::default() };
+            let packet = places.tcp_packet(&flow, Side::Sender, 3, sent_at);
             let Body::Tcp(carried) = &packet.body else { unreachable!("it is a segment") };
             let seen = (std::ptr::from_ref(&**carried), carried.segment.payload, packet.body.sent_at());
             assert_eq!((packet.meta.bytes, packet.meta.pure_ack), (40 + payload, payload == 0));

@@ -123,25 +123,32 @@ impl Connection {
         due
     }
 
-    /// The next segment of `side`; with `held_back` none with data.
+    /// The next segment of `side`, written into `segment`; with `held_back` none with data. True if there is one.
     #[inline(always)]
     pub(super) fn poll(
         &mut self,
         now: Time,
         side: Side,
         held_back: bool,
+        segment: &mut Segment,
         observer: &mut impl Observer,
-    ) -> Option<Segment> {
-        let before = self.end(side).counters().segments_retransmitted;
+    ) -> bool {
         let waits = held_back || self.own_queue.is_full(side, &self.ends[side as usize]);
         let end = self.end_mut(side);
-        let segment = if waits { end.poll_control(now)? } else { end.poll_transmit(now)? };
-        if segment.payload > 0 && side == Side::Sender {
-            let retransmission = self.end(side).counters().segments_retransmitted > before;
+        let before = end.counters().segments_retransmitted;
+        let sends = if waits { end.poll_control_into(now, segment) } else { end.poll_into(now, segment) };
+        if sends && segment.payload > 0 && side == Side::Sender {
+            let retransmission = end.counters().segments_retransmitted > before;
             observer.observe(now, Record::SegmentSent { flow: self.flow, retransmission });
             self.tell_window(now, observer);
         }
-        Some(segment)
+        sends
+    }
+
+    /// Whether `side`, which has sent a pure ACK, has nothing more to send; it is then as if it had been asked.
+    #[inline]
+    pub(super) fn rests(&mut self, now: Time, side: Side) -> bool {
+        !self.own_queue.is_full(side, &self.ends[side as usize]) && self.end_mut(side).rests(now)
     }
 
     /// A packet with data goes to the queue of the station.

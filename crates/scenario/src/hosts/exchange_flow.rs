@@ -215,9 +215,10 @@ impl ExchangeFlow {
         now: Time,
         side: Side,
         held_back: bool,
+        segment: &mut Segment,
         observer: &mut impl Observer,
-    ) -> Option<(Segment, u32)> {
-        self.pool.poll(now, side, held_back, observer)
+    ) -> Option<u32> {
+        self.pool.poll(now, side, held_back, segment, observer)
     }
 
     /// The connection to which a packet belongs whose lower layers know this of its number.

@@ -155,18 +155,27 @@ impl Flow {
         let meta = &self.meta;
         match &mut self.carrier {
             Carrier::Tcp(tcp) => {
-                let segment = tcp.poll(now, side, held_back, observer)?;
-                Some(places.tcp_packet(meta, side, segment, now))
+                let connection = tcp.poll(now, side, held_back, places.vacant(), observer)?;
+                Some(places.tcp_packet(meta, side, connection, now))
             }
             Carrier::Exchange(exchange) => {
-                let segment = exchange.poll(now, side, held_back, observer)?;
-                Some(places.tcp_packet(meta, side, segment, now))
+                let connection = exchange.poll(now, side, held_back, places.vacant(), observer)?;
+                Some(places.tcp_packet(meta, side, connection, now))
             }
             Carrier::Udp(udp) if side == Side::Receiver => Some(udp_packet(meta, side, udp.poll_answer()?, now)),
             Carrier::Udp(udp) if !held_back && !udp.is_saturated() => {
                 Some(udp_packet(meta, side, udp.poll(now, observer)?, now))
             }
             Carrier::Udp(_) => None,
+        }
+    }
+
+    /// Whether the receiver, which has sent a pure ACK, is known to have nothing more to send.
+    #[inline]
+    pub(crate) fn receiver_rests(&mut self, now: Time) -> bool {
+        match &mut self.carrier {
+            Carrier::Tcp(tcp) => tcp.receiver_rests(now),
+            Carrier::Exchange(_) | Carrier::Udp(_) => false,
         }
     }
 

@@ -53,6 +53,8 @@ struct Turn {
     side: Side,
     /// its data waits in its socket until the device asks for it
     held_back: bool,
+    /// it is known to have nothing more to send
+    rests: bool,
     stage: Stage,
 }
 
@@ -108,7 +110,7 @@ impl FlowHosts {
 
     fn begin(&mut self, flow: FlowId, side: Side) {
         let held_back = self.flows[flow.index()].is_held_back(side);
-        self.turn = Some(Turn { flow, side, held_back, stage: Stage::Begins });
+        self.turn = Some(Turn { flow, side, held_back, rests: false, stage: Stage::Begins });
     }
 
     /// Tells what the ends of a flow wait for.
@@ -182,12 +184,14 @@ impl Hosts<Body> for FlowHosts {
 
     #[inline(always)]
     fn poll<O: Observer>(&mut self, at: &mut At<'_, O>) -> Option<Packet<Body>> {
-        let turn = self.turn.as_ref()?;
+        let turn = self.turn.as_mut().filter(|turn| !turn.rests)?;
         let flow = &mut self.flows[turn.flow.index()];
         let packet = flow.poll(at.now, turn.side, turn.held_back, &mut self.places, at.observer);
         if let Some(packet) = &packet {
             at.tell(Step::Emitted { flow: turn.flow });
-            if packet.meta.up {
+            if packet.meta.pure_ack {
+                turn.rests = turn.side == Side::Receiver && flow.receiver_rests(at.now);
+            } else if packet.meta.up {
                 flow.enters_own_queue(&packet.meta);
             }
         }

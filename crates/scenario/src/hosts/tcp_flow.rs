@@ -156,15 +156,23 @@ impl TcpFlow {
         self.start(now);
     }
 
+    /// The next segment of `side`, written into `segment`, and the number of its connection.
+    #[inline(always)]
     pub(crate) fn poll(
         &mut self,
         now: Time,
         side: Side,
         held_back: bool,
+        segment: &mut Segment,
         observer: &mut impl Observer,
-    ) -> Option<(Segment, u32)> {
-        let segment = self.connection.poll(now, side, held_back, observer)?;
-        Some((segment, self.connection.number()))
+    ) -> Option<u32> {
+        self.connection.poll(now, side, held_back, segment, observer).then_some(self.connection.number())
+    }
+
+    /// Whether the receiver, which has sent a pure ACK, has nothing more to send. It never sends data, so that what
+    /// becomes of the ACK is nothing to it.
+    pub(crate) fn receiver_rests(&mut self, now: Time) -> bool {
+        self.connection.rests(now, Side::Receiver)
     }
 
     /// The connection whose packets wait in the queue of the station: an earlier one of the flow leaves them to its

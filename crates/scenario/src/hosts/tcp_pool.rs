@@ -222,17 +222,18 @@ impl Pool {
         self.lines.retain(|line| !line.is_over());
     }
 
-    /// The next segment of `side`; with `held_back` none with data of the sender.
+    /// The next segment of `side`, written into `segment`, and the number of its connection; with `held_back` none with data of the sender.
     pub(super) fn poll(
         &mut self,
         now: Time,
         side: Side,
         held_back: bool,
+        segment: &mut Segment,
         observer: &mut impl Observer,
-    ) -> Option<(Segment, u32)> {
+    ) -> Option<u32> {
         self.lines.iter_mut().find_map(|line| {
-            let segment = line.connection.poll(now, side, held_back, observer)?;
-            Some((segment, line.number()))
+            let sends = line.connection.poll(now, side, held_back, segment, observer);
+            sends.then(|| line.number())
         })
     }
 
