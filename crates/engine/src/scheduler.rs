@@ -17,26 +17,20 @@ const MOST_NEAR: usize = 256;
 /// Of these, so many of the latest go to the heap at a time, and come back from it.
 const MOVED: usize = MOST_NEAR / 2;
 
+/// With more events that are sooner than a new one, the list is moved in one go.
+const FEW: usize = 6;
+
 struct Scheduled<E> {
-    /// Time in the upper half, turn in the lower: one comparison orders both.
-    key: u128,
+    at: Time,
+    /// the order of scheduling
+    sequence: u64,
     event: E,
-}
-
-fn key(at: Time, turn: u64) -> u128 {
-    u128::from(at.as_nanos()) << 64 | u128::from(turn)
-}
-
-impl<E> Scheduled<E> {
-    fn at(&self) -> Time {
-        Time::from_nanos((self.key >> 64) as u64)
-    }
 }
 
 impl<E> Ord for Scheduled<E> {
     // Reversed: `BinaryHeap` gives the greatest, we want the earliest.
     fn cmp(&self, other: &Self) -> Ordering {
-        other.key.cmp(&self.key)
+        (other.at, other.sequence).cmp(&(self.at, self.sequence))
     }
 }
 impl<E> PartialOrd for Scheduled<E> {
@@ -46,10 +40,16 @@ impl<E> PartialOrd for Scheduled<E> {
 }
 impl<E> PartialEq for Scheduled<E> {
     fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
+        self.cmp(other) == Ordering::Equal
     }
 }
 impl<E> Eq for Scheduled<E> {}
+
+#[cold]
+#[inline(never)]
+fn is_past(at: Time, now: Time) -> ! {
+    panic!("an event at {at} was scheduled when it was already {now}")
+}
 
 /// A place among the events of one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,11 +63,20 @@ pub struct Scheduler<E> {
     /// The next events, the latest first; none later than any in `far`, and empty only if that is.
     near: Vec<Scheduled<E>>,
     far: BinaryHeap<Scheduled<E>>,
+    /// when the first in `far` is due
+    far_from: Time,
 }
 
 impl<E> Default for Scheduler<E> {
     fn default() -> Self {
-        Scheduler { now: Time::ZERO, sequence: 0, handled: 0, near: Vec::new(), far: BinaryHeap::new() }
+        Scheduler {
+            now: Time::ZERO,
+            sequence: 0,
+            handled: 0,
+            near: Vec::new(),
+            far: BinaryHeap::new(),
+            far_from: Time::NEVER,
+        }
     }
 }
 
@@ -97,16 +106,53 @@ impl<E> Scheduler<E> {
     /// # Panics
     /// If `at` is in the past: time never goes back.
     pub fn at(&mut self, at: Time, event: E) {
-        assert!(at >= self.now, "an event at {at} was scheduled when it was already {}", self.now);
-        let Turn(turn) = self.turn();
-        let scheduled = Scheduled { key: key(at, turn), event };
-        // It has the latest turn, so times alone say what comes before it.
-        if self.far.peek().is_some_and(|first| first.at() <= at) {
-            self.far.push(scheduled);
-            return;
+        if at < self.now {
+            is_past(at, self.now);
         }
-        let place = self.near.iter().rposition(|other| other.at() > at).map_or(0, |later| later + 1);
-        self.insert(place, scheduled);
+        let Turn(sequence) = self.turn();
+        let scheduled = Scheduled { at, sequence, event };
+        // It has the greatest sequence, so times alone say what comes before it.
+        if at >= self.far_from || self.near.len() == self.near.capacity() {
+            return self.at_length(scheduled);
+        }
+        self.near.push(scheduled);
+        // Few are sooner than one that is new, mostly: those change places with it one by one.
+        let mut list = self.near.as_mut_slice();
+        for _ in 0..FEW {
+            let [.., sooner, own] = &mut *list else { return };
+            if sooner.at > at {
+                return;
+            }
+            std::mem::swap(sooner, own);
+            let shorter = list.len() - 1;
+            list = &mut list[..shorter];
+        }
+        self.move_down();
+    }
+
+    /// The newest event has changed places with [`FEW`], and may have to go further.
+    #[inline(never)]
+    fn move_down(&mut self) {
+        let own = self.near.len() - 1 - FEW;
+        let at = self.near[own].at;
+        let place = self.near[..own].iter().rposition(|other| other.at > at).map_or(0, |later| later + 1);
+        self.near[place..=own].rotate_right(1);
+    }
+
+    /// An event that belongs to those further off, or for which the list has no room.
+    #[cold]
+    #[inline(never)]
+    fn at_length(&mut self, scheduled: Scheduled<E>) {
+        let at = scheduled.at;
+        if self.near.len() >= MOST_NEAR {
+            self.far.extend(self.near.drain(..MOVED));
+            self.note_far();
+        }
+        if self.far.peek().is_some_and(|first| first.at <= at) {
+            return self.far.push(scheduled);
+        }
+        let place = self.near.iter().rposition(|other| other.at > at).map_or(0, |later| later + 1);
+        self.near.insert(place, scheduled);
     }
 
     /// The place that an event which is put somewhere now would have among those of its time.
@@ -120,23 +166,25 @@ impl<E> Scheduler<E> {
     ///
     /// # Panics
     /// If `at` is in the past.
-    pub fn at_turn(&mut self, at: Time, Turn(turn): Turn, event: E) {
-        assert!(at >= self.now, "an event at {at} was scheduled when it was already {}", self.now);
-        let scheduled = Scheduled { key: key(at, turn), event };
-        if self.far.peek().is_some_and(|first| first.key < scheduled.key) {
-            self.far.push(scheduled);
-            return;
+    pub fn at_turn(&mut self, at: Time, Turn(sequence): Turn, event: E) {
+        if at < self.now {
+            is_past(at, self.now);
         }
-        let place = self.near.iter().rposition(|other| other.key > scheduled.key).map_or(0, |later| later + 1);
-        self.insert(place, scheduled);
+        let scheduled = Scheduled { at, sequence, event };
+        if self.near.len() >= MOST_NEAR {
+            self.far.extend(self.near.drain(..MOVED));
+            self.note_far();
+        }
+        // Earlier is what compares as greater.
+        if at >= self.far_from && self.far.peek().is_some_and(|first| *first > scheduled) {
+            return self.far.push(scheduled);
+        }
+        let place = self.near.iter().rposition(|other| *other < scheduled).map_or(0, |later| later + 1);
+        self.near.insert(place, scheduled);
     }
 
-    #[inline(always)]
-    fn insert(&mut self, place: usize, scheduled: Scheduled<E>) {
-        self.near.insert(place, scheduled);
-        if self.near.len() > MOST_NEAR {
-            self.far.extend(self.near.drain(..MOVED));
-        }
+    fn note_far(&mut self) {
+        self.far_from = self.far.peek().map_or(Time::NEVER, |first| first.at);
     }
 
     /// Puts `event` after `delay`.
@@ -146,7 +194,7 @@ impl<E> Scheduler<E> {
 
     /// When the next event is due.
     pub fn next_at(&self) -> Option<Time> {
-        self.near.last().map(Scheduled::at)
+        self.near.last().map(|next| next.at)
     }
 
     /// Advances the clock to the next event that is due before `end` and hands it over.
@@ -176,10 +224,13 @@ impl<E> Scheduler<E> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn refill(&mut self) {
         let earliest = std::iter::from_fn(|| self.far.pop()).take(MOVED);
         self.near.extend(earliest);
         self.near.reverse();
+        self.note_far();
     }
 }
 

@@ -106,6 +106,7 @@ impl<B> WiredLink<B> {
         }
     }
 
+    #[inline(always)]
     fn transmit(&mut self, now: Time, packet: Packet<B>, schedule: &mut impl FnMut(Time, WiredEvent)) {
         let takes = self.rate.time_for(Bytes(u64::from(packet.meta.bytes)));
         let waited = now.since(packet.meta.enqueued_at);
@@ -120,7 +121,21 @@ impl<B> WiredLink<B> {
         self.on_the_way.push_back((arrival, packet));
     }
 
+    /// The transmitter is free for what waits.
+    #[inline(never)]
+    fn transmit_next(&mut self, now: Time, dropped: &mut Vec<Drop<B>>, schedule: &mut impl FnMut(Time, WiredEvent)) {
+        self.waiting_for_transmitter = false;
+        if let Some(packet) = self.queue.dequeue(now, Wanted::ANY, dropped) {
+            self.transmit(now, packet, schedule);
+        }
+        if self.queue.packets() > 0 {
+            self.waiting_for_transmitter = true;
+            schedule(self.busy_until, WiredEvent::TransmitterFree);
+        }
+    }
+
     /// Handles an event that this link asked for; returns the packet that arrives, if one does.
+    #[inline]
     pub fn handle(
         &mut self,
         now: Time,
@@ -131,14 +146,7 @@ impl<B> WiredLink<B> {
         self.present.advance(now);
         match event {
             WiredEvent::TransmitterFree => {
-                self.waiting_for_transmitter = false;
-                if let Some(packet) = self.queue.dequeue(now, Wanted::ANY, dropped) {
-                    self.transmit(now, packet, schedule);
-                }
-                if self.queue.packets() > 0 {
-                    self.waiting_for_transmitter = true;
-                    schedule(self.busy_until, WiredEvent::TransmitterFree);
-                }
+                self.transmit_next(now, dropped, schedule);
                 None
             }
             WiredEvent::Arrival => {

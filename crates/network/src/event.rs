@@ -11,9 +11,8 @@ pub struct Alarm(pub u32);
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event<E> {
     Medium(lasthop_wifi::MediumEvent),
-    /// of the wired link of an AP
-    WiredUp(u32, WiredEvent),
-    WiredDown(u32, WiredEvent),
+    /// of the wired link of an AP: upwards, or down
+    Wired(u32, bool, WiredEvent),
     /// the wired link of an AP is free for the next saturated source behind it
     ServerTransmitterFree(u32),
     /// the oldest packet of a flow on its detour is at its end: upwards, or down

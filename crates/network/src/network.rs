@@ -230,13 +230,11 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
                 self.medium.handle(now, event, &mut self.around);
                 self.empty_inbox(now);
             }
-            Event::WiredUp(ap, event) => {
-                if let Some(packet) = self.handle_wired(now, ap, true, event) {
+            Event::Wired(ap, up, event) => {
+                let Some(packet) = self.handle_wired(now, ap, up, event) else { return self.resume(now) };
+                if up {
                     self.beyond_the_wire(now, packet);
-                }
-            }
-            Event::WiredDown(ap, event) => {
-                if let Some(packet) = self.handle_wired(now, ap, false, event) {
+                } else {
                     self.medium.enqueue(now, NodeId(ap), packet, &mut self.around);
                     self.empty_inbox(now);
                 }
@@ -259,6 +257,12 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
             }
             Event::Alarm(_) => unreachable!("alarms are for the driver"),
         }
+        self.resume(now);
+    }
+
+    /// Lets hosts do what had to wait until all else was done.
+    #[inline(always)]
+    fn resume(&mut self, now: Time) {
         while self.around.hosts.resume() {
             self.serve(now);
         }
@@ -334,13 +338,10 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         let ap = self.homes[station.index()];
         self.around.tell(now, Step::WireEnters { flow, up });
         let before = self.under_way(ap, up);
-        let (events, wires) = (&mut self.around.events, &mut self.wires[ap.index()]);
-        if up {
-            wires.up.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredUp(ap.0, e)));
-        } else {
-            wires.down.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::WiredDown(ap.0, e)));
-        }
-        self.book_wired(now, ap, up);
+        let (events, link) = (&mut self.around.events, self.wires[ap.index()].direction_mut(up));
+        link.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::Wired(ap.0, up, e)));
+        let marks = link.new_marks();
+        self.book_wired(now, ap, up, marks);
         self.tell_departure(now, ap, up, before);
     }
 
@@ -349,19 +350,15 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     fn handle_wired(&mut self, now: Time, ap: u32, up: bool, event: WiredEvent) -> Option<Packet<B>> {
         let node = NodeId(ap);
         let before = self.under_way(node, up);
-        let (events, wires) = (&mut self.around.events, &mut self.wires[ap as usize]);
-        let arrived = if up {
-            let schedule = &mut |at, e| events.at(at, Event::WiredUp(ap, e));
-            wires.up.handle(now, event, &mut self.dropped, schedule)
-        } else {
-            let schedule = &mut |at, e| events.at(at, Event::WiredDown(ap, e));
-            wires.down.handle(now, event, &mut self.dropped, schedule)
-        };
+        let (events, link) = (&mut self.around.events, self.wires[ap as usize].direction_mut(up));
+        let schedule = &mut |at, e| events.at(at, Event::Wired(ap, up, e));
+        let arrived = link.handle(now, event, &mut self.dropped, schedule);
         if event == WiredEvent::Arrival {
             self.wired.arrived += u64::from(arrived.is_some());
             return arrived;
         }
-        self.book_wired(now, node, up);
+        let marks = link.new_marks();
+        self.book_wired(now, node, up, marks);
         self.tell_departure(now, node, up, before);
         None
     }
@@ -389,10 +386,9 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
 
     /// Reports what the queue of a wired link has dropped and marked since it was last asked.
     #[inline(always)]
-    fn book_wired(&mut self, now: Time, ap: NodeId, up: bool) {
-        let count = self.wires[ap.index()].direction_mut(up).new_marks();
-        if count > 0 || !self.dropped.is_empty() {
-            self.report_wired(now, ap, up, count);
+    fn book_wired(&mut self, now: Time, ap: NodeId, up: bool, marks: u64) {
+        if marks > 0 || !self.dropped.is_empty() {
+            self.report_wired(now, ap, up, marks);
         }
     }
 

@@ -85,6 +85,7 @@ impl Endpoint {
         self.choose(now).is_some()
     }
 
+    #[inline(always)]
     fn choose(&mut self, now: Time) -> Option<Next> {
         if self.answer.is_some() {
             return Some(Next::Answer);

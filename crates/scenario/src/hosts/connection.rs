@@ -177,6 +177,7 @@ impl Connection {
     }
 
     /// Tells what has changed at `side`.
+    #[inline(always)]
     pub(super) fn tell(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
         match side {
             Side::Sender => self.tell_of_sender(now, observer),
@@ -215,6 +216,7 @@ impl Connection {
         self.tell_window(now, observer);
     }
 
+    #[inline]
     fn tell_window(&mut self, now: Time, observer: &mut impl Observer) {
         let sender = self.end(Side::Sender);
         let window = Window {

@@ -122,6 +122,7 @@ impl FlowHosts {
     }
 
     /// Makes sure that an event comes no later than the earliest timer of this end.
+    #[inline(always)]
     fn arm_timer<O: Observer>(&mut self, id: FlowId, side: Side, at: &mut At<'_, O>) {
         if let Some(due) = self.flows[id.index()].timer_to_arm(side) {
             at.schedule(due, FlowEvent::Timer(id, side));
