@@ -142,12 +142,13 @@ impl Endpoint {
             && self.check_reset(now, segment, start)
             && self.check_syn(now, segment)
             && self.check_acknowledgement(now, segment, start);
-        if goes_on {
+        if goes_on && (segment.payload > 0 || segment.flags.contains(Flags::FIN)) {
             self.take_text_and_fin(now, segment, start);
         }
     }
 
     /// It lies before the peer's SYN, and so outside of any window.
+    #[cold]
     fn precedes_all(&mut self, now: Time, segment: &Segment) {
         if !segment.flags.contains(Flags::RST) {
             self.challenge(now);
@@ -159,6 +160,7 @@ impl Endpoint {
     }
 
     /// An ACK in answer to what does not fit. [RFC 5961 §7 for its limit]
+    #[cold]
     fn challenge(&mut self, now: Time) {
         if self.may_answer(now) {
             self.receiver.owe_ack();
@@ -211,11 +213,12 @@ impl Endpoint {
         self.answer_unacceptable(now, segment, start);
         // With the window shut, acknowledgements still count. [RFC 9293 §3.10.7.4]
         if start == self.receiver.nxt() {
-            self.check_acknowledgement(now, segment, start);
+            self.check_acknowledgement_alone(now, segment, start);
         }
         false
     }
 
+    #[cold]
     fn answer_unacceptable(&mut self, now: Time, segment: &Segment, start: u64) {
         let length = segment.sequence_length();
         if length == 0 || segment.flags.contains(Flags::SYN) {
@@ -226,8 +229,9 @@ impl Endpoint {
     }
 
     /// A SYN again: the peer has not heard the SYN+ACK, or, if both have opened at once, this is its own.
+    #[cold]
     fn hears_syn_again(&mut self, now: Time, segment: &Segment, start: u64) {
-        if segment.flags.contains(Flags::ACK) && self.check_acknowledgement(now, segment, start) {
+        if segment.flags.contains(Flags::ACK) && self.check_acknowledgement_alone(now, segment, start) {
             self.receiver.owe_ack();
         } else {
             self.sender.resend_syn();
@@ -275,6 +279,7 @@ impl Endpoint {
     }
 
     /// Fifth: the acknowledgement.
+    #[inline(always)]
     fn check_acknowledgement(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
         if !segment.flags.contains(Flags::ACK) {
             return false;
@@ -309,7 +314,15 @@ impl Endpoint {
         self.state != State::Closed
     }
 
+    /// The same of a segment that is not taken in.
+    #[cold]
+    #[inline(never)]
+    fn check_acknowledgement_alone(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
+        self.check_acknowledgement(now, segment, start)
+    }
+
     /// An acknowledgement of what was not sent.
+    #[cold]
     fn refuse_acknowledgement(&mut self, now: Time, segment: &Segment) {
         match self.state {
             State::SynReceived => self.refuse(segment),
@@ -396,12 +409,8 @@ impl Endpoint {
 
     /// Seventh and eighth: text and FIN.
     fn take_text_and_fin(&mut self, now: Time, segment: &Segment, start: u64) {
-        let fin = segment.flags.contains(Flags::FIN);
-        if segment.payload == 0 && !fin {
-            return;
-        }
         if !self.state.may_receive_data() {
-            if self.state == State::TimeWait && fin {
+            if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
                 self.enter_time_wait(now);
             }
             return self.receiver.owe_ack();

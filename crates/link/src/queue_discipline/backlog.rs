@@ -85,7 +85,7 @@ impl<B> Backlog<B> {
     }
 
     /// Adds a packet behind all others.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, packet: Packet<B>) -> Place {
         self.packets += 1;
         self.bytes += u64::from(packet.meta.bytes);
@@ -93,7 +93,8 @@ impl<B> Backlog<B> {
         let at = self.vacant();
         let node = &mut self.nodes[at as usize];
         (node.previous, node.next) = (self.last, NOWHERE);
-        node.packet = Some(packet);
+        // A free node has none, so there is nothing to drop.
+        std::mem::forget(node.packet.replace(packet));
         match self.last {
             NOWHERE => self.first = at,
             last => self.nodes[last as usize].next = at,
@@ -177,13 +178,13 @@ impl<B> Backlog<B> {
     }
 
     /// Takes out the oldest packet that is wanted.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, wanted: Wanted) -> Option<Packet<B>> {
         if wanted == Wanted::ANY { self.pop_oldest() } else { self.find(wanted).map(|place| self.take(place)) }
     }
 
     /// Takes out the packet that came first: as [`take`](Self::take), with nothing before it.
-    #[inline]
+    #[inline(always)]
     fn pop_oldest(&mut self) -> Option<Packet<B>> {
         let at = self.first;
         let node = self.nodes.get_mut(at as usize)?;

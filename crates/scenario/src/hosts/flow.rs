@@ -144,6 +144,7 @@ impl Flow {
     }
 
     /// The next packet that `side` has to send now. With `held_back`, data waits to be pulled.
+    #[inline(always)]
     pub(crate) fn poll(
         &mut self,
         now: Time,
@@ -216,6 +217,7 @@ impl Flow {
     }
 
     /// The interface has room for a data packet of the sender.
+    #[inline(never)]
     pub(crate) fn pull(
         &mut self,
         now: Time,

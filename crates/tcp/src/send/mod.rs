@@ -258,11 +258,9 @@ impl Sender {
         (self.control.cwnd() * f64::from(self.mss)) as u64
     }
 
-    /// Payload that the congestion window lets out now.
+    /// Payload that the congestion window lets out now, by the letter of the RFCs.
+    #[inline]
     fn allowance_bytes(&self) -> u64 {
-        if self.is_linux() {
-            return if self.window_has_room() || self.linux.probe.due { u64::MAX } else { 0 };
-        }
         let cwnd = self.cwnd_bytes();
         let counts_pipe = self.sack || self.recovery.phase == Phase::AfterTimeout;
         if counts_pipe && (self.config.limited_transmit || self.recovery.phase != Phase::Open) {
@@ -284,7 +282,7 @@ impl Sender {
         }
         if may_send_new
             && self.has_unsent()
-            && let Some(new) = self.choose_new()
+            && let Some(new) = self.choose_new(Sender::allowance_bytes)
         {
             return Some(new);
         }
@@ -292,7 +290,8 @@ impl Sender {
     }
 
     /// New data, as far as both windows allow, without small pieces. [RFC 9293 §3.8.6.2.1]
-    fn choose_new(&self) -> Option<Choice> {
+    #[inline]
+    fn choose_new(&self, allowance: impl Fn(&Sender) -> u64) -> Option<Choice> {
         let nxt = self.board.nxt();
         let unsent = self.offered.end - nxt.min(self.offered.end);
         let room = self.window.end.saturating_sub(nxt);
@@ -308,8 +307,8 @@ impl Sender {
         let idle = self.board.is_empty();
         // What the peer's window cuts short waits for it to open, or for the persist timer. [RFC 9293 §3.8.6.2.1]
         let too_small = payload < wanted && payload < self.window.largest / 2 && !self.offered.is_let_go();
-        let fits = payload <= self.allowance_bytes() && self.burst > 0;
-        (!too_small && (idle || fits)).then_some(Choice::New { payload: payload as u32, fin })
+        let fits = || payload <= allowance(self) && self.burst > 0;
+        (!too_small && (idle || fits())).then_some(Choice::New { payload: payload as u32, fin })
     }
 
     /// With nothing lost and nothing new to send: holes, then the newest once. [RFC 6675 §4, NextSeg (3), (4)]

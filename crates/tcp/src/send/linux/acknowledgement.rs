@@ -55,7 +55,7 @@ impl Sender {
             return self.on_ack_of_nothing(ack);
         }
         let start = self.start();
-        let Intake { delivered, facts, sample, restarts, probe_came_twice } = self.take_in(ack, &start);
+        let Intake { delivered, facts, mut sample, restarts, probe_came_twice } = self.take_in(ack, &start);
         self.judge_probe(&facts, probe_came_twice);
         let conclusion = self.conclude(&facts);
         counters.duplicate_acks_received += u64::from(facts.is_duplicate() || facts.reports);
@@ -63,7 +63,7 @@ impl Sender {
         if restarts || conclusion.waits.is_some() {
             self.set_timer_or_wait(ack.now, Occasion::Delivered, conclusion.waits);
         }
-        self.step_window(&sample, &delivered, &start);
+        self.step_window(&mut sample, &delivered, &start);
         self.settle_window();
         Outcome { timer: TimerChange::Keep, syn_acked: delivered.syn, fin_acked: delivered.fin }
     }
@@ -216,14 +216,14 @@ impl Sender {
         let marked = self.read_marks(ack.flags, delivered.new_segments);
         let total = self.linux.rate.delivered;
         self.linux.rack.advance(delivered, total);
-        let sample = self.ack_sample(ack, delivered, start, marked);
+        let mut sample = self.ack_sample(ack, delivered, start, marked);
         self.linux.rate.delivered_ce += sample.ce_segments;
-        let observed = delivered.new_segments > u32::from(delivered.syn) && self.control.observe(&sample);
-        AckSample { observed, ..sample }
+        sample.observed = delivered.new_segments > u32::from(delivered.syn) && self.control.observe(&sample);
+        sample
     }
 
     /// The window, step by step or by the controller.
-    fn step_window(&mut self, sample: &AckSample, delivered: &Delivered, start: &Start) {
+    fn step_window(&mut self, sample: &mut AckSample, delivered: &Delivered, start: &Start) {
         let segments = (self.linux.rate.delivered - start.delivered) as u32;
         let lost = (self.board.total_lost() - start.lost) as u32;
         let rate = self.delivery_rate(sample, delivered, start, segments);
@@ -233,19 +233,14 @@ impl Sender {
         }
         if segments > u32::from(delivered.syn) || lost > 0 || self.control.owns_recovery() {
             let grows = self.may_grow(delivered);
-            self.control.on_ack(&AckSample {
-                in_recovery: reduces,
-                acked_segments: if grows { segments } else { 0 },
-                delivered_segments: segments,
-                lost_segments: lost,
-                total_delivered: self.linux.rate.delivered,
-                total_lost: self.board.total_lost(),
-                rate,
-                flight_bytes: self.board.pipe_bytes(),
-                flight_segments: self.flight_segments(),
-                ends_timeout: start.phase == Phase::Loss && self.linux.phase == Phase::Open,
-                ..*sample
-            });
+            sample.in_recovery = reduces;
+            sample.acked_segments = if grows { segments } else { 0 };
+            (sample.delivered_segments, sample.lost_segments) = (segments, lost);
+            (sample.total_delivered, sample.total_lost) = (self.linux.rate.delivered, self.board.total_lost());
+            sample.rate = rate;
+            (sample.flight_bytes, sample.flight_segments) = (self.board.pipe_bytes(), self.flight_segments());
+            sample.ends_timeout = start.phase == Phase::Loss && self.linux.phase == Phase::Open;
+            self.control.on_ack(sample);
         }
         if self.control.holds_back() {
             let flight = self.flight_segments();

@@ -24,7 +24,7 @@ impl Sender {
     /// The probe: new data if the peer's window allows, the congestion window does not count; else the newest again.
     /// [RFC 8985 §7.3]
     pub(super) fn choose_probe(&mut self, may_send_new: bool) -> Choice {
-        let new = if may_send_new && self.has_unsent() { self.choose_new() } else { None };
+        let new = if may_send_new && self.has_unsent() { self.choose_whole() } else { None };
         new.unwrap_or(Choice::Probe)
     }
 

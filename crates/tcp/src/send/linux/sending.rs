@@ -77,11 +77,16 @@ impl Sender {
         if !has_room {
             self.note_usage(true);
             // A FIN alone does not wait for the window.
-            return if self.owes_fin() { self.choose_new() } else { None }
+            return if self.owes_fin() { self.choose_whole() } else { None }
                 .filter(|new| matches!(new, Choice::New { payload: 0, .. }));
         }
-        let new = self.choose_new()?;
+        let new = self.choose_whole()?;
         (!self.defers(now)).then_some(new)
+    }
+
+    /// New data, where the congestion window lets out a segment however large it is.
+    pub(super) fn choose_whole(&self) -> Option<Choice> {
+        self.choose_new(|_| u64::MAX)
     }
 
     pub(super) fn note_usage(&mut self, limited: bool) {

@@ -183,14 +183,16 @@ impl Scoreboard {
 
     /// Adds a segment sent for the first time.
     pub fn push(&mut self, now: Time, length: u32, content: Content, stamp: Option<Stamp>) -> Sent {
-        let outstanding = Outstanding::new(self.nxt, now, length, content);
+        let mut outstanding = Outstanding::new(self.nxt, now, length, content);
+        let index = self.end_index();
+        self.order.append(&mut self.segments, self.base, index, &mut outstanding);
         let sent = outstanding.brief();
         self.nxt = outstanding.end();
         self.outstanding_bytes += u64::from(outstanding.payload());
         self.segments.push_back(outstanding);
-        self.stamps.extend(stamp);
-        let index = self.end_index() - 1;
-        self.order.link(&mut self.segments, self.base, index);
+        if let Some(stamp) = stamp {
+            self.stamps.push_back(stamp);
+        }
         sent
     }
 
@@ -200,9 +202,12 @@ impl Scoreboard {
         while self.segments.front().is_some_and(|head| head.end() <= ack) {
             self.order.unlink(&mut self.segments, self.base, self.base);
             let Some(head) = self.segments.pop_front() else { break };
-            delivered.acknowledge(&head, self.stamps.pop_front().as_ref());
+            delivered.acknowledge(&head, self.stamps.front());
+            self.stamps.pop_front();
             self.outstanding_bytes -= u64::from(head.payload());
-            self.forget(&head);
+            if head.reported || head.lost || head.resent {
+                self.forget(&head);
+            }
             self.on_head_gone(head.reported);
         }
         if let Some(head) = self.segments.front().copied().filter(|head| head.start < ack) {

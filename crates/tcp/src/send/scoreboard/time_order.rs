@@ -68,18 +68,26 @@ impl TimeOrder {
 
     /// Appends the segment with this index.
     pub fn link(&mut self, segments: &mut VecDeque<Outstanding>, base: u64, index: u64) {
+        if self.is_kept {
+            let mut segment = segments[place(index as u32, base)];
+            self.append(segments, base, index, &mut segment);
+            segments[place(index as u32, base)] = segment;
+        }
+    }
+
+    /// The same with a segment that is yet to be put at this index.
+    #[inline]
+    pub fn append(&mut self, segments: &mut VecDeque<Outstanding>, base: u64, index: u64, segment: &mut Outstanding) {
         if !self.is_kept {
             return;
         }
         let own = index as u32;
-        let earlier = self.ends.map_or(own, |(_, last)| last);
-        if let Some((_, last)) = self.ends {
-            segments[place(last, base)].later = own;
+        let (first, earlier) = self.ends.unwrap_or((own, own));
+        if self.ends.is_some() {
+            segments[place(earlier, base)].later = own;
         }
-        let segment = &mut segments[place(own, base)];
-        (segment.earlier, segment.later, segment.linked) = (earlier, own, true);
-        segment.set_aside = false;
-        self.ends = Some((self.ends.map_or(own, |(first, _)| first), own));
+        (segment.earlier, segment.later, segment.linked, segment.set_aside) = (earlier, own, true, false);
+        self.ends = Some((first, own));
     }
 
     /// Takes the segment with this index out, if it is in.
