@@ -152,12 +152,14 @@ pub enum Step {
         /// bytes of pure TCP ACKs
         ack_bytes: u32,
     },
-    /// The PPDU that has just been told of is noticed by this node.
+    /// The PPDU that has just been told of is noticed by these nodes.
     Noticed {
         /// whose exchange
         initiator: NodeId,
-        /// by whom
-        by: NodeId,
+        /// from which node on `nodes` counts
+        first: NodeId,
+        /// a bit for each of 64 nodes, the lowest for `first`
+        nodes: u64,
     },
     /// A PPDU under way is noticed by this node, which has missed its preamble.
     Recognised {

@@ -78,9 +78,11 @@ impl<B: Send + 'static> Medium<B> {
             self.tell_contents(at, ppdu, env);
         }
         if !self.air.is_uniform() {
-            let nodes = (0..self.access.views()).map(|view| NodeId(view as u32));
-            for by in nodes.filter(|by| self.air.notices(by.index(), node)) {
-                tell(env, at, Step::Noticed { initiator, by });
+            let views = self.access.views();
+            for first in (0..views).step_by(64) {
+                let noticed = (first..views.min(first + 64)).filter(|view| self.air.notices(*view, node));
+                let nodes = noticed.fold(0, |nodes, view| nodes | 1 << (view - first));
+                tell(env, at, Step::Noticed { initiator, first: NodeId(first as u32), nodes });
             }
         }
     }

@@ -22,10 +22,10 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    pub(super) fn count(&mut self, tcp_ack: bool) {
+    pub(in crate::account) fn count(&mut self, tcp_ack: bool) {
         *if tcp_ack { &mut self.tcp_acks } else { &mut self.data } += 1;
     }
-    pub(super) fn count_drop(&mut self, tcp_ack: bool) {
+    pub(in crate::account) fn count_drop(&mut self, tcp_ack: bool) {
         *if tcp_ack { &mut self.tcp_acks_dropped } else { &mut self.data_dropped } += 1;
     }
 }

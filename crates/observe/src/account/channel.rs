@@ -20,10 +20,13 @@ struct OnAir {
 
 /// Who was on the air of a channel, and what it was silent for.
 pub(super) struct ChannelBook {
-    /// Flows whose stations are on it.
-    pub flows: Vec<FlowId>,
+    /// Flows in whose own exchanges time passes.
+    pub in_own: Vec<FlowId>,
+    /// Whose exchanges are in progress, in the order in which they began.
+    pub order: Vec<NodeId>,
     on_air: Vec<OnAir>,
-    exchanges: u32,
+    /// How many of these trample.
+    tramplers: u32,
     /// Packets in queues and MACs of its nodes.
     wanting: u32,
     since: Time,
@@ -36,11 +39,12 @@ pub(super) struct ChannelBook {
 }
 
 impl ChannelBook {
-    pub fn new(flows: Vec<FlowId>, nodes: usize) -> ChannelBook {
+    pub fn new(nodes: usize) -> ChannelBook {
         ChannelBook {
-            flows,
+            in_own: Vec::new(),
+            order: Vec::new(),
             on_air: Vec::new(),
-            exchanges: 0,
+            tramplers: 0,
             wanting: 0,
             since: Time::ZERO,
             nodes: vec![NodeAirtime::default(); nodes],
@@ -62,10 +66,10 @@ impl ChannelBook {
     fn advance(&mut self, now: Time) {
         let spent = now.since(self.since);
         self.since = now;
-        if self.on_air.iter().any(|ppdu| ppdu.tramples) {
+        if self.tramplers > 0 {
             self.on_air[0].trampled += spent;
         }
-        let book = match (self.on_air.first_mut(), self.exchanges, self.wanting) {
+        let book = match (self.on_air.first_mut(), self.order.len(), self.wanting) {
             (Some(ppdu), ..) => &mut ppdu.had,
             (None, 1.., _) => &mut self.within_exchanges,
             (None, 0, 1..) => &mut self.contending,
@@ -74,23 +78,27 @@ impl ChannelBook {
         *book += spent;
     }
 
-    pub fn exchange_begins(&mut self, now: Time) {
+    pub fn exchange_begins(&mut self, now: Time, initiator: NodeId) {
         self.advance(now);
-        self.exchanges += 1;
+        self.order.push(initiator);
     }
 
-    pub fn exchange_ends(&mut self, now: Time) {
+    pub fn exchange_ends(&mut self, now: Time, initiator: NodeId) {
         self.advance(now);
-        self.exchanges -= 1;
+        self.order.retain(|other| *other != initiator);
     }
 
     pub fn wants_more(&mut self, now: Time) {
-        self.advance(now);
+        if self.wanting == 0 {
+            self.advance(now);
+        }
         self.wanting += 1;
     }
 
     pub fn wants_less(&mut self, now: Time) {
-        self.advance(now);
+        if self.wanting == 1 {
+            self.advance(now);
+        }
         self.wanting -= 1;
     }
 
@@ -99,6 +107,7 @@ impl ChannelBook {
         self.advance(now);
         let Start { node, payload, tramples, .. } = *start;
         self.trampling += u64::from(tramples);
+        self.tramplers += u32::from(tramples);
         self.on_air.push(OnAir { node, payload, tramples, had: Duration::ZERO, trampled: Duration::ZERO });
     }
 
@@ -107,6 +116,7 @@ impl ChannelBook {
         self.advance(now);
         let Some(place) = self.on_air.iter().position(|ppdu| ppdu.node == end.node) else { return };
         let ppdu = self.on_air.remove(place);
+        self.tramplers -= u32::from(ppdu.tramples);
         let arrived = share(ppdu.had, u64::from(end.decoded), u64::from(end.mpdus));
         let best = if ppdu.payload == Payload::Packets { exchange.at_best(arrived) } else { arrived };
         self.nodes[ppdu.node.index()].add(Kind::BelowBest, Fate::Arrived, arrived - best);

@@ -9,31 +9,32 @@
 
 use lasthop_units::{Duration, Time};
 
-use super::flow::FlowBook;
-use super::term::{Place, Rival, Term};
+use super::flow::{FlowBook, Row};
+use super::term::{Rival, Term};
 use crate::{End, FlowId, LinkId, NodeId, Outcome, Payload, Start};
 
-/// What an exchange is to a flow while it lasts.
+/// Where time of a flow goes that an exchange takes, when its outcome is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum Booking {
     /// it is about packets of the flow
     Own,
-    /// packets at the head of a MAC wait for it
-    Behind,
-    /// packets in a queue do
-    Queued(Place),
+    /// into this row
+    To(Row),
+    /// out of this row, where the flow had been assumed to be
+    From(Row),
 }
 
-/// A frame exchange in progress.
+/// A frame exchange in progress; one of each node, which is used again.
 pub(super) struct Exchange {
-    pub id: u32,
-    pub initiator: NodeId,
+    /// It has begun and has not ended.
+    pub in_progress: bool,
+    /// Exchanges are numbered in the order in which they begin.
+    pub number: u32,
     link: Option<LinkId>,
     pub channel: u32,
-    to_all: bool,
     pub began: Time,
-    /// Who has noticed a PPDU of it, where not all do.
-    pub noticed: Vec<bool>,
+    /// Who has noticed a PPDU of it, where not all do: a bit for each node.
+    pub noticed: Vec<u64>,
     /// Flows, with their bytes of data and of pure ACKs.
     pub carried: Vec<(FlowId, u32, u32)>,
     /// Of the data PPDU: airtime, and that at the best rate.
@@ -44,13 +45,21 @@ pub(super) struct Exchange {
     decoded: u32,
     lost_to: Option<Outcome>,
     /// Time of flows that it took.
-    pub booked: Vec<(FlowId, Class, Duration)>,
+    pub booked: Vec<(FlowId, Booking, Duration)>,
+    /// Segments in the logs of nodes that it had before one that had begun earlier was noticed.
+    pub segments: Vec<(u32, u64)>,
 }
 
 /// `whole` times `part` over `of`, rounded down.
 pub(super) fn share(whole: Duration, part: u64, of: u64) -> Duration {
-    let share = u128::from(whole.as_nanos()) * u128::from(part) / u128::from(of.max(1));
-    Duration::from_nanos(share as u64)
+    if part == of && of > 0 {
+        return whole;
+    }
+    let (whole, of) = (whole.as_nanos(), of.max(1));
+    Duration::from_nanos(match whole.checked_mul(part) {
+        Some(product) => product / of,
+        None => (u128::from(whole) * u128::from(part) / u128::from(of)) as u64,
+    })
 }
 
 fn term_of(loss: Outcome) -> Term {
@@ -62,15 +71,15 @@ fn term_of(loss: Outcome) -> Term {
 }
 
 impl Exchange {
-    pub fn new(id: u32, now: Time, start: &Start, nodes: usize) -> Exchange {
+    /// None yet.
+    pub fn none() -> Exchange {
         Exchange {
-            id,
-            initiator: start.initiator,
-            link: start.link,
-            channel: start.channel,
-            to_all: start.to_all,
-            began: now,
-            noticed: vec![false; if start.to_all { 0 } else { nodes }],
+            in_progress: false,
+            number: 0,
+            link: None,
+            channel: 0,
+            began: Time::ZERO,
+            noticed: Vec::new(),
             carried: Vec::new(),
             data: None,
             outcome: None,
@@ -78,7 +87,21 @@ impl Exchange {
             decoded: 1,
             lost_to: None,
             booked: Vec::new(),
+            segments: Vec::new(),
         }
+    }
+
+    /// One begins.
+    pub fn begin(&mut self, number: u32, now: Time, start: &Start) {
+        self.in_progress = true;
+        (self.number, self.began) = (number, now);
+        (self.link, self.channel) = (start.link, start.channel);
+        (self.mpdus, self.decoded) = (1, 1);
+        (self.data, self.outcome, self.lost_to) = (None, None, None);
+        self.noticed.fill(0);
+        self.carried.clear();
+        self.booked.clear();
+        self.segments.clear();
     }
 
     /// A PPDU of it comes on the air.
@@ -101,14 +124,24 @@ impl Exchange {
         self.carried.iter().any(|(carried, ..)| *carried == flow)
     }
 
-    pub fn is_noticed_by(&self, node: NodeId, channel: u32) -> bool {
-        let by_all = self.to_all && self.channel == channel;
-        by_all || self.initiator == node || self.noticed.get(node.index()).is_some_and(|noticed| *noticed)
+    /// Nodes notice it, by the bits of 64 nodes from `64 * word` on: those that had not.
+    pub fn notice(&mut self, word: usize, bits: u64) -> u64 {
+        if self.noticed.len() <= word {
+            self.noticed.resize(word + 1, 0);
+        }
+        let fresh = bits & !self.noticed[word];
+        self.noticed[word] |= bits;
+        fresh
+    }
+
+    /// Whether `node` has noticed a PPDU of it.
+    pub fn is_noticed_by(&self, node: NodeId) -> bool {
+        self.noticed.get(node.index() / 64).is_some_and(|bits| bits >> (node.0 % 64) & 1 == 1)
     }
 
     /// A PPDU of it has ended.
     pub fn note_end(&mut self, end: &End) {
-        if end.node == self.initiator {
+        if end.node == end.initiator {
             (self.mpdus, self.decoded) = (end.mpdus, end.decoded);
         }
         if end.decoded < end.mpdus {
@@ -128,7 +161,7 @@ impl Exchange {
     }
 
     /// What those who waited for it waited for.
-    fn rival(&self) -> Rival {
+    pub fn rival(&self) -> Rival {
         match (self.link, self.outcome) {
             (None, _) => Rival::Beacons,
             (_, Some(Outcome::Collision | Outcome::Interference)) => Rival::Collisions,
@@ -141,41 +174,29 @@ impl Exchange {
         self.data.map_or(on_air, |(airtime, best)| share(on_air, best.min(airtime).as_nanos(), airtime.as_nanos()))
     }
 
-    /// Gives each flow what it took of its time, at its end.
-    pub fn settle(self, now: Time, flows: &mut [FlowBook]) {
-        let rival = self.rival();
-        for &(flow, class, spent) in &self.booked {
-            let book = &mut flows[flow.index()];
-            match class {
-                Class::Own => self.settle_own(now, flow, spent, book),
-                Class::Behind => book.add_wait(rival, spent),
-                Class::Queued(place) => book.add_queued(place, Some(rival), spent),
-            }
-        }
-    }
-
-    fn settle_own(&self, now: Time, flow: FlowId, spent: Duration, book: &mut FlowBook) {
+    /// Gives a flow what it took of its time, at its end; `code`: who it was to others.
+    pub fn settle_own(&self, now: Time, flow: FlowId, spent: Duration, code: usize, book: &mut FlowBook) {
         let (_, data, acks) = *self.carried.iter().find(|(id, ..)| *id == flow).expect("it carries this flow");
         let (data, acks) = (u64::from(data), u64::from(acks));
         let (all_data, all_acks) = self.bytes();
         let own = share(spent, data + acks, all_data + all_acks);
         if own < spent {
-            book.add_wait(self.rival(), spent - own);
+            book.add(Row::HEAD, code, spent - own);
         }
         let failed = self.outcome.map_or(self.lost_to, |outcome| (outcome != Outcome::Success).then_some(outcome));
         if let Some(loss) = failed {
-            return book.add(term_of(loss), own);
+            return book.add_term(term_of(loss), own);
         }
-        let Some((airtime, _)) = self.data else { return book.add(Term::OwnControl, own) };
+        let Some((airtime, _)) = self.data else { return book.add_term(Term::OwnControl, own) };
         let whole = now.since(self.began).as_nanos();
         let on_air = share(own, airtime.as_nanos().min(whole), whole);
-        book.add(Term::OwnControl, own - on_air);
+        book.add_term(Term::OwnControl, own - on_air);
         let arrived = share(on_air, u64::from(self.decoded), u64::from(self.mpdus));
-        book.add(self.lost_to.map_or(Term::Noise, term_of), on_air - arrived);
+        book.add_term(self.lost_to.map_or(Term::Noise, term_of), on_air - arrived);
         let best = self.at_best(arrived);
-        book.add(Term::RateBelowBest, arrived - best);
+        book.add_term(Term::RateBelowBest, arrived - best);
         let of_data = share(best, data, data + acks);
-        book.add(Term::OwnData, of_data);
-        book.add(Term::OwnAcks, best - of_data);
+        book.add_term(Term::OwnData, of_data);
+        book.add_term(Term::OwnAcks, best - of_data);
     }
 }

@@ -1,29 +1,54 @@
 //! The book of a flow: where its packets are, what its ends wait for, and what its time went to.
 
-use std::collections::BTreeMap;
-
 use lasthop_units::{Duration, Time};
 
 use super::balance::{FlowBalance, QueueTime, Traffic};
+use super::ear::{Mark, Rivals, duration};
 use super::term::{Place, Rival, Term};
-use crate::{Hold, NodeId, QueueLayer};
+use crate::{FlowId, Hold, NodeId, QueueLayer};
 
-/// What a flow is doing. Exchanges are named by their ids.
+/// What a flow is doing, whoever has the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
-    /// an exchange about its packets
-    Own(u32),
-    /// at the head of a MAC, while this exchange has the medium
-    Behind(u32),
-    /// in a queue, while this exchange has the medium
-    QueuedBehind(Place, u32),
-    /// in a queue, while nobody has it
-    Queued(Place),
+    /// the exchange that this node began is about its packets
+    Own(NodeId),
+    /// packets are at the head of a MAC: the station's, its AP's, or of both
+    Head([bool; 2]),
+    /// packets are in the queue of the station, or of its AP
+    Queued(usize),
+    /// packets are in the queue of a wire: down, or up
+    Wire(usize),
     Term(Term),
 }
 
-/// Time in a queue whose head is chosen when the medium is won, by who had the medium.
-type Undecided = Vec<(Option<Rival>, Duration)>;
+/// A row of times by who had the medium meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Row(u8);
+
+impl Row {
+    /// at the head of a MAC
+    pub const HEAD: Row = Row(0);
+    /// in the queue of the station, or of its AP
+    pub const QUEUES: [Row; 2] = [Row(1), Row(2)];
+    /// the same, until a head is chosen
+    pub const UNDECIDED: [Row; 2] = [Row(3), Row(4)];
+    const ALL: usize = 5;
+
+    /// Of which side, if it is one where a head is yet to be chosen.
+    pub fn undecided_side(self) -> Option<usize> {
+        self.0.checked_sub(Row::UNDECIDED[0].0).map(usize::from)
+    }
+
+    pub fn is_undecided(self) -> bool {
+        self.undecided_side().is_some()
+    }
+}
+
+/// Places where packets are, in the order in which they count; the first bit is that of exchanges about them.
+const OWN: u8 = 1;
+const IN_MAC: [usize; 2] = [1, 2];
+const IN_QUEUE: [usize; 2] = [3, 4];
+const ON_WIRE: [usize; 2] = [5, 6];
 
 /// One packet less where it was.
 fn one_less(packets: &mut u32) {
@@ -32,35 +57,55 @@ fn one_less(packets: &mut u32) {
 
 /// Where the packets of a flow are and what its time went to. Arrays are for the station and its AP; those of wires for down and up.
 pub(super) struct FlowBook {
-    ends: [NodeId; 2],
-    aggregates: [bool; 2],
-    in_queue: [u32; 2],
-    in_mac: [u32; 2],
-    in_wire_queues: [u32; 2],
+    pub ends: [NodeId; 2],
+    /// Whether they make A-MPDUs.
+    pub aggregates: [bool; 2],
+    /// What they notice of the medium.
+    pub ears: [u32; 2],
+    pub channel: u32,
+    /// A bit for each place where packets are.
+    places: u8,
+    packets: [u32; 7],
     /// Packets that a host has sent and that have neither arrived nor been dropped.
     alive: u32,
     pub hold: Hold,
     pub awaits_answer: bool,
     pub withholds_ack: bool,
-    /// Exchanges in progress that carry its packets, in the order in which they began.
-    pub own: Vec<u32>,
+    /// Who began the exchanges in progress that carry its packets, in the order in which they began.
+    own: Vec<NodeId>,
     pub doing: Doing,
+    /// Since when that has not been booked, where it is not looked up.
     pub since: Time,
+    /// Up to where the medium has been looked up.
+    pub looked_up: (Time, [Mark; 2]),
+    /// The row into which all time that is not looked up goes.
+    pub assumed: Option<Row>,
+    /// How many segments fewer would have been looked up with another assumption, since this was made.
+    pub regret: usize,
+    /// The row for which segments were last looked up.
+    pub leaning: Option<Row>,
     sums: [Duration; Term::ALL.len()],
-    waits: BTreeMap<Rival, Duration>,
-    queues: BTreeMap<(Place, Option<Rival>), Duration>,
-    undecided: [Undecided; 2],
+    rows: [Vec<u64>; Row::ALL],
+    on_wires: [Duration; 2],
+    /// Whether the flow has been in the queue of the station, of its AP, of the wires, with the medium free.
+    seen: [bool; 4],
+    /// The same since a head was last chosen.
+    seen_undecided: [bool; 2],
+    has_undecided: [bool; 2],
+    /// Whether it is in the list of those for whom something happens when a head is chosen.
+    pub listed: [bool; 2],
     traffic: [Traffic; 2],
 }
 
 impl FlowBook {
-    pub fn new(ends: [NodeId; 2], aggregates: [bool; 2]) -> FlowBook {
+    pub fn new(ends: [NodeId; 2], aggregates: [bool; 2], channel: u32, mark: Mark) -> FlowBook {
         FlowBook {
             ends,
             aggregates,
-            in_queue: [0; 2],
-            in_mac: [0; 2],
-            in_wire_queues: [0; 2],
+            ears: [channel; 2],
+            channel,
+            places: 0,
+            packets: [0; 7],
             alive: 0,
             hold: Hold::Application,
             awaits_answer: false,
@@ -68,10 +113,17 @@ impl FlowBook {
             own: Vec::new(),
             doing: Doing::Term(Term::ApplicationIdle),
             since: Time::ZERO,
+            looked_up: (Time::ZERO, [mark; 2]),
+            assumed: None,
+            regret: 0,
+            leaning: None,
             sums: [Duration::ZERO; Term::ALL.len()],
-            waits: BTreeMap::new(),
-            queues: BTreeMap::new(),
-            undecided: Default::default(),
+            rows: Default::default(),
+            on_wires: [Duration::ZERO; 2],
+            seen: [false; 4],
+            seen_undecided: [false; 2],
+            has_undecided: [false; 2],
+            listed: [false; 2],
             traffic: Default::default(),
         }
     }
@@ -80,14 +132,28 @@ impl FlowBook {
     pub fn start(&mut self, now: Time) {
         self.since = now;
         self.sums = [Duration::ZERO; Term::ALL.len()];
-        self.waits.clear();
-        self.queues.clear();
-        self.undecided = Default::default();
+        self.rows.iter_mut().for_each(|row| row.fill(0));
+        self.on_wires = [Duration::ZERO; 2];
+        self.seen = [false; 4];
+        self.seen_undecided = [false; 2];
+        self.has_undecided = [false; 2];
         self.traffic = Default::default();
     }
 
-    fn side(&self, node: NodeId) -> usize {
+    pub fn side(&self, node: NodeId) -> usize {
         usize::from(node == self.ends[1])
+    }
+
+    #[inline(always)]
+    fn one_more(&mut self, place: usize) {
+        self.packets[place] += 1;
+        self.places |= 1 << place;
+    }
+
+    #[inline(always)]
+    fn one_less(&mut self, place: usize) {
+        one_less(&mut self.packets[place]);
+        self.places &= !(u8::from(self.packets[place] == 0) << place);
     }
 
     pub fn emitted(&mut self) {
@@ -99,28 +165,28 @@ impl FlowBook {
     }
 
     pub fn wire_enters(&mut self, up: bool) {
-        self.in_wire_queues[usize::from(up)] += 1;
+        self.one_more(ON_WIRE[usize::from(up)]);
     }
 
     pub fn wire_taken(&mut self, up: bool) {
-        one_less(&mut self.in_wire_queues[usize::from(up)]);
+        self.one_less(ON_WIRE[usize::from(up)]);
     }
 
     pub fn enters(&mut self, node: NodeId, tcp_ack: bool) {
         let side = self.side(node);
-        self.in_queue[side] += 1;
+        self.one_more(IN_QUEUE[side]);
         self.traffic[side].count(tcp_ack);
     }
 
     pub fn taken(&mut self, node: NodeId) {
         let side = self.side(node);
-        one_less(&mut self.in_queue[side]);
-        self.in_mac[side] += 1;
+        self.one_less(IN_QUEUE[side]);
+        self.one_more(IN_MAC[side]);
     }
 
     pub fn leaves(&mut self, node: NodeId) {
         let side = self.side(node);
-        one_less(&mut self.in_mac[side]);
+        self.one_less(IN_MAC[side]);
     }
 
     pub fn dropped(&mut self, node: NodeId, layer: QueueLayer, tcp_ack: bool, arrived: bool) {
@@ -130,47 +196,44 @@ impl FlowBook {
         let side = self.side(node);
         match layer {
             QueueLayer::Interface => {
-                one_less(&mut self.in_queue[side]);
+                self.one_less(IN_QUEUE[side]);
                 self.traffic[side].count_drop(tcp_ack);
             }
             QueueLayer::Mac => self.traffic[side].given_up += 1,
-            QueueLayer::WiredDown => one_less(&mut self.in_wire_queues[0]),
-            QueueLayer::WiredUp => one_less(&mut self.in_wire_queues[1]),
+            QueueLayer::WiredDown => self.one_less(ON_WIRE[0]),
+            QueueLayer::WiredUp => self.one_less(ON_WIRE[1]),
         }
     }
 
-    /// What the flow is doing now; `taken_by` says which exchange has the medium as a node notices it.
-    pub fn state(&self, taken_by: impl Fn(NodeId) -> Option<u32>) -> Doing {
-        if let Some(&exchange) = self.own.first() {
-            return Doing::Own(exchange);
-        }
-        let heads = (0..2).filter(|&side| self.in_mac[side] > 0).map(|side| taken_by(self.ends[side]));
-        match heads.min() {
-            // Who may count down is not kept waiting.
-            Some(None) => return Doing::Term(Term::Backoff),
-            Some(Some(exchange)) => return Doing::Behind(exchange),
-            None => {}
-        }
-        match self.queue() {
-            Some((place, Some(node))) => match taken_by(node) {
-                Some(exchange) => Doing::QueuedBehind(place, exchange),
-                None => Doing::Queued(place),
-            },
-            Some((place, None)) => Doing::Queued(place),
-            None => Doing::Term(self.term_of_ends()),
+    /// The exchange that `node` has begun is about its packets.
+    pub fn is_carried_by(&mut self, node: NodeId) {
+        self.own.push(node);
+        self.places |= OWN;
+    }
+
+    /// It is over.
+    pub fn is_carried_no_more(&mut self, node: NodeId) {
+        self.own.retain(|other| *other != node);
+        self.places &= !u8::from(self.own.is_empty());
+    }
+
+    /// What the flow is doing now.
+    #[inline(always)]
+    pub fn does_now(&self) -> Doing {
+        let place = self.places.trailing_zeros() as usize;
+        match place {
+            0 => Doing::Own(self.own[0]),
+            1 | 2 if self.shares_ear() => Doing::Head([true, false]),
+            1 | 2 => Doing::Head(IN_MAC.map(|place| self.places >> place & 1 == 1)),
+            3 | 4 => Doing::Queued(place - IN_QUEUE[0]),
+            5 | 6 => Doing::Wire(place - ON_WIRE[0]),
+            _ => Doing::Term(self.term_of_ends()),
         }
     }
 
-    /// The queue in which packets wait, the station's first, and its node.
-    fn queue(&self) -> Option<(Place, Option<NodeId>)> {
-        let [station, ap] = self.ends;
-        let queues = [
-            (self.in_queue[0], Place::Station, Some(station)),
-            (self.in_queue[1], Place::Ap, Some(ap)),
-            (self.in_wire_queues[0], Place::WireDown, None),
-            (self.in_wire_queues[1], Place::WireUp, None),
-        ];
-        queues.into_iter().find(|(packets, ..)| *packets > 0).map(|(_, place, node)| (place, node))
+    /// Whether both its ends have the same hearing.
+    pub fn shares_ear(&self) -> bool {
+        self.ears[0] == self.ears[1]
     }
 
     /// With nothing in a queue or MAC.
@@ -189,59 +252,137 @@ impl FlowBook {
         }
     }
 
-    pub fn add(&mut self, term: Term, spent: Duration) {
+    /// Where time goes that the flow spends as it does, by who has the medium.
+    pub fn row(&self) -> Option<Row> {
+        match self.doing {
+            Doing::Head(_) => Some(Row::HEAD),
+            Doing::Queued(side) if self.aggregates[side] => Some(Row::UNDECIDED[side]),
+            Doing::Queued(side) => Some(Row::QUEUES[side]),
+            Doing::Own(_) | Doing::Wire(_) | Doing::Term(_) => None,
+        }
+    }
+
+    pub fn add_term(&mut self, term: Term, spent: Duration) {
         self.sums[term as usize] += spent;
     }
 
-    /// Time at the head of a MAC while others had the medium.
-    pub fn add_wait(&mut self, rival: Rival, spent: Duration) {
-        self.add(Term::WaitingForOthers, spent);
-        *self.waits.entry(rival).or_default() += spent;
+    pub fn add_wire(&mut self, wire: usize, spent: Duration) {
+        self.on_wires[wire] += spent;
+        self.seen[2 + wire] = true;
     }
 
-    /// Time in a queue while `rival` had the medium, or nobody.
-    pub fn add_queued(&mut self, place: Place, rival: Option<Rival>, spent: Duration) {
-        match place {
-            Place::Station if self.aggregates[0] => self.undecided[0].push((rival, spent)),
-            Place::Ap if self.aggregates[1] => self.undecided[1].push((rival, spent)),
-            _ => self.add_queue(place, rival, spent),
+    /// Into a row while the rival of a code had the medium.
+    pub fn add(&mut self, row: Row, code: usize, spent: Duration) {
+        let cell = &mut self.cells(row, code + 1)[code];
+        *cell = cell.wrapping_add(spent.as_nanos());
+    }
+
+    /// The reverse.
+    pub fn take_away(&mut self, row: Row, code: usize, spent: Duration) {
+        let cell = &mut self.cells(row, code + 1)[code];
+        *cell = cell.wrapping_sub(spent.as_nanos());
+    }
+
+    /// Nanoseconds by code.
+    fn cells(&mut self, row: Row, codes: usize) -> &mut [u64] {
+        if let Some(side) = row.undecided_side() {
+            self.has_undecided[side] = true;
+        }
+        let row = &mut self.rows[row.0 as usize];
+        if row.len() < codes {
+            row.resize(codes, 0);
+        }
+        row
+    }
+
+    /// The same, to be returned.
+    pub fn borrow_row(&mut self, row: Row, codes: usize) -> Vec<u64> {
+        self.cells(row, codes);
+        std::mem::take(&mut self.rows[row.0 as usize])
+    }
+
+    pub fn return_row(&mut self, row: Row, cells: Vec<u64>) {
+        self.rows[row.0 as usize] = cells;
+    }
+
+    /// The medium was free while packets were in the queue of a side, which went into a row.
+    pub fn see_free(&mut self, side: usize, row: Option<Row>) {
+        self.seen[side] |= row == Some(Row::QUEUES[side]);
+        self.seen_undecided[side] |= row == Some(Row::UNDECIDED[side]);
+    }
+
+    /// It matters from now on what the node of a side sends next.
+    pub fn list(&mut self, side: usize, id: FlowId, undecided: &mut [Vec<FlowId>]) {
+        if !std::mem::replace(&mut self.listed[side], true) {
+            undecided[self.ends[side].index()].push(id);
         }
     }
 
-    fn add_queue(&mut self, place: Place, rival: Option<Rival>, spent: Duration) {
-        self.add(Term::Queues, spent);
-        *self.queues.entry((place, rival)).or_default() += spent;
+    /// Time that is not looked up goes into another row from now on: `clocks` are of the medium, which has been free since
+    /// they were read for so long.
+    pub fn assume(&mut self, row: Option<Row>, clocks: &[u64], free: Duration) {
+        for (from, sign) in [(self.assumed, 1), (row, u64::MAX)] {
+            let Some(from) = from else { continue };
+            let cells = self.cells(from, clocks.len());
+            for (cell, clock) in cells.iter_mut().zip(clocks) {
+                *cell = cell.wrapping_add(clock.wrapping_mul(sign));
+            }
+            cells[0] = cells[0].wrapping_add(free.as_nanos().wrapping_mul(sign));
+        }
+        (self.assumed, self.regret) = (row, 0);
     }
 
-    /// `node` has chosen what it sends; `was_head`: packets of this flow.
-    pub fn settle_heads(&mut self, node: NodeId, was_head: bool) {
-        if !self.ends.contains(&node) {
+    /// A node has chosen what it sends, which `was_head`: packets of this flow.
+    pub fn settle_heads(&mut self, side: usize, was_head: bool) {
+        let was_free = std::mem::take(&mut self.seen_undecided[side]);
+        self.seen[side] |= was_free && !was_head;
+        if !std::mem::take(&mut self.has_undecided[side]) {
             return;
         }
-        let side = self.side(node);
-        let place = [Place::Station, Place::Ap][side];
-        for (rival, spent) in std::mem::take(&mut self.undecided[side]) {
-            match (was_head, rival) {
-                (true, Some(rival)) => self.add_wait(rival, spent),
-                (true, None) => self.add(Term::Backoff, spent),
-                (false, _) => self.add_queue(place, rival, spent),
-            }
-        }
+        let undecided = std::mem::take(&mut self.rows[Row::UNDECIDED[side].0 as usize]);
+        let row = if was_head { Row::HEAD } else { Row::QUEUES[side] };
+        let cells = self.cells(row, undecided.len());
+        cells.iter_mut().zip(&undecided).for_each(|(cell, spent)| *cell = cell.wrapping_add(*spent));
+        let emptied = &mut self.rows[Row::UNDECIDED[side].0 as usize];
+        *emptied = undecided;
+        emptied.fill(0);
     }
 
-    pub fn close(mut self) -> FlowBalance {
-        for node in self.ends {
-            self.settle_heads(node, false);
+    /// The books close; everything is booked.
+    pub fn close(mut self, rivals: &Rivals) -> FlowBalance {
+        for side in 0..2 {
+            self.settle_heads(side, false);
         }
-        let mut queues: BTreeMap<Place, QueueTime> = BTreeMap::new();
-        for ((place, rival), spent) in self.queues {
-            queues.entry(place).or_default().add(rival, spent);
+        let [head, station, ap, ..] = &self.rows;
+        let of_rivals = |row: &[u64]| {
+            let codes = row.iter().enumerate().skip(1).filter(|(_, nanos)| **nanos > 0);
+            let mut named: Vec<(Rival, Duration)> =
+                codes.map(|(code, nanos)| (rivals.name(code).expect("it has a name"), duration(*nanos))).collect();
+            named.sort_unstable_by_key(|(rival, _)| *rival);
+            named
+        };
+        let free = |row: &[u64]| row.first().map_or(Duration::ZERO, |nanos| duration(*nanos));
+        let waits = of_rivals(head);
+        self.sums[Term::WaitingForOthers as usize] += waits.iter().fold(Duration::ZERO, |sum, (_, spent)| sum + *spent);
+        self.sums[Term::Backoff as usize] += free(head);
+        let in_queues = [(free(station), of_rivals(station)), (free(ap), of_rivals(ap))];
+        let on_wires = self.on_wires.map(|spent| (spent, Vec::new()));
+        let places = [Place::Station, Place::Ap, Place::WireDown, Place::WireUp];
+        let mut queues = Vec::new();
+        for ((place, seen), (nobody, others)) in
+            places.into_iter().zip(self.seen).zip(in_queues.into_iter().chain(on_wires))
+        {
+            let mut time = QueueTime::default();
+            if seen {
+                time.add(None, nobody);
+            }
+            others.into_iter().for_each(|(rival, spent)| time.add(Some(rival), spent));
+            self.sums[Term::Queues as usize] += time.spent;
+            if !time.meanwhile.is_empty() {
+                queues.push((place, time));
+            }
         }
-        FlowBalance {
-            terms: Term::ALL.iter().map(|&term| (term, self.sums[term as usize])).collect(),
-            waits: self.waits.into_iter().collect(),
-            queues: queues.into_iter().collect(),
-            traffic: self.traffic,
-        }
+        let terms = Term::ALL.iter().map(|&term| (term, self.sums[term as usize])).collect();
+        FlowBalance { terms, waits, queues, traffic: self.traffic }
     }
 }

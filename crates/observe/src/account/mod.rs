@@ -15,23 +15,33 @@
 //! A channel is idle, or waits for somebody who has something to send, or is in a space within an exchange, or a PPDU is
 //! on the air; of several that overlap the earliest counts, and by what became of it (`channel`).
 //!
+//! Who has the medium is one log for all nodes that notice the same (`ear`). A flow that waits looks there, when it ceases to,
+//! who has had it meanwhile; so a PPDU costs the same however many wait for it.
+//!
 //! An account reads [`Step`]s, which are worked out only for it. It changes nothing.
 
 mod balance;
 mod channel;
+mod ear;
 mod exchange;
 mod flow;
+mod looking;
 mod term;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod twin;
 
 use std::collections::VecDeque;
 
-use lasthop_units::{Duration, Time};
+use lasthop_units::Time;
 
-use crate::{FlowId, NodeId, Observer, QueueLayer, Record, Start, Step, Watcher};
+use crate::{End, FlowId, NodeId, Observer, QueueLayer, Record, Step, Watcher};
 pub use balance::{Balance, ChannelBalance, Fate, FlowBalance, Kind, NodeAirtime, QueueTime, Traffic};
 use channel::ChannelBook;
-use exchange::{Class, Exchange};
-use flow::{Doing, FlowBook};
+use ear::{Ear, Rivals};
+use exchange::Exchange;
+use flow::FlowBook;
 pub use term::{Place, Rival, Term};
 
 /// A flow between a station and its AP.
@@ -59,9 +69,18 @@ pub struct Account {
     nodes: Vec<NodeFacts>,
     flows: Vec<FlowBook>,
     channels: Vec<ChannelBook>,
-    /// In the order in which they began.
+    /// By who began them.
     exchanges: Vec<Exchange>,
-    next_id: u32,
+    begun: u32,
+    rivals: Rivals,
+    /// One for each channel, or, where nodes notice different things, for each node.
+    ears: Vec<Ear>,
+    /// Which flows go by each of these.
+    listeners: Vec<Vec<FlowId>>,
+    /// Whether some PPDU was noticed by some only; not known before the first.
+    apart: Option<bool>,
+    /// For each node that makes A-MPDUs, flows for whose time it matters what it sends next.
+    undecided: Vec<Vec<FlowId>>,
     /// PPDUs that are known to follow a SIFS later, with what belongs to them, in the order of time.
     announced: VecDeque<(Time, Step)>,
 }
@@ -69,149 +88,120 @@ pub struct Account {
 impl Account {
     /// Books of `flows` between `nodes` on so many channels.
     pub fn new(flows: &[FlowEnds], nodes: &[NodeFacts], channels: usize) -> Account {
-        let channel_of = |flow: &FlowEnds| nodes[flow.ap.index()].channel;
-        let of = |channel: u32| {
-            let ids = (0..).map(FlowId).zip(flows);
-            ChannelBook::new(ids.filter(|(_, f)| channel_of(f) == channel).map(|(id, _)| id).collect(), nodes.len())
-        };
-        let book = |ends: &FlowEnds| {
-            let ends = [ends.station, ends.ap];
-            FlowBook::new(ends, ends.map(|node| nodes[node.index()].aggregates))
-        };
+        let ears: Vec<Ear> = (0..channels).map(|_| Ear::new(Time::ZERO, true)).collect();
+        let mut listeners = vec![Vec::new(); channels];
+        let mut books = Vec::with_capacity(flows.len());
+        for (id, flow) in (0..).map(FlowId).zip(flows) {
+            let (ends, channel) = ([flow.station, flow.ap], nodes[flow.ap.index()].channel);
+            let aggregates = ends.map(|node| nodes[node.index()].aggregates);
+            books.push(FlowBook::new(ends, aggregates, channel, ears[channel as usize].mark()));
+            listeners[channel as usize].push(id);
+        }
         Account {
             now: Time::ZERO,
             started: Time::ZERO,
             nodes: nodes.to_vec(),
-            flows: flows.iter().map(book).collect(),
-            channels: (0..channels as u32).map(of).collect(),
-            exchanges: Vec::new(),
-            next_id: 0,
+            flows: books,
+            channels: (0..channels).map(|_| ChannelBook::new(nodes.len())).collect(),
+            exchanges: nodes.iter().map(|_| Exchange::none()).collect(),
+            begun: 0,
+            rivals: Rivals::default(),
+            ears,
+            listeners,
+            apart: None,
+            undecided: vec![Vec::new(); nodes.len()],
             announced: VecDeque::new(),
         }
     }
 
     /// Applies what was announced for times up to `at`, and goes on to that time.
+    #[inline(always)]
     fn catch_up(&mut self, at: Time) {
-        while let Some((start_at, step)) = take_front(&mut self.announced, |start_at, _| start_at <= at) {
-            self.now = self.now.max(start_at);
-            let Step::Start(start) = step else { unreachable!("what a PPDU carries follows it") };
-            self.begin(&start);
+        while self.announced.front().is_some_and(|(start_at, _)| *start_at <= at) {
+            self.begin_announced();
         }
         // What a TXOP prepares for a SIFS later is told ahead: for so long time stands.
         self.now = self.now.max(at);
     }
 
+    #[inline(always)]
     fn announce(&mut self, at: Time, step: Step) {
+        if self.announced.back().is_none_or(|(known, _)| *known <= at) {
+            return self.announced.push_back((at, step));
+        }
         let place = self.announced.partition_point(|(known, _)| *known <= at);
         self.announced.insert(place, (at, step));
     }
 
     /// A PPDU comes on the air; what it carries and who notices it stands next in line.
-    fn begin(&mut self, start: &Start) {
-        let place = match self.exchanges.iter().position(|e| e.initiator == start.initiator) {
-            Some(place) => place,
-            None => self.open(start),
+    fn begin_announced(&mut self) {
+        let Some((at, Step::Start(start))) = self.announced.pop_front() else {
+            unreachable!("what a PPDU carries follows it")
         };
-        let exchange = &mut self.exchanges[place];
-        exchange.add(start);
-        while let Some((_, step)) = take_front(&mut self.announced, |_, step| !matches!(step, Step::Start(_))) {
-            match step {
-                Step::Carries { flow, data_bytes, ack_bytes, .. } => {
-                    if exchange.carry(flow, data_bytes, ack_bytes) {
-                        self.flows[flow.index()].own.push(exchange.id);
-                    }
-                }
-                Step::Noticed { by, .. } => exchange.noticed[by.index()] = true,
-                _ => unreachable!("only these follow the start of a PPDU"),
+        self.now = self.now.max(at);
+        if self.apart.is_none() {
+            self.apart = Some(!start.to_all);
+            if !start.to_all {
+                self.listen_apart();
             }
         }
-        let channel = start.channel as usize;
-        let opened = exchange.began == self.now;
-        self.channels[channel].begin(self.now, start);
-        if opened {
-            self.settle_heads(place);
+        let (initiator, channel) = (start.initiator, start.channel as usize);
+        let exchange = &mut self.exchanges[initiator.index()];
+        let opens = !exchange.in_progress;
+        if opens {
+            exchange.begin(self.begun, self.now, &start);
+            self.begun = self.begun.wrapping_add(1);
+            self.channels[channel].exchange_begins(self.now, initiator);
         }
-        self.decide_all(channel);
+        exchange.add(&start);
+        let (of_now, known) = (exchange.began == self.now, exchange.carried.len());
+        self.read_contents(initiator);
+        self.channels[channel].begin(self.now, &start);
+        if of_now {
+            self.choose_heads(initiator, channel);
+        }
+        self.read_who_notices(initiator, opens);
+        for place in known..self.exchanges[initiator.index()].carried.len() {
+            self.decide(self.exchanges[initiator.index()].carried[place].0);
+        }
     }
 
-    fn open(&mut self, start: &Start) -> usize {
-        self.exchanges.push(Exchange::new(self.next_id, self.now, start, self.nodes.len()));
-        self.channels[start.channel as usize].exchange_begins(self.now);
-        self.next_id = self.next_id.wrapping_add(1);
-        self.exchanges.len() - 1
+    /// Takes in which flows the PPDU that has come on the air is about.
+    fn read_contents(&mut self, initiator: NodeId) {
+        while let Some(&(_, Step::Carries { flow, data_bytes, ack_bytes, .. })) = self.announced.front() {
+            self.announced.pop_front();
+            if self.exchanges[initiator.index()].carry(flow, data_bytes, ack_bytes) {
+                self.flows[flow.index()].is_carried_by(initiator);
+            }
+        }
     }
 
-    /// A node that makes A-MPDUs has made one: time in its queue was time at its head for those whose packets are in it.
-    fn settle_heads(&mut self, place: usize) {
-        let Exchange { initiator, channel, .. } = self.exchanges[place];
-        let channel = channel as usize;
-        if !self.nodes[initiator.index()].aggregates {
+    /// Takes in who notices it: where that is not everybody, at least who has begun the exchange.
+    fn read_who_notices(&mut self, initiator: NodeId, opens: bool) {
+        if self.apart != Some(true) {
+            if opens {
+                let ear = self.exchanges[initiator.index()].channel;
+                self.hear(ear as usize, initiator);
+            }
             return;
         }
-        self.book_all(channel);
-        let exchange = &self.exchanges[place];
-        for &flow in &self.channels[channel].flows {
-            self.flows[flow.index()].settle_heads(initiator, exchange.carries(flow));
+        if opens {
+            self.notice(initiator, initiator, 1);
         }
-    }
-
-    fn book_all(&mut self, channel: usize) {
-        let flows = std::mem::take(&mut self.channels[channel].flows);
-        flows.iter().for_each(|flow| self.book(*flow));
-        self.channels[channel].flows = flows;
-    }
-
-    fn decide_all(&mut self, channel: usize) {
-        let flows = std::mem::take(&mut self.channels[channel].flows);
-        flows.iter().for_each(|flow| self.decide(*flow));
-        self.channels[channel].flows = flows;
+        while let Some(&(_, Step::Noticed { first, nodes, .. })) = self.announced.front() {
+            self.announced.pop_front();
+            self.notice(initiator, first, nodes);
+        }
     }
 
     /// Books what a flow was doing, if it does something else from now on.
+    #[inline(always)]
     fn decide(&mut self, flow: FlowId) {
-        let doing = self.flows[flow.index()].state(|node| self.taken_by(node));
-        if doing != self.flows[flow.index()].doing {
-            self.book(flow);
-            self.flows[flow.index()].doing = doing;
+        let book = &self.flows[flow.index()];
+        let does = book.does_now();
+        if does != book.doing {
+            self.change(flow, does);
         }
-    }
-
-    /// The exchange that has the medium, as `node` notices it.
-    fn taken_by(&self, node: NodeId) -> Option<u32> {
-        let channel = self.nodes[node.index()].channel;
-        self.exchanges.iter().find(|e| e.is_noticed_by(node, channel)).map(|e| e.id)
-    }
-
-    /// Books the time of a flow up to now.
-    fn book(&mut self, flow: FlowId) {
-        let book = &mut self.flows[flow.index()];
-        let spent = self.now.since(book.since);
-        book.since = self.now;
-        let (id, class) = match book.doing {
-            Doing::Term(term) => return book.add(term, spent),
-            Doing::Queued(place) => return book.add_queued(place, None, spent),
-            Doing::Own(id) => (id, Class::Own),
-            Doing::Behind(id) => (id, Class::Behind),
-            Doing::QueuedBehind(place, id) => (id, Class::Queued(place)),
-        };
-        if spent > Duration::ZERO {
-            let exchange = self.exchanges.iter_mut().find(|e| e.id == id).expect("it is booked before it ends");
-            exchange.booked.push((flow, class, spent));
-        }
-    }
-
-    /// An exchange is over: what it was to each flow is known.
-    fn finish(&mut self, initiator: NodeId) {
-        let Some(place) = self.exchanges.iter().position(|e| e.initiator == initiator) else { return };
-        let channel = self.exchanges[place].channel as usize;
-        self.book_all(channel);
-        let exchange = self.exchanges.remove(place);
-        for &(flow, ..) in &exchange.carried {
-            self.flows[flow.index()].own.retain(|id| *id != exchange.id);
-        }
-        exchange.settle(self.now, &mut self.flows);
-        self.channels[channel].exchange_ends(self.now);
-        self.decide_all(channel);
     }
 
     /// Takes in what is not announced ahead.
@@ -219,7 +209,8 @@ impl Account {
         self.catch_up(at);
         match *record {
             Record::Attempt { node, outcome, .. } => {
-                if let Some(exchange) = self.exchanges.iter_mut().find(|e| e.initiator == node) {
+                let exchange = &mut self.exchanges[node.index()];
+                if exchange.in_progress {
                     exchange.outcome = Some(outcome);
                 }
             }
@@ -236,74 +227,73 @@ impl Account {
         }
     }
 
+    #[inline(always)]
     fn take_step(&mut self, step: &Step) {
-        match *step {
-            Step::Emitted { flow } => self.flows[flow.index()].emitted(),
-            Step::Arrived { flow } => self.flows[flow.index()].arrived(),
+        let flow = match *step {
+            Step::Emitted { flow } => {
+                self.flows[flow.index()].emitted();
+                flow
+            }
+            Step::Arrived { flow } => {
+                self.flows[flow.index()].arrived();
+                flow
+            }
             Step::Enters { node, flow, tcp_ack } => {
                 self.flows[flow.index()].enters(node, tcp_ack);
                 let channel = self.nodes[node.index()].channel as usize;
                 self.channels[channel].wants_more(self.now);
+                flow
             }
-            Step::Taken { node, flow } => self.flows[flow.index()].taken(node),
+            Step::Taken { node, flow } => {
+                self.flows[flow.index()].taken(node);
+                flow
+            }
             Step::Leaves { node, flow } => {
                 self.flows[flow.index()].leaves(node);
                 self.wants_less(node);
+                flow
             }
-            Step::WireEnters { flow, up } => self.flows[flow.index()].wire_enters(up),
-            Step::WireTaken { flow, up } => self.flows[flow.index()].wire_taken(up),
+            Step::WireEnters { flow, up } => {
+                self.flows[flow.index()].wire_enters(up);
+                flow
+            }
+            Step::WireTaken { flow, up } => {
+                self.flows[flow.index()].wire_taken(up);
+                flow
+            }
             Step::Waits { flow, hold, awaits_answer, withholds_ack } => {
                 let book = &mut self.flows[flow.index()];
                 (book.hold, book.awaits_answer, book.withholds_ack) = (hold, awaits_answer, withholds_ack);
+                flow
             }
-            Step::End(end) => {
-                let Some(exchange) = self.exchanges.iter_mut().find(|e| e.initiator == end.initiator) else { return };
-                exchange.note_end(&end);
-                let (channel, is_over) = (exchange.channel as usize, exchange.is_over(&end));
-                self.channels[channel].end(self.now, &end, exchange);
-                if is_over {
-                    self.finish(end.initiator);
+            Step::End(end) => return self.take_end(&end),
+            Step::Recognised { initiator, by } => {
+                if self.exchanges[initiator.index()].in_progress {
+                    self.notice(initiator, by, 1);
                 }
                 return;
             }
-            Step::Recognised { initiator, by } => {
-                let Some(exchange) = self.exchanges.iter_mut().find(|e| e.initiator == initiator) else { return };
-                exchange.noticed[by.index()] = true;
-                let channel = exchange.channel as usize;
-                return self.decide_all(channel);
-            }
             Step::Start(_) | Step::Carries { .. } | Step::Noticed { .. } => unreachable!("they are announced"),
+        };
+        self.decide(flow);
+    }
+
+    fn take_end(&mut self, end: &End) {
+        let exchange = &mut self.exchanges[end.initiator.index()];
+        if !exchange.in_progress {
+            return;
         }
-        self.decide(step.flow().expect("the rest is about a flow"));
+        exchange.note_end(end);
+        let is_over = exchange.is_over(end);
+        self.channels[exchange.channel as usize].end(self.now, end, exchange);
+        if is_over {
+            self.finish(end.initiator);
+        }
     }
 
     fn wants_less(&mut self, node: NodeId) {
         let channel = self.nodes[node.index()].channel as usize;
         self.channels[channel].wants_less(self.now);
-    }
-}
-
-/// The first that is announced, if it is `wanted`.
-fn take_front(announced: &mut VecDeque<(Time, Step)>, wanted: impl Fn(Time, &Step) -> bool) -> Option<(Time, Step)> {
-    announced.front().filter(|(at, step)| wanted(*at, step))?;
-    announced.pop_front()
-}
-
-impl Step {
-    /// The flow that it is about.
-    fn flow(&self) -> Option<FlowId> {
-        match *self {
-            Step::Emitted { flow }
-            | Step::Arrived { flow }
-            | Step::Enters { flow, .. }
-            | Step::Taken { flow, .. }
-            | Step::Leaves { flow, .. }
-            | Step::WireEnters { flow, .. }
-            | Step::WireTaken { flow, .. }
-            | Step::Waits { flow, .. }
-            | Step::Carries { flow, .. } => Some(flow),
-            Step::Start(_) | Step::Noticed { .. } | Step::Recognised { .. } | Step::End(_) => None,
-        }
     }
 }
 
@@ -326,15 +316,11 @@ impl Watcher for Account {
     fn start(&mut self, now: Time) {
         self.catch_up(now);
         self.started = self.now;
-        for exchange in &mut self.exchanges {
-            exchange.booked.clear();
-        }
-        for flow in &mut self.flows {
-            flow.start(self.now);
-        }
-        for channel in &mut self.channels {
-            channel.start(self.now);
-        }
+        self.look_up_all();
+        self.exchanges.iter_mut().for_each(|exchange| exchange.booked.clear());
+        self.ears.iter_mut().for_each(|ear| ear.start(self.now));
+        self.flows.iter_mut().for_each(|flow| flow.start(self.now));
+        self.channels.iter_mut().for_each(|channel| channel.start(self.now));
     }
 }
 
@@ -342,12 +328,15 @@ impl Account {
     /// Closes the books: where the time went up to `now`.
     pub fn close(mut self, now: Time) -> Balance {
         self.catch_up(now);
-        while let Some(initiator) = self.exchanges.first().map(|e| e.initiator) {
-            self.finish(initiator);
+        for channel in 0..self.channels.len() {
+            while let Some(&initiator) = self.channels[channel].order.first() {
+                self.finish(initiator);
+            }
         }
-        (0..self.flows.len() as u32).map(FlowId).for_each(|flow| self.book(flow));
+        self.close_flows();
         let covered = self.now.since(self.started);
-        let flows: Vec<FlowBalance> = self.flows.into_iter().map(FlowBook::close).collect();
+        let rivals = &self.rivals;
+        let flows: Vec<FlowBalance> = self.flows.into_iter().map(|flow| flow.close(rivals)).collect();
         let channels: Vec<ChannelBalance> = self.channels.into_iter().map(|c| c.close(self.now)).collect();
         let balance = Balance { covered, flows, channels };
         balance.check();

@@ -1,0 +1,313 @@
+//! What flows wait for, looked up when they cease to: where the books of flows meet what is noticed of the medium.
+
+use lasthop_units::Duration;
+
+use super::Account;
+use super::ear::{Ear, FREE, Taken, look_up_both};
+use super::exchange::Booking;
+use super::flow::{Doing, Row};
+use crate::{FlowId, NodeId};
+
+/// So many segments of a log are kept before all who go by it look them up.
+const KEPT: usize = 1024;
+
+impl Account {
+    /// From the first PPDU on that not everybody notices, each node goes by what it notices itself.
+    pub(super) fn listen_apart(&mut self) {
+        let since = self.started;
+        self.ears = self.nodes.iter().map(|_| Ear::new(since, false)).collect();
+        self.listeners = vec![Vec::new(); self.nodes.len()];
+        for (id, flow) in (0..).map(FlowId).zip(&mut self.flows) {
+            flow.ears = flow.ends.map(|node| node.0);
+            flow.ends.iter().for_each(|node| self.listeners[node.index()].push(id));
+        }
+        (0..self.flows.len() as u32).map(FlowId).for_each(|flow| self.decide(flow));
+    }
+
+    /// Nodes notice an exchange, by the bits of those from `first` on.
+    pub(super) fn notice(&mut self, initiator: NodeId, first: NodeId, nodes: u64) {
+        let (word, shift) = (first.index() / 64, first.0 % 64);
+        self.notice_word(initiator, word, nodes << shift);
+        if shift > 0 {
+            self.notice_word(initiator, word + 1, nodes >> (64 - shift));
+        }
+    }
+
+    fn notice_word(&mut self, initiator: NodeId, word: usize, nodes: u64) {
+        if nodes == 0 {
+            return;
+        }
+        let mut fresh = self.exchanges[initiator.index()].notice(word, nodes);
+        while fresh != 0 {
+            self.hear(64 * word + fresh.trailing_zeros() as usize, initiator);
+            fresh &= fresh - 1;
+        }
+    }
+
+    /// An exchange is noticed: it has the medium, unless one has it that began earlier.
+    pub(super) fn hear(&mut self, ear: usize, initiator: NodeId) {
+        let number = self.exchanges[initiator.index()].number;
+        if !self.ears[ear].yields_to(number) {
+            return;
+        }
+        let holder = self.ears[ear].holder();
+        let code = if holder.is_none() { Some(FREE) } else { None };
+        let position = self.ears[ear].turn(self.now, code, Some((initiator, number)));
+        if let (Some(holder), Some(position)) = (holder, position) {
+            self.exchanges[holder.index()].segments.push((ear as u32, position));
+        }
+        self.keep_short(ear);
+    }
+
+    /// Who has noticed an exchange that is over hears what has the medium next.
+    fn hear_next(&mut self, initiator: NodeId, channel: usize, code: u32) {
+        if self.apart != Some(true) {
+            return self.hear_end(channel, initiator, channel, code);
+        }
+        for word in 0..self.exchanges[initiator.index()].noticed.len() {
+            let mut nodes = self.exchanges[initiator.index()].noticed[word];
+            while nodes != 0 {
+                self.hear_end(64 * word + nodes.trailing_zeros() as usize, initiator, channel, code);
+                nodes &= nodes - 1;
+            }
+        }
+        while let Some((ear, position)) = self.exchanges[initiator.index()].segments.pop() {
+            self.ears[ear as usize].resolve(position, code);
+        }
+    }
+
+    fn hear_end(&mut self, ear: usize, initiator: NodeId, channel: usize, code: u32) {
+        if self.ears[ear].holder() != Some(initiator) {
+            return;
+        }
+        let is_apart = self.apart == Some(true);
+        let hears = |node: &&NodeId| !is_apart || self.exchanges[node.index()].is_noticed_by(NodeId(ear as u32));
+        let next = self.channels[channel].order.iter().find(hears);
+        let next = next.map(|node| (*node, self.exchanges[node.index()].number));
+        self.ears[ear].turn(self.now, Some(code), next);
+        self.keep_short(ear);
+    }
+
+    /// Lets all look up a log that has become long.
+    fn keep_short(&mut self, ear: usize) {
+        if self.ears[ear].length() < KEPT.max(self.listeners[ear].len()) {
+            return;
+        }
+        for place in 0..self.listeners[ear].len() {
+            self.look_up(self.listeners[ear][place]);
+        }
+        self.ears[ear].forget();
+    }
+
+    pub(super) fn look_up_all(&mut self) {
+        for flow in 0..self.flows.len() {
+            self.look_up(FlowId(flow as u32));
+        }
+    }
+
+    /// The flow does something else from now on.
+    pub(super) fn change(&mut self, id: FlowId, does: Doing) {
+        self.book(id);
+        self.look_up(id);
+        let flow = &mut self.flows[id.index()];
+        let in_own = &mut self.channels[flow.channel as usize].in_own;
+        match (flow.doing, does) {
+            (Doing::Own(_), Doing::Own(_)) => {}
+            (Doing::Own(_), _) => in_own.retain(|other| *other != id),
+            (_, Doing::Own(_)) => in_own.push(id),
+            _ => {}
+        }
+        flow.doing = does;
+        if let Doing::Queued(side) = does
+            && flow.aggregates[side]
+        {
+            flow.list(side, id, &mut self.undecided);
+        }
+        if flow.regret > 2 * self.rivals.codes() + 16 {
+            self.assume_another(id);
+        }
+    }
+
+    /// Books the time of a flow up to now, where it does not matter who has the medium.
+    fn book(&mut self, id: FlowId) {
+        let flow = &mut self.flows[id.index()];
+        let spent = self.now.since(flow.since);
+        flow.since = self.now;
+        match flow.doing {
+            Doing::Term(term) => flow.add_term(term, spent),
+            Doing::Wire(wire) => flow.add_wire(wire, spent),
+            Doing::Own(initiator) if spent > Duration::ZERO => {
+                self.exchanges[initiator.index()].booked.push((id, Booking::Own, spent));
+            }
+            Doing::Own(_) | Doing::Head(_) | Doing::Queued(_) => {}
+        }
+    }
+
+    /// Books the time of flows in exchanges of their own on a channel.
+    fn book_own(&mut self, channel: usize) {
+        for place in 0..self.channels[channel].in_own.len() {
+            self.book(self.channels[channel].in_own[place]);
+        }
+    }
+
+    /// Books the time of a flow up to now by who has had the medium.
+    pub(super) fn look_up(&mut self, id: FlowId) {
+        let row = self.flows[id.index()].row();
+        self.look_up_into(id, row, row);
+    }
+
+    /// The same; `row`: where what is known belongs, `later`: what will be known when exchanges end that are in progress.
+    fn look_up_into(&mut self, id: FlowId, row: Option<Row>, later: Option<Row>) {
+        let flow = &mut self.flows[id.index()];
+        if let Doing::Queued(side) = flow.doing
+            && self.ears[flow.ears[side] as usize].was_free_since(flow.looked_up.1[side])
+        {
+            flow.see_free(side, row);
+        }
+        if row == flow.assumed {
+            if later != row {
+                self.correct_present(id, later);
+            }
+            let flow = &mut self.flows[id.index()];
+            flow.regret = flow.regret.saturating_sub(self.ears[flow.ears[0] as usize].passed(flow.looked_up.1[0]));
+        } else {
+            let read = self.read_log(id, row, later);
+            self.flows[id.index()].regret += read;
+            self.flows[id.index()].leaning = row;
+        }
+        self.mark(id);
+    }
+
+    /// Reads the logs that a flow goes by, from where it has done so before; how many segments those are.
+    fn read_log(&mut self, id: FlowId, row: Option<Row>, later: Option<Row>) -> usize {
+        let flow = &mut self.flows[id.index()];
+        let (assumed, codes) = (flow.assumed, self.rivals.codes());
+        let mut to = row.map(|row| flow.borrow_row(row, codes));
+        let mut from = assumed.map(|row| flow.borrow_row(row, codes));
+        let (ears, exchanges) = (&self.ears, &mut self.exchanges);
+        let mut tell = |taken: Taken, nanos: u64| match taken.by() {
+            Ok(code) => {
+                if let Some(to) = &mut to {
+                    to[code] = to[code].wrapping_add(nanos);
+                }
+                if let Some(from) = &mut from {
+                    from[code] = from[code].wrapping_sub(nanos);
+                }
+            }
+            Err(initiator) if nanos > 0 => {
+                let (booked, spent) = (&mut exchanges[initiator.index()].booked, Duration::from_nanos(nanos));
+                booked.extend(later.map(|row| (id, Booking::To(row), spent)));
+                booked.extend(assumed.map(|row| (id, Booking::From(row), spent)));
+            }
+            Err(_) => {}
+        };
+        let ((since, marks), both) = (flow.looked_up, flow.ears.map(|ear| &ears[ear as usize]));
+        let read = match flow.doing {
+            Doing::Head([true, true]) => look_up_both(both, since, marks, self.now, tell),
+            Doing::Head([false, true]) | Doing::Queued(1) => both[1].look_up(since, marks[1], self.now, &mut tell),
+            _ => both[0].look_up(since, marks[0], self.now, &mut tell),
+        };
+        let rows = [row.zip(to), assumed.zip(from)];
+        rows.into_iter().flatten().for_each(|(row, cells)| flow.return_row(row, cells));
+        read
+    }
+
+    /// What is assumed of a flow is right, but for the exchange that is in progress.
+    fn correct_present(&mut self, id: FlowId, later: Option<Row>) {
+        let flow = &self.flows[id.index()];
+        let ear = &self.ears[flow.ears[0] as usize];
+        let spent = self.now.since(ear.since().max(flow.looked_up.0));
+        let Some(holder) = ear.holder().filter(|_| spent > Duration::ZERO) else { return };
+        let booked = &mut self.exchanges[holder.index()].booked;
+        booked.extend(later.map(|row| (id, Booking::To(row), spent)));
+        booked.extend(flow.assumed.map(|row| (id, Booking::From(row), spent)));
+    }
+
+    fn mark(&mut self, id: FlowId) {
+        let flow = &mut self.flows[id.index()];
+        flow.looked_up = (self.now, flow.ears.map(|ear| self.ears[ear as usize].mark()));
+    }
+
+    /// Time of a flow that is not looked up goes where most of it belongs, as far as is known; asked when the medium is free.
+    fn assume_another(&mut self, id: FlowId) {
+        let flow = &mut self.flows[id.index()];
+        let ear = &self.ears[flow.ears[0] as usize];
+        let row = flow.leaning.filter(|row| !row.is_undecided());
+        match ear.clocks() {
+            Some(_) if ear.holder().is_some() => {}
+            Some(clocks) if row != flow.assumed => flow.assume(row, clocks, self.now.since(ear.since())),
+            _ => flow.regret = 0,
+        }
+    }
+
+    /// A node that makes A-MPDUs has made one: time in its queue was time at its head for those whose packets are in it.
+    pub(super) fn choose_heads(&mut self, node: NodeId, channel: usize) {
+        if !self.nodes[node.index()].aggregates {
+            return;
+        }
+        self.book_own(channel);
+        let mut waiting = std::mem::take(&mut self.undecided[node.index()]);
+        waiting.retain(|&id| {
+            let was_head = self.exchanges[node.index()].carries(id);
+            let flow = &self.flows[id.index()];
+            let side = flow.side(node);
+            let in_queue = flow.doing == Doing::Queued(side);
+            if in_queue {
+                let row = if was_head { Row::HEAD } else { Row::QUEUES[side] };
+                self.look_up_into(id, Some(row), Some(Row::UNDECIDED[side]));
+            }
+            let flow = &mut self.flows[id.index()];
+            flow.settle_heads(side, was_head);
+            flow.listed[side] = in_queue;
+            in_queue
+        });
+        self.undecided[node.index()] = waiting;
+    }
+
+    /// An exchange is over: what it was to each flow is known.
+    pub(super) fn finish(&mut self, initiator: NodeId) {
+        let exchange = &mut self.exchanges[initiator.index()];
+        let channel = exchange.channel as usize;
+        self.book_own(channel);
+        let exchange = &mut self.exchanges[initiator.index()];
+        exchange.in_progress = false;
+        let code = self.rivals.code(exchange.rival());
+        self.channels[channel].exchange_ends(self.now, initiator);
+        self.hear_next(initiator, channel, code);
+        let exchange = &self.exchanges[initiator.index()];
+        for &(id, booking, spent) in &exchange.booked {
+            let flow = &mut self.flows[id.index()];
+            match booking {
+                Booking::Own => exchange.settle_own(self.now, id, spent, code as usize, flow),
+                Booking::From(row) => flow.take_away(row, code as usize, spent),
+                Booking::To(row) => {
+                    flow.add(row, code as usize, spent);
+                    if let Some(side) = row.undecided_side() {
+                        flow.list(side, id, &mut self.undecided);
+                    }
+                }
+            }
+        }
+        for place in 0..self.exchanges[initiator.index()].carried.len() {
+            let (id, ..) = self.exchanges[initiator.index()].carried[place];
+            self.flows[id.index()].is_carried_no_more(initiator);
+            self.decide(id);
+        }
+    }
+
+    /// Books all that is left.
+    pub(super) fn close_flows(&mut self) {
+        for ear in &mut self.ears {
+            ear.turn(self.now, Some(FREE), None);
+        }
+        for place in 0..self.flows.len() {
+            let id = FlowId(place as u32);
+            self.book(id);
+            self.look_up(id);
+            let flow = &mut self.flows[place];
+            if let Some(clocks) = self.ears[flow.ears[0] as usize].clocks() {
+                flow.assume(None, clocks, Duration::ZERO);
+            }
+        }
+    }
+}

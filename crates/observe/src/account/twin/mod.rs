@@ -1,0 +1,327 @@
+//! The account as it reads in a textbook: at each step each flow that may do something else is asked what it does, and whose
+//! exchange has the medium is looked for among all that are in progress.
+
+mod channel;
+mod exchange;
+mod flow;
+
+use std::collections::VecDeque;
+
+use lasthop_units::{Duration, Time};
+
+use super::ChannelBalance;
+use super::{Balance, FlowBalance, FlowEnds, NodeFacts, Place, Rival, Term};
+use crate::{FlowId, NodeId, Observer, QueueLayer, Record, Start, Step, Watcher};
+use channel::ChannelBook;
+use exchange::{Class, Exchange};
+use flow::{Doing, FlowBook};
+
+/// The books of all flows and channels of a run.
+pub(super) struct Twin {
+    now: Time,
+    started: Time,
+    nodes: Vec<NodeFacts>,
+    flows: Vec<FlowBook>,
+    channels: Vec<ChannelBook>,
+    /// In the order in which they began.
+    exchanges: Vec<Exchange>,
+    next_id: u32,
+    /// PPDUs that are known to follow a SIFS later, with what belongs to them, in the order of time.
+    announced: VecDeque<(Time, Step)>,
+}
+
+impl Twin {
+    /// Books of `flows` between `nodes` on so many channels.
+    pub fn new(flows: &[FlowEnds], nodes: &[NodeFacts], channels: usize) -> Twin {
+        let channel_of = |flow: &FlowEnds| nodes[flow.ap.index()].channel;
+        let of = |channel: u32| {
+            let ids = (0..).map(FlowId).zip(flows);
+            ChannelBook::new(ids.filter(|(_, f)| channel_of(f) == channel).map(|(id, _)| id).collect(), nodes.len())
+        };
+        let book = |ends: &FlowEnds| {
+            let ends = [ends.station, ends.ap];
+            FlowBook::new(ends, ends.map(|node| nodes[node.index()].aggregates))
+        };
+        Twin {
+            now: Time::ZERO,
+            started: Time::ZERO,
+            nodes: nodes.to_vec(),
+            flows: flows.iter().map(book).collect(),
+            channels: (0..channels as u32).map(of).collect(),
+            exchanges: Vec::new(),
+            next_id: 0,
+            announced: VecDeque::new(),
+        }
+    }
+
+    /// Applies what was announced for times up to `at`, and goes on to that time.
+    fn catch_up(&mut self, at: Time) {
+        while let Some((start_at, step)) = take_front(&mut self.announced, |start_at, _| start_at <= at) {
+            self.now = self.now.max(start_at);
+            let Step::Start(start) = step else { unreachable!("what a PPDU carries follows it") };
+            self.begin(&start);
+        }
+        // What a TXOP prepares for a SIFS later is told ahead: for so long time stands.
+        self.now = self.now.max(at);
+    }
+
+    fn announce(&mut self, at: Time, step: Step) {
+        let place = self.announced.partition_point(|(known, _)| *known <= at);
+        self.announced.insert(place, (at, step));
+    }
+
+    /// A PPDU comes on the air; what it carries and who notices it stands next in line.
+    fn begin(&mut self, start: &Start) {
+        let place = match self.exchanges.iter().position(|e| e.initiator == start.initiator) {
+            Some(place) => place,
+            None => self.open(start),
+        };
+        let exchange = &mut self.exchanges[place];
+        exchange.add(start);
+        while let Some((_, step)) = take_front(&mut self.announced, |_, step| !matches!(step, Step::Start(_))) {
+            match step {
+                Step::Carries { flow, data_bytes, ack_bytes, .. } => {
+                    if exchange.carry(flow, data_bytes, ack_bytes) {
+                        self.flows[flow.index()].own.push(exchange.id);
+                    }
+                }
+                Step::Noticed { first, nodes, .. } => {
+                    let by = |node: &usize| {
+                        *node >= first.index()
+                            && *node < first.index() + 64
+                            && nodes >> (*node - first.index()) & 1 == 1
+                    };
+                    (0..self.nodes.len()).filter(by).for_each(|node| exchange.noticed[node] = true);
+                }
+                _ => unreachable!("only these follow the start of a PPDU"),
+            }
+        }
+        let channel = start.channel as usize;
+        let opened = exchange.began == self.now;
+        self.channels[channel].begin(self.now, start);
+        if opened {
+            self.settle_heads(place);
+        }
+        self.decide_all(channel);
+    }
+
+    fn open(&mut self, start: &Start) -> usize {
+        self.exchanges.push(Exchange::new(self.next_id, self.now, start, self.nodes.len()));
+        self.channels[start.channel as usize].exchange_begins(self.now);
+        self.next_id = self.next_id.wrapping_add(1);
+        self.exchanges.len() - 1
+    }
+
+    /// A node that makes A-MPDUs has made one: time in its queue was time at its head for those whose packets are in it.
+    fn settle_heads(&mut self, place: usize) {
+        let Exchange { initiator, channel, .. } = self.exchanges[place];
+        let channel = channel as usize;
+        if !self.nodes[initiator.index()].aggregates {
+            return;
+        }
+        self.book_all(channel);
+        let exchange = &self.exchanges[place];
+        for &flow in &self.channels[channel].flows {
+            self.flows[flow.index()].settle_heads(initiator, exchange.carries(flow));
+        }
+    }
+
+    fn book_all(&mut self, channel: usize) {
+        let flows = std::mem::take(&mut self.channels[channel].flows);
+        flows.iter().for_each(|flow| self.book(*flow));
+        self.channels[channel].flows = flows;
+    }
+
+    fn decide_all(&mut self, channel: usize) {
+        let flows = std::mem::take(&mut self.channels[channel].flows);
+        flows.iter().for_each(|flow| self.decide(*flow));
+        self.channels[channel].flows = flows;
+    }
+
+    /// Books what a flow was doing, if it does something else from now on.
+    fn decide(&mut self, flow: FlowId) {
+        let doing = self.flows[flow.index()].state(|node| self.taken_by(node));
+        if doing != self.flows[flow.index()].doing {
+            self.book(flow);
+            self.flows[flow.index()].doing = doing;
+        }
+    }
+
+    /// The exchange that has the medium, as `node` notices it.
+    fn taken_by(&self, node: NodeId) -> Option<u32> {
+        let channel = self.nodes[node.index()].channel;
+        self.exchanges.iter().find(|e| e.is_noticed_by(node, channel)).map(|e| e.id)
+    }
+
+    /// Books the time of a flow up to now.
+    fn book(&mut self, flow: FlowId) {
+        let book = &mut self.flows[flow.index()];
+        let spent = self.now.since(book.since);
+        book.since = self.now;
+        let (id, class) = match book.doing {
+            Doing::Term(term) => return book.add(term, spent),
+            Doing::Queued(place) => return book.add_queued(place, None, spent),
+            Doing::Own(id) => (id, Class::Own),
+            Doing::Behind(id) => (id, Class::Behind),
+            Doing::QueuedBehind(place, id) => (id, Class::Queued(place)),
+        };
+        if spent > Duration::ZERO {
+            let exchange = self.exchanges.iter_mut().find(|e| e.id == id).expect("it is booked before it ends");
+            exchange.booked.push((flow, class, spent));
+        }
+    }
+
+    /// An exchange is over: what it was to each flow is known.
+    fn finish(&mut self, initiator: NodeId) {
+        let Some(place) = self.exchanges.iter().position(|e| e.initiator == initiator) else { return };
+        let channel = self.exchanges[place].channel as usize;
+        self.book_all(channel);
+        let exchange = self.exchanges.remove(place);
+        for &(flow, ..) in &exchange.carried {
+            self.flows[flow.index()].own.retain(|id| *id != exchange.id);
+        }
+        exchange.settle(self.now, &mut self.flows);
+        self.channels[channel].exchange_ends(self.now);
+        self.decide_all(channel);
+    }
+
+    /// Takes in what is not announced ahead.
+    fn take(&mut self, at: Time, record: &Record) {
+        self.catch_up(at);
+        match *record {
+            Record::Attempt { node, outcome, .. } => {
+                if let Some(exchange) = self.exchanges.iter_mut().find(|e| e.initiator == node) {
+                    exchange.outcome = Some(outcome);
+                }
+            }
+            Record::Dropped { node, flow, layer, tcp_ack, arrived, .. } => {
+                let book = &mut self.flows[flow.index()];
+                book.dropped(node, layer, tcp_ack, arrived);
+                if layer == QueueLayer::Interface {
+                    self.wants_less(node);
+                }
+                self.decide(flow);
+            }
+            Record::Step(step) => self.take_step(&step),
+            _ => {}
+        }
+    }
+
+    fn take_step(&mut self, step: &Step) {
+        match *step {
+            Step::Emitted { flow } => self.flows[flow.index()].emitted(),
+            Step::Arrived { flow } => self.flows[flow.index()].arrived(),
+            Step::Enters { node, flow, tcp_ack } => {
+                self.flows[flow.index()].enters(node, tcp_ack);
+                let channel = self.nodes[node.index()].channel as usize;
+                self.channels[channel].wants_more(self.now);
+            }
+            Step::Taken { node, flow } => self.flows[flow.index()].taken(node),
+            Step::Leaves { node, flow } => {
+                self.flows[flow.index()].leaves(node);
+                self.wants_less(node);
+            }
+            Step::WireEnters { flow, up } => self.flows[flow.index()].wire_enters(up),
+            Step::WireTaken { flow, up } => self.flows[flow.index()].wire_taken(up),
+            Step::Waits { flow, hold, awaits_answer, withholds_ack } => {
+                let book = &mut self.flows[flow.index()];
+                (book.hold, book.awaits_answer, book.withholds_ack) = (hold, awaits_answer, withholds_ack);
+            }
+            Step::End(end) => {
+                let Some(exchange) = self.exchanges.iter_mut().find(|e| e.initiator == end.initiator) else { return };
+                exchange.note_end(&end);
+                let (channel, is_over) = (exchange.channel as usize, exchange.is_over(&end));
+                self.channels[channel].end(self.now, &end, exchange);
+                if is_over {
+                    self.finish(end.initiator);
+                }
+                return;
+            }
+            Step::Recognised { initiator, by } => {
+                let Some(exchange) = self.exchanges.iter_mut().find(|e| e.initiator == initiator) else { return };
+                exchange.noticed[by.index()] = true;
+                let channel = exchange.channel as usize;
+                return self.decide_all(channel);
+            }
+            Step::Start(_) | Step::Carries { .. } | Step::Noticed { .. } => unreachable!("they are announced"),
+        }
+        self.decide(step.flow().expect("the rest is about a flow"));
+    }
+
+    fn wants_less(&mut self, node: NodeId) {
+        let channel = self.nodes[node.index()].channel as usize;
+        self.channels[channel].wants_less(self.now);
+    }
+}
+
+/// The first that is announced, if it is `wanted`.
+fn take_front(announced: &mut VecDeque<(Time, Step)>, wanted: impl Fn(Time, &Step) -> bool) -> Option<(Time, Step)> {
+    announced.front().filter(|(at, step)| wanted(*at, step))?;
+    announced.pop_front()
+}
+
+impl Step {
+    /// The flow that it is about.
+    fn flow(&self) -> Option<FlowId> {
+        match *self {
+            Step::Emitted { flow }
+            | Step::Arrived { flow }
+            | Step::Enters { flow, .. }
+            | Step::Taken { flow, .. }
+            | Step::Leaves { flow, .. }
+            | Step::WireEnters { flow, .. }
+            | Step::WireTaken { flow, .. }
+            | Step::Waits { flow, .. }
+            | Step::Carries { flow, .. } => Some(flow),
+            Step::Start(_) | Step::Noticed { .. } | Step::Recognised { .. } | Step::End(_) => None,
+        }
+    }
+}
+
+impl Observer for Twin {
+    const READS_STEPS: bool = true;
+
+    #[inline(always)]
+    fn observe(&mut self, at: Time, record: Record) {
+        match record {
+            Record::Step(step @ (Step::Start(_) | Step::Carries { .. } | Step::Noticed { .. })) => {
+                self.announce(at, step);
+            }
+            Record::Step(_) | Record::Attempt { .. } | Record::Dropped { .. } => self.take(at, &record),
+            _ => {}
+        }
+    }
+}
+
+impl Watcher for Twin {
+    fn start(&mut self, now: Time) {
+        self.catch_up(now);
+        self.started = self.now;
+        for exchange in &mut self.exchanges {
+            exchange.booked.clear();
+        }
+        for flow in &mut self.flows {
+            flow.start(self.now);
+        }
+        for channel in &mut self.channels {
+            channel.start(self.now);
+        }
+    }
+}
+
+impl Twin {
+    /// Closes the books: where the time went up to `now`.
+    pub fn close(mut self, now: Time) -> Balance {
+        self.catch_up(now);
+        while let Some(initiator) = self.exchanges.first().map(|e| e.initiator) {
+            self.finish(initiator);
+        }
+        (0..self.flows.len() as u32).map(FlowId).for_each(|flow| self.book(flow));
+        let covered = self.now.since(self.started);
+        let flows: Vec<FlowBalance> = self.flows.into_iter().map(FlowBook::close).collect();
+        let channels: Vec<ChannelBalance> = self.channels.into_iter().map(|c| c.close(self.now)).collect();
+        let balance = Balance { covered, flows, channels };
+        balance.check();
+        balance
+    }
+}
