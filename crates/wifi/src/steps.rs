@@ -91,6 +91,14 @@ impl<B: Send + 'static> Medium<B> {
     fn tell_contents<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &mut E) {
         let (exchange, initiator) = (&self.exchanges[ppdu.exchange.index()], ppdu.from());
         let sender = &self.senders[exchange.sender.index()];
+        if ppdu.kind == PpduKind::Beacon {
+            return;
+        }
+        if !sender.aggregates() {
+            let meta = &sender.frame.as_ref().expect("the exchange is about a frame").meta;
+            let [data_bytes, ack_bytes] = if meta.pure_ack { [0, meta.bytes] } else { [meta.bytes, 0] };
+            return tell(env, at, Step::Carries { initiator, flow: meta.flow, data_bytes, ack_bytes });
+        }
         let mut bytes: Vec<(FlowId, [u32; 2])> = Vec::new();
         let mut count = |meta: &PacketMeta| {
             let place = bytes.iter().position(|(flow, _)| *flow == meta.flow).unwrap_or_else(|| {
@@ -99,20 +107,11 @@ impl<B: Send + 'static> Medium<B> {
             });
             bytes[place].1[usize::from(meta.pure_ack)] += meta.bytes;
         };
-        match ppdu.kind {
-            PpduKind::Beacon => {}
-            _ if !sender.aggregates() => count(&sender.frame.as_ref().expect("the exchange is about a frame").meta),
-            kind => {
-                // A request is about all that the agreement still holds.
-                let window = &sender.agreements[exchange.psdu.agreement as usize].originator.window;
-                let asks = kind == PpduKind::BlockAckReq;
-                window
-                    .iter()
-                    .filter(|m| m.in_flight == Some(initiator) || asks)
-                    .flat_map(|m| m.facts.iter())
-                    .for_each(count);
-            }
-        }
+        // A request is about all that the agreement still holds.
+        let window = &sender.agreements[exchange.psdu.agreement as usize].originator.window;
+        let asks = ppdu.kind == PpduKind::BlockAckReq;
+        let concerned = window.iter().filter(|m| m.in_flight == Some(initiator) || asks);
+        concerned.flat_map(|m| m.facts.iter()).for_each(count);
         for (flow, [data_bytes, ack_bytes]) in bytes {
             tell(env, at, Step::Carries { initiator, flow, data_bytes, ack_bytes });
         }
@@ -129,6 +128,11 @@ impl<B: Send + 'static> Medium<B> {
         }
         let bytes = Bytes(u64::from(bytes));
         let best = ideal.rates_for(&FrameInfo { now: at, bytes, aggregates: false, retry: 0 }).first();
+        if best == mode {
+            let again = self.layout.phy_of(from).ppdu_duration(best, bytes);
+            debug_assert_eq!(ppdu.airtime, again, "it is sent at the best rate");
+            return ppdu.airtime;
+        }
         self.layout.phy_of(from).ppdu_duration(best, bytes)
     }
 

@@ -119,24 +119,32 @@ impl ChannelBook {
         self.tramplers -= u32::from(ppdu.tramples);
         let arrived = share(ppdu.had, u64::from(end.decoded), u64::from(end.mpdus));
         let best = if ppdu.payload == Payload::Packets { exchange.at_best(arrived) } else { arrived };
-        self.nodes[ppdu.node.index()].add(Kind::BelowBest, Fate::Arrived, arrived - best);
-        self.book(&ppdu, Fate::Arrived, best, exchange.bytes());
-        let loss = match end.lost_to {
+        if best < arrived {
+            self.nodes[ppdu.node.index()].add(Kind::BelowBest, Fate::Arrived, arrived - best);
+        }
+        self.book(&ppdu, Fate::Arrived, best, exchange);
+        if arrived < ppdu.had {
+            self.book_lost(&ppdu, end, ppdu.had - arrived, exchange);
+        }
+    }
+
+    fn book_lost(&mut self, ppdu: &OnAir, end: &End, lost: Duration, exchange: &Exchange) {
+        let fate = match end.lost_to {
             Some(Outcome::Collision | Outcome::Interference) => Fate::Collided,
             Some(Outcome::Noise | Outcome::Success) | None => Fate::Noise,
         };
-        let lost = ppdu.had - arrived;
-        let trampled = if loss == Fate::Collided { lost.min(ppdu.trampled) } else { Duration::ZERO };
-        self.book(&ppdu, Fate::Trampled, trampled, exchange.bytes());
-        self.book(&ppdu, loss, lost - trampled, exchange.bytes());
+        let trampled = if fate == Fate::Collided { lost.min(ppdu.trampled) } else { Duration::ZERO };
+        self.book(ppdu, Fate::Trampled, trampled, exchange);
+        self.book(ppdu, fate, lost - trampled, exchange);
     }
 
-    fn book(&mut self, ppdu: &OnAir, fate: Fate, had: Duration, (data, acks): (u64, u64)) {
+    fn book(&mut self, ppdu: &OnAir, fate: Fate, had: Duration, exchange: &Exchange) {
         let node = &mut self.nodes[ppdu.node.index()];
         match ppdu.payload {
             Payload::Control | Payload::Acknowledgement => node.add(Kind::Control, fate, had),
             Payload::Beacon => node.add(Kind::Beacon, fate, had),
             Payload::Packets => {
+                let (data, acks) = exchange.bytes();
                 let of_data = share(had, data, data + acks);
                 node.add(Kind::Data, fate, of_data);
                 node.add(Kind::TcpAck, fate, had - of_data);
@@ -147,7 +155,12 @@ impl ChannelBook {
     pub fn close(mut self, now: Time) -> ChannelBalance {
         self.advance(now);
         for ppdu in std::mem::take(&mut self.on_air) {
-            self.book(&ppdu, Fate::Arrived, ppdu.had, (1, 0));
+            let kind = match ppdu.payload {
+                Payload::Control | Payload::Acknowledgement => Kind::Control,
+                Payload::Beacon => Kind::Beacon,
+                Payload::Packets => Kind::Data,
+            };
+            self.nodes[ppdu.node.index()].add(kind, Fate::Arrived, ppdu.had);
         }
         ChannelBalance {
             nodes: self.nodes,

@@ -184,18 +184,25 @@ impl Ear {
         self.holder.map_or(FREE, |(node, _)| IN_PROGRESS | node.0)
     }
 
-    /// Tells who has had the medium for how long from `from`, where the log stood at `mark`, until `now`; how many
-    /// segments those are.
-    #[inline]
-    pub fn look_up(&self, from: Time, mark: Mark, now: Time, mut tell: impl FnMut(Taken, u64)) -> usize {
-        let segments = &self.log[(mark.position - self.first) as usize..];
+    /// Tells who has had the medium, and for how many nanoseconds, from `from`, where the log stood at `mark`, until `now`.
+    #[inline(always)]
+    pub fn look_up(&self, from: Time, mark: Mark, now: Time, mut tell: impl FnMut(Taken, u64)) {
         let mut last = from;
-        for segment in segments {
-            tell(Taken(segment.code), segment.until.since(last).as_nanos());
-            last = segment.until;
+        let mut logged = self.log[(mark.position - self.first) as usize..].iter();
+        let mut is_past = true;
+        while is_past {
+            let segment = logged.next();
+            is_past = segment.is_some();
+            let (until, code) = segment.map_or_else(|| (now, self.now_code()), |segment| (segment.until, segment.code));
+            tell(Taken(code), until.since(last).as_nanos());
+            last = until;
         }
-        tell(Taken(self.now_code()), now.since(last).as_nanos());
-        segments.len() + 1
+    }
+
+    /// The same with whose exchange it was, for [`look_up_both`].
+    fn segments(&self, mark: Mark, now: Time) -> impl Iterator<Item = Segment> {
+        let open = Segment { until: now, number: self.holder.map_or(0, |h| h.1), code: self.now_code() };
+        self.log[(mark.position - self.first) as usize..].iter().copied().chain([open])
     }
 }
 
@@ -206,35 +213,29 @@ pub(super) fn look_up_both(
     from: Time,
     marks: [Mark; 2],
     now: Time,
-    mut tell: impl FnMut(Taken, u64),
-) -> usize {
-    let open = |ear: &Ear| Segment { until: now, number: ear.holder.map_or(0, |h| h.1), code: ear.now_code() };
-    let segments = |side: usize| {
-        let ear = ears[side];
-        let logged = &ear.log[(marks[side].position - ear.first) as usize..];
-        logged.iter().copied().chain([open(ear)])
-    };
-    let [mut a, mut b] = [segments(0), segments(1)];
+) -> impl Iterator<Item = (Taken, u64)> {
+    let [mut a, mut b] = [0, 1].map(|side| ears[side].segments(marks[side], now));
     let (mut left, mut right) = (a.next(), b.next());
     let mut last = from;
-    while let (Some(l), Some(r)) = (left, right) {
+    std::iter::from_fn(move || {
+        // Both end together, with the present.
+        let (l, r) = (left?, right?);
         let until = l.until.min(r.until);
         let code = match (l.code, r.code) {
             (FREE, _) | (_, FREE) => FREE,
             _ if r.number < l.number => r.code,
             _ => l.code,
         };
-        tell(Taken(code), until.since(last).as_nanos());
-        last = until;
-        // Where both end together, the last is the present of both.
         if l.until == until {
             left = a.next();
         }
         if r.until == until {
             right = b.next();
         }
-    }
-    ears[0].passed(marks[0]) + ears[1].passed(marks[1])
+        let nanos = until.since(last).as_nanos();
+        last = until;
+        Some((Taken(code), nanos))
+    })
 }
 
 /// Who had the medium.

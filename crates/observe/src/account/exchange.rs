@@ -156,8 +156,13 @@ impl Exchange {
 
     /// Bytes of data and of pure ACKs that it carries.
     pub fn bytes(&self) -> (u64, u64) {
-        let sum = |of: fn(&(FlowId, u32, u32)) -> u32| self.carried.iter().map(|c| u64::from(of(c))).sum();
-        (sum(|c| c.1), sum(|c| c.2))
+        if let [(_, data, acks)] = self.carried[..] {
+            return (u64::from(data), u64::from(acks));
+        }
+        let add = |(all_data, all_acks), (_, data, acks): &(_, u32, u32)| {
+            (all_data + u64::from(*data), all_acks + u64::from(*acks))
+        };
+        self.carried.iter().fold((0, 0), add)
     }
 
     /// What those who waited for it waited for.

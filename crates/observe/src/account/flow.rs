@@ -140,6 +140,13 @@ impl FlowBook {
         self.traffic = Default::default();
     }
 
+    /// A bit for each place where packets are.
+    #[inline(always)]
+    pub fn places(&self) -> u8 {
+        self.places
+    }
+
+    #[inline(always)]
     pub fn side(&self, node: NodeId) -> usize {
         usize::from(node == self.ends[1])
     }
@@ -156,39 +163,47 @@ impl FlowBook {
         self.places &= !(u8::from(self.packets[place] == 0) << place);
     }
 
+    #[inline(always)]
     pub fn emitted(&mut self) {
         self.alive += 1;
     }
 
+    #[inline(always)]
     pub fn arrived(&mut self) {
         one_less(&mut self.alive);
     }
 
+    #[inline(always)]
     pub fn wire_enters(&mut self, up: bool) {
         self.one_more(ON_WIRE[usize::from(up)]);
     }
 
+    #[inline(always)]
     pub fn wire_taken(&mut self, up: bool) {
         self.one_less(ON_WIRE[usize::from(up)]);
     }
 
+    #[inline(always)]
     pub fn enters(&mut self, node: NodeId, tcp_ack: bool) {
         let side = self.side(node);
         self.one_more(IN_QUEUE[side]);
         self.traffic[side].count(tcp_ack);
     }
 
+    #[inline(always)]
     pub fn taken(&mut self, node: NodeId) {
         let side = self.side(node);
         self.one_less(IN_QUEUE[side]);
         self.one_more(IN_MAC[side]);
     }
 
+    #[inline(always)]
     pub fn leaves(&mut self, node: NodeId) {
         let side = self.side(node);
         self.one_less(IN_MAC[side]);
     }
 
+    #[inline(always)]
     pub fn dropped(&mut self, node: NodeId, layer: QueueLayer, tcp_ack: bool, arrived: bool) {
         if !arrived {
             one_less(&mut self.alive);
@@ -301,8 +316,10 @@ impl FlowBook {
         std::mem::take(&mut self.rows[row.0 as usize])
     }
 
-    pub fn return_row(&mut self, row: Row, cells: Vec<u64>) {
-        self.rows[row.0 as usize] = cells;
+    pub fn return_row(&mut self, row: Option<Row>, cells: Vec<u64>) {
+        if let Some(row) = row {
+            self.rows[row.0 as usize] = cells;
+        }
     }
 
     /// The medium was free while packets were in the queue of a side, which went into a row.

@@ -4,7 +4,7 @@ use lasthop_units::Duration;
 
 use super::Account;
 use super::ear::{Ear, FREE, Taken, look_up_both};
-use super::exchange::Booking;
+use super::exchange::{Booking, Exchange};
 use super::flow::{Doing, Row};
 use crate::{FlowId, NodeId};
 
@@ -182,34 +182,18 @@ impl Account {
     fn read_log(&mut self, id: FlowId, row: Option<Row>, later: Option<Row>) -> usize {
         let flow = &mut self.flows[id.index()];
         let (assumed, codes) = (flow.assumed, self.rivals.codes());
-        let mut to = row.map(|row| flow.borrow_row(row, codes));
-        let mut from = assumed.map(|row| flow.borrow_row(row, codes));
-        let (ears, exchanges) = (&self.ears, &mut self.exchanges);
-        let mut tell = |taken: Taken, nanos: u64| match taken.by() {
-            Ok(code) => {
-                if let Some(to) = &mut to {
-                    to[code] = to[code].wrapping_add(nanos);
-                }
-                if let Some(from) = &mut from {
-                    from[code] = from[code].wrapping_sub(nanos);
-                }
-            }
-            Err(initiator) if nanos > 0 => {
-                let (booked, spent) = (&mut exchanges[initiator.index()].booked, Duration::from_nanos(nanos));
-                booked.extend(later.map(|row| (id, Booking::To(row), spent)));
-                booked.extend(assumed.map(|row| (id, Booking::From(row), spent)));
-            }
-            Err(_) => {}
-        };
-        let ((since, marks), both) = (flow.looked_up, flow.ears.map(|ear| &ears[ear as usize]));
-        let read = match flow.doing {
-            Doing::Head([true, true]) => look_up_both(both, since, marks, self.now, tell),
-            Doing::Head([false, true]) | Doing::Queued(1) => both[1].look_up(since, marks[1], self.now, &mut tell),
-            _ => both[0].look_up(since, marks[0], self.now, &mut tell),
-        };
-        let rows = [row.zip(to), assumed.zip(from)];
-        rows.into_iter().flatten().for_each(|(row, cells)| flow.return_row(row, cells));
-        read
+        let [mut to, mut from] = [row, assumed].map(|row| row.map_or(Vec::new(), |row| flow.borrow_row(row, codes)));
+        let ((since, marks), ears) = (flow.looked_up, flow.ears.map(|ear| &self.ears[ear as usize]));
+        let mut reading = Reading { to: &mut to, from: &mut from, id, later, assumed, exchanges: &mut self.exchanges };
+        let side = usize::from(matches!(flow.doing, Doing::Head([false, true]) | Doing::Queued(1)));
+        if flow.doing == Doing::Head([true, true]) {
+            look_up_both(ears, since, marks, self.now).for_each(|(taken, nanos)| reading.add(taken, nanos));
+        } else {
+            ears[side].look_up(since, marks[side], self.now, |taken, nanos| reading.add(taken, nanos));
+        }
+        let flow = &mut self.flows[id.index()];
+        [(row, to), (assumed, from)].into_iter().for_each(|(row, cells)| flow.return_row(row, cells));
+        1 + ears[side].passed(marks[side])
     }
 
     /// What is assumed of a flow is right, but for the exchange that is in progress.
@@ -225,7 +209,9 @@ impl Account {
 
     fn mark(&mut self, id: FlowId) {
         let flow = &mut self.flows[id.index()];
-        flow.looked_up = (self.now, flow.ears.map(|ear| self.ears[ear as usize].mark()));
+        let mark = self.ears[flow.ears[0] as usize].mark();
+        let marks = if flow.shares_ear() { [mark; 2] } else { [mark, self.ears[flow.ears[1] as usize].mark()] };
+        flow.looked_up = (self.now, marks);
     }
 
     /// Time of a flow that is not looked up goes where most of it belongs, as far as is known; asked when the medium is free.
@@ -309,5 +295,40 @@ impl Account {
                 flow.assume(None, clocks, Duration::ZERO);
             }
         }
+    }
+}
+
+/// What is read in a log, on its way into the book of a flow.
+struct Reading<'a> {
+    /// Nanoseconds by code; empty: it is no row.
+    to: &'a mut [u64],
+    from: &'a mut [u64],
+    id: FlowId,
+    later: Option<Row>,
+    assumed: Option<Row>,
+    exchanges: &'a mut [Exchange],
+}
+
+impl Reading<'_> {
+    #[inline(always)]
+    fn add(&mut self, taken: Taken, nanos: u64) {
+        match taken.by() {
+            Ok(code) => {
+                if let Some(cell) = self.to.get_mut(code) {
+                    *cell = cell.wrapping_add(nanos);
+                }
+                if let Some(cell) = self.from.get_mut(code) {
+                    *cell = cell.wrapping_sub(nanos);
+                }
+            }
+            Err(initiator) if nanos > 0 => self.add_later(initiator, Duration::from_nanos(nanos)),
+            Err(_) => {}
+        }
+    }
+
+    fn add_later(&mut self, initiator: NodeId, spent: Duration) {
+        let booked = &mut self.exchanges[initiator.index()].booked;
+        booked.extend(self.later.map(|row| (self.id, Booking::To(row), spent)));
+        booked.extend(self.assumed.map(|row| (self.id, Booking::From(row), spent)));
     }
 }

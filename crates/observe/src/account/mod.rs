@@ -36,7 +36,7 @@ use std::collections::VecDeque;
 
 use lasthop_units::Time;
 
-use crate::{End, FlowId, NodeId, Observer, QueueLayer, Record, Step, Watcher};
+use crate::{End, FlowId, Hold, NodeId, Observer, Outcome, QueueLayer, Record, Step, Watcher};
 pub use balance::{Balance, ChannelBalance, Fate, FlowBalance, Kind, NodeAirtime, QueueTime, Traffic};
 use channel::ChannelBook;
 use ear::{Ear, Rivals};
@@ -124,7 +124,6 @@ impl Account {
         self.now = self.now.max(at);
     }
 
-    #[inline(always)]
     fn announce(&mut self, at: Time, step: Step) {
         if self.announced.back().is_none_or(|(known, _)| *known <= at) {
             return self.announced.push_back((at, step));
@@ -204,81 +203,92 @@ impl Account {
         }
     }
 
-    /// Takes in what is not announced ahead.
-    fn take(&mut self, at: Time, record: &Record) {
+    /// Tells the book of a flow of something; what it does can change only if packets come to a place or leave it, or if none
+    /// is anywhere.
+    #[inline(always)]
+    fn tell(&mut self, at: Time, flow: FlowId, tell: impl FnOnce(&mut FlowBook)) {
         self.catch_up(at);
-        match *record {
-            Record::Attempt { node, outcome, .. } => {
-                let exchange = &mut self.exchanges[node.index()];
-                if exchange.in_progress {
-                    exchange.outcome = Some(outcome);
-                }
-            }
-            Record::Dropped { node, flow, layer, tcp_ack, arrived, .. } => {
-                let book = &mut self.flows[flow.index()];
-                book.dropped(node, layer, tcp_ack, arrived);
-                if layer == QueueLayer::Interface {
-                    self.wants_less(node);
-                }
-                self.decide(flow);
-            }
-            Record::Step(step) => self.take_step(&step),
-            _ => {}
+        let book = &mut self.flows[flow.index()];
+        let before = book.places();
+        tell(book);
+        if book.places() != before || before == 0 {
+            self.decide(flow);
         }
     }
 
-    #[inline(always)]
-    fn take_step(&mut self, step: &Step) {
-        let flow = match *step {
-            Step::Emitted { flow } => {
-                self.flows[flow.index()].emitted();
-                flow
-            }
-            Step::Arrived { flow } => {
-                self.flows[flow.index()].arrived();
-                flow
-            }
-            Step::Enters { node, flow, tcp_ack } => {
-                self.flows[flow.index()].enters(node, tcp_ack);
-                let channel = self.nodes[node.index()].channel as usize;
-                self.channels[channel].wants_more(self.now);
-                flow
-            }
-            Step::Taken { node, flow } => {
-                self.flows[flow.index()].taken(node);
-                flow
-            }
-            Step::Leaves { node, flow } => {
-                self.flows[flow.index()].leaves(node);
-                self.wants_less(node);
-                flow
-            }
-            Step::WireEnters { flow, up } => {
-                self.flows[flow.index()].wire_enters(up);
-                flow
-            }
-            Step::WireTaken { flow, up } => {
-                self.flows[flow.index()].wire_taken(up);
-                flow
-            }
-            Step::Waits { flow, hold, awaits_answer, withholds_ack } => {
-                let book = &mut self.flows[flow.index()];
-                (book.hold, book.awaits_answer, book.withholds_ack) = (hold, awaits_answer, withholds_ack);
-                flow
-            }
-            Step::End(end) => return self.take_end(&end),
-            Step::Recognised { initiator, by } => {
-                if self.exchanges[initiator.index()].in_progress {
-                    self.notice(initiator, by, 1);
-                }
-                return;
-            }
-            Step::Start(_) | Step::Carries { .. } | Step::Noticed { .. } => unreachable!("they are announced"),
-        };
-        self.decide(flow);
+    #[inline(never)]
+    fn emitted(&mut self, at: Time, flow: FlowId) {
+        self.tell(at, flow, FlowBook::emitted);
     }
 
-    fn take_end(&mut self, end: &End) {
+    #[inline(never)]
+    fn arrived(&mut self, at: Time, flow: FlowId) {
+        self.tell(at, flow, FlowBook::arrived);
+    }
+
+    #[inline(never)]
+    fn enters(&mut self, at: Time, flow: FlowId, node: NodeId, tcp_ack: bool) {
+        self.tell(at, flow, |book| book.enters(node, tcp_ack));
+        let channel = self.nodes[node.index()].channel as usize;
+        self.channels[channel].wants_more(self.now);
+    }
+
+    #[inline(never)]
+    fn taken(&mut self, at: Time, flow: FlowId, node: NodeId) {
+        self.tell(at, flow, |book| book.taken(node));
+    }
+
+    #[inline(never)]
+    fn leaves(&mut self, at: Time, flow: FlowId, node: NodeId) {
+        self.tell(at, flow, |book| book.leaves(node));
+        self.wants_less(node);
+    }
+
+    #[inline(never)]
+    fn wire_enters(&mut self, at: Time, flow: FlowId, up: bool) {
+        self.tell(at, flow, |book| book.wire_enters(up));
+    }
+
+    #[inline(never)]
+    fn wire_taken(&mut self, at: Time, flow: FlowId, up: bool) {
+        self.tell(at, flow, |book| book.wire_taken(up));
+    }
+
+    #[inline(never)]
+    fn waits(&mut self, at: Time, flow: FlowId, (hold, awaits_answer, withholds_ack): (Hold, bool, bool)) {
+        self.tell(at, flow, |book| {
+            (book.hold, book.awaits_answer, book.withholds_ack) = (hold, awaits_answer, withholds_ack);
+        });
+    }
+
+    #[inline(never)]
+    fn dropped(&mut self, at: Time, flow: FlowId, node: NodeId, layer: QueueLayer, (tcp_ack, arrived): (bool, bool)) {
+        self.tell(at, flow, |book| book.dropped(node, layer, tcp_ack, arrived));
+        if layer == QueueLayer::Interface {
+            self.wants_less(node);
+        }
+    }
+
+    #[inline(never)]
+    fn attempted(&mut self, at: Time, node: NodeId, outcome: Outcome) {
+        self.catch_up(at);
+        let exchange = &mut self.exchanges[node.index()];
+        if exchange.in_progress {
+            exchange.outcome = Some(outcome);
+        }
+    }
+
+    #[inline(never)]
+    fn recognised(&mut self, at: Time, initiator: NodeId, by: NodeId) {
+        self.catch_up(at);
+        if self.exchanges[initiator.index()].in_progress {
+            self.notice(initiator, by, 1);
+        }
+    }
+
+    #[inline(never)]
+    fn ended(&mut self, at: Time, end: &End) {
+        self.catch_up(at);
         let exchange = &mut self.exchanges[end.initiator.index()];
         if !exchange.in_progress {
             return;
@@ -291,9 +301,30 @@ impl Account {
         }
     }
 
+    #[inline(always)]
     fn wants_less(&mut self, node: NodeId) {
         let channel = self.nodes[node.index()].channel as usize;
         self.channels[channel].wants_less(self.now);
+    }
+
+    /// Where a step is told of it is known which, so that it comes to one call.
+    #[inline(always)]
+    fn take(&mut self, at: Time, step: Step) {
+        match step {
+            Step::Emitted { flow } => self.emitted(at, flow),
+            Step::Arrived { flow } => self.arrived(at, flow),
+            Step::Enters { node, flow, tcp_ack } => self.enters(at, flow, node, tcp_ack),
+            Step::Taken { node, flow } => self.taken(at, flow, node),
+            Step::Leaves { node, flow } => self.leaves(at, flow, node),
+            Step::WireEnters { flow, up } => self.wire_enters(at, flow, up),
+            Step::WireTaken { flow, up } => self.wire_taken(at, flow, up),
+            Step::Waits { flow, hold, awaits_answer, withholds_ack } => {
+                self.waits(at, flow, (hold, awaits_answer, withholds_ack));
+            }
+            Step::Start(_) | Step::Carries { .. } | Step::Noticed { .. } => self.announce(at, step),
+            Step::End(end) => self.ended(at, &end),
+            Step::Recognised { initiator, by } => self.recognised(at, initiator, by),
+        }
     }
 }
 
@@ -303,10 +334,11 @@ impl Observer for Account {
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         match record {
-            Record::Step(step @ (Step::Start(_) | Step::Carries { .. } | Step::Noticed { .. })) => {
-                self.announce(at, step);
+            Record::Step(step) => self.take(at, step),
+            Record::Attempt { node, outcome, .. } => self.attempted(at, node, outcome),
+            Record::Dropped { node, flow, layer, tcp_ack, arrived, .. } => {
+                self.dropped(at, flow, node, layer, (tcp_ack, arrived));
             }
-            Record::Step(_) | Record::Attempt { .. } | Record::Dropped { .. } => self.take(at, &record),
             _ => {}
         }
     }

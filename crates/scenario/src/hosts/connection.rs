@@ -233,9 +233,9 @@ impl Connection {
 
     /// What its ends wait for.
     pub(super) fn waiting(&self, now: Time) -> Waiting {
-        let holds = self.ends.each_ref().map(|end| hold_of(end.hold(now)));
+        let mut holds = self.ends.iter().map(|end| hold_of(end.hold(now)));
         Waiting {
-            hold: holds.into_iter().find(|hold| *hold != Hold::Application).unwrap_or(Hold::Application),
+            hold: holds.find(|hold| *hold != Hold::Application).unwrap_or(Hold::Application),
             awaits_answer: self.ends.iter().any(Endpoint::awaits_answer),
             withholds_ack: self.ends.iter().any(Endpoint::withholds_ack),
         }

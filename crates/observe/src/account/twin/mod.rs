@@ -9,8 +9,7 @@ use std::collections::VecDeque;
 
 use lasthop_units::{Duration, Time};
 
-use super::ChannelBalance;
-use super::{Balance, FlowBalance, FlowEnds, NodeFacts, Place, Rival, Term};
+use super::{Balance, ChannelBalance, FlowBalance, FlowEnds, NodeFacts};
 use crate::{FlowId, NodeId, Observer, QueueLayer, Record, Start, Step, Watcher};
 use channel::ChannelBook;
 use exchange::{Class, Exchange};
