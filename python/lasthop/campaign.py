@@ -134,9 +134,11 @@ class _Campaign:
                 self._failures.append(outcome.error)
             if not outcome.is_lost:
                 writer.add(Finished(*task, outcome.document, outcome.series, outcome.error))
-            follow.extend(self._then(task.job, outcome.document and json.loads(outcome.document)))
+            if self._then is not nothing_follows:
+                follow.extend(self._then(task.job, outcome.document and json.loads(outcome.document)))
         writer.write()
-        self.ask(follow)
+        if follow:
+            self.ask(follow)
 
     def show(self, fraction: float = 0.0, unwritten: int = 0) -> None:
         """Tells the progress, with what is done of the runs in flight and how many finished ones are not stored yet."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .alike import alike, named
 from .campaign import Counts, complete
 from .losses import loss_warnings
-from .metric import check_keys, check_names, check_single, matching
+from .metric import GLOB, check_keys, check_names, check_single, matching
 from .metric import chosen as chosen_names
 from .progress import Progress, progress_here
+from .quantities import NODE
 from .result import flat_metrics, metric_names
 from .scenario import Scenario, scenario_or_file, toml_value
 from .sequential import GOODPUT, MOST, Until
@@ -148,9 +150,9 @@ def run_points(
     counts = complete(first, store, executor=executor, jobs_at_once=jobs, progress=progress, **after_each)
     used = [(point, by_scenario[store.identity(Job(point.scenario, 0)).key]) for point in points]
     rows, warnings = [], []
-    for point, runs in _runs_by_point(used, store):
-        rows += [_row(point, run, (*SHOWN, *metrics)) for run in runs]
-        warnings += [(point.name, sentence) for sentence in _warnings(point, runs, store)]
+    for point, found, judged in _read_by_point(used, store, (*SHOWN, *metrics)):
+        rows += found
+        warnings += [(point.name, sentence) for sentence in _warnings(point, judged, store)]
     if not counts.interrupted:
         warnings += [(point.name, sentence) for point, each in used if (sentence := each.shortfall())]
     return Swept(rows, counts, tuple(_once(warnings, len(points))))
@@ -184,12 +186,32 @@ class _Names:
             check_names(self._missing, list(self._known))
 
 
-def _runs_by_point(used: Sequence[tuple[Point, _Seeds]], store: Store) -> Iterator[tuple[Point, list[dict[str, Any]]]]:
-    """The runs of each point that are there; read across points, which may have few seeds each."""
+def _read_by_point(
+    used: Sequence[tuple[Point, _Seeds]], store: Store, shown: tuple[str, ...]
+) -> Iterator[tuple[Point, list[dict[str, Any]], list[dict[str, Any]]]]:
+    """Each point with the rows of its runs that are there, and what warnings are made of; read across points, which may have few seeds each."""
     documents = store.each(each.job(seed) for _, each in used for seed in each.seeds)
+    tables = _tables(shown)
     for point, each in used:
-        runs = islice(documents, len(each.seeds))
-        yield point, [run for run in runs if run is not None]
+        rows, judged = [], []
+        for run in islice(documents, len(each.seeds)):
+            if run is not None:
+                rows.append(_row(point, run, shown, tables))
+                judged.append(_judged(run))
+        yield point, rows, judged
+
+
+def _tables(patterns: Iterable[str]) -> frozenset[str] | None:
+    """The parts of a run that have all that `patterns` may match; None where that may be any."""
+    tables = [pattern.partition(".")[::2] for pattern in patterns]
+    return frozenset(table for table, _ in tables) if all(rest and not GLOB.search(table) for table, rest in tables) else None
+
+
+def _judged(run: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a run what warnings are made of: a point may have thousands."""
+    dropped = (NODE.queue_drops, NODE.queue_drops_tcp_ack)
+    nodes = [{name: row.get(name) for name in dropped} for row in run["nodes"]]
+    return {"totals": run["totals"], "nodes": nodes, "queues": run.get("queues"), "wires": run.get("wires")}
 
 
 def _warnings(point: Point, runs: Sequence[Mapping[str, Any]], store: Store) -> Iterator[str]:
@@ -242,10 +264,15 @@ class _Seeds:
         return f"{standing.words() or 'nothing known'} after {len(self.seeds)} seeds; not as narrow as was asked"
 
 
-def _row(point: Point, document: Mapping[str, Any], shown: Sequence[str]) -> dict[str, Any]:
-    found = flat_metrics(document)
-    metrics = {name: found[name] for name in chosen_names(shown, found)}
-    return {**point.values, "seed": document["seed"], **metrics}
+def _row(point: Point, document: Mapping[str, Any], shown: tuple[str, ...], tables: frozenset[str] | None) -> dict[str, Any]:
+    found = flat_metrics(document, tables)
+    return {**point.values, "seed": document["seed"], **{name: found[name] for name in _shown_of(shown, tuple(found))}}
+
+
+@lru_cache(maxsize=64)
+def _shown_of(shown: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
+    """Runs of a campaign have the same few sets of names."""
+    return chosen_names(shown, names)
 
 
 def _values(path: str, values: Any) -> list[Any]:

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from .files import PendingFile
 
-# A row group of the time series has about so many rows.
-ROWS_AT_A_TIME = 50_000
-
 if TYPE_CHECKING:
     import pandas
     import pyarrow
@@ -35,23 +32,16 @@ def frame(runs: Iterable[dict[str, Any]], kind: str) -> pandas.DataFrame:
 
 def write_table(path: Path, runs: Iterable[dict[str, Any]], kind: str) -> None:
     """`rows` as a Parquet file."""
-    import pyarrow
-    import pyarrow.parquet
-
     table = rows(runs, kind)
-    names = list(dict.fromkeys(name for row in table for name in row))
-    columns = {name: pyarrow.array([row.get(name) for row in table]) for name in names}
-    for name, column in columns.items():
-        if pyarrow.types.is_null(column.type):  # a number that no row has is still a number
-            columns[name] = column.cast(pyarrow.float64())
-    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    names = dict.fromkeys(name for row in table for name in row)
+    _core.write_table(path, [(name, [row.get(name) for row in table]) for name in names])
 
 
 def series_table(series: Iterable[tuple[int, list[_core.SeriesBlock]]]) -> pyarrow.Table:
     """Time series as a tidy table: seed, time_s, entity, metric, value."""
     import pyarrow
 
-    blocks = [_block_table(seed, block, block.values, 0, block.times) for seed, blocks in series for block in blocks]
+    blocks = [_block_table(seed, block) for seed, blocks in series for block in blocks]
     return pyarrow.concat_tables(blocks).unify_dictionaries()
 
 
@@ -67,33 +57,14 @@ class SeriesFile:
 
     def __init__(self, path: Path) -> None:
         self._pending = PendingFile(path)
-        self._writer: Any = None
-        self._waiting: list[pyarrow.Table] = []
-        self._rows_waiting = 0
+        self._writer: _core.SeriesFile | None = None
 
     def add(self, seed: int, blocks: Iterable[_core.SeriesBlock]) -> None:
         """Appends one seed."""
         for block in blocks:
-            values = block.values
-            step = max(1, ROWS_AT_A_TIME // len(block.entities))
-            for first in range(0, block.times, step):
-                self._waiting.append(_block_table(seed, block, values, first, min(first + step, block.times)))
-                self._rows_waiting += self._waiting[-1].num_rows
-                if self._rows_waiting >= ROWS_AT_A_TIME:
-                    self._write()
-
-    def _write(self) -> None:
-        """Writes what waits as one row group."""
-        import pyarrow
-        import pyarrow.parquet
-
-        if not self._waiting:
-            return
-        table = pyarrow.concat_tables(self._waiting).unify_dictionaries()
-        self._waiting, self._rows_waiting = [], 0
-        if self._writer is None:
-            self._writer = pyarrow.parquet.ParquetWriter(self._pending.temporary, table.schema, compression="zstd")
-        self._writer.write_table(table)
+            if self._writer is None:
+                self._writer = _core.SeriesFile(self._pending.temporary)
+            self._writer.add(seed, block)
 
     def copy(self, file: Path) -> None:
         """Takes the whole of another such file."""
@@ -101,7 +72,6 @@ class SeriesFile:
 
     def commit(self) -> None:
         """Gives the file its name; without a series, removes what an earlier run left under it."""
-        self._write()
         if self._writer is not None:
             self._writer.close()
         if self._pending.temporary.exists():
@@ -111,21 +81,17 @@ class SeriesFile:
 
     def discard(self) -> None:
         """Removes what has no name yet."""
-        if self._writer is not None:
-            self._writer.close()
         self._pending.discard()
 
 
-def _block_table(seed: int, block: _core.SeriesBlock, stored: bytes, first: int, last: int) -> pyarrow.Table:
-    """The samples `first` to `last` (not included) of a block whose values are `stored`."""
+def _block_table(seed: int, block: _core.SeriesBlock) -> pyarrow.Table:
     import numpy
     import pyarrow
 
-    entities, times = len(block.entities), last - first
-    cells = times * entities
-    values = numpy.frombuffer(stored, dtype=numpy.float64, count=cells, offset=8 * first * entities)
-    instants = block.start_s + block.interval_s * numpy.arange(first, last)
-    which = numpy.tile(numpy.arange(entities, dtype=numpy.int32), times)
+    entities, cells = len(block.entities), block.times * len(block.entities)
+    values = numpy.frombuffer(block.values, dtype=numpy.float64)
+    instants = block.start_s + block.interval_s * numpy.arange(block.times)
+    which = numpy.tile(numpy.arange(entities, dtype=numpy.int32), block.times)
     return pyarrow.table(
         {
             "seed": pyarrow.array(numpy.full(cells, seed, dtype=numpy.int64)),

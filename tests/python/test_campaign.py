@@ -18,11 +18,11 @@ SENTENCE = "the simulation stopped: time went back; `lasthop run FILE --seed 2` 
 class Failing(Threads):
     """Threads on which seed 2 panics, as the engine would report it."""
 
-    def _outcome(self, task):
+    def _outcome(self, task, run):
         from lasthop.executor import Outcome, with_command
 
         return (
-            Outcome(task.key, error=with_command(SENTENCE, task.job)) if task.job.seed == 2 else super()._outcome(task)
+            Outcome(task.key, error=with_command(SENTENCE, task.job)) if task.job.seed == 2 else super()._outcome(task, run)
         )
 
 
@@ -107,7 +107,7 @@ def test_a_failed_run_of_a_sweep_in_python_carries_the_table(scenario):
 
 def test_a_run_that_a_machine_lost_is_run_again_the_next_time(scenario):
     class Losing(Threads):
-        def _outcome(self, task):
+        def _outcome(self, task, run):
             raise MemoryError("no memory")
 
     store = Store.in_memory()

@@ -175,7 +175,7 @@ def test_lists_of_numbers_are_lists_and_what_is_nested_is_json(scenario):
     with store.writer() as writer:
         writer.add(Finished(store.key(job), job, store.identity(job), json.dumps(document)))
     flows = store.query_arrow("SELECT quantiles_s, parts FROM flows ORDER BY id").to_pylist()
-    assert flows == [{"quantiles_s": [0.5, None, 2.0], "parts": '{"queue": 1}'}, {"quantiles_s": None, "parts": None}]
+    assert flows == [{"quantiles_s": [0.5, None, 2.0], "parts": '{"queue":1}'}, {"quantiles_s": None, "parts": None}]
     assert store.run(job) == document
 
 
@@ -283,7 +283,7 @@ def sweep_here(file, store):
 # `lasthop sweep` that gets a signal once nine runs are stored, or in the midst of the third transaction.
 STRUCK = """
 import os, signal, sys
-from lasthop import cli
+from lasthop import cli, store
 from lasthop.cli import sweep
 from lasthop.executor.local import Threads
 from lasthop.progress import Progress
@@ -291,7 +291,7 @@ from lasthop.store import tables
 
 moment, number, *arguments = sys.argv[1:]
 strike = lambda: os.kill(os.getpid(), int(number))
-add_parts, written = tables.add_parts, []
+add_runs, written = tables.add_runs, []
 
 class Few(Threads):
     def room(self):
@@ -302,12 +302,13 @@ class Struck(Progress):
         if moment == "between" and finished >= 9:
             strike()
 
-def struck(connection, documents):
-    written.append(add_parts(connection, documents))
+def struck(connection, rows):
+    written.append(add_runs(connection, rows))
     if moment == "within" and len(written) == 3:
         strike()
 
-sweep.Threads, tables.add_parts = Few, struck
+sweep.Threads, tables.add_runs = Few, struck
+store.LONGEST_WAIT_S = 0.0  # a transaction whenever a run is finished
 Progress.fitting = staticmethod(lambda *_: Struck())
 sys.exit(cli.main(arguments))
 """

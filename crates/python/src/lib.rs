@@ -4,10 +4,13 @@
 mod congestion_control;
 mod interruptible;
 mod packetdrill;
+mod parquet;
+mod pool;
 mod recovery;
+mod shape;
 mod simulation;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lasthop_scenario as engine;
 use pyo3::create_exception;
@@ -28,7 +31,7 @@ fn scenario_error(error: engine::InputError) -> PyErr {
 
 /// A scenario with every default filled in and every key checked.
 #[pyclass(frozen, module = "lasthop._core")]
-struct ResolvedScenario(engine::ResolvedScenario);
+struct ResolvedScenario(Arc<engine::ResolvedScenario>);
 
 #[pymethods]
 impl ResolvedScenario {
@@ -88,7 +91,7 @@ impl Campaign {
         series_interval_s: Option<f64>,
         account: bool,
     ) -> Self {
-        let scenario = scenario.0.clone();
+        let scenario = Arc::clone(&scenario.0);
         let keep = engine::Keep { account, ..engine::Keep::series(series_interval_s) };
         let campaign = py.detach(|| engine::Campaign::start(scenario, seeds, jobs, keep));
         Campaign(Mutex::new(campaign))
@@ -189,7 +192,7 @@ impl SeriesBlock {
 /// Parses and checks a scenario file's `text`, then applies `settings` (`path`, `value`) in order.
 #[pyfunction]
 fn resolve(text: &str, file_name: &str, settings: Vec<(String, String)>) -> PyResult<ResolvedScenario> {
-    engine::resolve(text, file_name, &settings).map(ResolvedScenario).map_err(scenario_error)
+    engine::resolve(text, file_name, &settings).map(|s| ResolvedScenario(Arc::new(s))).map_err(scenario_error)
 }
 
 /// The JSON Schema of a scenario file.
@@ -242,6 +245,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Campaign>()?;
     module.add_class::<RunOutcome>()?;
     module.add_class::<SeriesBlock>()?;
+    module.add_class::<parquet::SeriesFile>()?;
+    module.add_class::<pool::Pool>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
@@ -249,6 +254,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(list_json, module)?)?;
     module.add_function(wrap_pyfunction!(show_json, module)?)?;
     module.add_function(wrap_pyfunction!(theory_json, module)?)?;
+    module.add_function(wrap_pyfunction!(shape::columns_of, module)?)?;
+    module.add_function(wrap_pyfunction!(parquet::write_table, module)?)?;
     module.add_function(wrap_pyfunction!(congestion_control::replay_cc, module)?)?;
     module.add_function(wrap_pyfunction!(packetdrill::packetdrill, module)?)?;
     module.add_function(wrap_pyfunction!(recovery::replay_recovery, module)?)

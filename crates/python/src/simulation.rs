@@ -51,7 +51,7 @@ impl Simulation {
     #[new]
     #[pyo3(signature = (scenario, seed, series_interval_s = None))]
     fn new(py: Python<'_>, scenario: &ResolvedScenario, seed: u64, series_interval_s: Option<f64>) -> Self {
-        let scenario = Arc::new(scenario.0.clone());
+        let scenario = Arc::clone(&scenario.0);
         let keep = engine::Keep::series(series_interval_s);
         Simulation(Mutex::new(Some(py.detach(|| engine::OpenRun::new(scenario, seed, keep.interval)))))
     }

@@ -38,11 +38,11 @@ pub struct Campaign {
 
 impl Campaign {
     /// Starts `seeds` on at most `jobs` threads.
-    pub fn start(scenario: ResolvedScenario, seeds: Vec<u64>, jobs: usize, keep: Keep) -> Campaign {
+    pub fn start(scenario: impl Into<Arc<ResolvedScenario>>, seeds: Vec<u64>, jobs: usize, keep: Keep) -> Campaign {
         let threads = jobs.clamp(1, seeds.len().max(1));
         let shared = Arc::new(Shared {
             controls: seeds.iter().map(|_| Control::default()).collect(),
-            scenario: Arc::new(scenario),
+            scenario: scenario.into(),
             seeds,
             keep,
             next: AtomicUsize::new(0),
@@ -93,18 +93,27 @@ impl Shared {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&seed) = self.seeds.get(index) else { return };
-            let control = &self.controls[index];
-            let run = AssertUnwindSafe(|| run_controlled(&self.scenario, seed, self.keep, control));
-            let result = match catch_unwind(run) {
-                Ok(Ok(Some(result))) => Ok(result),
-                Ok(Ok(None)) => return,
-                Ok(Err(sentence)) => Err(sentence),
-                Err(panic) => Err(sentence_of(panic.as_ref())),
-            };
-            let repeat = |sentence| format!("{sentence}; `lasthop run FILE --seed {seed}` repeats it");
-            self.finished().push(RunOutcome { seed, result: result.map_err(repeat) });
+            let Some(outcome) = outcome(&self.scenario, seed, self.keep, &self.controls[index]) else { return };
+            self.finished().push(outcome);
         }
     }
+}
+
+/// Runs one seed; `None` if it was cancelled.
+pub(crate) fn outcome(
+    scenario: &Arc<ResolvedScenario>,
+    seed: u64,
+    keep: Keep,
+    control: &Control,
+) -> Option<RunOutcome> {
+    let run = AssertUnwindSafe(|| run_controlled(scenario, seed, keep, control));
+    let result = match catch_unwind(run) {
+        Ok(Ok(result)) => Ok(result?),
+        Ok(Err(sentence)) => Err(sentence),
+        Err(panic) => Err(sentence_of(panic.as_ref())),
+    };
+    let repeat = |sentence| format!("{sentence}; `lasthop run FILE --seed {seed}` repeats it");
+    Some(RunOutcome { seed, result: result.map_err(repeat) })
 }
 
 fn sentence_of(panic: &(dyn std::any::Any + Send)) -> String {

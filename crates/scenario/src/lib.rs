@@ -1,7 +1,8 @@
 //! From a scenario file to results: the description of a run, the world it describes, and the run.
 //!
 //! `document` reads text, `description` says what may stand in it, `resolved` checks it as a whole,
-//! `hosts` has the flows, `simulation` sets them on a network and can be stepped, `run` runs one seed and `campaign` many.
+//! `hosts` has the flows, `simulation` sets them on a network and can be stepped, `run` runs one seed and `campaign` many, `pool`
+//! those of several scenarios.
 //! `plugins` are the algorithms that a caller brings.
 
 mod account;
@@ -12,6 +13,7 @@ mod hosts;
 mod json;
 mod listing;
 mod plugins;
+mod pool;
 pub mod quantities;
 mod queues;
 mod resolved;
@@ -26,6 +28,7 @@ pub use campaign::{Campaign, RUN_THREAD, RunOutcome};
 pub use document::InputError;
 pub use listing::{list_json, show_json};
 pub use plugins::{Answer, Plugins};
+pub use pool::Pool;
 pub use quantities::{quantities, result_schema_json};
 pub use resolved::{DefaultTaken, ResolvedScenario, resolve, resolve_with};
 pub use run::{Keep, OpenRun, RunResult, SeriesBlock, run, run_with_account};

@@ -11,8 +11,6 @@ An executor is a context manager with
 from __future__ import annotations
 
 import shlex
-import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _core, tables
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 SERIES_INTERVAL_S = 1.0
-LONGEST_NAP_S = 0.02
 
 
 class ExecutorError(ValueError):
@@ -49,22 +46,16 @@ class Outcome(NamedTuple):
     """whether the error is that of a machine, so that running it again may help"""
 
 
-def run_once(
-    resolved: _core.ResolvedScenario, job: Job, watch: Callable[[float], bool] = lambda _fraction: True
-) -> tuple[str | None, pyarrow.Table | None, str | None] | None:
-    """Runs one seed and gives document, series and error; None if `watch`, which is told how far it is, says no."""
-    campaign = _core.Campaign(resolved, [job.seed], 1, SERIES_INTERVAL_S if job.series else None)
-    begun = time.perf_counter()
-    while not campaign.is_done():
-        if not watch(campaign.progress()):
-            campaign.cancel()
-            return None
-        # A fiftieth of the time it has taken is what may be lost by looking too late.
-        time.sleep(min(LONGEST_NAP_S, max(0.0005, (time.perf_counter() - begun) / 50)))
-    (outcome,) = campaign.take_finished()
-    if outcome.json is None:
-        return None, None, outcome.error
-    return outcome.json, _series(outcome, job) if job.series else None, None
+def series_interval_s(job: Job) -> float | None:
+    """Simulated seconds between the samples that are kept of a job, if any are."""
+    return SERIES_INTERVAL_S if job.series else None
+
+
+def outcome_of(task: Task, run: _core.RunOutcome) -> Outcome:
+    """What came of a task that the engine has run here."""
+    if run.json is None:
+        return Outcome(task.key, error=with_command(run.error, task.job))
+    return Outcome(task.key, run.json, series_of(run, task.job) if task.job.series else None)
 
 
 def with_command(error: str, job: Job) -> str:
@@ -79,7 +70,7 @@ def repeating_command(scenario: Scenario, seed: int) -> str:
     return shlex.join(["lasthop", "run", scenario.file_name, *settings, "--seed", str(seed)])
 
 
-def _series(outcome: _core.RunOutcome, job: Job) -> pyarrow.Table:
+def series_of(outcome: _core.RunOutcome, job: Job) -> pyarrow.Table:
     """The wanted time series: time_s, entity, metric, value."""
     import pyarrow
 
@@ -91,4 +82,13 @@ def _series(outcome: _core.RunOutcome, job: Job) -> pyarrow.Table:
     return tables.series_table([(job.seed, blocks)]).drop_columns("seed")
 
 
-__all__ = ["ExecutorError", "Outcome", "Task", "repeating_command", "run_once", "with_command"]
+__all__ = [
+    "ExecutorError",
+    "Outcome",
+    "Task",
+    "outcome_of",
+    "repeating_command",
+    "series_interval_s",
+    "series_of",
+    "with_command",
+]

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..scenario import Scenario, toml_value
 from ..store import Job, engine_identity
-from . import ExecutorError, Outcome, Task, repeating_command, run_once, with_command
+from . import ExecutorError, Outcome, Task, repeating_command, with_command
 
 CONNECT_S = 10.0
 # The scheduler is asked this often how many threads there are, and given up after so long a silence.

@@ -1,12 +1,17 @@
-"""Threads of this process: the engine lets other Python threads run meanwhile."""
+"""Threads of this process, which are the engine's: none of them waits for Python, and Python waits for none."""
 
 from __future__ import annotations
 
-import queue
-import threading
+import time
+from itertools import count
 
+from .. import _core
 from ..simulation import core_count
-from . import Outcome, Task, run_once, with_command
+from . import Outcome, Task, outcome_of, series_interval_s
+
+# As many runs are handed out as are done in so much time, but no more than that: whoever takes them may be writing.
+AHEAD_S = 1.0
+MOST_AHEAD = 2000
 
 
 class Threads:
@@ -14,69 +19,52 @@ class Threads:
 
     def __init__(self, jobs: int | None = None) -> None:
         self._jobs = jobs or core_count()
-        self._finished: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
-        self._fractions: dict[str, float] = {}
-        self._in_flight = 0
-        self._cancelled = threading.Event()
+        self._tickets = count()
+        self._tasks: dict[int, Task] = {}
 
     def __enter__(self) -> Threads:
-        # Imported here: it costs what commands that run nothing need not pay.
-        from concurrent.futures import ThreadPoolExecutor
-
-        self._cancelled.clear()
-        self._pool = ThreadPoolExecutor(self._jobs, "lasthop-run")
+        self._pool = _core.Pool(self._jobs)
+        self._tasks.clear()
+        self._begun, self._done = time.monotonic(), 0
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.cancel()
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.close()
+
+    @property
+    def _in_flight(self) -> int:
+        return len(self._tasks)
 
     def room(self) -> int:
         """So many more that no thread waits while outcomes are stored."""
-        return max(64, 8 * self._jobs) - self._in_flight
+        by_speed = int(AHEAD_S * self._done / max(AHEAD_S, time.monotonic() - self._begun))
+        return max(64, 8 * self._jobs, min(by_speed, MOST_AHEAD)) - self._in_flight
 
     def submit(self, task: Task) -> None:
         """Takes a task."""
-        self._in_flight += 1
-        self._pool.submit(self._run, task)
+        ticket = next(self._tickets)
+        self._tasks[ticket] = task
+        self._pool.submit(ticket, task.identity.resolved, task.job.seed, series_interval_s(task.job))
 
     def finished(self, wait_s: float) -> list[Outcome]:
         """Outcomes since the last call; waits for the first."""
-        outcomes = []
-        try:
-            outcomes.append(self._finished.get(timeout=wait_s))
-            while True:
-                outcomes.append(self._finished.get_nowait())
-        except queue.Empty:
-            pass
-        self._in_flight -= len(outcomes)
-        return [outcome for outcome in outcomes if outcome is not None]
+        found = self._pool.take_finished(wait_s)
+        self._done += len(found)
+        return [self._taken(self._tasks.pop(ticket), run) for ticket, run in found]
 
     def fraction(self) -> float:
         """Tasks' worth of work done in those that run."""
-        return sum(list(self._fractions.values()))
+        return self._pool.fraction()
 
     def cancel(self) -> None:
         """Stops what runs."""
-        self._cancelled.set()
+        self._pool.cancel()
 
-    def _run(self, task: Task) -> None:
+    def _taken(self, task: Task, run: _core.RunOutcome) -> Outcome:
         try:
-            self._finished.put(self._outcome(task))
-        except BaseException as error:  # noqa: BLE001  a thread has nobody to raise to
-            self._finished.put(Outcome(task.key, error=f"{type(error).__name__}: {error}", is_lost=True))
-        finally:
-            self._fractions.pop(task.key, None)
+            return self._outcome(task, run)
+        except Exception as error:  # noqa: BLE001  such as no memory for a time series: the campaign goes on
+            return Outcome(task.key, error=f"{type(error).__name__}: {error}", is_lost=True)
 
-    def _outcome(self, task: Task) -> Outcome | None:
-        def watch(fraction: float) -> bool:
-            self._fractions[task.key] = fraction
-            return not self._cancelled.is_set()
-
-        if self._cancelled.is_set():
-            return None
-        done = run_once(task.identity.resolved, task.job, watch)
-        if done is None:
-            return None
-        document, series, error = done
-        return Outcome(task.key, document, series, error and with_command(error, task.job))
+    def _outcome(self, task: Task, run: _core.RunOutcome) -> Outcome:
+        return outcome_of(task, run)

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _core
-from ..quantities import SIMULATOR
 from . import tables
 from .database import PATIENCE_S, Database, StoreError
 from .identity import Identities, Identity, Job, engine_identity, run_key
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 TURN_S = 2.0
 INTERRUPT_AGAIN_S = 0.05
 PAUSE_S = 0.1
+# A transaction costs some 30 ms whatever is in it, and one or several a second are enough: what waits is written once it
+# has waited so many times as long as the last transaction took, or for so long.
+WRITING_APART = 9
+LONGEST_WAIT_S = 1.0
 # A document has some 30 KB.
 RUNS_AT_A_TIME = 500
 
@@ -113,18 +117,22 @@ class Store:
 
     def runs(self, jobs: Sequence[Job]) -> list[dict[str, Any] | None]:
         """`run` of each, at once."""
+        return list(self._each(jobs))
+
+    def each(self, jobs: Iterable[Job]) -> Iterator[dict[str, Any] | None]:
+        """`run` of each, some at a time, so that a large campaign need not stand in memory."""
+        for some in batched(jobs, RUNS_AT_A_TIME):
+            yield from self._each(some)
+
+    def _each(self, jobs: Sequence[Job]) -> Iterator[dict[str, Any] | None]:
         keys = [self.key(job) for job in jobs]
         with self._database.connection(read_only=True) as connection:
             rows = connection.execute(
                 "SELECT run::VARCHAR, document FROM run WHERE run IN (SELECT unnest(?::UUID[]))", [keys]
             )
             documents = dict(rows.fetchall())
-        return [json.loads(documents[key]) if key in documents else None for key in keys]
-
-    def each(self, jobs: Iterable[Job]) -> Iterator[dict[str, Any] | None]:
-        """`run` of each, some at a time, so that a large campaign need not stand in memory."""
-        for some in batched(jobs, RUNS_AT_A_TIME):
-            yield from self.runs(some)
+        for key in keys:
+            yield json.loads(documents[key]) if key in documents else None
 
     def series(self, job: Job) -> pandas.DataFrame | None:
         """The time series of a run: time_s, entity, metric, value; None unless all that the job names are there."""
@@ -246,6 +254,7 @@ class Writer:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._turn_from = -PAUSE_S
         self._rested_from = -PAUSE_S
+        self._due_from = -LONGEST_WAIT_S
 
     @property
     def waiting(self) -> int:
@@ -257,10 +266,13 @@ class Writer:
         self._waiting.append(run)
 
     def write(self, *, now: bool = False) -> None:
-        """Writes what waits as one transaction, unless it is others' turn and that can wait."""
-        if self._waiting and (now or time.monotonic() > self._rested_from + PAUSE_S):
+        """Writes what waits as one transaction, unless one was written just now or it is others' turn, and that can wait."""
+        if self._waiting and (now or time.monotonic() > max(self._rested_from + PAUSE_S, self._due_from)):
             self._take_turn()
+            begun = time.monotonic()
             self._write()
+            ended = time.monotonic()
+            self._due_from = ended + min(WRITING_APART * (ended - begun), LONGEST_WAIT_S)
         if self._connection is not None and time.monotonic() > self._turn_from + TURN_S:
             self.rest()
 
@@ -291,21 +303,18 @@ def _store(connection: duckdb.DuckDBPyConnection, store: Store, finished: Sequen
     """Stores runs that are not there yet, and the time series of all."""
     keyed = {run.key: run for run in finished}
     there = store._held(connection, list(keyed))
-    new = {key: run for key, run in keyed.items() if key not in there.runs and key not in there.failures}
-    identities = {run.identity.key: run.identity for run in new.values()}
-    scenarios = [{"scenario": key, "document": json.dumps(identity.document)} for key, identity in identities.items()]
-    documents = {key: json.loads(run.document) for key, run in new.items() if run.document is not None}
-    tables.add_rows(connection, "scenarios", scenarios)
-    tables.add_rows(connection, "run", [_run_row(new[key], document) for key, document in documents.items()])
-    tables.add_parts(connection, documents.items())
-    failed = [{**_row(run), "error": run.error} for key, run in new.items() if run.document is None]
-    tables.add_rows(connection, "failures", failed)
+    new = [run for key, run in keyed.items() if key not in there.runs and key not in there.failures]
+    identities = {run.identity.key: run.identity for run in new}
+    tables.add_scenarios(connection, {key: identity.resolved.to_json() for key, identity in identities.items()})
+    now = tables.utc_now()
+    tables.add_runs(connection, [{**_row(run, now), "document": run.document} for run in new if run.document is not None])
+    tables.add_failures(connection, [{**_row(run, now), "error": run.error} for run in new if run.document is None])
     for key, run in keyed.items():
         if run.series is not None:
             tables.add_series(connection, key, run.job.series, run.series)
 
 
-def _row(run: Finished) -> dict[str, Any]:
+def _row(run: Finished, now: datetime) -> dict[str, Any]:
     scenario, identity = run.job.scenario, run.identity
     return {
         "run": run.key,
@@ -313,14 +322,10 @@ def _row(run: Finished) -> dict[str, Any]:
         "seed": run.job.seed,
         "name": identity.document.get("name") or Path(scenario.file_name).stem,
         "file": scenario.file_name,
-        "settings": dict(scenario.settings),
+        "settings": json.dumps(dict(scenario.settings)),
         "engine": engine_identity(),
-        "finished": tables.utc_now(),
+        "finished": now,
     }
-
-
-def _run_row(run: Finished, document: dict[str, Any]) -> dict[str, Any]:
-    return {**_row(run), SIMULATOR.wall_s: document["simulator"][SIMULATOR.wall_s], "document": run.document}
 
 
 __all__ = ["Finished", "Held", "Identity", "Job", "Store", "StoreError", "Writer", "engine_identity"]

@@ -24,6 +24,13 @@ PATIENCE_S = 60.0
 TOLD_AFTER_S = 2.0
 RETRY_S = 0.02
 MAKING_S = 0.5
+IN_MEMORY = ":memory:"
+ATTACHED = "file_of_the_store"
+# With each turn DuckDB writes the last group of rows anew, documents and all. By itself it makes groups of 122,880 rows, and
+# a run then costs the more the more there are.
+ROW_GROUP = 2048
+# The oldest DuckDB that can read a store; earlier ones do not know how the documents are compressed.
+STORAGE = "v1.2.0"
 # What DuckDB says to a file of another kind or program, or one cut short when it was made.
 NOT_DUCKDB = (
     "not a valid DuckDB database",
@@ -48,7 +55,7 @@ class Database:
             raise StoreError(f"{readable_text(os.fspath(path))}: is no name in UTF-8, as DuckDB needs it")
         self._patience_s = patience_s
         # What whoever asks while a turn lasts is given a share of; in memory the turn never ends.
-        self._held = None if path is not None else _connect(":memory:", read_only=False)
+        self._held = None if path is not None else _connect(IN_MEMORY, read_only=False)
 
     @contextmanager
     def connection(
@@ -111,10 +118,21 @@ def _connect(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         raise StoreError("a store needs the package duckdb: pip install duckdb") from None
 
     # By itself DuckDB would fetch an extension from the network for a file that it takes for another program's.
-    connection = duckdb.connect(path, read_only=read_only, config={"autoinstall_known_extensions": False})
-    connection.execute("SET enable_progress_bar = false")  # it would stand in the answer of a long question
-    if read_only:
-        connection.execute("SET enable_external_access = false")  # no COPY to files, none read but the store
+    config = {"autoinstall_known_extensions": False}
+    attached = not read_only and path != IN_MEMORY
+    connection = duckdb.connect(IN_MEMORY if attached else path, read_only=read_only, config=config)
+    try:
+        if attached:
+            name = path.replace("'", "''")
+            version = "" if os.path.exists(path) and os.path.getsize(path) else f", STORAGE_VERSION '{STORAGE}'"
+            connection.execute(f"ATTACH '{name}' AS {ATTACHED} (TYPE duckdb, ROW_GROUP_SIZE {ROW_GROUP}{version})")
+            connection.execute(f"USE {ATTACHED}")
+        connection.execute("SET enable_progress_bar = false")  # it would stand in the answer of a long question
+        if read_only:
+            connection.execute("SET enable_external_access = false")  # no COPY to files, none read but the store
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -64,7 +64,8 @@ def identify(scenario: Scenario) -> Identity:
 
 def run_key(scenario_key: str, seed: int) -> str:
     """The key of one run by this engine, as a UUID."""
-    return _uuid({"scenario": scenario_key, "seed": seed, "engine": engine_identity()})
+    # As `_canonical` writes it, a dozen times as fast.
+    return _uuid(f'{{"engine":"{engine_identity()}","scenario":"{scenario_key}","seed":{seed}}}')
 
 
 @lru_cache(maxsize=1)
@@ -81,7 +82,7 @@ def _scenario_key(document: Mapping[str, Any], files: Mapping[str, bytes]) -> st
     for path, content in files.items():
         # What the file says counts, not what it is called.
         _table_at(told, path)["file"] = hashlib.sha256(content).hexdigest()
-    return _uuid(told)
+    return _uuid(_canonical(told))
 
 
 def _files(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -98,6 +99,9 @@ def _table_at(document: Any, path: str) -> Any:
     return document
 
 
-def _uuid(value: Any) -> str:
-    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return str(UUID(bytes=hashlib.sha256(canonical.encode()).digest()[:16]))
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _uuid(text: str) -> str:
+    return str(UUID(bytes=hashlib.sha256(text.encode()).digest()[:16]))
