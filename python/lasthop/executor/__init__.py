@@ -11,6 +11,7 @@ An executor is a context manager with
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _core, tables
@@ -55,7 +56,8 @@ def outcome_of(task: Task, run: _core.RunOutcome) -> Outcome:
     """What came of a task that the engine has run here."""
     if run.json is None:
         return Outcome(task.key, error=with_command(run.error, task.job))
-    return Outcome(task.key, run.json, series_of(run, task.job) if task.job.series else None)
+    _, seed, metrics = task.job
+    return Outcome(task.key, run.json, series_of(run, seed, metrics) if metrics else None)
 
 
 def with_command(error: str, job: Job) -> str:
@@ -70,16 +72,16 @@ def repeating_command(scenario: Scenario, seed: int) -> str:
     return shlex.join(["lasthop", "run", scenario.file_name, *settings, "--seed", str(seed)])
 
 
-def series_of(outcome: _core.RunOutcome, job: Job) -> pyarrow.Table:
+def series_of(run: _core.RunOutcome, seed: int, metrics: Collection[str]) -> pyarrow.Table:
     """The wanted time series: time_s, entity, metric, value."""
     import pyarrow
 
-    blocks = [block for block in outcome.take_series() if block.metric in job.series]
+    blocks = [block for block in run.take_series() if block.metric in metrics]
     if not blocks:
         text = pyarrow.string()
         kinds = {"time_s": pyarrow.float64(), "entity": text, "metric": text, "value": pyarrow.float64()}
         return pyarrow.table({name: pyarrow.array([], kind) for name, kind in kinds.items()})
-    return tables.series_table([(job.seed, blocks)]).drop_columns("seed")
+    return tables.series_table([(seed, blocks)]).drop_columns("seed")
 
 
 __all__ = [

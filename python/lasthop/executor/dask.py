@@ -1,6 +1,6 @@
 """Workers of a Dask cluster: for who outgrows one machine, on SLURM, Kubernetes or SSH by Dask's own deployments.
 
-A worker runs one run at a time for each of its threads. If it dies, the scheduler gives its runs to others.
+A worker runs a chunk of runs at a time for each of its threads. If it dies, the scheduler gives its chunks to others.
 """
 
 from __future__ import annotations
@@ -8,21 +8,23 @@ from __future__ import annotations
 import errno
 import logging
 import queue
-import tempfile
 import time
+from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from ..scenario import Scenario, toml_value
 from ..store import Job, engine_identity
-from . import ExecutorError, Outcome, Task, repeating_command, with_command
+from . import ExecutorError, Outcome, Task, repeating_command
+from .chunk import CHUNK_S, Done, Pace, Payload, name_of, outcomes_of, pack, run_chunk
 
 CONNECT_S = 10.0
 # The scheduler is asked this often how many threads there are, and given up after so long a silence.
 ASK_S = 2.0
 SILENCE_S = 10.0
 TRANSFER_S = 60.0
+# So many chunks a thread are with the scheduler: one that runs, and those that are to run when it is done.
+CHUNKS_AHEAD = 3
+LEAST_AHEAD = 2
 
 
 class Dask:
@@ -35,8 +37,13 @@ class Dask:
     def __init__(self, address: str, *, connect_s: float = CONNECT_S) -> None:
         self._address = address
         self._connect_s = connect_s
-        self._in_flight: dict[Any, Task] = {}
-        self._homeless: list[Task] = []
+        self._run = _remote()
+        self._pace = Pace()
+        # Runs that wait for a chunk, and chunks by their futures.
+        self._gathered: deque[Task] = deque()
+        self._in_flight: dict[Any, list[Task]] = {}
+        # Chunks that brought down a worker: their runs go alone.
+        self._alone: deque[Task] = deque()
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._threads, self._asked_at = 0, -ASK_S
         self._heard_at = time.monotonic()
@@ -63,17 +70,17 @@ class Dask:
         """Enough that no worker waits, and that a cluster which grows by demand sees some."""
         if time.monotonic() > self._asked_at + ASK_S and self._client.status == "running":
             self._threads, self._asked_at = sum(self._client.nthreads().values()), time.monotonic()
-        return max(64, 4 * self._threads) - len(self._in_flight)
+        ahead = CHUNKS_AHEAD * CHUNK_S / (self._pace.lately_s or CHUNK_S)
+        waiting = len(self._gathered) + len(self._alone) + sum(map(len, self._in_flight.values()))
+        return max(64, 4 * self._threads, int(ahead * self._threads)) - waiting
 
     def submit(self, task: Task) -> None:
-        """Takes a task."""
-        scenario, seed, series = task.job
-        payload = (scenario.text, scenario.file_name, scenario.settings, seed, series, task.identity.files)
-        future = self._client.submit(_remote(), payload, engine_identity(), key=f"lasthop-{task.key}", pure=False)
-        self._await(future, task)
+        """Takes a task, which goes with others as `finished` is called."""
+        self._gathered.append(task)
 
     def finished(self, wait_s: float) -> list[Outcome]:
         """Outcomes since the last call; waits for the first."""
+        self._send()
         futures = []
         try:
             futures.append(self._done.get(timeout=wait_s))
@@ -82,10 +89,28 @@ class Dask:
         except queue.Empty:
             pass
         self._check_scheduler()
-        while self._homeless and self._client.status == "running":
-            self.submit(self._homeless.pop())
-        outcomes = [self._outcome(future) for future in futures if future in self._in_flight]
-        return [outcome for outcome in outcomes if outcome is not None]
+        return [outcome for future in futures if future in self._in_flight for outcome in self._outcomes(future)]
+
+    def _send(self) -> None:
+        """Sends what makes whole chunks; at the end, when nothing follows, all that there is, in pieces that end together."""
+        if self._client.status != "running":
+            return
+        while self._alone:
+            self._start([self._alone.popleft()])
+        is_end = self.room() > 0
+        longest_s = CHUNK_S
+        if is_end:
+            longest_s = min(CHUNK_S, self._pace.work_s(self._gathered) / (LEAST_AHEAD * max(1, self._threads)))
+        while self._gathered:
+            is_short = len(self._in_flight) < max(1, LEAST_AHEAD * self._threads)
+            chunk = self._pace.cut(self._gathered, longest_s, whole=not (is_end or is_short))
+            if not chunk:
+                break
+            self._start(chunk)
+
+    def _start(self, tasks: list[Task]) -> None:
+        future = self._client.submit(self._run, tuple(pack(tasks)), engine_identity(), key=name_of(tasks), pure=False)
+        self._await(future, tasks)
 
     def fraction(self) -> float:
         """Nothing is known of a run before it is done."""
@@ -96,6 +121,8 @@ class Dask:
         if self._in_flight and self._client.status == "running":
             self._client.cancel(list(self._in_flight), force=True)
         self._in_flight.clear()
+        self._gathered.clear()
+        self._alone.clear()
 
     def _connected(self) -> Any:
         try:
@@ -124,25 +151,37 @@ class Dask:
         elif self._client.status in ("closing", "closed") or time.monotonic() > self._heard_at + SILENCE_S:
             raise OSError(errno.ECONNRESET, "the Dask scheduler has gone; what was finished is kept", self._address)
 
-    def _outcome(self, future: Any) -> Outcome | None:
-        task = self._in_flight.pop(future)
+    def _outcomes(self, future: Any) -> list[Outcome]:
+        tasks = self._in_flight.pop(future)
         if future.status == "pending":
-            # The worker that held the outcome has gone, and the scheduler has the run run again.
-            self._await(future, task)
-            return None
+            # The worker that held the outcomes has gone, and the scheduler has the chunk run again.
+            self._await(future, tasks)
+            return []
         try:
             worker, engine, done = future.result(timeout=TRANSFER_S)
         except Exception as error:  # noqa: BLE001  whatever the cluster did to it
-            if future.status in ("pending", "cancelled", "lost") or isinstance(error, TimeoutError):
-                self._homeless.append(task)
-                return None
-            return Outcome(task.key, error=_sentence(error, task.job), is_lost=True)
+            return self._without_result(tasks, future, error)
         _check_engine(worker, engine)
-        document, series, error = done
-        return Outcome(task.key, document, series, error and with_command(error, task.job))
+        return self._taken(tasks, Done(*done))
 
-    def _await(self, future: Any, task: Task) -> None:
-        self._in_flight[future] = task
+    def _without_result(self, tasks: list[Task], future: Any, error: Exception) -> list[Outcome]:
+        if future.status in ("pending", "cancelled", "lost") or isinstance(error, TimeoutError):
+            self._gathered.extendleft(reversed(tasks))
+            return []
+        if len(tasks) > 1:  # one of them may be to blame, and is found by itself
+            self._alone.extend(tasks)
+            return []
+        (task,) = tasks
+        return [Outcome(task.key, error=_sentence(error, task.job), is_lost=True)]
+
+    def _taken(self, tasks: list[Task], done: Done) -> list[Outcome]:
+        """What came of a chunk; what was not begun goes with the next."""
+        self._pace.learn(tasks, done.seconds)
+        self._gathered.extendleft(reversed(tasks[len(done.seconds) :]))
+        return outcomes_of(tasks, done)
+
+    def _await(self, future: Any, tasks: list[Task]) -> None:
+        self._in_flight[future] = tasks
         future.add_done_callback(self._done.put)
 
 
@@ -190,25 +229,11 @@ def _remote() -> Callable[..., tuple[str, str | None, Any]]:
         except ImportError:
             return address, None, None
         engine = engine_identity()
-        return address, engine, run_payload(*payload) if engine == wanted else None
+        return address, engine, run_payload(payload) if engine == wanted else None
 
     return run
 
 
-def run_payload(
-    text: str,
-    file_name: str,
-    settings: tuple[tuple[str, str], ...],
-    seed: int,
-    series: tuple[str, ...],
-    files: dict[str, bytes],
-) -> Any:
-    """What a worker runs: document, time series and error of one seed. The scenario's files travel with it."""
-    scenario = Scenario(text, file_name, settings)
-    with tempfile.TemporaryDirectory(prefix="lasthop-") as folder:
-        for number, (path, content) in enumerate(files.items()):
-            file = Path(folder) / str(number)
-            file.write_bytes(content)
-            scenario = scenario.set(path, toml_value(str(file)))
-        resolved = scenario.resolve()
-    return run_once(resolved, Job(scenario, seed, series))
+def run_payload(payload: Any) -> tuple[Any, ...]:
+    """What a worker runs; as a plain tuple, so that what travels names no class of lasthop."""
+    return tuple(run_chunk(Payload(*payload)))
