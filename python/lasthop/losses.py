@@ -52,53 +52,75 @@ def is_ap(name: str) -> bool:
     return name == "ap" or name.endswith(".ap")
 
 
-def queue_losses(runs: Sequence[Mapping[str, Any]]) -> list[QueueLoss]:
+def queue_losses(runs: Iterable[Mapping[str, Any]]) -> list[QueueLoss]:
     """The queues of the nodes, then those of the wires; none for runs of a version that did not tell."""
-    runs = [run for run in runs if run.get("queues") and run.get("wires")]
-    if not runs:
-        return []
-    return [*_of_nodes(runs), *_of_wires(runs)]
+    losses = Losses()
+    for run in runs:
+        losses.take(run)
+    return losses.all()
 
 
-def _rows(runs: Sequence[Mapping[str, Any]], kind: str) -> list[tuple[Mapping[str, Any], ...]]:
-    """For each entity its rows, one a run."""
-    return list(zip(*(run[kind] for run in runs), strict=True))
+class Losses:
+    """The queues of runs that are taken one by one, of which only sums are kept."""
+
+    def __init__(self) -> None:
+        self._nodes: list[_Tally] = []
+        self._wires: list[_Tally] = []
+        self._several_aps = False
+
+    def take(self, run: Mapping[str, Any]) -> None:
+        """Adds a run, which has the same nodes and wires as those before."""
+        if not (run.get("queues") and run.get("wires")):
+            return
+        if not self._wires:
+            self._nodes = [_Tally(row["name"], row) for row in run["queues"]]
+            self._wires = [_Tally(row["ap"], row) for row in run["wires"]]
+            self._several_aps = len({row["ap"] for row in run["wires"]}) > 1
+        for tally, queue, node in zip(self._nodes, run["queues"], run["nodes"], strict=True):
+            tally.take(queue, node, QUEUE.packets, NODE.queue_drops, NODE.queue_drops_tcp_ack)
+        for tally, row in zip(self._wires, run["wires"], strict=True):
+            tally.take(row, row, WIRE.packets, WIRE.queue_drops, WIRE.queue_drops_tcp_ack)
+            tally.longest_s = max(tally.longest_s, row[WIRE.wait_max_s] or 0.0)
+            tally.busy += row[WIRE.busy_fraction]
+
+    def all(self) -> list[QueueLoss]:
+        """The queues of the nodes, then those of the wires."""
+        nodes = [each.loss("AP" if is_ap(each.name) else "station", each.name, each.wait_s) for each in self._nodes]
+        return [*nodes, *(each.loss("wired link", self._wire(each), each.longest_s) for each in self._wires)]
+
+    def _wire(self, tally: _Tally) -> str:
+        return f"wired link{' of ' + tally.name if self._several_aps else ''}, {tally.first['direction']}"
 
 
-def _of_nodes(runs: Sequence[Mapping[str, Any]]) -> Iterator[QueueLoss]:
-    for queues, nodes in zip(_rows(runs, "queues"), _rows(runs, "nodes"), strict=True):
-        first = queues[0]
-        wait_s = max(row[QUEUE.wait_mean_s] or 0.0 for row in queues)
-        yield QueueLoss(
-            place="AP" if is_ap(first["name"]) else "station",
-            name=first["name"],
-            discipline=_discipline(first),
-            is_endless=first["limit"] == "unlimited",
-            packets=sum(row[QUEUE.packets] for row in queues),
-            dropped=sum(row[NODE.queue_drops] for row in nodes),
-            tcp_acks=sum(row[NODE.queue_drops_tcp_ack] for row in nodes),
-            wait_s=wait_s,
-            longest_s=wait_s,
-            busy=0.0,
-        )
+class _Tally:
+    """One queue over the runs so far."""
 
+    def __init__(self, name: str, first: Mapping[str, Any]) -> None:
+        self.name, self.first = name, first
+        self.runs = self.packets = self.dropped = self.tcp_acks = 0
+        self.wait_s = self.longest_s = self.busy = 0.0
 
-def _of_wires(runs: Sequence[Mapping[str, Any]]) -> Iterator[QueueLoss]:
-    wires = _rows(runs, "wires")
-    several = len({rows[0]["ap"] for rows in wires}) > 1
-    for rows in wires:
-        first = rows[0]
-        yield QueueLoss(
-            place="wired link",
-            name=f"wired link{' of ' + first['ap'] if several else ''}, {first['direction']}",
-            discipline=_discipline(first),
-            is_endless=first["limit"] == "unlimited",
-            packets=sum(row[WIRE.packets] for row in rows),
-            dropped=sum(row[WIRE.queue_drops] for row in rows),
-            tcp_acks=sum(row[WIRE.queue_drops_tcp_ack] for row in rows),
-            wait_s=max(row[WIRE.wait_mean_s] or 0.0 for row in rows),
-            longest_s=max(row[WIRE.wait_max_s] or 0.0 for row in rows),
-            busy=sum(row[WIRE.busy_fraction] for row in rows) / len(rows),
+    def take(self, queue: Mapping[str, Any], drops: Mapping[str, Any], packets: str, dropped: str, tcp_acks: str) -> None:
+        """Adds the row of a run, and that which tells of its drops, by the names of what is counted there."""
+        self.runs += 1
+        self.packets += queue[packets]
+        self.dropped += drops[dropped]
+        self.tcp_acks += drops[tcp_acks]
+        self.wait_s = max(self.wait_s, queue[QUEUE.wait_mean_s] or 0.0)
+
+    def loss(self, place: str, name: str, longest_s: float) -> QueueLoss:
+        """What it comes to."""
+        return QueueLoss(
+            place=place,
+            name=name,
+            discipline=_discipline(self.first),
+            is_endless=self.first["limit"] == "unlimited",
+            packets=self.packets,
+            dropped=self.dropped,
+            tcp_acks=self.tcp_acks,
+            wait_s=self.wait_s,
+            longest_s=longest_s,
+            busy=self.busy / self.runs,
         )
 
 
@@ -106,9 +128,13 @@ def _discipline(row: Mapping[str, Any]) -> str:
     return ", ".join(str(part) for part in (row["kind"], row["limit"]) if part is not None)
 
 
-def loss_warnings(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+def loss_warnings(runs: Iterable[Mapping[str, Any]]) -> list[str]:
     """What a reader of the results of these runs should know of queues; alike for several stations, once."""
-    losses = queue_losses(runs)
+    return warnings_of(queue_losses(runs))
+
+
+def warnings_of(losses: Sequence[QueueLoss]) -> list[str]:
+    """`loss_warnings` of what is summed up already."""
     stations = sum(loss.place == "station" for loss in losses)
     lossy = [loss for loss in losses if loss.share > DROPPED_SHARE]
     held = [loss for loss in losses if loss.is_endless and loss.longest_s > HELD_S]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, product
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .alike import alike, named
 from .campaign import Counts, complete
-from .losses import loss_warnings
+from .losses import Losses, warnings_of
 from .metric import GLOB, check_keys, check_names, check_single, matching
 from .metric import chosen as chosen_names
 from .progress import Progress, progress_here
-from .quantities import NODE
+from .quantities import NODE, TOTALS
 from .result import flat_metrics, metric_names
 from .scenario import Scenario, scenario_or_file, toml_value
 from .sequential import GOODPUT, MOST, Until
@@ -150,9 +151,9 @@ def run_points(
     counts = complete(first, store, executor=executor, jobs_at_once=jobs, progress=progress, **after_each)
     used = [(point, by_scenario[store.identity(Job(point.scenario, 0)).key]) for point in points]
     rows, warnings = [], []
-    for point, found, judged in _read_by_point(used, store, (*SHOWN, *metrics)):
-        rows += found
-        warnings += [(point.name, sentence) for sentence in _warnings(point, judged, store)]
+    for point, read in _read_by_point(used, store, (*SHOWN, *metrics)):
+        rows += read.rows
+        warnings += [(point.name, sentence) for sentence in _warnings(point, read, store)]
     if not counts.interrupted:
         warnings += [(point.name, sentence) for point, each in used if (sentence := each.shortfall())]
     return Swept(rows, counts, tuple(_once(warnings, len(points))))
@@ -186,40 +187,64 @@ class _Names:
             check_names(self._missing, list(self._known))
 
 
+class _Read:
+    """What is kept of the runs of a point, which may be thousands: their rows, and what warnings are made of."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.totals: list[dict[str, Any]] = []
+        self.losses = Losses()
+
+
 def _read_by_point(
     used: Sequence[tuple[Point, _Seeds]], store: Store, shown: tuple[str, ...]
-) -> Iterator[tuple[Point, list[dict[str, Any]], list[dict[str, Any]]]]:
-    """Each point with the rows of its runs that are there, and what warnings are made of; read across points, which may have few seeds each."""
-    documents = store.each(each.job(seed) for _, each in used for seed in each.seeds)
+) -> Iterator[tuple[Point, _Read]]:
+    """Each point with its runs that are there; read across points, which may have few seeds each."""
     tables = _tables(shown)
+
+    def take(run: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        found = flat_metrics(run, tables)
+        row = {"seed": run["seed"], **{name: found[name] for name in _shown_of(shown, tuple(found))}}
+        return row, _judged(run)
+
+    taken = store.each((each.job(seed) for _, each in used for seed in each.seeds), take)
     for point, each in used:
-        rows, judged = [], []
-        for run in islice(documents, len(each.seeds)):
-            if run is not None:
-                rows.append(_row(point, run, shown, tables))
-                judged.append(_judged(run))
-        yield point, rows, judged
+        read = _Read()
+        for row, judged in filter(None, islice(taken, len(each.seeds))):
+            read.rows.append({**point.values, **row})
+            read.totals.append(judged["totals"])
+            read.losses.take(judged)
+        yield point, read
 
 
 def _tables(patterns: Iterable[str]) -> frozenset[str] | None:
     """The parts of a run that have all that `patterns` may match; None where that may be any."""
     tables = [pattern.partition(".")[::2] for pattern in patterns]
-    return frozenset(table for table, _ in tables) if all(rest and not GLOB.search(table) for table, rest in tables) else None
+    is_known = all(rest and not GLOB.search(table) for table, rest in tables)
+    return frozenset(table for table, _ in tables) if is_known else None
+
+
+@lru_cache(maxsize=64)
+def _shown_of(shown: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
+    """Runs of a campaign have the same few sets of names."""
+    return chosen_names(shown, names)
 
 
 def _judged(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a run what warnings are made of: a point may have thousands."""
-    dropped = (NODE.queue_drops, NODE.queue_drops_tcp_ack)
-    nodes = [{name: row.get(name) for name in dropped} for row in run["nodes"]]
-    return {"totals": run["totals"], "nodes": nodes, "queues": run.get("queues"), "wires": run.get("wires")}
+    """Of a run what warnings are made of."""
+    totals = {name: run["totals"].get(name) for name in (TOTALS.goodput_parts_bps, TOTALS.unsettled_s)}
+    if totals[TOTALS.goodput_parts_bps]:
+        totals[TOTALS.goodput_parts_bps] = array("d", totals[TOTALS.goodput_parts_bps])
+    nodes = [{name: row.get(name) for name in (NODE.queue_drops, NODE.queue_drops_tcp_ack)} for row in run["nodes"]]
+    return {"totals": totals, "nodes": nodes, "queues": run.get("queues"), "wires": run.get("wires")}
 
 
-def _warnings(point: Point, runs: Sequence[Mapping[str, Any]], store: Store) -> Iterator[str]:
+def _warnings(point: Point, read: _Read, store: Store) -> Iterator[str]:
     identity = store.identity(Job(point.scenario, 0))
     yield from identity.resolved.warnings()
-    if runs and (sentence := warmup_warning(identity.document, runs)):
+    if read.rows and (sentence := warmup_warning(identity.document, ({"totals": totals} for totals in read.totals))):
         yield sentence
-    yield from loss_warnings(runs)
+    yield from warnings_of(read.losses.all())
 
 
 class _Seeds:
@@ -262,17 +287,6 @@ class _Seeds:
         if not standing or standing.state == "reached":
             return None
         return f"{standing.words() or 'nothing known'} after {len(self.seeds)} seeds; not as narrow as was asked"
-
-
-def _row(point: Point, document: Mapping[str, Any], shown: tuple[str, ...], tables: frozenset[str] | None) -> dict[str, Any]:
-    found = flat_metrics(document, tables)
-    return {**point.values, "seed": document["seed"], **{name: found[name] for name in _shown_of(shown, tuple(found))}}
-
-
-@lru_cache(maxsize=64)
-def _shown_of(shown: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
-    """Runs of a campaign have the same few sets of names."""
-    return chosen_names(shown, names)
 
 
 def _values(path: str, values: Any) -> list[Any]:
