@@ -117,6 +117,58 @@ def test_both_workers_have_a_share(cluster, scenario):
     assert all(after[worker] > before[worker] for worker in before) and len(before) == 2
 
 
+class Watched(executor.Dask):
+    """Notes what was sent, when the first chunk was, when the last run came, and how long runs took on the workers."""
+
+    def __init__(self, address):
+        super().__init__(address)
+        self.sizes, self.spent_s, self.begun, self.ended = [], 0.0, None, None
+
+    def _start(self, tasks):
+        self.begun = self.begun or time.monotonic()
+        self.sizes.append(len(tasks))
+        super()._start(tasks)
+
+    def _taken(self, tasks, done):
+        self.spent_s += sum(done.seconds)
+        self.ended = time.monotonic()
+        return super()._taken(tasks, done)
+
+
+def test_short_runs_travel_together_and_keep_the_workers_busy(cluster, scenario):
+    # About 50 ms each, so that a chunk has ten of them; 200 are 5 s for two workers.
+    jobs = [Job(scenario.set("duration", "120 s"), seed) for seed in range(1, 201)]
+    watched = Watched(cluster.address)
+    assert complete(jobs, Store.in_memory(), executor=watched)[:3] == (200, 0, 0)
+    # 64 go alone, before anything is known of them. Of the others each takes half a second with it, or a quarter where
+    # runs have become faster meanwhile, and at the end there are some dozen smaller pieces: 64 + 40 + 12 of 10 s.
+    assert len(watched.sizes) <= 64 + watched.spent_s / (executor.CHUNK_S / 2) + 12
+    # On an idle machine 95 %; where others compute, the client and the scheduler wait too, and the workers for them.
+    assert watched.spent_s / (2 * (watched.ended - watched.begun)) > 0.7
+
+
+def test_a_chunk_that_brings_down_workers_is_taken_apart(cluster, scenario):
+    class Struck(executor.Dask):
+        """Of whose chunks of several runs no worker survives, as of a chunk in which one run wants too much memory."""
+
+        def _start(self, tasks):
+            sizes.append(len(tasks))
+            super()._start(tasks)
+
+        def _taken(self, tasks, done):
+            if len(tasks) > 1:
+                return self._without_result(tasks, Errored, distributed.KilledWorker("chunk", None, 3))
+            return super()._taken(tasks, done)
+
+    class Errored:
+        status = "error"
+
+    sizes = []
+    jobs = [Job(scenario, seed) for seed in range(1, 101)]
+    assert complete(jobs, Store.in_memory(), executor=Struck(cluster.address))[:3] == (100, 0, 0)
+    assert max(sizes) > 1
+
+
 def test_a_sweep_of_the_command_line_runs_there(cluster, command, small):
     line = ("sweep", small, "--over", f"{COUNT}=1,2", "--seeds", 2, "--csv", "-")
     there = command(*line, "--executor", "dask", "--address", cluster.address)

@@ -28,8 +28,6 @@ KNOWN_CIRCLES = {
     ("observe", "lib.rs", "record.rs", "step.rs"),
     # A quantity says how its values are put into a report, and a row of a report has them by quantity.
     ("observe", "quantity.rs", "report.rs"),
-    # The module of Python lists its classes, and a simulation is made from one and gives another.
-    ("python", "lib.rs", "simulation.rs"),
     # A value may be something from elsewhere, which has values in turn; parameters are read from both.
     ("registry", "foreign.rs", "parameter.rs", "value.rs"),
     # A campaign makes runs; the outcome that a run gives stands with the campaign.

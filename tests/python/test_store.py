@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import random
 import resource
 import signal
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 import lasthop
-from lasthop import Job, Store, StoreError, complete
+from lasthop import Job, Store, StoreError, _core, complete
 from lasthop.executor.local import Threads
-from lasthop.store import Finished, identity
+from lasthop.store import Finished, identity, tables
 
 PATH = "runs.duckdb"
 TRACE = """\
@@ -177,6 +180,103 @@ def test_lists_of_numbers_are_lists_and_what_is_nested_is_json(scenario):
     flows = store.query_arrow("SELECT quantiles_s, parts FROM flows ORDER BY id").to_pylist()
     assert flows == [{"quantiles_s": [0.5, None, 2.0], "parts": '{"queue":1}'}, {"quantiles_s": None, "parts": None}]
     assert store.run(job) == document
+
+
+def plain_rows(document, part):
+    """The rows of a part as a store has them: numbers as doubles."""
+    rows = [document[part]] if isinstance(document[part], dict) else document[part]
+
+    def plain(value):
+        if isinstance(value, list):
+            return [plain(item) for item in value]
+        return float(value) if isinstance(value, int) else value
+
+    return [{name: plain(value) for name, value in row.items()} for row in rows]
+
+
+@pytest.mark.parametrize("part", ["totals", "medium", "flows", "nodes", "links"])
+def test_the_tables_have_every_number_of_the_documents(scenario, part):
+    # Of two scenarios, whose runs have other keys: of UDP, and with A-MPDUs.
+    other = scenario.set("bss.standard", "802.11n").set("bss.rate_control", "minstrel_ht").set("flow.0.transport", "udp")
+    jobs = [*jobs_of(scenario), *jobs_of(other.set("flow.0.rate", "1 Mbit/s"))]
+    store = Store.in_memory()
+    complete(jobs, store)
+    for job, document in zip(jobs, store.runs(jobs), strict=True):
+        found = store.query_arrow(f"SELECT * FROM {part} WHERE run = '{store.key(job)}' ORDER BY rowid").to_pylist()
+        expected = plain_rows(document, part)
+        assert [{name: row[name] for name in plain} for row, plain in zip(found, expected, strict=True)] == expected
+        beyond = [row[name] for row, plain in zip(found, expected, strict=True) for name in row.keys() - plain - {"run"}]
+        assert set(beyond) <= {None}
+
+
+def test_columns_are_told_by_kind_in_the_order_in_which_they_are_met():
+    first = {"flows": [{"id": "a", "n": 1, "l": [1, None], "t": True, "x": None}, {"n": 0.5, "l": [], "y": {"z": 1}}]}
+    second = {"flows": [{"id": None, "n": None, "t": 1, "x": "now", "l": None, "late": [["deep"]]}], "other": [1, {}]}
+    told = _core.columns_of([json.dumps(first), json.dumps(second)], ["flows", "totals"])
+    kinds = {"id": "text", "n": "number", "l": "numbers", "t": "text", "x": "text", "y": "text", "late": "text"}
+    assert told == [list(kinds.items()), []]
+    with pytest.raises(ValueError, match="a run's document: EOF"):
+        _core.columns_of(['{"flows": ['], ["flows"])
+
+
+def test_the_key_of_a_run_is_the_digest_of_what_makes_it(scenario):
+    made = {"scenario": "00000000-0000-0000-0000-000000000001", "seed": 7, "engine": identity.engine_identity()}
+    canonical = json.dumps(made, sort_keys=True, separators=(",", ":"))
+    expected = UUID(bytes=hashlib.sha256(canonical.encode()).digest()[:16])
+    assert identity.run_key(made["scenario"], made["seed"]) == str(expected)
+
+
+def fill(store, scenario, seeds):
+    """Stores runs that nobody made, in turns, with a document as small as may be."""
+    parts = {"totals": {}, "medium": {}, "flows": [{"id": "x"}], "nodes": [], "links": []}
+    for first in range(0, seeds, 700):
+        with store.writer() as writer:
+            for job in [Job(scenario, seed) for seed in range(first, min(first + 700, seeds))]:
+                document = json.dumps({"seed": job.seed, **parts, "simulator": {"wall_s": 0.0}})
+                writer.add(Finished(store.key(job), job, store.identity(job), document))
+
+
+def test_a_turn_does_not_write_all_that_is_there_anew(scenario):
+    # What DuckDB writes anew with a turn is the last group of rows, which is therefore kept small.
+    store = Store.open(PATH)
+    fill(store, scenario, 5000)
+    asked = "SELECT max(rows) FROM (SELECT sum(count) AS rows FROM pragma_storage_info('{}') WHERE column_name = 'run' AND segment_type = 'UUID' GROUP BY row_group_id)"
+    for table in ("run", "flows"):
+        assert 0 < store.query_arrow(asked.format(table)).to_pylist()[0]["max(\"rows\")"] <= 2048
+
+
+def test_runs_are_given_in_the_order_asked_for(scenario):
+    store = Store.open(PATH)
+    fill(store, scenario, 3000)
+    seeds = random.Random(1).sample(range(4000), 4000)
+    taken = list(store.each((Job(scenario, seed) for seed in seeds), lambda document: document["seed"]))
+    assert taken == [seed if seed < 3000 else None for seed in seeds]
+
+
+def test_what_waits_is_written_within_a_second(scenario, monkeypatch):
+    now, store, add_runs = [100.0], Store.in_memory(), tables.add_runs
+
+    def slow(connection, rows):
+        add_runs(connection, rows)
+        now[0] += 60
+
+    monkeypatch.setattr("lasthop.store.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(tables, "add_runs", slow)
+    parts = {"totals": {}, "medium": {}, "flows": [], "nodes": [], "links": []}
+    with store.writer() as writer:
+
+        def add(seed):
+            job = Job(scenario, seed)
+            writer.add(Finished(store.key(job), job, store.identity(job), json.dumps(parts)))
+            writer.write()
+            return writer.waiting
+
+        # However long a transaction took, the next one follows a second after it.
+        assert add(1) == 0
+        now[0] = 160.9
+        assert add(2) == 1
+        now[0] = 161.1
+        assert add(3) == 0
 
 
 def test_a_setting_is_found_in_the_resolved_scenario(scenario):

@@ -19,7 +19,7 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
 
-use crate::SeriesBlock;
+use crate::outcome::SeriesBlock;
 
 /// Rows of a row group of time series.
 const ROWS_AT_A_TIME: usize = 50_000;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use lasthop_scenario as engine;
 use pyo3::prelude::*;
 
-use crate::{ResolvedScenario, RunOutcome};
+use crate::outcome::RunOutcome;
+use crate::scenario::ResolvedScenario;
 
 /// Threads that run what they are given, each run with a ticket; dropping it cancels it.
 #[pyclass(frozen, module = "lasthop._core")]

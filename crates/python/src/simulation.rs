@@ -7,7 +7,8 @@ use lasthop_units::{Duration, Time};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::{ResolvedScenario, RunOutcome};
+use crate::outcome::RunOutcome;
+use crate::scenario::ResolvedScenario;
 
 /// Simulated time between two looks at whether Python has a signal to handle, as a fraction of the run.
 const LOOKS: u64 = 500;

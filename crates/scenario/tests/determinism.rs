@@ -1,6 +1,9 @@
 //! Same seed, same bytes; and what one entity draws is no other's business.
 
-use lasthop_scenario::{Campaign, Keep, resolve, run};
+use std::sync::Arc;
+use std::time::Duration;
+
+use lasthop_scenario::{Campaign, Keep, Pool, resolve, run};
 
 const UPLOADS: &str = r#"
 duration = "3 s"
@@ -52,6 +55,43 @@ fn the_number_of_threads_changes_nothing() {
         outcomes.iter().map(seen).collect::<Vec<_>>()
     };
     assert_eq!(of(1), of(3));
+}
+
+#[test]
+fn a_pool_gives_each_run_of_each_scenario_with_its_ticket() {
+    let two = ["station.0.count=1", "station.0.count=2"].map(|setting| {
+        let (path, value) = setting.split_once('=').unwrap();
+        Arc::new(resolve(UPLOADS, "test.toml", &[(path.to_string(), value.to_string())]).unwrap())
+    });
+    let pool = Pool::new(3);
+    for ticket in 0..8 {
+        pool.submit(ticket, Arc::clone(&two[ticket as usize % 2]), ticket / 2, Keep::default());
+    }
+    let mut seen = Vec::new();
+    while seen.len() < 8 {
+        seen.extend(pool.take_finished(Duration::from_secs(60)));
+    }
+    seen.sort_by_key(|(ticket, _)| *ticket);
+    for (expected, (ticket, outcome)) in seen.iter().enumerate() {
+        let (expected, seed) = (expected as u64, expected as u64 / 2);
+        assert_eq!((*ticket, outcome.seed), (expected, seed));
+        let alone = run(&two[expected as usize % 2], seed, None).unwrap();
+        assert_eq!(without_clock(outcome.result.as_ref().unwrap().json()), without_clock(alone.json()));
+    }
+    assert!(pool.take_finished(Duration::ZERO).is_empty() && pool.fraction() == 0.0);
+}
+
+#[test]
+fn a_pool_that_is_cancelled_ends_without_what_had_not_begun() {
+    // A run of a day takes minutes; were it not stopped, `close` would not return.
+    let settings = [("duration".to_string(), "86400 s".to_string())];
+    let scenario = Arc::new(resolve(UPLOADS, "test.toml", &settings).unwrap());
+    let pool = Pool::new(1);
+    (0..3).for_each(|ticket| pool.submit(ticket, Arc::clone(&scenario), ticket, Keep::default()));
+    assert!(pool.take_finished(Duration::from_millis(50)).is_empty());
+    pool.close();
+    pool.submit(3, scenario, 3, Keep::default());
+    assert!(pool.take_finished(Duration::from_millis(50)).is_empty());
 }
 
 #[test]

@@ -264,7 +264,8 @@ class Writer:
     def __init__(self, store: Store, give_up: Callable[[], bool]) -> None:
         self._store = store
         self._give_up = give_up
-        self._waiting: list[Finished] = []
+        # Each with the time at which it came.
+        self._waiting: list[tuple[datetime, Finished]] = []
         self._held = ExitStack()
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._turn_from = -PAUSE_S
@@ -278,7 +279,7 @@ class Writer:
 
     def add(self, run: Finished) -> None:
         """Takes a run, which `write` writes."""
-        self._waiting.append(run)
+        self._waiting.append((tables.utc_now(), run))
 
     def write(self, *, now: bool = False) -> None:
         """Writes what waits as one transaction, unless one was written just now or it is others' turn, and that can wait."""
@@ -314,22 +315,23 @@ class Writer:
             self._held = held.pop_all()
 
 
-def _store(connection: duckdb.DuckDBPyConnection, store: Store, finished: Sequence[Finished]) -> None:
+def _store(connection: duckdb.DuckDBPyConnection, store: Store, came: Sequence[tuple[datetime, Finished]]) -> None:
     """Stores runs that are not there yet, and the time series of all."""
-    keyed = {run.key: run for run in finished}
+    keyed = {run.key: run for _, run in came}
+    when = {run.key: time for time, run in came}
     there = store._held(connection, list(keyed))
     new = [run for key, run in keyed.items() if key not in there.runs and key not in there.failures]
     identities = {run.identity.key: run.identity for run in new}
     tables.add_scenarios(connection, {key: identity.resolved.to_json() for key, identity in identities.items()})
-    now = tables.utc_now()
-    tables.add_runs(connection, [{**_row(run, now), "document": run.document} for run in new if run.document is not None])
-    tables.add_failures(connection, [{**_row(run, now), "error": run.error} for run in new if run.document is None])
+    rows = [(run, _row(run, when[run.key])) for run in new]
+    tables.add_runs(connection, [{**row, "document": run.document} for run, row in rows if run.document is not None])
+    tables.add_failures(connection, [{**row, "error": run.error} for run, row in rows if run.document is None])
     for key, run in keyed.items():
         if run.series is not None:
             tables.add_series(connection, key, run.job.series, run.series)
 
 
-def _row(run: Finished, now: datetime) -> dict[str, Any]:
+def _row(run: Finished, finished: datetime) -> dict[str, Any]:
     scenario, identity = run.job.scenario, run.identity
     return {
         "run": run.key,
@@ -339,7 +341,7 @@ def _row(run: Finished, now: datetime) -> dict[str, Any]:
         "file": scenario.file_name,
         "settings": json.dumps(dict(scenario.settings)),
         "engine": engine_identity(),
-        "finished": now,
+        "finished": finished,
     }
 
 

@@ -1,0 +1,97 @@
+"""Chunks of runs: how many go together, and that a chunk gives what its runs give one by one."""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+import lasthop
+from lasthop import Job, Store
+from lasthop.executor import Task
+from lasthop.executor.chunk import Pace, name_of, outcomes_of, pack, run_chunk
+
+
+@pytest.fixture
+def scenario(small):
+    return lasthop.load(small)
+
+
+def tasks_of(*jobs):
+    store = Store.in_memory()
+    return [Task(store.key(job), job, store.identity(job)) for job in jobs]
+
+
+def without_clock(document):
+    return document[: document.index('"wall_s"')]
+
+
+def test_a_chunk_gives_what_its_runs_give_alone(scenario):
+    other = scenario.set("station.0.count", 1)
+    tasks = tasks_of(Job(scenario, 1), Job(other, 1, ("goodput_bps",)), Job(scenario, 2))
+    payload = pack(tasks)
+    assert len(payload.scenarios) == 2, "each scenario travels once"
+    done = pickle.loads(pickle.dumps(run_chunk(payload, longest_s=60)))
+    outcomes = outcomes_of(tasks, done)
+    assert [outcome.key for outcome in outcomes] == [task.key for task in tasks]
+    for task, outcome in zip(tasks, outcomes, strict=True):
+        (alone,) = outcomes_of([task], run_chunk(pack([task])))
+        assert without_clock(outcome.document) == without_clock(alone.document)
+        assert (outcome.series is None) == (alone.series is None) == (not task.job.series)
+    assert set(outcomes[1].series["metric"].to_pylist()) == {"goodput_bps"}
+
+
+def test_a_chunk_that_takes_longer_gives_back_what_was_not_begun(scenario):
+    tasks = tasks_of(*(Job(scenario, seed) for seed in range(5)))
+    done = run_chunk(pack(tasks), longest_s=0.0)
+    assert len(done.seconds) == len(outcomes_of(tasks, done)) == 1
+
+
+def test_a_failed_run_stands_among_the_others_of_its_chunk(scenario, monkeypatch):
+    tasks = tasks_of(*(Job(scenario, seed) for seed in (1, 2, 3)))
+    done = run_chunk(pack(tasks), longest_s=60)
+    first, *_, third = [outcome.document for outcome in outcomes_of(tasks, done)]
+    import zlib
+
+    sentence = "the simulation stopped: time went back; `lasthop run FILE --seed 2` repeats it"
+    failed = done._replace(documents=zlib.compress(f"{first}\n{third}".encode()), errors={1: sentence})
+    outcomes = outcomes_of(tasks, failed)
+    assert [outcome.document for outcome in outcomes] == [first, None, third]
+    assert f"`lasthop run {scenario.file_name} --seed 2` repeats it" in outcomes[1].error
+
+
+def test_files_travel_with_a_chunk(small):
+    trace = 'traffic = { kind = "trace", file = "packets.csv" }'
+    small.write_text(f'{small.read_text()}[[flow]]\nstation = "sta1"\ntransport = "udp"\n{trace}\n')
+    Path("packets.csv").write_text("1.0, 100\n")
+    tasks = tasks_of(Job(lasthop.load(small), 1))
+    payload = pack(tasks)
+    Path("packets.csv").unlink()
+    (outcome,) = outcomes_of(tasks, run_chunk(payload))
+    assert '"bytes_delivered":100' in outcome.document
+
+
+def test_chunks_are_as_long_as_runs_have_been_of_late(scenario):
+    pace, (known, other) = Pace(), tasks_of(Job(scenario, 1), Job(scenario.set("station.0.count", 1), 1))
+    runs = deque([known] * 100)
+    assert len(pace.cut(runs, 0.5, whole=True)) == 1, "alone, while nothing is known"
+    pace.learn([known], [0.01])
+    # 50 runs of 10 ms are half a second.
+    assert len(pace.cut(runs, 0.5, whole=True)) == 50
+    assert pace.cut(runs, 0.5, whole=True) == [] and len(runs) == 49, "too few for a whole chunk"
+    assert len(pace.cut(runs, 0.5, whole=False)) == 49
+    # 10 ms, then 110 ms: 10 + 0.3 x 100.
+    pace.learn([known], [0.11])
+    assert pace.cost_s(known) == pytest.approx(0.04)
+    assert pace.cost_s(other) == pace.lately_s == pytest.approx(0.04), "what runs have cost lately, of one not seen yet"
+    pace.learn([other], [1.0])
+    assert (pace.cost_s(other), pace.cost_s(known)) == (1.0, pytest.approx(0.04))
+
+
+def test_the_name_of_a_chunk_tells_its_runs_and_series(scenario):
+    one, two = tasks_of(Job(scenario, 1), Job(scenario, 2))
+    (kept,) = tasks_of(Job(scenario, 1, ("rtt_s",)))
+    names = {name_of(tasks) for tasks in ([one], [two], [one, two], [two, one], [kept])}
+    assert len(names) == 5 and name_of([one]) == name_of(tasks_of(Job(scenario, 1)))
