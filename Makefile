@@ -19,7 +19,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: build demo test unit lint lock fuzz bench validation kernel docs wheel clean rust
+.PHONY: build fast demo test unit gates instructions lint lock fuzz bench speed validation kernel docs wheel clean rust
 .DEFAULT_GOAL := build
 
 build: $(EXTENSION)
@@ -35,6 +35,15 @@ test: build
 # The Rust tests alone: no formatting, no Python.
 unit: rust $(VENV)/.ready
 	cargo test --workspace
+
+# Counts anew what a run costs, in events, allocations and bytes, and writes tests/data/gates.tsv, which `make test` compares with.
+gates: rust
+	@LASTHOP_WRITE_GATES=1 cargo test --quiet --package lasthop-scenario --test gates a_run_costs_what_it_did
+	@git --no-pager diff --stat -- tests/data/gates.tsv
+
+# Counts instructions with valgrind and compares them with tests/data/instructions.tsv; WRITE=--write keeps them.
+instructions: rust $(VENV)/.ready
+	@$(BIN)/python benches/instructions.py $(WRITE)
 
 # Formatting, clippy and rustdoc: for those who change the code. Not part of `test`, as both move on with Rust itself.
 lint: rust $(VENV)/.ready

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,6 +46,11 @@ def run(command: Sequence[str | Path], directory: Path | None = None) -> Usage:
     if process.returncode != 0:
         raise Failed(f"{' '.join(map(str, command))}: exit status {process.returncode}: {text.strip()[-500:]}")
     return Usage(used.ru_utime + used.ru_stime, wall_s, used.ru_maxrss * KIB, text)
+
+
+def note(message: str) -> None:
+    """Says what is being done, aside from the tables."""
+    sys.stderr.write(f"bench: {message}\n")
 
 
 def printed(text: str, name: str) -> list[float]:

@@ -16,7 +16,7 @@ from pathlib import Path
 import report
 from cases import CASES
 from checks import checks
-from child import Failed
+from child import Failed, note
 from endpoint import endpoint_checks
 from simulators import Lasthop, peers
 from table import Table
@@ -53,11 +53,6 @@ def main() -> int:
 def machine() -> dict[str, str | int | None]:
     """In general words, where this ran."""
     return {"architecture": platform.machine(), "system": platform.system(), "cores": os.cpu_count()}
-
-
-def note(message: str) -> None:
-    """Says what is being done, aside from the table."""
-    sys.stderr.write(f"bench: {message}\n")
 
 
 def _arguments() -> argparse.Namespace:

@@ -2,9 +2,13 @@
 
 mod random;
 mod scheduler;
+mod sizes;
 
 pub use random::Stream;
 pub use scheduler::{Scheduler, Turn};
+/// For the test that holds how large what is handled often is.
+#[doc(hidden)]
+pub use sizes::sizes;
 
 /// The examples of the README.
 #[cfg(doctest)]

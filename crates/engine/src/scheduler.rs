@@ -20,7 +20,7 @@ const MOVED: usize = MOST_NEAR / 2;
 /// With more events that are sooner than a new one, the list is moved in one go.
 const FEW: usize = 6;
 
-struct Scheduled<E> {
+pub(crate) struct Scheduled<E> {
     at: Time,
     /// the order of scheduling
     sequence: u64,

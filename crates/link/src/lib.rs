@@ -5,11 +5,15 @@
 
 mod packet;
 pub mod queue_discipline;
+mod sizes;
 mod wired;
 
 pub use packet::{AckFacts, Packet, PacketMeta};
 pub use queue_discipline::{AirtimeUse, Drop, Marks, QueueDiscipline, QueueDisciplineKind, QueueMaker, Ticket, Wanted};
 pub use wired::{WireUse, WiredEvent, WiredLink};
+/// For the test that holds how large what is handled often is.
+#[doc(hidden)]
+pub use sizes::sizes;
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -18,6 +18,7 @@ mod hosts;
 mod injection;
 mod network;
 mod outside;
+mod sizes;
 mod surroundings;
 mod topology;
 mod wires;
@@ -29,6 +30,9 @@ pub use network::Network;
 pub use outside::{Arrival, NoEvent, Outside};
 pub use topology::Topology;
 pub use wires::Wires;
+/// For the test that holds how large what is handled often is.
+#[doc(hidden)]
+pub use sizes::sizes;
 
 /// The examples of the README.
 #[cfg(doctest)]

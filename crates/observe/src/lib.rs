@@ -9,6 +9,7 @@ pub mod metric;
 mod quantity;
 mod record;
 mod report;
+mod sizes;
 mod step;
 mod time_series;
 
@@ -19,6 +20,9 @@ pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record
 pub use report::{Cell, Layout, Report, Row, Series, SeriesBlock, Value};
 pub use step::{End, Hold, Payload, Start, Step};
 pub use time_series::TimeSeries;
+/// For the test that holds how large what is handled often is.
+#[doc(hidden)]
+pub use sizes::sizes;
 
 use lasthop_units::Time;
 

@@ -20,6 +20,7 @@ mod resolved;
 mod run;
 mod schema;
 mod simulation;
+mod sizes;
 mod tables;
 mod theory;
 mod traffic;
@@ -35,6 +36,9 @@ pub use run::{Keep, OpenRun, RunResult, SeriesBlock, run, run_with_account};
 pub use schema::schema_json;
 pub use simulation::{Finished, Simulation};
 pub use theory::theory_json;
+/// For the test that holds how large what is handled often is.
+#[doc(hidden)]
+pub use sizes::sizes;
 
 /// The examples of the README.
 #[cfg(doctest)]

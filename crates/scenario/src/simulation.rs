@@ -114,6 +114,11 @@ impl<O: Watcher> Simulation<O> {
         self.end
     }
 
+    /// How many events have been handled; samples of time series are none.
+    pub fn events(&self) -> u64 {
+        self.network.events()
+    }
+
     /// When the next event is due.
     pub fn next_at(&self) -> Option<Time> {
         self.network.next_at()

@@ -40,6 +40,7 @@ mod report;
 mod segment;
 mod send;
 mod sequence;
+mod sizes;
 mod state;
 mod tick;
 mod timer;
@@ -59,6 +60,9 @@ pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 pub use send::{Delay, Write};
 pub use sequence::SeqNumber;
 pub use state::{Failure, State};
+/// For the test that holds how large what is handled often is.
+#[doc(hidden)]
+pub use sizes::sizes;
 
 /// The examples of the README.
 #[cfg(doctest)]

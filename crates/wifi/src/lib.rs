@@ -21,6 +21,7 @@ pub mod rate_control;
 mod seams;
 mod sender;
 mod sequence;
+mod sizes;
 mod steps;
 mod transmission;
 
@@ -33,6 +34,9 @@ pub use config::{Access, AfterLoss, BssConfig, ChannelAccess, MediumConfig, Node
 pub use environment::{Agenda, Environment, MediumEvent};
 pub use medium::Medium;
 pub use sender::aggregation::Aggregation;
+/// For the test that holds how large what is handled often is.
+#[doc(hidden)]
+pub use sizes::sizes;
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -37,6 +37,11 @@ pub(crate) enum FlowEvent {
 
 type At<'a, O> = Context<'a, FlowEvent, O>;
 
+/// Names and sizes in bytes of what there is of each flow; see [`crate::sizes`].
+pub(crate) fn connection_sizes() -> Vec<(&'static str, usize)> {
+    vec![("Connection", size_of::<connection::Connection>()), ("TcpFlow", size_of::<tcp_flow::TcpFlow>())]
+}
+
 /// How far the end whose turn it is has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {

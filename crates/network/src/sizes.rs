@@ -1,0 +1,10 @@
+//! How large what is handled often is, for the test that holds it; no part of the interface.
+
+use crate::event::Event;
+
+/// Names and sizes in bytes; `E` is the event of the hosts.
+pub fn sizes<E>() -> Vec<(&'static str, usize)> {
+    let mut sizes = vec![("Event", size_of::<Event<E>>())];
+    sizes.extend(lasthop_engine::sizes::<Event<E>>());
+    sizes
+}
