@@ -24,6 +24,10 @@ PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/nul
 
 build: $(EXTENSION)
 
+# The engine compiled with a profile of its own runs, which takes some minutes; the plain one stays where it cannot be made.
+fast: build
+	@$(BIN)/python benches/guided.py engine
+
 demo: build
 	@$(BIN)/python -m lasthop.demo
 
@@ -58,6 +62,13 @@ fuzz: rust
 bench: build
 	@$(BIN)/lasthop bench
 
+# Every number of speed anew, in one go: gates, instructions where valgrind is, the tables and the picture of docs/speed.md and
+# the table of README.md. After `make fast` they are those of the profile-guided engine, beside the plain build.
+speed: build gates
+	@if command -v valgrind > /dev/null; then $(BIN)/python benches/instructions.py --write; \
+		else echo "lasthop: instructions are not counted, as valgrind is not installed" >&2; fi
+	@$(BIN)/lasthop bench --write docs/speed.md --write README.md
+
 # Measures every comparison with ns-2 and ns-3 anew and writes docs/peers.md. The peers' figures are kept in tests/data; with
 # NS3_PYTHON=python, an interpreter that has the package ns3==3.44.post0, those of tests/data/ns3.csv are measured anew too.
 validation: build
@@ -71,11 +82,11 @@ kernel: build
 docs: build
 	@$(BIN)/python tests/python/metrics_page.py --write
 
-# Builds the wheel, then tests it where nothing else is installed and no source is on the path. What it needs comes from
-# files whose hashes were checked.
+# Builds the wheel, profile-guided where that can be, then tests it where nothing else is installed and no source is on the
+# path. What it needs comes from files whose hashes were checked.
 wheel: rust $(VENV)/.ready
 	rm -rf dist
-	$(BIN)/maturin build --release --out dist
+	$(BIN)/python benches/guided.py wheel --out dist || $(BIN)/maturin build --release --out dist
 	$(BIN)/python -m venv dist/venv
 	dist/venv/bin/python $(PIP) download --require-hashes --requirement $(LOCK) --dest dist/locked
 	dist/venv/bin/python $(PIP) install --no-index --find-links dist/locked dist/*.whl pytest

@@ -7,6 +7,10 @@ The lengths make that difference about half a second of CPU time or more; ns-3's
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = (ROOT / "scenarios", ROOT / "benches" / "scenarios")
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,11 @@ class Case:
     settings: tuple[str, ...] = ()
 
     @property
+    def file(self) -> Path:
+        """The scenario: one of the ready ones, or of those beside this."""
+        return next(file for folder in FOLDERS if (file := folder / f"{self.scenario}.toml").is_file())
+
+    @property
     def script(self) -> str:
         """The name of the peers' scripts, without its ending."""
         return "uplink_11b" if self.scenario == UPLINK else self.scenario.replace("-", "_")
@@ -41,6 +50,10 @@ FIXED_11B = 'bss.rate_control={ kind = "fixed", rate = "11 Mbit/s" }'
 OFFICE = "office-11ax"
 UPLINK = "khademi2011-uplink-11b"
 SATURATION = "saturation-11a"
+
+
+def _several(name: str, title: str, lengths: Lengths) -> Case:
+    return Case(name, f"{title}, 802.11a, six nodes each", name, 5, lengths, 1472)
 
 
 def _saturation(stations: int, long_s: float, peers: dict[str, Lengths] | None = None) -> Case:
@@ -62,6 +75,15 @@ CASES = (
             "ns3": Lengths(5, 27, 5),
         },
         settings=(FIXED_11B,),
+    ),
+    Case(
+        name="uplink-11g",
+        title="ten NewReno uploads, 802.11g at 54 Mbit/s",
+        scenario="uplink-11g",
+        stations=10,
+        lengths=Lengths(40, 440, 10),
+        payload_bytes=1460,
+        peers={"ns2": Lengths(10, 50, 5), "ns2-splay": Lengths(10, 50, 5)},
     ),
     _saturation(10, 650),
     _saturation(20, 650, {"ns2": Lengths(2, 12, 1), "ns3": Lengths(1, 5, 1)}),
@@ -94,4 +116,7 @@ CASES = (
         lengths=Lengths(12, 42, 10),
         payload_bytes=1448,
     ),
+    _several("bss-1", "one BSS", Lengths(20, 420, 5)),
+    _several("bss-20-near", "20 BSSs 1 m apart", Lengths(1, 7, 0.5)),
+    _several("bss-20-apart", "20 BSSs 30 m apart", Lengths(1, 4, 0.5)),
 )

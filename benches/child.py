@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NamedTuple
@@ -27,12 +27,19 @@ class Usage(NamedTuple):
     output: str
 
 
-def run(command: Sequence[str | Path], directory: Path | None = None) -> Usage:
+def run(
+    command: Sequence[str | Path], directory: Path | None = None, environment: Mapping[str, str] | None = None
+) -> Usage:
     """Runs `command` to its end; its standard output and error come back as one text."""
     with TemporaryFile("w+", errors="replace") as output:
         started = time.perf_counter()
         process = subprocess.Popen(
-            [str(word) for word in command], cwd=directory, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            [str(word) for word in command],
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
         )
         try:
             _, status, used = os.wait4(process.pid, 0)

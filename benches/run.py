@@ -14,40 +14,58 @@ import time
 from pathlib import Path
 
 import report
+import scale
+from aims import Aim, aims
 from cases import CASES
-from checks import checks
+from checks import Check, checks
 from child import Failed, note
 from endpoint import endpoint_checks
+from engines import engines
 from simulators import Lasthop, peers
 from table import Table
+
+PICTURE = Path(__file__).resolve().parent.parent / "docs" / "scale.svg"
 
 
 def main() -> int:
     """Measures everything and writes it down."""
     arguments = _arguments()
     started = time.monotonic()
-    others = [] if arguments.quick else peers()
-    table = Table([Lasthop(), *others])
-    measured = []
+    found = engines()
+    table = Table([*map(Lasthop, found), *([] if arguments.quick else peers())])
     try:
-        for check in checks(1 if arguments.quick else arguments.rounds):
-            note(check.what)
-            measured.append(check)
-        note("a segment and its ACK at two endpoints")
-        measured.extend(endpoint_checks())
-        for seed in range(1, arguments.rounds + 1):
-            for case in CASES:
-                note(f"round {seed} of {arguments.rounds}: {case.title}")
-                table.measure(case, seed)
+        held, aimed = _measure(table, arguments)
+        grown = scale.growths(found[0], quick=arguments.quick) if arguments.scale or arguments.write else []
     except Failed as failure:
         note(str(failure))
         return 1
     wall_s = time.monotonic() - started
-    print(report.markdown(table, measured, wall_s))
+    written = report.tables(table, aimed, held, grown, found)
+    print(report.markdown(written, wall_s))
+    for page in arguments.write:
+        report.write(Path(page), written)
+    if arguments.write:
+        scale.draw(grown, PICTURE)
     if arguments.json:
-        document = report.document(table, measured, wall_s) | {"machine": machine()}
+        document = report.document(table, aimed, held, grown, wall_s) | {"machine": machine()}
         Path(arguments.json).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     return 0
+
+
+def _measure(table: Table, arguments: argparse.Namespace) -> tuple[list[Check], list[Aim]]:
+    """What is held in any case, and what is aimed at; the engines and their peers take turns."""
+    held = []
+    for check in checks(1 if arguments.quick else arguments.rounds):
+        note(check.what)
+        held.append(check)
+    note("a segment and its ACK at two endpoints")
+    held.extend(endpoint_checks())
+    for seed in range(1, arguments.rounds + 1):
+        for case in CASES:
+            note(f"round {seed} of {arguments.rounds}: {case.title}")
+            table.measure(case, seed)
+    aimed = aims(table, engines(), arguments.rounds, quick=arguments.quick)
+    return [*table.targets(), *held], aimed
 
 
 def machine() -> dict[str, str | int | None]:
@@ -58,8 +76,10 @@ def machine() -> dict[str, str | int | None]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--scale", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--write", metavar="FILE", action="append", default=[])
     return parser.parse_args()
 
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from cases import Case, Lengths
 from child import Usage, printed, run
+from engines import INSTALLED, Engine
 
 BENCHES = Path(__file__).resolve().parent
-ROOT = BENCHES.parent
 LOOK_S = 60
 # ns-2 reads Tcl from standard input.
 ASK_NS2 = "puts [ns-version]\nexit 0\n"
@@ -28,41 +28,49 @@ class Sample(NamedTuple):
     cost: float
     goodput_bps: float
     attempts_per_s: float | None = None
+    events_per_s: float | None = None
 
 
 class Lasthop:
-    """The command `lasthop run` with the interpreter that runs this."""
+    """The command `lasthop run` with the interpreter that runs this, and one of the engines."""
 
-    key = "lasthop"
-    label = "lasthop"
     missing = None
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.key, self.label = engine, engine.key, engine.label
 
     def sample(self, case: Case, seed: int) -> Sample:
         """One short and one long run of `case`."""
         lengths = case.lengths
-        short, _ = _lasthop_result(case, seed, lengths.short_s)
-        long, result = _lasthop_result(case, seed, lengths.long_s)
+        short, before = self._result(case, seed, lengths.short_s)
+        long, result = self._result(case, seed, lengths.long_s)
         attempts = sum(node["frames_sent"] for node in result["nodes"])
         counted_s = lengths.long_s - lengths.warmup_s
-        cost = _difference(short, long, lengths)
-        return Sample(cost, result["totals"]["goodput_bps"], attempts / counted_s)
+        events = result["simulator"]["events"] - before["simulator"]["events"]
+        return Sample(
+            cost=_difference(short, long, lengths),
+            goodput_bps=result["totals"]["goodput_bps"],
+            attempts_per_s=attempts / counted_s,
+            events_per_s=events / (lengths.long_s - lengths.short_s),
+        )
+
+    def _result(self, case: Case, seed: int, duration_s: float) -> tuple[Usage, dict[str, Any]]:
+        # The short run writes its result too, so that the difference is simulation only.
+        with TemporaryDirectory() as directory:
+            file = Path(directory) / "result.json"
+            options = ["--seed", str(seed), "--jobs", "1", "--json", str(file)]
+            usage = lasthop_run(case, duration_s, case.lengths.warmup_s, options, self.engine)
+            return usage, json.loads(file.read_text(encoding="utf-8"))["runs"][0]
 
 
-def _lasthop_result(case: Case, seed: int, duration_s: float) -> tuple[Usage, dict[str, Any]]:
-    # The short run writes its result too, so that the difference is simulation only.
-    with TemporaryDirectory() as directory:
-        file = Path(directory) / "result.json"
-        options = ["--seed", str(seed), "--jobs", "1", "--json", str(file)]
-        usage = lasthop_run(case, duration_s, case.lengths.warmup_s, options)
-        return usage, json.loads(file.read_text(encoding="utf-8"))["runs"][0]
-
-
-def lasthop_run(case: Case, duration_s: float, warmup_s: float, options: list[str]) -> Usage:
+def lasthop_run(
+    case: Case, duration_s: float, warmup_s: float, options: list[str], engine: Engine = INSTALLED
+) -> Usage:
     """Runs the case's scenario for `duration_s`."""
     settings = (*case.settings, f"station.0.count={case.stations}", f"duration={duration_s} s", f"warmup={warmup_s} s")
     laid_over = [word for setting in settings for word in ("--set", setting)]
-    file = ROOT / "scenarios" / f"{case.scenario}.toml"
-    return run([sys.executable, "-m", "lasthop", "run", file, *laid_over, *options])
+    command = [sys.executable, "-m", "lasthop", "run", case.file, *laid_over, *options]
+    return run(command, environment=engine.environment)
 
 
 class Ns2:

@@ -1,6 +1,10 @@
 """The engine: text, numbers and JSON in and out. `lasthop` itself is the interface to use."""
 
 __version__: str
+source_digest: str
+"""of the sources that the engine was compiled from, 16 hexadecimal digits"""
+profile_guided: bool
+"""whether it was compiled with a profile (`make fast`, `make wheel`); results do not depend on it"""
 
 class ScenarioError(ValueError): ...
 

@@ -38,7 +38,7 @@ def subjects() -> Iterator[tuple[str, list[Scenario]]]:
     from cases import CASES
 
     for case in CASES:
-        scenario = lasthop.load(ROOT / "scenarios" / f"{case.scenario}.toml")
+        scenario = lasthop.load(case.file)
         settings = [setting.split("=", 1) for setting in case.settings] + [["station.0.count", case.stations]]
         for path, value in settings:
             scenario = scenario.set(path, value)

@@ -63,6 +63,8 @@ fn keep_runs_quiet() {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     keep_runs_quiet();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("source_digest", env!("LASTHOP_SOURCE_DIGEST"))?;
+    module.add("profile_guided", option_env!("LASTHOP_PROFILE_GUIDED").is_some())?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_class::<ResolvedScenario>()?;
     module.add_class::<campaign::Campaign>()?;

@@ -15,6 +15,7 @@ from ._mistake import Mistake
 SUMMARY = "measure speed on this machine (in the source tree)"
 SCRIPT = Path("benches") / "run.py"
 MAX_ROUNDS = 100
+MARK = "<!-- bench: "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="lasthop alone, without ns-2 and ns-3")
     parser.add_argument(
         "--rounds", metavar="N", type=_arguments._whole, default=3, help="measure everything N times, take medians (default 3)"
+    )
+    parser.add_argument("--scale", action="store_true", help="also how cost and memory grow with stations, BSSs, flows, time, runs")
+    parser.add_argument(
+        "--write", metavar="FILE", action="append", default=[], help="put the tables between the marks of FILE, as docs/speed.md has them; repeatable"
     )
     parser.add_argument("--json", metavar="FILE", help="write every number to FILE as well")
 
@@ -33,15 +38,29 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json == "-":
         raise Mistake("--json -: standard output has the table; give the name of a file")
     _arguments.check_file("--json", arguments.json)
+    for file in arguments.write:
+        _check_page(file)
     # This package lies in python/lasthop of the tree when it was installed for development.
     roots = (Path.cwd(), Path(__file__).resolve().parents[3])
     script = next((root / SCRIPT for root in roots if (root / SCRIPT).is_file()), None)
     if script is None:
         raise Mistake(f"bench: there is no {SCRIPT} here; run it in the source tree of lasthop")
     options = ["--rounds", str(arguments.rounds), *(["--quick"] if arguments.quick else [])]
+    options += ["--scale"] if arguments.scale else []
     options += ["--json", arguments.json] if arguments.json else []
+    options += [word for file in arguments.write for word in ("--write", file)]
     # A process of its own, small: the peak memory of a child counts what its parent held when it was started.
     return _run([sys.executable, str(script), *options])
+
+
+def _check_page(file: str) -> None:
+    """Refuses, before anything is measured, a page that has no place for the tables."""
+    try:
+        marked = MARK in Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Mistake(f"--write {file}: cannot be read: {error}") from None
+    if not marked:
+        raise Mistake(f"--write {file}: there is no {MARK}NAME --> in it, which says where a table goes")
 
 
 def _run(command: list[str]) -> int:

@@ -44,6 +44,7 @@ def _findings() -> Iterator[Finding]:
     yield Finding("ok", f"lasthop {_core.__version__} in {Path(__file__).parent.parent}")
     yield Finding("ok", f"Python {platform.python_version()} on {platform.platform()}")
     yield Finding("ok", f"engine {_core.__file__}, {len(json.loads(_core.list_json()))} things to choose by name")
+    yield _engine_build()
     yield _versions_agree()
     yield Finding("ok", f"{core_count()} cores for runs in parallel")
     for package in PACKAGES:
@@ -51,6 +52,12 @@ def _findings() -> Iterator[Finding]:
     yield _writable(Path.cwd())
     for peer, command in PEERS.items():
         yield _peer(peer, command)
+
+
+def _engine_build() -> Finding:
+    if _core.profile_guided:
+        return Finding("ok", "engine compiled with a profile of its own runs")
+    return Finding("--", "engine compiled without a profile: `make fast` makes one that takes less time")
 
 
 def _versions_agree() -> Finding:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -68,12 +67,9 @@ def run_key(scenario_key: str, seed: int) -> str:
     return _uuid(f'{{"engine":"{engine_identity()}","scenario":"{scenario_key}","seed":{seed}}}')
 
 
-@lru_cache(maxsize=1)
 def engine_identity() -> str:
-    """The version and a digest of the compiled engine: another build may compute something else."""
-    with open(_core.__file__, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return f"{_core.__version__}+{digest[:16]}"
+    """The version and a digest of the engine's sources: however they are compiled, they compute the same."""
+    return f"{_core.__version__}+{_core.source_digest}"
 
 
 def _scenario_key(document: Mapping[str, Any], files: Mapping[str, bytes]) -> str:
