@@ -20,15 +20,19 @@ from engines import Engine
 
 # A cost is the difference of two runs; the longer is made longer until they are so many CPU seconds apart.
 LEAST_S, QUICK_LEAST_S = 0.4, 0.05
+# And this share of what the shorter takes, where start-up is much of it.
+SHARE_OF_START = 0.25
+CLOCKED = 5
 MOST_SIMULATED_S = 10_000
 FIXED_11B = 'bss.rate_control={ kind = "fixed", rate = "11 Mbit/s" }'
 APART_M = 30
 STATIONS = (1, 10, 100, 1000, 5000)
 BSSS = (1, 2, 5, 10, 20, 50)
-FLOWS = (10, 100, 1000)
+FLOWS = (10, 30, 100, 300, 1000)
 SECONDS = (1, 10, 100, 1000, 10_000)
 RUNS = (100, 1000, 10_000, 100_000)
-QUICK_SHARE = 10
+# Quick ones stop before the largest.
+QUICK_MOST = 1000
 
 
 class Point(NamedTuple):
@@ -62,20 +66,20 @@ def power_law(x: Sequence[float], y: Sequence[float]) -> float:
 
 def growths(engine: Engine, *, quick: bool) -> list[Growth]:
     """All of them; with `quick` without the largest numbers."""
-    found = [
+    return [
         Growth("stations", "frame", tuple(_stations(engine, quick))),
         Growth("BSSs 30 m apart", "frame", tuple(_bsss(engine, quick))),
         Growth("flows of ten stations", "frame", tuple(_flows(engine, quick))),
         Growth("simulated seconds", "frame", tuple(_seconds(engine, quick))),
         Growth("runs of a sweep", "run", tuple(_runs(engine, quick))),
     ]
-    return found
 
 
 def _numbers(what: str, numbers: Sequence[int], quick: bool) -> Iterator[int]:
-    most = max(numbers) / (QUICK_SHARE if quick else 1)
+    # Of few numbers, such as those of BSSs, the largest two are the slow ones.
+    chosen = [number for number in numbers[:-2] if number <= QUICK_MOST] if quick else numbers
     for number in numbers:
-        if number <= most:
+        if number in chosen:
             note(f"{what}: {number:,}")
             yield number
 
@@ -99,11 +103,10 @@ def _flows(engine: Engine, quick: bool) -> Iterator[Point]:
 
 
 def _seconds(engine: Engine, quick: bool) -> Iterator[Point]:
-    """The cost of a frame of the whole time, start-up and its own 1 ms apart."""
-    none, _ = _run(engine, UPLOADS, (FIXED_11B,), 0.001)
+    """The least of some runs' own time on the clock: a second takes less than the start of a command varies."""
     for number in _numbers("simulated seconds", SECONDS, quick):
-        usage, frames = _run(engine, UPLOADS, (FIXED_11B,), number)
-        yield Point(number, max(usage.cpu_s - none.cpu_s, 0) / frames, usage.peak_bytes)
+        runs = [_run(engine, UPLOADS, (FIXED_11B,), number) for _ in range(CLOCKED)]
+        yield Point(number, min(run.wall_s for run in runs) / runs[0].frames, runs[0].usage.peak_bytes)
 
 
 def _runs(engine: Engine, quick: bool) -> Iterator[Point]:
@@ -117,24 +120,32 @@ def _runs(engine: Engine, quick: bool) -> Iterator[Point]:
 
 def _frames(engine: Engine, number: int, file: Path, settings: tuple[str, ...], quick: bool) -> Point:
     """The difference of a run of one second and of one that is long enough; memory is that of the longer."""
-    short, few = _run(engine, file, settings, 1)
+    short = _run(engine, file, settings, 1)
+    least_s = max(QUICK_LEAST_S if quick else LEAST_S, SHARE_OF_START * short.usage.cpu_s)
     seconds = 2.0
     while True:
-        long, many = _run(engine, file, settings, seconds)
-        apart_s = long.cpu_s - short.cpu_s
-        if apart_s >= (QUICK_LEAST_S if quick else LEAST_S) or seconds >= MOST_SIMULATED_S:
-            return Point(number, apart_s / (many - few), long.peak_bytes)
+        long = _run(engine, file, settings, seconds)
+        apart_s = long.usage.cpu_s - short.usage.cpu_s
+        if apart_s >= least_s or seconds >= MOST_SIMULATED_S:
+            return Point(number, apart_s / (long.frames - short.frames), long.usage.peak_bytes)
         seconds *= 4
 
 
-def _run(engine: Engine, file: Path, settings: tuple[str, ...], seconds: float) -> tuple[Usage, int]:
-    """The usage of the whole command, and the frames of the whole run."""
+class Run(NamedTuple):
+    """The usage of a whole command, the run's own time on the clock, and its frames."""
+
+    usage: Usage
+    wall_s: float
+    frames: int
+
+
+def _run(engine: Engine, file: Path, settings: tuple[str, ...], seconds: float) -> Run:
     laid_over = [word for setting in (*settings, f"duration={seconds} s", "warmup=0 s") for word in ("--set", setting)]
     with TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         usage = command(engine, ["run", file, *laid_over, "--seed", "1", "--jobs", "1", "--json", result])
         (run,) = json.loads(result.read_text(encoding="utf-8"))["runs"]
-    return usage, sum(node["frames_sent"] for node in run["nodes"])
+    return Run(usage, run["simulator"]["wall_s"], sum(node["frames_sent"] for node in run["nodes"]))
 
 
 def draw(found: Sequence[Growth], target: Path) -> None:

@@ -8,7 +8,7 @@ pub use random::Stream;
 pub use scheduler::{Scheduler, Turn};
 /// For the test that holds how large what is handled often is.
 #[doc(hidden)]
-pub use sizes::sizes;
+pub use sizes::sizes_in_bytes;
 
 /// The examples of the README.
 #[cfg(doctest)]

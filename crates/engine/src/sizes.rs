@@ -3,6 +3,6 @@
 use crate::scheduler::Scheduled;
 
 /// Names and sizes in bytes; `E` is the event.
-pub fn sizes<E>() -> Vec<(&'static str, usize)> {
+pub fn sizes_in_bytes<E>() -> Vec<(&'static str, usize)> {
     vec![("Scheduled", size_of::<Scheduled<E>>())]
 }

@@ -10,10 +10,10 @@ mod wired;
 
 pub use packet::{AckFacts, Packet, PacketMeta};
 pub use queue_discipline::{AirtimeUse, Drop, Marks, QueueDiscipline, QueueDisciplineKind, QueueMaker, Ticket, Wanted};
-pub use wired::{WireUse, WiredEvent, WiredLink};
 /// For the test that holds how large what is handled often is.
 #[doc(hidden)]
-pub use sizes::sizes;
+pub use sizes::sizes_in_bytes;
+pub use wired::{WireUse, WiredEvent, WiredLink};
 
 /// The examples of the README.
 #[cfg(doctest)]

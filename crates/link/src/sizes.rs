@@ -3,6 +3,6 @@
 use crate::packet::{Packet, PacketMeta};
 
 /// Names and sizes in bytes; `B` is the body of packets.
-pub fn sizes<B>() -> Vec<(&'static str, usize)> {
+pub fn sizes_in_bytes<B>() -> Vec<(&'static str, usize)> {
     vec![("Packet", size_of::<Packet<B>>()), ("PacketMeta", size_of::<PacketMeta>())]
 }

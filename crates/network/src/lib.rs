@@ -28,11 +28,11 @@ pub use hosts::{Context, Hosts, Order};
 pub use injection::Refusal;
 pub use network::Network;
 pub use outside::{Arrival, NoEvent, Outside};
-pub use topology::Topology;
-pub use wires::Wires;
 /// For the test that holds how large what is handled often is.
 #[doc(hidden)]
-pub use sizes::sizes;
+pub use sizes::sizes_in_bytes;
+pub use topology::Topology;
+pub use wires::Wires;
 
 /// The examples of the README.
 #[cfg(doctest)]

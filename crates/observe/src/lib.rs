@@ -18,11 +18,11 @@ pub use histogram::{Histogram, PROBABILITIES};
 pub use quantity::{Definition, Form, Kind, Presence, Quantity, Scope, Shown, Unit, presence, scope};
 pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};
 pub use report::{Cell, Layout, Report, Row, Series, SeriesBlock, Value};
-pub use step::{End, Hold, Payload, Start, Step};
-pub use time_series::TimeSeries;
 /// For the test that holds how large what is handled often is.
 #[doc(hidden)]
-pub use sizes::sizes;
+pub use sizes::sizes_in_bytes;
+pub use step::{End, Hold, Payload, Start, Step};
+pub use time_series::TimeSeries;
 
 use lasthop_units::Time;
 

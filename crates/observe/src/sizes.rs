@@ -3,6 +3,6 @@
 use crate::record::Record;
 
 /// Names and sizes in bytes.
-pub fn sizes() -> Vec<(&'static str, usize)> {
+pub fn sizes_in_bytes() -> Vec<(&'static str, usize)> {
     vec![("Record", size_of::<Record>())]
 }

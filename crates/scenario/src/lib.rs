@@ -35,10 +35,10 @@ pub use resolved::{DefaultTaken, ResolvedScenario, resolve, resolve_with};
 pub use run::{Keep, OpenRun, RunResult, SeriesBlock, run, run_with_account};
 pub use schema::schema_json;
 pub use simulation::{Finished, Simulation};
-pub use theory::theory_json;
 /// For the test that holds how large what is handled often is.
 #[doc(hidden)]
-pub use sizes::sizes;
+pub use sizes::sizes_in_bytes;
+pub use theory::theory_json;
 
 /// The examples of the README.
 #[cfg(doctest)]

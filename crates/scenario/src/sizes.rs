@@ -3,13 +3,13 @@
 use crate::hosts::{Body, FlowEvent, connection_sizes};
 
 /// Names and sizes in bytes, of all crates that a run goes through.
-pub fn sizes() -> Vec<(&'static str, usize)> {
+pub fn sizes_in_bytes() -> Vec<(&'static str, usize)> {
     [
-        lasthop_network::sizes::<FlowEvent>(),
-        lasthop_wifi::sizes::<Body>(),
-        lasthop_link::sizes::<Body>(),
-        lasthop_observe::sizes(),
-        lasthop_tcp::sizes(),
+        lasthop_network::sizes_in_bytes::<FlowEvent>(),
+        lasthop_wifi::sizes_in_bytes::<Body>(),
+        lasthop_link::sizes_in_bytes::<Body>(),
+        lasthop_observe::sizes_in_bytes(),
+        lasthop_tcp::sizes_in_bytes(),
         connection_sizes(),
     ]
     .concat()

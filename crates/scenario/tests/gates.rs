@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use lasthop_observe::metric::frames::FRAMES_SENT;
 use lasthop_observe::metric::goodput::BYTES_DELIVERED;
-use lasthop_scenario::{Simulation, resolve, sizes};
+use lasthop_scenario::{Simulation, resolve, sizes_in_bytes};
 use lasthop_units::{Duration, Time};
 
 /// Whoever has this variable writes the table instead of comparing with it.
@@ -147,7 +147,7 @@ fn cases() -> Vec<Case> {
 
 fn table() -> String {
     let mut table = HEAD.to_string();
-    for (name, bytes) in sizes() {
+    for (name, bytes) in sizes_in_bytes() {
         writeln!(table, "{name}\tsize\t{bytes}\t\t").expect("a text takes anything");
     }
     for case in cases() {

@@ -59,10 +59,10 @@ pub use profile::Profile;
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 pub use send::{Delay, Write};
 pub use sequence::SeqNumber;
-pub use state::{Failure, State};
 /// For the test that holds how large what is handled often is.
 #[doc(hidden)]
-pub use sizes::sizes;
+pub use sizes::sizes_in_bytes;
+pub use state::{Failure, State};
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -4,6 +4,6 @@ use crate::endpoint::Endpoint;
 use crate::segment::Segment;
 
 /// Names and sizes in bytes.
-pub fn sizes() -> Vec<(&'static str, usize)> {
+pub fn sizes_in_bytes() -> Vec<(&'static str, usize)> {
     vec![("Segment", size_of::<Segment>()), ("Endpoint", size_of::<Endpoint>())]
 }

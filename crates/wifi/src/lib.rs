@@ -36,7 +36,7 @@ pub use medium::Medium;
 pub use sender::aggregation::Aggregation;
 /// For the test that holds how large what is handled often is.
 #[doc(hidden)]
-pub use sizes::sizes;
+pub use sizes::sizes_in_bytes;
 
 /// The examples of the README.
 #[cfg(doctest)]

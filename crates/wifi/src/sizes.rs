@@ -11,7 +11,7 @@ use crate::sender::Sender;
 use crate::sender::frame::Frame;
 
 /// Names and sizes in bytes; `B` is the body of packets.
-pub fn sizes<B>() -> Vec<(&'static str, usize)> {
+pub fn sizes_in_bytes<B>() -> Vec<(&'static str, usize)> {
     vec![
         ("MediumEvent", size_of::<MediumEvent>()),
         ("Ppdu", size_of::<Ppdu>()),

@@ -37,7 +37,7 @@ pub(crate) enum FlowEvent {
 
 type At<'a, O> = Context<'a, FlowEvent, O>;
 
-/// Names and sizes in bytes of what there is of each flow; see [`crate::sizes`].
+/// Names and sizes in bytes of what there is of each flow; see [`crate::sizes_in_bytes`].
 pub(crate) fn connection_sizes() -> Vec<(&'static str, usize)> {
     vec![("Connection", size_of::<connection::Connection>()), ("TcpFlow", size_of::<tcp_flow::TcpFlow>())]
 }
