@@ -33,10 +33,7 @@ class Check(NamedTuple):
 
 
 def checks(rounds: int) -> Iterator[Check]:
-    """Measures all of them, one after the other.
-
-    To be done first: the kernel counts what this process held at its largest as if its children had held it.
-    """
+    """Measures all of them, one after the other."""
     for scenario, title, settings in MEMORY_SCENARIOS:
         for kept in (False, True):
             yield _memory(scenario, title, settings, with_files=kept)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import NamedTuple
 
 KIB = 1024
@@ -30,29 +32,44 @@ class Usage(NamedTuple):
 def run(
     command: Sequence[str | Path], directory: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> Usage:
-    """Runs `command` to its end; its standard output and error come back as one text."""
-    with TemporaryFile("w+", errors="replace") as output:
-        started = time.perf_counter()
+    """Runs `command` to its end; its standard output and error come back as one text.
+
+    A small process of its own starts it and waits for it: Linux counts what a process holds when it starts another as if
+    that had held it.
+    """
+    with TemporaryFile("w+", errors="replace") as output, NamedTemporaryFile("r") as told:
+        launcher = [sys.executable, "-I", "-S", __file__, told.name, *map(str, command)]
         process = subprocess.Popen(
-            [str(word) for word in command],
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
+            launcher, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
         )
         try:
-            _, status, used = os.wait4(process.pid, 0)
+            process.wait()
         except BaseException:
-            process.kill()
+            process.terminate()
             raise
-        wall_s = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         text = output.read()
-    if process.returncode != 0:
-        raise Failed(f"{' '.join(map(str, command))}: exit status {process.returncode}: {text.strip()[-500:]}")
-    return Usage(used.ru_utime + used.ru_stime, wall_s, used.ru_maxrss * KIB, text)
+        answer = told.read()
+    status, *used = json.loads(answer) if answer else (process.returncode, 0, 0, 0)
+    if status != 0:
+        raise Failed(f"{' '.join(map(str, command))}: exit status {status}: {text.strip()[-500:]}")
+    return Usage(*used, text)
+
+
+def _launch(told: str, command: Sequence[str]) -> None:
+    """Runs `command` and writes its exit status, CPU time, time on the clock and peak memory to the file `told`."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    started = time.perf_counter()
+    process = subprocess.Popen(command)
+    try:
+        _, status, used = os.wait4(process.pid, 0)
+    except BaseException:
+        process.kill()
+        raise
+    wall_s = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    usage = [process.returncode, used.ru_utime + used.ru_stime, wall_s, used.ru_maxrss * KIB]
+    Path(told).write_text(json.dumps(usage), encoding="utf-8")
 
 
 def note(message: str) -> None:
@@ -64,3 +81,7 @@ def printed(text: str, name: str) -> list[float]:
     """The numbers on the lines `name number` of a simulator's output."""
     words = (line.split() for line in text.splitlines())
     return [float(line[1]) for line in words if len(line) == 2 and line[0] == name]
+
+
+if __name__ == "__main__":
+    _launch(sys.argv[1], sys.argv[2:])

@@ -31,8 +31,8 @@ BSSS = (1, 2, 5, 10, 20, 50)
 FLOWS = (10, 30, 100, 300, 1000)
 SECONDS = (1, 10, 100, 1000, 10_000)
 RUNS = (100, 1000, 10_000, 100_000)
-# Quick ones stop before the largest.
-QUICK_MOST = 1000
+# The largest, so many of each, are the slow ones.
+LEFT_OUT = 2
 
 
 class Point(NamedTuple):
@@ -76,12 +76,9 @@ def growths(engine: Engine, *, quick: bool) -> list[Growth]:
 
 
 def _numbers(what: str, numbers: Sequence[int], quick: bool) -> Iterator[int]:
-    # Of few numbers, such as those of BSSs, the largest two are the slow ones.
-    chosen = [number for number in numbers[:-2] if number <= QUICK_MOST] if quick else numbers
-    for number in numbers:
-        if number in chosen:
-            note(f"{what}: {number:,}")
-            yield number
+    for number in numbers[:-LEFT_OUT] if quick else numbers:
+        note(f"{what}: {number:,}")
+        yield number
 
 
 def _stations(engine: Engine, quick: bool) -> Iterator[Point]:
