@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import several_bss
-from child import Usage, note
+from child import Usage, note, printed, run
 from costs import MEGABYTE, SATURATION, UPLOADS, Sweep, command
 from engines import Engine
 
@@ -22,8 +23,8 @@ from engines import Engine
 LEAST_S, QUICK_LEAST_S = 0.4, 0.05
 # And this share of what the shorter takes, where start-up is much of it.
 SHARE_OF_START = 0.25
-CLOCKED = 5
 MOST_SIMULATED_S = 10_000
+STEPPED = Path(__file__).resolve().parent / "stepped.py"
 FIXED_11B = 'bss.rate_control={ kind = "fixed", rate = "11 Mbit/s" }'
 APART_M = 30
 STATIONS = (1, 10, 100, 1000, 5000)
@@ -100,10 +101,12 @@ def _flows(engine: Engine, quick: bool) -> Iterator[Point]:
 
 
 def _seconds(engine: Engine, quick: bool) -> Iterator[Point]:
-    """The least of some runs' own time on the clock: a second takes less than the start of a command varies."""
+    """The CPU time of the simulation alone: a second takes less than the start of a command varies."""
     for number in _numbers("simulated seconds", SECONDS, quick):
-        runs = [_run(engine, UPLOADS, (FIXED_11B,), number) for _ in range(CLOCKED)]
-        yield Point(number, min(run.wall_s for run in runs) / runs[0].frames, runs[0].usage.peak_bytes)
+        script = [sys.executable, STEPPED, UPLOADS, str(number), FIXED_11B]
+        usage = run(script, environment=engine.environment)
+        (cpu_s,), (frames,) = (printed(usage.output, name) for name in ("cpu_s", "frames"))
+        yield Point(number, cpu_s / frames, usage.peak_bytes)
 
 
 def _runs(engine: Engine, quick: bool) -> Iterator[Point]:
@@ -117,32 +120,25 @@ def _runs(engine: Engine, quick: bool) -> Iterator[Point]:
 
 def _frames(engine: Engine, number: int, file: Path, settings: tuple[str, ...], quick: bool) -> Point:
     """The difference of a run of one second and of one that is long enough; memory is that of the longer."""
-    short = _run(engine, file, settings, 1)
-    least_s = max(QUICK_LEAST_S if quick else LEAST_S, SHARE_OF_START * short.usage.cpu_s)
+    short, few = _run(engine, file, settings, 1)
+    least_s = max(QUICK_LEAST_S if quick else LEAST_S, SHARE_OF_START * short.cpu_s)
     seconds = 2.0
     while True:
-        long = _run(engine, file, settings, seconds)
-        apart_s = long.usage.cpu_s - short.usage.cpu_s
+        long, many = _run(engine, file, settings, seconds)
+        apart_s = long.cpu_s - short.cpu_s
         if apart_s >= least_s or seconds >= MOST_SIMULATED_S:
-            return Point(number, apart_s / (long.frames - short.frames), long.usage.peak_bytes)
+            return Point(number, apart_s / (many - few), long.peak_bytes)
         seconds *= 4
 
 
-class Run(NamedTuple):
-    """The usage of a whole command, the run's own time on the clock, and its frames."""
-
-    usage: Usage
-    wall_s: float
-    frames: int
-
-
-def _run(engine: Engine, file: Path, settings: tuple[str, ...], seconds: float) -> Run:
+def _run(engine: Engine, file: Path, settings: tuple[str, ...], seconds: float) -> tuple[Usage, int]:
+    """The usage of the whole command, and the frames of the whole run."""
     laid_over = [word for setting in (*settings, f"duration={seconds} s", "warmup=0 s") for word in ("--set", setting)]
     with TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         usage = command(engine, ["run", file, *laid_over, "--seed", "1", "--jobs", "1", "--json", result])
-        (run,) = json.loads(result.read_text(encoding="utf-8"))["runs"]
-    return Run(usage, run["simulator"]["wall_s"], sum(node["frames_sent"] for node in run["nodes"]))
+        (found,) = json.loads(result.read_text(encoding="utf-8"))["runs"]
+    return usage, sum(node["frames_sent"] for node in found["nodes"])
 
 
 def draw(found: Sequence[Growth], target: Path) -> None:

@@ -95,6 +95,22 @@ def test_files_of_several_bsss_are_those_that_are_made(bench):
         assert (several_bss.FOLDER / f"{name}.toml").read_text() == several_bss.text(name, bsss, apart_m)
 
 
+def test_what_a_command_holds_is_its_own_and_not_what_measures_it(bench):
+    child = bench("child")
+    held = bytearray(150_000_000)
+    usage = child.run([sys.executable, "-S", "-c", "print('words'); held = bytearray(50_000_000)"])
+    assert 50e6 < usage.peak_bytes < len(held)
+    assert usage.output == "words\n" and 0 < usage.cpu_s
+
+
+def test_a_command_that_fails_is_told_with_its_last_words(bench):
+    child = bench("child")
+    with pytest.raises(child.Failed, match="exit status 3: enough"):
+        child.run(["sh", "-c", "echo enough; exit 3"])
+    with pytest.raises(child.Failed, match="No such file or directory: '/absent'"):
+        child.run(["/absent"])
+
+
 @pytest.mark.parametrize("power", [0, 0.5, 1, 2])
 def test_a_power_is_found(bench, power):
     x = (1, 10, 100, 5000)
