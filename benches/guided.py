@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
-from child import Failed, note
+from child import Failed
 from engines import EXTENSION, PACKAGE, ROOT, keep_plain
 
 WORK = ROOT / "target" / "guided"
@@ -32,16 +32,15 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="where the wheel goes")
     arguments = parser.parse_args()
     try:
-        profile = _profile()
+        wheel = _wheel(WORK / "guided", f"-Cprofile-use={_profile()}", guided=True)
         if arguments.what == "engine":
             keep_plain()
-            _install(_wheel(WORK / "guided", f"-Cprofile-use={profile}", guided=True))
+            _install(wheel)
         else:
-            wheel = _wheel(WORK / "guided", f"-Cprofile-use={profile}", guided=True)
             arguments.out.mkdir(parents=True, exist_ok=True)
             shutil.copy(wheel, arguments.out)
     except Failed as failure:
-        note(str(failure))
+        _say(str(failure))
         return 1
     return 0
 
@@ -49,17 +48,17 @@ def main() -> int:
 def _profile() -> Path:
     """What the training showed, in a file for `-Cprofile-use`."""
     profdata = find_profdata()
-    note(f"profiles are merged by {profdata}")
+    _say(f"profiles are merged by {profdata}")
     raw = WORK / "raw"
     shutil.rmtree(raw, ignore_errors=True)
-    note("builds the engine instrumented")
+    _say("builds the engine instrumented")
     stage = _unpacked(_wheel(WORK / "instrumented", f"-Cprofile-generate={raw}", guided=False))
-    note("trains it")
+    _say("trains it")
     environment = os.environ | {"PYTHONPATH": str(stage), "LLVM_PROFILE_FILE": str(raw / "%p-%m.profraw")}
     _run([sys.executable, str(ROOT / "benches" / "training.py")], environment)
     profile = WORK / "lasthop.profdata"
     _run([profdata, "merge", "-o", str(profile), *map(str, raw.glob("*.profraw"))])
-    note("builds the engine with the profile")
+    _say("builds the engine with the profile")
     return profile
 
 
@@ -130,6 +129,10 @@ def _install(wheel: Path) -> None:
     new = PACKAGE / f"{EXTENSION}.new"
     shutil.copy(_unpacked(wheel) / "lasthop" / EXTENSION, new)
     new.replace(PACKAGE / EXTENSION)
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(f"lasthop: {message}\n")
 
 
 def _run(command: Sequence[str], environment: dict[str, str] | None = None) -> str:

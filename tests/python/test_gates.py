@@ -215,7 +215,7 @@ def test_without_profiles_the_plain_engine_stays(bench, monkeypatch, capsys):
     monkeypatch.setattr(guided, "find_profdata", missing)
     monkeypatch.setattr(sys, "argv", ["guided.py", "engine"])
     assert guided.main() == 1
-    assert capsys.readouterr().err == "bench: no profile-guided engine: none reads profiles\n"
+    assert capsys.readouterr().err == "lasthop: no profile-guided engine: none reads profiles\n"
     assert written() == before
 
 
