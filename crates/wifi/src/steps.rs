@@ -100,7 +100,7 @@ impl<B: Send + 'static> Medium<B> {
             return tell(env, at, Step::Carries { initiator, flow: meta.flow, data_bytes, ack_bytes });
         }
         let mut bytes: Vec<(FlowId, [u32; 2])> = Vec::new();
-        let mut count = |meta: &PacketMeta| {
+        let count = |meta: &PacketMeta| {
             let place = bytes.iter().position(|(flow, _)| *flow == meta.flow).unwrap_or_else(|| {
                 bytes.push((meta.flow, [0; 2]));
                 bytes.len() - 1
