@@ -163,6 +163,12 @@ impl NodeConfig {
 }
 
 impl BssConfig {
+    /// Whether RTS or CTS may precede data, whatever rate controls say.
+    pub(crate) fn announces(&self) -> bool {
+        let by_length = self.rts_threshold.is_some() || self.txop_duration_rts_threshold.is_some();
+        by_length || self.protection != Protection::None
+    }
+
     /// A BSS of node 0 on the first channel: no A-MPDUs, no RTS/CTS, no beacons.
     pub fn plain(phy: Arc<Phy>) -> BssConfig {
         BssConfig {

@@ -31,12 +31,16 @@ pub(crate) struct Exchange {
     pub txop_ends: Option<Time>,
     /// how long a TXOP lasts at most
     pub txop_limit: Duration,
+    /// whether its radio has other functions
+    pub has_siblings: bool,
+    /// whether RTS or CTS may precede its data, whatever the rate control says
+    pub may_announce: bool,
     /// what the first MPDU that was lost was lost to, while others arrived
     pub lost_to: Option<Outcome>,
 }
 
 impl Exchange {
-    /// Of the function `id` of radio `by`, which has not begun yet.
+    /// Of the function `id` of radio `by`, which has not begun yet: alone, and without announcements.
     pub(crate) fn of(by: NodeId, id: FunctionId, txop_limit: Duration) -> Exchange {
         Exchange {
             by,
@@ -46,6 +50,8 @@ impl Exchange {
             began: Time::ZERO,
             txop_ends: None,
             txop_limit,
+            has_siblings: false,
+            may_announce: false,
             lost_to: None,
         }
     }

@@ -54,6 +54,8 @@ pub struct Medium<B> {
     pub(crate) links: Links,
     pub(crate) ideals: Vec<Box<dyn RateControl>>,
     pub(crate) books: Books,
+    /// How many nodes have an errand.
+    pub(crate) errands: u32,
     pub(crate) after_loss: AfterLoss,
     /// What became of the A-MPDU that has just ended.
     pub(crate) receptions: Receptions,
@@ -199,8 +201,8 @@ impl<B: Send + 'static> Medium<B> {
         if !self.senders[id.index()].is_backlogged() && !self.has_errand(id) {
             return;
         }
-        let node = self.exchanges[id.index()].by;
-        let occupied = self.layout.node(node).has_edca()
+        let Exchange { by: node, has_siblings, .. } = self.exchanges[id.index()];
+        let occupied = has_siblings
             && (self.air.is_sending(node)
                 || self.stations[node.index()].response.is_some()
                 || self.access.is_exchanging(node));
@@ -274,7 +276,11 @@ impl<B: Send + 'static> Setup<B> {
             None => node.name.clone(),
         };
         let (seed, bss) = (self.config.seed, self.layout.bss_of(id));
-        self.exchanges.push(Exchange::of(id, FunctionId(self.functions.len() as u32), txop_limit));
+        self.exchanges.push(Exchange {
+            has_siblings: self.layout.node(id).has_edca(),
+            may_announce: bss.announces(),
+            ..Exchange::of(id, FunctionId(self.functions.len() as u32), txop_limit)
+        });
         self.functions.push(Function {
             node: id,
             state: State::Idle { ready_at: 0 },
@@ -326,6 +332,7 @@ impl<B: Send + 'static> Setup<B> {
             links: Links::new(config.rate_controls),
             ideals: config.ideals,
             books: Books::default(),
+            errands: 0,
             after_loss: config.after_loss,
             receptions: Receptions::default(),
             overheard: Vec::new(),

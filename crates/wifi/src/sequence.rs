@@ -21,7 +21,7 @@ use crate::air::on_air::Transmission;
 use crate::air::received::Reception;
 use crate::config::Protection;
 use crate::environment::{Environment, MediumEvent};
-use crate::exchange::Start;
+use crate::exchange::{Exchange, Start};
 use crate::ids::FunctionId;
 use crate::medium::Medium;
 use crate::ppdu::{ACK_BYTES, BEACON_BYTES, CTS_BYTES, Part, Ppdu, PpduKind, RTS_BYTES, To};
@@ -32,11 +32,11 @@ use crate::sender::psdu::Grant;
 impl<B: Send + 'static> Medium<B> {
     /// `id` has won the medium, or believes so.
     pub(crate) fn win(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
-        let node = self.exchanges[id.index()].by;
+        let Exchange { by: node, has_siblings, .. } = self.exchanges[id.index()];
         if self.air.is_sending(node) {
             return self.access.wait_for_own_radio(now, id);
         }
-        let winner = self.access.first_of(now, id);
+        let winner = if has_siblings { self.access.first_of(now, id) } else { id };
         let Some(ppdu) = self.first_ppdu(now, winner, env) else {
             // A post-backoff after a frame was given up, or a queue that dropped all it had.
             self.access.pass(winner, env);
@@ -47,7 +47,7 @@ impl<B: Send + 'static> Medium<B> {
         };
         self.access.begin_exchange(winner);
         self.launch(now, ppdu, env);
-        if self.layout.node(node).has_edca() {
+        if has_siblings {
             self.collide_internally(now, node, winner, id, env);
         }
     }
@@ -95,7 +95,8 @@ impl<B: Send + 'static> Medium<B> {
             return Some(self.beacon(now, id));
         }
         let data = self.next_data(now, id, &grant, env)?;
-        Some(self.announced(now, id, data))
+        let Exchange { may_announce, psdu, .. } = &self.exchanges[id.index()];
+        Some(if *may_announce || psdu.rts { self.announced(now, id, data) } else { data })
     }
 
     /// The next data PPDU of a function, for a grant.
@@ -114,7 +115,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// `data`, or what announces it.
-    #[inline(always)]
+    #[inline(never)]
     fn announced(&self, now: Time, id: FunctionId, data: Ppdu) -> Ppdu {
         let bss = self.layout.bss_of(data.from());
         let phy = &bss.phy;
@@ -354,6 +355,9 @@ impl<B: Send + 'static> Medium<B> {
     /// Whether a node has something to send besides packets, for which its first function contends: a beacon.
     #[inline(always)]
     pub(crate) fn has_errand(&self, id: FunctionId) -> bool {
+        if self.errands == 0 {
+            return false;
+        }
         let by = self.exchanges[id.index()].by;
         self.stations[by.index()].beacon_due && self.layout.node(by).first_function() == id
     }
@@ -362,6 +366,7 @@ impl<B: Send + 'static> Medium<B> {
     fn beacon(&mut self, now: Time, id: FunctionId) -> Ppdu {
         let from = self.exchanges[id.index()].by;
         self.stations[from.index()].beacon_due = false;
+        self.errands -= 1;
         let phy = self.layout.phy_of(from);
         let mode = phy.lowest_basic_mode();
         let airtime = phy.ppdu_duration(mode, Bytes(u64::from(BEACON_BYTES)));
@@ -378,7 +383,9 @@ impl<B: Send + 'static> Medium<B> {
 
     pub(crate) fn beacon_is_due(&mut self, now: Time, bss: usize, env: &mut impl Environment<B>) {
         let ap = self.layout.bss[bss].ap;
-        self.stations[ap.index()].beacon_due = true;
+        if !std::mem::replace(&mut self.stations[ap.index()].beacon_due, true) {
+            self.errands += 1;
+        }
         if let Some(interval) = self.layout.bss[bss].beacons {
             env.schedule(now + interval, MediumEvent::Beacon(bss as u32));
         }

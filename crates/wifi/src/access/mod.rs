@@ -220,13 +220,8 @@ impl Contention {
     }
 
     /// Of the functions of a radio that start now, `id` and those committed to this instant, the first.
-    #[inline(always)]
     pub(crate) fn first_of(&self, now: Time, id: FunctionId) -> FunctionId {
-        let own = &self.radios[self.functions[id.index()].node.index()].functions;
-        if own.len() == 1 {
-            return id;
-        }
-        let mut own = own.clone().map(FunctionId);
+        let mut own = self.radios[self.functions[id.index()].node.index()].functions.clone().map(FunctionId);
         own.find(|f| *f == id || self.state(*f) == State::Committed { at: now }).unwrap_or(id)
     }
 

@@ -15,7 +15,7 @@ use super::frame::Fate;
 use super::links::Links;
 use super::psdu::{Grant, Psdu};
 use crate::books::Books;
-use crate::config::{BssConfig, Protection};
+use crate::config::BssConfig;
 use crate::environment::{Environment, MediumEvent};
 use crate::ids::SenderId;
 use crate::layout::Layout;
@@ -539,8 +539,7 @@ fn longest<B>(grant: &Grant, of: &Agreement<B>, bss: &BssConfig) -> Duration {
 /// Time that an RTS/CTS exchange takes before an A-MPDU, if there may be one.
 fn announcement<B>(of: &Agreement<B>, bss: &BssConfig) -> Duration {
     let phy = &bss.phy;
-    let by_length = bss.rts_threshold.is_some() || bss.txop_duration_rts_threshold.is_some();
-    if !of.rts && !by_length && bss.protection == Protection::None {
+    if !of.rts && !bss.announces() {
         return Duration::ZERO;
     }
     let mode = phy.control_response_mode(of.mode);
