@@ -100,8 +100,9 @@ class _Tally:
         self.runs = self.packets = self.dropped = self.tcp_acks = 0
         self.wait_s = self.longest_s = self.busy = 0.0
 
-    def take(self, queue: Mapping[str, Any], drops: Mapping[str, Any], packets: str, dropped: str, tcp_acks: str) -> None:
-        """Adds the row of a run, and that which tells of its drops, by the names of what is counted there."""
+    def take(self, queue: Mapping[str, Any], drops: Mapping[str, Any], *names: str) -> None:
+        """Adds the row of a run, and that which tells of its drops; `names` of packets, drops and dropped TCP ACKs."""
+        packets, dropped, tcp_acks = names
         self.runs += 1
         self.packets += queue[packets]
         self.dropped += drops[dropped]

@@ -21,9 +21,9 @@ class Failing(Threads):
     def _outcome(self, task, run):
         from lasthop.executor import Outcome, with_command
 
-        return (
-            Outcome(task.key, error=with_command(SENTENCE, task.job)) if task.job.seed == 2 else super()._outcome(task, run)
-        )
+        if task.job.seed == 2:
+            return Outcome(task.key, error=with_command(SENTENCE, task.job))
+        return super()._outcome(task, run)
 
 
 class Recording(Threads):

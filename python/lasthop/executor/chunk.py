@@ -38,7 +38,7 @@ class Payload(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What a worker gives back of a chunk: for each run that it has begun, in their order, how long it took and what came."""
+    """What a worker gives back of a chunk, in order: of each run that it has begun, how long it took and what came."""
 
     seconds: list[float]
     documents: bytes
@@ -132,8 +132,10 @@ class Pace:
         return self._seconds.get(task.identity.key, self._lately)
 
     def cut(self, tasks: deque[Task], longest_s: float, *, whole: bool) -> list[Task]:
-        """Takes a chunk of about `longest_s` off `tasks`: a run alone while nothing is known, and none where there are too
-        few for a whole chunk and it has to be `whole`."""
+        """Takes a chunk of about `longest_s` off `tasks`, a run alone while nothing is known.
+
+        None are taken where there are too few for a whole chunk, and it has to be `whole`.
+        """
         spent_s = 0.0
         for number, task in enumerate(tasks, 1):
             cost_s = self.cost_s(task)

@@ -92,7 +92,7 @@ class Dask:
         return [outcome for future in futures if future in self._in_flight for outcome in self._outcomes(future)]
 
     def _send(self) -> None:
-        """Sends what makes whole chunks; at the end, when nothing follows, all that there is, in pieces that end together."""
+        """Sends what makes whole chunks; at the end, when nothing follows, all, in pieces that end together."""
         if self._client.status != "running":
             return
         while self._alone:

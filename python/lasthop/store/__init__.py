@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 TURN_S = 2.0
 INTERRUPT_AGAIN_S = 0.05
 PAUSE_S = 0.1
-# A transaction costs some 30 ms whatever is in it, and one or several a second are enough: what waits is written once it
-# has waited so many times as long as the last transaction took, or for so long.
+# A transaction costs some 30 ms whatever is in it. What waits is written once it has waited so many times as long as the
+# last one took, or for so long.
 WRITING_APART = 9
 LONGEST_WAIT_S = 1.0
 # So many runs are looked up together, and so many documents, of 10 to 30 KB, are in hand at once.
@@ -126,7 +126,7 @@ class Store:
         return list(self.each(jobs))
 
     def each(self, jobs: Iterable[Job], take: Callable[[dict[str, Any]], Any] = whole) -> Iterator[Any]:
-        """`run` of each, or what `take` keeps of it, some at a time, so that a large campaign need not stand in memory."""
+        """`run` of each, or what `take` keeps of it; some at a time, as a large campaign need not stand in memory."""
         for some in batched(jobs, RUNS_AT_A_TIME):
             keys = [self.key(job) for job in some]
             taken = self._taken(keys, take)
@@ -139,7 +139,8 @@ class Store:
         """
         wanted = "run IN (SELECT unnest(?::UUID[]))"
         with self._database.connection(read_only=True) as connection:
-            first, last = connection.execute(f"SELECT min(rowid), max(rowid) FROM run WHERE {wanted}", [keys]).fetchone()
+            ends = f"SELECT min(rowid), max(rowid) FROM run WHERE {wanted}"
+            first, last = connection.execute(ends, [keys]).fetchone()
             if first is None:
                 return {}
             select = f"SELECT run::VARCHAR, document FROM run WHERE rowid BETWEEN {first} AND {last} AND {wanted}"
@@ -282,7 +283,7 @@ class Writer:
         self._waiting.append((tables.utc_now(), run))
 
     def write(self, *, now: bool = False) -> None:
-        """Writes what waits as one transaction, unless one was written just now or it is others' turn, and that can wait."""
+        """Writes what waits as one transaction, unless one was just now or it is others' turn, and that can wait."""
         if self._waiting and (now or time.monotonic() > max(self._rested_from + PAUSE_S, self._due_from)):
             self._take_turn()
             begun = time.monotonic()

@@ -97,14 +97,14 @@ def add_failures(connection: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[s
     _insert(connection, "failures", _columns(rows))
 
 
-def add_runs(connection: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, Any]]) -> None:
+def add_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[Mapping[str, Any]]) -> None:
     """Adds runs that are not there, and the parts of their documents, with new columns where there are new keys.
 
     DuckDB reads the documents itself, once: that is ten times as fast as handing it their numbers one by one.
     """
-    if not rows:
+    if not runs:
         return
-    columns = _columns(rows)
+    columns = _columns(runs)
     described = zip(PARTS, _core.columns_of(columns["document"], list(PARTS)), strict=True)
     parts = {part: {name: KINDS[kind] for name, kind in found} for part, found in described if found}
     _widen(connection, parts)
@@ -114,11 +114,12 @@ def add_runs(connection: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, 
         f"CREATE OR REPLACE TEMP TABLE fresh AS SELECT *, {read} FROM (SELECT {_unnested(columns)})",
         [json.dumps(_structure(parts)), *columns.values()],
     )
-    clock = SIMULATOR.wall_s
-    connection.execute(f"INSERT INTO run BY NAME SELECT {names}, read.simulator.{clock} AS {clock}, document FROM fresh")
+    clock = f"read.{SIMULATOR.wall_s.path} AS {SIMULATOR.wall_s}"
+    connection.execute(f"INSERT INTO run BY NAME SELECT {names}, {clock}, document FROM fresh")
     for part in parts:
         values = f"read.{part}" if part in SINGLE else f"unnest(read.{part})"
-        connection.execute(f"INSERT INTO {part} BY NAME SELECT run, unnest(row) FROM (SELECT run, {values} AS row FROM fresh)")
+        rows = f"SELECT run, {values} AS row FROM fresh"
+        connection.execute(f"INSERT INTO {part} BY NAME SELECT run, unnest(row) FROM ({rows})")
     connection.execute("DROP TABLE temp.fresh")
 
 
@@ -191,7 +192,7 @@ def _structure(parts: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
 
 
 def _widen(connection: duckdb.DuckDBPyConnection, parts: Mapping[str, dict[str, str]]) -> None:
-    """Makes room for the columns of `parts` in their tables; a column that no row has a value of gets the type that is there."""
+    """Makes room for the columns of `parts` in their tables, and says there of what type each is now."""
     asked = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal"
     there = {(table, column): kind for table, column, kind in connection.execute(asked).fetchall()}
     changed = set()
