@@ -42,6 +42,7 @@ impl Body {
 
 /// Places of segments that have arrived, for those that are sent next: a run in its stride allocates none.
 #[derive(Default)]
+#[expect(clippy::vec_box, reason = "packets take the boxes along")]
 pub(crate) struct Places(Vec<Box<Carried>>);
 
 impl Places {
