@@ -174,9 +174,9 @@ impl<B: Send + 'static> Medium<B> {
                 self.charge_uplink(now, ppdu, to);
                 let sender = self.exchanges[ppdu.exchange.index()].sender;
                 self.senders[sender.index()].receive_frame(now, &mut self.books, env);
-                return Some(self.response(PpduKind::Ack, ppdu, to));
+                Some(self.response(PpduKind::Ack, ppdu, to))
             }
-            (PpduKind::Ack, _) if decoded => return self.exchange_succeeded(now, ppdu, env),
+            (PpduKind::Ack, _) if decoded => self.exchange_succeeded(now, ppdu, env),
             _ => self.rarer_step(now, ended, reception, env),
         }
     }

@@ -82,6 +82,10 @@ pub trait QueueDiscipline<B>: Send {
     fn packets(&self) -> u32;
     /// Pure TCP ACKs among them.
     fn tcp_acks(&self) -> u32;
+    /// Both: [`packets`](Self::packets) and [`tcp_acks`](Self::tcp_acks).
+    fn occupancy(&self) -> (u32, u32) {
+        (self.packets(), self.tcp_acks())
+    }
     /// Whether a packet of `bytes` would be taken in, unless a law drops it early.
     fn has_room(&self, bytes: u32) -> bool;
     /// Whether a packet of `bytes` would go in and out again as if there were no queue, and leave no trace.

@@ -92,9 +92,9 @@ impl<B> Originator<B> {
 
     /// Moves the start past the next MPDU that is done, if the first is.
     pub(crate) fn next_done(&mut self) -> Option<Mpdu<B>> {
-        let done = self.window.pop_front_if(|m| m.done)?;
+        self.window.front().filter(|m| m.done)?;
         self.start += 1;
-        Some(done)
+        self.window.pop_front()
     }
 }
 

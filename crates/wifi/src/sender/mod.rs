@@ -162,7 +162,7 @@ impl<B> Sender<B> {
     /// Packets in its queue, and of these TCP ACKs.
     #[inline(always)]
     pub(crate) fn occupancy(&self) -> (u32, u32) {
-        (self.queue.packets(), self.queue.tcp_acks())
+        self.queue.occupancy()
     }
 
     /// As [`occupancy`](Self::occupancy); counts only if that may have changed.
