@@ -47,7 +47,7 @@ fn flow_json(scenario: &ResolvedScenario, index: usize, flow: &FlowBalance) -> J
     let station = scenario.nodes[spec.station.index()].name.as_str();
     let ap = scenario.nodes[scenario.ap_of(spec.station).index()].name.as_str();
     let terms: Map<String, Json> = flow.terms.iter().map(|(term, spent)| seconds(term.word(), *spent)).collect();
-    let waits = flow.waits.iter().map(|(rival, spent)| (rival_name(scenario, Some(*rival)), *spent)).collect();
+    let waits = flow.waits.iter().map(|(rival, spent)| (Some(*rival), *spent)).collect();
     let queue = |(place, time): &(Place, QueueTime)| {
         let name = match place {
             Place::Station => station.to_string(),
@@ -55,13 +55,13 @@ fn flow_json(scenario: &ResolvedScenario, index: usize, flow: &FlowBalance) -> J
             Place::WireDown => format!("{ap} wired down"),
             Place::WireUp => format!("{ap} wired up"),
         };
-        let meanwhile = time.meanwhile.iter().map(|(rival, spent)| (rival_name(scenario, *rival), *spent)).collect();
-        json!({ "queue": name, "time_s": time.spent.as_secs_f64(), "meanwhile": named(meanwhile) })
+        let meanwhile = time.meanwhile.iter().map(|(rival, spent)| (*rival, *spent)).collect();
+        json!({ "queue": name, "time_s": time.spent.as_secs_f64(), "meanwhile": named(scenario, meanwhile) })
     };
     json!({
         "id": spec.id,
         "terms": terms,
-        "waiting_for": named(waits),
+        "waiting_for": named(scenario, waits),
         "queues": flow.queues.iter().map(queue).collect::<Vec<_>>(),
         "packets": [traffic_json(station, &flow.traffic[0]), traffic_json(ap, &flow.traffic[1])],
     })
@@ -93,13 +93,14 @@ fn rival_name(scenario: &ResolvedScenario, rival: Option<Rival>) -> String {
 }
 
 /// The longest first, each by name as far as there are not too many.
-fn named(mut times: Vec<(String, Duration)>) -> Json {
+fn named(scenario: &ResolvedScenario, mut times: Vec<(Option<Rival>, Duration)>) -> Json {
     times.sort_by_key(|(_, spent)| Reverse(*spent));
     let rest = times.split_off(times.len().min(NAMED));
+    let mut told: Vec<_> = times.into_iter().map(|(rival, spent)| (rival_name(scenario, rival), spent)).collect();
     if !rest.is_empty() {
-        times.push(("others".into(), rest.iter().fold(Duration::ZERO, |sum, (_, spent)| sum + *spent)));
+        told.push(("others".into(), rest.iter().fold(Duration::ZERO, |sum, (_, spent)| sum + *spent)));
     }
-    times.iter().map(|(name, spent)| json!({ "name": name, "time_s": spent.as_secs_f64() })).collect()
+    told.iter().map(|(name, spent)| json!({ "name": name, "time_s": spent.as_secs_f64() })).collect()
 }
 
 fn channel_json(scenario: &ResolvedScenario, index: usize, channel: &ChannelBalance) -> Json {

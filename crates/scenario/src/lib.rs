@@ -22,6 +22,7 @@ mod schema;
 mod simulation;
 mod sizes;
 mod tables;
+mod text;
 mod theory;
 mod traffic;
 

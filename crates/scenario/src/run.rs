@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use lasthop_observe::account::Balance;
 use lasthop_observe::{Definition, PROBABILITIES, Report, Row, Scope, TimeSeries, Watcher, scope};
 use lasthop_units::{Duration, Time};
-use serde_json::{Map, Value as Json, json};
+use serde_json::json;
 
 use crate::simulation::{Finished, Simulation};
+use crate::text::Text;
 use crate::{ResolvedScenario, RunOutcome, account, tables};
 
 lasthop_observe::quantities! {
@@ -215,7 +216,9 @@ impl OpenRun {
     /// "flows", "totals", "nodes", "links" and "medium" of [`metrics`](Self::metrics) as JSON.
     pub fn metrics_json(&self) -> Option<String> {
         let report = self.metrics()?;
-        Some(Json::Object(tables::metrics(self.simulation.scenario(), &report)).to_string())
+        let mut text = Text::default();
+        text.table(|text| tables::write_metrics(text, self.simulation.scenario(), &report));
+        Some(text.finish())
     }
 
     /// Runs to the end: what a campaign gives for this seed.
@@ -241,21 +244,21 @@ fn result_of(
     series: Option<TimeSeries>,
     wall_s: f64,
 ) -> RunResult {
-    let mut json = Map::from_iter([("seed".to_string(), json!(seed))]);
     let Finished { report, events, .. } = finished;
-    json.append(&mut tables::metrics(scenario, &report));
-    let rest = [
-        ("queues", tables::queues(scenario, &report)),
-        ("wires", tables::wires(scenario, &report)),
-        ("quantile_probabilities", json!(PROBABILITIES)),
-        ("simulator", tables::row_with([], &simulator(events, wall_s))),
-    ];
-    json.extend(rest.map(|(name, value)| (name.to_string(), value)));
-    if let Some(balance) = balance {
-        json.insert("account".to_string(), account::json_of(scenario, balance));
-    }
+    let mut text = Text::default();
+    text.table(|text| {
+        text.key("seed").count(seed);
+        tables::write_metrics(text, scenario, &report);
+        tables::write_queues(text, scenario, &report);
+        tables::write_wires(text, scenario, &report);
+        text.key("quantile_probabilities").value(&json!(PROBABILITIES));
+        tables::write_row(text.key("simulator"), [], &simulator(events, wall_s));
+        if let Some(balance) = balance {
+            text.key("account").value(&account::json_of(scenario, balance));
+        }
+    });
     let series = series.map_or_else(Vec::new, |series| blocks_of(scenario, series));
-    RunResult { report, json: Json::Object(json).to_string(), series }
+    RunResult { report, json: text.finish(), series }
 }
 
 fn simulator(events: u64, wall_s: f64) -> Row<scope::Simulator> {

@@ -2,51 +2,58 @@
 
 use lasthop_observe::{Cell, Report, Row};
 use lasthop_registry::{Parameter, Value};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use crate::ResolvedScenario;
 use crate::description::{NodeQueue, TransportWord};
 use crate::json::json_of;
+use crate::text::Text;
 
 type Column = (&'static str, Json);
 
 /// "flows", "totals", "nodes", "links" and "medium" of a run.
-pub(crate) fn metrics(scenario: &ResolvedScenario, report: &Report) -> Map<String, Json> {
-    let rows = [
-        ("flows", report.flows.iter().enumerate().map(|(i, row)| row_with(flow(scenario, i), row)).collect()),
-        ("totals", row_with([], &report.totals)),
-        ("nodes", report.nodes.iter().enumerate().map(|(i, row)| row_with(node(scenario, i), row)).collect()),
-        ("links", report.links.iter().enumerate().map(|(i, row)| row_with(link(scenario, i), row)).collect()),
-        ("medium", row_with([], &report.medium)),
-    ];
-    rows.map(|(name, rows)| (name.to_string(), rows)).into_iter().collect()
+pub(crate) fn write_metrics(text: &mut Text, scenario: &ResolvedScenario, report: &Report) {
+    write_rows(text.key("flows"), &report.flows, |index| flow(scenario, index));
+    write_row(text.key("totals"), [], &report.totals);
+    write_rows(text.key("nodes"), &report.nodes, |index| node(scenario, index));
+    write_rows(text.key("links"), &report.links, |index| link(scenario, index));
+    write_row(text.key("medium"), [], &report.medium);
 }
 
 /// "queues" of a run.
-pub(crate) fn queues(scenario: &ResolvedScenario, report: &Report) -> Json {
-    report.queues.iter().enumerate().map(|(i, row)| row_with(queue(scenario, i), row)).collect()
+pub(crate) fn write_queues(text: &mut Text, scenario: &ResolvedScenario, report: &Report) {
+    write_rows(text.key("queues"), &report.queues, |index| queue(scenario, index));
 }
 
 /// "wires" of a run: of each AP up, then down.
-pub(crate) fn wires(scenario: &ResolvedScenario, report: &Report) -> Json {
-    let both = |(ap, rows)| ["up", "down"].into_iter().zip(rows).map(move |(way, row)| (ap, way, row));
-    let wires = report.wires.iter().enumerate().flat_map(both);
-    wires.map(|(ap, way, row)| row_with(wire(scenario, ap, way), row)).collect()
+pub(crate) fn write_wires(text: &mut Text, scenario: &ResolvedScenario, report: &Report) {
+    text.key("wires").list(|text| {
+        for (ap, rows) in report.wires.iter().enumerate() {
+            for (way, row) in ["up", "down"].into_iter().zip(rows) {
+                write_row(text, wire(scenario, ap, way), row);
+            }
+        }
+    });
+}
+
+fn write_rows<S, const N: usize>(text: &mut Text, rows: &[Row<S>], columns: impl Fn(usize) -> [Column; N]) {
+    text.list(|text| rows.iter().enumerate().for_each(|(index, row)| write_row(text, columns(index), row)));
 }
 
 /// A row behind the columns that tell whose it is.
-pub(crate) fn row_with<S, const N: usize>(columns: [Column; N], row: &Row<S>) -> Json {
-    let columns = columns.into_iter().map(|(name, value)| (name.to_string(), value));
-    let values = row.values().map(|(quantity, cell)| (quantity.name.to_string(), cell_json(cell)));
-    Json::Object(columns.chain(values).collect())
+pub(crate) fn write_row<S, const N: usize>(text: &mut Text, columns: [Column; N], row: &Row<S>) {
+    text.table(|text| {
+        columns.iter().for_each(|(name, value)| text.key(name).value(value));
+        row.values().for_each(|(quantity, cell)| write_cell(text.key(quantity.name), cell));
+    });
 }
 
-fn cell_json(cell: &Cell) -> Json {
+fn write_cell(text: &mut Text, cell: &Cell) {
     match cell {
-        Cell::Count(count) => json!(count),
-        Cell::Number(number) => json!(number),
-        Cell::List(numbers) => json!(numbers),
-        Cell::Absent => Json::Null,
+        Cell::Count(count) => text.count(*count),
+        Cell::Number(number) => text.number(*number),
+        Cell::List(numbers) => text.list(|text| numbers.iter().for_each(|number| text.number(*number))),
+        Cell::Absent => text.value(&Json::Null),
     }
 }
 

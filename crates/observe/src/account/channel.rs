@@ -4,6 +4,7 @@ use lasthop_units::{Duration, Time};
 
 use super::balance::{ChannelBalance, Fate, Kind, NodeAirtime};
 use super::exchange::{Exchange, share};
+use super::flow::take_out;
 use crate::{End, FlowId, NodeId, Outcome, Payload, Start};
 
 /// A PPDU on the air.
@@ -85,7 +86,7 @@ impl ChannelBook {
 
     pub fn exchange_ends(&mut self, now: Time, initiator: NodeId) {
         self.advance(now);
-        self.order.retain(|other| *other != initiator);
+        take_out(&mut self.order, &initiator);
     }
 
     pub fn wants_more(&mut self, now: Time) {

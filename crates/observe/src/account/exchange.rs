@@ -9,7 +9,8 @@
 
 use lasthop_units::{Duration, Time};
 
-use super::flow::{FlowBook, Row};
+use super::flow::FlowBook;
+use super::row::Row;
 use super::term::{Rival, Term};
 use crate::{End, FlowId, LinkId, NodeId, Outcome, Payload, Start};
 

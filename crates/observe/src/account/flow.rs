@@ -4,6 +4,7 @@ use lasthop_units::{Duration, Time};
 
 use super::balance::{FlowBalance, QueueTime, Traffic};
 use super::ear::{Mark, Rivals, duration};
+use super::row::Row;
 use super::term::{Place, Rival, Term};
 use crate::{FlowId, Hold, NodeId, QueueLayer};
 
@@ -21,34 +22,20 @@ pub(super) enum Doing {
     Term(Term),
 }
 
-/// A row of times by who had the medium meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Row(u8);
-
-impl Row {
-    /// at the head of a MAC
-    pub const HEAD: Row = Row(0);
-    /// in the queue of the station, or of its AP
-    pub const QUEUES: [Row; 2] = [Row(1), Row(2)];
-    /// the same, until a head is chosen
-    pub const UNDECIDED: [Row; 2] = [Row(3), Row(4)];
-    const ALL: usize = 5;
-
-    /// Of which side, if it is one where a head is yet to be chosen.
-    pub fn undecided_side(self) -> Option<usize> {
-        self.0.checked_sub(Row::UNDECIDED[0].0).map(usize::from)
-    }
-
-    pub fn is_undecided(self) -> bool {
-        self.undecided_side().is_some()
-    }
-}
-
 /// Places where packets are, in the order in which they count; the first bit is that of exchanges about them.
 const OWN: u8 = 1;
 const IN_MAC: [usize; 2] = [1, 2];
 const IN_QUEUE: [usize; 2] = [3, 4];
 const ON_WIRE: [usize; 2] = [5, 6];
+
+/// Takes something out of a short list; what came last goes first more often than not.
+pub(super) fn take_out<T: PartialEq>(list: &mut Vec<T>, what: &T) {
+    if list.last() == Some(what) {
+        list.pop();
+    } else {
+        list.retain(|other| other != what);
+    }
+}
 
 /// One packet less where it was.
 fn one_less(packets: &mut u32) {
@@ -228,7 +215,7 @@ impl FlowBook {
 
     /// It is over.
     pub fn is_carried_no_more(&mut self, node: NodeId) {
-        self.own.retain(|other| *other != node);
+        take_out(&mut self.own, &node);
         self.places &= !u8::from(self.own.is_empty());
     }
 
@@ -303,7 +290,7 @@ impl FlowBook {
         if let Some(side) = row.undecided_side() {
             self.has_undecided[side] = true;
         }
-        let row = &mut self.rows[row.0 as usize];
+        let row = &mut self.rows[row.index()];
         if row.len() < codes {
             row.resize(codes, 0);
         }
@@ -313,12 +300,12 @@ impl FlowBook {
     /// The same, to be returned.
     pub fn borrow_row(&mut self, row: Row, codes: usize) -> Vec<u64> {
         self.cells(row, codes);
-        std::mem::take(&mut self.rows[row.0 as usize])
+        std::mem::take(&mut self.rows[row.index()])
     }
 
     pub fn return_row(&mut self, row: Option<Row>, cells: Vec<u64>) {
         if let Some(row) = row {
-            self.rows[row.0 as usize] = cells;
+            self.rows[row.index()] = cells;
         }
     }
 
@@ -356,11 +343,11 @@ impl FlowBook {
         if !std::mem::take(&mut self.has_undecided[side]) {
             return;
         }
-        let undecided = std::mem::take(&mut self.rows[Row::UNDECIDED[side].0 as usize]);
+        let undecided = std::mem::take(&mut self.rows[Row::UNDECIDED[side].index()]);
         let row = if was_head { Row::HEAD } else { Row::QUEUES[side] };
         let cells = self.cells(row, undecided.len());
         cells.iter_mut().zip(&undecided).for_each(|(cell, spent)| *cell = cell.wrapping_add(*spent));
-        let emptied = &mut self.rows[Row::UNDECIDED[side].0 as usize];
+        let emptied = &mut self.rows[Row::UNDECIDED[side].index()];
         *emptied = undecided;
         emptied.fill(0);
     }

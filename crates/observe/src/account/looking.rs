@@ -5,7 +5,8 @@ use lasthop_units::Duration;
 use super::Account;
 use super::ear::{Ear, FREE, Taken, look_up_both};
 use super::exchange::{Booking, Exchange};
-use super::flow::{Doing, Row};
+use super::flow::{Doing, take_out};
+use super::row::Row;
 use crate::{FlowId, NodeId};
 
 /// So many segments of a log are kept before all who go by it look them up.
@@ -113,7 +114,7 @@ impl Account {
         let in_own = &mut self.channels[flow.channel as usize].in_own;
         match (flow.doing, does) {
             (Doing::Own(_), Doing::Own(_)) => {}
-            (Doing::Own(_), _) => in_own.retain(|other| *other != id),
+            (Doing::Own(_), _) => take_out(in_own, &id),
             (_, Doing::Own(_)) => in_own.push(id),
             _ => {}
         }

@@ -26,6 +26,7 @@ mod ear;
 mod exchange;
 mod flow;
 mod looking;
+mod row;
 mod term;
 #[cfg(test)]
 mod tests;

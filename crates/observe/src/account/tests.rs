@@ -104,44 +104,35 @@ impl Cells {
             return self.step(Step::Emitted { flow: FlowId(flow as u32) });
         }
         let place = self.chance.below(self.packets.len());
-        let (side, up, tcp_ack) = (self.chance.below(2), self.chance.one_in(2), self.chance.one_in(3));
-        let (packet, dropped) = (&mut self.packets[place], self.chance.one_in(8));
-        let (flow, index, at) = (FlowId(packet.flow as u32), packet.flow, packet.at);
+        let (index, at) = (self.packets[place].flow, self.packets[place].at);
+        let (flow, tcp_ack) = (FlowId(index as u32), self.chance.one_in(3));
+        let is_lost = at != At::Host && self.chance.one_in(8);
+        let is_there = at == At::Host && self.chance.one_in(3);
         let next = match at {
-            At::Host => [At::Queue(side), At::Wire(up)][self.chance.below(2)],
+            At::Host => [At::Queue(self.chance.below(2)), At::Wire(self.chance.one_in(2))][self.chance.below(2)],
             At::Queue(side) => At::Mac(side),
             At::Mac(_) | At::Wire(_) => At::Host,
         };
-        let goes = dropped && at != At::Host;
         self.packets[place].at = next;
-        if goes || at == At::Host && self.chance.one_in(3) {
+        if is_lost || is_there {
             self.packets.swap_remove(place);
         }
-        match (at, goes) {
-            (At::Host, _)
-                if self.packets.len() <= place
-                    || self.packets[place].flow != index
-                    || self.packets[place].at != next =>
-            {
-                self.step(Step::Arrived { flow });
-            }
-            (At::Host, _) => match next {
-                At::Queue(side) => self.step(Step::Enters { node: self.node(index, side), flow, tcp_ack }),
-                At::Wire(up) => self.step(Step::WireEnters { flow, up }),
-                _ => unreachable!("a host sends to a queue"),
-            },
-            (At::Queue(side), true) => self.drop(index, side, QueueLayer::Interface, tcp_ack),
-            (At::Queue(side), false) => self.step(Step::Taken { node: self.node(index, side), flow }),
-            (At::Mac(side), goes) => {
-                if goes {
+        match (at, next) {
+            _ if is_there => self.step(Step::Arrived { flow }),
+            (At::Mac(side), _) => {
+                if is_lost {
                     self.drop(index, side, QueueLayer::Mac, tcp_ack);
                 }
                 self.step(Step::Leaves { node: self.node(index, side), flow });
             }
-            (At::Wire(up), true) => {
-                self.drop(index, 1, [QueueLayer::WiredDown, QueueLayer::WiredUp][usize::from(up)], tcp_ack)
-            }
-            (At::Wire(up), false) => self.step(Step::WireTaken { flow, up }),
+            (At::Queue(side), _) if is_lost => self.drop(index, side, QueueLayer::Interface, tcp_ack),
+            (At::Wire(false), _) if is_lost => self.drop(index, 1, QueueLayer::WiredDown, tcp_ack),
+            (At::Wire(true), _) if is_lost => self.drop(index, 1, QueueLayer::WiredUp, tcp_ack),
+            (At::Queue(side), _) => self.step(Step::Taken { node: self.node(index, side), flow }),
+            (At::Wire(up), _) => self.step(Step::WireTaken { flow, up }),
+            (At::Host, At::Wire(up)) => self.step(Step::WireEnters { flow, up }),
+            (At::Host, At::Queue(side)) => self.step(Step::Enters { node: self.node(index, side), flow, tcp_ack }),
+            (At::Host, At::Host | At::Mac(_)) => unreachable!("a host sends to a queue or a wire"),
         }
     }
 
@@ -205,9 +196,11 @@ impl Cells {
     }
 
     fn ppdu_ends(&mut self) {
-        let Some(place) = self.sent.iter().position(|ppdu| ppdu.begins <= self.now) else { return };
-        let place = place + self.chance.below(self.sent.iter().filter(|ppdu| ppdu.begins <= self.now).count());
-        let place = if self.sent[place].begins <= self.now { place } else { return };
+        let begun: Vec<usize> = (0..self.sent.len()).filter(|place| self.sent[*place].begins <= self.now).collect();
+        if begun.is_empty() {
+            return;
+        }
+        let place = begun[self.chance.below(begun.len())];
         let Sent { node, initiator, mpdus, .. } = self.sent.swap_remove(place);
         let outcomes = [Outcome::Success, Outcome::Collision, Outcome::Noise, Outcome::Interference];
         if self.chance.one_in(2) {

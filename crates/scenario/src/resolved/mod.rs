@@ -1,13 +1,14 @@
 //! A scenario checked as a whole.
 //!
 //! `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their places and links. `flows`: who sends what to whom. `space`:
-//! places, ways and walls; `geometry`: what is to be said of them. `radio`: who hears whom.
+//! places, ways and walls; `hearing`: whether all hear all; `geometry`: what is to be said of them. `radio`: who hears whom.
 
 mod bss;
 mod cautions;
 mod defaults;
 mod flows;
 mod geometry;
+mod hearing;
 mod nodes;
 mod place;
 mod radio;

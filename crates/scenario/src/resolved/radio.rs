@@ -106,11 +106,7 @@ impl ResolvedScenario {
             // All powers are the transmit powers themselves.
             return self.nodes.iter().all(|n| n.tx_power >= self.weakest_useful());
         }
-        let weakest = self.weakest_useful();
-        let pairs = |rx: usize| (0..rx).flat_map(move |tx| [(tx, rx), (rx, tx)]);
-        (0..self.nodes.len()).flat_map(pairs).all(|(tx, rx)| {
-            self.channel_of(tx) != self.channel_of(rx) || space.mean_power(Time::ZERO, tx, rx) >= weakest
-        })
+        space.all_hear(self.weakest_useful())
     }
 
     /// The power at which every mode is decoded and carrier sense works.

@@ -1,0 +1,30 @@
+//! The rows of a flow's book that are kept by who had the medium.
+
+/// A row of times by who had the medium meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Row(u8);
+
+impl Row {
+    /// at the head of a MAC
+    pub const HEAD: Row = Row(0);
+    /// in the queue of the station, or of its AP
+    pub const QUEUES: [Row; 2] = [Row(1), Row(2)];
+    /// the same, until a head is chosen
+    pub const UNDECIDED: [Row; 2] = [Row(3), Row(4)];
+    /// How many there are.
+    pub const ALL: usize = 5;
+
+    /// Of which side, if it is one where a head is yet to be chosen.
+    pub fn undecided_side(self) -> Option<usize> {
+        self.0.checked_sub(Row::UNDECIDED[0].0).map(usize::from)
+    }
+
+    pub fn is_undecided(self) -> bool {
+        self.undecided_side().is_some()
+    }
+
+    /// Its place among all.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
