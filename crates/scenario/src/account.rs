@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 
 use lasthop_observe::LinkId;
 use lasthop_observe::account::{
-    Account, Balance, ChannelBalance, Fate, FlowBalance, FlowEnds, Kind, NodeFacts, Place, QueueTime, Rival, Traffic,
+    Account, Balance, ChannelBalance, Fate, FlowBalance, FlowEnds, Kind, NodeAirtime, NodeFacts, Place, QueueTime,
+    Rival, Traffic,
 };
 use lasthop_units::Duration;
-use serde_json::{Map, Value as Json, json};
 
 use crate::ResolvedScenario;
+use crate::text::Text;
 
 /// Names that are told one by one; the rest is summed up as "others".
 const NAMED: usize = 32;
@@ -28,55 +29,76 @@ pub(crate) fn of(scenario: &ResolvedScenario) -> Account {
 }
 
 /// As a result has it: seconds by term.
-pub(crate) fn json_of(scenario: &ResolvedScenario, balance: &Balance) -> Json {
-    let flow = |(index, flow): (usize, &FlowBalance)| flow_json(scenario, index, flow);
-    let channel = |(index, channel): (usize, &ChannelBalance)| channel_json(scenario, index, channel);
-    json!({
-        "covered_s": balance.covered.as_secs_f64(),
-        "flows": balance.flows.iter().enumerate().map(flow).collect::<Vec<_>>(),
-        "channels": balance.channels.iter().enumerate().map(channel).collect::<Vec<_>>(),
-    })
+pub(crate) fn write(text: &mut Text, scenario: &ResolvedScenario, balance: &Balance) {
+    text.table(|text| {
+        text.key("covered_s").number(balance.covered.as_secs_f64());
+        text.key("flows").list(|text| {
+            balance.flows.iter().enumerate().for_each(|(index, flow)| write_flow(text, scenario, index, flow));
+        });
+        text.key("channels").list(|text| {
+            balance.channels.iter().enumerate().for_each(|(index, channel)| {
+                write_channel(text, scenario, index, channel);
+            });
+        });
+    });
 }
 
-fn seconds(key: &str, spent: Duration) -> (String, Json) {
-    (format!("{key}_s"), json!(spent.as_secs_f64()))
+fn write_seconds(text: &mut Text, key: &str, spent: Duration) {
+    text.key(&format!("{key}_s")).number(spent.as_secs_f64());
 }
 
-fn flow_json(scenario: &ResolvedScenario, index: usize, flow: &FlowBalance) -> Json {
+fn write_flow(text: &mut Text, scenario: &ResolvedScenario, index: usize, flow: &FlowBalance) {
     let spec = &scenario.flows[index];
     let station = scenario.nodes[spec.station.index()].name.as_str();
     let ap = scenario.nodes[scenario.ap_of(spec.station).index()].name.as_str();
-    let terms: Map<String, Json> = flow.terms.iter().map(|(term, spent)| seconds(term.word(), *spent)).collect();
-    let waits = flow.waits.iter().map(|(rival, spent)| (Some(*rival), *spent)).collect();
-    let queue = |(place, time): &(Place, QueueTime)| {
-        let name = match place {
-            Place::Station => station.to_string(),
-            Place::Ap => ap.to_string(),
-            Place::WireDown => format!("{ap} wired down"),
-            Place::WireUp => format!("{ap} wired up"),
-        };
-        let meanwhile = time.meanwhile.iter().map(|(rival, spent)| (*rival, *spent)).collect();
-        json!({ "queue": name, "time_s": time.spent.as_secs_f64(), "meanwhile": named(scenario, meanwhile) })
-    };
-    json!({
-        "id": spec.id,
-        "terms": terms,
-        "waiting_for": named(scenario, waits),
-        "queues": flow.queues.iter().map(queue).collect::<Vec<_>>(),
-        "packets": [traffic_json(station, &flow.traffic[0]), traffic_json(ap, &flow.traffic[1])],
-    })
+    text.table(|text| {
+        text.key("id").text(&spec.id);
+        text.key("terms").table(|text| {
+            flow.terms.iter().for_each(|(term, spent)| write_seconds(text, term.word(), *spent));
+        });
+        let waits = flow.waits.iter().map(|(rival, spent)| (Some(*rival), *spent)).collect();
+        write_named(text.key("waiting_for"), scenario, waits);
+        text.key("queues").list(|text| {
+            flow.queues.iter().for_each(|(place, time)| write_queue(text, scenario, (station, ap), *place, time));
+        });
+        text.key("packets").list(|text| {
+            write_traffic(text, station, &flow.traffic[0]);
+            write_traffic(text, ap, &flow.traffic[1]);
+        });
+    });
 }
 
-fn traffic_json(node: &str, traffic: &Traffic) -> Json {
-    let Traffic { data, tcp_acks, data_dropped, tcp_acks_dropped, given_up } = traffic;
-    json!({
-        "node": node,
-        "data": data,
-        "data_dropped": data_dropped,
-        "tcp_acks": tcp_acks,
-        "tcp_acks_dropped": tcp_acks_dropped,
-        "given_up": given_up,
-    })
+fn write_queue(
+    text: &mut Text,
+    scenario: &ResolvedScenario,
+    (station, ap): (&str, &str),
+    place: Place,
+    time: &QueueTime,
+) {
+    let name = match place {
+        Place::Station => station.to_string(),
+        Place::Ap => ap.to_string(),
+        Place::WireDown => format!("{ap} wired down"),
+        Place::WireUp => format!("{ap} wired up"),
+    };
+    text.table(|text| {
+        text.key("queue").text(&name);
+        text.key("time_s").number(time.spent.as_secs_f64());
+        let meanwhile = time.meanwhile.iter().map(|(rival, spent)| (*rival, *spent)).collect();
+        write_named(text.key("meanwhile"), scenario, meanwhile);
+    });
+}
+
+fn write_traffic(text: &mut Text, node: &str, traffic: &Traffic) {
+    let Traffic { data, tcp_acks, data_dropped, tcp_acks_dropped, given_up } = *traffic;
+    text.table(|text| {
+        text.key("node").text(node);
+        text.key("data").count(data);
+        text.key("data_dropped").count(data_dropped);
+        text.key("tcp_acks").count(tcp_acks);
+        text.key("tcp_acks_dropped").count(tcp_acks_dropped);
+        text.key("given_up").count(given_up);
+    });
 }
 
 /// Who has the medium: a station by its name, an AP with the station that it serves.
@@ -93,34 +115,44 @@ fn rival_name(scenario: &ResolvedScenario, rival: Option<Rival>) -> String {
 }
 
 /// The longest first, each by name as far as there are not too many.
-fn named(scenario: &ResolvedScenario, mut times: Vec<(Option<Rival>, Duration)>) -> Json {
+fn write_named(text: &mut Text, scenario: &ResolvedScenario, mut times: Vec<(Option<Rival>, Duration)>) {
     times.sort_by_key(|(_, spent)| Reverse(*spent));
     let rest = times.split_off(times.len().min(NAMED));
-    let mut told: Vec<_> = times.into_iter().map(|(rival, spent)| (rival_name(scenario, rival), spent)).collect();
-    if !rest.is_empty() {
-        told.push(("others".into(), rest.iter().fold(Duration::ZERO, |sum, (_, spent)| sum + *spent)));
-    }
-    told.iter().map(|(name, spent)| json!({ "name": name, "time_s": spent.as_secs_f64() })).collect()
+    let write = |text: &mut Text, name: &str, spent: Duration| {
+        text.table(|text| {
+            text.key("name").text(name);
+            text.key("time_s").number(spent.as_secs_f64());
+        });
+    };
+    text.list(|text| {
+        times.iter().for_each(|(rival, spent)| write(text, &rival_name(scenario, *rival), *spent));
+        if !rest.is_empty() {
+            write(text, "others", rest.iter().fold(Duration::ZERO, |sum, (_, spent)| sum + *spent));
+        }
+    });
 }
 
-fn channel_json(scenario: &ResolvedScenario, index: usize, channel: &ChannelBalance) -> Json {
+fn write_channel(text: &mut Text, scenario: &ResolvedScenario, index: usize, channel: &ChannelBalance) {
     let is_here =
         |node: &usize| scenario.bss[scenario.nodes[*node].config.bss as usize].config.channel as usize == index;
-    let node = |node: usize| {
-        let airtime = &channel.nodes[node];
-        let kinds = Kind::ALL.map(|kind| seconds(kind.word(), airtime.get(kind, Fate::Arrived)));
-        let lost = [("collided", Fate::Collided), ("missed_preamble", Fate::Trampled), ("lost_to_noise", Fate::Noise)];
-        let lost = lost.map(|(word, fate)| seconds(word, airtime.of_fate(fate)));
-        let mut row: Map<String, Json> = kinds.into_iter().chain(lost).collect();
-        row.insert("name".into(), json!(scenario.nodes[node].name));
-        Json::Object(row)
-    };
-    json!({
-        "channel": index,
-        "nodes": (0..scenario.nodes.len()).filter(is_here).map(node).collect::<Vec<_>>(),
-        "begun_after_missed_preamble": channel.trampling,
-        "within_exchanges_s": channel.within_exchanges.as_secs_f64(),
-        "contending_s": channel.contending.as_secs_f64(),
-        "idle_s": channel.idle.as_secs_f64(),
-    })
+    text.table(|text| {
+        text.key("channel").count(index as u64);
+        text.key("nodes").list(|text| {
+            let here = (0..scenario.nodes.len()).filter(is_here);
+            here.for_each(|node| write_node(text, &scenario.nodes[node].name, &channel.nodes[node]));
+        });
+        text.key("begun_after_missed_preamble").count(channel.trampling);
+        write_seconds(text, "within_exchanges", channel.within_exchanges);
+        write_seconds(text, "contending", channel.contending);
+        write_seconds(text, "idle", channel.idle);
+    });
+}
+
+fn write_node(text: &mut Text, name: &str, airtime: &NodeAirtime) {
+    let lost = [("collided", Fate::Collided), ("missed_preamble", Fate::Trampled), ("lost_to_noise", Fate::Noise)];
+    text.table(|text| {
+        Kind::ALL.iter().for_each(|kind| write_seconds(text, kind.word(), airtime.get(*kind, Fate::Arrived)));
+        lost.iter().for_each(|(word, fate)| write_seconds(text, word, airtime.of_fate(*fate)));
+        text.key("name").text(name);
+    });
 }

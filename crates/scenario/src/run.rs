@@ -254,7 +254,7 @@ fn result_of(
         text.key("quantile_probabilities").value(&json!(PROBABILITIES));
         tables::write_row(text.key("simulator"), [], &simulator(events, wall_s));
         if let Some(balance) = balance {
-            text.key("account").value(&account::json_of(scenario, balance));
+            account::write(text.key("account"), scenario, balance);
         }
     });
     let series = series.map_or_else(Vec::new, |series| blocks_of(scenario, series));

@@ -51,6 +51,12 @@ impl Text {
         serde_json::to_writer(&mut self.bytes, value).expect("its keys are text");
     }
 
+    /// A text.
+    pub(crate) fn text(&mut self, text: &str) {
+        self.separate();
+        serde_json::to_writer(&mut self.bytes, text).expect("text can be written");
+    }
+
     /// A count.
     pub(crate) fn count(&mut self, count: u64) {
         self.separate();
@@ -87,12 +93,14 @@ mod tests {
             text.key("c").count(u64::MAX);
             text.key("d").value(&json!({ "e": ["f", null] }));
             text.key("g").table(|text| text.key("h").count(0));
+            text.key("i").text("j\n\u{1}\u{e9}");
         });
         let tree = json!({
             "a \"b\"": [1.0, 1e300, -0.1, f64::NAN, f64::INFINITY, [], {}],
             "c": u64::MAX,
             "d": { "e": ["f", null] },
             "g": { "h": 0 },
+            "i": "j\n\u{1}\u{e9}",
         });
         assert_eq!(text.finish(), tree.to_string());
     }
