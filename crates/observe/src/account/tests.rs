@@ -273,3 +273,33 @@ fn the_books_are_those_of_the_twin_whatever_happens() {
 fn logs_are_looked_up_before_they_grow_long_and_what_is_assumed_changes() {
     (0..12).for_each(|seed| compare(seed, 60_000));
 }
+
+/// Stations that always have a packet at the head send in turns: where they are is assumed, and only their own exchanges are
+/// looked up.
+#[test]
+fn who_always_waits_is_assumed_to() {
+    const STATIONS: u32 = 20;
+    let mut cells = Cells::new(1);
+    cells.nodes = vec![NodeFacts { channel: 0, aggregates: false }; 1 + STATIONS as usize];
+    cells.ends = (1..=STATIONS).map(|station| FlowEnds { station: NodeId(station), ap: NodeId(0) }).collect();
+    (cells.books, cells.twin) = (Account::new(&cells.ends, &cells.nodes, 1), Twin::new(&cells.ends, &cells.nodes, 1));
+    for flow in (0..STATIONS).map(FlowId) {
+        let node = NodeId(flow.0 + 1);
+        let steps = [Step::Emitted { flow }, Step::Enters { node, flow, tcp_ack: false }, Step::Taken { node, flow }];
+        steps.into_iter().for_each(|step| cells.step(step));
+    }
+    let (airtime, payload) = (Duration::from_nanos(100), Payload::Packets);
+    for turn in 0..40 * STATIONS {
+        let (flow, node) = (FlowId(turn % STATIONS), NodeId(turn % STATIONS + 1));
+        cells.now += Duration::from_nanos(30);
+        let (link, at_best) = (Some(LinkId(2 * flow.0)), airtime);
+        let whose =
+            Start { node, initiator: node, link, payload, channel: 0, to_all: true, airtime, at_best, tramples: false };
+        cells.step(Step::Start(whose));
+        cells.step(Step::Carries { initiator: node, flow, data_bytes: 1500, ack_bytes: 0 });
+        cells.now += airtime;
+        cells.step(Step::End(End { node, initiator: node, mpdus: 1, decoded: 1, lost_to: None, goes_on: false }));
+    }
+    assert!(cells.books.flows.iter().all(|flow| flow.assumed == Some(super::row::Row::HEAD)));
+    assert_equal(1, &cells.books.close(cells.now), &cells.twin.close(cells.now));
+}
