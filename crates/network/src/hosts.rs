@@ -102,4 +102,9 @@ pub trait Hosts<B> {
     fn released<O: Observer>(&mut self, packet: &PacketMeta, refused: bool, at: &mut Context<'_, Self::Event, O>) {
         let _ = (packet, refused, at);
     }
+
+    /// A queue of the network dropped a packet: what it carried, which hosts may use for another.
+    fn discarded(&mut self, body: B) {
+        drop(body);
+    }
 }

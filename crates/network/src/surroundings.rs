@@ -70,6 +70,10 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surrounding
         }
     }
 
+    fn discarded(&mut self, body: B) {
+        self.hosts.discarded(body);
+    }
+
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         self.observer.observe(at, record);

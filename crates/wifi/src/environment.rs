@@ -75,6 +75,10 @@ pub trait Environment<B>: Agenda {
     fn released(&mut self, now: Time, node: NodeId, packet: &PacketMeta, refused: bool) {
         let _ = (now, node, packet, refused);
     }
+    /// A queue dropped a packet, which was told already: what it carried.
+    fn discarded(&mut self, body: B) {
+        drop(body);
+    }
     /// Something happened.
     fn observe(&mut self, at: Time, record: Record);
 }

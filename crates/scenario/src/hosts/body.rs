@@ -46,7 +46,7 @@ impl Body {
 pub(crate) struct Places(Vec<Box<Carried>>);
 
 impl Places {
-    /// The packet has arrived, and what it carried was read.
+    /// The packet has arrived and what it carried was read, or it was dropped.
     #[inline]
     pub(super) fn take_back(&mut self, body: Body) {
         if let Body::Tcp(place) = body {

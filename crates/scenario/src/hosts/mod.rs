@@ -255,6 +255,11 @@ impl Hosts<Body> for FlowHosts {
             self.roomy.push(packet.flow);
         }
     }
+
+    #[inline]
+    fn discarded(&mut self, body: Body) {
+        self.places.take_back(body);
+    }
 }
 
 impl Flow {
