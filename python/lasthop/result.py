@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _core, tables
+from . import _core, json_text, tables
 from .confidence import Estimate, estimate
 from .files import PendingFile, write_pieces
 from .metric import unknown
@@ -39,6 +39,8 @@ class Result:
         if "defaults" in document:
             self._head["defaults"] = document["defaults"]
         self.runs: list[dict[str, Any]] = document["runs"]
+        # How many runs there were when their metrics were gathered, and these.
+        self._metrics_of: tuple[int, dict[str, dict[int, float]]] = (0, {})
         self.failures: list[dict[str, Any]] = document.get("failed", [])
         self.interrupted: bool = document.get("interrupted", False)
         # Ctrl-C came, whether or not it left anything undone.
@@ -97,12 +99,18 @@ class Result:
 
     @property
     def metrics(self) -> dict[str, dict[int, float]]:
-        """Every number of every run by its dotted name, such as `totals.goodput_bps`, for each seed that has it."""
-        table: dict[str, dict[int, float]] = {}
-        for run in self.runs:
-            for name, value in flat_metrics(run).items():
-                if name not in NOT_SUMMARISED:
-                    table.setdefault(name, {})[run["seed"]] = value
+        """Every number of every run by its dotted name, such as `totals.goodput_bps`, for each seed that has it.
+
+        The same table at each call as long as no run comes; it is not to be changed.
+        """
+        count, table = self._metrics_of
+        if count != len(self.runs):
+            table = {}
+            for run in self.runs:
+                for name, value in flat_metrics(run).items():
+                    if name not in NOT_SUMMARISED:
+                        table.setdefault(name, {})[run["seed"]] = value
+            self._metrics_of = (len(self.runs), table)
         return table
 
     @property
@@ -168,8 +176,7 @@ class Result:
 
     def json_pieces(self) -> Iterator[str]:
         """`to_json` piece by piece, so that a thousand stations need not stand in memory as text."""
-        encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
-        yield from encoder.iterencode(self._document(_Estimates(self)))
+        yield from json_text.pieces(self._document(_Estimates(self)))
         yield "\n"
 
     def plot(

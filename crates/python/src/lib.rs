@@ -3,6 +3,7 @@
 
 mod campaign;
 mod congestion_control;
+mod indent;
 mod interruptible;
 mod outcome;
 mod packetdrill;
@@ -74,6 +75,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pool::Pool>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(scenario::resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(indent::indented, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(result_schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(list_json, module)?)?;
