@@ -23,9 +23,14 @@ KEPT = {("uploads", "a segment"): 10_000, ("uploads", "a frame"): 5_000}
 
 @pytest.fixture
 def bench(monkeypatch):
-    """Imports a file of `benches`."""
+    """Imports a file of `benches`, whatever other files of its name were imported before."""
+    names = [path.stem for path in BENCHES.glob("*.py")]
     monkeypatch.syspath_prepend(str(BENCHES))
-    return importlib.import_module
+    for name in names:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    yield importlib.import_module
+    for name in names:
+        sys.modules.pop(name, None)
 
 
 def test_two_percent_more_instructions_pass_and_more_fail(bench):
