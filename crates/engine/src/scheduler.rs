@@ -2,7 +2,7 @@
 //!
 //! Order: by time; at one time, in the order in which the events were scheduled. That order is a
 //! choice, the same on every machine: a cause always comes before its effect at the same instant.
-//! A cancelled event is not removed: its owner gives each event a generation and ignores old ones.
+//! A cancelled event is not removed: its owner knows what it still waits for, and ignores the rest.
 //!
 //! The next events stand in a sorted list, whose end is popped; new ones mostly belong near that end.
 //! What is further off than the list is long waits in a heap.
@@ -278,14 +278,21 @@ mod tests {
     #[test]
     fn any_number_of_events_comes_in_the_order_of_a_plain_sort() {
         let mut random = crate::Stream::new(1, "scheduler", 0);
-        let (mut scheduler, mut plain, mut handled) = (Scheduler::new(), Vec::new(), 0);
+        let (mut scheduler, mut plain, mut handled, mut number) = (Scheduler::new(), Vec::new(), 0, 0);
         for round in 0..200u64 {
             // Bursts that overflow the list, and pauses in which it runs empty.
+            let mut kept = Vec::new();
             for _ in 0..random.up_to(40) {
                 let at = scheduler.now() + Duration::from_nanos(u64::from(random.up_to(50)) * (1 + round % 7));
-                plain.push((at, plain.len()));
-                scheduler.at(at, plain.len() - 1);
+                plain.push((at, number));
+                // Some keep their turn and come in it later.
+                match random.up_to(3) {
+                    0 => kept.push((at, scheduler.turn(), number)),
+                    _ => scheduler.at(at, number),
+                }
+                number += 1;
             }
+            kept.into_iter().rev().for_each(|(at, turn, event)| scheduler.at_turn(at, turn, event));
             for _ in 0..random.up_to(if round % 50 > 40 { 400 } else { 15 }) {
                 let Some((now, event)) = scheduler.next_before(Time::NEVER) else { break };
                 let next = plain[handled..].iter().min().copied();

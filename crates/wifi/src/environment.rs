@@ -68,7 +68,8 @@ pub trait Environment<B>: Agenda {
     /// `packet` arrived at `node`. Must not call the medium before it returns.
     fn deliver(&mut self, now: Time, node: NodeId, packet: Packet<B>);
     /// `node` has nothing left to send in `category`, or at all where it knows none: a packet of a back-pressured
-    /// socket or a saturated source, if there is one.
+    /// socket or a saturated source, if there is one. After a `None` it is asked again when it next says that it has data, or
+    /// when an exchange of this node has ended.
     fn pull(&mut self, now: Time, node: NodeId, category: Option<AccessCategory>) -> Option<Packet<B>>;
     /// `node` is done with a packet that was handed to it: it was acknowledged, given up or dropped; `refused` if it
     /// was dropped while a packet of the same flow came in.

@@ -68,7 +68,8 @@ impl<B: Send + 'static> Medium<B> {
     /// A silent medium.
     ///
     /// # Panics
-    /// If errors or capture are asked for where nodes share views, or nodes of one channel do not share theirs.
+    /// If errors or capture are asked for where nodes share views; if nodes of different channels share one, or nodes of a
+    /// channel do not where nodes share views at all.
     pub fn new(config: MediumConfig<B>) -> Self {
         Setup::of(config).medium()
     }
@@ -172,7 +173,7 @@ impl<B: Send + 'static> Medium<B> {
     fn look_for_work(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> bool {
         let sender = &mut self.senders[id.index()];
         let has_work = sender.look_for_work(now, &self.layout, &mut self.books, env);
-        if sender.take_queue_asked() {
+        if sender.take_queue_to_report() {
             let node = sender.node;
             self.report_queue(now, node, env);
         }
@@ -345,11 +346,15 @@ impl<B: Send + 'static> Setup<B> {
 fn spaces_of_views(channel: &Channel, layout: &Layout) -> Vec<Spaces> {
     let mut spaces = vec![None; channel.views()];
     let mut on = vec![None; channel.views()];
+    let channels = layout.bss.iter().map(|bss| bss.channel as usize + 1).max().unwrap_or(0);
+    let mut senses = vec![None; channels];
     for (index, node) in layout.nodes.iter().enumerate() {
         let (view, bss) = (channel.view_of(NodeId(index as u32)), &layout.bss[node.bss as usize]);
         spaces[view].get_or_insert(Spaces { slot: bss.phy.slot(), difs: bss.phy.difs() });
         let shared = *on[view].get_or_insert(bss.channel);
         assert!(shared == bss.channel, "nodes of different channels cannot share a view");
+        let sensed = *senses[bss.channel as usize].get_or_insert(view);
+        assert!(sensed == view || !channel.is_uniform(), "where all hear all, nodes of a channel share a view");
     }
     spaces.into_iter().map(|of| of.expect("every view has a node")).collect()
 }

@@ -105,7 +105,7 @@ impl<B: Send + 'static> Medium<B> {
         let (exchange, sender) = (&mut self.exchanges[id.index()], &mut self.senders[id.index()]);
         let with = (&self.layout, &mut self.links, &mut self.books);
         let made = sender.next_psdu(now, grant, with, &mut exchange.psdu, env);
-        let asked = sender.take_queue_asked();
+        let asked = sender.take_queue_to_report();
         let sifs = self.layout.phy_of(grant.radio).sifs();
         let ppdu = made.then(|| exchange.psdu.ppdu(grant.at, sifs, id.exchange()));
         if asked {
@@ -134,12 +134,12 @@ impl<B: Send + 'static> Medium<B> {
             let airtime = phy.ppdu_duration(mode, Bytes(u64::from(RTS_BYTES)));
             let reserves_until = now + airtime + sifs + cts + sifs + rest;
             let first = Part { mode, bytes: RTS_BYTES, ..data.first };
-            Ppdu { kind: PpduKind::Rts, first, airtime, reserves_until, ..data }
+            Ppdu { kind: PpduKind::Rts, first, more: None, airtime, reserves_until, ..data }
         } else {
             let airtime = phy.ppdu_duration(mode, Bytes(u64::from(CTS_BYTES)));
             let reserves_until = now + airtime + sifs + rest;
             let first = Part { to: To::Nobody, mode, bytes: CTS_BYTES, ..data.first };
-            Ppdu { kind: PpduKind::CtsToSelf, first, airtime, reserves_until, ..data }
+            Ppdu { kind: PpduKind::CtsToSelf, first, more: None, airtime, reserves_until, ..data }
         }
     }
 
@@ -155,7 +155,8 @@ impl<B: Send + 'static> Medium<B> {
             _ => (ACK_BYTES, phy.ack_duration(asked_in)),
         };
         // An ACK ends where the frame before it said, so it repeats what that reserved.
-        Ppdu { kind, first: Part { from: by, to: To::One(from), link, mode, bytes }, airtime, ..*ppdu }
+        let first = Part { from: by, to: To::One(from), link, mode, bytes };
+        Ppdu { kind, first, more: None, airtime, ..*ppdu }
     }
 
     /// The step of the exchange after the end of a PPDU; what follows a SIFS later, if anything does.
@@ -232,11 +233,10 @@ impl<B: Send + 'static> Medium<B> {
         let exchange = &mut self.exchanges[ppdu.exchange.index()];
         let (sender, by) = (&mut self.senders[exchange.sender.index()], exchange.by);
         let bss = self.layout.bss_of(by);
+        let snr = exchange.psdu.part.to.one().and_then(|to| self.air.snr_of(now, to, by));
         if ppdu.kind == PpduKind::Ack {
-            let snr = self.air.snr_of(now, sender.frame_receiver(), by);
             sender.frame_acknowledged(now, exchange.began, snr, &bss.phy, &mut self.links, env);
         } else {
-            let snr = exchange.psdu.part.to.one().and_then(|to| self.air.snr_of(now, to, by));
             let (outcome, lost_to, began) = (Outcome::Success, exchange.lost_to, exchange.began);
             let tried = Tried { outcome, lost_to, began, snr };
             let with = (bss, &mut self.links, &mut self.books);
@@ -273,13 +273,12 @@ impl<B: Send + 'static> Medium<B> {
         let exchange = &mut self.exchanges[ppdu.exchange.index()];
         let (sender, by, began) = (&mut self.senders[exchange.sender.index()], exchange.by, exchange.began);
         let bss = self.layout.bss_of(by);
+        let snr = exchange.psdu.part.to.one().and_then(|to| self.air.snr_of(now, to, by));
         let fate = if sender.aggregates() {
-            let snr = exchange.psdu.part.to.one().and_then(|to| self.air.snr_of(now, to, by));
             let tried = Tried { outcome, lost_to: exchange.lost_to, began, snr };
             let with = (bss, &mut self.links, &mut self.books);
             sender.ampdu_lost(now, &mut exchange.psdu, &tried, with, env)
         } else {
-            let snr = self.air.snr_of(now, sender.frame_receiver(), by);
             let sent = matches!(ppdu.kind, PpduKind::Data | PpduKind::Ack);
             let (links, books) = (&mut self.links, &mut self.books);
             sender.frame_lost(now, began, (outcome, sent), snr, &bss.phy, links, books, env)

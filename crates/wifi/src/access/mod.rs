@@ -57,7 +57,8 @@ pub(crate) struct Contention {
     spaces: Vec<Spaces>,
     functions: Vec<Function>,
     radios: Vec<Radio>,
-    /// The event that has been asked for, of those that the views wait for the first.
+    /// The event that has been asked for: no later than any that a view awaits. Where its view no longer waits, it only
+    /// leads to the next.
     armed: Option<(Time, Turn)>,
 }
 

@@ -95,7 +95,7 @@ impl LaneKind {
     }
 
     /// The same from the start of its own countdown on, where `passed` boundaries lie between the end of DIFS, or of EIFS,
-    /// and the busy medium; fewer than none if that came later.
+    /// and the busy medium; negative if the medium turned busy before.
     fn counted_of(self, passed: i64) -> u64 {
         (passed - self.offset + i64::from(self.counts_busy_slot)).max(0) as u64
     }

@@ -47,8 +47,8 @@ pub(crate) struct Air {
     sense: CarrierSense,
     capture: Option<Capture>,
     error_model: Box<dyn ErrorModel>,
-    /// By what it decides, and the least power in milliwatts that each mode of each BSS needs where that decides.
     judged_by: JudgedBy,
+    /// The least power in milliwatts that each mode of each BSS needs, where that decides.
     sensitivity_mw: Vec<Vec<f64>>,
     memory: Memory,
     successes: Vec<Success>,
@@ -196,7 +196,8 @@ impl Air {
     fn switch(&mut self, ppdu: &Ppdu, on: bool) {
         let switch = |radios: &mut Vec<Radio>, from: NodeId| {
             let was_on = std::mem::replace(&mut radios[from.index()].transmitting, on);
-            assert!(was_on != on, "node {} began to send while it was sending", from.0);
+            assert!(!on || !was_on, "node {} began to send while it was sending", from.0);
+            assert!(on || was_on, "node {} ended what it was not sending", from.0);
         };
         switch(&mut self.radios, ppdu.first.from);
         if let Some(MoreParts(place)) = ppdu.more {
@@ -213,6 +214,7 @@ impl Air {
         for other in self.on_air.iter_mut().filter(|o| o.end > at && channel(&o.ppdu) == own) {
             (new.is_disturbed, other.is_disturbed) = (true, true);
             new.came_second |= other.start < at;
+            other.came_second |= at < other.start;
             if uniform {
                 continue;
             }

@@ -331,7 +331,7 @@ impl<B> Sender<B> {
             psdu.lengths.push(bytes);
         }
         psdu.part.bytes = length.bytes();
-        self.queue_asked = true;
+        self.queue_to_report = true;
     }
 
     /// The MPDUs that were `decoded` go to the recipient's buffer, and what is in order up.

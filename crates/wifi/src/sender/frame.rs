@@ -25,7 +25,7 @@ pub(crate) struct Frame<B> {
 }
 
 impl<B> Frame<B> {
-    /// `packet` at the head of the queue, `to` be sent over `link`.
+    /// `packet` at the head of the queue, for the node `to`, over `link`.
     #[inline(always)]
     pub(super) fn new(now: Time, packet: Packet<B>, to: NodeId, link: LinkId) -> Frame<B> {
         let Packet { meta, body } = packet;

@@ -46,8 +46,8 @@ pub(crate) struct Sender<B> {
     /// Whether the queue may hold something else than when it was last counted; what it held then, and of that TCP ACKs.
     queue_changed: bool,
     queued: (u32, u32),
-    /// Whether it was asked for a packet, and that has not been reported.
-    queue_asked: bool,
+    /// Whether what it holds is to be reported.
+    queue_to_report: bool,
     /// What an MPDU has besides the IP packet, in bytes.
     overhead: u32,
     /// The frame at its head, where frames are acknowledged one by one.
@@ -101,7 +101,7 @@ impl<B> Sender<B> {
             counts_airtime: config.queue.schedules_stations(),
             queue_changed: false,
             queued: (0, 0),
-            queue_asked: false,
+            queue_to_report: false,
             overhead: if config.category.is_some() { QOS_DATA_OVERHEAD } else { DATA_OVERHEAD },
             frame: None,
             marks: Marks::of(&*config.queue),
@@ -173,10 +173,10 @@ impl<B> Sender<B> {
         self.queued
     }
 
-    /// Whether the queue was asked for a packet since this was last asked.
+    /// Whether what the queue holds is to be reported; asked once.
     #[inline(always)]
-    pub(crate) fn take_queue_asked(&mut self) -> bool {
-        std::mem::take(&mut self.queue_asked)
+    pub(crate) fn take_queue_to_report(&mut self) -> bool {
+        std::mem::take(&mut self.queue_to_report)
     }
 
     /// A packet comes in.
@@ -254,7 +254,7 @@ impl<B> Sender<B> {
         if self.queue.packets() > 0 {
             queued = self.queue.dequeue(now, Wanted::ANY, &mut self.dropped);
             self.report_drops(now, None, books, env);
-            self.queue_asked = true;
+            self.queue_to_report = true;
         }
         let Some(packet) = queued.or_else(|| self.pull(now, env)) else { return false };
         self.load(now, packet, layout, env);

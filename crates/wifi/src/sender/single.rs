@@ -1,7 +1,7 @@
 //! MSDUs that are acknowledged one by one: what is sent of the frame at the head, and what comes of it.
 
 use lasthop_link::Packet;
-use lasthop_observe::{NodeId, Outcome, Record};
+use lasthop_observe::{Outcome, Record};
 use lasthop_units::{Bytes, Db, Duration, Time};
 
 use super::Sender;
@@ -62,7 +62,7 @@ impl<B> Sender<B> {
         true
     }
 
-    /// The frame has arrived: its packet for the node `to`, unless it had arrived before, as its ACK was lost.
+    /// The frame has arrived: its packet goes up, unless it had arrived before, as its ACK was lost.
     #[inline(always)]
     pub(crate) fn receive_frame(&mut self, now: Time, books: &mut Books, env: &mut impl Environment<B>) {
         let frame = self.frame.as_mut().expect("data was sent from a frame");
@@ -130,12 +130,6 @@ impl<B> Sender<B> {
         env.observe(now, frame.meta.given_up(self.node, arrived));
         self.finish_frame(now, env);
         Fate::GivenUp
-    }
-
-    /// The station that the frame is from or for, as shares of airtime count it, and to whom it goes.
-    #[inline(always)]
-    pub(crate) fn frame_receiver(&self) -> NodeId {
-        self.frame.as_ref().expect("an attempt is about a frame").to
     }
 
     #[inline(always)]
