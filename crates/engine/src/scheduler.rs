@@ -113,7 +113,7 @@ impl<E> Scheduler<E> {
         let scheduled = Scheduled { at, sequence, event };
         // It has the greatest sequence, so times alone say what comes before it.
         if at >= self.far_from || self.near.len() == self.near.capacity() {
-            return self.at_length(scheduled);
+            return self.put(scheduled);
         }
         self.near.push(scheduled);
         // Few are sooner than one that is new, mostly: those change places with it one by one.
@@ -139,22 +139,6 @@ impl<E> Scheduler<E> {
         self.near[place..=own].rotate_right(1);
     }
 
-    /// An event that belongs to those further off, or for which the list has no room.
-    #[cold]
-    #[inline(never)]
-    fn at_length(&mut self, scheduled: Scheduled<E>) {
-        let at = scheduled.at;
-        if self.near.len() >= MOST_NEAR {
-            self.far.extend(self.near.drain(..MOVED));
-            self.note_far();
-        }
-        if self.far.peek().is_some_and(|first| first.at <= at) {
-            return self.far.push(scheduled);
-        }
-        let place = self.near.iter().rposition(|other| other.at > at).map_or(0, |later| later + 1);
-        self.near.insert(place, scheduled);
-    }
-
     /// The place that an event which is put somewhere now would have among those of its time.
     pub fn turn(&mut self) -> Turn {
         self.sequence += 1;
@@ -170,13 +154,18 @@ impl<E> Scheduler<E> {
         if at < self.now {
             is_past(at, self.now);
         }
-        let scheduled = Scheduled { at, sequence, event };
+        self.put(Scheduled { at, sequence, event });
+    }
+
+    /// Puts an event where it belongs, whatever its turn: in the list, or among those further off.
+    #[inline(never)]
+    fn put(&mut self, scheduled: Scheduled<E>) {
         if self.near.len() >= MOST_NEAR {
             self.far.extend(self.near.drain(..MOVED));
             self.note_far();
         }
         // Earlier is what compares as greater.
-        if at >= self.far_from && self.far.peek().is_some_and(|first| *first > scheduled) {
+        if scheduled.at >= self.far_from && self.far.peek().is_some_and(|first| *first > scheduled) {
             return self.far.push(scheduled);
         }
         let place = self.near.iter().rposition(|other| *other < scheduled).map_or(0, |later| later + 1);
