@@ -16,7 +16,8 @@ use lasthop_units::{Duration, Present, Time};
 
 use crate::access::edca::AccessCategory;
 use crate::access::function::{Function, State};
-use crate::access::view::{Countdown, LaneKind, Spaces};
+use crate::access::lane::{LaneKind, Spaces};
+use crate::access::view::Countdown;
 use crate::access::{Contention, Lanes, Requested};
 use crate::air::carrier_sense::CarrierSense;
 use crate::air::reception::Receptions;

@@ -10,7 +10,7 @@ use lasthop_observe::{FlowId, LinkId, NodeId, Record};
 use lasthop_units::{Dbm, Duration, Time};
 
 use crate::access::function::{Function, State};
-use crate::access::view::{LaneKind, Spaces};
+use crate::access::lane::{LaneKind, Spaces};
 use crate::access::{Contention, Lanes, Requested};
 use crate::air::carrier_sense::CarrierSense;
 use crate::air::received::Reception;

@@ -42,7 +42,7 @@ impl<B: Send + 'static> Medium<B> {
                 }
                 self.access.ppdu_starts(at, view, from, env);
             }
-            self.access.forget(view, noticed.forgotten);
+            self.access.ppdus_end(at, view, noticed.forgotten, env);
             if let Some(at) = noticed.ask_at {
                 env.schedule(at, MediumEvent::Recognises { view: view as u32 });
             }
@@ -64,6 +64,12 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     #[inline(always)]
+    fn report_end(&self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
+        env.observe(now, Record::Airtime { node: ppdu.from(), link: ppdu.own_link(), duration: ppdu.airtime });
+        self.report_on_air(now, ppdu.from(), env);
+    }
+
+    #[inline(always)]
     fn report_on_air(&self, at: Time, from: NodeId, env: &mut impl Environment<B>) {
         let channel = self.air.channel_of(from);
         env.observe(at, Record::OnAir { channel, count: self.air.count_on(channel) });
@@ -73,8 +79,7 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn ppdu_ends(&mut self, now: Time, id: TxId, env: &mut impl Environment<B>) {
         let ended = self.air.end(id);
         let ppdu = &ended.ppdu;
-        env.observe(now, Record::Airtime { node: ppdu.from(), link: ppdu.own_link(), duration: ppdu.airtime });
-        self.report_on_air(now, ppdu.from(), env);
+        self.report_end(now, ppdu, env);
         let reception = self.receive(now, &ended);
         let uniform = self.air.is_uniform();
         if !uniform {
@@ -138,7 +143,7 @@ impl<B: Send + 'static> Medium<B> {
     #[inline(always)]
     fn answer(&mut self, at: Time, answer: Ppdu, env: &mut impl Environment<B>) {
         let from = answer.from();
-        self.air.begin_undisturbed(&answer);
+        self.air.switch_on(&answer);
         env.observe(at, Record::TransmitterOn { node: from, link: answer.own_link() });
         self.note_start(at, &answer, false, env);
         env.schedule(at + answer.airtime, MediumEvent::AnswerEnds(from));
@@ -150,9 +155,8 @@ impl<B: Send + 'static> Medium<B> {
     #[inline(always)]
     pub(crate) fn answer_ends(&mut self, now: Time, from: NodeId, env: &mut impl Environment<B>) {
         let answer = self.stations[from.index()].response.take().expect("what ends has begun");
-        self.air.end_undisturbed(&answer);
-        env.observe(now, Record::Airtime { node: from, link: answer.own_link(), duration: answer.airtime });
-        self.report_on_air(now, from, env);
+        self.air.switch_off(&answer);
+        self.report_end(now, &answer, env);
         let next = self.exchange_succeeded(now, &answer, env);
         self.note_end(now, &answer, false, Some(Reception::Decoded), next.is_some(), env);
         let view = self.access.view_of(from);

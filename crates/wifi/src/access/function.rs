@@ -4,7 +4,7 @@ use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_units::Time;
 
-use super::view::LaneId;
+use super::lane::LaneId;
 
 /// What a channel access function is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

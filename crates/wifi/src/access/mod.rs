@@ -1,10 +1,11 @@
 //! Channel access [802.11-2020 §10.3, §10.23.2]: who counts down, and who wins. Knows no packets.
 //!
-//! `view`: what nodes with the same hearing sense, and their countdown. `function`: the state of one channel access
+//! `view`: what nodes with the same hearing sense, and their countdown; `lane`: its access classes. `function`: the state of one channel access
 //! function. `edca`: access categories. This file: the functions of all radios, each in the view that its radio has.
 
 pub(crate) mod edca;
 pub(crate) mod function;
+pub(crate) mod lane;
 pub(crate) mod view;
 
 use std::ops::Range;
@@ -16,7 +17,8 @@ use lasthop_units::Time;
 use crate::environment::{Agenda, MediumEvent};
 use crate::ids::FunctionId;
 use function::{Function, State};
-use view::{LaneId, LaneKind, Spaces, Unanswered, View};
+use lane::{LaneId, LaneKind, Spaces, Unanswered};
+use view::View;
 
 /// A radio, as far as its functions have it in common.
 struct Radio {
@@ -325,22 +327,15 @@ impl Contention {
     /// boundaries.
     #[inline(always)]
     pub(crate) fn ppdu_starts(&mut self, at: Time, view: usize, from: NodeId, agenda: &mut impl Agenda) {
-        let (functions, own) = (&mut self.functions, self.radios[from.index()].functions.clone());
-        self.views[view].ppdu_starts(at, &self.spaces[view], own.clone(), |id, boundary| {
-            functions[id.index()].state = State::Committed { at: boundary };
-            if !own.contains(&id.0) {
-                agenda.schedule(boundary, MediumEvent::Start { function: id.0 });
-            }
-        });
+        let own = self.radios[from.index()].functions.clone();
+        let commit = commits(&mut self.functions, own.clone(), agenda);
+        self.views[view].ppdu_starts(at, &self.spaces[view], own, commit);
     }
 
     /// As [`ppdu_starts`](Self::ppdu_starts) for a PPDU that has begun before and is noticed only now.
     pub(crate) fn ppdu_noticed(&mut self, now: Time, view: usize, agenda: &mut impl Agenda) {
-        let functions = &mut self.functions;
-        self.views[view].ppdu_noticed(now, &self.spaces[view], 0..0, |id, boundary| {
-            functions[id.index()].state = State::Committed { at: boundary };
-            agenda.schedule(boundary, MediumEvent::Start { function: id.0 });
-        });
+        let commit = commits(&mut self.functions, 0..0, agenda);
+        self.views[view].ppdu_noticed(now, &self.spaces[view], 0..0, commit);
     }
 
     /// `gone` PPDUs that `view` has sensed end, or are not sensed any more.
@@ -350,13 +345,6 @@ impl Contention {
         if idle == Some(true) {
             self.views[view].turns_idle(now, &self.spaces[view]);
             self.await_backoff(view, agenda);
-        }
-    }
-
-    /// `view` does not sense `gone` PPDUs any more, while it senses another.
-    pub(crate) fn forget(&mut self, view: usize, gone: u32) {
-        for _ in 0..gone {
-            self.views[view].ppdu_ends();
         }
     }
 
@@ -407,5 +395,17 @@ impl Contention {
         let due = due?;
         self.views[due].stop_waiting();
         self.views[due].take_ended(now, &self.spaces[due])
+    }
+}
+
+/// Commits a function to the boundary at which it is told to start. Those of `own` start at this very instant and need no
+/// event: the radio that sends settles between them.
+#[inline(always)]
+fn commits(functions: &mut [Function], own: Range<u32>, agenda: &mut impl Agenda) -> impl FnMut(FunctionId, Time) {
+    move |id, boundary| {
+        functions[id.index()].state = State::Committed { at: boundary };
+        if !own.contains(&id.0) {
+            agenda.schedule(boundary, MediumEvent::Start { function: id.0 });
+        }
     }
 }

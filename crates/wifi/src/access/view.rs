@@ -29,6 +29,7 @@ use lasthop_engine::Turn;
 use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
 
+use super::lane::{Apart, Lane, LaneId, LaneKind, Spaces, Unanswered, boundaries, on_grid, shifted};
 use crate::ids::FunctionId;
 
 words! {
@@ -38,88 +39,6 @@ words! {
         Frozen = "frozen",
         /// Bianchi's chain: a busy period counts as one slot, for comparison with closed forms
         Bianchi = "bianchi",
-    }
-}
-
-/// A frame that was not answered.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Unanswered {
-    pub by: FunctionId,
-    pub ended: Time,
-    /// When the response was given up.
-    pub timeout: Time,
-}
-
-/// Inter-frame spaces and the slot that a view counts with.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Spaces {
-    pub slot: Duration,
-    pub difs: Duration,
-}
-
-/// An access class: when its countdown starts, and what a busy slot means for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LaneKind {
-    /// Slots after DIFS at which counting starts: AIFSN - 2.
-    pub offset: i64,
-    /// Whether the slot in which the medium turns busy is counted.
-    pub counts_busy_slot: bool,
-}
-
-/// The place of an access class in a view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LaneId(pub usize);
-
-struct Lane {
-    kind: LaneKind,
-    /// Slots counted so far, up to the last busy period.
-    slots: u64,
-    /// When counting starts or started in this idle period.
-    from: Time,
-    /// The last boundary before the medium was found busy, if any was passed.
-    last: Time,
-    /// (count of slots at which the backoff ends, who)
-    contenders: BinaryHeap<Reverse<(u64, FunctionId)>>,
-}
-
-impl Lane {
-    fn ends_at(&self, key: u64, slot: Duration) -> Time {
-        self.from + slot * key.saturating_sub(self.slots)
-    }
-}
-
-impl LaneKind {
-    /// Slots counted from `from` on by who does not find the medium busy before a slot after `now`.
-    fn counted(self, from: Time, now: Time, slot: Duration) -> u64 {
-        if self.counts_busy_slot { (now + slot).since(from).div_ceil(slot) } else { now.since(from).div_ceil(slot) }
-    }
-
-    /// The same from the start of its own countdown on, where `passed` boundaries lie between the end of DIFS, or of EIFS,
-    /// and the busy medium; negative if the medium turned busy before.
-    fn counted_of(self, passed: i64) -> u64 {
-        (passed - self.offset + i64::from(self.counts_busy_slot)).max(0) as u64
-    }
-}
-
-/// A contender that does not wait with its lane, until the medium turns busy again: a sender whose ACK
-/// timeout ends sooner or later than the inter-frame space of the others, or a newcomer without a backoff.
-/// (What then comes is not the response that the sender waits for, so its wait is over [802.11-2020
-/// §10.3.2.11].)
-#[derive(Clone, Copy)]
-struct Apart {
-    function: FunctionId,
-    lane: LaneId,
-    remaining: u64,
-    /// Slots to count if the medium turns busy before the newcomer can send.
-    if_interrupted: Option<u64>,
-    not_before: Time,
-    /// When counting starts or started in this idle period.
-    from: Time,
-}
-
-impl Apart {
-    fn ends_at(&self, slot: Duration) -> Time {
-        self.from + slot * self.remaining
     }
 }
 
@@ -141,22 +60,6 @@ pub(crate) struct View {
     apart: Vec<Apart>,
     /// When the next backoff ends, as far as somebody waits for that, and its turn among the events of that time.
     awaited: Option<(Time, Turn)>,
-}
-
-/// The first instant at or after `at` on the grid `base + k * slot`.
-fn on_grid(base: Time, slot: Duration, at: Time) -> Time {
-    base + slot * at.since(base).div_ceil(slot)
-}
-
-/// Boundaries of the grid `base + k * slot` from `base` to `at`, which itself does not count; negative if `base` comes
-/// later.
-fn boundaries(base: Time, at: Time, slot: Duration) -> i64 {
-    if at >= base { at.since(base).div_ceil(slot) as i64 } else { -(base.since(at).div_floor(slot) as i64) }
-}
-
-/// `at` moved by a signed number of slots.
-fn shifted(at: Time, slot: Duration, slots: i64) -> Time {
-    if slots >= 0 { at + slot * slots as u64 } else { at - slot * slots.unsigned_abs() }
 }
 
 impl View {

@@ -176,19 +176,36 @@ impl Air {
     /// If one of its radios is sending already.
     #[inline(always)]
     pub(crate) fn begin(&mut self, at: Time, ppdu: Ppdu) -> (TxId, Time) {
-        self.switch(&ppdu, true);
+        self.switch_on(&ppdu);
         let id = TxId(self.next_id);
         self.next_id = self.next_id.wrapping_add(1);
         let end = at + ppdu.airtime;
         let new =
             Transmission { id, ppdu, start: at, end, is_disturbed: false, came_second: false, overlaps: Vec::new() };
-        self.on_channel[self.radios[ppdu.from().index()].channel as usize] += 1;
         if self.on_air.is_empty() {
             self.on_air.push(new);
         } else {
             self.begin_among_others(new);
         }
         (id, end)
+    }
+
+    /// The transmitters of a PPDU are on. Of what nothing can overlap no more need be known than this, and that they are
+    /// [off](Self::switch_off) again at its end.
+    ///
+    /// # Panics
+    /// If one of its radios is sending already.
+    #[inline(always)]
+    pub(crate) fn switch_on(&mut self, ppdu: &Ppdu) {
+        self.switch(ppdu, true);
+        self.on_channel[self.radios[ppdu.from().index()].channel as usize] += 1;
+    }
+
+    /// The transmitters of a PPDU are off.
+    #[inline(always)]
+    pub(crate) fn switch_off(&mut self, ppdu: &Ppdu) {
+        self.switch(ppdu, false);
+        self.on_channel[self.radios[ppdu.from().index()].channel as usize] -= 1;
     }
 
     /// Switches the transmitters of a PPDU on, or off.
@@ -230,28 +247,12 @@ impl Air {
         self.on_air.push(new);
     }
 
-    /// A PPDU comes on the air that nothing can overlap. It is not kept: whoever sends it knows it until it
-    /// [ends](Self::end_undisturbed).
-    #[inline(always)]
-    pub(crate) fn begin_undisturbed(&mut self, ppdu: &Ppdu) {
-        self.switch(ppdu, true);
-        self.on_channel[self.radios[ppdu.from().index()].channel as usize] += 1;
-    }
-
-    /// As [`end`](Self::end), for what was [begun](Self::begin_undisturbed) so.
-    #[inline(always)]
-    pub(crate) fn end_undisturbed(&mut self, ppdu: &Ppdu) {
-        self.switch(ppdu, false);
-        self.on_channel[self.radios[ppdu.from().index()].channel as usize] -= 1;
-    }
-
     /// A PPDU leaves the air.
     #[inline(always)]
     pub(crate) fn end(&mut self, id: TxId) -> Transmission {
         let index = self.on_air.iter().position(|t| t.id == id).expect("a PPDU that ends is on the air");
         let ended = self.on_air.swap_remove(index);
-        self.on_channel[self.radios[ended.ppdu.from().index()].channel as usize] -= 1;
-        self.switch(&ended.ppdu, false);
+        self.switch_off(&ended.ppdu);
         ended
     }
 
