@@ -55,7 +55,7 @@ impl Channel {
     }
 
     /// For each node, the views that may ever hear what it sends, its own included; empty lists where nodes share views.
-    pub(crate) fn hearers(&self) -> Vec<Vec<u32>> {
+    pub(crate) fn hearers(&self) -> Vec<Vec<Hearer>> {
         match self {
             Channel::Uniform { group } => vec![Vec::new(); group.len()],
             Channel::Matrix(matrix) => (0..matrix.nodes as u32).map(|tx| matrix.hearers_of(NodeId(tx))).collect(),
@@ -69,6 +69,14 @@ impl Channel {
             Channel::Matrix(matrix) => matrix.hears(began, NodeId(view as u32), tx),
         }
     }
+}
+
+/// Who may hear a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hearer {
+    pub view: u32,
+    /// The power in milliwatts with which it hears the node, where that does not change.
+    pub power_mw: f64,
 }
 
 /// What a receiver notices [802.11-2020 §17.3.10.6].
@@ -176,9 +184,10 @@ impl Matrix {
     }
 
     /// Who may ever hear `tx`: everybody where powers change.
-    fn hearers_of(&self, tx: NodeId) -> Vec<u32> {
+    fn hearers_of(&self, tx: NodeId) -> Vec<Hearer> {
         let hears = |rx: &u32| self.is_varying() || self.hears(Time::ZERO, NodeId(*rx), tx);
-        (0..self.nodes as u32).filter(hears).collect()
+        let hearer = |view| Hearer { view, power_mw: self.power[view as usize * self.nodes + tx.index()] };
+        (0..self.nodes as u32).filter(hears).map(hearer).collect()
     }
 
     /// The power from which on anything is heard at all.

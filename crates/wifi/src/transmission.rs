@@ -4,7 +4,7 @@ use lasthop_observe::{NodeId, Record};
 use lasthop_units::{Bytes, Time};
 
 use crate::air::on_air::Transmission;
-use crate::air::received::Reception;
+use crate::air::received::{Missed, Reception};
 use crate::environment::{Environment, MediumEvent};
 use crate::ids::TxId;
 use crate::medium::Medium;
@@ -34,8 +34,7 @@ impl<B: Send + 'static> Medium<B> {
         let from = ppdu.from();
         let begun = self.air.begun(at, ppdu);
         for place in 0..self.air.hearers(from) {
-            let view = self.air.hearer(from, place);
-            let noticed = self.air.notice(view, &begun);
+            let (view, noticed) = self.air.notice(place, &begun);
             if noticed.begins {
                 if view == from.index() {
                     self.access.view_mut(view).end_eifs();
@@ -178,30 +177,34 @@ impl<B: Send + 'static> Medium<B> {
         for place in 0..self.air.hearers(part.from) {
             let view = self.air.hearer(part.from, place);
             let node = NodeId(view as u32);
-            if node != part.from && self.air.notices(view, part.from) {
-                let known = at_destination.filter(|_| part.to.one() == Some(node));
-                let reception = known.unwrap_or_else(|| self.air.overhears(now, ended, part, node, &lengths));
-                self.defer(now, ended, node, reception, env);
+            let Some(heard) = self.air.heard(view, part.from) else { continue };
+            if heard.received {
+                let fate = match at_destination.filter(|_| part.to.one() == Some(node)) {
+                    Some(reception) => reception.in_short(),
+                    None => self.air.overhears(now, ended, part, node, &lengths),
+                };
+                self.defer(now, ended, node, fate, env);
             }
             // What it does not notice any more.
-            let gone = self.air.lose(view, part.from);
+            let gone = self.air.lose(view, heard);
             self.access.ppdus_end(now, view, gone, env);
         }
         self.overheard = lengths;
     }
 
-    /// What a received frame means for the time at which `node` may send [802.11-2020 §10.3.2.3.7, §10.3.2.4].
+    /// What a frame that `node` has tried to receive means for the time at which it may send
+    /// [802.11-2020 §10.3.2.3.7, §10.3.2.4].
     fn defer(
         &mut self,
         now: Time,
         ended: &Transmission,
         node: NodeId,
-        reception: Reception,
+        fate: Result<(), Missed>,
         env: &mut impl Environment<B>,
     ) {
         let (ppdu, view) = (&ended.ppdu, self.access.view_of(node));
-        match reception {
-            Reception::Decoded => {
+        match fate {
+            Ok(()) => {
                 let of = self.access.view_mut(view);
                 of.end_eifs();
                 let longer = ppdu.first.to.one() != Some(node) && of.set_nav(ppdu.reserves_until);
@@ -209,9 +212,9 @@ impl<B: Send + 'static> Medium<B> {
                     self.expect_cts(now, view, ppdu, env);
                 }
             }
-            Reception::Deaf => {}
-            Reception::Collided | Reception::Interfered | Reception::Noisy => {
-                if self.after_loss.bystanders_wait_eifs() && self.air.locks_on(ended, node) {
+            Err(Missed::Deaf) => {}
+            Err(Missed::Noisy | Missed::Spoiled) => {
+                if self.after_loss.bystanders_wait_eifs() {
                     let eifs = self.layout.phy_of(ppdu.from()).eifs(ppdu.first.mode);
                     let of = self.access.view_mut(view);
                     of.reception_failed(eifs);

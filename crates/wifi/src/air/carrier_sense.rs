@@ -30,7 +30,7 @@ use lasthop_observe::NodeId;
 use lasthop_registry::words;
 use lasthop_units::{Db, Dbm, Duration, Time};
 
-use crate::channel::{Channel, Matrix, milliwatts};
+use crate::channel::{Channel, milliwatts};
 
 /// aCCAMidTime: how long a receiver listens until it knows a PPDU whose preamble it has missed.
 /// [802.11-2020 Table 21-29; 802.11ax-2021 Table 27-54]
@@ -107,6 +107,30 @@ impl Present {
     }
 }
 
+/// A PPDU that ends, as a receiver has heard it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heard {
+    /// Its place among what is on the air there.
+    place: usize,
+    /// The receiver notices it, and is locked on it to its end.
+    pub received: bool,
+}
+
+/// What is on the air at a receiver when a PPDU begins.
+struct Among {
+    /// All of it begins together.
+    silence: bool,
+    strongest_mw: f64,
+    sum_mw: f64,
+}
+
+/// From which powers on in milliwatts a receiver notices anything.
+#[derive(Clone, Copy, Debug)]
+struct Levels {
+    preamble_mw: f64,
+    energy_mw: f64,
+}
+
 /// A receiver.
 #[derive(Clone, Debug)]
 struct Receiver {
@@ -123,6 +147,7 @@ struct Receiver {
 /// All receivers of a medium; none where nodes share views.
 pub(crate) struct CarrierSense {
     receivers: Vec<Receiver>,
+    levels: Levels,
     capture: Option<Capture>,
 }
 
@@ -140,19 +165,36 @@ impl CarrierSense {
             recognises_from_mw: from.map_or(f64::INFINITY, milliwatts),
             ask_at: None,
         };
-        let receivers =
-            if channel.is_uniform() { Vec::new() } else { recognises_from.into_iter().map(receiver).collect() };
-        CarrierSense { receivers, capture }
-    }
-
-    /// A PPDU begins; to be called once for each view.
-    pub(crate) fn begins(&mut self, channel: &Channel, view: usize, begun: &Begun) -> Noticed {
         match channel {
             Channel::Uniform { .. } => {
-                Noticed { begins: channel.hears(begun.start, view, begun.from), ..Noticed::default() }
+                CarrierSense { receivers: Vec::new(), levels: Levels { preamble_mw: 0.0, energy_mw: 0.0 }, capture }
             }
-            Channel::Matrix(matrix) => self.receivers[view].begins(matrix, self.capture, view, begun),
+            Channel::Matrix(matrix) => CarrierSense {
+                receivers: recognises_from.into_iter().map(receiver).collect(),
+                levels: Levels { preamble_mw: matrix.preamble_mw, energy_mw: matrix.energy_mw },
+                capture,
+            },
         }
+    }
+
+    /// A PPDU begins that reaches `view` with `power_mw`; to be called once for each view that may hear it.
+    #[inline(always)]
+    pub(crate) fn begins(&mut self, view: usize, power_mw: f64, begun: &Begun) -> Noticed {
+        let (receiver, levels) = (&mut self.receivers[view], &self.levels);
+        if begun.from.index() == view {
+            return receiver.sends(levels, begun);
+        }
+        if power_mw < levels.preamble_mw.min(levels.energy_mw) {
+            return Noticed::default();
+        }
+        if receiver.present.is_empty() && receiver.sends_until <= begun.start {
+            // Alone on the air: there is nothing to settle.
+            let locked = power_mw >= levels.preamble_mw;
+            let noticed = locked || power_mw >= levels.energy_mw;
+            receiver.present.push(Present { locked, noticed, ..Present::new(begun, power_mw) });
+            return Noticed { begins: noticed, ..Noticed::default() };
+        }
+        receiver.begins_among_others(levels, self.capture, power_mw, begun)
     }
 
     /// Which PPDUs `view`, which is asked now as it wished, knows by now without their preambles and had not noticed
@@ -163,27 +205,30 @@ impl CarrierSense {
 
     /// Whether something that began a slot ago or earlier goes on at `node`, loud enough for its preamble to be received,
     /// and `node` does not notice it, as it has missed that.
-    pub(crate) fn misses(&self, channel: &Channel, node: NodeId, now: Time, slot: Duration) -> bool {
-        let Channel::Matrix(matrix) = channel else { return false };
-        let missed = |p: &Present| !p.noticed && p.power_mw >= matrix.preamble_mw && p.ppdu.start + slot <= now;
-        self.receivers[node.index()].on_air(now).any(missed)
+    pub(crate) fn misses(&self, node: NodeId, now: Time, slot: Duration) -> bool {
+        let preamble_mw = self.levels.preamble_mw;
+        let missed = |p: &Present| !p.noticed && p.power_mw >= preamble_mw && p.ppdu.start + slot <= now;
+        self.receivers.get(node.index()).is_some_and(|receiver| receiver.on_air(now).any(missed))
     }
 
-    /// A PPDU of `from` ends, or has ended; to be called once for each view, after what was received of it is
-    /// settled: how many PPDUs that the view has noticed it does not notice any more.
-    pub(crate) fn ends(&mut self, channel: &Channel, view: usize, from: NodeId) -> u32 {
-        match channel {
-            Channel::Uniform { .. } => u32::from(channel.hears(Time::ZERO, view, from)),
-            Channel::Matrix(matrix) => self.receivers[view].ends(matrix, from),
-        }
+    /// How `view` has heard the PPDU that `from` has sent until now, if it has.
+    #[inline(always)]
+    pub(crate) fn heard(&self, view: usize, from: NodeId) -> Option<Heard> {
+        let present = &self.receivers[view].present;
+        let place = present.iter().position(|p| p.ppdu.from == from)?;
+        Some(Heard { place, received: present[place].noticed && present[place].locked })
+    }
+
+    /// A PPDU ends that `view` has heard, after what was received of it is settled: how many PPDUs that the view has
+    /// noticed it does not notice any more.
+    #[inline(always)]
+    pub(crate) fn ends(&mut self, view: usize, heard: Heard) -> u32 {
+        self.receivers[view].ends(&self.levels, heard.place)
     }
 
     /// Whether `view` notices the PPDU that `from` is sending.
-    pub(crate) fn notices(&self, channel: &Channel, view: usize, from: NodeId) -> bool {
-        match channel {
-            Channel::Uniform { .. } => channel.hears(Time::ZERO, view, from),
-            Channel::Matrix(_) => self.receivers[view].of(from).is_some_and(|p| p.noticed),
-        }
+    pub(crate) fn notices(&self, view: usize, from: NodeId) -> bool {
+        self.receivers[view].of(from).is_some_and(|p| p.noticed)
     }
 
     /// Whether `receiver` is locked on the PPDU that `from` is sending.
@@ -197,42 +242,38 @@ impl Receiver {
         self.present.iter().find(|p| p.ppdu.from == from)
     }
 
-    fn begins(&mut self, matrix: &Matrix, capture: Option<Capture>, view: usize, begun: &Begun) -> Noticed {
-        if begun.from.index() == view {
-            return self.sends(matrix, begun);
-        }
-        let power_mw = matrix.power_mw(begun.start, begun.from, NodeId(view as u32));
-        if power_mw < matrix.audible_mw() {
-            return Noticed::default();
-        }
+    #[inline(never)]
+    fn begins_among_others(
+        &mut self,
+        levels: &Levels,
+        capture: Option<Capture>,
+        power_mw: f64,
+        begun: &Begun,
+    ) -> Noticed {
         let now = begun.start;
-        if self.present.is_empty() && self.sends_until <= now {
-            // Alone on the air: there is nothing to settle.
-            let locked = power_mw >= matrix.preamble_mw;
-            let noticed = locked || power_mw >= matrix.energy_mw;
-            self.present.push(Present { locked, noticed, ..Present::new(begun, power_mw) });
-            return Noticed { begins: noticed, ..Noticed::default() };
-        }
         self.present.push(Present::new(begun, power_mw));
+        let among = self.among(now);
         if self.sends_until <= now {
-            self.lock(matrix, capture, now);
+            match capture {
+                Some(capture) => self.lock_with_capture(levels, capture, now, &among),
+                None => self.lock(levels, now, &among),
+            }
         }
-        let energy = self.energy_mw(now) >= matrix.energy_mw;
         let latest = self.present.last_mut().expect("it was put there");
-        latest.noticed = latest.locked || energy;
+        latest.noticed = latest.locked || among.sum_mw >= levels.energy_mw;
         let (begins, turned) = (latest.noticed, latest.locked);
-        let forgotten = if turned { self.forget(matrix, now) } else { 0 };
+        let forgotten = if turned { self.forget(levels, now, among.sum_mw) } else { 0 };
         Noticed { begins, forgotten, ask_at: self.ask_earlier(now) }
     }
 
     /// The node of this receiver sends: it receives nothing, and what goes on afterwards is energy to it.
-    fn sends(&mut self, matrix: &Matrix, begun: &Begun) -> Noticed {
+    fn sends(&mut self, levels: &Levels, begun: &Begun) -> Noticed {
         let now = begun.start;
         self.sends_until = begun.end;
         for p in self.present.iter_mut().filter(|p| p.ppdu.end > now) {
             (p.locked, p.recognised) = (false, false);
         }
-        let forgotten = self.forget(matrix, now);
+        let forgotten = self.forget(levels, now, self.energy_mw(now));
         self.present.push(Present { noticed: true, ..Present::new(begun, 0.0) });
         Noticed { begins: true, forgotten, ask_at: self.ask_earlier(now) }
     }
@@ -280,19 +321,28 @@ impl Receiver {
         self.ask_earlier(now)
     }
 
-    /// Settles on which of the PPDUs that begin now the receiver locks, and what it leaves for them; anew with each.
-    fn lock(&mut self, matrix: &Matrix, capture: Option<Capture>, now: Time) {
+    /// Settles on which of the PPDUs that begin now the receiver locks; anew with each. What others began before holds it,
+    /// or spoils what begins.
+    fn lock(&mut self, levels: &Levels, now: Time, among: &Among) {
+        if !among.silence {
+            return;
+        }
+        for p in self.present.iter_mut().filter(|p| p.ppdu.start == now && p.power_mw >= levels.preamble_mw) {
+            p.locked = p.power_mw == among.strongest_mw;
+        }
+    }
+
+    /// As [`lock`](Self::lock), and settles on what the receiver leaves for them.
+    fn lock_with_capture(&mut self, levels: &Levels, capture: Capture, now: Time, among: &Among) {
         for p in self.present.iter_mut().filter(|p| p.left_at == now) {
             (p.locked, p.left_at) = (true, Time::NEVER);
         }
-        let silence = !self.on_air(now).any(|p| p.ppdu.start < now);
         let free = self.on_air(now).filter(|p| p.locked && p.ppdu.start < now).all(|p| may_turn_from(p, capture, now));
-        let strongest = self.on_air(now).map(|p| p.power_mw).fold(0.0, f64::max);
-        let sum = self.energy_mw(now);
+        let &Among { silence, strongest_mw, sum_mw } = among;
         let mut turned = false;
-        for p in self.present.iter_mut().filter(|p| p.ppdu.start == now && p.power_mw >= matrix.preamble_mw) {
-            let captures = || free && capture.is_some_and(|c| c.captures(p.power_mw, sum - p.power_mw));
-            p.locked = if silence { p.power_mw == strongest } else { captures() };
+        for p in self.present.iter_mut().filter(|p| p.ppdu.start == now && p.power_mw >= levels.preamble_mw) {
+            let captures = || free && capture.captures(p.power_mw, sum_mw - p.power_mw);
+            p.locked = if silence { p.power_mw == strongest_mw } else { captures() };
             turned |= p.locked;
         }
         for p in self.present.iter_mut().filter(|p| turned && p.locked && p.ppdu.start < now && p.ppdu.end > now) {
@@ -301,8 +351,8 @@ impl Receiver {
     }
 
     /// Stops noticing what is neither received nor, together with all else, loud enough; how many that are.
-    fn forget(&mut self, matrix: &Matrix, now: Time) -> u32 {
-        if self.energy_mw(now) >= matrix.energy_mw {
+    fn forget(&mut self, levels: &Levels, now: Time, sum_mw: f64) -> u32 {
+        if sum_mw >= levels.energy_mw {
             return 0;
         }
         let mut forgotten = 0;
@@ -314,16 +364,15 @@ impl Receiver {
         forgotten
     }
 
-    fn ends(&mut self, matrix: &Matrix, from: NodeId) -> u32 {
-        let Some(index) = self.present.iter().position(|p| p.ppdu.from == from) else { return 0 };
-        let ended = self.present.swap_remove(index);
-        if ended.locked {
-            self.received_until = ended.ppdu.end;
+    #[inline(always)]
+    fn ends(&mut self, levels: &Levels, place: usize) -> u32 {
+        let ended = &self.present[place];
+        let (end, noticed, locked) = (ended.ppdu.end, u32::from(ended.noticed), ended.locked);
+        self.present.swap_remove(place);
+        if locked {
+            self.received_until = end;
         }
-        if self.present.is_empty() {
-            return u32::from(ended.noticed);
-        }
-        u32::from(ended.noticed) + self.forget(matrix, ended.ppdu.end)
+        if self.present.is_empty() { noticed } else { noticed + self.forget(levels, end, self.energy_mw(end)) }
     }
 
     /// What of others is on the air at `now`.
@@ -334,21 +383,32 @@ impl Receiver {
     fn energy_mw(&self, now: Time) -> f64 {
         self.on_air(now).map(|p| p.power_mw).sum()
     }
+
+    /// What a PPDU that begins now meets, itself included.
+    fn among(&self, now: Time) -> Among {
+        let mut among = Among { silence: true, strongest_mw: 0.0, sum_mw: 0.0 };
+        for p in self.on_air(now) {
+            among.silence &= p.ppdu.start >= now;
+            among.strongest_mw = among.strongest_mw.max(p.power_mw);
+            among.sum_mw += p.power_mw;
+        }
+        among
+    }
 }
 
 /// Whether a receiver may leave the first of two.
-fn may_turn_from(first: &Present, capture: Option<Capture>, now: Time) -> bool {
-    capture.is_some_and(|capture| match capture.late {
+fn may_turn_from(first: &Present, capture: Capture, now: Time) -> bool {
+    match capture.late {
         LateCapture::Off => false,
         LateCapture::Preamble => now < first.ppdu.header_ends,
         LateCapture::AnyTime => true,
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::channel::CcaLevels;
+    use crate::channel::{CcaLevels, Matrix};
     use lasthop_units::{Dbm, Duration};
 
     /// Node 0 listens; node n is heard there at `levels[n - 1]` dBm. Headers last 20 us.
@@ -383,7 +443,8 @@ mod tests {
             let (start, end) = (us(start), us(end));
             let header_ends = start + Duration::from_micros(20);
             let begun = Begun { from: NodeId(from), start, header_ends, end, is_ofdm: true };
-            let noticed = self.sense.begins(&self.channel, 0, &begun);
+            let Channel::Matrix(matrix) = &self.channel else { unreachable!("powers differ") };
+            let noticed = self.sense.begins(0, matrix.power_mw(start, NodeId(from), RX), &begun);
             self.ask_at = noticed.ask_at.or(self.ask_at);
             (noticed.begins, noticed.forgotten)
         }
@@ -394,7 +455,7 @@ mod tests {
             Some((at, known))
         }
         fn ends(&mut self, from: u32) -> u32 {
-            self.sense.ends(&self.channel, 0, NodeId(from))
+            self.sense.heard(0, NodeId(from)).map_or(0, |heard| self.sense.ends(0, heard))
         }
         fn locked(&self) -> Vec<u32> {
             (1..self.sense.receivers.len() as u32).filter(|&from| self.sense.is_locked_on(RX, NodeId(from))).collect()

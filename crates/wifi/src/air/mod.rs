@@ -16,12 +16,12 @@ use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_units::{Duration, Time};
 
-use crate::channel::{Channel, milliwatts};
+use crate::channel::{Channel, Hearer, milliwatts};
 use crate::ids::TxId;
 use crate::phy::error_model::ErrorModel;
 use crate::phy::{ModulationClass, Phy};
 use crate::ppdu::{MoreParts, Part, Ppdu};
-use carrier_sense::{Begun, Capture, CarrierSense, Noticed};
+use carrier_sense::{Begun, Capture, CarrierSense, Heard, Noticed};
 use interference::{Memory, Other, Success};
 use on_air::{Overlap, Transmission};
 
@@ -42,7 +42,7 @@ pub(crate) struct Air {
     phys: Vec<Arc<Phy>>,
     channel: Channel,
     /// For each radio, whose views may notice what it sends, where each node has one of its own.
-    hearers: Vec<Vec<u32>>,
+    hearers: Vec<Vec<Hearer>>,
     noise_mw_per_hz: f64,
     sense: CarrierSense,
     capture: Option<Capture>,
@@ -277,12 +277,18 @@ impl Air {
     /// One of these views.
     #[inline(always)]
     pub(crate) fn hearer(&self, from: NodeId, place: usize) -> usize {
-        self.hearers[from.index()][place] as usize
+        self.hearers[from.index()][place].view as usize
     }
 
-    /// What `view`, where each node has one of its own, makes of a PPDU that begins.
-    pub(crate) fn notice(&mut self, view: usize, begun: &Begun) -> Noticed {
-        self.sense.begins(&self.channel, view, begun)
+    /// What the view at a `place` among the hearers of its sender makes of a PPDU that begins; which view that is.
+    #[inline(always)]
+    pub(crate) fn notice(&mut self, place: usize, begun: &Begun) -> (usize, Noticed) {
+        let Hearer { view, power_mw } = self.hearers[begun.from.index()][place];
+        let power_mw = match &self.channel {
+            Channel::Matrix(matrix) if matrix.is_varying() => matrix.power_mw(begun.start, begun.from, NodeId(view)),
+            _ => power_mw,
+        };
+        (view as usize, self.sense.begins(view as usize, power_mw, begun))
     }
 
     /// A PPDU as receivers see it begin.
@@ -293,9 +299,15 @@ impl Air {
         Begun { from, start: at, header_ends: at + phy.rx_start_delay(mode), end: at + ppdu.airtime, is_ofdm }
     }
 
-    /// Whether `view` notices the PPDU that `from` is sending.
+    /// Whether `view`, where each node has one of its own, notices the PPDU that `from` is sending.
     pub(crate) fn notices(&self, view: usize, from: NodeId) -> bool {
-        self.sense.notices(&self.channel, view, from)
+        self.sense.notices(view, from)
+    }
+
+    /// How `view` has heard the PPDU of `from` that ends now, if it has.
+    #[inline(always)]
+    pub(crate) fn heard(&self, view: usize, from: NodeId) -> Option<Heard> {
+        self.sense.heard(view, from)
     }
 
     /// Which PPDUs `view`, which is asked now as it wished, knows by now without their preambles; see
@@ -304,13 +316,14 @@ impl Air {
         self.sense.recognises(view, now, tell)
     }
 
-    /// A PPDU of `from` has ended: how many PPDUs that `view` has noticed it does not notice any more.
-    pub(crate) fn lose(&mut self, view: usize, from: NodeId) -> u32 {
-        self.sense.ends(&self.channel, view, from)
+    /// A PPDU that `view` has heard has ended: how many PPDUs that it has noticed it does not notice any more.
+    #[inline(always)]
+    pub(crate) fn lose(&mut self, view: usize, heard: Heard) -> u32 {
+        self.sense.ends(view, heard)
     }
 
     /// Whether something that began a slot ago or earlier goes on at `node`, which has missed its preamble.
     pub(crate) fn misses(&self, node: NodeId, now: Time, slot: Duration) -> bool {
-        self.sense.misses(&self.channel, node, now, slot)
+        self.sense.misses(node, now, slot)
     }
 }

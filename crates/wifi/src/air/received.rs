@@ -16,7 +16,28 @@ pub(crate) enum Reception {
     Noisy,
 }
 
+/// Why a receiver has not decoded a frame, as far as that matters to whom it is not meant for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missed {
+    /// it sent itself
+    Deaf,
+    /// too weak, or it would have been lost in silence too
+    Noisy,
+    /// others have spoiled it
+    Spoiled,
+}
+
 impl Reception {
+    /// Whether it was decoded, and if not, why, for whom that is enough to know.
+    pub(crate) fn in_short(self) -> Result<(), Missed> {
+        match self {
+            Reception::Decoded => Ok(()),
+            Reception::Deaf => Err(Missed::Deaf),
+            Reception::Noisy => Err(Missed::Noisy),
+            Reception::Collided | Reception::Interfered => Err(Missed::Spoiled),
+        }
+    }
+
     /// What an attempt came to whose frame its receiver did not decode.
     pub(crate) fn outcome(self) -> Outcome {
         match self {

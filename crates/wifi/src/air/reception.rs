@@ -26,7 +26,7 @@ use lasthop_units::{Db, Time};
 
 use super::interference::{Judge, Span, Success, Surroundings, spans};
 use super::on_air::Transmission;
-use super::received::Reception;
+use super::received::{Missed, Reception};
 use super::{Air, JudgedBy};
 use crate::channel::Channel;
 use crate::phy::error_model::{Direction, ReceivedFrame};
@@ -51,10 +51,14 @@ impl Air {
         if !ended.is_disturbed && self.channel.is_uniform() {
             return Reception::Decoded;
         }
-        self.overhears(now, ended, part, receiver, &[part.bytes])
+        match self.overhears(now, ended, part, receiver, &[part.bytes]) {
+            Ok(()) => Reception::Decoded,
+            Err(missed) => self.reason(missed, ended, part, receiver),
+        }
     }
 
-    /// What `receiver` makes of a part that ends now, where any one of its MPDUs will do: decoded if one is.
+    /// Whether `receiver` decodes a part that ends now, where any one of its MPDUs will do.
+    #[inline(always)]
     pub(crate) fn overhears(
         &mut self,
         now: Time,
@@ -62,9 +66,12 @@ impl Air {
         part: &Part,
         receiver: NodeId,
         lengths: &[u32],
-    ) -> Reception {
+    ) -> Result<(), Missed> {
         if self.is_certain(ended, part, receiver) {
-            return Reception::Decoded;
+            return Ok(());
+        }
+        if lengths.len() == 1 && self.is_spoiled(ended, receiver) {
+            return Err(Missed::Spoiled);
         }
         self.overhears_at_length(now, ended, part, receiver, lengths)
     }
@@ -77,12 +84,8 @@ impl Air {
         part: &Part,
         receiver: NodeId,
         lengths: &[u32],
-    ) -> Reception {
-        let around = match self.receives_header(ended, part, receiver) {
-            Ok(Some(around)) => around,
-            Ok(None) => return Reception::Decoded,
-            Err(loss) => return loss,
-        };
+    ) -> Result<(), Missed> {
+        let Some(around) = self.receives_header(ended, part, receiver)? else { return Ok(()) };
         let mut all_lost = Success { here: 1.0, in_silence: 1.0 };
         self.each_mpdu(now, (ended, part), receiver, &around, lengths, |success| {
             all_lost.here *= 1.0 - success.here;
@@ -92,7 +95,7 @@ impl Air {
         });
         self.give_back(around);
         let any = Success { here: 1.0 - all_lost.here, in_silence: 1.0 - all_lost.in_silence };
-        self.draw(ended, part, receiver, any)
+        self.draw(receiver, any)
     }
 
     /// What `receiver` makes of a part that ends now and holds MPDUs of so many bytes each, delimiters and padding
@@ -116,9 +119,9 @@ impl Air {
         let around = match self.receives_header(ended, part, receiver) {
             Ok(Some(around)) => around,
             Ok(None) => return Reception::Decoded,
-            Err(loss) => {
+            Err(missed) => {
                 decoded.fill(false);
-                return loss;
+                return self.reason(missed, ended, part, receiver);
             }
         };
         let mut successes = std::mem::take(&mut self.successes);
@@ -130,8 +133,9 @@ impl Air {
         self.give_back(around);
         let mut first = None;
         for (success, decoded) in successes.iter().zip(decoded.iter_mut()) {
-            let fate = self.draw(ended, part, receiver, *success);
-            *decoded = fate == Reception::Decoded;
+            let drawn = self.draw(receiver, *success);
+            *decoded = drawn.is_ok();
+            let fate = drawn.map_or_else(|missed| self.reason(missed, ended, part, receiver), |()| Reception::Decoded);
             first = first.or(Some(fate));
             *lost_to = lost_to.or(Some(fate).filter(|_| !*decoded));
         }
@@ -153,6 +157,16 @@ impl Air {
         let noise_mw = self.noise_mw_per_hz * self.phy_of(at).bandwidth_hz();
         let ratio = || matrix.power_mw(now, from, at) / noise_mw;
         matrix.is_varying().then(|| Db(10.0 * libm::log10(ratio())))
+    }
+
+    /// Whether a PPDU of one frame is lost at `receiver`, which has not sent meanwhile, to others that it hears, whatever the
+    /// signal: without capture one is enough, as header and frame are all of it.
+    fn is_spoiled(&self, ended: &Transmission, receiver: NodeId) -> bool {
+        let Channel::Matrix(matrix) = &self.channel else { return false };
+        let spoils = |power_mw: f64| power_mw >= matrix.audible_mw();
+        self.capture.is_none()
+            && self.sense.is_locked_on(receiver, ended.ppdu.from())
+            && ended.overlaps.iter().any(|o| spoils(matrix.power_mw(o.start, o.node, receiver)))
     }
 
     /// Whether nothing overlaps a PPDU and the signal is so strong that whatever it holds is decoded: most are, and nothing
@@ -185,18 +199,18 @@ impl Air {
         ended: &Transmission,
         part: &Part,
         receiver: NodeId,
-    ) -> Result<Option<Surroundings>, Reception> {
+    ) -> Result<Option<Surroundings>, Missed> {
         let Channel::Matrix(matrix) = &self.channel else {
-            return if ended.is_disturbed { Err(Reception::Collided) } else { Ok(None) };
+            return if ended.is_disturbed { Err(Missed::Spoiled) } else { Ok(None) };
         };
         if ended.overlaps.iter().any(|o| o.node == receiver) {
-            return Err(Reception::Deaf);
+            return Err(Missed::Deaf);
         }
         if matrix.power_mw(ended.start, part.from, receiver) < matrix.preamble_mw {
-            return Err(Reception::Noisy);
+            return Err(Missed::Noisy);
         }
         if !self.sense.is_locked_on(receiver, ended.ppdu.from()) {
-            return Err(self.cause(ended, part, receiver));
+            return Err(Missed::Spoiled);
         }
         let noise_mw = self.noise_mw_per_hz * self.phy_of(part.from).mode(part.mode).bandwidth_hz;
         let others = std::mem::take(&mut self.others);
@@ -205,7 +219,7 @@ impl Air {
             return Ok(Some(around));
         }
         self.give_back(around);
-        Err(self.cause(ended, part, receiver))
+        Err(Missed::Spoiled)
     }
 
     /// Its list is used again.
@@ -267,18 +281,28 @@ impl Air {
     }
 
     /// Draws what becomes of a frame: one draw, so that what is lost to others would have arrived without them.
-    fn draw(&mut self, ended: &Transmission, part: &Part, receiver: NodeId, success: Success) -> Reception {
+    fn draw(&mut self, receiver: NodeId, success: Success) -> Result<(), Missed> {
         if success.here >= 1.0 {
-            return Reception::Decoded;
+            return Ok(());
         }
         if success.here <= 0.0 && success.in_silence >= 1.0 {
-            return self.cause(ended, part, receiver);
+            return Err(Missed::Spoiled);
         }
         let drawn = self.noise[receiver.index()].unit();
         match drawn {
-            _ if drawn < success.here => Reception::Decoded,
-            _ if drawn < success.in_silence => self.cause(ended, part, receiver),
-            _ => Reception::Noisy,
+            _ if drawn < success.here => Ok(()),
+            _ if drawn < success.in_silence => Err(Missed::Spoiled),
+            _ => Err(Missed::Noisy),
+        }
+    }
+
+    /// What a frame that `receiver` has missed is said to be lost to.
+    #[inline(never)]
+    fn reason(&self, missed: Missed, ended: &Transmission, part: &Part, receiver: NodeId) -> Reception {
+        match missed {
+            Missed::Deaf => Reception::Deaf,
+            Missed::Noisy => Reception::Noisy,
+            Missed::Spoiled => self.cause(ended, part, receiver),
         }
     }
 
@@ -341,8 +365,8 @@ mod tests {
             let (kind, exchange) = (PpduKind::Data, ExchangeId(0));
             let ppdu = Ppdu { kind, first, more: None, airtime, reserves_until: at, exchange };
             let begun = air.begun(at, &ppdu);
-            for view in 0..=RECEIVERS as usize {
-                air.notice(view, &begun);
+            for place in 0..air.hearers(from) {
+                air.notice(place, &begun);
             }
             let (id, end) = air.begin(at, ppdu);
             let ended = air.end(id);
@@ -352,12 +376,14 @@ mod tests {
                 if is_certain {
                     let (mut noise, mut unused) =
                         (air.noise[receiver.index()].clone(), before[receiver.index()].clone());
-                    assert_eq!((at_length, noise.bits()), (Reception::Decoded, unused.bits()));
+                    assert_eq!((at_length, noise.bits()), (Ok(()), unused.bits()));
                     certain += 1;
                 }
             }
             for view in 0..=RECEIVERS as usize {
-                air.lose(view, from);
+                if let Some(heard) = air.heard(view, from) {
+                    air.lose(view, heard);
+                }
             }
             air.forget(ended);
         }
