@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use lasthop_units::{Duration, Time};
 
@@ -40,17 +41,47 @@ pub(super) struct Lane {
     pub(super) kind: LaneKind,
     /// Slots counted so far, up to the last busy period.
     pub(super) slots: u64,
-    /// When counting starts or started in this idle period.
-    pub(super) from: Time,
-    /// The last boundary before the medium was found busy, if any was passed.
-    pub(super) last: Time,
     /// (count of slots at which the backoff ends, who)
     pub(super) contenders: BinaryHeap<Reverse<(u64, FunctionId)>>,
 }
 
 impl Lane {
-    pub(super) fn ends_at(&self, key: u64, slot: Duration) -> Time {
-        self.from + slot * key.saturating_sub(self.slots)
+    /// When a backoff ends with the count `key`, where a lane without offset counts from `base` on.
+    pub(super) fn ends_at(&self, base: Time, key: u64, slot: Duration) -> Time {
+        shifted(base, slot, self.kind.offset) + slot * key.saturating_sub(self.slots)
+    }
+
+    /// The medium is found busy `now`, `counted` slots after `from`: `commit` is told of contenders that cannot know of it
+    /// in time, with their boundaries. Functions of the sender, `own`, whose boundary is still to come do: they send when it
+    /// is idle again.
+    #[inline(never)]
+    pub(super) fn commit_ended(
+        &mut self,
+        now: Time,
+        from: Time,
+        slot: Duration,
+        counted: u64,
+        own: &Range<u32>,
+        commit: &mut impl FnMut(FunctionId, Time),
+    ) {
+        let mut waiting = [None; 4];
+        let mut kept = 0;
+        while let Some(&Reverse((key, function))) = self.contenders.peek() {
+            let end = from + slot * key.saturating_sub(self.slots);
+            if end >= now + slot {
+                break;
+            }
+            self.contenders.pop();
+            if end > now && own.contains(&function.0) {
+                waiting[kept] = Some(function);
+                kept += 1;
+            } else {
+                commit(function, end.max(now));
+            }
+        }
+        for function in waiting.iter_mut().filter_map(Option::take) {
+            self.contenders.push(Reverse((self.slots + counted, function)));
+        }
     }
 }
 

@@ -184,7 +184,7 @@ impl Contention {
         let unanswered = unanswered.filter(|u| view.is_undisturbed_since(u.ended));
         let waits = unanswered.is_some_and(|u| now < u.timeout);
         let busy = occupied || waits || view.is_noticed(now, spaces);
-        let boundary = view.last_boundary(now, lane, ready_at).filter(|at| !busy && *at >= earliest);
+        let boundary = view.last_boundary(now, spaces, lane, ready_at).filter(|at| !busy && *at >= earliest);
         if let Some(at) = boundary {
             function.state = State::Committed { at };
             return agenda.schedule(at, MediumEvent::Start { function: id.0 });
@@ -210,7 +210,7 @@ impl Contention {
         } else if view.is_busy(now) {
             view.contend(now, spaces, id, lane, function.draw_backoff());
         } else {
-            view.contend_without_backoff(id, lane, function.draw_backoff());
+            view.contend_without_backoff(spaces, id, lane, function.draw_backoff());
         }
     }
 

@@ -54,8 +54,10 @@ pub(crate) struct View {
     nav_until: Time,
     /// EIFS instead of DIFS after this much idle time; zero for DIFS.
     eifs: Duration,
-    /// When a lane without offset starts to count, or started, in this idle period.
+    /// When a lane without offset starts to count, or started, in this idle period, or in the last.
     counts_from: Time,
+    /// How many of its boundaries were passed before the medium was found busy; negative if it was before.
+    passed: i64,
     lanes: Vec<Lane>,
     apart: Vec<Apart>,
     /// When the next backoff ends, as far as somebody waits for that, and its turn among the events of that time.
@@ -64,13 +66,7 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) fn new(spaces: &Spaces, lanes: &[LaneKind]) -> Self {
-        let lane = |&kind: &LaneKind| Lane {
-            kind,
-            slots: 0,
-            from: Time::ZERO,
-            last: Time::ZERO,
-            contenders: BinaryHeap::new(),
-        };
+        let lane = |&kind: &LaneKind| Lane { kind, slots: 0, contenders: BinaryHeap::new() };
         let mut view = View {
             on_air: 0,
             busy_since: Time::ZERO,
@@ -80,6 +76,7 @@ impl View {
             nav_until: Time::ZERO,
             eifs: Duration::ZERO,
             counts_from: Time::ZERO,
+            passed: 0,
             lanes: lanes.iter().map(lane).collect(),
             apart: Vec::new(),
             awaited: None,
@@ -188,45 +185,40 @@ impl View {
             difs_ends
         };
         self.counts_from = ends;
-        for lane in &mut self.lanes {
-            lane.from = shifted(ends, spaces.slot, lane.kind.offset);
-        }
         for one in &mut self.apart {
             let base = shifted(difs_ends, spaces.slot, self.lanes[one.lane.0].kind.offset);
             one.from = on_grid(base, spaces.slot, one.not_before);
         }
     }
 
+    /// When a lane starts to count, or started, in this idle period; in a busy one, when it found the medium busy, or would
+    /// have started.
+    fn counts_from(&self, slot: Duration, lane: LaneId) -> Time {
+        let from = shifted(self.counts_from, slot, self.lanes[lane.0].kind.offset);
+        if self.on_air > 0 { from.max(self.busy_since) } else { from }
+    }
+
     fn freeze(&mut self, now: Time, spaces: &Spaces, own: Range<u32>, mut commit: impl FnMut(FunctionId, Time)) {
         let slot = spaces.slot;
         self.awaited = None;
-        // Functions of the sender whose boundary is still to come: they know, and send when it is idle again.
-        let mut waiting = [None; 4];
-        let passed = boundaries(self.counts_from, now, slot);
+        self.passed = boundaries(self.counts_from, now, slot);
         for lane in &mut self.lanes {
-            let mut kept = 0;
-            while let Some(&Reverse((key, function))) = lane.contenders.peek() {
-                let end = lane.ends_at(key, slot);
-                if end >= now + slot {
-                    break;
-                }
-                lane.contenders.pop();
-                if end > now && own.contains(&function.0) {
-                    waiting[kept] = Some(function);
-                    kept += 1;
-                } else {
-                    commit(function, end.max(now));
-                }
+            let counted = lane.kind.counted_of(self.passed);
+            if !lane.contenders.is_empty() {
+                let from = shifted(self.counts_from, slot, lane.kind.offset);
+                debug_assert_eq!(counted, lane.kind.counted(from, now, slot), "all lanes share one grid");
+                lane.commit_ended(now, from, slot, counted, &own, &mut commit);
             }
-            let counted = lane.kind.counted_of(passed);
-            debug_assert_eq!(counted, lane.kind.counted(lane.from, now, slot), "all lanes share one grid");
             lane.slots += counted;
-            lane.last = if counted > 0 { lane.from + slot * (counted - 1) } else { Time::ZERO };
-            lane.from = lane.from.max(now);
-            for function in waiting.iter_mut().filter_map(Option::take) {
-                lane.contenders.push(Reverse((lane.slots, function)));
-            }
         }
+        if !self.apart.is_empty() {
+            self.freeze_apart(now, slot, &own, commit);
+        }
+    }
+
+    /// As [`freeze`](Self::freeze) for those that do not wait with their lanes: from now on they do.
+    #[inline(never)]
+    fn freeze_apart(&mut self, now: Time, slot: Duration, own: &Range<u32>, mut commit: impl FnMut(FunctionId, Time)) {
         for one in self.apart.drain(..) {
             let end = one.ends_at(slot);
             if end < now + slot && !(end > now && own.contains(&one.function.0)) {
@@ -312,7 +304,7 @@ impl View {
     ) -> bool {
         let of = &self.lanes[lane.0];
         let not_before = self.not_before(spaces, function, lane, unanswered);
-        if now >= not_before.max(of.from) {
+        if now >= not_before.max(self.counts_from(spaces.slot, lane)) {
             return false;
         }
         let difs_ends = self.idle_since.max(self.nav_until) + spaces.difs;
@@ -356,9 +348,14 @@ impl View {
 
     /// The boundary that is still to come of those passed before the medium is noticed to be busy, where nothing was left to
     /// count at `key` before it.
-    pub(crate) fn last_boundary(&self, now: Time, lane: LaneId, key: u64) -> Option<Time> {
+    pub(crate) fn last_boundary(&self, now: Time, spaces: &Spaces, lane: LaneId, key: u64) -> Option<Time> {
         let lane = &self.lanes[lane.0];
-        (self.on_air > 0 && now <= lane.last && key < lane.slots).then_some(lane.last)
+        let counted = lane.kind.counted_of(self.passed);
+        if self.on_air == 0 || counted == 0 || key >= lane.slots {
+            return None;
+        }
+        let last = shifted(self.counts_from, spaces.slot, lane.kind.offset) + spaces.slot * (counted - 1);
+        Some(last).filter(|last| now <= *last)
     }
 
     /// The count at which `function`, which contends, has or had nothing left to count. It does not contend any more
@@ -386,8 +383,14 @@ impl View {
     }
 
     /// A newcomer waits for the end of the inter-frame space; `backoff` applies if that is interrupted.
-    pub(crate) fn contend_without_backoff(&mut self, function: FunctionId, lane: LaneId, backoff: u64) {
-        let from = self.lanes[lane.0].from;
+    pub(crate) fn contend_without_backoff(
+        &mut self,
+        spaces: &Spaces,
+        function: FunctionId,
+        lane: LaneId,
+        backoff: u64,
+    ) {
+        let from = self.counts_from(spaces.slot, lane);
         let one = Apart { function, lane, remaining: 0, if_interrupted: Some(backoff), not_before: Time::ZERO, from };
         self.apart.push(one);
     }
@@ -395,9 +398,11 @@ impl View {
     /// The count of slots at which a backoff of `backoff` slots that starts now ends: post-backoff of a
     /// node that has nothing to send.
     pub(crate) fn post_backoff(&self, now: Time, spaces: &Spaces, lane: LaneId, backoff: u64) -> u64 {
-        let lane = &self.lanes[lane.0];
-        let begun = if self.on_air > 0 { 0 } else { now.since(lane.from).div_ceil(spaces.slot) };
-        lane.slots + begun + backoff
+        let begun = match self.on_air {
+            0 => now.since(self.counts_from(spaces.slot, lane)).div_ceil(spaces.slot),
+            _ => 0,
+        };
+        self.lanes[lane.0].slots + begun + backoff
     }
 
     /// Slots that are left of a post-backoff that ends at `key`.
@@ -407,15 +412,18 @@ impl View {
 
     /// Slots that a lane has counted; while the medium is busy none are added.
     fn counted_by(&self, now: Time, spaces: &Spaces, lane: LaneId) -> u64 {
-        let lane = &self.lanes[lane.0];
-        if self.on_air > 0 { lane.slots } else { lane.slots + now.since(lane.from).div_floor(spaces.slot) }
+        let counted = match self.on_air {
+            0 => now.since(self.counts_from(spaces.slot, lane)).div_floor(spaces.slot),
+            _ => 0,
+        };
+        self.lanes[lane.0].slots + counted
     }
 
     /// When a node that has nothing left to count sends, if that is settled: now, or at the end of the
     /// inter-frame space if what is on the air began less than a slot before that, unnoticed. (The
     /// backoff slot in which it began counts as over.)
     pub(crate) fn sends_at(&self, now: Time, spaces: &Spaces, lane: LaneId) -> Option<Time> {
-        let from = self.lanes[lane.0].from;
+        let from = self.counts_from(spaces.slot, lane);
         let sensed_at = if self.on_air > 0 { self.exchange_since + spaces.slot } else { Time::NEVER };
         let settled = if self.on_air > 0 { from < sensed_at } else { from <= now };
         (settled && now < sensed_at && !self.nav_is_set(now)).then_some(from.max(now))
@@ -426,10 +434,18 @@ impl View {
         if self.on_air > 0 {
             return None;
         }
-        let first = |lane: &Lane| lane.contenders.peek().map(|Reverse((key, _))| lane.ends_at(*key, spaces.slot));
-        let lanes = self.lanes.iter().filter_map(first).min();
-        let apart = self.apart.iter().map(|one| one.ends_at(spaces.slot)).min();
-        [lanes, apart].into_iter().flatten().min()
+        let mut next = None;
+        for lane in &self.lanes {
+            if let Some(Reverse((key, _))) = lane.contenders.peek() {
+                let end = lane.ends_at(self.counts_from, *key, spaces.slot);
+                next = Some(next.map_or(end, |next: Time| next.min(end)));
+            }
+        }
+        for one in &self.apart {
+            let end = one.ends_at(spaces.slot);
+            next = Some(next.map_or(end, |next| next.min(end)));
+        }
+        next
     }
 
     /// Takes out a contender whose backoff ends now: of those of one node, the one with the highest priority.
@@ -437,7 +453,7 @@ impl View {
     pub(crate) fn take_ended(&mut self, now: Time, spaces: &Spaces) -> Option<FunctionId> {
         let ended = |lane: &Lane| {
             let Reverse((key, function)) = *lane.contenders.peek()?;
-            (lane.ends_at(key, spaces.slot) <= now).then_some(function)
+            (lane.ends_at(self.counts_from, key, spaces.slot) <= now).then_some(function)
         };
         let in_lanes = self.lanes.iter().enumerate().filter_map(|(i, lane)| Some((ended(lane)?, i))).min();
         let apart = self.apart.iter().enumerate().filter(|(_, one)| one.ends_at(spaces.slot) <= now);
@@ -587,7 +603,7 @@ mod tests {
     #[test]
     fn a_newcomer_sends_after_the_inter_frame_space_or_draws_if_that_is_interrupted() {
         let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
-        view.contend_without_backoff(FunctionId(0), DIFS_LANE, 5);
+        view.contend_without_backoff(&spaces, FunctionId(0), DIFS_LANE, 5);
         assert_eq!(view.next_end(&spaces), Some(us(1034)));
         view.ppdu_starts(us(1020), &spaces, NOBODY, |_, _| panic!("sensed in time"));
         view.ppdu_ends();
