@@ -55,9 +55,9 @@ impl Channel {
     }
 
     /// For each node, the views that may ever hear what it sends, its own included; empty lists where nodes share views.
-    pub(crate) fn hearers(&self) -> Vec<Vec<Hearer>> {
+    pub(crate) fn hearers(&self) -> Vec<Arc<[Hearer]>> {
         match self {
-            Channel::Uniform { group } => vec![Vec::new(); group.len()],
+            Channel::Uniform { group } => vec![Arc::default(); group.len()],
             Channel::Matrix(matrix) => (0..matrix.nodes as u32).map(|tx| matrix.hearers_of(NodeId(tx))).collect(),
         }
     }
@@ -184,7 +184,7 @@ impl Matrix {
     }
 
     /// Who may ever hear `tx`: everybody where powers change.
-    fn hearers_of(&self, tx: NodeId) -> Vec<Hearer> {
+    fn hearers_of(&self, tx: NodeId) -> Arc<[Hearer]> {
         let hears = |rx: &u32| self.is_varying() || self.hears(Time::ZERO, NodeId(*rx), tx);
         let hearer = |view| Hearer { view, power_mw: self.power[view as usize * self.nodes + tx.index()] };
         (0..self.nodes as u32).filter(hears).map(hearer).collect()

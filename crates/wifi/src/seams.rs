@@ -89,8 +89,8 @@ fn air() -> Air {
 /// Its PPDU begins at every receiver.
 fn on_air(air: &mut Air, at: Time, ppdu: Ppdu) -> (crate::ids::TxId, Time) {
     let begun = air.begun(at, &ppdu);
-    for place in 0..air.hearers(begun.from) {
-        air.notice(place, &begun);
+    for hearer in &*air.hearers(begun.from) {
+        air.notice(hearer, &begun);
     }
     air.begin(at, ppdu)
 }

@@ -33,8 +33,8 @@ impl<B: Send + 'static> Medium<B> {
     fn sense_start_by_each(&mut self, at: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
         let from = ppdu.from();
         let begun = self.air.begun(at, ppdu);
-        for place in 0..self.air.hearers(from) {
-            let (view, noticed) = self.air.notice(place, &begun);
+        for hearer in &*self.air.hearers(from) {
+            let (view, noticed) = (hearer.view as usize, self.air.notice(hearer, &begun));
             if noticed.begins {
                 if view == from.index() {
                     self.access.view_mut(view).end_eifs();
@@ -174,13 +174,14 @@ impl<B: Send + 'static> Medium<B> {
     ) {
         let part = &ended.ppdu.first;
         let lengths = std::mem::take(&mut self.overheard);
-        for place in 0..self.air.hearers(part.from) {
-            let view = self.air.hearer(part.from, place);
-            let node = NodeId(view as u32);
+        let certainty = self.air.certainty(ended, part);
+        for hearer in &*self.air.hearers(part.from) {
+            let (view, node) = (hearer.view as usize, NodeId(hearer.view));
             let Some(heard) = self.air.heard(view, part.from) else { continue };
             if heard.received {
                 let fate = match at_destination.filter(|_| part.to.one() == Some(node)) {
                     Some(reception) => reception.in_short(),
+                    None if certainty.is_had_with(heard.power_mw) => Ok(()),
                     None => self.air.overhears(now, ended, part, node, &lengths),
                 };
                 self.defer(now, ended, node, fate, env);

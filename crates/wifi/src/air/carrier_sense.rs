@@ -114,6 +114,7 @@ pub(crate) struct Heard {
     place: usize,
     /// The receiver notices it, and is locked on it to its end.
     pub received: bool,
+    pub power_mw: f64,
 }
 
 /// What is on the air at a receiver when a PPDU begins.
@@ -215,8 +216,8 @@ impl CarrierSense {
     #[inline(always)]
     pub(crate) fn heard(&self, view: usize, from: NodeId) -> Option<Heard> {
         let present = &self.receivers[view].present;
-        let place = present.iter().position(|p| p.ppdu.from == from)?;
-        Some(Heard { place, received: present[place].noticed && present[place].locked })
+        let (place, p) = present.iter().enumerate().find(|(_, p)| p.ppdu.from == from)?;
+        Some(Heard { place, received: p.noticed && p.locked, power_mw: p.power_mw })
     }
 
     /// A PPDU ends that `view` has heard, after what was received of it is settled: how many PPDUs that the view has
@@ -368,11 +369,15 @@ impl Receiver {
     fn ends(&mut self, levels: &Levels, place: usize) -> u32 {
         let ended = &self.present[place];
         let (end, noticed, locked) = (ended.ppdu.end, u32::from(ended.noticed), ended.locked);
-        self.present.swap_remove(place);
         if locked {
             self.received_until = end;
         }
-        if self.present.is_empty() { noticed } else { noticed + self.forget(levels, end, self.energy_mw(end)) }
+        if self.present.len() == 1 {
+            self.present.clear();
+            return noticed;
+        }
+        self.present.swap_remove(place);
+        noticed + self.forget(levels, end, self.energy_mw(end))
     }
 
     /// What of others is on the air at `now`.

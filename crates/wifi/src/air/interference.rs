@@ -180,8 +180,7 @@ impl<'a> Judge<'a> {
 
     fn in_silence(&mut self, frame: &ReceivedFrame) -> f64 {
         match (self.model.needs_sinr(), self.strong_enough) {
-            (true, _) if frame.sinr >= self.memory.certain_from(self.id, frame, &mut *self.model) => 1.0,
-            (true, _) => self.memory.recall(self.id, frame, || self.model.success_probability(frame)),
+            (true, _) => self.memory.success_in_silence(self.id, frame, &mut *self.model),
             (false, true) => self.model.success_probability(frame),
             (false, false) => 0.0,
         }
@@ -213,6 +212,19 @@ impl Memory {
 
     pub(crate) fn new() -> Self {
         Memory { answers: vec![None; Self::ANSWERS], certain: Vec::new() }
+    }
+
+    /// What a model that judges by the SINR says of a frame that nothing overlaps.
+    pub(super) fn success_in_silence(
+        &mut self,
+        id: (usize, ModeId),
+        frame: &ReceivedFrame,
+        model: &mut dyn ErrorModel,
+    ) -> f64 {
+        if frame.sinr >= self.certain_from(id, frame, model) {
+            return 1.0;
+        }
+        self.recall(id, frame, || model.success_probability(frame))
     }
 
     /// The SINR from which on the model says that even the longest frame is never lost. More signal or fewer bits do no

@@ -42,7 +42,7 @@ pub(crate) struct Air {
     phys: Vec<Arc<Phy>>,
     channel: Channel,
     /// For each radio, whose views may notice what it sends, where each node has one of its own.
-    hearers: Vec<Vec<Hearer>>,
+    hearers: Vec<Arc<[Hearer]>>,
     noise_mw_per_hz: f64,
     sense: CarrierSense,
     capture: Option<Capture>,
@@ -268,27 +268,20 @@ impl Air {
         }
     }
 
-    /// How many views may notice what `from` sends, where each node has one of its own.
+    /// Who may notice what `from` sends, where each node has a view of its own.
     #[inline(always)]
-    pub(crate) fn hearers(&self, from: NodeId) -> usize {
-        self.hearers[from.index()].len()
+    pub(crate) fn hearers(&self, from: NodeId) -> Arc<[Hearer]> {
+        Arc::clone(&self.hearers[from.index()])
     }
 
-    /// One of these views.
+    /// What one of these makes of a PPDU that begins.
     #[inline(always)]
-    pub(crate) fn hearer(&self, from: NodeId, place: usize) -> usize {
-        self.hearers[from.index()][place].view as usize
-    }
-
-    /// What the view at a `place` among the hearers of its sender makes of a PPDU that begins; which view that is.
-    #[inline(always)]
-    pub(crate) fn notice(&mut self, place: usize, begun: &Begun) -> (usize, Noticed) {
-        let Hearer { view, power_mw } = self.hearers[begun.from.index()][place];
+    pub(crate) fn notice(&mut self, by: &Hearer, begun: &Begun) -> Noticed {
         let power_mw = match &self.channel {
-            Channel::Matrix(matrix) if matrix.is_varying() => matrix.power_mw(begun.start, begun.from, NodeId(view)),
-            _ => power_mw,
+            Channel::Matrix(matrix) if matrix.is_varying() => matrix.power_mw(begun.start, begun.from, NodeId(by.view)),
+            _ => by.power_mw,
         };
-        (view as usize, self.sense.begins(view as usize, power_mw, begun))
+        self.sense.begins(by.view as usize, power_mw, begun)
     }
 
     /// A PPDU as receivers see it begin.

@@ -27,8 +27,9 @@ use lasthop_units::{Db, Time};
 use super::interference::{Judge, Span, Success, Surroundings, spans};
 use super::on_air::Transmission;
 use super::received::{Missed, Reception};
-use super::{Air, JudgedBy};
+use super::{Air, JudgedBy, Radio};
 use crate::channel::Channel;
+use crate::phy::Mode;
 use crate::phy::error_model::{Direction, ReceivedFrame};
 use crate::ppdu::Part;
 
@@ -44,11 +45,37 @@ pub(crate) struct Receptions {
     pub lost_to: Option<Reception>,
 }
 
+/// What a signal needs to be decoded for certain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Certainty {
+    /// so much above noise of so many milliwatts
+    Sinr { noise_mw: f64, from: f64 },
+    /// so many milliwatts
+    Power { from_mw: f64 },
+    /// it is never certain
+    Never,
+}
+
+impl Certainty {
+    /// Whether a signal of so many milliwatts has it.
+    #[inline(always)]
+    pub(crate) fn is_had_with(self, signal_mw: f64) -> bool {
+        match self {
+            Certainty::Sinr { noise_mw, from } => signal_mw / noise_mw >= from,
+            Certainty::Power { from_mw } => signal_mw >= from_mw,
+            Certainty::Never => false,
+        }
+    }
+}
+
 impl Air {
     /// What the receiver of a part makes of it, which ends now and holds a single frame.
     #[inline(always)]
     pub(crate) fn reception(&mut self, now: Time, ended: &Transmission, part: &Part, receiver: NodeId) -> Reception {
         if !ended.is_disturbed && self.channel.is_uniform() {
+            return Reception::Decoded;
+        }
+        if self.is_certain(ended, part, receiver) {
             return Reception::Decoded;
         }
         match self.overhears(now, ended, part, receiver, &[part.bytes]) {
@@ -58,7 +85,6 @@ impl Air {
     }
 
     /// Whether `receiver` decodes a part that ends now, where any one of its MPDUs will do.
-    #[inline(always)]
     pub(crate) fn overhears(
         &mut self,
         now: Time,
@@ -67,8 +93,11 @@ impl Air {
         receiver: NodeId,
         lengths: &[u32],
     ) -> Result<(), Missed> {
-        if self.is_certain(ended, part, receiver) {
-            return Ok(());
+        if ended.overlaps.is_empty()
+            && self.judged_by == JudgedBy::Sinr
+            && self.sense.is_locked_on(receiver, ended.ppdu.from())
+        {
+            return self.overhears_in_silence(now, ended, part, receiver, lengths);
         }
         if lengths.len() == 1 && self.is_spoiled(ended, receiver) {
             return Err(Missed::Spoiled);
@@ -76,7 +105,42 @@ impl Air {
         self.overhears_at_length(now, ended, part, receiver, lengths)
     }
 
-    /// As [`overhears`](Self::overhears), for what is not certain.
+    /// As [`overhears`](Self::overhears), for what nothing overlaps, at a receiver that is locked on it.
+    fn overhears_in_silence(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        part: &Part,
+        receiver: NodeId,
+        lengths: &[u32],
+    ) -> Result<(), Missed> {
+        let Channel::Matrix(matrix) = &self.channel else { return Ok(()) };
+        let signal_mw = matrix.power_mw(ended.start, part.from, receiver);
+        let radio = &self.radios[part.from.index()];
+        let id = (radio.bss as usize, part.mode);
+        let mode = self.phys[id.0].mode(part.mode);
+        let sinr = signal_mw / (self.noise_mw_per_hz * mode.bandwidth_hz);
+        let mut frame = frame_of(now, (ended, part), mode, (radio, receiver), sinr);
+        let (mut all_lost, mut latest) = (1.0, None);
+        for &bytes in lengths {
+            let success = match latest {
+                Some((length, success)) if length == bytes => success,
+                _ => {
+                    frame.bits = u64::from(bytes) * 8;
+                    self.memory.success_in_silence(id, &frame, &mut *self.error_model)
+                }
+            };
+            latest = Some((bytes, success));
+            all_lost *= 1.0 - success;
+            if all_lost < NEGLIGIBLE {
+                break;
+            }
+        }
+        let any = 1.0 - all_lost;
+        self.draw(receiver, Success { here: any, in_silence: any })
+    }
+
+    /// As [`overhears`](Self::overhears), whatever there is to find out.
     fn overhears_at_length(
         &mut self,
         now: Time,
@@ -169,8 +233,7 @@ impl Air {
             && ended.overlaps.iter().any(|o| spoils(matrix.power_mw(o.start, o.node, receiver)))
     }
 
-    /// Whether nothing overlaps a PPDU and the signal is so strong that whatever it holds is decoded: most are, and nothing
-    /// more need be found out about them. What is not certain is settled at length, and comes to the same where it is.
+    /// Whether nothing overlaps a PPDU, and `receiver` hears it so well that it is certain to decode whatever it holds.
     #[inline(always)]
     fn is_certain(&self, ended: &Transmission, part: &Part, receiver: NodeId) -> bool {
         let Channel::Matrix(matrix) = &self.channel else { return !ended.is_disturbed };
@@ -178,17 +241,24 @@ impl Air {
             return false;
         }
         let signal_mw = matrix.power_mw(ended.start, part.from, receiver);
-        if signal_mw < matrix.preamble_mw {
-            return false;
+        signal_mw >= matrix.preamble_mw && self.certainty(ended, part).is_had_with(signal_mw)
+    }
+
+    /// What makes it certain that a receiver which is locked on it decodes whatever a part holds: most do, and nothing
+    /// more need be found out about them. What is not certain is settled at length, and comes to the same where it is.
+    #[inline(always)]
+    pub(crate) fn certainty(&self, ended: &Transmission, part: &Part) -> Certainty {
+        if !ended.overlaps.is_empty() {
+            return Certainty::Never;
         }
         let bss = self.radios[part.from.index()].bss as usize;
         match self.judged_by {
             JudgedBy::Sinr => {
                 let noise_mw = self.noise_mw_per_hz * self.phys[bss].mode(part.mode).bandwidth_hz;
-                signal_mw / noise_mw >= self.memory.known_certain_from(bss, part.mode)
+                Certainty::Sinr { noise_mw, from: self.memory.known_certain_from(bss, part.mode) }
             }
-            JudgedBy::Power => signal_mw >= self.sensitivity_mw[bss][part.mode.index()],
-            JudgedBy::Else => false,
+            JudgedBy::Power => Certainty::Power { from_mw: self.sensitivity_mw[bss][part.mode.index()] },
+            JudgedBy::Else => Certainty::Never,
         }
     }
 
@@ -250,15 +320,7 @@ impl Air {
             self.judged_by == JudgedBy::Sinr || around.signal_mw >= self.sensitivity_mw[which][part.mode.index()];
         let judge_of = (which, part.mode);
         let mut judge = Judge::new(&mut *self.error_model, &mut self.memory, around, judge_of, strong_enough);
-        let mut frame = ReceivedFrame {
-            at: now,
-            mode,
-            kind: ended.ppdu.kind.frame_kind(),
-            direction: if radio.is_ap { Direction::Down } else { Direction::Up },
-            link: part.from.0 << 16 | receiver.0,
-            bits: 0,
-            sinr: around.signal_mw / around.noise_mw,
-        };
+        let mut frame = frame_of(now, (ended, part), mode, (radio, receiver), around.signal_mw / around.noise_mw);
         if around.is_silent() {
             // Where in the PPDU an MPDU stands makes no difference, and those of one length have one answer.
             let mut latest: Option<(u32, Success)> = None;
@@ -318,6 +380,25 @@ impl Air {
     }
 }
 
+/// A frame as the error model is asked about it; its length is still to be filled in.
+fn frame_of<'a>(
+    at: Time,
+    (ended, part): (&Transmission, &Part),
+    mode: &'a Mode,
+    (sender, receiver): (&Radio, NodeId),
+    sinr: f64,
+) -> ReceivedFrame<'a> {
+    ReceivedFrame {
+        at,
+        mode,
+        kind: ended.ppdu.kind.frame_kind(),
+        direction: if sender.is_ap { Direction::Down } else { Direction::Up },
+        link: part.from.0 << 16 | receiver.0,
+        bits: 0,
+        sinr,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -330,16 +411,18 @@ mod tests {
     use super::super::{AirConfig, Radio};
     use super::*;
     use crate::channel::Matrix;
-    use crate::ids::ExchangeId;
+    use crate::ids::{ExchangeId, TxId};
     use crate::phy::error_model::{ErrorModelKind, nist, none};
     use crate::phy::{ModeId, PhyOptions, Standard};
     use crate::ppdu::{Ppdu, PpduKind, To};
 
     const RECEIVERS: u32 = 60;
 
-    /// Node 0 sends; node n hears it at -95 + n dBm.
+    /// Node n hears node 0 at -95 + n dBm, and the last node at -60 - n dBm.
     fn air(error_model: ErrorModelKind) -> Air {
-        let power = |_: NodeId, rx: NodeId| Dbm(-95.0 + f64::from(rx.0));
+        let power = |tx: NodeId, rx: NodeId| {
+            Dbm(if tx.0 == 0 { -95.0 } else { -60.0 } + f64::from(rx.0) * if tx.0 == 0 { 1.0 } else { -1.0 })
+        };
         let channel = Channel::Matrix(Matrix::new(RECEIVERS as usize + 1, Dbm(-90.0), power));
         let radio = |node: u32| Radio { bss: 0, channel: 0, is_ap: node == 0, transmitting: false };
         let nodes = 0..=RECEIVERS;
@@ -355,39 +438,78 @@ mod tests {
         })
     }
 
-    /// How many of all receptions were certain; each came to the same as at length, and without a draw.
+    /// A PPDU of `from` in a mode begins at every receiver.
+    fn begin(air: &mut Air, at: Time, from: NodeId, mode: u16) -> (TxId, Time, Part) {
+        let airtime = Duration::from_micros(500);
+        let first = Part { from, to: To::Nobody, link: LinkId(0), mode: ModeId(mode), bytes: 1500 };
+        let (kind, exchange) = (PpduKind::Data, ExchangeId(0));
+        let ppdu = Ppdu { kind, first, more: None, airtime, reserves_until: at, exchange };
+        let begun = air.begun(at, &ppdu);
+        for hearer in &*air.hearers(from) {
+            air.notice(hearer, &begun);
+        }
+        let (id, end) = air.begin(at, ppdu);
+        (id, end, first)
+    }
+
+    fn end_at_all(air: &mut Air, ended: Transmission) {
+        for view in 0..=RECEIVERS as usize {
+            if let Some(heard) = air.heard(view, ended.ppdu.from()) {
+                air.lose(view, heard);
+            }
+        }
+        air.forget(ended);
+    }
+
+    /// What `receiver` makes of a PPDU, found by the shortest way, which comes to the same as at length and takes as many draws.
+    fn overheard(air: &mut Air, end: Time, ended: &Transmission, part: &Part, receiver: NodeId) -> Result<(), Missed> {
+        let before = air.noise.clone();
+        let at_length = air.overhears_at_length(end, ended, part, receiver, &[1500]);
+        let after = std::mem::replace(&mut air.noise, before);
+        let found = air.overhears(end, ended, part, receiver, &[1500]);
+        let mut streams = [&after, &air.noise].map(|noise| noise[receiver.index()].clone());
+        assert_eq!(found, at_length, "{receiver:?}");
+        assert_eq!(streams[0].bits(), streams[1].bits(), "{receiver:?}");
+        found
+    }
+
+    /// How many of all receptions were certain; these came to the same at length, and without a draw.
     fn certain(error_model: ErrorModelKind) -> usize {
         let (mut air, mut certain) = (air(error_model), 0);
         for number in 0..64u64 {
-            let (at, airtime) = (Time::from_nanos(number * 1_000_000), Duration::from_micros(500));
-            let (from, mode) = (NodeId(0), ModeId((number % 8) as u16));
-            let first = Part { from, to: To::Nobody, link: LinkId(0), mode, bytes: 1500 };
-            let (kind, exchange) = (PpduKind::Data, ExchangeId(0));
-            let ppdu = Ppdu { kind, first, more: None, airtime, reserves_until: at, exchange };
-            let begun = air.begun(at, &ppdu);
-            for place in 0..air.hearers(from) {
-                air.notice(place, &begun);
-            }
-            let (id, end) = air.begin(at, ppdu);
+            let (id, end, part) = begin(&mut air, Time::from_nanos(number * 1_000_000), NodeId(0), (number % 8) as u16);
             let ended = air.end(id);
             for receiver in (1..=RECEIVERS).map(NodeId) {
-                let (is_certain, before) = (air.is_certain(&ended, &first, receiver), air.noise.clone());
-                let at_length = air.overhears_at_length(end, &ended, &first, receiver, &[1500]);
+                let (is_certain, before) = (air.is_certain(&ended, &part, receiver), air.noise.clone());
+                let found = overheard(&mut air, end, &ended, &part, receiver);
                 if is_certain {
                     let (mut noise, mut unused) =
                         (air.noise[receiver.index()].clone(), before[receiver.index()].clone());
-                    assert_eq!((at_length, noise.bits()), (Ok(()), unused.bits()));
+                    assert_eq!((found, noise.bits()), (Ok(()), unused.bits()));
                     certain += 1;
                 }
             }
-            for view in 0..=RECEIVERS as usize {
-                if let Some(heard) = air.heard(view, from) {
-                    air.lose(view, heard);
-                }
-            }
-            air.forget(ended);
+            end_at_all(&mut air, ended);
         }
         certain
+    }
+
+    /// How many of all receptions failed where a second PPDU begins so many microseconds later at the last node.
+    fn lost(error_model: ErrorModelKind, later: u64) -> usize {
+        let (mut air, mut lost) = (air(error_model), 0);
+        for number in 0..64u64 {
+            let (start, mode) = (Time::from_nanos(number * 2_000_000), (number % 8) as u16);
+            let first = begin(&mut air, start, NodeId(0), mode);
+            let second = begin(&mut air, start + Duration::from_micros(later), NodeId(RECEIVERS), mode);
+            for (id, end, part) in [first, second] {
+                let ended = air.end(id);
+                for receiver in (1..RECEIVERS).map(NodeId) {
+                    lost += usize::from(overheard(&mut air, end, &ended, &part, receiver).is_err());
+                }
+                end_at_all(&mut air, ended);
+            }
+        }
+        lost
     }
 
     #[test]
@@ -396,6 +518,15 @@ mod tests {
         for model in [ErrorModelKind::Nist(nist::Params {}), ErrorModelKind::None(none::Params::default())] {
             let found = certain(model);
             assert!((all / 3..all * 9 / 10).contains(&found), "{found} of {all}");
+        }
+    }
+
+    #[test]
+    fn what_others_spoil_is_lost_the_short_way_as_at_length() {
+        let all = 2 * 64 * (RECEIVERS as usize - 1);
+        for model in [ErrorModelKind::Nist(nist::Params {}), ErrorModelKind::None(none::Params::default())] {
+            let found = [0, 30, 300].map(|later| lost(model.clone(), later));
+            assert!(found.iter().all(|lost| (all / 2..all).contains(lost)), "{found:?} of {all}");
         }
     }
 }
