@@ -341,8 +341,7 @@ impl Contention {
     /// `gone` PPDUs that `view` has sensed end, or are not sensed any more.
     #[inline(always)]
     pub(crate) fn ppdus_end(&mut self, now: Time, view: usize, gone: u32, agenda: &mut impl Agenda) {
-        let idle = (0..gone).map(|_| self.views[view].ppdu_ends()).last();
-        if idle == Some(true) {
+        if gone > 0 && self.views[view].ppdus_end(gone) {
             self.views[view].turns_idle(now, &self.spaces[view]);
             self.await_backoff(view, agenda);
         }

@@ -142,6 +142,7 @@ impl View {
     }
 
     /// As [`View::ppdu_starts`] for a PPDU that has begun before and is noticed only now.
+    #[inline(always)]
     pub(crate) fn ppdu_noticed(
         &mut self,
         now: Time,
@@ -151,12 +152,16 @@ impl View {
     ) {
         self.on_air += 1;
         if self.on_air == 1 {
-            self.busy_since = now;
-            if self.idle_since == Time::ZERO || now > self.idle_since + spaces.difs - spaces.slot * 2 {
-                self.exchange_since = now;
-            }
-            self.freeze(now, spaces, own, commit);
+            self.turns_busy(now, spaces, own, commit);
         }
+    }
+
+    fn turns_busy(&mut self, now: Time, spaces: &Spaces, own: Range<u32>, commit: impl FnMut(FunctionId, Time)) {
+        self.busy_since = now;
+        if self.idle_since == Time::ZERO || now > self.idle_since + spaces.difs - spaces.slot * 2 {
+            self.exchange_since = now;
+        }
+        self.freeze(now, spaces, own, commit);
     }
 
     /// Whether the PPDU that ends now is the only one.
@@ -164,10 +169,11 @@ impl View {
         self.on_air == 1
     }
 
-    /// A PPDU ends; true if the medium is idle now.
-    pub(crate) fn ppdu_ends(&mut self) -> bool {
-        assert!(self.on_air > 0, "a PPDU ended that never began");
-        self.on_air -= 1;
+    /// So many PPDUs end; true if the medium is idle now.
+    #[inline(always)]
+    pub(crate) fn ppdus_end(&mut self, ended: u32) -> bool {
+        assert!(self.on_air >= ended, "a PPDU ended that never began");
+        self.on_air -= ended;
         self.on_air == 0
     }
 
@@ -217,7 +223,7 @@ impl View {
     }
 
     /// As [`freeze`](Self::freeze) for those that do not wait with their lanes: from now on they do.
-    #[inline(never)]
+    #[cold]
     fn freeze_apart(&mut self, now: Time, slot: Duration, own: &Range<u32>, mut commit: impl FnMut(FunctionId, Time)) {
         for one in self.apart.drain(..) {
             let end = one.ends_at(slot);
@@ -519,7 +525,7 @@ mod tests {
         for (node, backoff) in backoffs.iter().enumerate() {
             view.contend(us(950), &spaces, FunctionId(node as u32), DIFS_LANE, *backoff);
         }
-        assert!(view.ppdu_ends());
+        assert!(view.ppdus_end(1));
         view.turns_idle(us(1000), &spaces);
         (view, spaces)
     }
@@ -536,7 +542,7 @@ mod tests {
         let (mut view, spaces) = idle_with(&[5, 3], Countdown::Frozen);
         view.take_ended(us(1061), &spaces);
         view.ppdu_starts(us(1061), &spaces, NOBODY, |_, _| panic!("two slots apart"));
-        view.ppdu_ends();
+        view.ppdus_end(1);
         view.turns_idle(us(2000), &spaces);
         // Three of five slots were counted.
         assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 2 * 9)));
@@ -547,7 +553,7 @@ mod tests {
         let (mut view, spaces) = idle_with(&[5, 3], Countdown::Bianchi);
         view.take_ended(us(1061), &spaces);
         view.ppdu_starts(us(1061), &spaces, NOBODY, |_, _| {});
-        view.ppdu_ends();
+        view.ppdus_end(1);
         view.turns_idle(us(2000), &spaces);
         assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 9)));
     }
@@ -568,7 +574,7 @@ mod tests {
         let mut committed = Vec::new();
         view.ppdu_starts(us(1065), &spaces, NOBODY, |n, at| committed.push((n, at)));
         assert_eq!(committed, [(FunctionId(0), us(1070))]);
-        view.ppdu_ends();
+        view.ppdus_end(1);
         view.turns_idle(us(2000), &spaces);
         // At 1070 us the other had counted four slots of five.
         assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 9)));
@@ -580,7 +586,7 @@ mod tests {
         view.ppdu_starts(us(0), &spaces, NOBODY, |_, _| {});
         view.contend(us(1), &spaces, FunctionId(0), DIFS_LANE, 0);
         view.reception_failed(Duration::from_micros(94));
-        view.ppdu_ends();
+        view.ppdus_end(1);
         view.turns_idle(us(1000), &spaces);
         // 94 - 34 = 60 us is 6.7 slots: the seventh boundary.
         assert_eq!(view.next_end(&spaces), Some(us(1000 + 34 + 7 * 9)));
@@ -593,7 +599,7 @@ mod tests {
         view.contend(us(1), &spaces, FunctionId(0), DIFS_LANE, 0);
         view.contend_apart(FunctionId(1), DIFS_LANE, 0, us(1045));
         view.reception_failed(Duration::from_micros(94));
-        view.ppdu_ends();
+        view.ppdus_end(1);
         view.turns_idle(us(1000), &spaces);
         // The timeout of 45 us ends before the second boundary.
         assert_eq!(view.next_end(&spaces), Some(us(1000 + 34 + 2 * 9)));
@@ -606,7 +612,7 @@ mod tests {
         view.contend_without_backoff(&spaces, FunctionId(0), DIFS_LANE, 5);
         assert_eq!(view.next_end(&spaces), Some(us(1034)));
         view.ppdu_starts(us(1020), &spaces, NOBODY, |_, _| panic!("sensed in time"));
-        view.ppdu_ends();
+        view.ppdus_end(1);
         view.turns_idle(us(2000), &spaces);
         assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 5 * 9)));
     }
@@ -626,7 +632,7 @@ mod tests {
         let (mut view, spaces) = idle_with(&[2], Countdown::Frozen);
         view.ppdu_starts(us(1020), &spaces, NOBODY, |_, _| {});
         assert!(view.set_nav(us(3000)) && !view.set_nav(us(2900)));
-        view.ppdu_ends();
+        view.ppdus_end(1);
         view.turns_idle(us(1200), &spaces);
         view.reset_nav(us(1500), &spaces);
         assert_eq!(view.next_end(&spaces), Some(us(1500 + 34 + 2 * 9)));
@@ -637,7 +643,7 @@ mod tests {
         let (mut view, spaces) = idle_with(&[0], Countdown::Frozen);
         view.ppdu_starts(us(1034), &spaces, NOBODY, |_, _| {});
         view.contend(us(1035), &spaces, FunctionId(9), PIFS_LANE, 0);
-        view.ppdu_ends();
+        view.ppdus_end(1);
         view.turns_idle(us(2000), &spaces);
         assert_eq!(view.next_end(&spaces), Some(us(2025)));
     }
@@ -648,7 +654,7 @@ mod tests {
         view.ppdu_starts(us(1100), &spaces, NOBODY, |_, _| {});
         view.contend(us(1100), &spaces, FunctionId(0), DIFS_LANE, 1);
         view.set_nav(us(3000));
-        view.ppdu_ends();
+        view.ppdus_end(1);
         view.turns_idle(us(2000), &spaces);
         assert!(view.is_busy(us(2500)));
         assert_eq!(view.next_end(&spaces), Some(us(3000 + 34 + 9)));

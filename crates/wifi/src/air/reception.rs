@@ -93,14 +93,19 @@ impl Air {
         receiver: NodeId,
         lengths: &[u32],
     ) -> Result<(), Missed> {
-        if ended.overlaps.is_empty()
-            && self.judged_by == JudgedBy::Sinr
-            && self.sense.is_locked_on(receiver, ended.ppdu.from())
-        {
+        let locked = self.sense.is_locked_on(receiver, ended.ppdu.from());
+        if locked && ended.overlaps.is_empty() && self.judged_by == JudgedBy::Sinr {
             return self.overhears_in_silence(now, ended, part, receiver, lengths);
         }
-        if lengths.len() == 1 && self.is_spoiled(ended, receiver) {
-            return Err(Missed::Spoiled);
+        if locked && self.capture.is_none() {
+            if self.is_overlaid(ended, receiver) {
+                // It is lost whatever the signal, as header and frame are all of it.
+                if lengths.len() == 1 {
+                    return Err(Missed::Spoiled);
+                }
+            } else if self.judged_by == JudgedBy::Power && self.is_strong_enough(ended, part, receiver) {
+                return Ok(());
+            }
         }
         self.overhears_at_length(now, ended, part, receiver, lengths)
     }
@@ -223,14 +228,18 @@ impl Air {
         matrix.is_varying().then(|| Db(10.0 * libm::log10(ratio())))
     }
 
-    /// Whether a PPDU of one frame is lost at `receiver`, which has not sent meanwhile, to others that it hears, whatever the
-    /// signal: without capture one is enough, as header and frame are all of it.
-    fn is_spoiled(&self, ended: &Transmission, receiver: NodeId) -> bool {
-        let Channel::Matrix(matrix) = &self.channel else { return false };
-        let spoils = |power_mw: f64| power_mw >= matrix.audible_mw();
-        self.capture.is_none()
-            && self.sense.is_locked_on(receiver, ended.ppdu.from())
-            && ended.overlaps.iter().any(|o| spoils(matrix.power_mw(o.start, o.node, receiver)))
+    /// Whether `receiver` hears one of those that overlap a PPDU.
+    fn is_overlaid(&self, ended: &Transmission, receiver: NodeId) -> bool {
+        let Channel::Matrix(matrix) = &self.channel else { return ended.is_disturbed };
+        let audible_mw = matrix.audible_mw();
+        ended.overlaps.iter().any(|o| matrix.power_mw(o.start, o.node, receiver) >= audible_mw)
+    }
+
+    /// Whether a part reaches `receiver` with what its mode needs.
+    fn is_strong_enough(&self, ended: &Transmission, part: &Part, receiver: NodeId) -> bool {
+        let Channel::Matrix(matrix) = &self.channel else { return true };
+        let bss = self.radios[part.from.index()].bss as usize;
+        matrix.power_mw(ended.start, part.from, receiver) >= self.sensitivity_mw[bss][part.mode.index()]
     }
 
     /// Whether nothing overlaps a PPDU, and `receiver` hears it so well that it is certain to decode whatever it holds.
