@@ -93,7 +93,7 @@ impl Air {
         receiver: NodeId,
         lengths: &[u32],
     ) -> Result<(), Missed> {
-        let locked = self.sense.is_locked_on(receiver, ended.ppdu.from());
+        let locked = !self.channel.is_uniform() && self.sense.is_locked_on(receiver, ended.ppdu.from());
         if locked && ended.overlaps.is_empty() && self.judged_by == JudgedBy::Sinr {
             return self.overhears_in_silence(now, ended, part, receiver, lengths);
         }
