@@ -174,15 +174,17 @@ impl<B: Send + 'static> Medium<B> {
     ) {
         let part = &ended.ppdu.first;
         let lengths = std::mem::take(&mut self.overheard);
-        let certainty = self.air.certainty(ended, part);
+        let shortcut = self.air.shortcut(ended, part, lengths.len());
         for hearer in &*self.air.hearers(part.from) {
             let (view, node) = (hearer.view as usize, NodeId(hearer.view));
             let Some(heard) = self.air.heard(view, part.from) else { continue };
             if heard.received {
                 let fate = match at_destination.filter(|_| part.to.one() == Some(node)) {
                     Some(reception) => reception.in_short(),
-                    None if certainty.is_had_with(heard.power_mw) => Ok(()),
-                    None => self.air.overhears(now, ended, part, node, &lengths),
+                    None => match shortcut.settles(&heard) {
+                        Some(fate) => fate,
+                        None => self.air.overhears(now, ended, part, node, &lengths),
+                    },
                 };
                 self.defer(now, ended, node, fate, env);
             }

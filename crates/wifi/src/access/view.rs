@@ -210,10 +210,12 @@ impl View {
         self.passed = boundaries(self.counts_from, now, slot);
         for lane in &mut self.lanes {
             let counted = lane.kind.counted_of(self.passed);
-            if !lane.contenders.is_empty() {
+            if let Some(&Reverse((key, _))) = lane.contenders.peek() {
                 let from = shifted(self.counts_from, slot, lane.kind.offset);
                 debug_assert_eq!(counted, lane.kind.counted(from, now, slot), "all lanes share one grid");
-                lane.commit_ended(now, from, slot, counted, &own, &mut commit);
+                if from + slot * key.saturating_sub(lane.slots) < now + slot {
+                    lane.commit_ended(now, from, slot, counted, &own, &mut commit);
+                }
             }
             lane.slots += counted;
         }

@@ -98,12 +98,14 @@ struct Present {
     noticed: bool,
     /// It was known by its guard intervals: noticed whatever its energy.
     recognised: bool,
+    /// Another that reaches the receiver has been on the air at the same time.
+    overlaid: bool,
 }
 
 impl Present {
     fn new(ppdu: &Begun, power_mw: f64) -> Self {
-        let (locked, noticed, recognised) = (false, false, false);
-        Present { ppdu: *ppdu, power_mw, locked, left_at: Time::NEVER, noticed, recognised }
+        let (locked, noticed, recognised, overlaid) = (false, false, false, false);
+        Present { ppdu: *ppdu, power_mw, locked, left_at: Time::NEVER, noticed, recognised, overlaid }
     }
 }
 
@@ -112,8 +114,12 @@ impl Present {
 pub(crate) struct Heard {
     /// Its place among what is on the air there.
     place: usize,
-    /// The receiver notices it, and is locked on it to its end.
+    /// The receiver is locked on it to its end.
+    pub locked: bool,
+    /// It notices it, too.
     pub received: bool,
+    /// Another that reaches the receiver has overlapped it.
+    pub overlaid: bool,
     pub power_mw: f64,
 }
 
@@ -217,7 +223,8 @@ impl CarrierSense {
     pub(crate) fn heard(&self, view: usize, from: NodeId) -> Option<Heard> {
         let present = &self.receivers[view].present;
         let (place, p) = present.iter().enumerate().find(|(_, p)| p.ppdu.from == from)?;
-        Some(Heard { place, received: p.noticed && p.locked, power_mw: p.power_mw })
+        let &Present { locked, noticed, overlaid, power_mw, .. } = p;
+        Some(Heard { place, locked, received: noticed && locked, overlaid, power_mw })
     }
 
     /// A PPDU ends that `view` has heard, after what was received of it is settled: how many PPDUs that the view has
@@ -254,6 +261,7 @@ impl Receiver {
         let now = begun.start;
         self.present.push(Present::new(begun, power_mw));
         let among = self.among(now);
+        self.overlay(now);
         if self.sends_until <= now {
             match capture {
                 Some(capture) => self.lock_with_capture(levels, capture, now, &among),
@@ -387,6 +395,14 @@ impl Receiver {
 
     fn energy_mw(&self, now: Time) -> f64 {
         self.on_air(now).map(|p| p.power_mw).sum()
+    }
+
+    /// The latest of those present overlaps the others that have not ended.
+    fn overlay(&mut self, now: Time) {
+        let Some((latest, others)) = self.present.split_last_mut() else { return };
+        for other in others.iter_mut().filter(|o| o.ppdu.end > now && o.power_mw > 0.0) {
+            (latest.overlaid, other.overlaid) = (true, true);
+        }
     }
 
     /// What a PPDU that begins now meets, itself included.

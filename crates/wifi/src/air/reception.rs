@@ -24,6 +24,7 @@ use std::ops::ControlFlow;
 use lasthop_observe::NodeId;
 use lasthop_units::{Db, Time};
 
+use super::carrier_sense::Heard;
 use super::interference::{Judge, Span, Success, Surroundings, spans};
 use super::on_air::Transmission;
 use super::received::{Missed, Reception};
@@ -45,9 +46,20 @@ pub(crate) struct Receptions {
     pub lost_to: Option<Reception>,
 }
 
+/// What settles at once what a receiver that is locked on a PPDU makes of it: most receptions need nothing more to be found
+/// out about them. What is not settled so is at length, and what is comes to the same there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shortcut {
+    /// It is decoded by whom it reaches so, if no other reaches him.
+    enough: Enough,
+    /// One other that reaches him is enough for it to be lost, whatever the signal: there is no capture, and it holds a
+    /// single frame, so that whatever overlaps it overlaps its header or that.
+    others_spoil: bool,
+}
+
 /// What a signal needs to be decoded for certain.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Certainty {
+enum Enough {
     /// so much above noise of so many milliwatts
     Sinr { noise_mw: f64, from: f64 },
     /// so many milliwatts
@@ -56,15 +68,19 @@ pub(crate) enum Certainty {
     Never,
 }
 
-impl Certainty {
-    /// Whether a signal of so many milliwatts has it.
+impl Shortcut {
+    /// What a receiver makes of the PPDU, if that is settled so.
     #[inline(always)]
-    pub(crate) fn is_had_with(self, signal_mw: f64) -> bool {
-        match self {
-            Certainty::Sinr { noise_mw, from } => signal_mw / noise_mw >= from,
-            Certainty::Power { from_mw } => signal_mw >= from_mw,
-            Certainty::Never => false,
+    pub(crate) fn settles(self, heard: &Heard) -> Option<Result<(), Missed>> {
+        if heard.overlaid {
+            return self.others_spoil.then_some(Err(Missed::Spoiled));
         }
+        let is_enough = match self.enough {
+            Enough::Sinr { noise_mw, from } => heard.power_mw / noise_mw >= from,
+            Enough::Power { from_mw } => heard.power_mw >= from_mw,
+            Enough::Never => false,
+        };
+        is_enough.then_some(Ok(()))
     }
 }
 
@@ -72,13 +88,11 @@ impl Air {
     /// What the receiver of a part makes of it, which ends now and holds a single frame.
     #[inline(always)]
     pub(crate) fn reception(&mut self, now: Time, ended: &Transmission, part: &Part, receiver: NodeId) -> Reception {
-        if !ended.is_disturbed && self.channel.is_uniform() {
-            return Reception::Decoded;
+        if self.channel.is_uniform() {
+            return if ended.is_disturbed { Reception::Collided } else { Reception::Decoded };
         }
-        if self.is_certain(ended, part, receiver) {
-            return Reception::Decoded;
-        }
-        match self.overhears(now, ended, part, receiver, &[part.bytes]) {
+        let settled = self.settled(ended, part, receiver, 1);
+        match settled.unwrap_or_else(|| self.overhears(now, ended, part, receiver, &[part.bytes])) {
             Ok(()) => Reception::Decoded,
             Err(missed) => self.reason(missed, ended, part, receiver),
         }
@@ -93,19 +107,9 @@ impl Air {
         receiver: NodeId,
         lengths: &[u32],
     ) -> Result<(), Missed> {
-        let locked = !self.channel.is_uniform() && self.sense.is_locked_on(receiver, ended.ppdu.from());
-        if locked && ended.overlaps.is_empty() && self.judged_by == JudgedBy::Sinr {
+        let silent = ended.overlaps.is_empty() && self.judged_by == JudgedBy::Sinr;
+        if silent && self.sense.is_locked_on(receiver, ended.ppdu.from()) {
             return self.overhears_in_silence(now, ended, part, receiver, lengths);
-        }
-        if locked && self.capture.is_none() {
-            if self.is_overlaid(ended, receiver) {
-                // It is lost whatever the signal, as header and frame are all of it.
-                if lengths.len() == 1 {
-                    return Err(Missed::Spoiled);
-                }
-            } else if self.judged_by == JudgedBy::Power && self.is_strong_enough(ended, part, receiver) {
-                return Ok(());
-            }
         }
         self.overhears_at_length(now, ended, part, receiver, lengths)
     }
@@ -182,7 +186,7 @@ impl Air {
         decoded.clear();
         decoded.resize(lengths.len(), true);
         *lost_to = None;
-        if self.is_certain(ended, part, receiver) {
+        if !self.channel.is_uniform() && self.settled(ended, part, receiver, lengths.len()) == Some(Ok(())) {
             return Reception::Decoded;
         }
         let around = match self.receives_header(ended, part, receiver) {
@@ -228,47 +232,36 @@ impl Air {
         matrix.is_varying().then(|| Db(10.0 * libm::log10(ratio())))
     }
 
-    /// Whether `receiver` hears one of those that overlap a PPDU.
-    fn is_overlaid(&self, ended: &Transmission, receiver: NodeId) -> bool {
-        let Channel::Matrix(matrix) = &self.channel else { return ended.is_disturbed };
-        let audible_mw = matrix.audible_mw();
-        ended.overlaps.iter().any(|o| matrix.power_mw(o.start, o.node, receiver) >= audible_mw)
-    }
-
-    /// Whether a part reaches `receiver` with what its mode needs.
-    fn is_strong_enough(&self, ended: &Transmission, part: &Part, receiver: NodeId) -> bool {
-        let Channel::Matrix(matrix) = &self.channel else { return true };
-        let bss = self.radios[part.from.index()].bss as usize;
-        matrix.power_mw(ended.start, part.from, receiver) >= self.sensitivity_mw[bss][part.mode.index()]
-    }
-
-    /// Whether nothing overlaps a PPDU, and `receiver` hears it so well that it is certain to decode whatever it holds.
+    /// What `receiver` makes of a part with so many frames, if a [`Shortcut`] settles that.
     #[inline(always)]
-    fn is_certain(&self, ended: &Transmission, part: &Part, receiver: NodeId) -> bool {
-        let Channel::Matrix(matrix) = &self.channel else { return !ended.is_disturbed };
-        if !ended.overlaps.is_empty() || !self.sense.is_locked_on(receiver, ended.ppdu.from()) {
-            return false;
-        }
-        let signal_mw = matrix.power_mw(ended.start, part.from, receiver);
-        signal_mw >= matrix.preamble_mw && self.certainty(ended, part).is_had_with(signal_mw)
+    fn settled(
+        &self,
+        ended: &Transmission,
+        part: &Part,
+        receiver: NodeId,
+        frames: usize,
+    ) -> Option<Result<(), Missed>> {
+        let heard = self.sense.heard(receiver.index(), ended.ppdu.from()).filter(|heard| heard.locked)?;
+        self.shortcut(ended, part, frames).settles(&heard)
     }
 
-    /// What makes it certain that a receiver which is locked on it decodes whatever a part holds: most do, and nothing
-    /// more need be found out about them. What is not certain is settled at length, and comes to the same where it is.
+    /// What settles what becomes of a part with so many frames, where each node has a view of its own.
     #[inline(always)]
-    pub(crate) fn certainty(&self, ended: &Transmission, part: &Part) -> Certainty {
-        if !ended.overlaps.is_empty() {
-            return Certainty::Never;
-        }
+    pub(crate) fn shortcut(&self, ended: &Transmission, part: &Part, frames: usize) -> Shortcut {
+        let (silent, no_capture) = (ended.overlaps.is_empty(), self.capture.is_none());
         let bss = self.radios[part.from.index()].bss as usize;
-        match self.judged_by {
-            JudgedBy::Sinr => {
+        let enough = match self.judged_by {
+            // What is too weak to be heard adds to the noise.
+            JudgedBy::Sinr if silent => {
                 let noise_mw = self.noise_mw_per_hz * self.phys[bss].mode(part.mode).bandwidth_hz;
-                Certainty::Sinr { noise_mw, from: self.memory.known_certain_from(bss, part.mode) }
+                Enough::Sinr { noise_mw, from: self.memory.known_certain_from(bss, part.mode) }
             }
-            JudgedBy::Power => Certainty::Power { from_mw: self.sensitivity_mw[bss][part.mode.index()] },
-            JudgedBy::Else => Certainty::Never,
-        }
+            JudgedBy::Power if silent || no_capture => {
+                Enough::Power { from_mw: self.sensitivity_mw[bss][part.mode.index()] }
+            }
+            _ => Enough::Never,
+        };
+        Shortcut { enough, others_spoil: no_capture && frames == 1 }
     }
 
     /// What surrounds a PPDU whose header `receiver` has received, or why it has not; nothing to ask for where nodes
@@ -475,7 +468,8 @@ mod tests {
         let before = air.noise.clone();
         let at_length = air.overhears_at_length(end, ended, part, receiver, &[1500]);
         let after = std::mem::replace(&mut air.noise, before);
-        let found = air.overhears(end, ended, part, receiver, &[1500]);
+        let settled = air.settled(ended, part, receiver, 1);
+        let found = settled.unwrap_or_else(|| air.overhears(end, ended, part, receiver, &[1500]));
         let mut streams = [&after, &air.noise].map(|noise| noise[receiver.index()].clone());
         assert_eq!(found, at_length, "{receiver:?}");
         assert_eq!(streams[0].bits(), streams[1].bits(), "{receiver:?}");
@@ -489,7 +483,8 @@ mod tests {
             let (id, end, part) = begin(&mut air, Time::from_nanos(number * 1_000_000), NodeId(0), (number % 8) as u16);
             let ended = air.end(id);
             for receiver in (1..=RECEIVERS).map(NodeId) {
-                let (is_certain, before) = (air.is_certain(&ended, &part, receiver), air.noise.clone());
+                let is_certain = air.settled(&ended, &part, receiver, 1) == Some(Ok(()));
+                let before = air.noise.clone();
                 let found = overheard(&mut air, end, &ended, &part, receiver);
                 if is_certain {
                     let (mut noise, mut unused) =
