@@ -58,6 +58,8 @@ pub(crate) struct View {
     counts_from: Time,
     /// How many of its boundaries were passed before the medium was found busy; negative if it was before.
     passed: i64,
+    /// So many slots before that no lane counts yet.
+    lead: u64,
     lanes: Vec<Lane>,
     apart: Vec<Apart>,
     /// When the next backoff ends, as far as somebody waits for that, and its turn among the events of that time.
@@ -77,6 +79,7 @@ impl View {
             eifs: Duration::ZERO,
             counts_from: Time::ZERO,
             passed: 0,
+            lead: lanes.iter().map(|kind| 1 - kind.offset.min(0)).max().unwrap_or(1) as u64,
             lanes: lanes.iter().map(lane).collect(),
             apart: Vec::new(),
             awaited: None,
@@ -207,20 +210,29 @@ impl View {
     fn freeze(&mut self, now: Time, spaces: &Spaces, own: Range<u32>, mut commit: impl FnMut(FunctionId, Time)) {
         let slot = spaces.slot;
         self.awaited = None;
-        self.passed = boundaries(self.counts_from, now, slot);
+        if now + slot * self.lead <= self.counts_from {
+            // As after a SIFS: no lane has counted, and no backoff ends so soon.
+            self.passed = -(self.lead as i64);
+        } else {
+            self.passed = boundaries(self.counts_from, now, slot);
+            self.freeze_lanes(now, slot, &own, &mut commit);
+        }
+        if !self.apart.is_empty() {
+            self.freeze_apart(now, slot, &own, commit);
+        }
+    }
+
+    fn freeze_lanes(&mut self, now: Time, slot: Duration, own: &Range<u32>, commit: &mut impl FnMut(FunctionId, Time)) {
         for lane in &mut self.lanes {
             let counted = lane.kind.counted_of(self.passed);
             if let Some(&Reverse((key, _))) = lane.contenders.peek() {
                 let from = shifted(self.counts_from, slot, lane.kind.offset);
                 debug_assert_eq!(counted, lane.kind.counted(from, now, slot), "all lanes share one grid");
                 if from + slot * key.saturating_sub(lane.slots) < now + slot {
-                    lane.commit_ended(now, from, slot, counted, &own, &mut commit);
+                    lane.commit_ended(now, from, slot, counted, own, commit);
                 }
             }
             lane.slots += counted;
-        }
-        if !self.apart.is_empty() {
-            self.freeze_apart(now, slot, &own, commit);
         }
     }
 
