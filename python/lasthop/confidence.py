@@ -69,7 +69,7 @@ def estimate(values: Sequence[float], *, stopped: bool = False) -> Estimate | No
     mean = fsum(values) / len(values)
     if len(values) == 1:
         return Estimate(mean, None, None, 1)
-    error = sqrt(_variance(values) / len(values)) * _widening(len(values), stopped)
+    error = sqrt(_variance(values) / len(values)) * widening(len(values), stopped)
     return _interval(mean, error, len(values) - 1, len(values))
 
 
@@ -119,7 +119,7 @@ def _unpaired(a: Sequence[float], b: Sequence[float], *, stopped: bool) -> Diffe
         return Difference(Estimate(mean, mean, mean, n), paired=False)
     freedom = total**2 / fsum(square**2 / (len(side) - 1) for square, side in zip(squares, (a, b), strict=True))
     # Rounded down, the interval is a little too wide rather than too narrow.
-    return Difference(_interval(mean, sqrt(total) * _widening(n, stopped), max(1, floor(freedom)), n), paired=False)
+    return Difference(_interval(mean, sqrt(total) * widening(n, stopped), max(1, floor(freedom)), n), paired=False)
 
 
 def t_quantile_975(freedom: int) -> float:
@@ -140,7 +140,8 @@ def t_bound(freedom: int, confidence: float) -> float:
     return round(high, 9)
 
 
-def _widening(n: int, stopped: bool) -> float:
+def widening(n: int, stopped: bool) -> float:
+    """By what an interval over `n` seeds is widened, where their number was chosen by their spread."""
     return 1 + STOPPED / n if stopped else 1.0
 
 

@@ -30,13 +30,13 @@ class PendingFile:
         os.replace(self.temporary, self.path)
 
 
-def write_pieces(path: Path, pieces: Iterable[str]) -> None:
-    """Writes text piece by piece."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.writelines(pieces)
+def write_pieces(path: Path, pieces: Iterable[str | bytes]) -> None:
+    """Writes text, or its UTF-8, piece by piece."""
+    with path.open("wb") as file:
+        file.writelines(piece if isinstance(piece, bytes) else piece.encode() for piece in pieces)
 
 
-def write_whole(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
+def write_whole(path: str | os.PathLike[str], pieces: Iterable[str | bytes]) -> None:
     """Writes text to `path`, which never holds a part of it; a device or a pipe takes it as it comes."""
     if is_special(path):
         write_pieces(Path(path), pieces)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from .confidence import Estimate
 from .losses import is_ap
 from .metric import chosen as chosen_names
 from .metric import shown
 from .quantities import LINK, MEDIUM, NODE, TOTALS, Quantity, quantity_of
-from .result import Result
+from .result import Result, is_number
+from .runs import Run, columns
 
 
 class Headline(NamedTuple):
@@ -29,20 +30,20 @@ class Headline(NamedTuple):
 
 def headlines(result: Result) -> list[Headline]:
     """The headline numbers of `result`; those that no seed has are left out."""
-    metrics = result.metrics
     whole = (
         *(TOTALS.goodput_bps, TOTALS.goodput_up_bps, TOTALS.goodput_down_bps),
         *(TOTALS.jain_index, TOTALS.jain_index_up, TOTALS.jain_index_down),
         MEDIUM.collision_probability,
     )
+    nodes = {run["seed"]: _Nodes(run) for run in result.told_runs}
     found = [
-        *(_scaled(quantity, metrics.get(quantity.path)) for quantity in whole),
-        _scaled(LINK.retry_fraction, _over_runs(result, _retry_fraction)),
-        _summed(result, NODE.queue_drops, "AP queue drops", is_ap),
-        _summed(result, NODE.queue_drops, "station queue drops", lambda name: not is_ap(name)),
-        _summed(result, NODE.wired_queue_drops, NODE.wired_queue_drops.label, is_ap),
-        _summed(result, NODE.frames_dropped_retry_limit, NODE.frames_dropped_retry_limit.label),
-        *(_scaled(quantity, metrics.get(quantity.path)) for quantity in (MEDIUM.busy_fraction, MEDIUM.idle_fraction)),
+        *(_of_whole(result, quantity) for quantity in whole),
+        _scaled(LINK.retry_fraction, _known({seed: each.retry_fraction() for seed, each in nodes.items()})),
+        _summed(nodes, NODE.queue_drops, "AP queue drops", is_ap),
+        _summed(nodes, NODE.queue_drops, "station queue drops", lambda name: not is_ap(name)),
+        _summed(nodes, NODE.wired_queue_drops, NODE.wired_queue_drops.label, is_ap),
+        _summed(nodes, NODE.frames_dropped_retry_limit, NODE.frames_dropped_retry_limit.label),
+        *(_of_whole(result, quantity) for quantity in (MEDIUM.busy_fraction, MEDIUM.idle_fraction)),
     ]
     return [headline for headline in found if headline.by_seed]
 
@@ -81,31 +82,49 @@ def mean_and_interval(estimate: Estimate | None, decimals: int) -> str:
     return f"{number(estimate.mean, decimals)} ± {number(half_width, decimals)}"
 
 
-def _scaled(quantity: Quantity, by_seed: dict[int, float] | None, label: str = "") -> Headline:
+def _scaled(quantity: Quantity, by_seed: dict[int, float], label: str = "") -> Headline:
     """A quantity in the unit that is shown."""
     unit, scale, decimals = quantity.shown
-    scaled = {seed: value * scale for seed, value in (by_seed or {}).items()}
+    scaled = {seed: value * scale for seed, value in by_seed.items()}
     return Headline(label or quantity.label, unit, decimals, scaled)
 
 
+def _of_whole(result: Result, quantity: Quantity) -> Headline:
+    """A quantity of all flows or of the medium."""
+    values = {run["seed"]: run[quantity.table].get(quantity) for run in result.told_runs}
+    return _scaled(quantity, {seed: value for seed, value in values.items() if is_number(value)})
+
+
+def _known(values: Mapping[int, float | None]) -> dict[int, float]:
+    return {seed: value for seed, value in values.items() if value is not None}
+
+
+class _Nodes:
+    """What the nodes of a run count."""
+
+    COUNTED = (
+        *(NODE.queue_drops, NODE.wired_queue_drops, NODE.frames_dropped_retry_limit),
+        *(NODE.frames_retried, NODE.frames_sent),
+    )
+
+    def __init__(self, run: Run) -> None:
+        self._names, *counts = columns(run, "nodes", ("name", *self.COUNTED))
+        self._counts = dict(zip(self.COUNTED, counts, strict=True))
+
+    def sum(self, key: str, wanted: Callable[[str], bool] | None = None) -> float | None:
+        """The sum of a count over the nodes whose name is wanted; None where none of them has it."""
+        named = zip(self._names, self._counts[key], strict=True)
+        values = [value for name, value in named if value is not None and (wanted is None or wanted(name))]
+        return sum(values) if values else None
+
+    def retry_fraction(self) -> float | None:
+        """Of the frames that were sent, what part was sent again."""
+        retried, sent = self.sum(NODE.frames_retried), self.sum(NODE.frames_sent)
+        return retried / sent if sent and retried is not None else None
+
+
 def _summed(
-    result: Result, quantity: Quantity, label: str, wanted: Callable[[str], bool] = lambda _name: True
+    nodes: Mapping[int, _Nodes], quantity: Quantity, label: str, wanted: Callable[[str], bool] | None = None
 ) -> Headline:
     """A quantity of nodes, the sum over those whose name is wanted."""
-    return _scaled(quantity, _over_runs(result, lambda run: _node_sum(run, quantity, wanted)), label)
-
-
-def _over_runs(result: Result, value: Callable[[dict[str, Any]], float | None]) -> dict[int, float]:
-    found = {run["seed"]: value(run) for run in result.runs}
-    return {seed: number for seed, number in found.items() if number is not None}
-
-
-def _node_sum(run: dict[str, Any], key: str, wanted: Callable[[str], bool] = lambda _name: True) -> float | None:
-    values = [node.get(key) for node in run["nodes"] if wanted(node["name"])]
-    values = [value for value in values if value is not None]
-    return sum(values) if values else None
-
-
-def _retry_fraction(run: dict[str, Any]) -> float | None:
-    retried, sent = _node_sum(run, NODE.frames_retried), _node_sum(run, NODE.frames_sent)
-    return retried / sent if sent and retried is not None else None
+    return _scaled(quantity, _known({seed: each.sum(quantity, wanted) for seed, each in nodes.items()}), label)

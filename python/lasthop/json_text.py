@@ -16,36 +16,50 @@ from . import _core
 # Entries of a table that are written at once.
 ENTRIES = 1000
 
-_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ": ")).encode
+_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def pieces(document: dict[str, Any]) -> Iterator[str]:
-    """What `json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)` gives.
+class Written:
+    """A value of a document that is written elsewhere: pieces of UTF-8, with lines as it stands one deep."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self.pieces = pieces
+
+
+def pieces(document: dict[str, Any]) -> Iterator[bytes]:
+    """What `json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)` gives, as UTF-8.
 
     Lists and tables that the document holds itself come entry by entry, so a table may give its entries as they are
     worked out. Raises `ValueError` for what is no finite number.
     """
     if not document:
-        yield "{}"
+        yield b"{}"
         return
     for number, (key, value) in enumerate(document.items()):
-        yield f"{',' if number else '{'}\n  {_compact(key)}: "
-        if value and isinstance(value, dict):
-            yield from _entries("{", (dict(some) for some in _chunks(value.items(), ENTRIES)), "}")
-        elif value and isinstance(value, list):
-            yield from _entries("[", ([item] for item in value), "]")
-        else:
-            yield _compact(value)
-    yield "\n}"
+        yield f"{',' if number else '{'}\n  {_compact(key)}: ".encode()
+        yield from value_pieces(value)
+    yield b"\n}"
 
 
-def _entries(opens: str, parts: Iterable[dict[str, Any] | list[Any]], closes: str) -> Iterator[str]:
+def value_pieces(value: Any) -> Iterator[bytes]:
+    """A value that a document holds itself."""
+    if isinstance(value, Written):
+        yield from value.pieces
+    elif value and isinstance(value, dict):
+        yield from _entries(b"{", (dict(some) for some in _chunks(value.items(), ENTRIES)), b"}")
+    elif value and isinstance(value, list):
+        yield from _entries(b"[", ([item] for item in value), b"]")
+    else:
+        yield _compact(value).encode()
+
+
+def _entries(opens: bytes, parts: Iterable[dict[str, Any] | list[Any]], closes: bytes) -> Iterator[bytes]:
     """Parts of one table or list, in one pair of brackets."""
     yield opens
     for number, part in enumerate(parts):
         lines = _core.indented(_compact(part), 1)
-        yield ("," if number else "") + lines[1 : -len("\n  }")]
-    yield f"\n  {closes}"
+        yield (b"," if number else b"") + lines[1 : -len(b"\n  }")]
+    yield b"\n  " + closes
 
 
 def _chunks(entries: Iterable[Any], size: int) -> Iterator[Any]:

@@ -6,11 +6,12 @@ shapes a result more than most things in a scenario do; so does a wire that is s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .alike import named
 from .quantities import NODE, QUEUE, WIRE
+from .runs import Run, columns
 
 DROPPED_SHARE = 0.01
 HELD_S = 0.1
@@ -52,101 +53,150 @@ def is_ap(name: str) -> bool:
     return name == "ap" or name.endswith(".ap")
 
 
-def queue_losses(runs: Iterable[Mapping[str, Any]]) -> list[QueueLoss]:
+def queue_losses(runs: Iterable[Run]) -> list[QueueLoss]:
     """The queues of the nodes, then those of the wires; none for runs of a version that did not tell."""
+    return _losses_of(runs).all()
+
+
+def _losses_of(runs: Iterable[Run]) -> Losses:
     losses = Losses()
     for run in runs:
         losses.take(run)
-    return losses.all()
+    return losses
 
 
 class Losses:
     """The queues of runs that are taken one by one, of which only sums are kept."""
 
     def __init__(self) -> None:
-        self._nodes: list[_Tally] = []
-        self._wires: list[_Tally] = []
+        self._nodes = _Tally()
+        self._wires = _Tally()
         self._several_aps = False
 
-    def take(self, run: Mapping[str, Any]) -> None:
+    def take(self, run: Run) -> None:
         """Adds a run, which has the same nodes and wires as those before."""
-        if not (run.get("queues") and run.get("wires")):
+        names, kinds, limits, packets, waits = columns(run, "queues", _DESCRIBED + (QUEUE.packets, QUEUE.wait_mean_s))
+        wires = run.get("wires")
+        if not (names and wires):
             return
-        if not self._wires:
-            self._nodes = [_Tally(row["name"], row) for row in run["queues"]]
-            self._wires = [_Tally(row["ap"], row) for row in run["wires"]]
-            self._several_aps = len({row["ap"] for row in run["wires"]}) > 1
-        for tally, queue, node in zip(self._nodes, run["queues"], run["nodes"], strict=True):
-            tally.take(queue, node, QUEUE.packets, NODE.queue_drops, NODE.queue_drops_tcp_ack)
-        for tally, row in zip(self._wires, run["wires"], strict=True):
-            tally.take(row, row, WIRE.packets, WIRE.queue_drops, WIRE.queue_drops_tcp_ack)
-            tally.longest_s = max(tally.longest_s, row[WIRE.wait_max_s] or 0.0)
-            tally.busy += row[WIRE.busy_fraction]
+        dropped, tcp_acks = columns(run, "nodes", (NODE.queue_drops, NODE.queue_drops_tcp_ack))
+        self._nodes.take((names, kinds, limits), packets, dropped, tcp_acks, waits)
+        self._take_wires(run)
+
+    def _take_wires(self, run: Run) -> None:
+        aps, kinds, limits, ways = columns(run, "wires", ("ap", *_DESCRIBED[1:], "direction"))
+        self._several_aps = len(set(aps)) > 1
+        names = [f"wired link{f' of {ap}' if self._several_aps else ''}, {way}" for ap, way in zip(aps, ways, strict=True)]
+        counted = (WIRE.packets, WIRE.queue_drops, WIRE.queue_drops_tcp_ack, WIRE.wait_mean_s)
+        self._wires.take((names, kinds, limits), *columns(run, "wires", counted))
+        longest, busy = columns(run, "wires", (WIRE.wait_max_s, WIRE.busy_fraction))
+        self._wires.longest_s = _greater(self._wires.longest_s, longest)
+        self._wires.busy = _summed(self._wires.busy, busy)
 
     def all(self) -> list[QueueLoss]:
         """The queues of the nodes, then those of the wires."""
-        nodes = [each.loss("AP" if is_ap(each.name) else "station", each.name, each.wait_s) for each in self._nodes]
-        return [*nodes, *(each.loss("wired link", self._wire(each), each.longest_s) for each in self._wires)]
+        return [*map(self._node, range(len(self._nodes.names))), *map(self._wire, range(len(self._wires.names)))]
 
-    def _wire(self, tally: _Tally) -> str:
-        return f"wired link{' of ' + tally.name if self._several_aps else ''}, {tally.first['direction']}"
+    def warnings(self) -> list[str]:
+        """What a reader of results should know of these queues; alike for several stations, once."""
+        told = [
+            *(self._node(index) for index in self._nodes.notable(self._nodes.wait_s)),
+            *(self._wire(index) for index in self._wires.notable(self._wires.longest_s)),
+        ]
+        stations = sum(not is_ap(name) for name in self._nodes.names)
+        lossy = [loss for loss in told if loss.share > DROPPED_SHARE]
+        held = [loss for loss in told if loss.is_endless and loss.longest_s > HELD_S]
+        return [
+            *(_dropped(group, stations) for group in _groups(lossy)),
+            *(_held(group, stations) for group in _groups(held)),
+        ]
+
+    def _node(self, index: int) -> QueueLoss:
+        tally = self._nodes
+        return tally.loss(index, "AP" if is_ap(tally.names[index]) else "station", tally.wait_s[index], 0.0)
+
+    def _wire(self, index: int) -> QueueLoss:
+        tally = self._wires
+        return tally.loss(index, "wired link", tally.longest_s[index], tally.busy[index] / tally.runs)
+
+
+# Of a queue, beside what it counts.
+_DESCRIBED = ("name", "kind", "limit")
+_Column = list[Any]
 
 
 class _Tally:
-    """One queue over the runs so far."""
+    """Queues over the runs so far: of each a place in every list."""
 
-    def __init__(self, name: str, first: Mapping[str, Any]) -> None:
-        self.name, self.first = name, first
-        self.runs = self.packets = self.dropped = self.tcp_acks = 0
-        self.wait_s = self.longest_s = self.busy = 0.0
+    def __init__(self) -> None:
+        self.runs = 0
+        self.names: list[str] = []
+        self._kinds: _Column = []
+        self._limits: _Column = []
+        self._packets: _Column = []
+        self._dropped: _Column = []
+        self._tcp_acks: _Column = []
+        self.wait_s: _Column = []
+        self.longest_s: _Column = []
+        self.busy: _Column = []
 
-    def take(self, queue: Mapping[str, Any], drops: Mapping[str, Any], *names: str) -> None:
-        """Adds the row of a run, and that which tells of its drops; `names` of packets, drops and dropped TCP ACKs."""
-        packets, dropped, tcp_acks = names
+    def take(
+        self, described: Sequence[_Column], packets: _Column, dropped: _Column, tcp_acks: _Column, waits: _Column
+    ) -> None:
+        """Adds a run."""
+        if not self.runs:
+            self.names, self._kinds, self._limits = described
         self.runs += 1
-        self.packets += queue[packets]
-        self.dropped += drops[dropped]
-        self.tcp_acks += drops[tcp_acks]
-        self.wait_s = max(self.wait_s, queue[QUEUE.wait_mean_s] or 0.0)
+        self._packets = _summed(self._packets, packets)
+        self._dropped = _summed(self._dropped, dropped)
+        self._tcp_acks = _summed(self._tcp_acks, tcp_acks)
+        self.wait_s = _greater(self.wait_s, waits)
 
-    def loss(self, place: str, name: str, longest_s: float) -> QueueLoss:
-        """What it comes to."""
+    def notable(self, longest_s: _Column) -> list[int]:
+        """The places of those of which something is to be said."""
+        told = zip(self._packets, self._dropped, self._limits, longest_s, strict=True)
+        return [
+            index
+            for index, (packets, dropped, limit, longest) in enumerate(told)
+            if (packets and dropped / packets > DROPPED_SHARE) or (limit == "unlimited" and longest > HELD_S)
+        ]
+
+    def loss(self, index: int, place: str, longest_s: float, busy: float) -> QueueLoss:
+        """What one comes to."""
+        kind, limit = self._kinds[index], self._limits[index]
         return QueueLoss(
             place=place,
-            name=name,
-            discipline=_discipline(self.first),
-            is_endless=self.first["limit"] == "unlimited",
-            packets=self.packets,
-            dropped=self.dropped,
-            tcp_acks=self.tcp_acks,
-            wait_s=self.wait_s,
+            name=self.names[index],
+            discipline=", ".join(str(part) for part in (kind, limit) if part is not None),
+            is_endless=limit == "unlimited",
+            packets=self._packets[index],
+            dropped=self._dropped[index],
+            tcp_acks=self._tcp_acks[index],
+            wait_s=self.wait_s[index],
             longest_s=longest_s,
-            busy=self.busy / self.runs,
+            busy=busy,
         )
 
 
-def _discipline(row: Mapping[str, Any]) -> str:
-    return ", ".join(str(part) for part in (row["kind"], row["limit"]) if part is not None)
+def _summed(before: _Column, new: _Column) -> _Column:
+    return [a + b for a, b in zip(before, new, strict=True)] if before else new
 
 
-def loss_warnings(runs: Iterable[Mapping[str, Any]]) -> list[str]:
+def _greater(before: _Column, new: _Column) -> _Column:
+    """The greater of each; a wait of which nothing is known is none."""
+    return [max(a, b or 0.0) for a, b in zip(before or [0.0] * len(new), new, strict=True)]
+
+
+def loss_warnings(runs: Iterable[Run]) -> list[str]:
     """What a reader of the results of these runs should know of queues; alike for several stations, once."""
-    return warnings_of(queue_losses(runs))
+    return _losses_of(runs).warnings()
 
 
-def warnings_of(losses: Sequence[QueueLoss]) -> list[str]:
-    """`loss_warnings` of what is summed up already."""
-    stations = sum(loss.place == "station" for loss in losses)
-    lossy = [loss for loss in losses if loss.share > DROPPED_SHARE]
-    held = [loss for loss in losses if loss.is_endless and loss.longest_s > HELD_S]
-    return [
-        *(_dropped(group, stations) for group in _groups(lossy)),
-        *(_held(group, stations) for group in _groups(held)),
-    ]
-
-
-def bottlenecks(runs: Sequence[Mapping[str, Any]]) -> list[QueueLoss]:
+def bottlenecks(runs: Sequence[Run]) -> list[QueueLoss]:
     """The directions of wired links that carry all they can, and at which packets wait or are lost rather than at the air."""
+    # Where none was busy in any run, none was on the average; less than 1 % is rounding.
+    if not any(row[WIRE.busy_fraction] > 0.99 * BUSY_SHARE for run in runs for row in run.get("wires") or []):
+        return []
     losses = queue_losses(runs)
     return [
         loss
@@ -170,7 +220,7 @@ def _waits_more(wire: QueueLoss, others: Sequence[QueueLoss]) -> bool:
     return wire.wait_s > wait_s or wire.share > share
 
 
-def bottleneck_text(runs: Sequence[Mapping[str, Any]]) -> str:
+def bottleneck_text(runs: Sequence[Run]) -> str:
     """A line for each bottleneck that is not the air."""
     return "".join(
         f"bottleneck: {wire.name}, busy for {100 * wire.busy:.1f} % of the time; packets wait {_time(wire.wait_s)} for it\n"

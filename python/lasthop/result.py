@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core, json_text, tables
-from .confidence import Estimate, estimate
+from .confidence import Estimate, estimate, t_quantile_975, widening
 from .files import PendingFile, write_pieces
 from .metric import unknown
 from .quantities import SIMULATOR, quantity_of
+from .runs import Run, document_of
 from .scenario import Scenario, looks_like_scenario
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class Result:
         self._head = {key: document[key] for key in ("format", "lasthop", "scenario", "warnings")}
         if "defaults" in document:
             self._head["defaults"] = document["defaults"]
-        self.runs: list[dict[str, Any]] = document["runs"]
+        # As they came: text of the engine, until somebody asks for all of it, or documents.
+        self._runs: list[Run] = document["runs"]
         # How many runs there were when their metrics were gathered, and these.
         self._metrics_of: tuple[int, dict[str, dict[int, float]]] = (0, {})
         self.failures: list[dict[str, Any]] = document.get("failed", [])
@@ -63,14 +65,31 @@ class Result:
         }
         return cls(head, scenario_text=scenario.file_text())
 
-    def add(self, seed: int, run: str | None, error: str | None, series: list[_core.SeriesBlock]) -> None:
-        """Adds one finished seed: its JSON, or the sentence that says why there is none."""
-        if run is None:
-            self.failures.append({"seed": seed, "error": error})
+    def add(self, outcome: _core.RunOutcome, series: list[_core.SeriesBlock]) -> None:
+        """Adds one finished seed: its run, or the sentence that says why there is none."""
+        if outcome.run is None:
+            self.failures.append({"seed": outcome.seed, "error": outcome.error})
             return
-        self.runs.append(json.loads(run))
+        self._runs.append(outcome.run)
         if series:
-            self._series.append((seed, series))
+            self._series.append((outcome.seed, series))
+
+    @property
+    def runs(self) -> list[dict[str, Any]]:
+        """What each run gave, as the JSON document has it. Of thousands of stations that is large: made when it is asked for."""
+        if any(isinstance(run, _core.RunText) for run in self._runs):
+            self._runs[:] = map(document_of, self._runs)
+        return self._runs
+
+    @runs.setter
+    def runs(self, runs: list[dict[str, Any]]) -> None:
+        self._runs = runs
+        self._metrics_of = (0, {})
+
+    @property
+    def told_runs(self) -> Sequence[Run]:
+        """The same for who reads little of each: parts by name, rows by `lasthop.runs`."""
+        return self._runs
 
     @property
     def scenario(self) -> dict[str, Any]:
@@ -95,7 +114,7 @@ class Result:
     @property
     def seeds(self) -> list[int]:
         """The seeds that finished."""
-        return [run["seed"] for run in self.runs]
+        return [run["seed"] for run in self._runs]
 
     @property
     def metrics(self) -> dict[str, dict[int, float]]:
@@ -104,19 +123,19 @@ class Result:
         The same table at each call as long as no run comes; it is not to be changed.
         """
         count, table = self._metrics_of
-        if count != len(self.runs):
+        if count != len(self._runs):
             table = {}
-            for run in self.runs:
+            for run in map(document_of, self._runs):
                 for name, value in flat_metrics(run).items():
                     if name not in NOT_SUMMARISED:
                         table.setdefault(name, {})[run["seed"]] = value
-            self._metrics_of = (len(self.runs), table)
+            self._metrics_of = (len(self._runs), table)
         return table
 
     @property
     def metric_names(self) -> list[str]:
         """The names of `metrics`, and those of what has no value in any run."""
-        names = dict.fromkeys(name for run in self.runs for name in metric_names(run))
+        names = dict.fromkeys(name for run in map(document_of, self._runs) for name in metric_names(run))
         return [name for name in names if name not in NOT_SUMMARISED]
 
     @property
@@ -134,17 +153,17 @@ class Result:
     @cached_property
     def flows(self) -> pandas.DataFrame:
         """One row for each seed and flow."""
-        return tables.frame(self.runs, "flows")
+        return tables.frame(self._runs, "flows")
 
     @cached_property
     def nodes(self) -> pandas.DataFrame:
         """One row for each seed and node."""
-        return tables.frame(self.runs, "nodes")
+        return tables.frame(self._runs, "nodes")
 
     @cached_property
     def links(self) -> pandas.DataFrame:
         """One row for each seed and directed link."""
-        return tables.frame(self.runs, "links")
+        return tables.frame(self._runs, "links")
 
     @cached_property
     def timeseries(self) -> pandas.DataFrame:
@@ -158,9 +177,9 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The document of format 1."""
-        return self._document(self.summary)
+        return self._document(self.runs, self.summary)
 
-    def _document(self, summary: dict[str, Any]) -> dict[str, Any]:
+    def _document(self, runs: Any, summary: Any) -> dict[str, Any]:
         document = dict(self._head)
         if self.until is not None:
             document["until"] = self.until
@@ -168,16 +187,28 @@ class Result:
             document["interrupted"] = True
         if self.failures:
             document["failed"] = self.failures
-        return {**document, "runs": self.runs, "summary": summary}
+        return {**document, "runs": runs, "summary": summary}
 
     def to_json(self) -> str:
         """The document as text; the same runs give the same bytes, but for `simulator.wall_s`."""
-        return "".join(self.json_pieces())
+        return b"".join(self.json_pieces()).decode()
 
-    def json_pieces(self) -> Iterator[str]:
-        """`to_json` piece by piece, so that a thousand stations need not stand in memory as text."""
-        yield from json_text.pieces(self._document(_Estimates(self)))
-        yield "\n"
+    def json_pieces(self) -> Iterator[bytes]:
+        """`to_json` as UTF-8, piece by piece, so that a thousand stations need not stand in memory as text."""
+        yield from json_text.pieces(self._document(*self._written()))
+        yield b"\n"
+
+    def _written(self) -> tuple[Any, Any]:
+        """Runs and summary as they are written: by the engine, what is still its text."""
+        if not all(isinstance(run, _core.RunText) for run in self._runs):
+            return self.runs, _Estimates(self)
+        return json_text.Written(_core.RunLines(self._runs)), json_text.Written(self._summary_pieces())
+
+    def _summary_pieces(self) -> Iterator[bytes]:
+        stopped = self.until is not None
+        widths = [(t_quantile_975(n - 1), widening(n, stopped)) for n in range(2, len(self._runs) + 1)]
+        summary = _core.Summary(self._runs, widths)
+        yield from json_text.value_pieces(_Estimates(self)) if summary.has_namesakes else summary
 
     def plot(
         self, kind: str = "goodput_over_time", out: str | os.PathLike[str] | None = None, **options: Any
@@ -212,7 +243,7 @@ class Result:
 
     def __repr__(self) -> str:
         state = ", interrupted" if self.interrupted else ""
-        return f"<lasthop.Result {self.name}: {len(self.runs)} seeds{state}>"
+        return f"<lasthop.Result {self.name}: {len(self._runs)} seeds{state}>"
 
 
 class _Summary(dict[str, Any]):
@@ -261,7 +292,7 @@ class ResultDirectory:
         document, scenario = (PendingFile(self._directory / name) for name in ("result.json", "scenario.toml"))
         try:
             for file in files:
-                tables.write_table(file.temporary, result.runs, file.path.stem)
+                tables.write_table(file.temporary, result.told_runs, file.path.stem)
             scenario.temporary.write_text(result._scenario_text, encoding="utf-8", newline="")
             write_pieces(document.temporary, result.json_pieces())
             self._series.commit()
@@ -328,10 +359,15 @@ def flat_metrics(run: Mapping[str, Any], parts: Collection[str] | None = None) -
 
 def metric_names(run: Mapping[str, Any]) -> list[str]:
     """The names of `flat_metrics`, and those of what has no value in this run."""
-    return [name for name in _named(run) if _is_number(name)]
+    return [name for name in _named(run) if _may_be_number(name)]
 
 
-def _is_number(name: str) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value of a run is a metric's."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def _may_be_number(name: str) -> bool:
     """Whether what is null there may be a number: neither a name nor a list."""
     key = name.rpartition(".")[2]
     quantity = quantity_of(name)
@@ -356,7 +392,7 @@ def _flatten(prefix: str, value: Any, found: dict[str, float | None]) -> None:
     elif value is None:
         found[prefix] = None
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        found[prefix] = value if isfinite(value) else None
+        found[prefix] = value if is_number(value) else None
 
 
 def _entity(row: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import signal
@@ -17,6 +16,7 @@ from .losses import loss_warnings
 from .metric import check_names
 from .progress import Progress, progress_here
 from .result import Result, metric_names
+from .runs import document_of
 from .scenario import Scenario, scenario_or_file
 from .sequential import GOODPUT, MOST, Until
 from .warmup import warmup_warning
@@ -105,11 +105,13 @@ def simulate(
     on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
     until: Until | None = None,
     metrics: Sequence[str] = (),
+    resolved: _core.ResolvedScenario | None = None,
 ) -> Result:
     """Runs `seeds`, or the first of them that are enough for `until`, and says in the result what to think of it.
 
     `on_series` is handed the time series in the order of the seeds, whatever finishes first. `metrics`: names or globs
-    that the first run has to have, as those of `until`; else `UnknownMetric` ends it there.
+    that the first run has to have, as those of `until`; else `UnknownMetric` ends it there. `resolved`: what `scenario`
+    resolves to, where that is known.
     """
     runs = Runs(
         scenario,
@@ -119,6 +121,7 @@ def simulate(
         account=account,
         on_series=on_series,
         metrics=[*metrics, *(until.metrics if until else ())],
+        resolved=resolved,
     )
     with InterruptRequests() as requests:
         if until is None:
@@ -139,7 +142,7 @@ def _add_until(until: Until, seeds: list[int], runs: Runs, requests: InterruptRe
             break
         done = standing.seeds
         standing = until.standing(seeds[:done], runs.result.metrics)
-    runs.result.until = standing.to_dict(until.target, len(runs.result.runs))
+    runs.result.until = standing.to_dict(until.target, len(runs.result.told_runs))
 
 
 def _shown(progress: Progress, expected: int, done: int, new: int) -> Callable[[float, int], None]:
@@ -160,8 +163,9 @@ class Runs:
         account: bool = False,
         on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
         metrics: Sequence[str] = (),
+        resolved: _core.ResolvedScenario | None = None,
     ) -> None:
-        self.resolved = scenario.resolve()
+        self.resolved = resolved or scenario.resolve()
         self._jobs = jobs
         self._interval_s = interval_s
         self._keep_series = keep_series
@@ -197,16 +201,16 @@ class Runs:
 
     def judged(self) -> Result:
         """The result, with what only all runs together tell among its warnings."""
-        warning = warmup_warning(self.result.scenario, self.result.runs)
+        warning = warmup_warning(self.result.scenario, self.result.told_runs)
         self.result.warnings.extend([warning] if warning else [])
-        self.result.warnings.extend(loss_warnings(self.result.runs))
+        self.result.warnings.extend(loss_warnings(self.result.told_runs))
         return self.result
 
     def deliver(self, outcome: _core.RunOutcome) -> None:
         series = outcome.take_series()
-        if self._metrics and outcome.json and not self.result.runs:
-            check_names(self._metrics, metric_names(json.loads(outcome.json)))
-        self.result.add(outcome.seed, outcome.json, outcome.error, series if self._keep_series else [])
+        if self._metrics and outcome.run and not self.result.told_runs:
+            check_names(self._metrics, metric_names(document_of(outcome.run)))
+        self.result.add(outcome, series if self._keep_series else [])
         if self._on_series is not None and series:
             self._on_series(outcome.seed, series if self._keep_series else _drained(series))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .alike import alike, named
 from .campaign import Counts, complete
-from .losses import Losses, warnings_of
+from .losses import Losses
 from .metric import GLOB, check_keys, check_names, check_single, matching
 from .metric import chosen as chosen_names
 from .progress import Progress, progress_here
@@ -244,7 +244,7 @@ def _warnings(point: Point, read: _Read, store: Store) -> Iterator[str]:
     yield from identity.resolved.warnings()
     if read.rows and (sentence := warmup_warning(identity.document, ({"totals": totals} for totals in read.totals))):
         yield sentence
-    yield from warnings_of(read.losses.all())
+    yield from read.losses.warnings()
 
 
 class _Seeds:

@@ -9,32 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .files import PendingFile
+from .runs import Run, table
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
 
-def rows(runs: Iterable[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """The rows of `kind` (flows, nodes or links) of every run, each with its seed."""
-    return [{"seed": run["seed"], **row} for run in runs for row in run.get(kind, [])]
-
-
-def frame(runs: Iterable[dict[str, Any]], kind: str) -> pandas.DataFrame:
-    """`rows` as a data frame."""
+def frame(runs: Iterable[Run], kind: str) -> pandas.DataFrame:
+    """The rows of `kind` (flows, nodes or links) of every run as a data frame, each with its seed."""
     import pandas
 
-    table = pandas.DataFrame(rows(runs, kind))
+    found = pandas.DataFrame(table(runs, kind))
     # A number that no row has is still a number.
-    unknown = {name: "float64" for name in table if table[name].isna().all()}
-    return table.astype(unknown)
+    unknown = {name: "float64" for name in found if found[name].isna().all()}
+    return found.astype(unknown)
 
 
-def write_table(path: Path, runs: Iterable[dict[str, Any]], kind: str) -> None:
-    """`rows` as a Parquet file."""
-    table = rows(runs, kind)
-    names = dict.fromkeys(name for row in table for name in row)
-    _core.write_table(path, [(name, [row.get(name) for row in table]) for name in names])
+def write_table(path: Path, runs: Iterable[Run], kind: str) -> None:
+    """The same as a Parquet file."""
+    _core.write_table(path, list(table(runs, kind).items()))
 
 
 def series_table(series: Iterable[tuple[int, list[_core.SeriesBlock]]]) -> pyarrow.Table:

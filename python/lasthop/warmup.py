@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from .confidence import estimate, t_bound
 from .quantities import TOTALS
+from .runs import Run
 
 PARTS = 32
 LEFT_OUT = (1, 2, 4, 8, 16)
@@ -32,12 +33,12 @@ class Transient(NamedTuple):
     change: float
 
 
-def warmup_warning(scenario: Mapping[str, Any], runs: Iterable[Mapping[str, Any]]) -> str | None:
+def warmup_warning(scenario: Mapping[str, Any], runs: Iterable[Run]) -> str | None:
     """A sentence where `warmup` of the resolved `scenario` is plainly too short; None for transfers that end."""
     if any("size" in flow for flow in scenario["flow"]):
         return None
     warmup_s = seconds(scenario["warmup"])
-    totals = [run["totals"] for run in runs if run["totals"].get(TOTALS.goodput_parts_bps)]
+    totals = [total for total in (run["totals"] for run in runs) if total.get(TOTALS.goodput_parts_bps)]
     parts = [total[TOTALS.goodput_parts_bps] for total in totals]
     unsettled = [total[TOTALS.unsettled_s] or 0.0 for total in totals]
     found = transient(parts, unsettled, seconds(scenario["duration"]) - warmup_s)

@@ -18,7 +18,7 @@ def plain(document):
 
 
 def in_pieces(document):
-    return "".join(json_text.pieces(document))
+    return b"".join(json_text.pieces(document)).decode()
 
 
 def text(draws):

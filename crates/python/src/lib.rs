@@ -3,13 +3,16 @@
 
 mod campaign;
 mod congestion_control;
-mod indent;
+mod exact_sum;
 mod interruptible;
+mod json;
+mod metrics;
 mod outcome;
 mod packetdrill;
 mod parquet;
 mod pool;
 mod recovery;
+mod run_text;
 mod scenario;
 mod shape;
 mod simulation;
@@ -71,11 +74,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<campaign::Campaign>()?;
     module.add_class::<outcome::RunOutcome>()?;
     module.add_class::<outcome::SeriesBlock>()?;
+    module.add_class::<run_text::RunText>()?;
+    module.add_class::<run_text::RunLines>()?;
+    module.add_class::<metrics::Summary>()?;
     module.add_class::<parquet::SeriesFile>()?;
     module.add_class::<pool::Pool>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(scenario::resolve, module)?)?;
-    module.add_function(wrap_pyfunction!(indent::indented, module)?)?;
+    module.add_function(wrap_pyfunction!(json::indented, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(result_schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(list_json, module)?)?;

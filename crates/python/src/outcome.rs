@@ -1,25 +1,38 @@
 //! What a run gave, as Python takes it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use lasthop_scenario as engine;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// One finished seed: `json` and its time series, or the sentence in `error`.
+use crate::run_text::RunText;
+
+/// One finished seed: the run and its time series, or the sentence in `error`.
 #[pyclass(frozen, module = "lasthop._core")]
 pub(crate) struct RunOutcome {
     #[pyo3(get)]
     seed: u64,
     #[pyo3(get)]
-    json: Option<String>,
-    #[pyo3(get)]
     error: Option<String>,
+    document: Option<Arc<engine::RunDocument>>,
     series: Mutex<Vec<SeriesBlock>>,
 }
 
 #[pymethods]
 impl RunOutcome {
+    /// The run as JSON; None where there is none.
+    #[getter]
+    fn json(&self) -> Option<&str> {
+        self.document.as_ref().map(|document| document.text())
+    }
+
+    /// The run, to be read as far as is needed.
+    #[getter]
+    fn run(&self) -> Option<RunText> {
+        self.document.clone().map(RunText::of)
+    }
+
     /// The time series, which are handed over once: they may be large.
     fn take_series(&self) -> Vec<SeriesBlock> {
         std::mem::take(&mut *self.series.lock().unwrap_or_else(PoisonError::into_inner))
@@ -31,15 +44,15 @@ impl From<engine::RunOutcome> for RunOutcome {
         let seed = outcome.seed;
         match outcome.result {
             Ok(run) => {
-                let (json, series) = run.into_parts();
+                let (document, series) = run.into_parts();
                 RunOutcome {
                     seed,
-                    json: Some(json),
                     error: None,
+                    document: Some(Arc::new(document)),
                     series: Mutex::new(series.into_iter().map(SeriesBlock).collect()),
                 }
             }
-            Err(sentence) => RunOutcome { seed, json: None, error: Some(sentence), series: Mutex::default() },
+            Err(sentence) => RunOutcome { seed, error: Some(sentence), document: None, series: Mutex::default() },
         }
     }
 }

@@ -39,6 +39,7 @@ pub use simulation::{Finished, Simulation};
 /// For the test that holds how large what is handled often is.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;
+pub use text::RunDocument;
 pub use theory::theory_json;
 
 /// The examples of the README.

@@ -9,7 +9,7 @@ use lasthop_units::{Duration, Time};
 use serde_json::json;
 
 use crate::simulation::{Finished, Simulation};
-use crate::text::Text;
+use crate::text::{RunDocument, Text};
 use crate::{ResolvedScenario, RunOutcome, account, tables};
 
 lasthop_observe::quantities! {
@@ -48,14 +48,14 @@ pub struct SeriesBlock {
 #[derive(Clone, Debug)]
 pub struct RunResult {
     report: Report,
-    json: String,
+    document: RunDocument,
     series: Vec<SeriesBlock>,
 }
 
 impl RunResult {
     /// One element of "runs" in the result file, as JSON.
     pub fn json(&self) -> &str {
-        &self.json
+        self.document.text()
     }
 
     /// What was measured; [`json`](Self::json) has the same values.
@@ -64,8 +64,8 @@ impl RunResult {
     }
 
     /// The JSON and the time series, without a copy.
-    pub fn into_parts(self) -> (String, Vec<SeriesBlock>) {
-        (self.json, self.series)
+    pub fn into_parts(self) -> (RunDocument, Vec<SeriesBlock>) {
+        (self.document, self.series)
     }
 
     /// The time series, if they were kept.
@@ -258,7 +258,7 @@ fn result_of(
         }
     });
     let series = series.map_or_else(Vec::new, |series| blocks_of(scenario, series));
-    RunResult { report, json: text.finish(), series }
+    RunResult { report, document: text.finish_table(), series }
 }
 
 fn simulator(events: u64, wall_s: f64) -> Row<scope::Simulator> {

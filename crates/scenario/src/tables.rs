@@ -9,7 +9,20 @@ use crate::description::{NodeQueue, TransportWord};
 use crate::json::json_of;
 use crate::text::Text;
 
-type Column = (&'static str, Json);
+/// What tells whose a row is.
+type Column<'a> = (&'static str, Told<'a>);
+
+pub(crate) enum Told<'a> {
+    Text(&'a str),
+    Value(Json),
+    Nothing,
+}
+
+impl<'a> From<Option<&'a str>> for Told<'a> {
+    fn from(text: Option<&'a str>) -> Self {
+        text.map_or(Told::Nothing, Told::Text)
+    }
+}
 
 /// "flows", "totals", "nodes", "links" and "medium" of a run.
 pub(crate) fn write_metrics(text: &mut Text, scenario: &ResolvedScenario, report: &Report) {
@@ -36,15 +49,19 @@ pub(crate) fn write_wires(text: &mut Text, scenario: &ResolvedScenario, report: 
     });
 }
 
-fn write_rows<S, const N: usize>(text: &mut Text, rows: &[Row<S>], columns: impl Fn(usize) -> [Column; N]) {
+fn write_rows<'a, S, const N: usize>(text: &mut Text, rows: &[Row<S>], columns: impl Fn(usize) -> [Column<'a>; N]) {
     text.list(|text| rows.iter().enumerate().for_each(|(index, row)| write_row(text, columns(index), row)));
 }
 
 /// A row behind the columns that tell whose it is.
-pub(crate) fn write_row<S, const N: usize>(text: &mut Text, columns: [Column; N], row: &Row<S>) {
+pub(crate) fn write_row<S, const N: usize>(text: &mut Text, columns: [Column<'_>; N], row: &Row<S>) {
     text.table(|text| {
-        columns.iter().for_each(|(name, value)| text.key(name).value(value));
-        row.values().for_each(|(quantity, cell)| write_cell(text.key(quantity.name), cell));
+        columns.iter().for_each(|(name, told)| match told {
+            Told::Text(word) => text.name(name).text(word),
+            Told::Value(value) => text.name(name).value(value),
+            Told::Nothing => text.name(name).null(),
+        });
+        row.values().for_each(|(quantity, cell)| write_cell(text.name(quantity.name), cell));
     });
 }
 
@@ -53,59 +70,59 @@ fn write_cell(text: &mut Text, cell: &Cell) {
         Cell::Count(count) => text.count(*count),
         Cell::Number(number) => text.number(*number),
         Cell::List(numbers) => text.list(|text| numbers.iter().for_each(|number| text.number(*number))),
-        Cell::Absent => text.value(&Json::Null),
+        Cell::Absent => text.null(),
     }
 }
 
-fn flow(scenario: &ResolvedScenario, index: usize) -> [Column; 8] {
+fn flow(scenario: &ResolvedScenario, index: usize) -> [Column<'_>; 8] {
     let spec = &scenario.flows[index];
     let section = &spec.section;
     let control = &spec.tcp.config.congestion_control;
     let tcp = section.transport == TransportWord::Tcp;
     [
-        ("id", json!(spec.id)),
-        ("station", json!(scenario.nodes[spec.station.index()].name)),
-        ("direction", json!(if spec.up { "up" } else { "down" })),
-        ("transport", json!(section.transport.word())),
-        ("traffic", json!(section.traffic.name())),
-        ("dscp", section.dscp.to_value().map_or(Json::Null, |value| json_of(&value))),
-        ("congestion_control", if tcp { json!(control.name()) } else { Json::Null }),
-        ("congestion_control_validation", if tcp { json!(control.validation()) } else { Json::Null }),
+        ("id", Told::Text(&spec.id)),
+        ("station", Told::Text(&scenario.nodes[spec.station.index()].name)),
+        ("direction", Told::Text(if spec.up { "up" } else { "down" })),
+        ("transport", Told::Text(section.transport.word())),
+        ("traffic", Told::Text(section.traffic.name())),
+        ("dscp", section.dscp.to_value().map_or(Told::Nothing, |value| Told::Value(json_of(&value)))),
+        ("congestion_control", tcp.then(|| control.name()).into()),
+        ("congestion_control_validation", tcp.then(|| control.validation()).into()),
     ]
 }
 
-fn node(scenario: &ResolvedScenario, index: usize) -> [Column; 1] {
-    [("name", json!(scenario.nodes[index].name))]
+fn node(scenario: &ResolvedScenario, index: usize) -> [Column<'_>; 1] {
+    [("name", Told::Text(&scenario.nodes[index].name))]
 }
 
-fn link(scenario: &ResolvedScenario, index: usize) -> [Column; 2] {
+fn link(scenario: &ResolvedScenario, index: usize) -> [Column<'_>; 2] {
     let (sender, receiver) = scenario.link_ends(index);
-    [("node", json!(sender)), ("peer", json!(receiver))]
+    [("node", Told::Text(sender)), ("peer", Told::Text(receiver))]
 }
 
-fn queue(scenario: &ResolvedScenario, index: usize) -> [Column; 3] {
+fn queue(scenario: &ResolvedScenario, index: usize) -> [Column<'_>; 3] {
     let node = &scenario.nodes[index];
     let (kind, limit) = match &node.queue {
-        NodeQueue::Discipline(kind) => (json!(kind.name()), limit_of(kind.to_value())),
-        NodeQueue::Backpressure => (json!("backpressure"), Json::Null),
+        NodeQueue::Discipline(kind) => (kind.name(), limit_of(kind.to_value())),
+        NodeQueue::Backpressure => ("backpressure", Told::Nothing),
     };
-    [("name", json!(node.name)), ("kind", kind), ("limit", limit)]
+    [("name", Told::Text(&node.name)), ("kind", Told::Text(kind)), ("limit", limit)]
 }
 
-fn wire(scenario: &ResolvedScenario, ap: usize, direction: &str) -> [Column; 5] {
+fn wire<'a>(scenario: &'a ResolvedScenario, ap: usize, direction: &'a str) -> [Column<'a>; 5] {
     let discipline = scenario.description.wired.queue.to_value();
     let kind = discipline.as_ref().and_then(|value| value.get("kind"));
     let ap = &scenario.nodes[ap].name;
     [
-        ("name", json!(format!("{ap}.{direction}"))),
-        ("ap", json!(ap)),
-        ("direction", json!(direction)),
-        ("kind", kind.map_or(Json::Null, json_of)),
+        ("name", Told::Value(json!(format!("{ap}.{direction}")))),
+        ("ap", Told::Text(ap)),
+        ("direction", Told::Text(direction)),
+        ("kind", kind.map_or(Told::Nothing, |kind| Told::Value(json_of(kind)))),
         ("limit", limit_of(discipline)),
     ]
 }
 
 /// The limit of a queue discipline as a scenario writes it.
-fn limit_of(discipline: Option<Value>) -> Json {
-    discipline.and_then(|value| value.get("limit").map(json_of)).unwrap_or(Json::Null)
+fn limit_of(discipline: Option<Value>) -> Told<'static> {
+    discipline.and_then(|value| value.get("limit").map(json_of)).map_or(Told::Nothing, Told::Value)
 }

@@ -1,5 +1,7 @@
 //! JSON written as it comes: of thousands of rows there is never more than the text.
 
+use std::ops::Range;
+
 use serde_json::Value as Json;
 
 /// The text of JSON as far as it is written.
@@ -8,6 +10,46 @@ pub(crate) struct Text {
     bytes: Vec<u8>,
     /// Something stands before what comes next, in the same list or table.
     follows: bool,
+    /// How many lists and tables are open.
+    depth: usize,
+    /// The keys of the outermost table, and where their values begin and end.
+    parts: Vec<Part>,
+}
+
+type Part = (Box<str>, Range<usize>);
+
+/// What a run gave, as JSON without blanks, and where the values of its keys stand.
+#[derive(Clone, Debug)]
+pub struct RunDocument {
+    text: String,
+    parts: Vec<Part>,
+}
+
+impl RunDocument {
+    /// A table that stands in `text`, without blanks; `parts`: its keys, and where their values stand.
+    pub fn new(text: String, parts: Vec<(Box<str>, Range<usize>)>) -> RunDocument {
+        RunDocument { text, parts }
+    }
+
+    /// All of it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The same, without a copy.
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    /// Its keys, in their order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().map(|(key, _)| &**key)
+    }
+
+    /// The value of a key as JSON.
+    pub fn part(&self, key: &str) -> Option<&str> {
+        self.parts.iter().find(|(known, _)| **known == *key).map(|(_, place)| &self.text[place.clone()])
+    }
 }
 
 impl Text {
@@ -25,7 +67,10 @@ impl Text {
         self.separate();
         self.bytes.push(opens);
         self.follows = false;
+        self.depth += 1;
         write(self);
+        self.end_part(self.bytes.len());
+        self.depth -= 1;
         self.bytes.push(closes);
         self.follows = true;
     }
@@ -38,11 +83,34 @@ impl Text {
 
     /// The key of what is written next.
     pub(crate) fn key(&mut self, key: &str) -> &mut Text {
-        self.separate();
-        serde_json::to_writer(&mut self.bytes, key).expect("a key is text");
+        self.end_part(self.bytes.len());
+        self.text(key);
         self.bytes.push(b':');
         self.follows = false;
+        if self.depth == 1 {
+            self.parts.push((key.into(), self.bytes.len()..0));
+        }
         self
+    }
+
+    /// The key of what is written next, within a table of the outermost: a name that needs no escapes.
+    #[inline]
+    pub(crate) fn name(&mut self, name: &'static str) -> &mut Text {
+        debug_assert!(self.depth > 1 && name.bytes().all(is_plain), "{name}");
+        self.bytes.reserve(name.len() + 4);
+        self.separate();
+        self.bytes.push(b'"');
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.bytes.extend_from_slice(b"\":");
+        self.follows = false;
+        self
+    }
+
+    /// The value of the outermost key that was last written, if one is open, ends here.
+    fn end_part(&mut self, end: usize) {
+        if let (1, Some((_, place))) = (self.depth, self.parts.last_mut()) {
+            place.end = end;
+        }
     }
 
     /// A value.
@@ -54,12 +122,29 @@ impl Text {
     /// A text.
     pub(crate) fn text(&mut self, text: &str) {
         self.separate();
-        serde_json::to_writer(&mut self.bytes, text).expect("text can be written");
+        if !text.bytes().all(is_plain) {
+            return serde_json::to_writer(&mut self.bytes, text).expect("text can be written");
+        }
+        self.bytes.reserve(text.len() + 2);
+        self.bytes.push(b'"');
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.push(b'"');
+    }
+
+    /// Nothing.
+    #[inline]
+    pub(crate) fn null(&mut self) {
+        self.separate();
+        self.bytes.extend_from_slice(b"null");
     }
 
     /// A count.
+    #[inline]
     pub(crate) fn count(&mut self, count: u64) {
         self.separate();
+        if count < 10 {
+            return self.bytes.push(b'0' + count as u8);
+        }
         serde_json::to_writer(&mut self.bytes, &count).expect("a number can be written");
     }
 
@@ -71,8 +156,18 @@ impl Text {
 
     /// All of it.
     pub(crate) fn finish(self) -> String {
-        String::from_utf8(self.bytes).expect("JSON is text")
+        self.finish_table().text
     }
+
+    /// All of it, which is a table.
+    pub(crate) fn finish_table(self) -> RunDocument {
+        RunDocument { text: String::from_utf8(self.bytes).expect("JSON is text"), parts: self.parts }
+    }
+}
+
+/// Whether a byte of text stands for itself in JSON.
+fn is_plain(byte: u8) -> bool {
+    byte >= b' ' && byte != b'"' && byte != b'\\'
 }
 
 #[cfg(test)]
@@ -94,6 +189,12 @@ mod tests {
             text.key("d").value(&json!({ "e": ["f", null] }));
             text.key("g").table(|text| text.key("h").count(0));
             text.key("i").text("j\n\u{1}\u{e9}");
+            text.key("k").list(|text| ["l \u{e9}", "\\", "\"", ""].into_iter().for_each(|word| text.text(word)));
+            text.key("m").table(|text| {
+                text.name("n").null();
+                text.name("o").count(9);
+                text.name("p").count(10);
+            });
         });
         let tree = json!({
             "a \"b\"": [1.0, 1e300, -0.1, f64::NAN, f64::INFINITY, [], {}],
@@ -101,7 +202,27 @@ mod tests {
             "d": { "e": ["f", null] },
             "g": { "h": 0 },
             "i": "j\n\u{1}\u{e9}",
+            "k": ["l \u{e9}", "\\", "\"", ""],
+            "m": { "n": null, "o": 9, "p": 10 },
         });
         assert_eq!(text.finish(), tree.to_string());
+    }
+
+    #[test]
+    fn the_parts_of_a_table_are_its_values() {
+        let mut text = Text::default();
+        text.table(|text| {
+            text.key("a").count(7);
+            text.key("rows").list(|text| text.table(|text| text.key("a").text("},{")));
+            text.key("none").table(|_| {});
+            text.key("last").number(0.5);
+        });
+        let document = text.finish_table();
+        assert_eq!(document.keys().collect::<Vec<_>>(), ["a", "rows", "none", "last"]);
+        let tree: Json = serde_json::from_str(document.text()).unwrap();
+        for key in document.keys() {
+            assert_eq!(serde_json::from_str::<Json>(document.part(key).unwrap()).unwrap(), tree[key], "{key}");
+        }
+        assert_eq!(document.part("b"), None);
     }
 }

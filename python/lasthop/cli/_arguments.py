@@ -20,6 +20,7 @@ from ..simulation import MAX_SEED, core_count, seed_list
 from ._mistake import Mistake
 
 if TYPE_CHECKING:
+    from .._core import ResolvedScenario
     from ..explain import Explanation
 
 MAX_SEEDS = 1_000_000
@@ -110,11 +111,15 @@ def until_of(arguments: argparse.Namespace) -> Until | None:
 
 def scenario_of(arguments: argparse.Namespace) -> Scenario:
     """The scenario that FILE and --set describe, checked."""
+    return resolved_of(arguments)[0]
+
+
+def resolved_of(arguments: argparse.Namespace) -> tuple[Scenario, ResolvedScenario]:
+    """The same, and what the engine made of it."""
     scenario = _readable(load, arguments.file)
     for path, value in arguments.settings:
         scenario = scenario.set(path, value)
-    scenario.resolve()
-    return scenario
+    return scenario, scenario.resolve()
 
 
 def seeds_of(arguments: argparse.Namespace) -> list[int]:

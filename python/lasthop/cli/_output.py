@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from itertools import chain
 from math import inf
 from typing import Any
 
@@ -11,7 +12,9 @@ from ..files import write_whole
 from ..headline import Headline, chosen, mean_and_interval
 from ..losses import bottleneck_text
 from ..quantities import FLOW, Quantity
-from ..result import Result
+from ..result import Result, is_number
+from ..runs import columns as columns_of
+from ..runs import first_rows
 from ..sequential import percent
 from ._table import table
 
@@ -38,10 +41,10 @@ def note_few(seeds: int) -> None:
         note("with 2 seeds an interval rests on one difference (t = 12.7); with 3 it is some 4 times narrower, with 5 some 7")
 
 
-def write_data(target: str, pieces: Iterable[str]) -> None:
-    """Writes text to a file, or to standard output for `-`."""
+def write_data(target: str, pieces: Iterable[str | bytes]) -> None:
+    """Writes text, or its UTF-8, to a file, or to standard output for `-`."""
     if target == "-":
-        sys.stdout.writelines(pieces)
+        sys.stdout.writelines(piece if isinstance(piece, str) else piece.decode() for piece in pieces)
     else:
         write_whole(target, pieces)
 
@@ -53,12 +56,12 @@ def label(name: str, unit: str) -> str:
 
 def summary_text(result: Result, patterns: Iterable[str] = ()) -> str:
     """The headline numbers of a result, or those that match `patterns`, then its first flows."""
-    runs = len(result.runs)
+    runs = len(result.told_runs)
     head = f"{result.name}: {runs} {'seed' if runs == 1 else 'seeds'}"
     rows = [
         [label(headline.label, headline.unit), _estimate(result, headline)] for headline in chosen(result, patterns)
     ]
-    numbers = f"{table(['', _mean_heading(runs)], rows)}{bottleneck_text(result.runs)}"
+    numbers = f"{table(['', _mean_heading(runs)], rows)}{bottleneck_text(result.told_runs)}"
     return f"{head}\n\n{numbers}\n{_flows_text(result)}"
 
 
@@ -103,14 +106,12 @@ FLOW_COLUMNS = {
 
 
 def _flows_text(result: Result) -> str:
-    metrics = result.metrics
-    flows = {flow["id"]: flow for run in result.runs for flow in run["flows"]}
-    if not flows:
+    shown, more = _first_flows(result)
+    if not shown:
         return ""
-    shown = list(flows)[:FLOWS_SHOWN]
 
     def values(flow: str, quantity: Quantity) -> list[float]:
-        return list(metrics.get(quantity.path_of(flow), {}).values())
+        return [row[quantity] for row in shown[flow] if is_number(row.get(quantity))]
 
     def cell(flow: str, quantity: Quantity) -> str:
         scaled = (value * quantity.shown.scale for value in values(flow, quantity))
@@ -118,10 +119,23 @@ def _flows_text(result: Result) -> str:
 
     columns = [quantity for quantity in FLOW_COLUMNS if any(values(flow, quantity) for flow in shown)]
     heads = [label(FLOW_COLUMNS[quantity] or quantity.label, quantity.shown.unit) for quantity in columns]
-    rows = [[flow, _what(flows[flow]), *(cell(flow, quantity) for quantity in columns)] for flow in shown]
-    more = len(flows) - len(rows)
+    rows = [[flow, _what(shown[flow][-1]), *(cell(flow, quantity) for quantity in columns)] for flow in shown]
     rest = f"and {more} more flows; --json or --out has them all\n" if more else ""
     return table(["flow", "traffic", *heads], rows, left=2) + rest
+
+
+def _first_flows(result: Result) -> tuple[dict[str, list[dict[str, Any]]], int]:
+    """The flows that are shown, each with its row in every run that has it, and how many there are besides."""
+    of_runs = [columns_of(run, "flows", ("id",))[0] for run in result.told_runs]
+    ids = list(dict.fromkeys(chain.from_iterable(of_runs)))
+    shown: dict[str, list[dict[str, Any]]] = {flow: [] for flow in ids[:FLOWS_SHOWN]}
+    for run, own in zip(result.told_runs, of_runs, strict=True):
+        last = max((place for place, flow in enumerate(own) if flow in shown), default=-1)
+        # Of one that stands twice, the last row is its own.
+        rows = {row["id"]: row for row in first_rows(run, "flows", last + 1)}
+        for flow, found in shown.items():
+            found.extend([rows[flow]] if flow in rows else [])
+    return shown, len(ids) - len(shown)
 
 
 def _what(flow: dict[str, Any]) -> str:

@@ -46,8 +46,7 @@ def execute(arguments: argparse.Namespace) -> int:
     _check_options(arguments)
     until, jobs = _arguments.until_of(arguments), _arguments.jobs_of(arguments)
     seeds = seed_list(until.most) if until else _arguments.seeds_of(arguments)
-    scenario = _arguments.scenario_of(arguments)
-    resolved = scenario.resolve()
+    scenario, resolved = _arguments.resolved_of(arguments)
     interval_s = _interval_s(arguments, resolved.duration_s())
     _arguments.check_file("--json", arguments.json)
     if arguments.out is not None:
@@ -71,10 +70,11 @@ def execute(arguments: argparse.Namespace) -> int:
                     on_series=on_series,
                     until=until,
                     metrics=arguments.metric,
+                    resolved=resolved,
                 )
             except UnknownMetric as unknown:
                 raise Mistake(f"--metric {unknown}") from None
-        if result.runs:
+        if result.told_runs:
             _write(result, arguments, directory)
     for warning in result.warnings[len(resolved.warnings()) :]:
         note(f"warning: {warning}")
@@ -117,17 +117,17 @@ def _write(result: Result, arguments: argparse.Namespace, directory: ResultDirec
 
 
 def _report(result: Result, arguments: argparse.Namespace, asked: int) -> int:
-    if result.runs:
+    if result.told_runs:
         show(summary_text(result, arguments.metric), beside_data=arguments.json == "-")
-    note_few(len(result.runs))
-    if result.until and result.runs:
+    note_few(len(result.told_runs))
+    if result.until and result.told_runs:
         note(until_text(result.until))
     for failure in result.failures:
         note(failure["error"])
     if result.interrupted:
         kept = "are kept" if arguments.out or arguments.json else "are shown above"
         of = "" if result.until else f" of {asked}"
-        finished = f"; {len(result.runs)}{of} seeds were finished and {kept}" if result.runs else ""
+        finished = f"; {len(result.told_runs)}{of} seeds were finished and {kept}" if result.told_runs else ""
         note(f"interrupted{finished}")
         return 130
     return 1 if result.failures else 0

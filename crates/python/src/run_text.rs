@@ -1,0 +1,140 @@
+//! What a run gave, kept as JSON and read as far as it is asked for: a tree of Python's values takes ten times the memory.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use lasthop_scenario::RunDocument;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyType};
+
+use crate::json::{self, Cursor, Lines};
+
+/// Bytes that are handed over at once.
+const PIECE: usize = 1 << 18;
+
+/// One element of "runs" of a result, whose parts are read anew each time.
+#[pyclass(frozen, module = "lasthop._core")]
+pub(crate) struct RunText(Arc<RunDocument>);
+
+impl RunText {
+    pub(crate) fn of(document: Arc<RunDocument>) -> Self {
+        RunText(document)
+    }
+
+    pub(crate) fn document(&self) -> &RunDocument {
+        &self.0
+    }
+
+    fn rows(&self, part: &str) -> &str {
+        self.0.part(part).unwrap_or("[]")
+    }
+}
+
+#[pymethods]
+impl RunText {
+    /// A run from its JSON, which has no blanks between its signs.
+    #[new]
+    fn new(text: String) -> Self {
+        let mut parts = Vec::new();
+        let Ok(()) = Cursor::new(&text).entries(|cursor, key| {
+            let begun = cursor.place();
+            cursor.skip();
+            parts.push((key.into(), begun..cursor.place()));
+            Ok::<(), Infallible>(())
+        });
+        RunText(Arc::new(RunDocument::new(text, parts)))
+    }
+
+    /// All of it as JSON.
+    fn text(&self) -> &str {
+        self.0.text()
+    }
+
+    /// Lets it be copied and pickled.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> (Bound<'py, PyType>, (String,)) {
+        (this.get_type(), (this.get().0.text().to_string(),))
+    }
+
+    fn __contains__(&self, part: &str) -> bool {
+        self.0.part(part).is_some()
+    }
+
+    /// A part, such as `totals`; a `KeyError` if there is none of that name.
+    fn __getitem__(&self, py: Python<'_>, part: &str) -> PyResult<Py<PyAny>> {
+        let text = self.0.part(part).ok_or_else(|| PyKeyError::new_err(part.to_string()))?;
+        json::value(py, &mut Cursor::new(text))
+    }
+
+    /// A part, or None.
+    fn get(&self, py: Python<'_>, part: &str) -> PyResult<Option<Py<PyAny>>> {
+        self.0.part(part).map(|text| json::value(py, &mut Cursor::new(text))).transpose()
+    }
+
+    /// Of the rows of a part, such as `flows`, the values of `keys`: a list for each, None where a row has none.
+    fn columns(&self, py: Python<'_>, part: &str, keys: Vec<String>) -> PyResult<Vec<Vec<Py<PyAny>>>> {
+        json::columns(py, self.rows(part), &keys)
+    }
+
+    /// The rows of a part as columns by name, in the order in which their keys are met.
+    fn table<'py>(&self, py: Python<'py>, part: &str) -> PyResult<Bound<'py, PyDict>> {
+        json::table(py, self.rows(part))
+    }
+
+    /// The first rows of a part, at most so many.
+    fn rows_at_most(&self, py: Python<'_>, part: &str, most: usize) -> PyResult<Vec<Py<PyAny>>> {
+        json::first_items(py, self.rows(part), most)
+    }
+}
+
+/// Runs as the list of a document that has a line for each entry, a piece at a time.
+#[pyclass(module = "lasthop._core")]
+pub(crate) struct RunLines {
+    runs: Vec<Py<RunText>>,
+    run: usize,
+    /// How far the run is written, and how deep that stands.
+    at: usize,
+    depth: usize,
+    ended: bool,
+}
+
+#[pymethods]
+impl RunLines {
+    #[new]
+    fn new(runs: Vec<Py<RunText>>) -> Self {
+        RunLines { runs, run: 0, at: 0, depth: 2, ended: false }
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        if self.ended {
+            return None;
+        }
+        let mut out = Vec::with_capacity(PIECE + 1024);
+        while out.len() < PIECE && !self.ended {
+            self.write(&mut out);
+        }
+        Some(PyBytes::new(py, &out))
+    }
+}
+
+impl RunLines {
+    fn write(&mut self, out: &mut Vec<u8>) {
+        let Some(run) = self.runs.get(self.run) else {
+            out.extend_from_slice(if self.runs.is_empty() { b"[]" } else { b"\n  ]" });
+            self.ended = true;
+            return;
+        };
+        if self.at == 0 {
+            out.extend_from_slice(if self.run == 0 { b"[\n    " } else { b",\n    " });
+        }
+        let mut cursor = Cursor::at(run.get().document().text(), self.at);
+        let mut lines = Lines::at(self.depth);
+        let is_left = lines.write(&mut cursor, out, PIECE);
+        (self.at, self.depth) = if is_left { (cursor.place(), lines.depth()) } else { (0, 2) };
+        self.run += usize::from(!is_left);
+    }
+}
