@@ -8,7 +8,7 @@ use lasthop_registry::{ParamError, Switch};
 use lasthop_units::{Bytes, Dbm, Time};
 use lasthop_wifi::phy::error_model::{Direction, FrameKind, ReceivedFrame};
 use lasthop_wifi::phy::{Mode, ModeId, Phy};
-use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl, RateControlKind, ideal};
+use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl, ideal};
 use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement};
 
 use super::ResolvedScenario;
@@ -50,8 +50,13 @@ impl ResolvedScenario {
     /// For each link a rate control that knows the signal: what is best.
     pub(crate) fn ideal_rate_controls(&self) -> Vec<Box<dyn RateControl>> {
         let space = self.space();
-        let ideal = RateControlKind::Ideal(ideal::Params::default());
-        let build = |index| ideal.build(&self.peer(&space, index, 0), "").expect("it takes any modes");
+        // Nodes of a BSS have the same modes.
+        let mut needs: Vec<Option<ideal::Needs>> = vec![None; self.bss.len()];
+        let build = |index| -> Box<dyn RateControl> {
+            let (peer, bss) = (self.peer(&space, index, 0), self.nodes[self.ends(index).0].config.bss as usize);
+            let needs = needs[bss].get_or_insert_with(|| ideal::Needs::new(&ideal::Params::default(), &peer));
+            Box::new(needs.control(&peer))
+        };
         (0..self.links.len()).map(build).collect()
     }
 

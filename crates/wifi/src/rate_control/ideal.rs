@@ -6,6 +6,8 @@
 //! half the noise. The highest rate whose need is met is used, or the lowest where none is. Each acknowledgement that tells an SNR replaces the one known at the start. An idealisation:
 //! real receivers do not tell, and collisions do not mislead it.
 
+use std::sync::Arc;
+
 use lasthop_units::{Db, Probability, Time};
 
 use super::interface::{FrameInfo, PeerModes, RateControl, TxStatus};
@@ -25,17 +27,31 @@ lasthop_registry::params! {
 
 /// The rate control.
 pub struct Ideal {
-    /// Sorted by rate, with the SNR that each needs.
-    needs: Vec<(ModeId, Db)>,
+    needs: Needs,
     chosen: ModeId,
+}
+
+/// The modes of a peer, sorted by rate, with the SNR that each needs: the same for all peers with these modes, error model and
+/// noise figure.
+#[derive(Clone)]
+pub struct Needs(Arc<[(ModeId, Db)]>);
+
+impl Needs {
+    /// Those of `peer`.
+    pub fn new(params: &Params, peer: &PeerModes) -> Needs {
+        Needs(ladder(peer).iter().map(|&m| (m, needed_snr(params, peer, peer.phy.mode(m)))).collect())
+    }
+
+    /// The rate control for `peer`, whose needs these are.
+    pub fn control(&self, peer: &PeerModes) -> Ideal {
+        let snr = peer.received - noise_floor(peer.phy.bandwidth_hz(), peer.noise_figure);
+        Ideal { chosen: choose(&self.0, snr), needs: self.clone() }
+    }
 }
 
 impl Ideal {
     pub(super) fn new(params: &Params, peer: &PeerModes) -> Ideal {
-        let needs: Vec<_> = ladder(peer).iter().map(|&m| (m, needed_snr(params, peer, peer.phy.mode(m)))).collect();
-        let snr = peer.received - noise_floor(peer.phy.bandwidth_hz(), peer.noise_figure);
-        let chosen = choose(&needs, snr);
-        Ideal { needs, chosen }
+        Needs::new(params, peer).control(peer)
     }
 }
 
@@ -73,7 +89,7 @@ impl RateControl for Ideal {
     }
     fn on_tx_status(&mut self, status: &TxStatus) {
         if let Some(snr) = status.snr {
-            self.chosen = choose(&self.needs, snr);
+            self.chosen = choose(&self.needs.0, snr);
         }
     }
 }
