@@ -129,8 +129,11 @@ impl<B: Send + 'static> Medium<B> {
         let bytes = Bytes(u64::from(bytes));
         let best = ideal.rates_for(&FrameInfo { now: at, bytes, aggregates: false, retry: 0 }).first();
         if best == mode {
-            let again = self.layout.phy_of(from).ppdu_duration(best, bytes);
-            debug_assert_eq!(ppdu.airtime, again, "it is sent at the best rate");
+            debug_assert_eq!(
+                ppdu.airtime,
+                self.layout.phy_of(from).ppdu_duration(best, bytes),
+                "sent at the best rate"
+            );
             return ppdu.airtime;
         }
         self.layout.phy_of(from).ppdu_duration(best, bytes)

@@ -64,7 +64,11 @@ impl ChannelBook {
         (self.within_exchanges, self.contending, self.idle) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     }
 
+    #[inline(always)]
     fn advance(&mut self, now: Time) {
+        if now == self.since {
+            return;
+        }
         let spent = now.since(self.since);
         self.since = now;
         if self.tramplers > 0 {
@@ -115,8 +119,7 @@ impl ChannelBook {
     /// A PPDU has ended.
     pub fn end(&mut self, now: Time, end: &End, exchange: &Exchange) {
         self.advance(now);
-        let Some(place) = self.on_air.iter().position(|ppdu| ppdu.node == end.node) else { return };
-        let ppdu = self.on_air.remove(place);
+        let Some(ppdu) = self.take_off(end.node) else { return };
         self.tramplers -= u32::from(ppdu.tramples);
         let arrived = share(ppdu.had, u64::from(end.decoded), u64::from(end.mpdus));
         let best = if ppdu.payload == Payload::Packets { exchange.at_best(arrived) } else { arrived };
@@ -127,6 +130,16 @@ impl ChannelBook {
         if arrived < ppdu.had {
             self.book_lost(&ppdu, end, ppdu.had - arrived, exchange);
         }
+    }
+
+    /// What a node has on the air, which most often is all that is.
+    #[inline(always)]
+    fn take_off(&mut self, node: NodeId) -> Option<OnAir> {
+        if let [alone] = &self.on_air[..] {
+            return if alone.node == node { self.on_air.pop() } else { None };
+        }
+        let place = self.on_air.iter().position(|ppdu| ppdu.node == node)?;
+        Some(self.on_air.remove(place))
     }
 
     fn book_lost(&mut self, ppdu: &OnAir, end: &End, lost: Duration, exchange: &Exchange) {

@@ -175,6 +175,13 @@ impl Ear {
         (self.end() - mark.position) as usize
     }
 
+    /// Who has had it all the time from `mark` to the present, by code, if that is one, who is known.
+    #[inline(always)]
+    pub fn only_one_since(&self, mark: Mark, now: Time) -> Option<usize> {
+        let last = self.log.last().filter(|_| self.passed(mark) == 1 && self.since == now)?;
+        Taken(last.code).by().ok()
+    }
+
     /// Whether it was free at any time since `mark`, for however short.
     pub fn was_free_since(&self, mark: Mark) -> bool {
         self.turns != mark.turns

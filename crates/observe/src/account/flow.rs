@@ -37,6 +37,17 @@ pub(super) fn take_out<T: PartialEq>(list: &mut Vec<T>, what: &T) {
     }
 }
 
+/// Whether a flow may do something else once the bits of the places where its packets are have become others: if the first
+/// of them has, if a MAC has been told of, as both count, or if packets are nowhere.
+#[inline(always)]
+pub(super) fn may_do_another(before: u8, after: u8) -> bool {
+    const MACS: u8 = 1 << IN_MAC[0] | 1 << IN_MAC[1];
+    let changed = before ^ after;
+    // Bits up to the first that is set; all, if none is.
+    let first = before ^ before.wrapping_sub(1);
+    changed & (first | MACS) != 0 || before == 0
+}
+
 /// One packet less where it was.
 fn one_less(packets: &mut u32) {
     *packets = packets.checked_sub(1).expect("a packet leaves where it is");
@@ -297,15 +308,20 @@ impl FlowBook {
         row
     }
 
-    /// The same, to be returned.
-    pub fn borrow_row(&mut self, row: Row, codes: usize) -> Vec<u64> {
-        self.cells(row, codes);
-        std::mem::take(&mut self.rows[row.index()])
-    }
-
-    pub fn return_row(&mut self, row: Option<Row>, cells: Vec<u64>) {
-        if let Some(row) = row {
-            self.rows[row.index()] = cells;
+    /// The same of two rows, which are not the same; empty for none.
+    #[inline(always)]
+    pub fn two_rows(&mut self, one: Option<Row>, other: Option<Row>, codes: usize) -> [&mut [u64]; 2] {
+        for row in [one, other].into_iter().flatten() {
+            self.cells(row, codes);
+        }
+        match [one, other].map(|row| row.map(Row::index)) {
+            [Some(one), Some(other)] => {
+                let rows = self.rows.get_disjoint_mut([one, other]).expect("two rows of those that there are");
+                rows.map(Vec::as_mut_slice)
+            }
+            [Some(one), None] => [&mut self.rows[one], &mut []],
+            [None, Some(other)] => [&mut [], &mut self.rows[other]],
+            [None, None] => [&mut [], &mut []],
         }
     }
 

@@ -90,10 +90,16 @@ impl Account {
     }
 
     /// Lets all look up a log that has become long.
+    #[inline(always)]
     fn keep_short(&mut self, ear: usize) {
-        if self.ears[ear].length() < KEPT.max(self.listeners[ear].len()) {
-            return;
+        let length = self.ears[ear].length();
+        if length >= KEPT && length >= self.listeners[ear].len() {
+            self.shorten(ear);
         }
+    }
+
+    #[cold]
+    fn shorten(&mut self, ear: usize) {
         for place in 0..self.listeners[ear].len() {
             self.look_up(self.listeners[ear][place]);
         }
@@ -171,29 +177,42 @@ impl Account {
             }
             let flow = &mut self.flows[id.index()];
             flow.regret = flow.regret.saturating_sub(self.ears[flow.ears[0] as usize].passed(flow.looked_up.1[0]));
-        } else {
+        } else if !self.take_one_away(id, row) {
             let read = self.read_log(id, row, later);
-            self.flows[id.index()].regret += read;
-            self.flows[id.index()].leaning = row;
+            let flow = &mut self.flows[id.index()];
+            flow.regret += read;
+            flow.leaning = row;
         }
         self.mark(id);
     }
 
+    /// Corrects what is assumed of a flow that was in an exchange of its own, with nobody else about: most often it was.
+    #[inline(always)]
+    fn take_one_away(&mut self, id: FlowId, row: Option<Row>) -> bool {
+        let flow = &mut self.flows[id.index()];
+        let (None, Some(assumed)) = (row, flow.assumed) else { return false };
+        let (since, [mark, _]) = flow.looked_up;
+        let Some(code) = self.ears[flow.ears[0] as usize].only_one_since(mark, self.now) else { return false };
+        flow.take_away(assumed, code, self.now.since(since));
+        (flow.regret, flow.leaning) = (flow.regret + 2, None);
+        true
+    }
+
     /// Reads the logs that a flow goes by, from where it has done so before; how many segments those are.
     fn read_log(&mut self, id: FlowId, row: Option<Row>, later: Option<Row>) -> usize {
-        let flow = &mut self.flows[id.index()];
-        let (assumed, codes) = (flow.assumed, self.rivals.codes());
-        let [mut to, mut from] = [row, assumed].map(|row| row.map_or(Vec::new(), |row| flow.borrow_row(row, codes)));
-        let ((since, marks), ears) = (flow.looked_up, flow.ears.map(|ear| &self.ears[ear as usize]));
-        let mut reading = Reading { to: &mut to, from: &mut from, id, later, assumed, exchanges: &mut self.exchanges };
-        let side = usize::from(matches!(flow.doing, Doing::Head([false, true]) | Doing::Queued(1)));
-        if flow.doing == Doing::Head([true, true]) {
-            look_up_both(ears, since, marks, self.now).for_each(|(taken, nanos)| reading.add(taken, nanos));
+        let codes = self.rivals.codes();
+        let Account { now, flows, ears, exchanges, .. } = self;
+        let flow = &mut flows[id.index()];
+        let (doing, assumed, (since, marks)) = (flow.doing, flow.assumed, flow.looked_up);
+        let side = usize::from(matches!(doing, Doing::Head([false, true]) | Doing::Queued(1)));
+        let ears = flow.ears.map(|ear| &ears[ear as usize]);
+        let [to, from] = flow.two_rows(row, assumed, codes);
+        let mut reading = Reading { to, from, id, later, assumed, exchanges };
+        if doing == Doing::Head([true, true]) {
+            look_up_both(ears, since, marks, *now).for_each(|(taken, nanos)| reading.add(taken, nanos));
         } else {
-            ears[side].look_up(since, marks[side], self.now, |taken, nanos| reading.add(taken, nanos));
+            ears[side].look_up(since, marks[side], *now, |taken, nanos| reading.add(taken, nanos));
         }
-        let flow = &mut self.flows[id.index()];
-        [(row, to), (assumed, from)].into_iter().for_each(|(row, cells)| flow.return_row(row, cells));
         1 + ears[side].passed(marks[side])
     }
 

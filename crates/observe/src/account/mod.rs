@@ -20,7 +20,9 @@
 //!
 //! An account reads [`Step`]s, which are worked out only for it. It changes nothing.
 
+mod announced;
 mod balance;
+mod beginning;
 mod channel;
 mod ear;
 mod exchange;
@@ -33,11 +35,10 @@ mod tests;
 #[cfg(test)]
 mod twin;
 
-use std::collections::VecDeque;
-
 use lasthop_units::Time;
 
 use crate::{End, FlowId, Hold, NodeId, Observer, Outcome, QueueLayer, Record, Step, Watcher};
+use announced::Announcements;
 pub use balance::{Balance, ChannelBalance, Fate, FlowBalance, Kind, NodeAirtime, QueueTime, Traffic};
 use channel::ChannelBook;
 use ear::{Ear, Rivals};
@@ -82,8 +83,7 @@ pub struct Account {
     apart: Option<bool>,
     /// For each node that makes A-MPDUs, flows for whose time it matters what it sends next.
     undecided: Vec<Vec<FlowId>>,
-    /// PPDUs that are known to follow a SIFS later, with what belongs to them, in the order of time.
-    announced: VecDeque<(Time, Step)>,
+    announced: Announcements,
 }
 
 impl Account {
@@ -111,87 +111,18 @@ impl Account {
             listeners,
             apart: None,
             undecided: vec![Vec::new(); nodes.len()],
-            announced: VecDeque::new(),
+            announced: Announcements::none(),
         }
     }
 
     /// Applies what was announced for times up to `at`, and goes on to that time.
     #[inline(always)]
     fn catch_up(&mut self, at: Time) {
-        while self.announced.front().is_some_and(|(start_at, _)| *start_at <= at) {
+        while self.announced.has_come(at) {
             self.begin_announced();
         }
         // What a TXOP prepares for a SIFS later is told ahead: for so long time stands.
         self.now = self.now.max(at);
-    }
-
-    fn announce(&mut self, at: Time, step: Step) {
-        if self.announced.back().is_none_or(|(known, _)| *known <= at) {
-            return self.announced.push_back((at, step));
-        }
-        let place = self.announced.partition_point(|(known, _)| *known <= at);
-        self.announced.insert(place, (at, step));
-    }
-
-    /// A PPDU comes on the air; what it carries and who notices it stands next in line.
-    fn begin_announced(&mut self) {
-        let Some((at, Step::Start(start))) = self.announced.pop_front() else {
-            unreachable!("what a PPDU carries follows it")
-        };
-        self.now = self.now.max(at);
-        if self.apart.is_none() {
-            self.apart = Some(!start.to_all);
-            if !start.to_all {
-                self.listen_apart();
-            }
-        }
-        let (initiator, channel) = (start.initiator, start.channel as usize);
-        let exchange = &mut self.exchanges[initiator.index()];
-        let opens = !exchange.in_progress;
-        if opens {
-            exchange.begin(self.begun, self.now, &start);
-            self.begun = self.begun.wrapping_add(1);
-            self.channels[channel].exchange_begins(self.now, initiator);
-        }
-        exchange.add(&start);
-        let (of_now, known) = (exchange.began == self.now, exchange.carried.len());
-        self.read_contents(initiator);
-        self.channels[channel].begin(self.now, &start);
-        if of_now {
-            self.choose_heads(initiator, channel);
-        }
-        self.read_who_notices(initiator, opens);
-        for place in known..self.exchanges[initiator.index()].carried.len() {
-            self.decide(self.exchanges[initiator.index()].carried[place].0);
-        }
-    }
-
-    /// Takes in which flows the PPDU that has come on the air is about.
-    fn read_contents(&mut self, initiator: NodeId) {
-        while let Some(&(_, Step::Carries { flow, data_bytes, ack_bytes, .. })) = self.announced.front() {
-            self.announced.pop_front();
-            if self.exchanges[initiator.index()].carry(flow, data_bytes, ack_bytes) {
-                self.flows[flow.index()].is_carried_by(initiator);
-            }
-        }
-    }
-
-    /// Takes in who notices it: where that is not everybody, at least who has begun the exchange.
-    fn read_who_notices(&mut self, initiator: NodeId, opens: bool) {
-        if self.apart != Some(true) {
-            if opens {
-                let ear = self.exchanges[initiator.index()].channel;
-                self.hear(ear as usize, initiator);
-            }
-            return;
-        }
-        if opens {
-            self.notice(initiator, initiator, 1);
-        }
-        while let Some(&(_, Step::Noticed { first, nodes, .. })) = self.announced.front() {
-            self.announced.pop_front();
-            self.notice(initiator, first, nodes);
-        }
     }
 
     /// Books what a flow was doing, if it does something else from now on.
@@ -204,15 +135,14 @@ impl Account {
         }
     }
 
-    /// Tells the book of a flow of something; what it does can change only if packets come to a place or leave it, or if none
-    /// is anywhere.
+    /// Tells the book of a flow of something.
     #[inline(always)]
     fn tell(&mut self, at: Time, flow: FlowId, tell: impl FnOnce(&mut FlowBook)) {
         self.catch_up(at);
         let book = &mut self.flows[flow.index()];
         let before = book.places();
         tell(book);
-        if book.places() != before || before == 0 {
+        if flow::may_do_another(before, book.places()) {
             self.decide(flow);
         }
     }
@@ -322,7 +252,8 @@ impl Account {
             Step::Waits { flow, hold, awaits_answer, withholds_ack } => {
                 self.waits(at, flow, (hold, awaits_answer, withholds_ack));
             }
-            Step::Start(_) | Step::Carries { .. } | Step::Noticed { .. } => self.announce(at, step),
+            Step::Start(start) => self.announced.add(at, start),
+            Step::Carries { .. } | Step::Noticed { .. } => self.announced.add_to_last(step),
             Step::End(end) => self.ended(at, &end),
             Step::Recognised { initiator, by } => self.recognised(at, initiator, by),
         }

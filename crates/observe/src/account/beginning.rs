@@ -1,0 +1,84 @@
+//! What begins when a PPDU comes on the air.
+
+use super::Account;
+use super::announced::Announced;
+use crate::{FlowId, NodeId, Payload, Start, Step};
+
+impl Account {
+    /// A PPDU comes on the air.
+    pub(super) fn begin_announced(&mut self) {
+        let Announced { at, start, first, more } = self.announced.take().expect("one is told of");
+        self.now = self.now.max(at);
+        if self.apart.is_none() {
+            self.listen(&start);
+        }
+        let (initiator, channel) = (start.initiator, start.channel as usize);
+        let exchange = &mut self.exchanges[initiator.index()];
+        let opens = !exchange.in_progress;
+        let is_bare = first.is_none() && more.is_empty() && start.payload != Payload::Packets;
+        if is_bare && !opens && exchange.began < self.now {
+            // An answer, such as an Ack: nobody learns of anything but that it is on the air.
+            return self.channels[channel].begin(self.now, &start);
+        }
+        if opens {
+            exchange.begin(self.begun, self.now, &start);
+            self.begun = self.begun.wrapping_add(1);
+            self.channels[channel].exchange_begins(self.now, initiator);
+        }
+        exchange.add(&start);
+        let (of_now, known) = (exchange.began == self.now, exchange.carried.len());
+        self.read_contents(initiator, first, &more);
+        self.channels[channel].begin(self.now, &start);
+        if of_now && self.nodes[initiator.index()].aggregates {
+            self.choose_heads(initiator, channel);
+        }
+        self.read_who_notices(initiator, opens, &more);
+        for place in known..self.exchanges[initiator.index()].carried.len() {
+            self.decide(self.exchanges[initiator.index()].carried[place].0);
+        }
+        self.announced.put_by(more);
+    }
+
+    /// The first PPDU of all tells whether all notice the same.
+    #[cold]
+    fn listen(&mut self, start: &Start) {
+        self.apart = Some(!start.to_all);
+        if !start.to_all {
+            self.listen_apart();
+        }
+    }
+
+    /// Takes in which flows the PPDU that has come on the air is about.
+    #[inline(always)]
+    fn read_contents(&mut self, initiator: NodeId, first: Option<(FlowId, u32, u32)>, more: &[Step]) {
+        let others = more.iter().map_while(|step| match *step {
+            Step::Carries { flow, data_bytes, ack_bytes, .. } => Some((flow, data_bytes, ack_bytes)),
+            _ => None,
+        });
+        for (flow, data_bytes, ack_bytes) in first.into_iter().chain(others) {
+            if self.exchanges[initiator.index()].carry(flow, data_bytes, ack_bytes) {
+                self.flows[flow.index()].is_carried_by(initiator);
+            }
+        }
+    }
+
+    /// Takes in who notices it: where that is not everybody, at least who has begun the exchange.
+    #[inline(always)]
+    fn read_who_notices(&mut self, initiator: NodeId, opens: bool, more: &[Step]) {
+        if self.apart != Some(true) {
+            if opens {
+                let ear = self.exchanges[initiator.index()].channel;
+                self.hear(ear as usize, initiator);
+            }
+            return;
+        }
+        if opens {
+            self.notice(initiator, initiator, 1);
+        }
+        for step in more {
+            if let Step::Noticed { first, nodes, .. } = *step {
+                self.notice(initiator, first, nodes);
+            }
+        }
+    }
+}
