@@ -1,0 +1,37 @@
+//! Frames and captures, written and parsed.
+//!
+//! The crate knows bytes and no simulation. Each header is a struct of its fields: `append` writes it to the end of a
+//! `Vec<u8>`, `parse` reads it from the front of a slice and borrows what it can. No input makes a parser panic: every length is
+//! checked, and an [`Error`] says at which byte what is wrong. What was captured of a frame may be less than there was, so a
+//! header tells how long its payload is, and the slice beside it holds what is there of it.
+
+mod address;
+mod bit_set;
+pub mod capture;
+mod checksum;
+mod crc;
+mod cursor;
+mod error;
+pub mod ieee80211;
+pub mod ip;
+mod link_layer;
+mod payload;
+pub mod radiotap;
+pub mod tcp;
+mod transport;
+mod udp;
+
+pub use address::{Addresses, MacAddress};
+pub use capture::PcapNg;
+pub use crc::{Crc32, append_fcs, delimiter_crc, fcs};
+pub use error::{Error, Fault};
+pub use link_layer::{EtherType, Ethernet, append_llc_snap, parse_llc_snap};
+pub use payload::Payload;
+pub use radiotap::Radiotap;
+pub use tcp::Tcp;
+pub use udp::Udp;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
