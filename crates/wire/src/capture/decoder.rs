@@ -48,7 +48,10 @@ impl Decoder {
                 self.format = format_of(*magic)?;
                 self.length_here(bytes)
             }
-            Format::Pcap(file) if file.is_at_start() => Ok(Length::Known(pcap::FILE_HEADER)),
+            Format::Pcap(file) if file.is_at_start() => match bytes.first_chunk() {
+                None => Ok(Length::Unknown(pcap::VERSION_END)),
+                Some(begin) => file.check_version(begin).map(|()| Length::Known(pcap::FILE_HEADER)),
+            },
             Format::Pcap(file) => match bytes.first_chunk() {
                 None => Ok(Length::Unknown(pcap::PACKET_HEADER)),
                 Some(header) => known(file.packet_length(header), 8),

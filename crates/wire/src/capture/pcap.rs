@@ -8,6 +8,8 @@ use crate::error::Error;
 
 /// Bytes of the file header.
 pub(super) const FILE_HEADER: usize = 24;
+/// Bytes up to the end of the major version.
+pub(super) const VERSION_END: usize = 6;
 /// Bytes before each packet.
 pub(super) const PACKET_HEADER: usize = 16;
 
@@ -51,6 +53,15 @@ impl Pcap {
         self.link_type.is_none()
     }
 
+    /// Refuses a file of another version, whose records cannot be found.
+    pub(super) fn check_version(&self, begin: &[u8; VERSION_END]) -> Result<(), Error> {
+        let mut fields = Fields::new(&begin[4..], self.order);
+        match fields.u16("pcap file header")? {
+            2 => Ok(()),
+            major => Err(Error::value(4, "pcap major version", major, "it is 2")),
+        }
+    }
+
     /// Bytes of a packet with its header, whose bytes these are.
     pub(super) fn packet_length(&self, header: &[u8; PACKET_HEADER]) -> u64 {
         let [.., a, b, c, d, _, _, _, _] = *header;
@@ -69,10 +80,7 @@ impl Pcap {
     fn file_header<'a>(&mut self, mut fields: Fields<'a>) -> Result<Record<'a>, Error> {
         const PART: &str = "pcap file header";
         fields.u32(PART)?;
-        let major = fields.u16(PART)?;
-        if major != 2 {
-            return Err(Error::value(4, "pcap major version", major, "it is 2"));
-        }
+        fields.u16(PART)?;
         fields.u16(PART)?;
         fields.u64(PART)?;
         let (snap_length, link) = (fields.u32(PART)?, fields.u32(PART)?);
