@@ -167,7 +167,7 @@ fn what_was_changed_at_random_is_read_or_refused() {
         found += read.unwrap_or_else(|_| panic!("seed {seed} panics"));
     }
     // Changes that break all at the door would test nothing behind it.
-    assert!(found as u64 > BUFFERS / 2, "{found} transports were found");
+    assert!(found as u64 > BUFFERS / 4, "{found} transports were found");
 }
 
 #[test]
