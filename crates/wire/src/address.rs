@@ -13,7 +13,7 @@ impl MacAddress {
     /// All stations.
     pub const BROADCAST: MacAddress = MacAddress([0xff; 6]);
 
-    /// A unicast address from `number`, out of the range that anybody may use. [802.11-2020 §9.2.4.3.1, local bit]
+    /// A unicast address from `number`, out of the range that anybody may use. [802.11-2020 §9.2.4.3]
     pub const fn local(number: u32) -> MacAddress {
         let [a, b, c, d] = number.to_be_bytes();
         MacAddress([0x02, 0, a, b, c, d])

@@ -7,7 +7,7 @@ use super::names::Names;
 use super::record::{Packet, Record};
 use crate::error::Error;
 
-/// Types of blocks. [draft-ietf-opsawg-pcapng §11.1]
+/// Types of blocks. [draft-ietf-opsawg-pcapng §10.1]
 pub(super) mod block {
     pub(in crate::capture) const SECTION: u32 = 0x0a0d_0d0a;
     pub(in crate::capture) const INTERFACE: u32 = 1;

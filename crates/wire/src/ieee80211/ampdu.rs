@@ -12,7 +12,7 @@ use crate::error::Error;
 
 /// Bytes of a delimiter. [802.11-2020 §9.7.1]
 pub const AMPDU_DELIMITER: usize = 4;
-/// Its last byte, the letter N. [802.11-2020 Table 9-516]
+/// Its last byte, the letter N. [802.11-2020 §9.7.1]
 const SIGNATURE: u8 = 0x4e;
 /// Longest MPDU that 14 bits of length tell. [802.11-2020 §9.7.1]
 const LONGEST: usize = 0x3fff;
@@ -69,7 +69,7 @@ pub fn append_mpdu(mpdu: &[u8], end_of_frame: bool, start: usize, out: &mut Vec<
 /// The MPDUs of an A-MPDU, in their order.
 ///
 /// Delimiters of length 0 are passed over. A delimiter that is wrong, or longer than what is left, is an error; reading goes on
-/// at the next four bytes that are a delimiter, as receivers do. [802.11-2020 §9.7.3]
+/// at the next four bytes that are a delimiter, as receivers do.
 #[derive(Clone, Debug)]
 pub struct Mpdus<'a> {
     bytes: &'a [u8],

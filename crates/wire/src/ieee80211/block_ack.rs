@@ -7,9 +7,9 @@ use crate::address::MacAddress;
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// Bit of a BAR or BA control: no acknowledgement of the frame itself is wanted. [802.11-2020 Figures 9-36, 9-41]
+/// Bit of a BAR or BA control: no acknowledgement of the frame itself is wanted. [802.11-2020 §9.3.1.7.1, §9.3.1.8.1]
 const NO_ACK: u16 = 0x0001;
-/// The type of a BAR or BA control. [802.11-2020 Tables 9-28, 9-30]
+/// The type of a BAR or BA control. [802.11-2020 §9.3.1.7.1, §9.3.1.8.1]
 const TYPE: u16 = 0x001e;
 /// The compressed variant.
 const COMPRESSED: u16 = 2 << 1;
@@ -93,7 +93,7 @@ impl Bitmap {
         word >> (offset % 64) & 1 == 1
     }
 
-    /// The fragment number that says how long the bitmap is. [802.11ax-2021 Table 9-30a]
+    /// The fragment number that says how long the bitmap is. [802.11ax-2021 §9.3.1.8.2]
     fn length_code(&self) -> u8 {
         match self {
             Bitmap::Of64(_) => 0b0000,

@@ -6,7 +6,7 @@ use crate::address::MacAddress;
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// Whether a data frame carries data. [802.11-2020 Table 9-1]
+/// Whether a data frame carries data. [802.11-2020 §9.2.4.1.3]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DataKind {
     /// Data or QoS Data.
@@ -16,7 +16,7 @@ pub enum DataKind {
     Null,
 }
 
-/// How a frame shall be acknowledged. [802.11-2020 Table 9-9]
+/// How a frame shall be acknowledged. [802.11-2020 §9.2.4.5.4]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AckPolicy {
     /// Normal Ack, or Implicit BAR within an A-MPDU.
@@ -103,13 +103,13 @@ impl QosControl {
 }
 
 impl<'a> Data<'a> {
-    /// A frame from a station to its AP, for `destination` beyond it. [802.11-2020 Table 9-26]
+    /// A frame from a station to its AP, for `destination` beyond it. [802.11-2020 §9.3.2.1]
     pub fn to_ap(station: MacAddress, bssid: MacAddress, destination: MacAddress) -> Data<'a> {
         let flags = FrameFlags::TO_DS;
         Data { flags, address_1: bssid, address_2: station, address_3: destination, ..Data::default() }
     }
 
-    /// A frame from an AP to a station, which `source` beyond it has sent. [802.11-2020 Table 9-26]
+    /// A frame from an AP to a station, which `source` beyond it has sent. [802.11-2020 §9.3.2.1]
     pub fn from_ap(bssid: MacAddress, station: MacAddress, source: MacAddress) -> Data<'a> {
         let flags = FrameFlags::FROM_DS;
         Data { flags, address_1: station, address_2: bssid, address_3: source, ..Data::default() }
@@ -187,7 +187,7 @@ impl<'a> Data<'a> {
         out.extend_from_slice(self.body);
     }
 
-    /// Who sent what is carried; not in an A-MSDU, whose subframes say. [802.11-2020 Table 9-26]
+    /// Who sent what is carried; not in an A-MSDU, whose subframes say. [802.11-2020 §9.3.2.1]
     pub fn source(&self) -> MacAddress {
         match (self.flags.contains(FrameFlags::TO_DS), self.flags.contains(FrameFlags::FROM_DS)) {
             (_, false) => self.address_2,
@@ -196,12 +196,12 @@ impl<'a> Data<'a> {
         }
     }
 
-    /// For whom it is; not in an A-MSDU. [802.11-2020 Table 9-26]
+    /// For whom it is; not in an A-MSDU. [802.11-2020 §9.3.2.1]
     pub fn destination(&self) -> MacAddress {
         if self.flags.contains(FrameFlags::TO_DS) { self.address_3 } else { self.address_1 }
     }
 
-    /// The BSSID; none between APs. [802.11-2020 Table 9-26]
+    /// The BSSID; none between APs. [802.11-2020 §9.3.2.1]
     pub fn bssid(&self) -> Option<MacAddress> {
         match (self.flags.contains(FrameFlags::TO_DS), self.flags.contains(FrameFlags::FROM_DS)) {
             (false, false) => Some(self.address_3),

@@ -6,7 +6,7 @@ use crate::bit_set::bit_set;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameControl(pub u16);
 
-/// The type of a frame. [802.11-2020 Table 9-1]
+/// The type of a frame. [802.11-2020 §9.2.4.1.3]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameType {
     /// Management.
