@@ -4,6 +4,7 @@
 
 use lasthop_wire::capture::{LinkType, Packet, Reader, Record};
 use lasthop_wire::ieee80211::{self, Frame};
+use lasthop_wire::tcp::Segment;
 use lasthop_wire::{Error, EtherType, Ethernet, Radiotap, Tcp, ip, parse_llc_snap};
 
 /// A packet in words.
@@ -51,8 +52,8 @@ fn told_ip(bytes: &[u8]) -> Result<String, Error> {
     if header.protocol() != ip::protocol::TCP || header.is_later_fragment() {
         return Ok(format!("{from} to {to}, protocol {}", header.protocol()));
     }
-    let (tcp, _) = Tcp::parse(payload)?;
-    let length = header.payload_length().saturating_sub(tcp.header_length());
+    let Segment { header: tcp, header_length, .. } = Tcp::parse(payload)?;
+    let length = header.payload_length().saturating_sub(header_length);
     Ok(format!(
         "{from} to {to}: seq {} ack {} length {length} {:?}",
         tcp.sequence, tcp.acknowledgement, tcp.options.sack

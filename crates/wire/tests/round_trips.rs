@@ -5,6 +5,7 @@ mod any;
 use any::Any;
 use lasthop_wire::ieee80211::{Frame, Mpdus, Msdu, Msdus, append_mpdu, append_msdu};
 use lasthop_wire::ip::{Ip, Ipv4, Ipv6};
+use lasthop_wire::tcp::Segment;
 use lasthop_wire::{Addresses, EtherType, Ethernet, Payload, Radiotap, Tcp, Udp};
 
 /// Headers of each kind that are drawn.
@@ -111,7 +112,8 @@ fn transports_and_their_checksums() {
 
         let tcp = any.tcp(&cookie);
         let mut bytes = written(|out| tcp.append(&addresses, payload, out));
-        assert_eq!(Tcp::parse(&bytes), Ok((tcp, &start[..])), "seed {seed}");
+        let segment = Segment { header: tcp, header_length: tcp.header_length(), payload: &start };
+        assert_eq!(Tcp::parse(&bytes), Ok(segment), "seed {seed}");
         assert!(Tcp::checksum_is_good(&addresses, Payload { bytes: &bytes, zeros: payload.zeros }), "seed {seed}");
         bytes.extend_from_slice(&zeros);
         let whole = Payload::bytes(&bytes);

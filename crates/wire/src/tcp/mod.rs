@@ -60,39 +60,52 @@ pub struct Tcp<'a> {
     pub options: TcpOptions<'a>,
 }
 
+/// A segment of which perhaps only the beginning was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment<'a> {
+    /// The header; of options that were cut off those that were captured whole.
+    pub header: Tcp<'a>,
+    /// Bytes of the header as it says itself, with options that are not known and with padding.
+    pub header_length: usize,
+    /// What was captured of the payload.
+    pub payload: &'a [u8],
+}
+
 /// Bytes of a header without options.
 const HEADER: usize = 20;
 /// Longest options: the header has at most 15 words. [RFC 9293 §3.1, data offset]
 const LONGEST_OPTIONS: usize = 40;
 
 impl<'a> Tcp<'a> {
-    /// Reads the header at the front of `bytes`, which is all that was captured of a segment; gives it with the payload.
+    /// Reads the segment of which `bytes` is all that was captured.
     ///
     /// The checksum is not looked at; see [`checksum_is_good`](Tcp::checksum_is_good).
     ///
     /// # Errors
-    /// If bytes end within the header, or if data offset or options cannot be.
-    pub fn parse(bytes: &'a [u8]) -> Result<(Tcp<'a>, &'a [u8]), Error> {
+    /// If bytes end before the options, or if data offset or options cannot be.
+    pub fn parse(bytes: &'a [u8]) -> Result<Segment<'a>, Error> {
         const PART: &str = "TCP header";
         let mut at = Cursor::new(bytes);
         let (source_port, destination_port) = (at.u16_be(PART)?, at.u16_be(PART)?);
         let (sequence, acknowledgement) = (at.u32_be(PART)?, at.u32_be(PART)?);
         let offset_and_flags = at.u16_be(PART)?;
-        let words = offset_and_flags >> 12;
-        if usize::from(words) * 4 < HEADER {
-            return Err(Error::value(12, "TCP data offset", words, "it is 5 to 15 words"));
+        let header_length = usize::from(offset_and_flags >> 12) * 4;
+        if header_length < HEADER {
+            return Err(Error::value(12, "TCP data offset", offset_and_flags >> 12, "it is 5 to 15 words"));
         }
         let window = at.u16_be(PART)?;
         at.u16_be(PART)?;
         let urgent = at.u16_be(PART)?;
-        let options = at.take(usize::from(words) * 4 - HEADER, "TCP options")?;
-        let options = TcpOptions::parse(options).map_err(|error| error.moved_by(HEADER as u64))?;
+        let rest = at.rest();
+        let (options, payload) = rest.split_at(rest.len().min(header_length - HEADER));
+        let is_cut_off = HEADER + options.len() < header_length;
+        let options = TcpOptions::parse(options, is_cut_off).map_err(|error| error.moved_by(HEADER as u64))?;
         let flags = TcpFlags(offset_and_flags & 0x01ff);
         let header = Tcp { source_port, destination_port, sequence, acknowledgement, flags, window, urgent, options };
-        Ok((header, at.rest()))
+        Ok(Segment { header, header_length, payload })
     }
 
-    /// Bytes of the header with its options.
+    /// Bytes that the header takes when it is written.
     pub fn header_length(&self) -> usize {
         HEADER + self.options.length(self.flags.contains(TcpFlags::SYN))
     }
@@ -162,7 +175,7 @@ mod tests {
         let expected = [0x12, 0x34, 0, 80, 1, 2, 3, 4, 5, 6, 7, 8, 0x51, 0x10, 0x0a, 0x0b, 0x6e, 0x2f, 0, 0];
         assert_eq!(bytes, expected);
         assert!(Tcp::checksum_is_good(&addresses(), Payload::bytes(&bytes)));
-        assert_eq!(Tcp::parse(&bytes), Ok((header(), &[][..])));
+        assert_eq!(Tcp::parse(&bytes), Ok(Segment { header: header(), header_length: 20, payload: &[] }));
     }
 
     #[test]
@@ -185,8 +198,25 @@ mod tests {
             "byte 12: TCP data offset is 4, but it is 5 to 15 words"
         );
         bytes[12] = 0x60;
-        assert_eq!(Tcp::parse(&bytes).unwrap_err().to_string(), "byte 20: TCP options: of 4 bytes there are 0");
         bytes.extend_from_slice(&[2, 5, 0, 0]);
         assert_eq!(Tcp::parse(&bytes).unwrap_err().to_string(), "byte 22: TCP option: of 3 bytes there are 2");
+    }
+
+    #[test]
+    fn options_that_were_cut_off_leave_those_before_them() {
+        let timestamps = Some(Timestamps { value: 1, echo: 2 });
+        let options = TcpOptions { timestamps, sack: SackBlocks::new([(3, 4), (5, 6)]), ..TcpOptions::default() };
+        let (mut bytes, whole) = (Vec::new(), Tcp { options, ..header() });
+        whole.append(&addresses(), Payload::zeros(100), &mut bytes);
+        let (part, none) = (TcpOptions { timestamps, ..TcpOptions::default() }, TcpOptions::default());
+        for (end, options) in [(52, options), (51, part), (34, part), (32, part), (31, none), (21, none), (20, none)] {
+            let header = Tcp { options, ..header() };
+            assert_eq!(
+                Tcp::parse(&bytes[..end]),
+                Ok(Segment { header, header_length: 52, payload: &[] }),
+                "{end} bytes"
+            );
+        }
+        assert_eq!(Tcp::parse(&bytes[..19]).unwrap_err().to_string(), "byte 18: TCP header: of 2 bytes there are 1");
     }
 }

@@ -1,7 +1,7 @@
 //! TCP options. [RFC 9293 §3.2]
 
 use crate::cursor::Cursor;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 
 /// The timestamps option. [RFC 7323 §3.2]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,18 +109,22 @@ impl AccEcn {
 }
 
 impl<'a> TcpOptions<'a> {
-    /// Reads options that fill a header. Those that are not known are passed over; of one that comes twice the last counts.
+    /// Reads options that fill a header, or their beginning if they were `cut_off`. Those that are not known are passed over; of
+    /// one that comes twice the last counts.
     ///
     /// # Errors
-    /// If an option does not fit, or has a length that it cannot have.
-    pub fn parse(bytes: &'a [u8]) -> Result<TcpOptions<'a>, Error> {
+    /// If an option does not fit and was not cut off, or if it has a length that it cannot have.
+    pub(super) fn parse(bytes: &'a [u8], cut_off: bool) -> Result<TcpOptions<'a>, Error> {
         let mut options = TcpOptions::default();
         let mut at = Cursor::new(bytes);
         while !at.rest().is_empty() {
             match at.u8("TCP option")? {
                 END => break,
                 NOP => {}
-                kind => options.read(kind, &mut at)?,
+                kind => match options.read(kind, &mut at) {
+                    Err(Error { fault: Fault::Short { .. }, .. }) if cut_off => break,
+                    read => read?,
+                },
             }
         }
         Ok(options)
@@ -228,7 +232,7 @@ mod tests {
         let mut bytes = Vec::new();
         options.append(syn, &mut bytes);
         assert_eq!(bytes.len(), options.length(syn));
-        assert_eq!(TcpOptions::parse(&bytes), Ok(*options));
+        assert_eq!(TcpOptions::parse(&bytes, false), Ok(*options));
         bytes
     }
 
@@ -280,7 +284,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_passed_over_and_what_cannot_be_is_refused() {
         let bytes = [253, 4, 1, 2, NOP, 3, 3, 9, END, 2];
-        assert_eq!(TcpOptions::parse(&bytes), Ok(TcpOptions { window_scale: Some(9), ..TcpOptions::default() }));
+        assert_eq!(TcpOptions::parse(&bytes, false), Ok(TcpOptions { window_scale: Some(9), ..TcpOptions::default() }));
         for (bytes, message) in [
             (&[1, 8, 1][..], "byte 2: TCP option length is 1, but it is 2 or more"),
             (&[8], "byte 1: TCP option length: of 1 bytes there are 0"),
@@ -288,7 +292,7 @@ mod tests {
             (&[3, 4, 0, 0], "byte 1: TCP option length is 4, but it is that of its kind"),
             (&[5, 9, 0, 0, 0, 0, 0, 0, 0], "byte 1: TCP option length is 9, but it is that of its kind"),
         ] {
-            assert_eq!(TcpOptions::parse(bytes).unwrap_err().to_string(), message);
+            assert_eq!(TcpOptions::parse(bytes, false).unwrap_err().to_string(), message);
         }
     }
 }

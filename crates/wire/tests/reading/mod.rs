@@ -130,10 +130,10 @@ fn ip(bytes: &[u8]) -> Result<usize, Error> {
     let moved = |error: Error| error.moved_by((payload.as_ptr().addr() - bytes.as_ptr().addr()) as u64);
     match header.protocol() {
         protocol::TCP => {
-            let (tcp, data) = Tcp::parse(payload).map_err(moved)?;
-            assert!(data.len() + 20 <= payload.len());
+            let segment = Tcp::parse(payload).map_err(moved)?;
+            assert!(segment.payload.len() + 20 <= payload.len() && (20..=60).contains(&segment.header_length));
             let zeros = header.payload_length() - payload.len();
-            let _ = (tcp, Tcp::checksum_is_good(&addresses, Payload { bytes: payload, zeros }));
+            let _ = Tcp::checksum_is_good(&addresses, Payload { bytes: payload, zeros });
         }
         protocol::UDP => {
             let (udp, data) = Udp::parse(payload).map_err(moved)?;
