@@ -150,6 +150,36 @@ mod tests {
         assert_eq!(crc8(b"123456789"), !0xd0);
     }
 
+    /// The shift register of the standard: bits go in one by one; gives c7 to c0, complemented. [802.11-2020 §19.3.9.4.4]
+    fn c7_to_c0(bits: impl IntoIterator<Item = bool>) -> [bool; 8] {
+        let mut c = [true; 8];
+        for bit in bits {
+            let back = c[0] ^ bit;
+            c.rotate_left(1);
+            c[7] = back;
+            c[6] ^= back;
+            c[5] ^= back;
+        }
+        c.map(|bit| !bit)
+    }
+
+    #[test]
+    fn the_example_of_the_standard_has_its_check() {
+        // [802.11-2020 §19.3.9.4.4]: these 34 bits of an HT-SIG have the CRC 1010 1000, c7 first.
+        let bits = "1111000100100110000000001110000000";
+        let check = c7_to_c0(bits.chars().map(|bit| bit == '1'));
+        assert_eq!(check.map(u8::from), [1, 0, 1, 0, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn every_delimiter_has_the_check_of_the_shift_register() {
+        for bits in 0..=u16::MAX {
+            let check = c7_to_c0((0..16).map(|place| bits >> place & 1 == 1));
+            let byte = (0..8).fold(0, |byte, place| byte | u8::from(check[place]) << place);
+            assert_eq!(delimiter_crc(bits.to_le_bytes()), byte, "{bits:04x}");
+        }
+    }
+
     #[test]
     fn a_byte_at_a_time_gives_what_eight_do() {
         let bytes: Vec<u8> = (0..100_u32).map(|i| (i * 89 + i * i) as u8).collect();
