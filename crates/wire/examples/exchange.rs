@@ -78,15 +78,16 @@ fn write(writer: impl Write) -> io::Result<impl Write> {
         bytes.clear();
         let start = 1_000_000;
         let mcs = Some(Mcs::mixed(7, 20, false));
-        // The header goes first, so the frame is put together once to know its length.
-        let length = append_segment(number, 1 + u32::from(number * PAYLOAD), &mut Vec::new());
+        let mut frame = Vec::new();
+        let length = append_segment(number, 1 + u32::from(number * PAYLOAD), &mut frame);
         let delimiter = Delimiter { end_of_frame: false, length: length as u16 };
         let delimiter_crc = Some(delimiter.bytes()[2]);
         let ampdu =
             Some(AmpduStatus { reference: 1, is_last: Some(number == 1), delimiter_crc, ..AmpduStatus::default() });
-        Radiotap { mcs, ampdu, ..radio(start) }.append(&mut bytes);
-        let original_length = bytes.len() + length;
-        append_segment(number, 1 + u32::from(number * PAYLOAD), &mut bytes);
+        let radiotap = Radiotap { mcs, ampdu, ..radio(start) };
+        let original_length = radiotap.length() + length;
+        radiotap.append(&mut bytes);
+        bytes.extend_from_slice(&frame);
         bytes.resize(original_length - FCS, 0);
         let options = PacketOptions { packet_id: Some(number.into()), ..PacketOptions::default() };
         file.packet(air, start, original_length as u32, &bytes, &options)?;

@@ -23,6 +23,7 @@ fn radiotap() {
         let mut any = Any::new(seed);
         let header = any.radiotap();
         let mut bytes = written(|out| header.append(out));
+        assert_eq!(header.length(), bytes.len(), "seed {seed}");
         let frame = any.bytes(20);
         bytes.extend_from_slice(&frame);
         assert_eq!(Radiotap::parse(&bytes), Ok((header, &frame[..])), "seed {seed}");

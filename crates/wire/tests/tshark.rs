@@ -529,8 +529,59 @@ fn tshark(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("tshark prints UTF-8")
 }
 
+/// Preferences with which tshark is run.
+const PREFERENCES: [&str; 5] = [
+    "ip.check_checksum:TRUE",
+    "tcp.check_checksum:TRUE",
+    "udp.check_checksum:TRUE",
+    "wlan.check_checksum:TRUE",
+    "tcp.relative_sequence_numbers:FALSE",
+];
+
+/// The frames of a file in which tshark finds something else than is expected, in words.
+fn wrong(file: &Written, expected: &[Vec<Field>]) -> Vec<String> {
+    let mut names: Vec<&str> = expected.iter().flatten().map(|(name, _)| *name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.extend(["_ws.expert.severity", "_ws.expert.message"]);
+    let mut arguments = vec!["-r", file.path(), "-n", "-T", "fields", "-E", "separator=|"];
+    PREFERENCES.iter().for_each(|preference| arguments.extend(["-o", preference]));
+    names.iter().for_each(|name| arguments.extend(["-e", name]));
+    let lines = tshark(&arguments);
+    // Some versions count a Custom Block at the end among the frames.
+    assert!(matches!(lines.lines().count() - expected.len(), 0 | 1), "{} lines", lines.lines().count());
+    (1..)
+        .zip(lines.lines().zip(expected))
+        .map(|(number, (line, expected))| (number, differences(&names, line, expected)))
+        .filter(|(_, wrong)| !wrong.is_empty())
+        .map(|(number, wrong): (u32, _)| format!("frame {number}: {}", wrong.join("; ")))
+        .collect()
+}
+
+/// True if tshark is there; else says that a test is skipped.
+fn tshark_is_there() -> bool {
+    let is_there = Command::new("tshark").arg("--version").output().is_ok();
+    if !is_there {
+        eprintln!("skipped: tshark is not installed");
+    }
+    is_there
+}
+
 /// The file of a test, gone when it ends.
 struct Written(PathBuf);
+
+impl Written {
+    fn new(name: &str, bytes: &[u8]) -> Written {
+        let path = std::env::temp_dir().join(format!("lasthop-wire-{}-{name}.pcapng", std::process::id()));
+        let file = Written(path);
+        std::fs::write(&file.0, bytes).expect("the temporary folder can be written");
+        file
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("its name is UTF-8")
+    }
+}
 
 impl Drop for Written {
     fn drop(&mut self) {
@@ -561,40 +612,85 @@ fn differences(names: &[&str], line: &str, expected: &[Field]) -> Vec<String> {
 
 #[test]
 fn tshark_finds_every_field_as_it_was_written() {
-    if Command::new("tshark").arg("--version").output().is_err() {
-        eprintln!("skipped: tshark is not installed");
+    if !tshark_is_there() {
         return;
     }
     let (file, expected) = everything();
-    let path = std::env::temp_dir().join(format!("lasthop-wire-{}.pcapng", std::process::id()));
-    let written = Written(path);
-    std::fs::write(&written.0, file).expect("the temporary folder can be written");
-    let path = written.0.to_str().expect("its name is UTF-8");
-    let mut names: Vec<&str> = expected.iter().flatten().map(|(name, _)| *name).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.extend(["_ws.expert.severity", "_ws.expert.message"]);
-    let mut arguments = vec!["-r", path, "-n", "-T", "fields", "-E", "separator=|"];
-    for preference in [
-        "ip.check_checksum:TRUE",
-        "tcp.check_checksum:TRUE",
-        "udp.check_checksum:TRUE",
-        "wlan.check_checksum:TRUE",
-        "tcp.relative_sequence_numbers:FALSE",
-    ] {
-        arguments.extend(["-o", preference]);
-    }
-    names.iter().for_each(|name| arguments.extend(["-e", name]));
-    let lines = tshark(&arguments);
-    // Some versions count the Custom Block at the end among the frames.
-    assert!(matches!(lines.lines().count() - expected.len(), 0 | 1), "{} lines", lines.lines().count());
-    let wrong: Vec<_> = (1..)
-        .zip(lines.lines().zip(&expected))
-        .map(|(number, (line, expected))| (number, differences(&names, line, expected)))
-        .filter(|(_, wrong)| !wrong.is_empty())
-        .map(|(number, wrong): (u32, _)| format!("frame {number}: {}", wrong.join("; ")))
-        .collect();
+    let file = Written::new("fields", &file);
+    let wrong = wrong(&file, &expected);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let hosts = tshark(&["-r", path, "-q", "-z", "hosts"]);
+    let hosts = tshark(&["-r", file.path(), "-q", "-z", "hosts"]);
     assert!(hosts.contains("10.0.0.1\tserver") && hosts.contains("2001:db8::1\tserver"), "{hosts}");
+}
+
+/// Data bits of a subcarrier by MCS, as sixths. [802.11ax-2021 §27.5]
+const SIXTHS: [u64; 12] = [3, 6, 9, 12, 18, 24, 27, 30, 36, 40, 45, 50];
+
+/// A rate in Mbit/s, to six places as tshark prints it: subcarriers with data, MCS, streams, symbol in ns.
+fn rate(subcarriers: u64, mcs: u8, streams: u8, symbol_ns: u64) -> f64 {
+    let bits = subcarriers * SIXTHS[usize::from(mcs)] * u64::from(streams);
+    bits as f64 / 6.0 * 1000.0 / symbol_ns as f64
+}
+
+/// PPDUs of every MCS, width, guard interval and number of streams, with their rates.
+fn every_rate() -> Vec<(Radiotap, f64)> {
+    let mut all = Vec::new();
+    for (short, symbol_ns) in [(false, 4000), (true, 3600)] {
+        for index in 0..32 {
+            for (mhz, subcarriers) in [(20, 52), (40, 108)] {
+                let mcs = Some(Mcs::mixed(index, mhz, short));
+                all.push((Radiotap { mcs, ..in_ppdu() }, rate(subcarriers, index % 8, index / 8 + 1, symbol_ns)));
+            }
+        }
+        for (mhz, subcarriers) in [(20, 52), (40, 108), (80, 234), (160, 468)] {
+            for (mcs, streams) in (0..9).flat_map(|mcs| (1..=8).map(move |streams| (mcs, streams))) {
+                // Its bits do not fill the encoders, so there is no such MCS. [802.11-2020 §21.5]
+                if (mhz, mcs) == (80, 6) && matches!(streams, 3 | 7) {
+                    continue;
+                }
+                let vht = Some(Vht::single_user(mcs, streams, mhz, short));
+                all.push((Radiotap { vht, ..in_ppdu() }, rate(subcarriers, mcs, streams, symbol_ns)));
+            }
+        }
+    }
+    for (mhz, subcarriers) in [(20, 234), (40, 468), (80, 980), (160, 1960)] {
+        for (mcs, streams) in (0..12).flat_map(|mcs| (1..=8).map(move |streams| (mcs, streams))) {
+            for guard_ns in [800, 1600, 3200] {
+                let he = Some(He::single_user(mcs, streams, mhz, guard_ns));
+                let symbol_ns = 12_800 + u64::from(guard_ns);
+                all.push((Radiotap { he, ..in_ppdu() }, rate(subcarriers, mcs, streams, symbol_ns)));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn tshark_computes_the_rate_of_every_ppdu() {
+    if !tshark_is_there() {
+        return;
+    }
+    let mut capture = Capture::new();
+    let rates = every_rate();
+    let null = Data { kind: DataKind::Null, ..qos_data(1, FrameFlags::NONE) };
+    for (ms, (radiotap, _)) in (1..).zip(&rates) {
+        // Frames of one time are taken for one PPDU.
+        let radiotap = Radiotap { tsft_us: Some(1000 * ms), ..*radiotap };
+        capture.frame(radiotap, |out| null.append(out), Vec::new());
+    }
+    let file = Written::new("rates", &capture.file.finish().unwrap());
+    let lines = tshark(&["-r", file.path(), "-T", "fields", "-e", "wlan_radio.data_rate"]);
+    assert_eq!(lines.lines().count(), rates.len());
+    let wrong: Vec<_> = lines
+        .lines()
+        .zip(&rates)
+        .filter(|(line, (_, rate))| {
+            // Six digits, or one place behind the point.
+            !line.parse::<f64>().is_ok_and(|found| (found - rate).abs() <= 0.050_001_f64.max(rate * 1e-5))
+        })
+        .map(|(line, (radiotap, rate))| {
+            format!("{line:?} is not {rate}: {:?} {:?} {:?}", radiotap.mcs, radiotap.vht, radiotap.he)
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rates.len(), wrong.join("\n"));
 }

@@ -180,15 +180,21 @@ impl Radiotap {
         Ok(())
     }
 
+    /// Bytes of the header with the fields that there are.
+    pub fn length(&self) -> usize {
+        let mut fields = Fields { out: None, length: FIXED + 4, present: 0 };
+        self.write(&mut fields);
+        fields.length
+    }
+
     /// Appends the header to `out`: the fields that there are, each aligned, and the length that comes to.
     pub fn append(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&[0; FIXED + 4]);
-        let mut fields = Fields { out, start, present: 0 };
+        let mut fields = Fields { out: Some(out), length: FIXED + 4, present: 0 };
         self.write(&mut fields);
-        let present = fields.present;
-        let length = (out.len() - start) as u16;
-        out[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
+        let Fields { length, present, .. } = fields;
+        out[start + 2..start + 4].copy_from_slice(&(length as u16).to_le_bytes());
         out[start + 4..start + 8].copy_from_slice(&present.to_le_bytes());
     }
 
@@ -292,10 +298,12 @@ fn following(present: u32, now: Namespace, fields: &mut Cursor<'_>) -> Result<Op
     })
 }
 
-/// The fields of a header that is being written.
+/// The fields of a header that is being written, or only measured.
 struct Fields<'a> {
-    out: &'a mut Vec<u8>,
-    start: usize,
+    out: Option<&'a mut Vec<u8>>,
+    /// Bytes so far.
+    length: usize,
+    /// A bit for each field so far.
     present: u32,
 }
 
@@ -305,9 +313,12 @@ impl Fields<'_> {
         let Some(bytes) = value else { return };
         let (alignment, length) = LAYOUT[field as usize];
         debug_assert_eq!(length, N);
-        let length = (self.out.len() - self.start).next_multiple_of(alignment);
-        self.out.resize(self.start + length, 0);
-        self.out.extend_from_slice(&bytes);
+        let padding = self.length.next_multiple_of(alignment) - self.length;
+        if let Some(out) = &mut self.out {
+            out.resize(out.len() + padding, 0);
+            out.extend_from_slice(&bytes);
+        }
+        self.length += padding + N;
         self.present |= 1 << field;
     }
 }
@@ -331,6 +342,7 @@ mod tests {
         // Bits 1, 2, 3, 5 and 14: 402e. Signal stands at 14, so RX flags at 16.
         let expected = [0, 0, 18, 0, 0x2e, 0x40, 0, 0, 0x10, 22, 0x6c, 0x09, 0xa0, 0x00, 0xc4, 0, 0, 0];
         assert_eq!(bytes, expected);
+        assert_eq!(radiotap.length(), 18);
         assert_eq!(Radiotap::parse(&bytes), Ok((radiotap, &[][..])));
     }
 
