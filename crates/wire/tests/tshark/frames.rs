@@ -1,10 +1,4 @@
-//! What another program reads of what is written here: tshark, the reader of Wireshark, with every checksum verified.
-//!
-//! A file has a frame of each kind, with the fields that tshark shall find. Without tshark (`apt-get install tshark`) the test
-//! says so and passes.
-
-use std::path::PathBuf;
-use std::process::Command;
+//! A frame of each kind, and the fields that tshark shall find in it.
 
 use lasthop_units::Ecn;
 use lasthop_wire::capture::{Interface, LinkType, Name, NamedAddress, PacketFlags, PacketOptions, PcapNg, Statistics};
@@ -22,11 +16,11 @@ const STATION: MacAddress = MacAddress::local(2);
 const SERVER: MacAddress = MacAddress::local(3);
 
 /// A field of tshark and its value there.
-type Field = (&'static str, String);
+pub type Field = (&'static str, String);
 
 /// A file in the making, and what shall be found in it.
-struct Capture {
-    file: PcapNg<Vec<u8>>,
+pub struct Capture {
+    pub file: PcapNg<Vec<u8>>,
     /// By link type.
     interfaces: Vec<(LinkType, u32)>,
     expected: Vec<Vec<Field>>,
@@ -38,14 +32,14 @@ macro_rules! fields {
 }
 
 impl Capture {
-    fn new() -> Capture {
+    pub fn new() -> Capture {
         let mut file = PcapNg::new(Vec::new()).unwrap();
         let interfaces = [
             (LinkType::RADIOTAP, "air", 0),
             (LinkType::ETHERNET, "server", 0),
             (LinkType::RAW_IP, "tun", 0),
             (LinkType::IEEE_802_11, "bare", 0),
-            (LinkType(LinkType::RADIOTAP.0), "snapped", 96),
+            (LinkType::RADIOTAP, "snapped", 96),
         ]
         .map(|(link_type, name, snap_length)| {
             let interface = Interface { link_type, snap_length, name: Some(name), ..Interface::default() };
@@ -79,7 +73,7 @@ impl Capture {
     }
 
     /// Adds a frame of 802.11 that came after `radiotap`, whose FCS it gets.
-    fn frame(&mut self, radiotap: Radiotap, append: impl FnOnce(&mut Vec<u8>), mut expected: Vec<Field>) {
+    pub fn frame(&mut self, radiotap: Radiotap, append: impl FnOnce(&mut Vec<u8>), mut expected: Vec<Field>) {
         let flags = Some(radiotap.flags.unwrap_or_default().with(Flags::FCS_AT_END));
         let mut bytes = Vec::new();
         Radiotap { flags, ..radiotap }.append(&mut bytes);
@@ -106,7 +100,7 @@ fn at_rate(rate_500kbps: u8, flags: Flags) -> Radiotap {
 }
 
 /// A frame that travelled in a PPDU with MCSs at 5 GHz.
-fn in_ppdu() -> Radiotap {
+pub fn in_ppdu() -> Radiotap {
     let channel = Some(Channel { mhz: 5180, flags: Channel::GHZ_5 | Channel::OFDM });
     Radiotap { tsft_us: Some(1), channel, signal_dbm: Some(-50), noise_dbm: Some(-95), ..Radiotap::default() }
 }
@@ -135,7 +129,7 @@ fn append_packet(tcp: &Tcp<'_>, zeros: usize, out: &mut Vec<u8>) -> usize {
     20 + usize::from(ip.payload_length)
 }
 
-fn qos_data(number: u16, flags: FrameFlags) -> Data<'static> {
+pub fn qos_data(number: u16, flags: FrameFlags) -> Data<'static> {
     let data = Data::to_ap(STATION, AP, SERVER);
     Data {
         flags: data.flags.with(flags),
@@ -499,7 +493,7 @@ fn cut_off_and_lost(capture: &mut Capture) {
 }
 
 /// A file with a frame of each kind, and the fields of each.
-fn everything() -> (Vec<u8>, Vec<Vec<Field>>) {
+pub fn everything() -> (Vec<u8>, Vec<Vec<Field>>) {
     let mut capture = Capture::new();
     let names = [
         Name { address: NamedAddress::V4([10, 0, 0, 1].into()), name: "server" },
@@ -520,177 +514,4 @@ fn everything() -> (Vec<u8>, Vec<Vec<Field>>) {
     capture.file.statistics(0, 2_000_000_000, &statistics).unwrap();
     capture.file.custom(32_473, b"a block of one's own").unwrap();
     (capture.file.finish().unwrap(), capture.expected)
-}
-
-/// What tshark prints with these arguments.
-fn tshark(arguments: &[&str]) -> String {
-    let output = Command::new("tshark").args(arguments).output().expect("tshark runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("tshark prints UTF-8")
-}
-
-/// Preferences with which tshark is run.
-const PREFERENCES: [&str; 5] = [
-    "ip.check_checksum:TRUE",
-    "tcp.check_checksum:TRUE",
-    "udp.check_checksum:TRUE",
-    "wlan.check_checksum:TRUE",
-    "tcp.relative_sequence_numbers:FALSE",
-];
-
-/// The frames of a file in which tshark finds something else than is expected, in words.
-fn wrong(file: &Written, expected: &[Vec<Field>]) -> Vec<String> {
-    let mut names: Vec<&str> = expected.iter().flatten().map(|(name, _)| *name).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.extend(["_ws.expert.severity", "_ws.expert.message"]);
-    let mut arguments = vec!["-r", file.path(), "-n", "-T", "fields", "-E", "separator=|"];
-    PREFERENCES.iter().for_each(|preference| arguments.extend(["-o", preference]));
-    names.iter().for_each(|name| arguments.extend(["-e", name]));
-    let lines = tshark(&arguments);
-    // Some versions count a Custom Block at the end among the frames.
-    assert!(matches!(lines.lines().count() - expected.len(), 0 | 1), "{} lines", lines.lines().count());
-    (1..)
-        .zip(lines.lines().zip(expected))
-        .map(|(number, (line, expected))| (number, differences(&names, line, expected)))
-        .filter(|(_, wrong)| !wrong.is_empty())
-        .map(|(number, wrong): (u32, _)| format!("frame {number}: {}", wrong.join("; ")))
-        .collect()
-}
-
-/// True if tshark is there; else says that a test is skipped.
-fn tshark_is_there() -> bool {
-    let is_there = Command::new("tshark").arg("--version").output().is_ok();
-    if !is_there {
-        eprintln!("skipped: tshark is not installed");
-    }
-    is_there
-}
-
-/// The file of a test, gone when it ends.
-struct Written(PathBuf);
-
-impl Written {
-    fn new(name: &str, bytes: &[u8]) -> Written {
-        let path = std::env::temp_dir().join(format!("lasthop-wire-{}-{name}.pcapng", std::process::id()));
-        let file = Written(path);
-        std::fs::write(&file.0, bytes).expect("the temporary folder can be written");
-        file
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().expect("its name is UTF-8")
-    }
-}
-
-impl Drop for Written {
-    fn drop(&mut self) {
-        drop(std::fs::remove_file(&self.0));
-    }
-}
-
-/// The severity of an expert's warning in tshark; notes and remarks are below. An error is above.
-const WARNING: u32 = 0x0060_0000;
-
-/// What is not as expected in a frame: fields, and warnings of tshark's experts but those of checksums that shall be wrong.
-fn differences(names: &[&str], line: &str, expected: &[Field]) -> Vec<String> {
-    let found: Vec<&str> = line.split('|').collect();
-    let value = |name: &str| found[names.iter().position(|other| *other == name).expect("it was asked for")];
-    let mut wrong: Vec<_> = expected
-        .iter()
-        .filter(|(name, expected)| value(name) != *expected)
-        .map(|(name, expected)| format!("{name} is {:?}, not {expected:?}", value(name)))
-        .collect();
-    let severities = value("_ws.expert.severity").split(',').filter(|severity| !severity.is_empty());
-    let is_warned = severities.map(|severity| severity.parse::<u32>().unwrap()).any(|severity| severity >= WARNING);
-    let fcs_is_wrong = expected.iter().any(|(name, value)| *name == "wlan.fcs.status" && value == "0");
-    if is_warned && !fcs_is_wrong {
-        wrong.push(value("_ws.expert.message").to_owned());
-    }
-    wrong
-}
-
-#[test]
-fn tshark_finds_every_field_as_it_was_written() {
-    if !tshark_is_there() {
-        return;
-    }
-    let (file, expected) = everything();
-    let file = Written::new("fields", &file);
-    let wrong = wrong(&file, &expected);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let hosts = tshark(&["-r", file.path(), "-q", "-z", "hosts"]);
-    assert!(hosts.contains("10.0.0.1\tserver") && hosts.contains("2001:db8::1\tserver"), "{hosts}");
-}
-
-/// Data bits of a subcarrier by MCS, as sixths. [802.11ax-2021 §27.5]
-const SIXTHS: [u64; 12] = [3, 6, 9, 12, 18, 24, 27, 30, 36, 40, 45, 50];
-
-/// A rate in Mbit/s, to six places as tshark prints it: subcarriers with data, MCS, streams, symbol in ns.
-fn rate(subcarriers: u64, mcs: u8, streams: u8, symbol_ns: u64) -> f64 {
-    let bits = subcarriers * SIXTHS[usize::from(mcs)] * u64::from(streams);
-    bits as f64 / 6.0 * 1000.0 / symbol_ns as f64
-}
-
-/// PPDUs of every MCS, width, guard interval and number of streams, with their rates.
-fn every_rate() -> Vec<(Radiotap, f64)> {
-    let mut all = Vec::new();
-    for (short, symbol_ns) in [(false, 4000), (true, 3600)] {
-        for index in 0..32 {
-            for (mhz, subcarriers) in [(20, 52), (40, 108)] {
-                let mcs = Some(Mcs::mixed(index, mhz, short));
-                all.push((Radiotap { mcs, ..in_ppdu() }, rate(subcarriers, index % 8, index / 8 + 1, symbol_ns)));
-            }
-        }
-        for (mhz, subcarriers) in [(20, 52), (40, 108), (80, 234), (160, 468)] {
-            for (mcs, streams) in (0..9).flat_map(|mcs| (1..=8).map(move |streams| (mcs, streams))) {
-                // Its bits do not fill the encoders, so there is no such MCS. [802.11-2020 §21.5]
-                if (mhz, mcs) == (80, 6) && matches!(streams, 3 | 7) {
-                    continue;
-                }
-                let vht = Some(Vht::single_user(mcs, streams, mhz, short));
-                all.push((Radiotap { vht, ..in_ppdu() }, rate(subcarriers, mcs, streams, symbol_ns)));
-            }
-        }
-    }
-    for (mhz, subcarriers) in [(20, 234), (40, 468), (80, 980), (160, 1960)] {
-        for (mcs, streams) in (0..12).flat_map(|mcs| (1..=8).map(move |streams| (mcs, streams))) {
-            for guard_ns in [800, 1600, 3200] {
-                let he = Some(He::single_user(mcs, streams, mhz, guard_ns));
-                let symbol_ns = 12_800 + u64::from(guard_ns);
-                all.push((Radiotap { he, ..in_ppdu() }, rate(subcarriers, mcs, streams, symbol_ns)));
-            }
-        }
-    }
-    all
-}
-
-#[test]
-fn tshark_computes_the_rate_of_every_ppdu() {
-    if !tshark_is_there() {
-        return;
-    }
-    let mut capture = Capture::new();
-    let rates = every_rate();
-    let null = Data { kind: DataKind::Null, ..qos_data(1, FrameFlags::NONE) };
-    for (ms, (radiotap, _)) in (1..).zip(&rates) {
-        // Frames of one time are taken for one PPDU.
-        let radiotap = Radiotap { tsft_us: Some(1000 * ms), ..*radiotap };
-        capture.frame(radiotap, |out| null.append(out), Vec::new());
-    }
-    let file = Written::new("rates", &capture.file.finish().unwrap());
-    let lines = tshark(&["-r", file.path(), "-T", "fields", "-e", "wlan_radio.data_rate"]);
-    assert_eq!(lines.lines().count(), rates.len());
-    let wrong: Vec<_> = lines
-        .lines()
-        .zip(&rates)
-        .filter(|(line, (_, rate))| {
-            // Six digits, or one place behind the point.
-            !line.parse::<f64>().is_ok_and(|found| (found - rate).abs() <= 0.050_001_f64.max(rate * 1e-5))
-        })
-        .map(|(line, (radiotap, rate))| {
-            format!("{line:?} is not {rate}: {:?} {:?} {:?}", radiotap.mcs, radiotap.vht, radiotap.he)
-        })
-        .collect();
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rates.len(), wrong.join("\n"));
 }

@@ -1,0 +1,147 @@
+//! What another program reads of what is written here: tshark, the reader of Wireshark, with every checksum verified.
+//!
+//! A file has a frame of each kind, with the fields that tshark shall find, as version 4.0 calls and prints them. Without tshark
+//! (`apt-get install tshark`) the tests say so and pass.
+
+mod frames;
+mod rates;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use frames::{Capture, Field, everything, qos_data};
+use lasthop_wire::Radiotap;
+use lasthop_wire::ieee80211::{Data, DataKind, FrameFlags};
+use rates::every_rate;
+
+/// What tshark prints with these arguments.
+fn tshark(arguments: &[&str]) -> String {
+    let output = Command::new("tshark").args(arguments).output().expect("tshark runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("tshark prints UTF-8")
+}
+
+/// Preferences with which tshark is run.
+const PREFERENCES: [&str; 5] = [
+    "ip.check_checksum:TRUE",
+    "tcp.check_checksum:TRUE",
+    "udp.check_checksum:TRUE",
+    "wlan.check_checksum:TRUE",
+    "tcp.relative_sequence_numbers:FALSE",
+];
+
+/// The frames of a file in which tshark finds something else than is expected, in words.
+fn wrong(file: &Written, expected: &[Vec<Field>]) -> Vec<String> {
+    let mut names: Vec<&str> = expected.iter().flatten().map(|(name, _)| *name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.extend(["_ws.expert.severity", "_ws.expert.message"]);
+    let mut arguments = vec!["-r", file.path(), "-n", "-T", "fields", "-E", "separator=|"];
+    PREFERENCES.iter().for_each(|preference| arguments.extend(["-o", preference]));
+    names.iter().for_each(|name| arguments.extend(["-e", name]));
+    let lines = tshark(&arguments);
+    // Some versions count a Custom Block at the end among the frames.
+    assert!(matches!(lines.lines().count() - expected.len(), 0 | 1), "{} lines", lines.lines().count());
+    (1..)
+        .zip(lines.lines().zip(expected))
+        .map(|(number, (line, expected))| (number, differences(&names, line, expected)))
+        .filter(|(_, wrong)| !wrong.is_empty())
+        .map(|(number, wrong): (u32, _)| format!("frame {number}: {}", wrong.join("; ")))
+        .collect()
+}
+
+/// True if tshark is there; else says that a test is skipped.
+fn tshark_is_there() -> bool {
+    let is_there = Command::new("tshark").arg("--version").output().is_ok();
+    if !is_there {
+        eprintln!("skipped: tshark is not installed");
+    }
+    is_there
+}
+
+/// The file of a test, gone when it ends.
+struct Written(PathBuf);
+
+impl Written {
+    fn new(name: &str, bytes: &[u8]) -> Written {
+        let path = std::env::temp_dir().join(format!("lasthop-wire-{}-{name}.pcapng", std::process::id()));
+        let file = Written(path);
+        std::fs::write(&file.0, bytes).expect("the temporary folder can be written");
+        file
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("its name is UTF-8")
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.0));
+    }
+}
+
+/// The severity of an expert's warning in tshark; notes and remarks are below. An error is above.
+const WARNING: u32 = 0x0060_0000;
+
+/// What is not as expected in a frame: fields, and warnings of tshark's experts but those of checksums that shall be wrong.
+fn differences(names: &[&str], line: &str, expected: &[Field]) -> Vec<String> {
+    // Booleans are numbers up to version 4.0, words after it.
+    let found: Vec<String> = line.split('|').map(|value| value.replace("True", "1").replace("False", "0")).collect();
+    let value = |name: &str| &found[names.iter().position(|other| *other == name).expect("it was asked for")];
+    let mut wrong: Vec<_> = expected
+        .iter()
+        .filter(|(name, expected)| value(name) != expected)
+        .map(|(name, expected)| format!("{name} is {:?}, not {expected:?}", value(name)))
+        .collect();
+    let severities = value("_ws.expert.severity").split(',').filter(|severity| !severity.is_empty());
+    let is_warned = severities.map(|severity| severity.parse::<u32>().unwrap()).any(|severity| severity >= WARNING);
+    let fcs_is_wrong = expected.iter().any(|(name, value)| *name == "wlan.fcs.status" && value == "0");
+    if is_warned && !fcs_is_wrong {
+        wrong.push(value("_ws.expert.message").clone());
+    }
+    wrong
+}
+
+#[test]
+fn tshark_finds_every_field_as_it_was_written() {
+    if !tshark_is_there() {
+        return;
+    }
+    let (file, expected) = everything();
+    let file = Written::new("fields", &file);
+    let wrong = wrong(&file, &expected);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let hosts = tshark(&["-r", file.path(), "-q", "-z", "hosts"]);
+    assert!(hosts.contains("10.0.0.1\tserver") && hosts.contains("2001:db8::1\tserver"), "{hosts}");
+}
+
+#[test]
+fn tshark_computes_the_rate_of_every_ppdu() {
+    if !tshark_is_there() {
+        return;
+    }
+    let mut capture = Capture::new();
+    let rates = every_rate();
+    let null = Data { kind: DataKind::Null, ..qos_data(1, FrameFlags::NONE) };
+    for (ms, (radiotap, _)) in (1..).zip(&rates) {
+        // Frames of one time are taken for one PPDU.
+        let radiotap = Radiotap { tsft_us: Some(1000 * ms), ..*radiotap };
+        capture.frame(radiotap, |out| null.append(out), Vec::new());
+    }
+    let file = Written::new("rates", &capture.file.finish().unwrap());
+    let lines = tshark(&["-r", file.path(), "-T", "fields", "-e", "wlan_radio.data_rate"]);
+    assert_eq!(lines.lines().count(), rates.len());
+    let wrong: Vec<_> = lines
+        .lines()
+        .zip(&rates)
+        .filter(|(line, (_, rate))| {
+            // Six digits, or one place behind the point.
+            !line.parse::<f64>().is_ok_and(|found| (found - rate).abs() <= 0.050_001_f64.max(rate * 1e-5))
+        })
+        .map(|(line, (radiotap, rate))| {
+            format!("{line:?} is not {rate}: {:?} {:?} {:?}", radiotap.mcs, radiotap.vht, radiotap.he)
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rates.len(), wrong.join("\n"));
+}
