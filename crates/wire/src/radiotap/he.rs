@@ -113,8 +113,7 @@ const BANDWIDTHS: [u16; 4] = [20, 40, 80, 160];
 const GUARD_INTERVALS: [u16; 3] = [800, 1600, 3200];
 
 impl He {
-    /// A PPDU for one user over the whole of its channel, without DCM, STBC or beamforming; LDPC from 40 MHz on, where it is
-    /// mandatory. [802.11ax-2021 §27.1.1]
+    /// A PPDU for one user over the whole of its channel, with LDPC, without DCM, STBC or beamforming.
     ///
     /// `bandwidth_mhz` is 20, 40, 80 or 160, `guard_interval_ns` 800, 1600 or 3200; any other is left unknown.
     pub fn single_user(mcs: u8, streams: u8, bandwidth_mhz: u16, guard_interval_ns: u16) -> He {
@@ -122,7 +121,7 @@ impl He {
         He {
             mcs: Some(mcs),
             dcm: Some(false),
-            ldpc: Some(bandwidth_mhz > 20 || mcs > 9),
+            ldpc: Some(true),
             stbc: Some(false),
             bandwidth: code(&BANDWIDTHS, bandwidth_mhz),
             guard_interval: code(&GUARD_INTERVALS, guard_interval_ns),
