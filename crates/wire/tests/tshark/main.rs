@@ -11,6 +11,7 @@ use std::process::Command;
 
 use frames::{Capture, Field, everything, qos_data};
 use lasthop_wire::Radiotap;
+use lasthop_wire::capture::{Record, Records};
 use lasthop_wire::ieee80211::{Data, DataKind, FrameFlags};
 use rates::every_rate;
 
@@ -144,4 +145,43 @@ fn tshark_computes_the_rate_of_every_ppdu() {
         })
         .collect();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rates.len(), wrong.join("\n"));
+}
+
+/// Length, time and bytes of each packet of a file.
+fn packets(file: &[u8]) -> Vec<(u32, i64, &[u8])> {
+    Records::new(file)
+        .filter_map(|record| match record.unwrap() {
+            Record::Packet(packet) => Some((packet.original_length, packet.time_ns.unwrap(), packet.bytes)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn what_editcap_writes_is_read_as_what_it_was_made_from() {
+    if Command::new("editcap").arg("--version").output().is_err() {
+        eprintln!("skipped: editcap is not installed");
+        return;
+    }
+    let mut capture = Capture::new();
+    let null = Data { kind: DataKind::Null, ..qos_data(1, FrameFlags::NONE) };
+    for (radiotap, _) in every_rate() {
+        capture.frame(radiotap, |out| null.append(out), Vec::new());
+    }
+    let original = capture.file.finish().unwrap();
+    let from = Written::new("original", &original);
+    for (format, unit_ns, kept) in
+        [("pcapng", 1, 65_535), ("nsecpcap", 1, 65_535), ("pcap", 1000, 65_535), ("pcapng", 1, 50)]
+    {
+        let to = Written::new("converted", &[]);
+        let arguments = ["-F", format, "-s", &kept.to_string(), "-T", "ieee-802-11-radiotap", from.path(), to.path()];
+        let output = Command::new("editcap").args(arguments).output().expect("editcap runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let converted = std::fs::read(to.path()).expect("editcap has written it");
+        let expected: Vec<_> = packets(&original)
+            .into_iter()
+            .map(|(length, ns, bytes)| (length, ns / unit_ns * unit_ns, &bytes[..bytes.len().min(kept)]))
+            .collect();
+        assert!(packets(&converted) == expected, "{format}");
+    }
 }
