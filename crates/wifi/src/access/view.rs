@@ -62,6 +62,8 @@ pub(crate) struct View {
     lead: u64,
     lanes: Vec<Lane>,
     apart: Vec<Apart>,
+    /// When the first of these ends its countdown in this idle period.
+    first_apart: Time,
     /// When the next backoff ends, as far as somebody waits for that, and its turn among the events of that time.
     awaited: Option<(Time, Turn)>,
 }
@@ -82,6 +84,7 @@ impl View {
             lead: lanes.iter().map(|kind| 1 - kind.offset.min(0)).max().unwrap_or(1) as u64,
             lanes: lanes.iter().map(lane).collect(),
             apart: Vec::new(),
+            first_apart: Time::NEVER,
             awaited: None,
         };
         view.start_counting(spaces);
@@ -198,6 +201,17 @@ impl View {
             let base = shifted(difs_ends, spaces.slot, self.lanes[one.lane.0].kind.offset);
             one.from = on_grid(base, spaces.slot, one.not_before);
         }
+        self.find_first_apart(spaces.slot);
+    }
+
+    fn find_first_apart(&mut self, slot: Duration) {
+        self.first_apart = self.apart.iter().map(|one| one.ends_at(slot)).min().unwrap_or(Time::NEVER);
+    }
+
+    /// Keeps `one` apart while the medium is idle.
+    fn keep_apart(&mut self, slot: Duration, one: Apart) {
+        self.first_apart = self.first_apart.min(one.ends_at(slot));
+        self.apart.push(one);
     }
 
     /// When a lane starts to count, or started, in this idle period; in a busy one, when it found the medium busy, or would
@@ -330,7 +344,8 @@ impl View {
         let difs_ends = self.idle_since.max(self.nav_until) + spaces.difs;
         let not_before = not_before.max(now);
         let from = on_grid(shifted(difs_ends, spaces.slot, of.kind.offset), spaces.slot, not_before);
-        self.apart.push(Apart { function, lane, remaining: backoff, if_interrupted: None, not_before, from });
+        let one = Apart { function, lane, remaining: backoff, if_interrupted: None, not_before, from };
+        self.keep_apart(spaces.slot, one);
         true
     }
 
@@ -388,6 +403,7 @@ impl View {
             let done = one.remaining <= passed;
             if done {
                 self.apart.remove(place);
+                self.find_first_apart(spaces.slot);
             }
             return done.then_some(next);
         }
@@ -412,7 +428,7 @@ impl View {
     ) {
         let from = self.counts_from(spaces.slot, lane);
         let one = Apart { function, lane, remaining: 0, if_interrupted: Some(backoff), not_before: Time::ZERO, from };
-        self.apart.push(one);
+        self.keep_apart(spaces.slot, one);
     }
 
     /// The count of slots at which a backoff of `backoff` slots that starts now ends: post-backoff of a
@@ -454,18 +470,13 @@ impl View {
         if self.on_air > 0 {
             return None;
         }
-        let mut next = None;
+        let mut next = if self.apart.is_empty() { Time::NEVER } else { self.first_apart };
         for lane in &self.lanes {
             if let Some(Reverse((key, _))) = lane.contenders.peek() {
-                let end = lane.ends_at(self.counts_from, *key, spaces.slot);
-                next = Some(next.map_or(end, |next: Time| next.min(end)));
+                next = next.min(lane.ends_at(self.counts_from, *key, spaces.slot));
             }
         }
-        for one in &self.apart {
-            let end = one.ends_at(spaces.slot);
-            next = Some(next.map_or(end, |next| next.min(end)));
-        }
-        next
+        (next < Time::NEVER).then_some(next)
     }
 
     /// Takes out a contender whose backoff ends now: of those of one node, the one with the highest priority.
@@ -485,6 +496,7 @@ impl View {
             }
             (_, Some((function, place))) => {
                 self.apart.remove(place);
+                self.find_first_apart(spaces.slot);
                 Some(function)
             }
             _ => None,

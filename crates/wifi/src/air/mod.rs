@@ -59,11 +59,21 @@ pub(crate) struct Air {
     on_air: Vec<Transmission>,
     /// How many of these are on each channel.
     on_channel: Vec<u32>,
+    /// Of each channel that is shared by all on it, what is known of those on the air if all of them are disturbed.
+    crowds: Vec<Option<Crowd>>,
     next_id: u32,
     /// Parts of PPDUs beyond the first; the place 0 is nobody's, as are those that are empty.
     parts: Vec<Vec<Part>>,
     /// Lists of overlaps that are of no use now, to be used again.
     spare: Vec<Vec<Overlap>>,
+}
+
+/// PPDUs on a channel that are all disturbed.
+#[derive(Clone, Copy, Debug)]
+struct Crowd {
+    earliest_start: Time,
+    latest_start: Time,
+    first_end: Time,
 }
 
 /// What decides whether a frame is decoded that nothing overlaps.
@@ -117,6 +127,7 @@ impl Air {
             noise: config.noise,
             on_air: Vec::new(),
             on_channel: vec![0; channels],
+            crowds: vec![None; channels],
             next_id: 0,
             parts: vec![Vec::new()],
             spare: Vec::new(),
@@ -185,7 +196,7 @@ impl Air {
         if self.on_air.is_empty() {
             self.on_air.push(new);
         } else {
-            self.begin_among_others(new);
+            if self.channel.is_uniform() { self.begin_in_crowd(new) } else { self.begin_among_others(new) }
         }
         (id, end)
     }
@@ -221,6 +232,26 @@ impl Air {
             let others = self.parts[place.get() as usize].iter().map(|part| part.from);
             others.filter(|from| *from != ppdu.first.from).for_each(|from| switch(&mut self.radios, from));
         }
+    }
+
+    /// As [`begin`](Self::begin) for one more of a crowd that all of its channel share: none of the others changes.
+    fn begin_in_crowd(&mut self, mut new: Transmission) {
+        let channel = self.radios[new.ppdu.from().index()].channel as usize;
+        let at = new.start;
+        let Some(crowd) = self.crowds[channel].as_mut().filter(|c| c.first_end > at && c.latest_start <= at) else {
+            self.begin_among_others(new);
+            let own = self.on_air.iter().filter(|o| self.radios[o.ppdu.from().index()].channel as usize == channel);
+            let starts = || own.clone().map(|o| o.start);
+            self.crowds[channel] = own.clone().all(|o| o.is_disturbed).then(|| Crowd {
+                earliest_start: starts().min().unwrap_or(at),
+                latest_start: starts().max().unwrap_or(at),
+                first_end: own.clone().map(|o| o.end).min().unwrap_or(at),
+            });
+            return;
+        };
+        (crowd.latest_start, crowd.first_end) = (at, crowd.first_end.min(new.end));
+        (new.is_disturbed, new.came_second) = (true, crowd.earliest_start < at);
+        self.on_air.push(new);
     }
 
     fn begin_among_others(&mut self, mut new: Transmission) {
