@@ -1,12 +1,17 @@
 //! One direction of a wired link: a queue, a transmitter with a rate, a constant delay.
 //!
 //! Two events a packet at most: the end of a transmission only while others wait, and the arrival.
+//!
+//! Behind a plain FIFO nothing but the clock decides when a packet goes out: it takes its place in the line of those on
+//! the way when it comes, with its time of arrival, and the end of a transmission only counts it over.
 
 use std::collections::VecDeque;
 
-use lasthop_observe::Histogram;
+use lasthop_observe::{DropReason, Histogram};
+use lasthop_registry::Amount;
 use lasthop_units::{Bytes, DataRate, Duration, Present, Time};
 
+use crate::queue_discipline::has_room;
 use crate::{Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
 
 /// What a wired link asks to be told of.
@@ -31,11 +36,62 @@ pub struct WireUse {
     pub longest_wait: Duration,
 }
 
+/// How long packets take at one rate: most have the size of the one before.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    rate: DataRate,
+    bytes: u32,
+    takes: Duration,
+}
+
+impl WireUse {
+    /// A transmission that takes so long begins, of a packet that has waited.
+    #[inline(always)]
+    fn note(&mut self, takes: Duration, waited: Duration) {
+        self.busy += takes;
+        self.waits.add(waited);
+        self.longest_wait = self.longest_wait.max(waited);
+    }
+}
+
+impl Pace {
+    fn new(rate: DataRate) -> Pace {
+        Pace { rate, bytes: 0, takes: Duration::ZERO }
+    }
+
+    #[inline(always)]
+    fn time_for(&mut self, bytes: u32) -> Duration {
+        if bytes != self.bytes {
+            (self.bytes, self.takes) = (bytes, self.rate.time_for(Bytes(u64::from(bytes))));
+        }
+        self.takes
+    }
+}
+
+/// The packets at the end of the line that wait for the transmitter, behind a plain FIFO.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    limit: Amount,
+    packets: u32,
+    bytes: u64,
+    /// when all of them will have been sent
+    ends: Time,
+}
+
+impl Line {
+    fn has_room(&self, bytes: u32) -> bool {
+        has_room(self.limit, (self.packets, self.bytes), bytes)
+    }
+}
+
 /// One direction of a wired link.
 pub struct WiredLink<B> {
-    rate: DataRate,
+    pace: Pace,
     delay: Duration,
     queue: Box<dyn QueueDiscipline<B>>,
+    /// in place of `queue`, where that is a plain FIFO
+    line: Option<Line>,
+    /// with their times of arrival; behind a plain FIFO those that wait stand at the end
     on_the_way: VecDeque<(Time, Packet<B>)>,
     busy_until: Time,
     waiting_for_transmitter: bool,
@@ -47,10 +103,12 @@ pub struct WiredLink<B> {
 impl<B> WiredLink<B> {
     /// An idle link.
     pub fn new(rate: DataRate, delay: Duration, queue: Box<dyn QueueDiscipline<B>>) -> Self {
+        let line = |limit| Line { limit, packets: 0, bytes: 0, ends: Time::ZERO };
         WiredLink {
-            rate,
+            pace: Pace::new(rate),
             delay,
             marks: Marks::of(&*queue),
+            line: queue.plain_limit().map(line),
             queue,
             on_the_way: VecDeque::new(),
             busy_until: Time::ZERO,
@@ -72,7 +130,22 @@ impl<B> WiredLink<B> {
 
     /// Whether a packet handed over now would go out at once.
     pub fn is_free(&self, now: Time) -> bool {
-        self.busy_until <= now && self.queue.packets() == 0
+        self.busy_until <= now && self.waiting() == 0
+    }
+
+    /// Packets that wait for the transmitter.
+    #[inline(always)]
+    fn waiting(&self) -> u32 {
+        match &self.line {
+            Some(line) => line.packets,
+            None => self.queue.packets(),
+        }
+    }
+
+    /// Packets that are being transmitted or have been.
+    #[inline(always)]
+    fn sent(&self) -> usize {
+        self.on_the_way.len() - self.line.map_or(0, |line| line.packets as usize)
     }
 
     /// When the transmitter has sent what it is sending.
@@ -93,6 +166,12 @@ impl<B> WiredLink<B> {
         packet.meta.enqueued_at = now;
         self.used.offered += 1;
         let was_free = self.is_free(now);
+        if let Some(line) = &mut self.line {
+            if !line.has_room(packet.meta.bytes) {
+                return dropped.push((packet, DropReason::QueueFull));
+            }
+            return if was_free { self.transmit(now, packet, schedule) } else { self.line_up(packet, schedule) };
+        }
         if was_free && self.queue.lets_pass(packet.meta.bytes) {
             return self.transmit(now, packet, schedule);
         }
@@ -106,13 +185,47 @@ impl<B> WiredLink<B> {
         }
     }
 
+    /// A packet joins those that wait, as it is known when it will have been sent.
+    #[inline(always)]
+    fn line_up(&mut self, packet: Packet<B>, schedule: &mut impl FnMut(Time, WiredEvent)) {
+        let takes = self.pace.time_for(packet.meta.bytes);
+        let Some(line) = &mut self.line else { unreachable!("a plain FIFO has a line") };
+        let begins = if line.packets > 0 { line.ends } else { self.busy_until };
+        (line.packets, line.bytes, line.ends) =
+            (line.packets + 1, line.bytes + u64::from(packet.meta.bytes), begins + takes);
+        self.on_the_way.push_back((line.ends + self.delay, packet));
+        if !self.waiting_for_transmitter {
+            self.waiting_for_transmitter = true;
+            schedule(self.busy_until, WiredEvent::TransmitterFree);
+        }
+    }
+
+    /// The first of those that wait goes out.
+    #[inline(always)]
+    fn count_over(&mut self, now: Time, schedule: &mut impl FnMut(Time, WiredEvent)) {
+        let first = self.sent();
+        let Some(line) = &mut self.line else { unreachable!("a plain FIFO has a line") };
+        let Some((arrival, packet)) = self.on_the_way.get(first) else {
+            unreachable!("an event is for each that waits")
+        };
+        line.packets -= 1;
+        line.bytes -= u64::from(packet.meta.bytes);
+        let (arrival, waited) = (*arrival, now.since(packet.meta.enqueued_at));
+        self.waiting_for_transmitter = line.packets > 0;
+        self.busy_until = arrival - self.delay;
+        self.used.note(self.busy_until.since(now), waited);
+        if first == 0 {
+            schedule(arrival, WiredEvent::Arrival);
+        }
+        if self.waiting_for_transmitter {
+            schedule(self.busy_until, WiredEvent::TransmitterFree);
+        }
+    }
+
     #[inline(always)]
     fn transmit(&mut self, now: Time, packet: Packet<B>, schedule: &mut impl FnMut(Time, WiredEvent)) {
-        let takes = self.rate.time_for(Bytes(u64::from(packet.meta.bytes)));
-        let waited = now.since(packet.meta.enqueued_at);
-        self.used.busy += takes;
-        self.used.waits.add(waited);
-        self.used.longest_wait = self.used.longest_wait.max(waited);
+        let takes = self.pace.time_for(packet.meta.bytes);
+        self.used.note(takes, now.since(packet.meta.enqueued_at));
         self.busy_until = now + takes;
         let arrival = self.busy_until + self.delay;
         if self.on_the_way.is_empty() {
@@ -121,7 +234,7 @@ impl<B> WiredLink<B> {
         self.on_the_way.push_back((arrival, packet));
     }
 
-    /// The transmitter is free for what waits.
+    /// The transmitter is free for what waits in a queue that may have its own mind.
     #[inline(never)]
     fn transmit_next(&mut self, now: Time, dropped: &mut Vec<Drop<B>>, schedule: &mut impl FnMut(Time, WiredEvent)) {
         self.waiting_for_transmitter = false;
@@ -146,12 +259,18 @@ impl<B> WiredLink<B> {
         self.present.advance(now);
         match event {
             WiredEvent::TransmitterFree => {
-                self.transmit_next(now, dropped, schedule);
+                if self.line.is_some() {
+                    self.count_over(now, schedule);
+                } else {
+                    self.transmit_next(now, dropped, schedule);
+                }
                 None
             }
             WiredEvent::Arrival => {
                 let (_, packet) = self.on_the_way.pop_front()?;
-                if let Some((next, _)) = self.on_the_way.front() {
+                if self.sent() > 0
+                    && let Some((next, _)) = self.on_the_way.front()
+                {
                     schedule(*next, WiredEvent::Arrival);
                 }
                 Some(packet)
@@ -167,19 +286,22 @@ impl<B> WiredLink<B> {
 
     /// How many packets are being transmitted or on the way, and the latest of them.
     pub fn under_way(&self) -> (usize, Option<&PacketMeta>) {
-        (self.on_the_way.len(), self.on_the_way.back().map(|(_, packet)| &packet.meta))
+        let sent = self.sent();
+        (sent, sent.checked_sub(1).map(|latest| &self.on_the_way[latest].1.meta))
     }
 
     /// Packets that wait or are on the way.
     pub fn held(&self) -> u64 {
-        u64::from(self.queue.packets()) + self.on_the_way.len() as u64
+        u64::from(self.waiting()) + self.sent() as u64
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PacketMeta, QueueDisciplineKind, queue_discipline::fifo};
+    use crate::queue_discipline::fifo::{self, Fifo};
+    use crate::queue_discipline::samples::Reserved;
+    use crate::{PacketMeta, QueueDisciplineKind};
     use lasthop_engine::{Scheduler, Stream};
     use lasthop_observe::{FlowId, NodeId};
     use lasthop_registry::Amount;
@@ -251,5 +373,54 @@ mod tests {
     fn what_does_not_fit_into_the_queue_is_dropped() {
         // One is being sent, two wait.
         assert_eq!(arrivals(5, Amount::Packets(2)), (vec![6.0, 7.0, 8.0], 2));
+    }
+
+    /// All that can be seen of a link to which packets of random sizes come in bursts, many at the very instant at which
+    /// another has been sent or arrives.
+    fn seen(queue: Box<dyn QueueDiscipline<u32>>, delay: Duration, seed: u64) -> Vec<String> {
+        let mut random = Stream::new(seed, "wire", 0);
+        let mut link = WiredLink::new(DataRate::from_bps(10_000_000), delay, queue);
+        let (mut events, mut dropped, mut seen) = (Scheduler::new(), Vec::new(), Vec::new());
+        for body in 0..400 {
+            // 500 B take 400 us.
+            let at = Duration::from_micros(400) * u64::from(random.up_to(700));
+            events.at(Time::ZERO + at, Err(packet(500 * (1 + random.up_to(2)), body)));
+        }
+        while let Some((now, event)) = events.next_before(Time::NEVER) {
+            let line = match event {
+                Err(packet) => {
+                    link.send(now, packet, &mut dropped, &mut |at, e| events.at(at, Ok(e)));
+                    String::from("sent")
+                }
+                Ok(event) => {
+                    let arrived = link.handle(now, event, &mut dropped, &mut |at, e| events.at(at, Ok(e)));
+                    format!("{event:?} {:?}", arrived.map(|packet| packet.body))
+                }
+            };
+            let lost: Vec<u32> = dropped.drain(..).map(|(packet, _)| packet.body).collect();
+            let (count, latest) = link.under_way();
+            let (bytes, held, free) = (latest.map(|meta| meta.bytes), link.held(), (link.is_free(now), link.free_at()));
+            seen.push(format!("{now} {line} {lost:?} {count} {bytes:?} {held} {free:?} {:?}", link.used()));
+        }
+        seen
+    }
+
+    #[test]
+    fn behind_a_plain_fifo_all_goes_as_behind_any_other() {
+        let mut drops = 0;
+        for seed in 0..60 {
+            let limit =
+                [Amount::Packets(1), Amount::Packets(3), Amount::Bytes(2_400), Amount::Unlimited][seed as usize % 4];
+            let delay = Duration::from_micros([0, 400, 1_000, 5_000][seed as usize / 4 % 4]);
+            let fifo = || Fifo::new(&fifo::Params { limit });
+            let plain = seen(Box::new(fifo()), delay, seed);
+            let reserved = seen(Box::new(Reserved(fifo())), delay, seed);
+            for (step, (plain, reserved)) in plain.iter().zip(&reserved).enumerate() {
+                assert_eq!(plain, reserved, "seed {seed}, step {step}");
+            }
+            assert_eq!(plain.len(), reserved.len());
+            drops += plain.iter().filter(|line| !line.contains("[]")).count();
+        }
+        assert!(drops > 100, "{drops} dropped");
     }
 }

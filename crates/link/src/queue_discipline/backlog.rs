@@ -6,6 +6,7 @@
 
 use lasthop_registry::Amount;
 
+use super::bounds;
 use super::interface::Wanted;
 use crate::{Packet, PacketMeta};
 
@@ -77,11 +78,7 @@ impl<B> Backlog<B> {
     /// Whether a packet of `bytes` fits below the limit.
     #[inline]
     pub fn has_room(&self, limit: Amount, bytes: u32) -> bool {
-        match limit {
-            Amount::Unlimited => true,
-            Amount::Packets(limit) => u64::from(self.packets) < limit,
-            Amount::Bytes(limit) => self.bytes + u64::from(bytes) <= limit,
-        }
+        bounds::has_room(limit, (self.packets, self.bytes), bytes)
     }
 
     /// Adds a packet behind all others.
@@ -129,16 +126,32 @@ impl<B> Backlog<B> {
         if wanted == Wanted::ANY {
             return self.oldest();
         }
+        self.find_before(wanted, None)
+    }
+
+    /// The oldest packet that is wanted of those before the one at `end`, or of all.
+    #[inline(always)]
+    pub fn find_before(&mut self, wanted: Wanted, end: Option<Place>) -> Option<Place> {
         if self.search.wanted != wanted {
             self.search = Search { wanted, at: self.first };
         }
-        while let Some(node) = self.nodes.get(self.search.at as usize) {
+        let end = end.map_or(NOWHERE, |end| end.0);
+        while self.search.at != end
+            && let Some(node) = self.nodes.get(self.search.at as usize)
+        {
             if node.packet.as_ref().is_some_and(|p| wanted.includes(&p.meta)) {
                 return Some(Place(self.search.at));
             }
             self.search.at = node.next;
         }
         None
+    }
+
+    /// Where the packet waits that came next after the one there.
+    #[inline(always)]
+    pub fn after(&self, place: Place) -> Option<Place> {
+        let next = self.nodes[place.0 as usize].next;
+        (next != NOWHERE).then_some(Place(next))
     }
 
     /// The packet that came first.

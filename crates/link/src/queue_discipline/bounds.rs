@@ -14,6 +14,16 @@ pub(super) fn check_flows(flows: u32, quantum: Bytes, path: &str) -> Result<(), 
     Ok(())
 }
 
+/// Whether `more` bytes fit below a limit, in one packet, where so many packets and bytes are.
+#[inline]
+pub(crate) fn has_room(limit: Amount, (packets, bytes): (u32, u64), more: u32) -> bool {
+    match limit {
+        Amount::Unlimited => true,
+        Amount::Packets(limit) => u64::from(packets) < limit,
+        Amount::Bytes(limit) => bytes + u64::from(more) <= limit,
+    }
+}
+
 /// Refuses a limit that lets nothing in.
 pub(super) fn check_limit(limit: Amount, path: &str) -> Result<(), ParamError> {
     if matches!(limit, Amount::Packets(0) | Amount::Bytes(0)) {

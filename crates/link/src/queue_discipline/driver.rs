@@ -11,17 +11,32 @@
 //! until they are acknowledged or given up. What the driver takes in after such an end, it takes in when it is next
 //! called, which is at the same instant wherever the MAC goes on.
 
-use lasthop_observe::NodeId;
+use lasthop_observe::{DropReason, NodeId};
+use lasthop_registry::Amount;
 use lasthop_units::Time;
 
-use super::backlog::Backlog;
+use super::backlog::{Backlog, Place};
+use super::bounds::has_room;
 use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
+
+/// What waits above the driver where the discipline is a plain FIFO: the newest packets of one list.
+#[derive(Clone, Copy)]
+struct Above {
+    limit: Amount,
+    packets: u32,
+    bytes: u64,
+    /// the oldest of them
+    first: Option<Place>,
+}
 
 /// A queue discipline with the FIFO of a driver below it.
 pub struct DriverQueue<B> {
     above: Box<dyn QueueDiscipline<B>>,
+    /// in place of `above`, where that is a plain FIFO: a packet that the driver takes stays where it is
+    plain: Option<Above>,
     limit: u32,
+    /// those of the driver, and behind them what waits above, if that is plain
     fifo: Backlog<B>,
     /// Packets that the MAC has taken out and not finished.
     with_mac: u32,
@@ -34,11 +49,55 @@ impl<B> DriverQueue<B> {
     /// If `limit` is 0: no packet would ever pass.
     pub fn new(above: Box<dyn QueueDiscipline<B>>, limit: u32) -> Self {
         assert!(limit > 0, "a driver queue has room for a packet");
-        DriverQueue { above, limit, fifo: Backlog::default(), with_mac: 0 }
+        let plain = above.plain_limit().map(|limit| Above { limit, packets: 0, bytes: 0, first: None });
+        DriverQueue { above, plain, limit, fifo: Backlog::default(), with_mac: 0 }
     }
 
     fn is_full(&self) -> bool {
         self.fifo.packets() + self.with_mac >= self.limit
+    }
+
+    /// As [`refill`](Self::refill), from a plain FIFO.
+    #[inline]
+    fn advance(&mut self) {
+        let Some(above) = &mut self.plain else { return };
+        while self.fifo.packets() - above.packets + self.with_mac < self.limit
+            && let Some(first) = above.first
+        {
+            above.packets -= 1;
+            above.bytes -= u64::from(self.fifo.meta(first).bytes);
+            above.first = self.fifo.after(first);
+        }
+    }
+
+    /// As [`enqueue`](QueueDiscipline::enqueue), into a plain FIFO.
+    #[inline]
+    fn push(&mut self, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
+        self.advance();
+        let Some(above) = &mut self.plain else { return };
+        let bytes = packet.meta.bytes;
+        if !has_room(above.limit, (above.packets, above.bytes), bytes) {
+            return dropped.push((packet, DropReason::QueueFull));
+        }
+        (above.packets, above.bytes) = (above.packets + 1, above.bytes + u64::from(bytes));
+        let place = self.fifo.push(packet);
+        above.first.get_or_insert(place);
+        self.advance();
+    }
+
+    /// As [`dequeue`](QueueDiscipline::dequeue), from below a plain FIFO.
+    #[inline]
+    fn take(&mut self, wanted: Wanted) -> Option<Packet<B>> {
+        self.advance();
+        let above = self.plain?;
+        let place = if wanted == Wanted::ANY {
+            self.fifo.oldest().filter(|&oldest| above.first != Some(oldest))
+        } else {
+            self.fifo.find_before(wanted, above.first)
+        };
+        let packet = self.fifo.take(place?);
+        self.with_mac += 1;
+        Some(packet)
     }
 
     /// Takes from above what there is room for.
@@ -53,12 +112,18 @@ impl<B> DriverQueue<B> {
 
 impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
     fn enqueue(&mut self, now: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
+        if self.plain.is_some() {
+            return self.push(packet, dropped);
+        }
         self.refill(now, dropped);
         self.above.enqueue(now, packet, dropped);
         self.refill(now, dropped);
     }
 
     fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
+        if self.plain.is_some() {
+            return self.take(wanted);
+        }
         self.refill(now, dropped);
         let packet = self.fifo.pop(wanted)?;
         self.with_mac += 1;
@@ -66,15 +131,23 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
     }
 
     fn packets(&self) -> u32 {
-        self.above.packets() + self.fifo.packets()
+        self.occupancy().0
     }
 
     fn tcp_acks(&self) -> u32 {
-        self.above.tcp_acks() + self.fifo.tcp_acks()
+        self.occupancy().1
+    }
+
+    fn occupancy(&self) -> (u32, u32) {
+        let (packets, tcp_acks) = if self.plain.is_some() { (0, 0) } else { self.above.occupancy() };
+        (packets + self.fifo.packets(), tcp_acks + self.fifo.tcp_acks())
     }
 
     fn has_room(&self, bytes: u32) -> bool {
-        self.above.has_room(bytes)
+        match &self.plain {
+            Some(above) => has_room(above.limit, (above.packets, above.bytes), bytes),
+            None => self.above.has_room(bytes),
+        }
     }
 
     fn marks(&self) -> u64 {
@@ -83,11 +156,15 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
 
     fn on_done(&mut self, now: Time, packet: &PacketMeta) {
         self.with_mac = self.with_mac.saturating_sub(1);
-        self.above.on_done(now, packet);
+        if self.plain.is_none() {
+            self.above.on_done(now, packet);
+        }
     }
 
     fn on_airtime(&mut self, now: Time, used: &AirtimeUse) {
-        self.above.on_airtime(now, used);
+        if self.plain.is_none() {
+            self.above.on_airtime(now, used);
+        }
     }
 
     fn set_weight(&mut self, station: NodeId, weight: u32) {
@@ -102,12 +179,11 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::data;
+    use super::super::fifo::Fifo;
+    use super::super::samples::{Reserved, data};
     use super::super::{QueueDisciplineKind, codel, fifo, split_ack};
     use super::*;
     use lasthop_engine::Stream;
-    use lasthop_observe::DropReason;
-    use lasthop_registry::Amount;
     use lasthop_units::Duration;
 
     fn below(kind: QueueDisciplineKind, packets: u32) -> Box<dyn QueueDiscipline<u32>> {
@@ -162,6 +238,40 @@ mod tests {
         assert!(queue.dequeue(Time::ZERO, wanted, &mut Vec::new()).is_none());
         let wanted = Wanted { station: Some(NodeId(1)), tid: Some(0) };
         assert_eq!(queue.dequeue(Time::ZERO, wanted, &mut Vec::new()).map(|p| p.body), Some(0));
+    }
+
+    #[test]
+    fn below_a_plain_fifo_all_goes_as_below_any_other() {
+        let mut drops = 0;
+        for seed in 0..40 {
+            let mut random = Stream::new(seed, "driver", 0);
+            let limit = [Amount::Packets(4), Amount::Bytes(9_000), Amount::Unlimited][seed as usize % 3];
+            let (room, fifo) = (1 + random.up_to(5), || Fifo::new(&fifo::Params { limit }));
+            let above: [Box<dyn QueueDiscipline<u32>>; 2] = [Box::new(fifo()), Box::new(Reserved(fifo()))];
+            let mut queues = above.map(|above| DriverQueue::new(above, room));
+            let mut with_mac = Vec::new();
+            for body in 0..2_000 {
+                let (choice, station) = (random.up_to(9), 1 + random.up_to(2));
+                let mut packet = Packet { meta: data(0, 40 + random.up_to(3_000)), body };
+                (packet.meta.station, packet.meta.pure_ack) = (NodeId(station), random.chance(0.3));
+                let wanted = Wanted { station: random.chance(0.6).then_some(NodeId(station)), tid: None };
+                let done = if choice == 9 { with_mac.pop() } else { None };
+                let seen = queues.each_mut().map(|queue| {
+                    let (mut dropped, mut out) = (Vec::new(), None);
+                    match choice {
+                        0..=4 => queue.enqueue(Time::ZERO, packet.clone(), &mut dropped),
+                        5..=8 => out = queue.dequeue(Time::ZERO, wanted, &mut dropped),
+                        _ => done.iter().for_each(|meta| queue.on_done(Time::ZERO, meta)),
+                    }
+                    let dropped: Vec<_> = dropped.iter().map(|(packet, reason)| (packet.body, *reason)).collect();
+                    (out.map(|packet| packet.body), dropped, queue.occupancy(), queue.has_room(1_500))
+                });
+                assert_eq!(seen[0], seen[1], "seed {seed}, step {body}");
+                with_mac.extend(seen[0].0.map(|_| packet.meta));
+                drops += seen[0].1.len();
+            }
+        }
+        assert!(drops > 1_000, "{drops} dropped");
     }
 
     #[test]

@@ -63,6 +63,10 @@ impl<B: Send> QueueDiscipline<B> for Fifo<B> {
     fn has_room(&self, bytes: u32) -> bool {
         self.waiting.has_room(self.limit, bytes)
     }
+
+    fn plain_limit(&self) -> Option<Amount> {
+        Some(self.limit)
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What a queue discipline is asked and told.
 
 use lasthop_observe::{DropReason, NodeId};
+use lasthop_registry::Amount;
 use lasthop_units::{DataRate, Duration, Time};
 
 use crate::{Packet, PacketMeta};
@@ -92,6 +93,11 @@ pub trait QueueDiscipline<B>: Send {
     fn lets_pass(&self, bytes: u32) -> bool {
         let _ = bytes;
         false
+    }
+    /// The limit of a plain FIFO that drops what does not fit: packets leave it in the order in which they came, at whatever
+    /// time, so that whoever knows that time beforehand need not put them in.
+    fn plain_limit(&self) -> Option<Amount> {
+        None
     }
     /// Packets marked with CE so far.
     fn marks(&self) -> u64 {

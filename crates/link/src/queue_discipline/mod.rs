@@ -8,12 +8,13 @@ mod foreign;
 mod interface;
 pub mod law;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 
 use lasthop_engine::Stream;
 use lasthop_registry::registry;
 
 pub use backlog::{Backlog, Place};
+pub(crate) use bounds::has_room;
 pub use driver::DriverQueue;
 pub use foreign::{ForeignQueue, QueueMaker, Ticket};
 pub use interface::{AirtimeUse, Drop, Marks, QueueDiscipline, Wanted};

@@ -1,8 +1,11 @@
-//! Packets for the tests of disciplines.
+//! Packets and queues for tests.
 
 use lasthop_observe::{FlowId, NodeId};
+use lasthop_units::Time;
 
-use crate::{AckFacts, PacketMeta};
+use super::fifo::Fifo;
+use super::interface::{Drop, QueueDiscipline, Wanted};
+use crate::{AckFacts, Packet, PacketMeta};
 
 /// A data packet of a flow to station 1, came at 0.
 pub fn data(flow: u32, bytes: u32) -> PacketMeta {
@@ -13,4 +16,25 @@ pub fn data(flow: u32, bytes: u32) -> PacketMeta {
 pub fn ack(flow: u32, number: u32) -> PacketMeta {
     let ack = AckFacts { number, is_plain: true, ..AckFacts::default() };
     PacketMeta { pure_ack: true, ack, ..data(flow, 40) }
+}
+
+/// A FIFO that does not say that it is plain.
+pub(crate) struct Reserved<B>(pub Fifo<B>);
+
+impl<B: Send> QueueDiscipline<B> for Reserved<B> {
+    fn enqueue(&mut self, now: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
+        self.0.enqueue(now, packet, dropped);
+    }
+    fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
+        self.0.dequeue(now, wanted, dropped)
+    }
+    fn packets(&self) -> u32 {
+        self.0.packets()
+    }
+    fn tcp_acks(&self) -> u32 {
+        self.0.tcp_acks()
+    }
+    fn has_room(&self, bytes: u32) -> bool {
+        self.0.has_room(bytes)
+    }
 }
