@@ -44,6 +44,10 @@ pub(crate) struct PsduLength<'a> {
     mode: ModeId,
     /// How long its PPDU may last.
     longest: Duration,
+    /// How many bytes it may have.
+    most: u64,
+    /// Whether that many would take too long, so that its time must be looked at.
+    time_binds: bool,
     /// Bytes between the starts of two MPDUs at least.
     spacing: u32,
     at_least_one: bool,
@@ -61,7 +65,9 @@ impl<'a> PsduLength<'a> {
         let spacing = phy.mode(mode).rate.as_bps() as u128 * u128::from(limits.min_start_spacing.as_nanos());
         let longest = longest.min(limits.max_duration).min(phy.max_ppdu_duration(mode));
         let spacing = spacing.div_ceil(8_000_000_000) as u32;
-        PsduLength { phy, limits, mode, longest, spacing, at_least_one, bytes: 0, next: 0, mpdus: 0 }
+        let most = phy.max_ampdu_bytes().0.min(u64::from(limits.max_bytes));
+        let time_binds = phy.ppdu_duration(mode, Bytes(most)) > longest;
+        PsduLength { phy, limits, mode, longest, most, time_binds, spacing, at_least_one, bytes: 0, next: 0, mpdus: 0 }
     }
 
     /// Adds an MPDU that is no longer than one for which there is [room](Self::has_room).
@@ -84,9 +90,8 @@ impl<'a> PsduLength<'a> {
 
     fn allows(&self, bytes: u32) -> bool {
         self.mpdus < self.limits.max_mpdus
-            && bytes <= self.limits.max_bytes
-            && u64::from(bytes) <= self.phy.max_ampdu_bytes().0
-            && self.phy.ppdu_duration(self.mode, Bytes(u64::from(bytes))) <= self.longest
+            && u64::from(bytes) <= self.most
+            && (!self.time_binds || self.phy.ppdu_duration(self.mode, Bytes(u64::from(bytes))) <= self.longest)
     }
 
     /// Whether an MPDU of `bytes` could be added.
@@ -173,6 +178,31 @@ mod tests {
     fn the_first_mpdu_goes_whatever_the_limits_say_unless_it_must_fit() {
         let short = Duration::from_micros(100);
         assert_eq!((fit(OWN, 0, short, true).0, fit(OWN, 0, short, false)), (1, (0, 0)));
+    }
+
+    #[test]
+    fn no_time_is_looked_at_only_where_none_could_be_too_long() {
+        let mut without = 0;
+        for (standard, width) in [
+            ("802.11n", ChannelWidth::Mhz40),
+            ("802.11ac", ChannelWidth::Mhz20),
+            ("802.11ax", ChannelWidth::Mhz20),
+            ("802.11ax", ChannelWidth::Mhz80),
+        ] {
+            let options = PhyOptions::new(Standard::named(standard).unwrap());
+            let phy = PhyOptions { channel_width: Some(width), ..options }.resolve("bss").unwrap();
+            for (mcs, longest_us) in (0..8).flat_map(|mcs| [300, 2_000, 5_000].map(|us| (mcs, us))) {
+                let (mode, longest) = (phy.mode_of_mcs(mcs).unwrap(), Duration::from_micros(longest_us));
+                let psdu = PsduLength::new(&phy, OWN, mode, longest, false);
+                let lasts = |bytes: u32| phy.ppdu_duration(mode, Bytes(u64::from(bytes)));
+                for bytes in (1..66_000).step_by(7) {
+                    let plain = bytes <= OWN.max_bytes && lasts(bytes) <= psdu.longest;
+                    assert_eq!(psdu.allows(bytes), plain, "{standard}, MCS {mcs}, {bytes} B");
+                }
+                without += u32::from(!psdu.time_binds);
+            }
+        }
+        assert!(without > 10, "{without}");
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl<B> Originator<B> {
         Originator { start: 0, window: VecDeque::new(), request_due: false, requests: 0 }
     }
 
-    /// Whether anything waits to be sent, for the first time or again; to be asked after [`next_done`](Self::next_done).
+    /// Whether anything waits to be sent, for the first time or again; to be asked after [`leave`](Self::leave).
     pub(crate) fn wants_to_send(&self) -> bool {
         self.request_due || !self.window.is_empty()
     }
@@ -82,19 +82,24 @@ impl<B> Originator<B> {
         self.window.len() < size as usize
     }
 
-    /// Takes a new MPDU in; returns its place in the window.
-    pub(crate) fn push(&mut self, now: Time, msdus: Msdus<Packet<B>>, bytes: u32) -> usize {
-        let facts = Msdus { first: msdus.first.meta, more: msdus.more.iter().map(|p| p.meta).collect() };
+    /// Takes a new MPDU in.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, now: Time, msdus: Msdus<Packet<B>>, bytes: u32) {
+        let more = if msdus.more.is_empty() { Vec::new() } else { msdus.more.iter().map(|p| p.meta).collect() };
+        let facts = Msdus { first: msdus.first.meta, more };
         let content = Some(msdus);
         self.window.push_back(Mpdu { facts, content, bytes, attempts: 0, in_flight: None, done: false, since: now });
-        self.window.len() - 1
     }
 
-    /// Moves the start past the next MPDU that is done, if the first is.
-    pub(crate) fn next_done(&mut self) -> Option<Mpdu<B>> {
-        self.window.front().filter(|m| m.done)?;
-        self.start += 1;
-        self.window.pop_front()
+    /// The MPDUs at the start of the window that are done.
+    pub(crate) fn done(&self) -> impl Iterator<Item = &Mpdu<B>> {
+        self.window.iter().take_while(|mpdu| mpdu.done)
+    }
+
+    /// Moves the start past so many MPDUs.
+    pub(crate) fn leave(&mut self, mpdus: usize) {
+        self.start += mpdus as u64;
+        self.window.drain(..mpdus);
     }
 }
 
@@ -125,21 +130,35 @@ impl<B> Recipient<B> {
     }
 
     /// An MPDU has come; what is in order goes to `up`. It is handed back where the window has moved past it.
+    #[inline(always)]
     pub(crate) fn receive(
         &mut self,
         now: Time,
         sequence: u64,
         msdus: Msdus<Packet<B>>,
         size: u32,
-        up: &mut Vec<Packet<B>>,
+        up: &mut impl FnMut(Packet<B>),
     ) -> Option<Msdus<Packet<B>>> {
-        if sequence < self.start {
-            return Some(msdus);
-        }
         if sequence == self.start && self.kept.is_empty() {
             self.start += 1;
             hand_up(msdus, up);
             return None;
+        }
+        self.receive_out_of_turn(now, sequence, msdus, size, up)
+    }
+
+    /// As [`receive`](Self::receive), while others are missing or kept.
+    #[inline(never)]
+    fn receive_out_of_turn(
+        &mut self,
+        now: Time,
+        sequence: u64,
+        msdus: Msdus<Packet<B>>,
+        size: u32,
+        up: &mut impl FnMut(Packet<B>),
+    ) -> Option<Msdus<Packet<B>>> {
+        if sequence < self.start {
+            return Some(msdus);
         }
         if sequence >= self.start + u64::from(size) {
             self.move_to(sequence + 1 - u64::from(size), up);
@@ -156,7 +175,7 @@ impl<B> Recipient<B> {
     }
 
     /// The window starts at `start` now, as a BlockAckReq says: what it was waiting for before that does not come.
-    pub(crate) fn move_to(&mut self, start: u64, up: &mut Vec<Packet<B>>) {
+    pub(crate) fn move_to(&mut self, start: u64, up: &mut impl FnMut(Packet<B>)) {
         while self.start < start {
             self.skip(up);
         }
@@ -174,7 +193,7 @@ impl<B> Recipient<B> {
     }
 
     /// The timer has ended: gives up what has been waited for too long; returns when to look again.
-    pub(crate) fn timeout(&mut self, now: Time, up: &mut Vec<Packet<B>>) -> Option<Time> {
+    pub(crate) fn timeout(&mut self, now: Time, up: &mut impl FnMut(Packet<B>)) -> Option<Time> {
         self.timer_runs = false;
         while let Some(oldest) = self.oldest() {
             if oldest + REORDER_TIMEOUT > now {
@@ -192,7 +211,7 @@ impl<B> Recipient<B> {
         self.kept.iter().flatten().map(|k| k.at).min()
     }
 
-    fn skip(&mut self, up: &mut Vec<Packet<B>>) {
+    fn skip(&mut self, up: &mut impl FnMut(Packet<B>)) {
         self.start += 1;
         if let Some(Some(kept)) = self.kept.pop_front() {
             self.packets -= kept.msdus.len();
@@ -200,16 +219,19 @@ impl<B> Recipient<B> {
         }
     }
 
-    fn drain(&mut self, up: &mut Vec<Packet<B>>) {
+    fn drain(&mut self, up: &mut impl FnMut(Packet<B>)) {
         while self.kept.front().is_some_and(Option::is_some) {
             self.skip(up);
         }
     }
 }
 
-fn hand_up<B>(msdus: Msdus<Packet<B>>, up: &mut Vec<Packet<B>>) {
-    up.push(msdus.first);
-    up.extend(msdus.more);
+#[inline(always)]
+fn hand_up<B>(msdus: Msdus<Packet<B>>, up: &mut impl FnMut(Packet<B>)) {
+    up(msdus.first);
+    if !msdus.more.is_empty() {
+        msdus.more.into_iter().for_each(up);
+    }
 }
 
 /// An agreement for one TID of one link.
@@ -290,7 +312,7 @@ mod tests {
     fn receive(recipient: &mut Recipient<u32>, now: Time, numbers: &[u32]) -> Vec<Vec<u32>> {
         let each = |&number: &u32| {
             let mut up = Vec::new();
-            recipient.receive(now, u64::from(number), msdu(number), 64, &mut up);
+            recipient.receive(now, u64::from(number), msdu(number), 64, &mut |packet| up.push(packet));
             up.iter().map(|p| p.body).collect()
         };
         numbers.iter().map(each).collect()
@@ -316,9 +338,9 @@ mod tests {
         let mut recipient = Recipient::new();
         receive(&mut recipient, ms(0), &[1, 2, 5]);
         let mut up = Vec::new();
-        recipient.move_to(4, &mut up);
+        recipient.move_to(4, &mut |packet| up.push(packet));
         assert_eq!(up.iter().map(|p| p.body).collect::<Vec<_>>(), [1, 2]);
-        recipient.move_to(5, &mut up);
+        recipient.move_to(5, &mut |packet| up.push(packet));
         assert_eq!(up.iter().map(|p| p.body).collect::<Vec<_>>(), [1, 2, 5]);
     }
 
@@ -332,8 +354,8 @@ mod tests {
     #[test]
     fn what_comes_after_the_window_has_passed_is_handed_back() {
         let mut recipient = Recipient::new();
-        recipient.move_to(3, &mut Vec::new());
-        let late = recipient.receive(ms(0), 2, msdu(2), 64, &mut Vec::new());
+        recipient.move_to(3, &mut |_| ());
+        let late = recipient.receive(ms(0), 2, msdu(2), 64, &mut |_| ());
         assert_eq!(late.map(|m| m.first.body), Some(2));
     }
 
@@ -345,9 +367,9 @@ mod tests {
         assert_eq!(recipient.start_timer(), None);
         receive(&mut recipient, ms(50), &[3]);
         let mut up = Vec::new();
-        assert_eq!(recipient.timeout(ms(110), &mut up), Some(ms(150)));
+        assert_eq!(recipient.timeout(ms(110), &mut |packet| up.push(packet)), Some(ms(150)));
         assert_eq!(up.iter().map(|p| p.body).collect::<Vec<_>>(), [1]);
-        assert_eq!(recipient.timeout(ms(150), &mut up), None);
+        assert_eq!(recipient.timeout(ms(150), &mut |packet| up.push(packet)), None);
         assert_eq!(up.iter().map(|p| p.body).collect::<Vec<_>>(), [1, 3]);
     }
 
@@ -358,12 +380,10 @@ mod tests {
             originator.push(ms(0), msdu(number), 1538);
         }
         originator.window[1].done = true;
-        assert!(originator.next_done().is_none(), "the first is not done");
+        assert_eq!(originator.done().count(), 0, "the first is not done");
         originator.window[0].done = true;
-        let mut released = 0;
-        while originator.next_done().is_some() {
-            released += 1;
-        }
+        let released = originator.done().count();
+        originator.leave(released);
         assert_eq!((released, originator.start, originator.window.len()), (2, 2, 1));
         assert!(!originator.has_room(1) && originator.has_room(2) && originator.wants_to_send());
     }

@@ -8,12 +8,12 @@ use lasthop_link::{Packet, Wanted};
 use lasthop_observe::{DropReason, NodeId, Outcome, QueueLayer, Record};
 use lasthop_units::{Bytes, Db, Duration, Time};
 
-use super::Sender;
 use super::aggregation::{PsduLength, left_of_txop};
 use super::agreement::{Agreement, Mpdu, Msdus};
 use super::frame::Fate;
 use super::links::Links;
 use super::psdu::{Grant, Psdu};
+use super::{Sender, release};
 use crate::books::Books;
 use crate::config::BssConfig;
 use crate::environment::{Environment, MediumEvent};
@@ -234,20 +234,8 @@ impl<B> Sender<B> {
         let mut bytes = packet.meta.bytes + QOS_DATA_OVERHEAD;
         let mut more = Vec::new();
         if let Some(longest) = self.aggregation.and_then(|a| a.max_amsdu) {
-            let mut body = amsdu_subframe(&packet);
-            let wanted = self.agreements[place].wanted();
-            let largest = self.agreements[place].largest_packet.max(packet.meta.bytes);
-            while body.next_multiple_of(4) + largest + AMSDU_SUBFRAME_OVERHEAD <= longest {
-                let Some(next) = self.take_packet(now, wanted, books, env) else { break };
-                let grown = body.next_multiple_of(4) + amsdu_subframe(&next);
-                if grown > longest {
-                    // It opens the next MPDU.
-                    self.staged.push_back(next);
-                    break;
-                }
-                body = grown;
-                more.push(next);
-            }
+            let body;
+            (more, body) = self.companions(now, place, &packet, longest, books, env);
             if !more.is_empty() {
                 bytes = QOS_DATA_OVERHEAD - 8 + body;
             }
@@ -259,6 +247,34 @@ impl<B> Sender<B> {
         of.originator.push(now, Msdus { first: packet, more }, bytes);
         self.line_up(place);
         bytes
+    }
+
+    /// The packets that go into an A-MSDU of `longest` bytes with `packet`, and how long it is then.
+    #[inline(never)]
+    fn companions(
+        &mut self,
+        now: Time,
+        place: usize,
+        packet: &Packet<B>,
+        longest: u32,
+        books: &mut Books,
+        env: &mut impl Environment<B>,
+    ) -> (Vec<Packet<B>>, u32) {
+        let (mut more, mut body) = (Vec::new(), amsdu_subframe(packet));
+        let wanted = self.agreements[place].wanted();
+        let largest = self.agreements[place].largest_packet.max(packet.meta.bytes);
+        while body.next_multiple_of(4) + largest + AMSDU_SUBFRAME_OVERHEAD <= longest {
+            let Some(next) = self.take_packet(now, wanted, books, env) else { break };
+            let grown = body.next_multiple_of(4) + amsdu_subframe(&next);
+            if grown > longest {
+                // It opens the next MPDU.
+                self.staged.push_back(next);
+                break;
+            }
+            body = grown;
+            more.push(next);
+        }
+        (more, body)
     }
 
     /// Puts an agreement at the end of the line, unless it stands there.
@@ -355,7 +371,8 @@ impl<B> Sender<B> {
             let Some(content) = mpdu.content.take() else { continue };
             env.observe(now, Record::FrameDelivered { link: *link, delay: now.since(mpdu.since) });
             let sequence = originator.start + place as u64;
-            if let Some(late) = recipient.receive(now, sequence, content, *size, &mut self.arrived) {
+            let up = &mut |packet| hand_up(now, *to, packet, books, env);
+            if let Some(late) = recipient.receive(now, sequence, content, *size, up) {
                 for packet in late.iter() {
                     books.counts.dropped_by_mac += 1;
                     env.observe(now, packet.meta.dropped(self.node, QueueLayer::Mac, DropReason::ReorderTimeout));
@@ -364,16 +381,6 @@ impl<B> Sender<B> {
         }
         if let Some(at) = recipient.start_timer() {
             env.schedule(at, MediumEvent::Reorder { sender: id.0, agreement: psdu.agreement });
-        }
-        let to = *to;
-        self.hand_up(now, to, books, env);
-    }
-
-    /// Gives what a recipient let go to the node above.
-    fn hand_up(&mut self, now: Time, to: NodeId, books: &mut Books, env: &mut impl Environment<B>) {
-        for packet in self.arrived.drain(..) {
-            books.counts.delivered += 1;
-            env.deliver(now, to, packet);
         }
     }
 
@@ -388,10 +395,10 @@ impl<B> Sender<B> {
     ) {
         let of = &mut self.agreements[agreement as usize];
         let to = of.to;
-        if let Some(at) = of.recipient.timeout(now, &mut self.arrived) {
+        let again = of.recipient.timeout(now, &mut |packet| hand_up(now, to, packet, books, env));
+        if let Some(at) = again {
             env.schedule(at, MediumEvent::Reorder { sender: id.0, agreement });
         }
-        self.hand_up(now, to, books, env);
     }
 
     /// The recipient learns where the originator's window starts.
@@ -403,9 +410,8 @@ impl<B> Sender<B> {
         env: &mut impl Environment<B>,
     ) {
         let of = &mut self.agreements[psdu.agreement as usize];
-        of.recipient.move_to(of.originator.start, &mut self.arrived);
         let to = of.to;
-        self.hand_up(now, to, books, env);
+        of.recipient.move_to(of.originator.start, &mut |packet| hand_up(now, to, packet, books, env));
     }
 
     /// A BlockAck says what has arrived.
@@ -512,12 +518,15 @@ impl<B> Sender<B> {
     /// Moves the window past what is done, and the agreement in the line.
     fn advance(&mut self, now: Time, psdu: &mut Psdu, env: &mut impl Environment<B>) {
         let place = psdu.agreement as usize;
-        while let Some(mpdu) = self.agreements[place].originator.next_done() {
+        let of = &mut self.agreements[place];
+        let mut done = 0;
+        for mpdu in of.originator.done() {
+            done += 1;
             for meta in mpdu.facts.iter() {
-                self.release(now, meta, env);
+                release(now, self.node, &mut *self.queue, meta, env);
             }
         }
-        let of = &mut self.agreements[place];
+        of.originator.leave(done);
         let wants_to_send = of.originator.wants_to_send();
         if std::mem::replace(&mut of.in_line, false) {
             self.line.retain(|other| *other != place);
@@ -527,6 +536,13 @@ impl<B> Sender<B> {
         }
         psdu.lengths.clear();
     }
+}
+
+/// Gives what a recipient let go to the node above.
+#[inline(always)]
+fn hand_up<B>(now: Time, to: NodeId, packet: Packet<B>, books: &mut Books, env: &mut impl Environment<B>) {
+    books.counts.delivered += 1;
+    env.deliver(now, to, packet);
 }
 
 /// How long the PPDU of an A-MPDU may last.

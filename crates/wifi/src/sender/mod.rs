@@ -66,8 +66,6 @@ pub(crate) struct Sender<B> {
     line: VecDeque<usize>,
     /// Stations whose retries wait, while a turn is given.
     retrying: Vec<NodeId>,
-    /// Packets that a recipient has just let go.
-    arrived: Vec<Packet<B>>,
 }
 
 /// How a sender is set up.
@@ -113,7 +111,6 @@ impl<B> Sender<B> {
             agreement_of: BTreeMap::new(),
             line: VecDeque::new(),
             retrying: Vec::new(),
-            arrived: Vec::new(),
         }
     }
 
@@ -312,8 +309,20 @@ impl<B> Sender<B> {
     /// The MAC is done with a packet, one way or the other.
     #[inline(always)]
     fn release(&mut self, now: Time, meta: &PacketMeta, env: &mut impl Environment<B>) {
-        self.queue.on_done(now, meta);
-        env.released(now, self.node, meta, false);
-        env.observe(now, Record::Step(Step::Leaves { node: self.node, flow: meta.flow }));
+        release(now, self.node, &mut *self.queue, meta, env);
     }
+}
+
+/// The MAC of `node` is done with a packet, one way or the other.
+#[inline(always)]
+fn release<B>(
+    now: Time,
+    node: NodeId,
+    queue: &mut dyn QueueDiscipline<B>,
+    meta: &PacketMeta,
+    env: &mut impl Environment<B>,
+) {
+    queue.on_done(now, meta);
+    env.released(now, node, meta, false);
+    env.observe(now, Record::Step(Step::Leaves { node, flow: meta.flow }));
 }
