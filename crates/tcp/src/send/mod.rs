@@ -271,8 +271,24 @@ impl Sender {
         cwnd.saturating_add_signed(extra).saturating_sub(self.board.outstanding_bytes())
     }
 
+    /// Nothing is out, nothing waits and no probe is due, as at an end that only receives.
+    #[inline(always)]
+    fn is_idle(&self) -> bool {
+        let asks_nothing = !self.linux.probe.due && self.linux.permission != linux::Permission::NewFirst;
+        self.board.is_empty() && !self.has_unsent() && asks_nothing && self.recovery.phase == Phase::Open
+    }
+
     /// What to send now, if anything.
+    #[inline(always)]
     pub fn choose(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
+        if self.is_idle() {
+            debug_assert!(self.choose_one(now, may_send_new).is_none(), "idle, with something to send");
+            return None;
+        }
+        self.choose_one(now, may_send_new)
+    }
+
+    fn choose_one(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
         if self.is_linux() {
             return self.choose_linux(now, may_send_new);
         }

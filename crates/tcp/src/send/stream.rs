@@ -67,7 +67,9 @@ impl Pieces {
     }
     /// Where the piece ends that contains `offset`, which lies before the end of all.
     fn cut_after(&self, offset: u64) -> u64 {
-        let whole = offset.saturating_sub(self.start) / self.size;
+        let before = offset.saturating_sub(self.start);
+        // Mostly it is the first.
+        let whole = if before < self.size { 0 } else { before / self.size };
         self.end.min(self.start + (whole + 1) * self.size)
     }
     fn push_last(&mut self) {

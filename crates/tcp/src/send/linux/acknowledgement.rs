@@ -34,13 +34,13 @@ struct Start {
     lost: u64,
 }
 
-/// What an ACK has brought.
+/// What an ACK has brought, beside what was delivered.
 #[derive(Clone, Copy, Debug)]
 struct Intake {
-    delivered: Delivered,
-    facts: AckFacts,
-    /// what was measured
-    sample: AckSample,
+    /// segments that the blocks put on the board
+    reported: u32,
+    dsack: Option<Dsack>,
+    window_changes: bool,
     /// the RTO counts from now
     restarts: bool,
     /// a DSACK says that the tail probe came twice
@@ -55,7 +55,20 @@ impl Sender {
             return self.on_ack_of_nothing(ack);
         }
         let start = self.start();
-        let Intake { delivered, facts, mut sample, restarts, probe_came_twice } = self.take_in(ack, &start);
+        let mut delivered = Delivered::judged_by(self.credible(ack));
+        let Intake { reported, dsack, window_changes, restarts, probe_came_twice } =
+            self.take_in(ack, &start, &mut delivered);
+        let mut sample = self.observe(ack, &start, &delivered);
+        let evidence = Evidence {
+            delivered: &delivered,
+            dsack: dsack.as_ref(),
+            prior_una: start.una,
+            reported,
+            window_changes,
+            marked: sample.ece,
+            sack: self.sack,
+        };
+        let facts = AckFacts::of(ack, &evidence);
         self.judge_probe(&facts, probe_came_twice);
         let conclusion = self.conclude(&facts);
         counters.duplicate_acks_received += u64::from(facts.is_duplicate() || facts.reports);
@@ -82,30 +95,19 @@ impl Sender {
         Outcome { timer: TimerChange::Keep, syn_acked: false, fin_acked: false }
     }
 
-    /// From header and blocks to the facts: scoreboard, counts, measurements.
-    fn take_in(&mut self, ack: &Acknowledgement, start: &Start) -> Intake {
+    /// From header and blocks: scoreboard, counts, measurements.
+    #[inline(always)]
+    fn take_in(&mut self, ack: &Acknowledgement, start: &Start, delivered: &mut Delivered) -> Intake {
         if ack.ack > start.una {
             self.linux.timeouts = 0;
         }
         let window_changes = ack.ack >= start.una && self.update_window(ack);
-        let mut delivered = Delivered::judged_by(self.credible(ack));
-        let (dsack, repetition) = self.take_blocks(ack, &mut delivered);
+        let (dsack, repetition) = self.take_blocks(ack, delivered);
         let reported = delivered.new_segments;
         self.note_late_arrivals(delivered.late_report, repetition.in_vain);
-        self.take_number(ack, start, &mut delivered);
-        let restarts = self.measure(ack, &delivered);
-        let sample = self.observe(ack, start, &delivered);
-        let evidence = Evidence {
-            delivered: &delivered,
-            dsack: dsack.as_ref(),
-            prior_una: start.una,
-            reported,
-            window_changes,
-            marked: sample.ece,
-            sack: self.sack,
-        };
-        let facts = AckFacts::of(ack, &evidence);
-        Intake { delivered, facts, sample, restarts, probe_came_twice: repetition.of_probe }
+        self.take_number(ack, start, delivered);
+        let restarts = self.measure(ack, delivered);
+        Intake { reported, dsack, window_changes, restarts, probe_came_twice: repetition.of_probe }
     }
 
     fn start(&self) -> Start {
@@ -210,6 +212,7 @@ impl Sender {
     }
 
     /// What was measured goes to whoever keeps account of it: window validation, RACK, the controller.
+    #[inline(always)]
     fn observe(&mut self, ack: &Acknowledgement, start: &Start, delivered: &Delivered) -> AckSample {
         let repairs = matches!(start.phase, Phase::Recovery | Phase::Loss);
         self.validate_on_ack(ack.now, delivered.new_bytes, repairs);
@@ -270,6 +273,7 @@ impl Sender {
     }
 
     /// What the ACK says before anything is concluded from it.
+    #[inline(always)]
     fn ack_sample(&mut self, ack: &Acknowledgement, delivered: &Delivered, start: &Start, marked: u32) -> AckSample {
         let segments = (self.linux.rate.delivered - start.delivered) as u32;
         let (cwnd, ssthresh) = (self.control.cwnd(), self.control.ssthresh());

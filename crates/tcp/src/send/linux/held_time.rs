@@ -51,6 +51,9 @@ pub(crate) struct HeldTime {
 impl HeldTime {
     /// What has held back since the last note is over; from now on it is this.
     pub fn note(&mut self, now: Time, held: Option<HeldBy>) {
+        if held == self.now {
+            return;
+        }
         if let Some(before) = self.now {
             self.totals[before as usize] += now.since(self.noted_at);
         }

@@ -8,6 +8,9 @@ use super::held_time::{Facts, HeldBy, hold};
 impl Sender {
     /// The sender was asked what to send: something goes out (`sends`), or is held back.
     pub(super) fn note_hold(&mut self, now: Time, sends: bool) {
+        if sends && !self.buffer_is_full {
+            return self.linux.held.note(now, Some(HeldBy::Path));
+        }
         let has_unsent = self.has_unsent();
         let facts = Facts {
             has_data: sends || has_unsent || !self.board.is_empty(),

@@ -63,7 +63,7 @@ mod transition;
 mod usage;
 mod window;
 
-use lasthop_units::Duration;
+use lasthop_units::{Duration, Time};
 
 pub(crate) use self::held_time::HeldBy;
 use self::held_time::HeldTime;
@@ -116,6 +116,8 @@ pub(crate) struct Linux {
     /// segments that the present send may still hold
     pub(super) released: u32,
     pub timer: Timer,
+    /// the timer stands for a probe after new data that went out at this time in the present event
+    pub(super) probe_set_at: Option<Time>,
     pub(super) min_rtt: MinRtt,
     pub rate: DeliveryRate,
     pub(super) usage: WindowUsage,
@@ -142,6 +144,7 @@ impl Linux {
             permission: Permission::default(),
             released: 0,
             timer: Timer::default(),
+            probe_set_at: None,
             min_rtt: MinRtt::default(),
             rate: DeliveryRate::default(),
             usage: WindowUsage::default(),
@@ -153,6 +156,7 @@ impl Linux {
     /// A new event: whether to send is to be asked anew.
     pub fn release_nothing(&mut self) {
         self.released = 0;
+        self.probe_set_at = None;
     }
 
     /// The connection is open: what happened to the SYN is forgotten.

@@ -113,7 +113,7 @@ impl Sender {
         self.linux.released = self.linux.released.saturating_sub(1);
         let limited = !self.window_has_room();
         self.note_usage(limited);
-        self.set_timer(now, Occasion::NewData { alone: self.board.count() == 1 });
+        self.set_timer_after_new(now);
     }
 
     fn after_retransmission(&mut self, now: Time, sent: &Sent) {

@@ -13,6 +13,7 @@ impl Sender {
 
     /// Sets the timer, to look for reordering if RACK waits.
     pub(super) fn set_timer_or_wait(&mut self, now: Time, occasion: Occasion, reordering: Option<Duration>) {
+        self.linux.probe_set_at = None;
         let rto = self.rtt.rto();
         let head_at = self.board.head().map(|head| head.sent_at);
         let waits = Waits {
@@ -29,6 +30,17 @@ impl Sender {
             Change::Set(purpose, wait) => {
                 self.linux.timer = Timer { purpose, deadline: self.timer_expiry(now, wait) };
             }
+        }
+    }
+
+    /// New data has gone out. What the timer is set for then depends neither on how much went out before at the same time
+    /// nor on what it was set for, unless it was alone.
+    pub(super) fn set_timer_after_new(&mut self, now: Time) {
+        let alone = self.board.count() == 1;
+        if self.linux.probe_set_at != Some(now) || alone {
+            self.set_timer(now, Occasion::NewData { alone });
+            let is_for_probe = !alone && self.linux.timer.purpose == Purpose::Probe;
+            self.linux.probe_set_at = is_for_probe.then_some(now);
         }
     }
 

@@ -90,6 +90,28 @@ impl Delivered {
         self.add_new(head, stamp, true);
     }
 
+    /// So many segments from the head on are acknowledged in whole, that were sent once and in order and carry data alone,
+    /// and nothing was acknowledged or reported before: as [`acknowledge`](Self::acknowledge) of each.
+    #[inline(always)]
+    pub(super) fn acknowledge_originals(
+        &mut self,
+        count: u32,
+        first: &Outstanding,
+        last: &Outstanding,
+        stamp: Option<&Stamp>,
+    ) {
+        let bytes = last.end() - first.start;
+        let latest = Latest { sent_at: last.sent_at, end: last.end() };
+        (self.segments, self.new_segments) = (count, count);
+        (self.bytes, self.new_bytes) = (bytes, bytes);
+        (self.oldest_sent, self.newest_sent) = (Some(first.sent_at), Some(last.sent_at));
+        self.acked_once = Some((first.sent_at, last.sent_at));
+        self.lowest_acked = Some(first.start);
+        self.original_end = Some(first.end());
+        self.rated = stamp.map(|stamp| (latest, *stamp));
+        self.latest = Some((latest, self.credible.now.since(last.sent_at)));
+    }
+
     /// So many bytes of the head are acknowledged.
     pub(super) fn acknowledge_part(&mut self, head: &Outstanding, part: u32) {
         self.bytes += u64::from(part);

@@ -199,6 +199,12 @@ impl Scoreboard {
     /// Takes off all below `ack`, which lies between SND.UNA and SND.NXT.
     pub fn acknowledge(&mut self, ack: u64, delivered: &mut Delivered) {
         assert!(self.una <= ack && ack <= self.nxt, "an acknowledgement of {ack} outside {}..={}", self.una, self.nxt);
+        self.acknowledge_originals(ack, delivered);
+        self.acknowledge_each(ack, delivered);
+    }
+
+    /// As [`acknowledge`](Self::acknowledge), one segment after another.
+    fn acknowledge_each(&mut self, ack: u64, delivered: &mut Delivered) {
         while self.segments.front().is_some_and(|head| head.end() <= ack) {
             self.order.unlink(&mut self.segments, self.base, self.base);
             let Some(head) = self.segments.pop_front() else { break };
@@ -217,6 +223,34 @@ impl Scoreboard {
         if !self.reports.is_empty() {
             self.reports.remove_below(ack);
         }
+    }
+
+    /// Takes off those at the head that were sent once, in order, and neither reported nor lost: all of them, where nothing
+    /// is wrong. Of such the first and the last say all.
+    #[inline(always)]
+    fn acknowledge_originals(&mut self, ack: u64, delivered: &mut Delivered) {
+        if delivered.new_segments > 0 || !self.order.begins_with(self.base as u32) {
+            return;
+        }
+        let mut index = self.base as u32;
+        let originals = self.segments.iter().take_while(|segment| {
+            let is_next = segment.end() <= ack && segment.is_plain() && self.order.has_in_line(segment, index);
+            index = index.wrapping_add(1);
+            is_next
+        });
+        let count = originals.count();
+        let Some(last) = count.checked_sub(1).map(|last| self.segments[last]) else { return };
+        delivered.acknowledge_originals(count as u32, &self.segments[0], &last, self.stamps.get(count - 1));
+        self.outstanding_bytes -= last.end() - self.segments[0].start;
+        self.segments.drain(..count);
+        if !self.stamps.is_empty() {
+            self.stamps.drain(..count);
+        }
+        self.base += count as u64;
+        self.order.forget_first(&mut self.segments, self.base as u32, count as u32);
+        self.lost_below = self.lost_below.max(self.base);
+        self.resend_from = self.resend_from.max(self.base);
+        self.lost_from = self.lost_from.max(self.base);
     }
 
     /// A part of the head: bytes, but not yet a segment.

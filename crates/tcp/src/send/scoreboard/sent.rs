@@ -87,6 +87,12 @@ impl Outstanding {
         }
     }
 
+    /// Sent once, with data alone, and nothing is known of it.
+    #[inline(always)]
+    pub(super) fn is_plain(&self) -> bool {
+        self.content == Content::Data && !(self.reported | self.lost | self.resent | self.retransmitted)
+    }
+
     pub(super) fn brief(&self) -> Sent {
         let Outstanding { start, length, content, retransmitted, .. } = *self;
         Sent { start, length, content, retransmitted }

@@ -280,3 +280,62 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    /// What is taken off at once against what is taken off one by one, to the last field.
+    #[test]
+    fn a_run_of_originals_goes_as_its_segments_do(
+        steps in proptest::collection::vec((0u8..10, 0u64..30, 1u64..250), 1..120),
+        rule in 0usize..3,
+        stamps in any::<bool>(),
+    ) {
+        let mut board = Scoreboard::new([LossDetection::Rack, LossDetection::Fack, LossDetection::Count][rule]);
+        let stamp = |delivered| stamps.then(|| Stamp { delivered, ..Stamp::default() });
+        let mut latest = Latest::default();
+        for (step, (what, which, length)) in steps.into_iter().enumerate() {
+            let now = Time::from_nanos(10 * step as u64 + which % 3);
+            match what {
+                0..=4 => {
+                    let content = if which == 0 { Content::Fin } else { Content::Data };
+                    board.push(now, length as u32, content, stamp(step as u64));
+                }
+                5 => {
+                    let start = board.una() + which * 40;
+                    board.report(Range { start, end: start + 3 * length }, &mut Delivered::default());
+                    board.detect_by_count(3);
+                }
+                6 => {
+                    if let Some(lost) = board.next_lost() {
+                        board.resend(now, &lost, stamp(step as u64));
+                    }
+                }
+                7 if which < 3 => board.lose_after_timeout(|_| length > 100),
+                7 if which < 6 => board.unlose_all(),
+                7 => {
+                    latest = Latest { sent_at: now, end: board.nxt() };
+                    board.detect_by_time(&latest, |sent_at| sent_at.as_nanos() + 10 * length <= now.as_nanos());
+                }
+                _ => {
+                    let ack = (board.una() + which * length / 4).min(board.nxt());
+                    let credible = Credible { now, min_rtt: lasthop_units::Duration::from_nanos(length), echo_ends: now };
+                    let mut delivered = [Delivered::judged_by(credible), Delivered::judged_by(credible)];
+                    let mut twin = board.clone();
+                    if which % 2 == 0 {
+                        let block = Range { start: ack + length, end: ack + 2 * length };
+                        board.report(block, &mut delivered[0]);
+                        twin.report(block, &mut delivered[1]);
+                    }
+                    board.acknowledge(ack, &mut delivered[0]);
+                    twin.acknowledge_each(ack, &mut delivered[1]);
+                    prop_assert_eq!(format!("{:?}", delivered[0]), format!("{:?}", delivered[1]));
+                    prop_assert_eq!(format!("{board:?}"), format!("{twin:?}"));
+                    prop_assert_eq!(
+                        board.order.youngest_before(&board.segments, board.base, &latest),
+                        twin.order.youngest_before(&twin.segments, twin.base, &latest)
+                    );
+                }
+            }
+        }
+    }
+}

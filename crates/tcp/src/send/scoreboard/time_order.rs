@@ -121,6 +121,32 @@ impl TimeOrder {
         self.ends = Some((first, last));
     }
 
+    /// Whether the segment with this index is the first in the list; true where none is kept.
+    #[inline(always)]
+    pub fn begins_with(&self, index: u32) -> bool {
+        !self.is_kept || self.ends.is_some_and(|(first, _)| first == index)
+    }
+
+    /// Whether the segment with this index is in the list and the next segment follows it there, or none at all; true where
+    /// no list is kept.
+    #[inline(always)]
+    pub fn has_in_line(&self, segment: &Outstanding, index: u32) -> bool {
+        !self.is_kept || (segment.linked && segment.later.wrapping_sub(index) <= 1)
+    }
+
+    /// The first `count` are gone from the segments, up to the one with the index `first`; each was [in line](Self::has_in_line).
+    #[inline(always)]
+    pub fn forget_first(&mut self, segments: &mut VecDeque<Outstanding>, first: u32, count: u32) {
+        let Some((_, last)) = self.ends else { return };
+        let is_gone = |index: u32| first.wrapping_sub(index).wrapping_sub(1) < count;
+        self.boundary = self.boundary.filter(|&boundary| !is_gone(boundary));
+        if is_gone(last) {
+            return self.ends = None;
+        }
+        segments[0].earlier = first;
+        self.ends = Some((first, last));
+    }
+
     /// Takes a segment out that a timeout has lost; it comes back if the timeout was for nothing.
     pub fn set_aside(&mut self, segments: &mut VecDeque<Outstanding>, base: u64, index: u64) {
         let segment = &mut segments[place(index as u32, base)];
