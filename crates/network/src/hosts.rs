@@ -32,10 +32,10 @@ impl<E, O: Observer> Context<'_, E, O> {
 }
 
 /// What hosts ask of the network.
-#[derive(Clone, Copy, Debug)]
-pub enum Order {
-    /// they have packets to send, perhaps: [`Hosts::poll`] gives them
-    Poll,
+#[derive(Clone, Debug)]
+pub enum Order<B> {
+    /// a packet goes out, up from its station or down from its server
+    Send(Packet<B>),
     /// the queue of this station asks for data when it has room ([`Hosts::pull`])
     Offer {
         /// which station
@@ -65,14 +65,7 @@ pub trait Hosts<B> {
     fn handle<O: Observer>(&mut self, event: Self::Event, at: &mut Context<'_, Self::Event, O>);
 
     /// What those hosts that were called do next, one thing at a time.
-    fn next<O: Observer>(&mut self, at: &mut Context<'_, Self::Event, O>) -> Option<Order>;
-
-    /// After [`Order::Poll`], the next packet of those hosts that were called, up from its station or down from its server;
-    /// called until there is none.
-    fn poll<O: Observer>(&mut self, at: &mut Context<'_, Self::Event, O>) -> Option<Packet<B>> {
-        let _ = at;
-        None
-    }
+    fn next<O: Observer>(&mut self, at: &mut Context<'_, Self::Event, O>) -> Option<Order<B>>;
 
     /// All else that belongs to an event is done: whether a host has something to do that had to wait for it, such as
     /// data for which [`released`](Self::released) made room. [`next`](Self::next) says what, until this is false.

@@ -273,21 +273,11 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         loop {
             let (hosts, mut at) = self.around.call(now);
             match hosts.next(&mut at) {
-                Some(Order::Poll) => self.poll(now),
+                Some(Order::Send(packet)) => self.send(now, packet),
                 Some(Order::Offer { station, tid }) => self.medium.offer(now, station, tid, &mut self.around),
                 Some(Order::Feed { ap }) => self.feed_wire(now, ap),
                 None => return,
             }
-        }
-    }
-
-    /// Sends all that the hosts have to send.
-    #[inline(always)]
-    fn poll(&mut self, now: Time) {
-        loop {
-            let (hosts, mut at) = self.around.call(now);
-            let Some(packet) = hosts.poll(&mut at) else { return };
-            self.send(now, packet);
         }
     }
 

@@ -44,7 +44,7 @@ impl<B> Hosts<B> for Outside<B> {
         match event {}
     }
 
-    fn next<O: Observer>(&mut self, _: &mut Context<'_, NoEvent, O>) -> Option<Order> {
+    fn next<O: Observer>(&mut self, _: &mut Context<'_, NoEvent, O>) -> Option<Order<B>> {
         None
     }
 }

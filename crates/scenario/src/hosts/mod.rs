@@ -58,8 +58,6 @@ struct Turn {
     side: Side,
     /// its data waits in its socket until the device asks for it
     held_back: bool,
-    /// it is known to have nothing more to send
-    rests: bool,
     stage: Stage,
 }
 
@@ -115,7 +113,7 @@ impl FlowHosts {
 
     fn begin(&mut self, flow: FlowId, side: Side) {
         let held_back = self.flows[flow.index()].is_held_back(side);
-        self.turn = Some(Turn { flow, side, held_back, rests: false, stage: Stage::Begins });
+        self.turn = Some(Turn { flow, side, held_back, stage: Stage::Begins });
     }
 
     /// Tells what the ends of a flow wait for.
@@ -161,7 +159,7 @@ impl Hosts<Body> for FlowHosts {
     }
 
     #[inline(always)]
-    fn next<O: Observer>(&mut self, at: &mut At<'_, O>) -> Option<Order> {
+    fn next<O: Observer>(&mut self, at: &mut At<'_, O>) -> Option<Order<Body>> {
         let turn = self.turn.as_mut()?;
         let flow = &mut self.flows[turn.flow.index()];
         if turn.stage == Stage::Begins {
@@ -174,34 +172,22 @@ impl Hosts<Body> for FlowHosts {
             }
         }
         if turn.stage == Stage::Sends {
+            if let Some(packet) = flow.next_packet(turn, &mut self.places, at) {
+                return Some(Order::Send(packet));
+            }
             turn.stage = Stage::HasSent;
-            return Some(Order::Poll);
         }
         if turn.stage == Stage::HasSent && turn.held_back {
             turn.stage = Stage::Ends;
             return Some(Order::Offer { station: flow.station(), tid: flow.tid() });
         }
-        let Turn { flow, side, .. } = *turn;
-        self.turn = None;
-        self.tell_waits(flow, at);
-        self.arm_timer(flow, side, at);
-        None
-    }
-
-    #[inline(always)]
-    fn poll<O: Observer>(&mut self, at: &mut At<'_, O>) -> Option<Packet<Body>> {
-        let turn = self.turn.as_mut().filter(|turn| !turn.rests)?;
-        let flow = &mut self.flows[turn.flow.index()];
-        let packet = flow.poll(at.now, turn.side, turn.held_back, &mut self.places, at.observer);
-        if let Some(packet) = &packet {
-            at.tell(Step::Emitted { flow: turn.flow });
-            if packet.meta.pure_ack {
-                turn.rests = turn.side == Side::Receiver && flow.receiver_rests(at.now);
-            } else if packet.meta.up {
-                flow.enters_own_queue(&packet.meta);
-            }
+        let Turn { flow: id, side, .. } = *turn;
+        if let Some(due) = flow.timer_to_arm(side) {
+            at.schedule(due, FlowEvent::Timer(id, side));
         }
-        packet
+        self.turn = None;
+        self.tell_waits(id, at);
+        None
     }
 
     #[inline(always)]
@@ -263,6 +249,26 @@ impl Hosts<Body> for FlowHosts {
 }
 
 impl Flow {
+    /// The next packet of the end whose turn it is. A receiver that is known to have nothing more to send is not asked again.
+    #[inline(always)]
+    fn next_packet<O: Observer>(
+        &mut self,
+        turn: &mut Turn,
+        places: &mut Places,
+        at: &mut At<'_, O>,
+    ) -> Option<Packet<Body>> {
+        let packet = self.poll(at.now, turn.side, turn.held_back, places, at.observer)?;
+        at.tell(Step::Emitted { flow: turn.flow });
+        if packet.meta.pure_ack {
+            if turn.side == Side::Receiver && self.receiver_rests(at.now) {
+                turn.stage = Stage::HasSent;
+            }
+        } else if packet.meta.up {
+            self.enters_own_queue(&packet.meta);
+        }
+        Some(packet)
+    }
+
     /// Whether data of this side waits in its socket until the device asks for it.
     fn is_held_back(&self, side: Side) -> bool {
         side == Side::Sender && self.is_up() && (self.wants() == Wants::Pull || self.is_asked())
