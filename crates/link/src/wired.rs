@@ -256,9 +256,9 @@ impl<B> WiredLink<B> {
         dropped: &mut Vec<Drop<B>>,
         schedule: &mut impl FnMut(Time, WiredEvent),
     ) -> Option<Packet<B>> {
-        self.present.advance(now);
         match event {
             WiredEvent::TransmitterFree => {
+                self.present.advance(now);
                 if self.line.is_some() {
                     self.count_over(now, schedule);
                 } else {
@@ -266,16 +266,20 @@ impl<B> WiredLink<B> {
                 }
                 None
             }
-            WiredEvent::Arrival => {
-                let (_, packet) = self.on_the_way.pop_front()?;
-                if self.sent() > 0
-                    && let Some((next, _)) = self.on_the_way.front()
-                {
-                    schedule(*next, WiredEvent::Arrival);
-                }
-                Some(packet)
-            }
+            WiredEvent::Arrival => self.arrive(now, schedule),
         }
+    }
+
+    /// As [`handle`](Self::handle) of an [arrival](WiredEvent::Arrival).
+    #[inline(always)]
+    pub fn arrive(&mut self, now: Time, schedule: &mut impl FnMut(Time, WiredEvent)) -> Option<Packet<B>> {
+        self.present.advance(now);
+        if self.sent() > 1
+            && let Some((next, _)) = self.on_the_way.get(1)
+        {
+            schedule(*next, WiredEvent::Arrival);
+        }
+        self.on_the_way.pop_front().map(|(_, packet)| packet)
     }
 
     /// Packets that its queue has marked with CE since it was last asked.

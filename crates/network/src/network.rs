@@ -230,8 +230,12 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
                 self.medium.handle(now, event, &mut self.around);
                 self.empty_inbox(now);
             }
-            Event::Wired(ap, up, event) => {
-                let Some(packet) = self.handle_wired(now, ap, up, event) else { return self.resume(now) };
+            Event::Wired(ap, up, WiredEvent::TransmitterFree) => self.transmitter_is_free(now, ap, up),
+            Event::Wired(ap, up, WiredEvent::Arrival) => {
+                let (events, link) = (&mut self.around.events, self.wires[ap as usize].direction_mut(up));
+                let packet = link.arrive(now, &mut |at, e| events.at(at, Event::Wired(ap, up, e)));
+                let Some(packet) = packet else { unreachable!("an event is scheduled for each packet on a wire") };
+                self.wired.arrived += 1;
                 if up {
                     self.beyond_the_wire(now, packet);
                 } else {
@@ -309,6 +313,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     }
 
     /// Takes a packet from or to the server over the detour of its flow, if that takes time.
+    #[inline(always)]
     fn beyond_the_wire(&mut self, now: Time, packet: Packet<B>) {
         let PacketMeta { flow, up, .. } = packet.meta;
         let detour = &mut self.detours[flow.index()];
@@ -335,22 +340,17 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         self.tell_departure(now, ap, up, before);
     }
 
-    /// An event of a wired link; the packet that arrives, if one does.
+    /// The transmitter of a wired link is free for the next packet that waits.
     #[inline(always)]
-    fn handle_wired(&mut self, now: Time, ap: u32, up: bool, event: WiredEvent) -> Option<Packet<B>> {
+    fn transmitter_is_free(&mut self, now: Time, ap: u32, up: bool) {
         let node = NodeId(ap);
         let before = self.under_way(node, up);
         let (events, link) = (&mut self.around.events, self.wires[ap as usize].direction_mut(up));
         let schedule = &mut |at, e| events.at(at, Event::Wired(ap, up, e));
-        let arrived = link.handle(now, event, &mut self.dropped, schedule);
-        if event == WiredEvent::Arrival {
-            self.wired.arrived += u64::from(arrived.is_some());
-            return arrived;
-        }
+        link.handle(now, WiredEvent::TransmitterFree, &mut self.dropped, schedule);
         let marks = link.new_marks();
         self.book_wired(now, node, up, marks);
         self.tell_departure(now, node, up, before);
-        None
     }
 
     /// Packets that a wired link is transmitting or that are on the way, if somebody reads that.

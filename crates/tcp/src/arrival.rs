@@ -308,7 +308,11 @@ impl Endpoint {
         if is_current && self.follows_linux() {
             self.keep_timestamp(segment, start);
         }
-        if is_current || (self.sender.is_linux() && !segment.sack.is_empty()) {
+        if self.sender.expects_nothing_of(ack, &segment.sack) {
+            let window = self.window_of(segment);
+            self.sender.note_window_and_marks(now, (ack, start), window, segment.flags);
+            self.follow_sender();
+        } else if is_current || (self.sender.is_linux() && !segment.sack.is_empty()) {
             self.take_acknowledgement(now, segment, start, ack);
         }
         self.state != State::Closed
@@ -335,26 +339,25 @@ impl Endpoint {
         self.sender.numbering().offset(segment.ack, self.sender.board().una())
     }
 
-    fn take_acknowledgement(&mut self, now: Time, segment: &Segment, seq: u64, ack: u64) {
+    /// The window that the peer offers, in bytes.
+    #[inline(always)]
+    fn window_of(&self, segment: &Segment) -> u64 {
         let shift = if segment.flags.contains(Flags::SYN) { 0 } else { self.agreed.peer_scale };
-        let window = u64::from(segment.window) << shift;
-        let mut acknowledgement = Acknowledgement {
+        u64::from(segment.window) << shift
+    }
+
+    fn take_acknowledgement(&mut self, now: Time, segment: &Segment, seq: u64, ack: u64) {
+        let acknowledgement = Acknowledgement {
             now,
             ack,
             seq,
-            window,
+            window: self.window_of(segment),
             sack: &segment.sack,
             is_pure: segment.is_pure_ack(),
             flags: segment.flags,
-            echo_rtt: None,
-            echo_ends: Time::NEVER,
+            echo_rtt: self.echoed_rtt(now, segment),
+            echo_ends: self.echo_ends(now, segment),
         };
-        if self.sender.expects_nothing_of(&acknowledgement) {
-            self.sender.note_window_and_marks(&acknowledgement);
-            return self.follow_sender();
-        }
-        acknowledgement.echo_rtt = self.echoed_rtt(now, segment);
-        acknowledgement.echo_ends = self.echo_ends(now, segment);
         if ack > self.sender.board().una() {
             self.patience.renew();
         }

@@ -224,6 +224,7 @@ impl Endpoint {
     }
 
     /// Writes a segment with everything that does not depend on what it is for.
+    #[inline(always)]
     fn write_segment(&mut self, now: Time, seq: u64, flags: Flags, payload: u32, segment: &mut Segment) {
         let on_syn = flags.contains(Flags::SYN);
         *segment = Segment {

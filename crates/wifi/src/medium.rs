@@ -195,7 +195,17 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// A function has something to send, or a node an errand: it sends at once, or contends.
+    #[inline(always)]
     pub(crate) fn request_access(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        let contends = !matches!(self.access.state(id), State::Idle { .. });
+        if !contends || !self.senders[id.index()].is_backlogged() {
+            self.request_access_of(now, id, env);
+        }
+    }
+
+    /// The same of one that does not contend, or has had nothing to send.
+    #[inline(never)]
+    fn request_access_of(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         if !self.senders[id.index()].is_backlogged() && self.refill(now, id, env) {
             self.access.withdraw(now, id);
         }

@@ -22,29 +22,34 @@ crate::quantities! {
 /// For how long the channels were idle, busy and in collision, and how many nodes contended.
 #[derive(Clone)]
 pub struct Medium {
-    /// of each channel
-    busy: Vec<Integral>,
-    overlapping: Vec<Integral>,
+    channels: Vec<Channel>,
     contenders: Integral,
+}
+
+#[derive(Clone, Default)]
+struct Channel {
+    /// PPDUs, as was told last
+    on_air: u32,
+    busy: Integral,
+    overlapping: Integral,
 }
 
 impl Metric for Medium {
     fn new(layout: &Layout) -> Self {
-        let each = || vec![Integral::default(); layout.channels];
-        Medium { busy: each(), overlapping: each(), contenders: Integral::default() }
+        Medium { channels: vec![Channel::default(); layout.channels], contenders: Integral::default() }
     }
 
     #[inline(always)]
     fn observe(&mut self, at: Time, record: &Record) {
         match *record {
             Record::OnAir { channel, count } => {
-                let (busy, overlapping) = (f64::from(u8::from(count > 0)), f64::from(u8::from(count > 1)));
-                let channel = channel as usize;
-                if self.busy[channel].value() != busy {
-                    self.busy[channel].set(at, busy);
+                let channel = &mut self.channels[channel as usize];
+                let before = std::mem::replace(&mut channel.on_air, count);
+                if (before > 0) != (count > 0) {
+                    channel.busy.set(at, f64::from(u8::from(count > 0)));
                 }
-                if self.overlapping[channel].value() != overlapping {
-                    self.overlapping[channel].set(at, overlapping);
+                if (before > 1) != (count > 1) {
+                    channel.overlapping.set(at, f64::from(u8::from(count > 1)));
                 }
             }
             Record::Contenders { count } => self.contenders.set(at, f64::from(count)),
@@ -53,19 +58,22 @@ impl Metric for Medium {
     }
 
     fn start(&mut self, now: Time) {
-        self.busy.iter_mut().chain(&mut self.overlapping).for_each(|one| one.start_after_zero(now));
+        for channel in &mut self.channels {
+            channel.busy.start_after_zero(now);
+            channel.overlapping.start_after_zero(now);
+        }
         self.contenders.start(now);
     }
 
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
-        let mean = |all: &mut Vec<Integral>| {
-            let channels = all.len() as f64;
-            all.iter_mut().map(|one| one.mean(now, covered)).sum::<f64>() / channels
+        let count = self.channels.len() as f64;
+        let mut mean = |of: fn(&mut Channel) -> &mut Integral| {
+            self.channels.iter_mut().map(|channel| of(channel).mean(now, covered)).sum::<f64>() / count
         };
-        let busy = mean(&mut self.busy);
+        let busy = mean(|channel| &mut channel.busy);
         report.medium.put(IDLE, 1.0 - busy);
         report.medium.put(BUSY, busy);
-        report.medium.put(COLLISION, mean(&mut self.overlapping));
+        report.medium.put(COLLISION, mean(|channel| &mut channel.overlapping));
         report.medium.put(CONTENDERS, self.contenders.mean(now, covered));
     }
 }

@@ -122,10 +122,11 @@ impl Integral {
     /// The value is `value` from `at` on.
     #[inline]
     pub(crate) fn set(&mut self, at: Time, value: f64) {
-        self.sum += self.value * at.since(self.since).as_nanos() as f64;
+        // A signed number is converted by one instruction, and a run is shorter than its 292 years.
+        self.sum += self.value * at.since(self.since).as_nanos() as i64 as f64;
         self.since = at;
         self.value = value;
-        self.max = self.max.max(value);
+        self.max = if value > self.max { value } else { self.max };
     }
     /// The current value.
     pub(crate) fn value(&self) -> f64 {

@@ -11,23 +11,25 @@ use crate::config::GrowthMode;
 use crate::congestion_control::{AckSample, CongestionCause};
 use crate::counters::Counters;
 use crate::ranges::Range;
+use crate::segment::{Flags, SackBlocks};
 
 impl Sender {
     /// Nothing is out, and no block is reported: data of the peer that bears the number which the last one bore. Such
     /// an ACK says nothing but the window and marks.
-    #[inline]
-    pub fn expects_nothing_of(&self, ack: &Acknowledgement) -> bool {
-        self.board.is_empty() && ack.sack.is_empty() && ack.ack == self.board.una() && self.ack_watch.is_none()
+    #[inline(always)]
+    pub fn expects_nothing_of(&self, ack: u64, sack: &SackBlocks) -> bool {
+        self.board.is_empty() && sack.is_empty() && ack == self.board.una() && self.ack_watch.is_none()
     }
 
-    /// Takes in an ACK of which [nothing is expected](Self::expects_nothing_of).
-    pub fn note_window_and_marks(&mut self, ack: &Acknowledgement) {
-        self.update_window(ack);
-        let marked = self.read_marks(ack.flags, 0);
+    /// Takes in an ACK of which [nothing is expected](Self::expects_nothing_of), of a segment that lies at `seq`.
+    #[inline(always)]
+    pub fn note_window_and_marks(&mut self, now: Time, (ack, seq): (u64, u64), window: u64, flags: Flags) {
+        self.update_window(ack, seq, window);
+        let marked = self.read_marks(flags, 0);
         if self.is_linux() {
             self.linux.permission = Permission::NewOnly;
         } else {
-            self.answer_marks(ack.now, marked, ack.ack);
+            self.answer_marks(now, marked, ack);
         }
     }
 
@@ -53,7 +55,7 @@ impl Sender {
         }
         let reports_more = self.take_reports(ack, &mut delivered);
         let marked = self.read_marks(ack.flags, delivered.segments);
-        let window_changes = self.update_window(ack);
+        let window_changes = self.update_window(ack.ack, ack.seq, ack.window);
         let in_recovery = self.recovery.phase == Phase::FastRecovery;
         let ends = advances && self.advance_recovery(ack.ack, delivered.bytes);
         if delivered.new_bytes > 0 || delivered.bytes > 0 {
@@ -100,17 +102,18 @@ impl Sender {
     }
 
     /// SND.WND, SND.WL1 and SND.WL2. True if the window's size changes. [RFC 9293 §3.10.7.4]
-    pub(super) fn update_window(&mut self, ack: &Acknowledgement) -> bool {
+    #[inline(always)]
+    pub(super) fn update_window(&mut self, ack: u64, seq: u64, bytes: u64) -> bool {
         let window = &mut self.window;
-        let is_newer = window.set_by < ack.seq || (window.set_by == ack.seq && window.set_at <= ack.ack);
+        let is_newer = window.set_by < seq || (window.set_by == seq && window.set_at <= ack);
         if !is_newer {
             return false;
         }
-        let changes = window.end.saturating_sub(window.set_at) != ack.window;
-        window.set_by = ack.seq;
-        window.set_at = ack.ack;
-        window.end = ack.ack + ack.window;
-        window.largest = window.largest.max(ack.window);
+        let changes = window.end.saturating_sub(window.set_at) != bytes;
+        window.set_by = seq;
+        window.set_at = ack;
+        window.end = ack + bytes;
+        window.largest = window.largest.max(bytes);
         changes
     }
 

@@ -180,6 +180,7 @@ impl<B> Sender<B> {
     }
 
     /// A packet that is `wanted`: one that was looked at already, of the queue, or of a socket that waits to be asked.
+    #[inline(always)]
     fn take_packet(
         &mut self,
         now: Time,
@@ -187,17 +188,25 @@ impl<B> Sender<B> {
         books: &mut Books,
         env: &mut impl Environment<B>,
     ) -> Option<Packet<B>> {
-        if let Some(place) = self.staged.iter().position(|p| wanted.includes(&p.meta)) {
+        if !self.staged.is_empty()
+            && let Some(place) = self.staged.iter().position(|p| wanted.includes(&p.meta))
+        {
             return self.staged.remove(place);
         }
         if self.queue.packets() > 0 {
             let packet = self.queue.dequeue(now, wanted, &mut self.dropped);
             self.report_drops(now, None, books, env);
-            if let Some(packet) = packet {
-                self.note_taken(now, &packet.meta, env);
-                return Some(packet);
+            if let Some(taken) = &packet {
+                self.note_taken(now, &taken.meta, env);
+                return packet;
             }
         }
+        self.pull_wanted(now, wanted, env)
+    }
+
+    /// A packet that is `wanted`, of a socket that waits to be asked; another is kept.
+    #[inline(never)]
+    fn pull_wanted(&mut self, now: Time, wanted: Wanted, env: &mut impl Environment<B>) -> Option<Packet<B>> {
         if !self.staged.is_empty() {
             return None;
         }
@@ -223,6 +232,7 @@ impl<B> Sender<B> {
     }
 
     /// A packet becomes an MPDU of the window, with those that fit into an A-MSDU with it; its length.
+    #[inline(always)]
     fn take_in(
         &mut self,
         now: Time,

@@ -85,7 +85,7 @@ impl Sender {
     fn on_ack_of_nothing(&mut self, ack: &Acknowledgement) -> Outcome {
         let una = self.board.una();
         if ack.ack >= una {
-            self.update_window(ack);
+            self.update_window(ack.ack, ack.seq, ack.window);
         }
         self.read_marks(ack.flags, 0);
         if let (Some(dsack), _) = self.take_blocks(ack, &mut Delivered::default()) {
@@ -101,7 +101,7 @@ impl Sender {
         if ack.ack > start.una {
             self.linux.timeouts = 0;
         }
-        let window_changes = ack.ack >= start.una && self.update_window(ack);
+        let window_changes = ack.ack >= start.una && self.update_window(ack.ack, ack.seq, ack.window);
         let (dsack, repetition) = self.take_blocks(ack, delivered);
         let reported = delivered.new_segments;
         self.note_late_arrivals(delivered.late_report, repetition.in_vain);
