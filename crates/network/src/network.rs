@@ -1,7 +1,5 @@
 //! The network: its clock, and how packets go from one part to the next.
 
-use std::collections::VecDeque;
-
 use lasthop_engine::Scheduler;
 use lasthop_link::{Drop, Packet, PacketMeta, WireUse, WiredEvent};
 use lasthop_observe::{FlowId, NodeId, Observer, QueueLayer, Record, Step};
@@ -14,7 +12,7 @@ use crate::event::{Alarm, Event};
 use crate::hosts::{Hosts, Order};
 use crate::injection::{Announced, Refusal};
 use crate::outside::{Arrival, Outside};
-use crate::surroundings::Surroundings;
+use crate::surroundings::{Inbox, Surroundings};
 use crate::wires::{Counts, Wires};
 
 /// A network that carries packets with bodies `B` between hosts `H`, watched by `O`.
@@ -85,7 +83,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         let homes = topology.homes();
         let mut network = Network {
             medium: Medium::new(topology.medium),
-            around: Surroundings { events: Scheduler::new(), observer, hosts, inbox: VecDeque::new() },
+            around: Surroundings { events: Scheduler::new(), observer, hosts, inbox: Inbox::new() },
             wires: topology.wires,
             offered_before: vec![0; homes.len()],
             homes,
@@ -296,7 +294,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     }
 
     fn empty_inbox(&mut self, now: Time) {
-        while let Some((node, packet)) = self.around.inbox.pop_front() {
+        while let Some((node, packet)) = self.around.inbox.pop() {
             if node.index() < self.wires.len() {
                 self.send_wired(now, packet);
             } else {

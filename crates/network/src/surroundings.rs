@@ -17,7 +17,33 @@ pub(crate) struct Surroundings<B, O, H: Hosts<B>> {
     pub observer: O,
     pub hosts: H,
     /// packets that the medium delivered while it was being called
-    pub inbox: VecDeque<(NodeId, Packet<B>)>,
+    pub inbox: Inbox<B>,
+}
+
+/// Packets on their way from the medium to who is behind it, in order; mostly one at a time.
+pub(crate) struct Inbox<B> {
+    first: Option<(NodeId, Packet<B>)>,
+    others: VecDeque<(NodeId, Packet<B>)>,
+}
+
+impl<B> Inbox<B> {
+    pub fn new() -> Inbox<B> {
+        Inbox { first: None, others: VecDeque::new() }
+    }
+
+    #[inline(always)]
+    pub fn push(&mut self, node: NodeId, packet: Packet<B>) {
+        if self.first.is_none() && self.others.is_empty() {
+            self.first = Some((node, packet));
+        } else {
+            self.others.push_back((node, packet));
+        }
+    }
+
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<(NodeId, Packet<B>)> {
+        if self.first.is_some() { self.first.take() } else { self.others.pop_front() }
+    }
 }
 
 impl<B: Send + 'static, O: Observer, H: Hosts<B>> Surroundings<B, O, H> {
@@ -53,8 +79,9 @@ impl<B, O, H: Hosts<B>> Agenda for Surroundings<B, O, H> {
 impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surroundings<B, O, H> {
     const READS_STEPS: bool = O::READS_STEPS;
 
+    #[inline(always)]
     fn deliver(&mut self, _: Time, node: NodeId, packet: Packet<B>) {
-        self.inbox.push_back((node, packet));
+        self.inbox.push(node, packet);
     }
 
     fn pull(&mut self, now: Time, node: NodeId, category: Option<AccessCategory>) -> Option<Packet<B>> {

@@ -1,5 +1,7 @@
 //! One end of a connection: what an application and a network see of it.
 
+use std::sync::Arc;
+
 use lasthop_registry::Switch;
 use lasthop_units::{Duration, Ecn, Present, Time};
 
@@ -68,7 +70,8 @@ pub(crate) struct Probe {
 /// device has no room, stop polling and go on later: a segment is chosen, and its time taken, when it is polled.
 #[derive(Debug)]
 pub struct Endpoint {
-    pub(crate) config: Config,
+    /// shared with the sender, and with other endpoints: it is large, and little of it is read often
+    pub(crate) config: Arc<Config>,
     /// of the timestamp clock
     pub(crate) clock: Tick,
     pub(crate) state: State,
@@ -92,15 +95,24 @@ pub struct Endpoint {
 impl Endpoint {
     /// A closed endpoint whose numbers start at `iss`.
     pub fn new(config: &Config, iss: u32) -> Endpoint {
+        Endpoint::sharing(&Arc::new(config.clone()), iss)
+    }
+
+    /// As [`new`](Self::new), of several endpoints with the same settings.
+    pub fn sharing(config: &Arc<Config>, iss: u32) -> Endpoint {
         let control = config.congestion_control.build(&Context::new(config, iss));
-        Endpoint::with_control(config, iss, control)
+        Endpoint::controlled(config, iss, control)
     }
 
     /// As [`new`](Self::new), with a controller of one's own in place of the one that `config` names; what it is to be
     /// told at the start is [`Context::new`].
     pub fn with_control(config: &Config, iss: u32, control: Box<dyn CongestionControl>) -> Endpoint {
+        Endpoint::controlled(&Arc::new(config.clone()), iss, control)
+    }
+
+    fn controlled(config: &Arc<Config>, iss: u32, control: Box<dyn CongestionControl>) -> Endpoint {
         Endpoint {
-            config: config.clone(),
+            config: Arc::clone(config),
             clock: Tick::new(config.timestamp_clock),
             state: State::Closed,
             agreed: Agreed::default(),
@@ -220,7 +232,7 @@ impl Endpoint {
 
     /// How long what is sent may go without an acknowledgement; `None`: as long as the retries last. [RFC 5482]
     pub fn set_user_timeout(&mut self, limit: Option<Duration>) {
-        self.config.user_timeout = limit.map_or(Switch::Off, Switch::On);
+        Arc::make_mut(&mut self.config).user_timeout = limit.map_or(Switch::Off, Switch::On);
     }
 
     /// The application reads no more: what comes after the own FIN is answered by a reset.

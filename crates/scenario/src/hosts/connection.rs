@@ -1,6 +1,8 @@
 //! A TCP connection of a flow: an endpoint at either end, what was last told of them, and what of it waits in the queue of
 //! its station.
 
+use std::sync::Arc;
+
 use lasthop_engine::Stream;
 use lasthop_observe::{FlowId, Hold, Observer, Record};
 use lasthop_tcp::{Config, Endpoint, Segment};
@@ -72,8 +74,14 @@ pub(super) struct Connection {
 
 impl Connection {
     /// The `number`-th connection of `flow`, between endpoints that are closed; `iss` draws initial sequence numbers.
-    pub(super) fn new(flow: FlowId, number: u32, config: &Config, iss: &mut Stream, own_queue: OwnQueue) -> Connection {
-        let mut endpoint = || Endpoint::new(config, (iss.bits() >> 32) as u32);
+    pub(super) fn new(
+        flow: FlowId,
+        number: u32,
+        config: &Arc<Config>,
+        iss: &mut Stream,
+        own_queue: OwnQueue,
+    ) -> Connection {
+        let mut endpoint = || Endpoint::sharing(config, (iss.bits() >> 32) as u32);
         Connection { flow, number, ends: [endpoint(), endpoint()], told: Told::default(), own_queue }
     }
 

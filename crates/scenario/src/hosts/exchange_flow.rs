@@ -3,6 +3,8 @@
 //! The server is the flow's sender. A request goes the other way over the same connection, and its answer is written
 //! when the whole of it has arrived.
 
+use std::sync::Arc;
+
 use lasthop_engine::Stream;
 use lasthop_observe::{FlowId, Histogram, Observer, Record, Row, scope};
 use lasthop_tcp::Segment;
@@ -122,7 +124,7 @@ impl ExchangeFlow {
         };
         let config = &spec.tcp.config;
         let own_queue = OwnQueue::new(config, spec.up, asked);
-        let pool = Pool::new(id, config.clone(), Stream::named(seed, "iss", &spec.stream), own_queue);
+        let pool = Pool::new(id, Arc::new(config.clone()), Stream::named(seed, "iss", &spec.stream), own_queue);
         Some(ExchangeFlow { id, span, pool, driver, wake: None })
     }
 

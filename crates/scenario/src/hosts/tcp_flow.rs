@@ -1,5 +1,7 @@
 //! A TCP flow: one connection after another, each with an endpoint at either end.
 
+use std::sync::Arc;
+
 use lasthop_engine::Stream;
 use lasthop_observe::{FlowId, Observer, Record};
 use lasthop_tcp::{Config, Segment, State};
@@ -15,7 +17,7 @@ use crate::resolved::FlowSpec;
 /// A flow with one TCP connection at a time: bulk data, a sized transfer, or an application that only writes.
 pub(crate) struct TcpFlow {
     id: FlowId,
-    config: Config,
+    config: Arc<Config>,
     /// Initial sequence numbers.
     iss: Stream,
     connection: Connection,
@@ -37,7 +39,7 @@ pub(crate) struct TcpFlow {
 impl TcpFlow {
     /// `asked`: its interface asks for data when it has room.
     pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span, asked: bool) -> TcpFlow {
-        let config = spec.tcp.config.clone();
+        let config = Arc::new(spec.tcp.config.clone());
         let mut iss = Stream::named(seed, "iss", &spec.stream);
         let application = Application::over_tcp(spec, seed, span);
         let paced = match spec.section.rate {
@@ -130,6 +132,7 @@ impl TcpFlow {
     }
 
     /// Tells what has changed at `side`, and does what follows from it.
+    #[inline(always)]
     fn changed(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
         self.connection.tell(now, side, observer);
         if side == Side::Receiver {
@@ -143,6 +146,8 @@ impl TcpFlow {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn transfer_is_complete(&mut self, now: Time, observer: &mut impl Observer) {
         observer.observe(now, Record::Completed { flow: self.id, took: now.since(self.started_at) });
         self.running = false;

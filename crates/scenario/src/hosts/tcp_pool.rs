@@ -3,6 +3,7 @@
 //! A connection is numbered when it is opened and forgotten when both ends have closed it, without their TIME-WAIT.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use lasthop_engine::Stream;
 use lasthop_observe::{FlowId, Observer};
@@ -36,7 +37,7 @@ struct Line {
 /// The TCP connections of a flow that are open at present.
 pub(super) struct Pool {
     flow: FlowId,
-    config: Config,
+    config: Arc<Config>,
     /// Initial sequence numbers.
     iss: Stream,
     lines: Vec<Line>,
@@ -92,7 +93,7 @@ impl Line {
 
 impl Pool {
     /// `own_queue`: what a new connection has waiting at its station, which is nothing, and how that is bounded.
-    pub(super) fn new(flow: FlowId, config: Config, iss: Stream, own_queue: OwnQueue) -> Pool {
+    pub(super) fn new(flow: FlowId, config: Arc<Config>, iss: Stream, own_queue: OwnQueue) -> Pool {
         Pool {
             flow,
             config,

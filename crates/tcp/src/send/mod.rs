@@ -16,6 +16,8 @@ mod stream;
 mod usage;
 mod validation;
 
+use std::sync::Arc;
+
 use lasthop_units::Time;
 
 use crate::SeqNumber;
@@ -66,7 +68,8 @@ pub(crate) enum Choice {
 /// The sending half of a connection.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    config: Config,
+    config: Arc<Config>,
+    machine: RecoveryMachine,
     numbering: Numbering,
     board: Scoreboard,
     rtt: RttEstimator,
@@ -96,8 +99,9 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub fn new(config: &Config, iss: SeqNumber, control: Box<dyn CongestionControl>) -> Self {
+    pub fn new(config: &Arc<Config>, iss: SeqNumber, control: Box<dyn CongestionControl>) -> Self {
         Sender {
+            machine: config.recovery,
             numbering: Numbering(iss),
             board: Scoreboard::new(config.loss_detection),
             rtt: RttEstimator::new(config, iss.0),
@@ -116,13 +120,14 @@ impl Sender {
             retransmissions: 0,
             buffer_is_full: false,
             ack_watch: config.ack_loss.as_option().map(AckWatch::new),
-            config: config.clone(),
+            config: Arc::clone(config),
         }
     }
 
     /// Recovery as Linux has it.
+    #[inline(always)]
     pub fn is_linux(&self) -> bool {
-        self.config.recovery == RecoveryMachine::Linux
+        self.machine == RecoveryMachine::Linux
     }
 
     /// It matters which copy of a segment an echoed timestamp answers, or whether ACKs are missing.

@@ -311,7 +311,7 @@ impl<B> Sender<B> {
         (of.mode, of.rts) = (entry.mode, entry.rts);
         (psdu.part.mode, psdu.rts) = (entry.mode, entry.rts);
         if let Some(chain) = new {
-            links.note_rate(now, of.link, &chain, &bss.phy, env);
+            links.note_rate(now, of.link, chain, &bss.phy, env);
         }
     }
 

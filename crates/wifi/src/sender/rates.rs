@@ -11,14 +11,15 @@ pub(crate) struct Rates {
 
 impl Rates {
     /// The rate of the next attempt; a new chain is asked for where the last one is used up, and given back, too.
-    pub(crate) fn next(&mut self, ask: impl FnOnce() -> RateChain) -> (RateEntry, Option<RateChain>) {
-        let left = self.chain.and_then(|chain| chain.entry_of_attempt(self.tried));
+    #[inline(always)]
+    pub(crate) fn next(&mut self, ask: impl FnOnce() -> RateChain) -> (RateEntry, Option<&RateChain>) {
+        let left = self.chain.as_ref().and_then(|chain| chain.entry_of_attempt(self.tried));
         self.tried += 1;
         if let Some(entry) = left {
             return (entry, None);
         }
-        let chain = ask();
-        *self = Rates { chain: Some(chain), tried: 1 };
+        self.tried = 1;
+        let chain = self.chain.insert(ask());
         (chain.entries()[0], Some(chain))
     }
 

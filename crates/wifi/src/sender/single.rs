@@ -45,7 +45,7 @@ impl<B> Sender<B> {
         frame.attempts += 1;
         let mode = entry.mode;
         if let Some(chain) = new {
-            links.note_rate(now, link, &chain, phy, env);
+            links.note_rate(now, link, chain, phy, env);
         }
         let bytes = if phy.always_aggregates(mode) { frame_size::ampdu_subframe(mpdu) } else { mpdu };
         psdu.kind = PpduKind::Data;
