@@ -81,6 +81,7 @@ kernel: build
 # Writes the tables of docs/model/metrics.md from the list of quantities.
 docs: build
 	@$(BIN)/python tests/python/metrics_page.py --write
+	@$(BIN)/python tests/python/recording_page.py --write
 
 # Builds the wheel, profile-guided where that can be, then tests it where nothing else is installed and no source is on the
 # path. What it needs comes from files whose hashes were checked.

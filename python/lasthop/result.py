@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _core, json_text, tables
+from . import _core, json_text, recording, tables
 from .confidence import Estimate, estimate, t_quantile_975, widening
 from .files import PendingFile, write_pieces
 from .metric import unknown
@@ -20,12 +21,13 @@ from .scenario import Scenario, looks_like_scenario
 
 if TYPE_CHECKING:
     import pandas
+    import pyarrow
 
     from .explain import Explanation
 
 FORMAT = 1
 # What a directory of a result has.
-FILES = ("result.json", "scenario.toml", "flows.parquet", "nodes.parquet", "links.parquet", "timeseries.parquet")
+FILES = ("result.json", "scenario.toml", "flows.parquet", "nodes.parquet", "links.parquet", "timeseries.parquet", recording.FOLDER)
 # Wall-clock time is the one thing in which two runs of the same seed may differ: no mean of it is kept.
 NOT_SUMMARISED = {"seed", SIMULATOR.wall_s.path}
 # Keys of names, which may be null.
@@ -51,6 +53,7 @@ class Result:
         self.source = source
         self._scenario_text = scenario_text
         self._series: list[tuple[int, list[_core.SeriesBlock]]] = []
+        self._recordings: recording.Recordings | None = None
 
     @classmethod
     def empty(cls, resolved: _core.ResolvedScenario, scenario: Scenario) -> Result:
@@ -175,6 +178,21 @@ class Result:
         where = self.source or "this result"
         raise LookupError(f"{where}: holds no time series; run again with --out DIR (in Python: interval_s=1.0)")
 
+    def recording(self, table: str, seed: int | None = None) -> pyarrow.Table:
+        """A table of what was recorded of a seed, which may be left out where one was: `ppdu`, `segment` and so on.
+
+        Times are in nanoseconds, names are dictionaries; docs/formats.md has the columns. Raises `LookupError` where
+        that was not recorded.
+        """
+        there = self._stored_recordings() or recording.Recordings(Path(os.devnull))
+        return there.read(table, seed, self.source or "this result")
+
+    def keep_recordings(self, recordings: recording.NewRecordings) -> None:
+        """Takes the recordings of the seeds that finished, which are removed with this object."""
+        recordings.keep(self.seeds)
+        self._recordings = recordings
+        weakref.finalize(self, recordings.discard)
+
     def to_dict(self) -> dict[str, Any]:
         """The document of format 1."""
         return self._document(self.runs, self.summary)
@@ -234,12 +252,18 @@ class Result:
                 target.add_series(seed, blocks)
             if (stored := self._stored_series()) is not None:
                 target.copy_series(stored)
+            target.copy_recordings(self._stored_recordings())
             target.commit(self)
 
     def _stored_series(self) -> Path | None:
         """The time series beside the file that this result was read from."""
         file = self.source and self.source.with_name("timeseries.parquet")
         return file if file and file.is_file() else None
+
+    def _stored_recordings(self) -> recording.Recordings | None:
+        """What was recorded of it."""
+        beside = self.source.with_name(recording.FOLDER) if self.source else None
+        return self._recordings or (recording.Recordings(beside) if beside and beside.is_dir() else None)
 
     def __repr__(self) -> str:
         state = ", interrupted" if self.interrupted else ""
@@ -271,12 +295,25 @@ class ResultDirectory:
         self._directory = Path(directory)
         self._directory.mkdir(parents=True, exist_ok=True)
         self._series = tables.SeriesFile(self._directory / "timeseries.parquet")
+        self._recordings: recording.NewRecordings | None = None
 
     def __enter__(self) -> ResultDirectory:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._series.discard()
+        if self._recordings is not None:
+            self._recordings.discard()
+
+    def recording_of(self, request: recording.Request) -> _core.Recording:
+        """What records `request` into this directory."""
+        self._recordings = recording.NewRecordings(self._directory)
+        return request.into(self._recordings.directory)
+
+    def copy_recordings(self, recordings: recording.Recordings | None) -> None:
+        """Takes recordings from elsewhere."""
+        if recordings is not None:
+            self._recordings = recording.copy(recordings, self._directory)
 
     def add_series(self, seed: int, blocks: Iterable[_core.SeriesBlock]) -> None:
         """Appends the time series of one seed."""
@@ -296,6 +333,9 @@ class ResultDirectory:
             scenario.temporary.write_text(result._scenario_text, encoding="utf-8", newline="")
             write_pieces(document.temporary, result.json_pieces())
             self._series.commit()
+            if self._recordings is not None:
+                self._recordings.keep(result.seeds)
+            recording.replace(self._directory, self._recordings)
             for file in (*files, scenario, document):
                 file.commit()
         finally:

@@ -15,6 +15,8 @@ from . import _core
 from .losses import loss_warnings
 from .metric import check_names
 from .progress import Progress, progress_here
+from .recording import NewRecordings, Request, check_span
+from .recording import chosen as tables_of
 from .result import Result, metric_names
 from .runs import document_of
 from .scenario import Scenario, scenario_or_file
@@ -50,6 +52,9 @@ def run(
     jobs: int | None = None,
     interval_s: float | None = 1.0,
     explain: bool = False,
+    record: str | Iterable[str] | None = None,
+    record_from_s: float = 0.0,
+    record_for_s: float | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Runs `scenario`, or the file of that name, once for each seed, in parallel, and returns the results.
@@ -59,6 +64,8 @@ def run(
     `.until` of the result says how it ended. `jobs`: threads, by default one for each core.
     `interval_s`: simulated seconds between rows of the time series; None keeps none.
     `explain`: keeps the account of time that `Result.explain` reads.
+    `record`: tables or groups of tables that `Result.recording` reads, such as "air,tcp" or ["ppdu"], from `record_from_s`
+    on, in simulated seconds, for `record_for_s` or to the end. They lie in a temporary directory until `Result.save`.
     `progress`: shown in a terminal or a notebook unless told otherwise.
     Raises `ValueError` for an impossible argument (for an unknown metric once the first run shows it), `ScenarioError`,
     `RunFailed` and, on Ctrl-C, `Interrupted`; the latter two carry what was finished.
@@ -67,18 +74,51 @@ def run(
         raise ValueError(f"jobs: {jobs} threads run nothing; at least 1, or None for one each core")
     check_interval(interval_s)
     scenario = scenario_or_file(scenario)
+    request = _request(scenario, record, record_from_s, record_for_s)
     show = progress_here() if progress is None else progress
     chosen = seed_list((5 if until is None else MOST) if seeds is None else seeds)
     rule = None if until is None else Until(until, tuple(metrics), len(chosen))
-    with Progress.in_terminal() if show else Progress.silent() as bar:
-        result = simulate(
-            scenario, chosen, jobs or core_count(), interval_s, bar, keep_series=True, account=explain, until=rule
-        )
+    recordings = NewRecordings() if request else None
+    try:
+        with Progress.in_terminal() if show else Progress.silent() as bar:
+            result = simulate(
+                scenario,
+                chosen,
+                jobs or core_count(),
+                interval_s,
+                bar,
+                keep_series=True,
+                account=explain,
+                recording=request and request.into(recordings.directory),
+                until=rule,
+            )
+    except BaseException:
+        if recordings is not None:
+            recordings.discard()
+        raise
+    if recordings is not None:
+        result.keep_recordings(recordings)
     if result.interrupted:
         raise Interrupted(result)
     if result.failures:
         raise RunFailed(result)
     return result
+
+
+def _request(
+    scenario: Scenario, record: str | Iterable[str] | None, from_s: float, length_s: float | None
+) -> Request | None:
+    """What is to be recorded, checked."""
+    if record is None:
+        if from_s or length_s is not None:
+            raise ValueError("record_from_s, record_for_s: have no effect without record, which says what is recorded")
+        return None
+    try:
+        tables = tables_of(record)
+        check_span(from_s, length_s, scenario.resolve().duration_s())
+    except ValueError as error:
+        raise ValueError(f"record: {error}") from None
+    return Request(tables, from_s, length_s)
 
 
 def check_interval(interval_s: float | None) -> None:
@@ -102,6 +142,7 @@ def simulate(
     *,
     keep_series: bool = False,
     account: bool = False,
+    recording: _core.Recording | None = None,
     on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
     until: Until | None = None,
     metrics: Sequence[str] = (),
@@ -119,6 +160,7 @@ def simulate(
         interval_s,
         keep_series=keep_series,
         account=account,
+        recording=recording,
         on_series=on_series,
         metrics=[*metrics, *(until.metrics if until else ())],
         resolved=resolved,
@@ -161,6 +203,7 @@ class Runs:
         *,
         keep_series: bool = False,
         account: bool = False,
+        recording: _core.Recording | None = None,
         on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
         metrics: Sequence[str] = (),
         resolved: _core.ResolvedScenario | None = None,
@@ -170,6 +213,7 @@ class Runs:
         self._interval_s = interval_s
         self._keep_series = keep_series
         self._account = account
+        self._recording = recording
         self._on_series = on_series
         self._metrics = metrics
         self.result = Result.empty(self.resolved, scenario)
@@ -179,7 +223,8 @@ class Runs:
         waiting: dict[int, _core.RunOutcome] = {}
         order = list(seeds)
         finished = 0
-        campaign = _core.Campaign(self.resolved, seeds, min(self._jobs, len(seeds)), self._interval_s, self._account)
+        threads = min(self._jobs, len(seeds))
+        campaign = _core.Campaign(self.resolved, seeds, threads, self._interval_s, self._account, self._recording)
         while True:
             if requests.count:
                 campaign.cancel()

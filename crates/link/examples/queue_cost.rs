@@ -28,6 +28,7 @@ fn packet(number: u64, now: Time) -> Packet<[u64; 12]> {
         pure_ack: number.is_multiple_of(3),
         ack: AckFacts::default(),
         ecn: Ecn::NotEct,
+        packet: 0,
         enqueued_at: now,
     };
     Packet { meta, body: [number; 12] }

@@ -1,5 +1,6 @@
 //! A packet: facts and body.
 
+use lasthop_observe::detail::{Detail, Passage};
 use lasthop_observe::{DropReason, FlowId, NodeId, QueueLayer, Record};
 use lasthop_units::{Ecn, Time};
 
@@ -22,6 +23,8 @@ pub struct PacketMeta {
     pub ack: AckFacts,
     /// the ECN field, which a queue may set to [`Ecn::Ce`] where it [may](Ecn::is_capable)
     pub ecn: Ecn,
+    /// its number, where its host numbers packets: each direction of a flow counts from 1
+    pub packet: u32,
     /// when it entered the queue it waits in
     pub enqueued_at: Time,
 }
@@ -38,19 +41,30 @@ impl PacketMeta {
             pure_ack: false,
             ack: AckFacts::default(),
             ecn: Ecn::NotEct,
+            packet: 0,
             enqueued_at: Time::ZERO,
         }
     }
 
     /// What observers are told where this packet is dropped.
     pub fn dropped(&self, node: NodeId, layer: QueueLayer, reason: DropReason) -> Record {
-        Record::Dropped { node, flow: self.flow, layer, reason, tcp_ack: self.pure_ack, arrived: false }
+        self.lost(node, layer, reason, false)
     }
 
     /// What they are told where the MAC gives it up; it may have arrived all the same.
     pub fn given_up(&self, node: NodeId, arrived: bool) -> Record {
-        let (layer, reason) = (QueueLayer::Mac, DropReason::RetryLimit);
-        Record::Dropped { node, flow: self.flow, layer, reason, tcp_ack: self.pure_ack, arrived }
+        self.lost(node, QueueLayer::Mac, DropReason::RetryLimit, arrived)
+    }
+
+    /// What a recording is told where it gets somewhere at `node`.
+    #[inline(always)]
+    pub fn passes(&self, what: Passage, node: NodeId) -> Detail {
+        Detail::Passes { what, node, flow: self.flow, up: self.up, packet: self.packet }
+    }
+
+    fn lost(&self, node: NodeId, layer: QueueLayer, reason: DropReason, arrived: bool) -> Record {
+        let PacketMeta { flow, pure_ack: tcp_ack, up, packet, .. } = *self;
+        Record::Dropped { node, flow, layer, reason, tcp_ack, arrived, up, packet }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use lasthop_engine::Scheduler;
 use lasthop_link::{Packet, PacketMeta};
+use lasthop_observe::detail::Detail;
 use lasthop_observe::{NodeId, Observer, Record, Step};
 use lasthop_units::Time;
 use lasthop_wifi::AccessCategory;
@@ -28,6 +29,12 @@ impl<E, O: Observer> Context<'_, E, O> {
     #[inline(always)]
     pub fn tell(&mut self, step: Step) {
         self.observer.observe(self.now, Record::Step(step));
+    }
+
+    /// Tells who watches of what only a recording reads.
+    #[inline(always)]
+    pub fn detail(&mut self, detail: Detail) {
+        self.observer.detail(self.now, detail);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use lasthop_engine::Scheduler;
 use lasthop_link::{Drop, Packet, PacketMeta, WireUse, WiredEvent};
+use lasthop_observe::detail::Passage;
 use lasthop_observe::{FlowId, NodeId, Observer, QueueLayer, Record, Step};
 use lasthop_units::{Duration, Time};
 use lasthop_wifi::Medium;
@@ -330,6 +331,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         let PacketMeta { flow, up, station, .. } = packet.meta;
         let ap = self.homes[station.index()];
         self.around.tell(now, Step::WireEnters { flow, up });
+        self.around.observer.detail(now, packet.meta.passes(Passage::WireIn, ap));
         let before = self.under_way(ap, up);
         let (events, link) = (&mut self.around.events, self.wires[ap.index()].direction_mut(up));
         link.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::Wired(ap.0, up, e)));
@@ -354,7 +356,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     /// Packets that a wired link is transmitting or that are on the way, if somebody reads that.
     #[inline(always)]
     fn under_way(&self, ap: NodeId, up: bool) -> usize {
-        if !O::READS_STEPS {
+        if !O::READS_STEPS && !O::READS_DETAILS {
             return 0;
         }
         self.wires[ap.index()].direction(up).under_way().0
@@ -363,12 +365,13 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     /// Tells of the packet that a wired link has begun to transmit, if there are more under way than `before`.
     #[inline(always)]
     fn tell_departure(&mut self, now: Time, ap: NodeId, up: bool, before: usize) {
-        if !O::READS_STEPS {
+        if !O::READS_STEPS && !O::READS_DETAILS {
             return;
         }
         let (under_way, latest) = self.wires[ap.index()].direction(up).under_way();
-        if let Some(flow) = latest.filter(|_| under_way > before).map(|meta| meta.flow) {
-            self.around.tell(now, Step::WireTaken { flow, up });
+        if let Some(meta) = latest.filter(|_| under_way > before) {
+            self.around.observer.observe(now, Record::Step(Step::WireTaken { flow: meta.flow, up }));
+            self.around.observer.detail(now, meta.passes(Passage::WireOut, ap));
         }
     }
 

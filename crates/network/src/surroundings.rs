@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use lasthop_engine::{Scheduler, Turn};
 use lasthop_link::{Packet, PacketMeta};
+use lasthop_observe::detail::Detail;
 use lasthop_observe::{NodeId, Observer, Record, Step};
 use lasthop_units::Time;
 use lasthop_wifi::{AccessCategory, Agenda, Environment, MediumEvent};
@@ -78,6 +79,7 @@ impl<B, O, H: Hosts<B>> Agenda for Surroundings<B, O, H> {
 
 impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surroundings<B, O, H> {
     const READS_STEPS: bool = O::READS_STEPS;
+    const READS_DETAILS: bool = O::READS_DETAILS;
 
     #[inline(always)]
     fn deliver(&mut self, _: Time, node: NodeId, packet: Packet<B>) {
@@ -104,5 +106,10 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surrounding
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         self.observer.observe(at, record);
+    }
+
+    #[inline(always)]
+    fn detail(&mut self, at: Time, detail: Detail) {
+        self.observer.detail(at, detail);
     }
 }

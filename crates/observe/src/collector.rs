@@ -2,6 +2,7 @@
 
 use lasthop_units::{Duration, Time};
 
+use crate::detail::Detail;
 use crate::metric::{Metric, Metrics};
 use crate::{Layout, Observer, Record, Report, Watcher};
 
@@ -64,10 +65,16 @@ impl<O: Watcher> Collector<O> {
 
 impl<O: Watcher> Observer for Collector<O> {
     const READS_STEPS: bool = O::READS_STEPS;
+    const READS_DETAILS: bool = O::READS_DETAILS;
 
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         self.metrics.observe(at, &record);
         self.observer.observe(at, record);
+    }
+
+    #[inline(always)]
+    fn detail(&mut self, at: Time, detail: Detail) {
+        self.observer.detail(at, detail);
     }
 }

@@ -4,10 +4,12 @@
 
 pub mod account;
 mod collector;
+pub mod detail;
 mod histogram;
 pub mod metric;
 mod quantity;
 mod record;
+pub mod recording;
 mod report;
 mod sizes;
 mod step;
@@ -24,14 +26,22 @@ pub use sizes::sizes_in_bytes;
 pub use step::{End, Hold, Payload, Start, Step};
 pub use time_series::TimeSeries;
 
+use detail::Detail;
 use lasthop_units::Time;
 
 /// Somebody who is told what happens.
 pub trait Observer {
     /// Whether it reads [`Step`]s; where it does not, nobody works them out.
     const READS_STEPS: bool = false;
+    /// Whether it reads [`Detail`]s; where it does not, nobody works them out.
+    const READS_DETAILS: bool = false;
     /// `record` happened at `at`.
     fn observe(&mut self, at: Time, record: Record);
+    /// `detail` happened at `at`.
+    #[inline(always)]
+    fn detail(&mut self, at: Time, detail: Detail) {
+        let _ = (at, detail);
+    }
 }
 
 /// An observer that counts from the end of the warm-up on, or looks at what it has seen from time to time.
@@ -48,6 +58,10 @@ pub trait Watcher: Observer {
     fn sample(&mut self, now: Time) {
         let _ = now;
     }
+    /// Why it could not keep what it was told, so that the run is of no use.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Nobody watches.
@@ -60,10 +74,17 @@ impl Watcher for () {}
 /// Somebody may watch, as is decided when the program runs.
 impl<O: Observer> Observer for Option<O> {
     const READS_STEPS: bool = O::READS_STEPS;
+    const READS_DETAILS: bool = O::READS_DETAILS;
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         if let Some(observer) = self {
             observer.observe(at, record);
+        }
+    }
+    #[inline(always)]
+    fn detail(&mut self, at: Time, detail: Detail) {
+        if let Some(observer) = self {
+            observer.detail(at, detail);
         }
     }
 }
@@ -81,15 +102,24 @@ impl<O: Watcher> Watcher for Option<O> {
             observer.sample(now);
         }
     }
+    fn failure(&self) -> Option<&str> {
+        self.as_ref().and_then(O::failure)
+    }
 }
 
 /// Two watch.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const READS_STEPS: bool = A::READS_STEPS || B::READS_STEPS;
+    const READS_DETAILS: bool = A::READS_DETAILS || B::READS_DETAILS;
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         self.0.observe(at, record);
         self.1.observe(at, record);
+    }
+    #[inline(always)]
+    fn detail(&mut self, at: Time, detail: Detail) {
+        self.0.detail(at, detail);
+        self.1.detail(at, detail);
     }
 }
 impl<A: Watcher, B: Watcher> Watcher for (A, B) {
@@ -107,6 +137,9 @@ impl<A: Watcher, B: Watcher> Watcher for (A, B) {
         if self.1.next_sample() <= now {
             self.1.sample(now);
         }
+    }
+    fn failure(&self) -> Option<&str> {
+        self.0.failure().or(self.1.failure())
     }
 }
 

@@ -163,6 +163,10 @@ pub enum Record {
         tcp_ack: bool,
         /// whether it had arrived all the same, and only its acknowledgement had not
         arrived: bool,
+        /// true from the station to the server
+        up: bool,
+        /// its number, as far as its host numbers packets
+        packet: u32,
     },
     /// A data frame was sent, or the RTS that precedes it, and this came of it.
     Attempt {
@@ -231,6 +235,8 @@ pub enum Record {
     RateChange {
         /// for which link
         link: LinkId,
+        /// which it is now
+        rate: DataRate,
         /// to a lower rate
         down: bool,
         /// what became of the attempt before the change

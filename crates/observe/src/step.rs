@@ -128,7 +128,7 @@ pub enum Step {
         /// true towards the server
         up: bool,
     },
-    /// What the ends of a flow wait for has changed.
+    /// What the ends of a flow wait for has changed. A recording is told of it too.
     Waits {
         /// which
         flow: FlowId,

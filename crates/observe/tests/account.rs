@@ -229,7 +229,8 @@ fn what_is_dropped_is_nowhere_unless_it_had_arrived() {
         books.packet(0, 0, true);
         books.tell(0, Step::Waits { flow, hold: Hold::Application, awaits_answer: true, withholds_ack: false });
         let (layer, reason) = (QueueLayer::Mac, DropReason::RetryLimit);
-        books.0.observe(us(10), Record::Dropped { node, flow, layer, reason, tcp_ack: false, arrived });
+        let (tcp_ack, up, packet) = (false, true, 0);
+        books.0.observe(us(10), Record::Dropped { node, flow, layer, reason, tcp_ack, arrived, up, packet });
         books.tell(10, Step::Leaves { node, flow });
         assert_eq!(term(&books.close(50), 0, expected), 40);
     }

@@ -43,6 +43,8 @@ fn records() -> Vec<(Time, Record)> {
             reason: DropReason::QueueFull,
             tcp_ack: true,
             arrived: false,
+            up: false,
+            packet: 0,
         },
         Record::Dropped {
             node,
@@ -51,6 +53,8 @@ fn records() -> Vec<(Time, Record)> {
             reason: DropReason::RetryLimit,
             tcp_ack: false,
             arrived: false,
+            up: false,
+            packet: 0,
         },
         Record::Dropped {
             node,
@@ -59,6 +63,8 @@ fn records() -> Vec<(Time, Record)> {
             reason: DropReason::Early,
             tcp_ack: false,
             arrived: false,
+            up: false,
+            packet: 0,
         },
         Record::Dropped {
             node,
@@ -67,6 +73,8 @@ fn records() -> Vec<(Time, Record)> {
             reason: DropReason::AckFiltered,
             tcp_ack: true,
             arrived: false,
+            up: false,
+            packet: 0,
         },
         Record::Marked { node, layer: QueueLayer::Interface, count: 3 },
         Record::Dropped {
@@ -76,6 +84,8 @@ fn records() -> Vec<(Time, Record)> {
             reason: DropReason::Early,
             tcp_ack: false,
             arrived: false,
+            up: false,
+            packet: 0,
         },
         Record::Marked { node: ap, layer: QueueLayer::WiredUp, count: 2 },
         Record::Attempt {
@@ -87,7 +97,7 @@ fn records() -> Vec<(Time, Record)> {
             retry: false,
             outcome: Outcome::Collision,
         },
-        Record::RateChange { link, down: true, after: Outcome::Collision },
+        Record::RateChange { link, rate: DataRate::from_bps(5_500_000), down: true, after: Outcome::Collision },
         Record::FrameDelivered { link, delay: Duration::from_millis(2) },
         Record::Airtime { node, link: Some(link), duration: Duration::from_millis(100) },
         Record::OnAir { channel: 0, count: 1 },

@@ -6,6 +6,7 @@ use lasthop_scenario as engine;
 use pyo3::prelude::*;
 
 use crate::outcome::RunOutcome;
+use crate::recording::PyRecording;
 use crate::scenario::ResolvedScenario;
 
 /// Seeds that run on threads of their own until they are done or cancelled; dropping it cancels it.
@@ -27,9 +28,9 @@ impl Drop for Campaign {
 #[pymethods]
 impl Campaign {
     /// Starts `seeds` on at most `jobs` threads; without an interval no time series is kept, and an account of time
-    /// where it is asked for.
+    /// and a recording where they are asked for.
     #[new]
-    #[pyo3(signature = (scenario, seeds, jobs, series_interval_s = None, account = false))]
+    #[pyo3(signature = (scenario, seeds, jobs, series_interval_s = None, account = false, recording = None))]
     fn new(
         py: Python<'_>,
         scenario: &ResolvedScenario,
@@ -37,9 +38,11 @@ impl Campaign {
         jobs: usize,
         series_interval_s: Option<f64>,
         account: bool,
+        recording: Option<&PyRecording>,
     ) -> Self {
         let scenario = Arc::clone(&scenario.0);
-        let keep = engine::Keep { account, ..engine::Keep::series(series_interval_s) };
+        let recording = recording.map(|recording| recording.0.clone());
+        let keep = engine::Keep { account, recording, ..engine::Keep::series(series_interval_s) };
         let campaign = py.detach(|| engine::Campaign::start(scenario, seeds, jobs, keep));
         Campaign(Mutex::new(campaign))
     }

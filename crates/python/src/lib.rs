@@ -11,6 +11,7 @@ mod outcome;
 mod packetdrill;
 mod parquet;
 mod pool;
+mod recording;
 mod recovery;
 mod run_text;
 mod scenario;
@@ -79,6 +80,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<metrics::Summary>()?;
     module.add_class::<parquet::SeriesFile>()?;
     module.add_class::<pool::Pool>()?;
+    module.add_class::<recording::PyRecording>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(scenario::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(json::indented, module)?)?;
@@ -89,6 +91,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(theory_json, module)?)?;
     module.add_function(wrap_pyfunction!(shape::columns_of, module)?)?;
     module.add_function(wrap_pyfunction!(parquet::write_table, module)?)?;
+    module.add_function(wrap_pyfunction!(recording::recording_tables, module)?)?;
+    module.add_function(wrap_pyfunction!(recording::recording_groups, module)?)?;
     module.add_function(wrap_pyfunction!(congestion_control::replay_cc, module)?)?;
     module.add_function(wrap_pyfunction!(packetdrill::packetdrill, module)?)?;
     module.add_function(wrap_pyfunction!(recovery::replay_recovery, module)?)

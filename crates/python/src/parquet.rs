@@ -50,7 +50,7 @@ fn create(path: PathBuf, fields: Vec<Type>, properties: WriterProperties) -> PyR
     writer.map_err(|error| failed(&error))
 }
 
-fn properties() -> parquet::file::properties::WriterPropertiesBuilder {
+pub(crate) fn properties() -> parquet::file::properties::WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_created_by(concat!("lasthop ", env!("CARGO_PKG_VERSION")).to_string())
         .set_compression(Compression::ZSTD(Default::default()))

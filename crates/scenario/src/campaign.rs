@@ -93,7 +93,7 @@ impl Shared {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&seed) = self.seeds.get(index) else { return };
-            let Some(outcome) = outcome(&self.scenario, seed, self.keep, &self.controls[index]) else { return };
+            let Some(outcome) = outcome(&self.scenario, seed, &self.keep, &self.controls[index]) else { return };
             self.finished().push(outcome);
         }
     }
@@ -103,7 +103,7 @@ impl Shared {
 pub(crate) fn outcome(
     scenario: &Arc<ResolvedScenario>,
     seed: u64,
-    keep: Keep,
+    keep: &Keep,
     control: &Control,
 ) -> Option<RunOutcome> {
     let run = AssertUnwindSafe(|| run_controlled(scenario, seed, keep, control));

@@ -16,6 +16,7 @@ mod plugins;
 mod pool;
 pub mod quantities;
 mod queues;
+pub mod recording;
 mod resolved;
 mod run;
 mod schema;

@@ -132,7 +132,7 @@ impl Shared {
     /// What thread `index` does until the pool is closed.
     fn work(&self, index: usize) {
         while let Some((task, running)) = self.next(index) {
-            let outcome = outcome(&task.scenario, task.seed, task.keep, &running.control);
+            let outcome = outcome(&task.scenario, task.seed, &task.keep, &running.control);
             let mut state = self.lock();
             state.running[index] = None;
             if let Some(outcome) = outcome {

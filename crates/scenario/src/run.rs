@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use lasthop_observe::account::Balance;
+use lasthop_observe::account::{Account, Balance};
+use lasthop_observe::recording::Tape;
 use lasthop_observe::{Definition, PROBABILITIES, Report, Row, Scope, TimeSeries, Watcher, scope};
 use lasthop_units::{Duration, Time};
 use serde_json::json;
 
+use crate::recording::Recording;
 use crate::simulation::{Finished, Simulation};
 use crate::text::{RunDocument, Text};
 use crate::{ResolvedScenario, RunOutcome, account, tables};
@@ -75,19 +77,21 @@ impl RunResult {
 }
 
 /// What is kept of a run besides its summary.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Keep {
     /// time series with this interval
     pub interval: Option<Duration>,
     /// an account of where the time of each flow and channel went
     pub account: bool,
+    /// a recording of each PPDU, segment and so on
+    pub recording: Option<Recording>,
 }
 
 impl Keep {
     /// Time series with an interval of so many seconds, if it is one.
     pub fn series(interval_s: Option<f64>) -> Keep {
         let interval = interval_s.map(Duration::from_secs_f64).filter(|i| *i > Duration::ZERO);
-        Keep { interval, account: false }
+        Keep { interval, ..Keep::default() }
     }
 }
 
@@ -96,7 +100,7 @@ impl Keep {
 /// # Errors
 /// A sentence that says why the result cannot be trusted: something was not conserved.
 pub fn run(scenario: &ResolvedScenario, seed: u64, interval: Option<Duration>) -> Result<RunResult, String> {
-    run_to_end(scenario, seed, Keep { interval, account: false })
+    run_to_end(scenario, seed, &Keep { interval, ..Keep::default() })
 }
 
 /// As [`run`], without time series and with an account of time.
@@ -104,10 +108,10 @@ pub fn run(scenario: &ResolvedScenario, seed: u64, interval: Option<Duration>) -
 /// # Errors
 /// As [`run`].
 pub fn run_with_account(scenario: &ResolvedScenario, seed: u64) -> Result<RunResult, String> {
-    run_to_end(scenario, seed, Keep { interval: None, account: true })
+    run_to_end(scenario, seed, &Keep { account: true, ..Keep::default() })
 }
 
-fn run_to_end(scenario: &ResolvedScenario, seed: u64, keep: Keep) -> Result<RunResult, String> {
+fn run_to_end(scenario: &ResolvedScenario, seed: u64, keep: &Keep) -> Result<RunResult, String> {
     let scenario = Arc::new(scenario.clone());
     run_controlled(&scenario, seed, keep, &Control::default()).map(|r| r.expect("nobody cancels"))
 }
@@ -116,32 +120,58 @@ fn run_to_end(scenario: &ResolvedScenario, seed: u64, keep: Keep) -> Result<RunR
 pub(crate) fn run_controlled(
     scenario: &Arc<ResolvedScenario>,
     seed: u64,
-    keep: Keep,
+    keep: &Keep,
     control: &Control,
 ) -> Result<Option<RunResult>, String> {
     let clock = Clock::start();
-    let shared = Arc::clone(scenario);
     let series = keep.interval.map(|interval| scenario.time_series(interval));
-    let (finished, series, balance) = match (keep.account, series) {
-        (false, None) => {
-            let Some(finished) = run_simulation(Simulation::new(shared, seed), control)? else { return Ok(None) };
-            (finished, None, None)
-        }
-        (false, series) => {
-            let simulation = Simulation::watched_by(shared, seed, series);
-            let Some(finished) = run_simulation(simulation, control)? else { return Ok(None) };
-            let (finished, series) = finished.without_observer();
-            (finished, series, None)
-        }
-        (true, series) => {
-            let simulation = Simulation::watched_by(shared, seed, (series, account::of(scenario)));
-            let Some(finished) = run_simulation(simulation, control)? else { return Ok(None) };
-            let (finished, (series, books)) = finished.without_observer();
-            let balance = books.close(finished.end);
-            (finished, series, Some(balance))
-        }
-    };
+    let books = keep.account.then(|| account::of(scenario));
+    let tape = keep.recording.as_ref().map(|recording| recording.tape(scenario, seed)).transpose()?;
+    let Some(watched) = run_watched(scenario, seed, (series, books, tape), control)? else { return Ok(None) };
+    let (finished, (series, books, tape)) = watched;
+    tape.map_or(Ok(()), Tape::close)?;
+    let balance = books.map(|books| books.close(finished.end));
     Ok(Some(result_of(scenario, seed, finished, balance.as_ref(), series, clock.seconds())))
+}
+
+/// Who may watch a run beside its metrics.
+type Watchers = (Option<TimeSeries>, Option<Account>, Option<Tape>);
+
+/// Runs to the end, each combination of those who watch as code of its own: who is not there costs nothing.
+fn run_watched(
+    scenario: &Arc<ResolvedScenario>,
+    seed: u64,
+    watchers: Watchers,
+    control: &Control,
+) -> Result<Option<(Finished, Watchers)>, String> {
+    let run = Run { scenario, seed, control };
+    Ok(match watchers {
+        (None, None, None) => run.watched_by(())?.map(|(finished, ())| (finished, (None, None, None))),
+        (series, None, None) => run.watched_by(series)?.map(|(finished, series)| (finished, (series, None, None))),
+        (series, Some(books), None) => {
+            run.watched_by((series, books))?.map(|(finished, (series, books))| (finished, (series, Some(books), None)))
+        }
+        (series, None, Some(tape)) => {
+            run.watched_by((series, tape))?.map(|(finished, (series, tape))| (finished, (series, None, Some(tape))))
+        }
+        (series, Some(books), Some(tape)) => run
+            .watched_by((series, (books, tape)))?
+            .map(|(finished, (series, (books, tape)))| (finished, (series, Some(books), Some(tape)))),
+    })
+}
+
+/// What is run, and how it is told to stop.
+struct Run<'a> {
+    scenario: &'a Arc<ResolvedScenario>,
+    seed: u64,
+    control: &'a Control,
+}
+
+impl Run<'_> {
+    fn watched_by<O: Watcher>(&self, observer: O) -> Result<Option<(Finished, O)>, String> {
+        let simulation = Simulation::watched_by(Arc::clone(self.scenario), self.seed, observer);
+        Ok(run_simulation(simulation, self.control)?.map(Finished::without_observer))
+    }
 }
 
 /// Runs a simulation to its end; `Ok(None)` if that was cancelled.
@@ -152,6 +182,9 @@ fn run_simulation<O: Watcher>(mut simulation: Simulation<O>, control: &Control) 
         until += Duration::from_nanos(step);
         let ended = simulation.run_until(until);
         control.reached_ns.store(until.as_nanos(), Ordering::Relaxed);
+        if let Some(failure) = simulation.observer().failure() {
+            return Err(failure.to_string());
+        }
         if ended {
             break;
         }

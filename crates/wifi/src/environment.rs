@@ -2,6 +2,7 @@
 
 use lasthop_engine::Turn;
 use lasthop_link::{Packet, PacketMeta};
+use lasthop_observe::detail::Detail;
 use lasthop_observe::{NodeId, Record};
 use lasthop_units::Time;
 
@@ -65,6 +66,8 @@ pub trait Agenda {
 pub trait Environment<B>: Agenda {
     /// Whether somebody observes [`Step`](lasthop_observe::Step)s.
     const READS_STEPS: bool = false;
+    /// Whether somebody observes [`Detail`]s.
+    const READS_DETAILS: bool = false;
     /// `packet` arrived at `node`. Must not call the medium before it returns.
     fn deliver(&mut self, now: Time, node: NodeId, packet: Packet<B>);
     /// `node` has nothing left to send in `category`, or at all where it knows none: a packet of a back-pressured
@@ -82,4 +85,9 @@ pub trait Environment<B>: Agenda {
     }
     /// Something happened.
     fn observe(&mut self, at: Time, record: Record);
+    /// Something happened that only a recording reads.
+    #[inline(always)]
+    fn detail(&mut self, at: Time, detail: Detail) {
+        let _ = (at, detail);
+    }
 }

@@ -9,6 +9,7 @@ mod air;
 mod books;
 mod channel;
 mod config;
+mod details;
 mod environment;
 mod exchange;
 mod ids;

@@ -218,7 +218,9 @@ impl<B: Send + 'static> Medium<B> {
             && (self.air.is_sending(node)
                 || self.stations[node.index()].response.is_some()
                 || self.access.is_exchanging(node));
-        if self.access.request(now, id, ready_at, occupied, env) == Requested::Wins {
+        let requested = self.access.request(now, id, ready_at, occupied, env);
+        self.note_backoff(now, id, env);
+        if requested == Requested::Wins {
             self.win(now, id, env);
         }
     }
@@ -301,6 +303,7 @@ impl<B: Send + 'static> Setup<B> {
             cw_min,
             cw_max,
             backoff: Stream::named(seed, "backoff", &name),
+            drawn: None,
         });
         self.senders.push(Sender::new(SenderConfig {
             node: id,

@@ -81,6 +81,7 @@ impl<B: Send + 'static> Medium<B> {
                 }
             }
             self.access.contend_after_internal_collision(now, id);
+            self.note_backoff(now, id, env);
         }
     }
 
@@ -311,6 +312,7 @@ impl<B: Send + 'static> Medium<B> {
     fn contend_again(&mut self, now: Time, id: FunctionId, apart: Option<Time>, env: &mut impl Environment<B>) {
         let has_work = self.refill(now, id, env) || self.has_errand(id);
         self.access.contend_again(now, id, apart, has_work, env);
+        self.note_backoff(now, id, env);
     }
 
     /// A SIFS after the frame before it.

@@ -2,6 +2,7 @@
 //! account skips all of it.
 
 use lasthop_link::PacketMeta;
+use lasthop_observe::detail::Detail;
 use lasthop_observe::{End, FlowId, NodeId, Payload, Record, Start, Step};
 use lasthop_units::{Bytes, Duration, Time};
 
@@ -41,6 +42,9 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn note_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, tramples: bool, env: &mut E) {
         if E::READS_STEPS {
             self.tell_start(at, ppdu, tramples, env);
+        }
+        if E::READS_DETAILS {
+            self.detail_start(at, ppdu, env);
         }
     }
 
@@ -150,7 +154,7 @@ impl<B: Send + 'static> Medium<B> {
         goes_on: bool,
         env: &mut E,
     ) {
-        if !E::READS_STEPS {
+        if !E::READS_STEPS && !E::READS_DETAILS {
             return;
         }
         // Nobody in particular receives a beacon: whom others have not disturbed has.
@@ -166,6 +170,8 @@ impl<B: Send + 'static> Medium<B> {
         };
         let lost_to = if decoded == 0 { Some(reception.outcome()) } else { lost_to };
         let initiator = self.exchanges[ppdu.exchange.index()].by;
-        tell(env, now, Step::End(End { node: ppdu.from(), initiator, mpdus, decoded, lost_to, goes_on }));
+        let end = End { node: ppdu.from(), initiator, mpdus, decoded, lost_to, goes_on };
+        tell(env, now, Step::End(end));
+        env.detail(now, Detail::PpduEnds(end));
     }
 }

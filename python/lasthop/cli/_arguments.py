@@ -154,6 +154,12 @@ def duration_s(text: str) -> float:
     return float(match[1]) * unit
 
 
+def moment_s(text: str) -> float:
+    """A time of a run such as `20s`, in seconds; also `0s`."""
+    match = re.fullmatch(r"\s*0+(\.0+)?\s*([a-zµ]+)\s*", text)
+    return 0.0 if match and match[2].replace("µ", "u") in UNITS else duration_s(text)
+
+
 def result_of(path: str) -> Result:
     """The result in a file or directory."""
     return _readable(read, path)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..metric import UnknownMetric
 from ..progress import Progress
+from ..recording import Request, check_span, chosen
 from ..result import FILES as RESULT_FILES
 from ..result import Result, ResultDirectory
 from ..simulation import seed_list, simulate
@@ -36,6 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_arguments.duration_s,
         help="simulated time between rows of the time series in --out (default 1s)",
     )
+    parser.add_argument(
+        "--record",
+        metavar="TABLES",
+        help="write every PPDU, segment and so on to --out: air, tcp, queue, backoff, waits, rate, step, or all; with commas",
+    )
+    parser.add_argument(
+        "--record-from", metavar="TIME", type=_arguments.moment_s, help="simulated time at which --record begins (default 0s)"
+    )
+    parser.add_argument(
+        "--record-for", metavar="TIME", type=_arguments.duration_s, help="for how long --record lasts (default: to the end)"
+    )
     parser.add_argument("--explain", action="store_true", help="keep the account of time that `lasthop explain` shows")
     for option in NOT_YET:
         parser.add_argument(f"--{option}", help=argparse.SUPPRESS)
@@ -48,6 +60,7 @@ def execute(arguments: argparse.Namespace) -> int:
     seeds = seed_list(until.most) if until else _arguments.seeds_of(arguments)
     scenario, resolved = _arguments.resolved_of(arguments)
     interval_s = _interval_s(arguments, resolved.duration_s())
+    request = _request(arguments, resolved.duration_s())
     _arguments.check_file("--json", arguments.json)
     if arguments.out is not None:
         _arguments.check_directory("--out", arguments.out)
@@ -58,6 +71,7 @@ def execute(arguments: argparse.Namespace) -> int:
         directory = stack.enter_context(ResultDirectory(arguments.out)) if arguments.out is not None else None
         with Progress.fitting(Path(arguments.file).stem) as progress:
             on_series = directory.add_series if directory else None
+            recording = directory.recording_of(request) if directory and request else None
             try:
                 account = arguments.explain
                 result = simulate(
@@ -67,6 +81,7 @@ def execute(arguments: argparse.Namespace) -> int:
                     interval_s,
                     progress,
                     account=account,
+                    recording=recording,
                     on_series=on_series,
                     until=until,
                     metrics=arguments.metric,
@@ -87,6 +102,11 @@ def _check_options(arguments: argparse.Namespace) -> None:
             raise Mistake(f"--{option}: {what} is not there yet")
     if arguments.interval is not None and arguments.out is None:
         raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
+    if arguments.record is not None and arguments.out is None:
+        raise Mistake("--record: needs --out DIR, which is where the recording goes")
+    for option in ("record_from", "record_for"):
+        if getattr(arguments, option) is not None and arguments.record is None:
+            raise Mistake(f"--{option.replace('_', '-')}: has no effect without --record TABLES, which says what is recorded")
 
 
 def _note_what_is_there(directory: str) -> None:
@@ -107,6 +127,22 @@ def _interval_s(arguments: argparse.Namespace, run_s: float) -> float | None:
     if run_s / interval_s > MAX_ROWS_PER_SEED:
         raise Mistake(f"--interval: {interval_s:g} s gives more than {MAX_ROWS_PER_SEED} rows for a run of {run_s:g} s")
     return interval_s
+
+
+def _request(arguments: argparse.Namespace, run_s: float) -> Request | None:
+    """What --record asks for, checked."""
+    if arguments.record is None:
+        return None
+    try:
+        tables = chosen(arguments.record)
+    except ValueError as error:
+        raise Mistake(f"--record: {error}") from None
+    from_s = arguments.record_from or 0.0
+    try:
+        check_span(from_s, arguments.record_for, run_s)
+    except ValueError as error:
+        raise Mistake(f"--record-from: {error}") from None
+    return Request(tables, from_s, arguments.record_for)
 
 
 def _write(result: Result, arguments: argparse.Namespace, directory: ResultDirectory | None) -> None:

@@ -138,7 +138,7 @@ impl Cells {
 
     fn drop(&mut self, flow: usize, side: usize, layer: QueueLayer, tcp_ack: bool) {
         let (node, reason, flow) = (self.node(flow, side), DropReason::QueueFull, FlowId(flow as u32));
-        self.tell(Record::Dropped { node, flow, layer, reason, tcp_ack, arrived: false });
+        self.tell(Record::Dropped { node, flow, layer, reason, tcp_ack, arrived: false, up: false, packet: 0 });
     }
 
     fn ends_wait(&mut self) {

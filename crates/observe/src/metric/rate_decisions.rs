@@ -96,7 +96,7 @@ impl Metric for RateDecisions {
     fn observe(&mut self, _: Time, record: &Record) {
         match *record {
             Record::Attempt { link, outcome, .. } => self.links[link.index()].since.add(outcome),
-            Record::RateChange { link, down, after } => self.links[link.index()].change(down, after),
+            Record::RateChange { link, down, after, .. } => self.links[link.index()].change(down, after),
             _ => {}
         }
     }
@@ -133,7 +133,7 @@ mod tests {
         Record::Attempt { link: LinkId(0), node: NodeId(1), rate, mpdus: 1, acknowledged: 0, retry: false, outcome }
     }
     fn change(down: bool, after: Outcome) -> Record {
-        Record::RateChange { link: LinkId(0), down, after }
+        Record::RateChange { link: LinkId(0), rate: DataRate::from_bps(1_000_000), down, after }
     }
     fn report(metric: &mut RateDecisions) -> Report {
         let mut report = Report::new(&layout());

@@ -8,6 +8,7 @@ mod body;
 mod connection;
 pub(crate) mod exchange_flow;
 mod flow;
+mod numbers;
 mod own_queue;
 pub(crate) mod reception;
 mod side;
@@ -24,6 +25,7 @@ pub(crate) use application::Span;
 pub(crate) use body::Body;
 use body::Places;
 pub(crate) use flow::{Flow, Wants};
+use numbers::Numbers;
 pub(crate) use side::Side;
 
 /// What flows schedule for themselves.
@@ -76,6 +78,7 @@ pub(crate) struct FlowHosts {
     roomy: Vec<FlowId>,
     turn: Option<Turn>,
     places: Places,
+    numbers: Numbers,
 }
 
 impl FlowHosts {
@@ -90,6 +93,7 @@ impl FlowHosts {
             roomy: Vec::new(),
             turn: None,
             places: Places::default(),
+            numbers: Numbers::default(),
         }
     }
 
@@ -119,7 +123,7 @@ impl FlowHosts {
     /// Tells what the ends of a flow wait for.
     #[inline(always)]
     fn tell_waits<O: Observer>(&self, id: FlowId, at: &mut At<'_, O>) {
-        if O::READS_STEPS {
+        if O::READS_STEPS || O::READS_DETAILS {
             at.tell(self.flows[id.index()].waits(at.now));
         }
     }
@@ -141,6 +145,7 @@ impl Hosts<Body> for FlowHosts {
         let delay = at.now.since(packet.body.sent_at());
         at.observer.observe(at.now, Record::PacketDelivered { station, up, delay });
         at.tell(Step::Arrived { flow });
+        numbers::note_received(&packet, at);
         let side = self.flows[flow.index()].arrive(at.now, &mut packet, at.observer);
         self.places.take_back(packet.body);
         self.begin(flow, side);
@@ -172,7 +177,8 @@ impl Hosts<Body> for FlowHosts {
             }
         }
         if turn.stage == Stage::Sends {
-            if let Some(packet) = flow.next_packet(turn, &mut self.places, at) {
+            if let Some(mut packet) = flow.next_packet(turn, &mut self.places, at) {
+                self.numbers.note_sent(&mut packet, at);
                 return Some(Order::Send(packet));
             }
             turn.stage = Stage::HasSent;
@@ -212,9 +218,10 @@ impl Hosts<Body> for FlowHosts {
             if category.is_some_and(|c| c != AccessCategory::of_tid(flow.tid())) {
                 continue;
             }
-            if let Some(packet) = flow.pull(at.now, &mut self.places, at.observer) {
+            if let Some(mut packet) = flow.pull(at.now, &mut self.places, at.observer) {
                 self.first[station.index()] = place + 1;
                 at.tell(Step::Emitted { flow: id });
+                self.numbers.note_sent(&mut packet, at);
                 self.tell_waits(id, at);
                 self.arm_timer(id, Side::Sender, at);
                 return Some(packet);
@@ -227,8 +234,9 @@ impl Hosts<Body> for FlowHosts {
         for _ in 0..self.saturated[ap.index()].len() {
             let id = self.saturated[ap.index()][0];
             self.saturated[ap.index()].rotate_left(1);
-            if let Some(packet) = self.flows[id.index()].pull(at.now, &mut self.places, at.observer) {
+            if let Some(mut packet) = self.flows[id.index()].pull(at.now, &mut self.places, at.observer) {
                 at.tell(Step::Emitted { flow: id });
+                self.numbers.note_sent(&mut packet, at);
                 return Some(packet);
             }
         }

@@ -28,12 +28,16 @@ pub(crate) struct Function {
     pub cw_min: u32,
     pub cw_max: u32,
     pub backoff: Stream,
+    /// What it drew last, until somebody asks.
+    pub drawn: Option<u32>,
 }
 
 impl Function {
     /// A backoff from the current contention window: uniform in 0..=CW [802.11-2020 §10.3.3].
     pub(crate) fn draw_backoff(&mut self) -> u64 {
-        u64::from(self.backoff.up_to(self.cw))
+        let slots = self.backoff.up_to(self.cw);
+        self.drawn = Some(slots);
+        u64::from(slots)
     }
 
     /// The window of the next attempt after one that failed.

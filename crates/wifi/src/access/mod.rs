@@ -228,6 +228,12 @@ impl Contention {
         own.find(|f| *f == id || self.state(*f) == State::Committed { at: now }).unwrap_or(id)
     }
 
+    /// The backoff that a function has drawn since this was last asked, and the window from which it was.
+    pub(crate) fn take_drawn(&mut self, id: FunctionId) -> Option<(u32, u32)> {
+        let function = &mut self.functions[id.index()];
+        function.drawn.take().map(|slots| (slots, function.cw))
+    }
+
     /// `id` has won, and its exchange begins.
     #[inline(always)]
     pub(crate) fn begin_exchange(&mut self, id: FunctionId) {

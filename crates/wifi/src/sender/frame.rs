@@ -25,6 +25,11 @@ pub(crate) struct Frame<B> {
 }
 
 impl<B> Frame<B> {
+    /// Whether what is sent of it now has been sent before.
+    pub(crate) fn is_retry(&self) -> bool {
+        self.attempts > 1
+    }
+
     /// `packet` at the head of the queue, for the node `to`, over `link`.
     #[inline(always)]
     pub(super) fn new(now: Time, packet: Packet<B>, to: NodeId, link: LinkId) -> Frame<B> {

@@ -55,7 +55,8 @@ impl Links {
             && before != first
         {
             let down = phy.mode(first).rate < phy.mode(before).rate;
-            env.observe(now, Record::RateChange { link, down, after: memory.outcome });
+            let rate = phy.mode(first).rate;
+            env.observe(now, Record::RateChange { link, rate, down, after: memory.outcome });
         }
     }
 }

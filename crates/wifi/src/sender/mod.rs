@@ -16,6 +16,7 @@ mod single;
 use std::collections::{BTreeMap, VecDeque};
 
 use lasthop_link::{AirtimeUse, Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
+use lasthop_observe::detail::Passage;
 use lasthop_observe::{FlowId, NodeId, QueueLayer, Record, Step};
 use lasthop_units::{DataRate, Duration, Time};
 
@@ -298,12 +299,14 @@ impl<B> Sender<B> {
     fn note_entry(&self, now: Time, meta: &PacketMeta, env: &mut impl Environment<B>) {
         let (node, flow, tcp_ack) = (self.node, meta.flow, meta.pure_ack);
         env.observe(now, Record::Step(Step::Enters { node, flow, tcp_ack }));
+        env.detail(now, meta.passes(Passage::QueueIn, node));
     }
 
     /// A packet goes into the MAC.
     #[inline(always)]
     fn note_taken(&self, now: Time, meta: &PacketMeta, env: &mut impl Environment<B>) {
         env.observe(now, Record::Step(Step::Taken { node: self.node, flow: meta.flow }));
+        env.detail(now, meta.passes(Passage::QueueOut, self.node));
     }
 
     /// The MAC is done with a packet, one way or the other.
@@ -325,4 +328,5 @@ fn release<B>(
     queue.on_done(now, meta);
     env.released(now, node, meta, false);
     env.observe(now, Record::Step(Step::Leaves { node, flow: meta.flow }));
+    env.detail(now, meta.passes(Passage::MacDone, node));
 }

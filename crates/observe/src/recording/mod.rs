@@ -1,0 +1,327 @@
+//! A recording: an observer that writes down each PPDU, segment, backoff and passage as rows of tables, and hands them
+//! over in batches, so that a run of any length takes the same memory.
+//!
+//! `tables`: what there is, a line for each column; `table`: what a table is made of. Left out: who noticed a PPDU, and which
+//! MPDUs of an A-MPDU were decoded.
+
+mod air;
+mod streams;
+mod table;
+mod tables;
+
+use lasthop_units::Time;
+
+pub use table::{Batch, Cells, Column, NONE, Sink, Table, Values};
+pub use tables::{Chosen, GROUPS, TABLES};
+
+use crate::detail::{Detail, Host, PpduStart, Run, SegmentFacts};
+use crate::{End, FlowId, Hold, Layout, NodeId, Observer, Record, Watcher, step};
+use air::Airborne;
+use streams::Streams;
+use table::{Cell, Perhaps, Rows, Serial};
+use tables::{
+    Backoff, Backoffs, Carried, Carries, Drop, Drops, Ppdu, Ppdus, Queue, Queues, Rate, Rates, Rtt, Rtts, Segment,
+    Segments, Step, Steps, Wait, Waits, Window, Windows,
+};
+
+/// Rows that are handed over at once.
+const BATCH: usize = 1 << 16;
+
+/// When a run is recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// from when on
+    pub from: Time,
+    /// up to, not including
+    pub until: Time,
+}
+
+/// Where rows go.
+struct Out {
+    sink: Box<dyn Sink>,
+    failure: Option<String>,
+}
+
+impl Out {
+    /// Hands over the first so many of `rows`.
+    #[inline(never)]
+    fn take(&mut self, rows: &mut impl Rows, count: usize) {
+        if self.failure.is_none() {
+            self.failure = self.sink.take(&rows.first(count)).err();
+        }
+        rows.forget(count);
+    }
+}
+
+/// Rows of a table, if it is wanted.
+struct Kept<R>(Option<R>);
+
+impl<R: Rows + Default> Kept<R> {
+    fn new(chosen: Chosen) -> Kept<R> {
+        Kept(chosen.has(R::TABLE).then(R::default))
+    }
+
+    #[inline(always)]
+    fn put(&mut self, out: &mut Out, row: impl FnOnce() -> R::Row) {
+        let Some(rows) = &mut self.0 else { return };
+        rows.push(row());
+        if rows.len() >= BATCH {
+            out.take(rows, BATCH);
+        }
+    }
+
+    /// Hands over the rest.
+    fn close(&mut self, out: &mut Out) {
+        if let Some(rows) = &mut self.0
+            && rows.len() > 0
+        {
+            let rest = rows.len();
+            out.take(rows, rest);
+        }
+    }
+}
+
+/// Keeps the recording of a run.
+pub struct Tape {
+    span: Span,
+    out: Out,
+    ppdu: Kept<Ppdus>,
+    carries: Kept<Carries>,
+    segment: Kept<Segments>,
+    window: Kept<Windows>,
+    rtt: Kept<Rtts>,
+    queue: Kept<Queues>,
+    drop: Kept<Drops>,
+    backoff: Kept<Backoffs>,
+    waits: Kept<Waits>,
+    rate: Kept<Rates>,
+    step: Kept<Steps>,
+    air: Airborne,
+    /// PPDUs that have been handed over
+    gone: u32,
+    streams: Streams,
+    /// what each flow was last told to wait for
+    waiting: Vec<Option<(Hold, bool, bool)>>,
+}
+
+impl Tape {
+    /// Records the tables that are `chosen` for as long as `span` says and gives them to `sink`.
+    pub fn new(layout: &Layout, chosen: Chosen, span: Span, sink: Box<dyn Sink>) -> Tape {
+        Tape {
+            span,
+            out: Out { sink, failure: None },
+            ppdu: Kept::new(chosen),
+            carries: Kept::new(chosen),
+            segment: Kept::new(chosen),
+            window: Kept::new(chosen),
+            rtt: Kept::new(chosen),
+            queue: Kept::new(chosen),
+            drop: Kept::new(chosen),
+            backoff: Kept::new(chosen),
+            waits: Kept::new(chosen),
+            rate: Kept::new(chosen),
+            step: Kept::new(chosen),
+            air: Airborne::new(layout.nodes),
+            gone: 0,
+            streams: Streams::new(layout.flows.len()),
+            waiting: vec![None; layout.flows.len()],
+        }
+    }
+
+    /// Hands over what is left.
+    ///
+    /// # Errors
+    /// A sentence that says why the recording could not be kept.
+    pub fn close(mut self) -> Result<(), String> {
+        let out = &mut self.out;
+        self.ppdu.close(out);
+        self.carries.close(out);
+        self.segment.close(out);
+        self.window.close(out);
+        self.rtt.close(out);
+        self.queue.close(out);
+        self.drop.close(out);
+        self.backoff.close(out);
+        self.waits.close(out);
+        self.rate.close(out);
+        self.step.close(out);
+        match self.out.failure {
+            Some(failure) => Err(failure),
+            None => self.out.sink.finish(),
+        }
+    }
+
+    #[inline(always)]
+    fn holds(&self, at: Time) -> bool {
+        self.span.from <= at && at < self.span.until
+    }
+
+    fn ppdu_starts(&mut self, at: Time, start: &PpduStart) {
+        let exchange = self.air.exchange_of(start.initiator);
+        if !self.holds(at) {
+            return;
+        }
+        let ppdu = self.air.begin(start.node);
+        let Some(rows) = &mut self.ppdu.0 else { return };
+        rows.push(Ppdu {
+            ppdu: Serial(ppdu),
+            start_ns: at,
+            duration_ns: start.airtime,
+            nav_ns: start.reserves_until.max(at + start.airtime).since(at + start.airtime),
+            node: start.node,
+            to: start.to,
+            initiator: start.initiator,
+            link: start.link,
+            channel: start.channel,
+            kind: start.kind,
+            mcs: start.mcs.map(u32::from),
+            nss: u32::from(start.streams),
+            gi_ns: start.guard_interval.as_nanos() as u32,
+            width_mhz: u32::from(start.width_mhz),
+            rate_bps: start.rate,
+            bytes: start.bytes,
+            mpdus: start.mpdus,
+            decoded: None,
+            lost_to: None,
+            exchange: Serial(exchange),
+            retried: start.retried,
+        });
+        if rows.len() >= BATCH {
+            // Those on the air are not finished yet, nor are those that come after them.
+            let finished = self.air.first_open() - self.gone;
+            self.gone += finished;
+            self.out.take(rows, finished as usize);
+        }
+    }
+
+    fn ppdu_ends(&mut self, end: &End) {
+        if !end.goes_on {
+            self.air.exchange_ends(end.initiator);
+        }
+        let Some(ppdu) = self.air.end(end.node) else { return };
+        let Some(rows) = &mut self.ppdu.0 else { return };
+        let place = (ppdu - self.gone) as usize;
+        rows.decoded[place] = end.decoded;
+        rows.lost_to[place] = end.lost_to.raw();
+    }
+
+    fn carries(&mut self, node: NodeId, run: &Run) {
+        let Some(ppdu) = self.air.sent_by(node) else { return };
+        let Run { flow, up, packet, packets, data_bytes, ack_bytes } = *run;
+        let (ppdu, packet) = (Serial(ppdu), Serial(packet));
+        let row = || Carried { ppdu, flow, up, packet, packets, data_bytes, ack_bytes };
+        self.carries.put(&mut self.out, row);
+    }
+
+    fn segment(&mut self, at: Time, facts: &SegmentFacts) {
+        if self.segment.0.is_none() {
+            return;
+        }
+        let again = facts.sent.then(|| self.streams.send(facts));
+        if !self.holds(at) {
+            return;
+        }
+        self.segment.put(&mut self.out, || Segment {
+            t_ns: at,
+            flow: facts.flow,
+            connection: facts.connection,
+            host: facts.host,
+            sent: facts.sent,
+            seq: Serial(facts.seq),
+            ack: Serial(facts.ack),
+            len: facts.payload,
+            window: facts.window,
+            flags: facts.flags,
+            sack_blocks: facts.sack_blocks,
+            sack_left: facts.sack.map(|(left, _)| Serial(left)),
+            sack_right: facts.sack.map(|(_, right)| Serial(right)),
+            again,
+            up: facts.sent == (facts.host == Host::Station),
+            packet: Serial(facts.packet),
+        });
+    }
+
+    fn waits(&mut self, at: Time, flow: FlowId, waiting: (Hold, bool, bool)) {
+        let (hold, awaits_answer, withholds_ack) = waiting;
+        if self.waiting[flow.index()].replace(waiting) != Some(waiting) {
+            let row = || Wait { t_ns: at, flow, hold, awaits_answer, withholds_ack };
+            self.waits.put(&mut self.out, row);
+        }
+    }
+
+    #[inline(never)]
+    fn write(&mut self, t_ns: Time, record: &Record) {
+        let out = &mut self.out;
+        match *record {
+            Record::Step(step::Step::Waits { flow, hold, awaits_answer, withholds_ack }) => {
+                self.waits(t_ns, flow, (hold, awaits_answer, withholds_ack));
+            }
+            Record::Queue { node, packets, tcp_acks } => {
+                self.queue.put(out, || Queue { t_ns, node, packets, tcp_acks });
+            }
+            Record::Window { flow, cwnd, ssthresh, flight_bytes } => self.window.put(out, || {
+                let ssthresh_segments = Perhaps(Some(ssthresh).filter(|s| s.is_finite()));
+                Window { t_ns, flow, cwnd_segments: cwnd, ssthresh_segments, flight_bytes }
+            }),
+            Record::Rtt { flow, sample, controller } => {
+                self.rtt.put(out, || Rtt { t_ns, flow, rtt_ns: sample, controller_rtt_ns: controller });
+            }
+            Record::Dropped { node, flow, layer, reason, tcp_ack, arrived, up, packet } => {
+                let packet = Serial(packet);
+                self.drop.put(out, || Drop { t_ns, node, layer, reason, flow, up, packet, tcp_ack, arrived });
+            }
+            Record::RateChange { link, rate, down, after } => {
+                self.rate.put(out, || Rate { t_ns, link, rate_bps: rate, down, after });
+            }
+            _ => {}
+        }
+    }
+
+    #[inline(never)]
+    fn write_detail(&mut self, at: Time, detail: &Detail) {
+        match *detail {
+            Detail::PpduStarts(ref start) => self.ppdu_starts(at, start),
+            Detail::PpduEnds(ref end) => self.ppdu_ends(end),
+            Detail::Carries { node, ref run } => self.carries(node, run),
+            Detail::Segment(ref facts) => self.segment(at, facts),
+            Detail::Backoff { .. } | Detail::Passes { .. } if !self.holds(at) => {}
+            Detail::Backoff { node, function, slots, cw } => {
+                self.backoff.put(&mut self.out, || Backoff { t_ns: at, node, function, slots, cw });
+            }
+            Detail::Passes { what, node, flow, up, packet } => {
+                self.step.put(&mut self.out, || Step { t_ns: at, what, node, flow, up, packet: Serial(packet) });
+            }
+        }
+    }
+}
+
+impl Observer for Tape {
+    const READS_DETAILS: bool = true;
+
+    #[inline(always)]
+    fn observe(&mut self, at: Time, record: Record) {
+        let is_kept = matches!(
+            record,
+            Record::Queue { .. }
+                | Record::Window { .. }
+                | Record::Rtt { .. }
+                | Record::Dropped { .. }
+                | Record::RateChange { .. }
+                | Record::Step(step::Step::Waits { .. })
+        );
+        if is_kept && self.holds(at) {
+            self.write(at, &record);
+        }
+    }
+
+    #[inline(always)]
+    fn detail(&mut self, at: Time, detail: Detail) {
+        self.write_detail(at, &detail);
+    }
+}
+
+impl Watcher for Tape {
+    fn failure(&self) -> Option<&str> {
+        self.out.failure.as_deref()
+    }
+}

@@ -1,0 +1,68 @@
+//! Numbers of packets, and what a recording is told of them at their hosts. A run that is not recorded numbers none.
+
+use lasthop_link::{Packet, PacketMeta};
+use lasthop_observe::Observer;
+use lasthop_observe::detail::{Detail, Host, Passage, SegmentFacts};
+
+use super::At;
+use super::body::{Body, Carried};
+
+/// The number that each flow's next packet has, down and up, less one.
+#[derive(Default)]
+pub(super) struct Numbers(Vec<[u32; 2]>);
+
+impl Numbers {
+    /// Numbers a packet that its host sends, and tells of it.
+    #[inline(always)]
+    pub(super) fn note_sent<O: Observer>(&mut self, packet: &mut Packet<Body>, at: &mut At<'_, O>) {
+        if O::READS_DETAILS {
+            packet.meta.packet = self.next(&packet.meta);
+            tell(packet, true, at);
+        }
+    }
+
+    fn next(&mut self, meta: &PacketMeta) -> u32 {
+        let place = meta.flow.index();
+        if place >= self.0.len() {
+            self.0.resize(place + 1, [0; 2]);
+        }
+        let number = &mut self.0[place][usize::from(meta.up)];
+        *number = number.wrapping_add(1);
+        *number
+    }
+}
+
+/// Tells of a packet that has reached its host.
+#[inline(always)]
+pub(super) fn note_received<O: Observer>(packet: &Packet<Body>, at: &mut At<'_, O>) {
+    if O::READS_DETAILS {
+        tell(packet, false, at);
+    }
+}
+
+fn tell<O: Observer>(packet: &Packet<Body>, sent: bool, at: &mut At<'_, O>) {
+    let Packet { meta, body } = packet;
+    at.detail(meta.passes(if sent { Passage::Sent } else { Passage::Received }, meta.station));
+    if let Body::Tcp(carried) = body {
+        at.detail(Detail::Segment(facts(meta, carried, sent)));
+    }
+}
+
+fn facts(meta: &PacketMeta, carried: &Carried, sent: bool) -> SegmentFacts {
+    let segment = &carried.segment;
+    let newest = segment.sack.as_slice().first();
+    SegmentFacts {
+        flow: meta.flow,
+        connection: carried.connection,
+        host: if sent == meta.up { Host::Station } else { Host::Server },
+        sent,
+        seq: segment.seq.0,
+        ack: segment.ack.0,
+        payload: segment.payload,
+        window: u32::from(segment.window),
+        flags: u32::from(segment.flags.bits()),
+        sack_blocks: segment.sack.as_slice().len() as u32,
+        sack: newest.map(|block| (block.left.0, block.right.0)),
+        packet: meta.packet,
+    }
+}

@@ -1,0 +1,76 @@
+//! The recording of a run: which tables, of which time, and who takes their rows.
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use lasthop_observe::recording::{Batch, Cells, Chosen, Column, GROUPS, NONE, Sink, TABLES, Table, Values};
+use lasthop_observe::recording::{Span, Tape};
+use lasthop_units::{Duration, Time};
+
+use crate::ResolvedScenario;
+
+/// Names for the rows of a recording, which have numbers.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// of nodes
+    pub nodes: Vec<String>,
+    /// ids of flows
+    pub flows: Vec<String>,
+    /// "sender->receiver" of links
+    pub links: Vec<String>,
+}
+
+/// Who keeps recordings.
+pub trait Recorder: Send + Sync {
+    /// The recording of a seed begins.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot be kept.
+    fn begin(&self, seed: u64, chosen: Chosen, names: Names) -> Result<Box<dyn Sink>, String>;
+}
+
+/// What of each run is recorded.
+#[derive(Clone)]
+pub struct Recording {
+    /// which tables
+    pub chosen: Chosen,
+    /// from when on
+    pub from: Duration,
+    /// for how long; to the end if this is `None`
+    pub length: Option<Duration>,
+    /// who keeps it
+    pub recorder: Arc<dyn Recorder>,
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Recording { chosen, from, length, .. } = self;
+        f.debug_struct("Recording").field("chosen", chosen).field("from", from).field("length", length).finish()
+    }
+}
+
+impl Recording {
+    /// What keeps the recording of `seed` of a scenario.
+    pub(crate) fn tape(&self, scenario: &ResolvedScenario, seed: u64) -> Result<Tape, String> {
+        let from = Time::ZERO + self.from;
+        let end = Time::ZERO + scenario.description.duration;
+        let until = self.length.map_or(end, |length| end.min(from + length));
+        let sink = self.recorder.begin(seed, self.chosen, scenario.names())?;
+        Ok(Tape::new(&scenario.layout(), self.chosen, Span { from, until }, sink))
+    }
+}
+
+impl ResolvedScenario {
+    /// Names of its nodes, flows and links.
+    pub(crate) fn names(&self) -> Names {
+        let link = |index| {
+            let (sender, receiver) = self.link_ends(index);
+            format!("{sender}->{receiver}")
+        };
+        Names {
+            nodes: self.nodes.iter().map(|node| node.name.clone()).collect(),
+            flows: self.flows.iter().map(|flow| flow.id.clone()).collect(),
+            links: (0..self.layout().links).map(link).collect(),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What a recording is told: each PPDU as it is sent, which packets it holds, and the backoffs that are drawn. A run
+//! that is not recorded skips all of it.
+
+use lasthop_link::PacketMeta;
+use lasthop_observe::NodeId;
+use lasthop_observe::detail::{self, Detail, PpduStart, Run};
+use lasthop_units::Time;
+
+use crate::environment::Environment;
+use crate::ids::FunctionId;
+use crate::medium::Medium;
+use crate::phy::{Mode, Phy};
+use crate::ppdu::{Ppdu, PpduKind};
+
+impl PpduKind {
+    fn detail(self) -> detail::PpduKind {
+        match self {
+            PpduKind::Rts => detail::PpduKind::Rts,
+            PpduKind::Cts => detail::PpduKind::Cts,
+            PpduKind::CtsToSelf => detail::PpduKind::CtsToSelf,
+            PpduKind::Data => detail::PpduKind::Data,
+            PpduKind::Ack => detail::PpduKind::Ack,
+            PpduKind::Ampdu => detail::PpduKind::Ampdu,
+            PpduKind::BlockAck => detail::PpduKind::BlockAck,
+            PpduKind::BlockAckReq => detail::PpduKind::BlockAckReq,
+            PpduKind::Beacon => detail::PpduKind::Beacon,
+        }
+    }
+}
+
+/// Width of the channel that a PPDU fills, in MHz: what has no MCS is sent in the primary 20 MHz.
+fn width_mhz(phy: &Phy, mode: &Mode) -> u16 {
+    phy.channel_width().filter(|_| mode.mcs.is_some()).map_or(20, |width| u16::from(width.mhz()))
+}
+
+/// Packets of a flow that stand one after another, as far as they have come.
+#[derive(Default)]
+struct Runs(Option<Run>);
+
+impl Runs {
+    /// The next packet: the run before it, if that is over.
+    fn add(&mut self, meta: &PacketMeta) -> Option<Run> {
+        let PacketMeta { flow, up, packet, bytes, pure_ack, .. } = *meta;
+        let [data_bytes, ack_bytes] = if pure_ack { [0, bytes] } else { [bytes, 0] };
+        if let Some(run) = &mut self.0
+            && (run.flow, run.up, run.packet + run.packets) == (flow, up, packet)
+        {
+            (run.packets, run.data_bytes, run.ack_bytes) =
+                (run.packets + 1, run.data_bytes + data_bytes, run.ack_bytes + ack_bytes);
+            return None;
+        }
+        self.0.replace(Run { flow, up, packet, packets: 1, data_bytes, ack_bytes })
+    }
+}
+
+impl<B: Send + 'static> Medium<B> {
+    /// A PPDU comes on the air at `at`.
+    #[inline(never)]
+    pub(crate) fn detail_start<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &mut E) {
+        let (node, part) = (ppdu.from(), &ppdu.first);
+        let phy = self.layout.phy_of(node);
+        let mode = phy.mode(part.mode);
+        let exchange = &self.exchanges[ppdu.exchange.index()];
+        let is_ampdu = ppdu.kind == PpduKind::Ampdu;
+        env.detail(
+            at,
+            Detail::PpduStarts(PpduStart {
+                node,
+                to: part.to.one(),
+                initiator: exchange.by,
+                link: (ppdu.kind != PpduKind::Beacon).then_some(part.link),
+                channel: self.air.channel_of(node),
+                kind: ppdu.kind.detail(),
+                airtime: ppdu.airtime,
+                reserves_until: ppdu.reserves_until,
+                rate: mode.rate,
+                mcs: mode.mcs_index(),
+                streams: mode.streams,
+                guard_interval: mode.guard_interval,
+                width_mhz: width_mhz(phy, mode),
+                bytes: part.bytes,
+                mpdus: if is_ampdu { exchange.psdu.lengths.len() as u32 } else { 1 },
+                retried: if node == exchange.by { self.retried(ppdu) } else { 0 },
+            }),
+        );
+        if is_ampdu || ppdu.kind == PpduKind::Data {
+            self.detail_contents(at, node, ppdu, env);
+        }
+    }
+
+    /// How many MPDUs of what the sender of an exchange sends or announces were sent before.
+    fn retried(&self, ppdu: &Ppdu) -> u32 {
+        let exchange = &self.exchanges[ppdu.exchange.index()];
+        let sender = &self.senders[exchange.sender.index()];
+        match ppdu.kind {
+            PpduKind::Beacon | PpduKind::BlockAckReq => 0,
+            _ if sender.aggregates() => {
+                let window = &sender.agreements[exchange.psdu.agreement as usize].originator.window;
+                window.iter().filter(|m| m.in_flight == Some(exchange.by) && m.attempts > 0).count() as u32
+            }
+            _ => u32::from(sender.frame.as_ref().is_some_and(|frame| frame.is_retry())),
+        }
+    }
+
+    /// The packets in a data PPDU.
+    fn detail_contents<E: Environment<B>>(&self, at: Time, node: NodeId, ppdu: &Ppdu, env: &mut E) {
+        let exchange = &self.exchanges[ppdu.exchange.index()];
+        let sender = &self.senders[exchange.sender.index()];
+        let mut runs = Runs::default();
+        let mut add = |meta: &PacketMeta| {
+            if let Some(run) = runs.add(meta) {
+                env.detail(at, Detail::Carries { node, run });
+            }
+        };
+        if sender.aggregates() {
+            let window = &sender.agreements[exchange.psdu.agreement as usize].originator.window;
+            let sent = window.iter().filter(|m| m.in_flight == Some(exchange.by));
+            sent.flat_map(|m| m.facts.iter()).for_each(add);
+        } else {
+            add(&sender.frame.as_ref().expect("data is sent from a frame").meta);
+        }
+        if let Some(run) = runs.0 {
+            env.detail(at, Detail::Carries { node, run });
+        }
+    }
+
+    /// A function may have drawn a backoff.
+    #[inline(always)]
+    pub(crate) fn note_backoff<E: Environment<B>>(&mut self, now: Time, id: FunctionId, env: &mut E) {
+        if !E::READS_DETAILS {
+            return;
+        }
+        let Some((slots, cw)) = self.access.take_drawn(id) else { return };
+        let node = self.exchanges[id.index()].by;
+        let function = id.0 - self.layout.node(node).functions.start;
+        env.detail(now, Detail::Backoff { node, function, slots, cw });
+    }
+}

@@ -1,0 +1,160 @@
+"""Recordings: every PPDU, segment and so on of a run, in a folder for each seed with a Parquet file for each table."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from . import _core
+
+if TYPE_CHECKING:
+    import pyarrow
+
+FOLDER = "recording"
+
+
+class Request(NamedTuple):
+    """What of each run is recorded: tables or groups of them, and from when on, in simulated seconds, for how long."""
+
+    tables: tuple[str, ...]
+    from_s: float = 0.0
+    length_s: float | None = None
+
+    def into(self, directory: Path) -> _core.Recording:
+        """As the engine takes it, which makes a folder in `directory` for each seed."""
+        return _core.Recording(directory, list(self.tables), self.from_s, self.length_s)
+
+
+def table_names() -> list[str]:
+    """The tables of a recording."""
+    return [name for name, _meaning, _columns in _core.recording_tables()]
+
+
+def groups() -> dict[str, list[str]]:
+    """Names for several tables at once."""
+    return dict(_core.recording_groups())
+
+
+def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Tables and groups by name: a list, or a text with commas. Raises `ValueError` for what is neither."""
+    words = names.split(",") if isinstance(names, str) else names
+    asked = tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
+    if not asked:
+        raise ValueError(f"nothing is named; one or more of {_there()}")
+    known = [*groups(), *table_names()]
+    for name in asked:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"there is no table {name!r}{hint} One or more of {_there()}".replace("? One", "? one"))
+    return asked
+
+
+def _there() -> str:
+    several = [f"{name} ({' and '.join(tables)})" for name, tables in groups().items() if name != "all"]
+    told = {table for name, tables in groups().items() if name != "all" for table in tables}
+    return ", ".join([*several, *(name for name in table_names() if name not in told), "all"])
+
+
+def check_span(from_s: float, length_s: float | None, run_s: float) -> None:
+    """Raises `ValueError` unless some of a run of `run_s` seconds lies in the time that is to be recorded."""
+    if not 0 <= from_s < run_s:
+        raise ValueError(f"from {from_s:g} s on there is nothing to record of a run of {run_s:g} s; choose an earlier time")
+    if length_s is not None and not length_s > 0:
+        raise ValueError(f"for {length_s:g} s nothing is recorded; give a length above 0, or none to record to the end")
+
+
+class Recordings:
+    """The recordings of a result: a directory with a folder for each seed."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that were recorded."""
+        folders = self.directory.glob("seed-*") if self.directory.is_dir() else ()
+        return sorted(int(folder.name.removeprefix("seed-")) for folder in folders if folder.is_dir())
+
+    def file(self, table: str, seed: int) -> Path:
+        """Where a table of a seed is."""
+        return self.directory / f"seed-{seed}" / f"{table}.parquet"
+
+    def read(self, table: str, seed: int | None, where: object) -> pyarrow.Table:
+        """A table of a seed, which may be left out where there is one. Raises `LookupError` for what there is not."""
+        if table not in table_names():
+            raise LookupError(f"a recording has no table {table!r}; it has {', '.join(table_names())}")
+        recorded = [of for of in self.seeds if self.file(table, of).is_file()]
+        if not recorded:
+            raise LookupError(f"{where}: holds no recording of {table!r}; run again with --record {table} --out DIR")
+        if seed is None and len(recorded) > 1:
+            raise LookupError(f"{where}: {len(recorded)} seeds are recorded; say which, e.g. seed={recorded[0]}")
+        if seed is not None and seed not in recorded:
+            raise LookupError(f"{where}: seed {seed} is not recorded; recorded are {', '.join(map(str, recorded))}")
+        return _read(self.file(table, recorded[0] if seed is None else seed))
+
+
+def _read(file: Path) -> pyarrow.Table:
+    """A table with its names as dictionaries, in one piece."""
+    import pyarrow.parquet
+
+    kinds = pyarrow.parquet.read_schema(file)
+    names = [field.name for field in kinds if field.type == pyarrow.string()]
+    return pyarrow.parquet.read_table(file, read_dictionary=names).unify_dictionaries().combine_chunks()
+
+
+class NewRecordings(Recordings):
+    """Recordings that are being made under a temporary name, which what is not committed never loses."""
+
+    def __init__(self, beside: Path | None = None) -> None:
+        if beside is None:
+            self._temporary = Path(tempfile.mkdtemp(prefix="lasthop-"))
+        else:
+            self._temporary = beside / f".{FOLDER}.{os.getpid()}.part"
+        super().__init__(self._temporary)
+
+    def keep(self, seeds: Iterable[int]) -> None:
+        """Removes the folders of all seeds but these."""
+        for seed in set(self.seeds).difference(seeds):
+            shutil.rmtree(self.directory / f"seed-{seed}", ignore_errors=True)
+
+    def discard(self) -> None:
+        """Removes what was not committed."""
+        shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+def replace(directory: Path, by: Recordings | None) -> None:
+    """Puts the recordings of a result into its directory, and takes those away that an earlier one left there.
+
+    Each file appears whole or not at all. What is not of a recording stays.
+    """
+    there = Recordings(directory / FOLDER)
+    new = {(seed, table) for seed in by.seeds for table in table_names() if by.file(table, seed).is_file()} if by else set()
+    for seed in there.seeds:
+        for table in table_names():
+            if (seed, table) not in new:
+                there.file(table, seed).unlink(missing_ok=True)
+        _remove_if_empty(there.directory / f"seed-{seed}")
+    for seed, table in sorted(new):
+        there.file(table, seed).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(by.file(table, seed), there.file(table, seed))
+    _remove_if_empty(there.directory)
+
+
+def copy(recordings: Recordings, beside: Path) -> NewRecordings:
+    """A copy of recordings, to be put into the directory `beside`."""
+    copied = NewRecordings(beside)
+    shutil.copytree(recordings.directory, copied.directory, dirs_exist_ok=True)
+    return copied
+
+
+def _remove_if_empty(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError:
+        pass
