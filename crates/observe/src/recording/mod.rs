@@ -18,7 +18,7 @@ use crate::detail::{Detail, Host, PpduStart, Run, SegmentFacts};
 use crate::{End, FlowId, Hold, Layout, NodeId, Observer, Record, Watcher, step};
 use air::Airborne;
 use streams::Streams;
-use table::{Cell, Perhaps, Rows, Serial};
+use table::{Cell, Loss, Perhaps, Rows, Serial};
 use tables::{
     Backoff, Backoffs, Carried, Carries, Drop, Drops, Ppdu, Ppdus, Queue, Queues, Rate, Rates, Rtt, Rtts, Segment,
     Segments, Step, Steps, Wait, Waits, Window, Windows,
@@ -189,8 +189,10 @@ impl Tape {
         if rows.len() >= BATCH {
             // Those on the air are not finished yet, nor are those that come after them.
             let finished = self.air.first_open() - self.gone;
-            self.gone += finished;
-            self.out.take(rows, finished as usize);
+            if finished as usize >= BATCH / 2 {
+                self.gone += finished;
+                self.out.take(rows, finished as usize);
+            }
         }
     }
 
@@ -202,7 +204,7 @@ impl Tape {
         let Some(rows) = &mut self.ppdu.0 else { return };
         let place = (ppdu - self.gone) as usize;
         rows.decoded[place] = end.decoded;
-        rows.lost_to[place] = end.lost_to.raw();
+        rows.lost_to[place] = end.lost_to.and_then(Loss::of).raw();
     }
 
     fn carries(&mut self, node: NodeId, run: &Run) {

@@ -182,6 +182,25 @@ impl Cell for Perhaps {
     }
 }
 
+/// What a frame was lost to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Loss {
+    Collision,
+    Noise,
+    Interference,
+}
+
+impl Loss {
+    pub(super) fn of(outcome: Outcome) -> Option<Loss> {
+        match outcome {
+            Outcome::Success => None,
+            Outcome::Collision => Some(Loss::Collision),
+            Outcome::Noise => Some(Loss::Noise),
+            Outcome::Interference => Some(Loss::Interference),
+        }
+    }
+}
+
 /// Words for the variants of an enum, in their order.
 macro_rules! words {
     ($($type:ident { $($variant:ident = $word:literal),+ $(,)? })+) => { $(
@@ -204,6 +223,7 @@ words! {
         BlockAck = "BlockAck", BlockAckReq = "BlockAckReq", Beacon = "beacon",
     }
     Outcome { Success = "success", Collision = "collision", Noise = "noise", Interference = "interference" }
+    Loss { Collision = "collision", Noise = "noise", Interference = "interference" }
     Host { Station = "station", Server = "server" }
     Passage {
         Sent = "sent", QueueIn = "queue_in", QueueOut = "queue_out", MacDone = "mac_done", WireIn = "wire_in",

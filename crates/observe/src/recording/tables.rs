@@ -2,7 +2,7 @@
 
 use lasthop_units::{DataRate, Duration, Time};
 
-use super::table::{Batch, Cell, Column, Perhaps, Raw, Rows, Serial, Table, table};
+use super::table::{Batch, Cell, Column, Loss, Perhaps, Raw, Rows, Serial, Table, table};
 use crate::detail::{Host, Passage, PpduKind};
 use crate::{DropReason, FlowId, Hold, LinkId, NodeId, Outcome, QueueLayer};
 
@@ -46,7 +46,7 @@ table! {
         /// of these, how many its receiver decoded; null if the recording ends before it does
         decoded: Option<u32>,
         /// what the first that was not was lost to
-        lost_to: Option<Outcome>,
+        lost_to: Option<Loss>,
         /// a number for the exchange or TXOP that it belongs to: the same for PPDUs a SIFS apart
         exchange: Serial,
         /// of its MPDUs, how many were sent before; of what announces data, how many of those that follow
