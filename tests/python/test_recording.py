@@ -101,27 +101,31 @@ class TestOnEveryReadyScenario:
 
     def test_what_arrived_over_the_air_was_in_a_ppdu_that_was_decoded(self, recorded):
         result, _ = recorded
-        decoded = {row["ppdu"] for row in result.recording("ppdu").to_pylist() if row["decoded"]}
-        held = defaultdict(set)
+        ends = {row["ppdu"]: row["start_ns"] + row["duration_ns"] for row in result.recording("ppdu").to_pylist()}
+        held = defaultdict(list)
         for run in result.recording("carries").to_pylist():
             for packet in range(run["packet"], run["packet"] + run["packets"]):
-                held[run["flow"], run["up"], packet].add(run["ppdu"])
-        there = [row for row in result.recording("segment").to_pylist() if not row["sent"]]
+                held[run["flow"], run["up"], packet].append(run)
+        there = [row for row in result.recording("step").to_pylist() if row["what"] == "received"]
         for row in random.Random(1).sample(there, min(len(there), 1000)):
-            assert held[row["flow"], row["up"], row["packet"]] & decoded
+            through = [run["ppdu"] for run in held[row["flow"], row["up"], row["packet"]] if run["decoded"]]
+            assert min(map(ends.get, through)) <= row["t_ns"]
 
     def test_bytes_in_ppdus_are_those_of_packets_and_headers(self, recorded):
         result, _ = recorded
         held = defaultdict(int)
-        packets = defaultdict(int)
+        packets, decoded = defaultdict(int), defaultdict(int)
         for run in result.recording("carries").to_pylist():
+            decoded[run["ppdu"]] += run["packets"] * run["decoded"]
             held[run["ppdu"]] += run["data_bytes"] + run["ack_bytes"]
             packets[run["ppdu"]] += run["packets"]
         for row in result.recording("ppdu").to_pylist():
-            if row["kind"] not in ("data", "A-MPDU"):
+            if row["kind"] not in ("data", "A-MPDU") or row["decoded"] is None:
                 assert row["ppdu"] not in held
                 continue
             assert packets[row["ppdu"]] >= row["mpdus"]
+            if packets[row["ppdu"]] == row["mpdus"]:
+                assert decoded[row["ppdu"]] == row["decoded"]
             # Of each MPDU header, LLC and FCS, 36 bytes or more, and at most 52 with delimiter, subframe and padding.
             over = row["bytes"] - held[row["ppdu"]]
             assert 12 * packets[row["ppdu"]] <= over <= 52 * packets[row["ppdu"]]
@@ -138,6 +142,18 @@ class TestOnEveryReadyScenario:
         for row in recorded[0].recording("step").to_pylist():
             counted[row["what"]] += 1
         assert counted["sent"] >= counted["received"] and counted["queue_in"] >= counted["queue_out"] >= counted["mac_done"]
+
+    def test_windows_and_rtts_are_those_of_the_result(self, recorded):
+        result, _ = recorded
+        largest, samples = defaultdict(float), defaultdict(list)
+        for row in result.recording("window").to_pylist():
+            largest[row["flow"]] = max(largest[row["flow"]], row["cwnd_segments"])
+        for row in result.recording("rtt").to_pylist():
+            samples[row["flow"]].append(row["rtt_ns"] / 1e9)
+        for flow in result.runs[0]["flows"]:
+            if samples[flow["id"]]:
+                assert sum(samples[flow["id"]]) / len(samples[flow["id"]]) == pytest.approx(flow["rtt_mean_s"], rel=1e-6)
+                assert largest[flow["id"]] == flow["cwnd_max_segments"]
 
     def test_drops_are_those_of_the_result(self, recorded):
         result, _ = recorded
@@ -182,6 +198,7 @@ def as_signed(number):
     return (number + 2**31) % 2**32 - 2**31
 
 
+@needs_scenarios
 def test_a_whole_ampdu_that_is_lost_tells_how_many_mpdus_it_held():
     scenario = lasthop.load(ROOT / "scenarios/office-11ax.toml").set("duration", "2 s").set("warmup", "0 s")
     table = lasthop.run(scenario, seeds=1, interval_s=None, record="ppdu").recording("ppdu").to_pylist()
@@ -197,6 +214,18 @@ def test_segments_sent_again_are_those_counted(small):
     for flow in result.runs[0]["flows"]:
         again = sum(row["again"] for row in rows if row["flow"] == flow["id"] and row["sent"] and row["len"])
         assert again == flow["segments_retransmitted"] > 0
+
+
+@needs_scenarios
+def test_an_account_is_the_same_beside_a_recording():
+    scenario = short(ROOT / "scenarios/office-11ax.toml")
+    plain = lasthop.run(scenario, seeds=1, explain=True)
+    both = lasthop.run(scenario, seeds=1, explain=True, record="all")
+    assert without_simulator(both.runs[0]) == without_simulator(plain.runs[0])
+    assert both.timeseries.equals(plain.timeseries)
+    alone = lasthop.run(scenario, seeds=1, record="all")
+    for table in recording.table_names():
+        assert both.recording(table).equals(alone.recording(table))
 
 
 def test_a_window_holds_what_begins_in_it(small):

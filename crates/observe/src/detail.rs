@@ -67,7 +67,7 @@ pub struct PpduStart {
     pub retried: u32,
 }
 
-/// Packets of a flow, numbered one after another, that a PPDU holds.
+/// Packets of a flow, numbered one after another, that a PPDU held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// which flow
@@ -82,6 +82,8 @@ pub struct Run {
     pub data_bytes: u32,
     /// bytes of pure TCP ACKs
     pub ack_bytes: u32,
+    /// whether the receiver of the PPDU decoded their MPDUs
+    pub decoded: bool,
 }
 
 /// Which end of the network a host is at.
@@ -122,6 +124,21 @@ pub struct SegmentFacts {
     pub packet: u32,
 }
 
+/// Where congestion control of a sender stands, as Linux calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaState {
+    /// nothing unusual
+    Open,
+    /// duplicate ACKs or SACK blocks, not yet taken for loss
+    Disorder,
+    /// the window shrinks because of an ECN mark or a full local queue
+    Cwr,
+    /// fast recovery
+    Recovery,
+    /// after a retransmission timeout
+    Loss,
+}
+
 /// What a packet passes on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
@@ -144,9 +161,9 @@ pub enum Passage {
 /// Something of which neither the metrics nor an account take notice.
 #[derive(Clone, Copy, Debug)]
 pub enum Detail {
-    /// A PPDU comes on the air; [`Carries`](Detail::Carries) follows.
+    /// A PPDU comes on the air.
     PpduStarts(PpduStart),
-    /// The PPDU of this node that has just been told of holds these packets.
+    /// The PPDU of this node that ends held these packets; [`PpduEnds`](Detail::PpduEnds) follows.
     Carries {
         /// who sends it
         node: NodeId,
@@ -165,6 +182,13 @@ pub enum Detail {
         slots: u32,
         /// from which contention window
         cw: u32,
+    },
+    /// The sender of a flow may stand somewhere else now.
+    Stands {
+        /// whose
+        flow: FlowId,
+        /// where
+        at: CaState,
     },
     /// A segment leaves its host, or has reached it.
     Segment(SegmentFacts),

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use lasthop_observe::detail::{Detail, Host, PpduKind, PpduStart, Run, SegmentFacts};
+use lasthop_observe::detail::{CaState, Detail, Host, PpduKind, PpduStart, Run, SegmentFacts};
 use lasthop_observe::recording::{Batch, Chosen, Sink, Span, Tape, Values};
 use lasthop_observe::{End, FlowId, Hold, Layout, NodeId, Observer, Outcome, Record, Step, Transport, Watcher};
 use lasthop_units::{DataRate, Duration, Time};
@@ -130,7 +130,8 @@ fn an_exchange_lasts_as_long_as_it_goes_on() {
 #[test]
 fn only_what_begins_in_its_time_is_recorded() {
     let (mut tape, seen) = tape("air", 10, 20);
-    let run = |packet| Run { flow: FlowId(0), up: true, packet, packets: 1, data_bytes: 40, ack_bytes: 0 };
+    let run =
+        |packet| Run { flow: FlowId(0), up: true, packet, packets: 1, data_bytes: 40, ack_bytes: 0, decoded: true };
     for (turn, at) in [5, 10, 19, 20].into_iter().enumerate() {
         tape.begin(at, 1, 1);
         tape.detail(Time::from_nanos(at), Detail::Carries { node: NodeId(1), run: run(turn as u32) });
@@ -165,6 +166,23 @@ fn what_was_sent_before_the_recording_began_is_known_in_it() {
     let (again, up) = (13, 14);
     assert_eq!(column(&seen, "segment", again), [1, u64::MAX]);
     assert_eq!(column(&seen, "segment", up), [1, 1]);
+}
+
+#[test]
+fn a_window_is_known_when_the_recording_begins_and_where_its_sender_stands_too() {
+    let (mut tape, seen) = tape("window", 10, 100);
+    let flow = FlowId(0);
+    let window = |cwnd, ssthresh| Record::Window { flow, cwnd, ssthresh, flight_bytes: 2000 };
+    tape.observe(Time::from_nanos(5), window(10.0, f64::INFINITY));
+    tape.detail(Time::from_nanos(12), Detail::Stands { flow, at: CaState::Open });
+    tape.detail(Time::from_nanos(20), Detail::Stands { flow, at: CaState::Recovery });
+    tape.observe(Time::from_nanos(20), window(7.0, 7.0));
+    tape.close().unwrap();
+    assert_eq!(column(&seen, "window", 0), [20, 20]);
+    assert_eq!(column(&seen, "window", 2).into_iter().map(f64::from_bits).collect::<Vec<_>>(), [10.0, 7.0]);
+    assert!(f64::from_bits(column(&seen, "window", 3)[0]).is_nan());
+    // Recovery is the fourth of the words.
+    assert_eq!(column(&seen, "window", 5), [3, 3]);
 }
 
 #[test]

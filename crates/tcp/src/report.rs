@@ -5,7 +5,7 @@ use lasthop_units::Time;
 use crate::ecn::Feedback;
 use crate::endpoint::Endpoint;
 use crate::hold::Hold;
-use crate::info::{Info, option_bit};
+use crate::info::{CaState, Info, option_bit};
 use crate::state::State;
 use crate::timer::Timer;
 
@@ -20,6 +20,11 @@ impl Endpoint {
             state if state.is_opening() => Hold::Opening,
             state => self.sender.hold(now, state.may_send_data()),
         }
+    }
+
+    /// Where congestion control stands, as in [`info`](Self::info).
+    pub fn ca_state(&self) -> CaState {
+        self.sender.ca_state()
     }
 
     /// Whether something awaits an acknowledgement, or a probe an answer, until a timer sends it again.

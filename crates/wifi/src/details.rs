@@ -2,10 +2,10 @@
 //! that is not recorded skips all of it.
 
 use lasthop_link::PacketMeta;
-use lasthop_observe::NodeId;
 use lasthop_observe::detail::{self, Detail, PpduStart, Run};
 use lasthop_units::Time;
 
+use crate::air::received::Reception;
 use crate::environment::Environment;
 use crate::ids::FunctionId;
 use crate::medium::Medium;
@@ -33,23 +33,24 @@ fn width_mhz(phy: &Phy, mode: &Mode) -> u16 {
     phy.channel_width().filter(|_| mode.mcs.is_some()).map_or(20, |width| u16::from(width.mhz()))
 }
 
-/// Packets of a flow that stand one after another, as far as they have come.
+/// Packets of a flow that stand one after another and had the same fate, as far as they have come.
 #[derive(Default)]
 struct Runs(Option<Run>);
 
 impl Runs {
     /// The next packet: the run before it, if that is over.
-    fn add(&mut self, meta: &PacketMeta) -> Option<Run> {
+    fn add(&mut self, meta: &PacketMeta, decoded: bool) -> Option<Run> {
         let PacketMeta { flow, up, packet, bytes, pure_ack, .. } = *meta;
         let [data_bytes, ack_bytes] = if pure_ack { [0, bytes] } else { [bytes, 0] };
         if let Some(run) = &mut self.0
-            && (run.flow, run.up, run.packet + run.packets) == (flow, up, packet)
+            && (run.flow, run.up, run.packet + run.packets, run.decoded) == (flow, up, packet, decoded)
         {
-            (run.packets, run.data_bytes, run.ack_bytes) =
-                (run.packets + 1, run.data_bytes + data_bytes, run.ack_bytes + ack_bytes);
+            run.packets += 1;
+            run.data_bytes += data_bytes;
+            run.ack_bytes += ack_bytes;
             return None;
         }
-        self.0.replace(Run { flow, up, packet, packets: 1, data_bytes, ack_bytes })
+        self.0.replace(Run { flow, up, packet, packets: 1, data_bytes, ack_bytes, decoded })
     }
 }
 
@@ -83,9 +84,6 @@ impl<B: Send + 'static> Medium<B> {
                 retried: if node == exchange.by { self.retried(ppdu) } else { 0 },
             }),
         );
-        if is_ampdu || ppdu.kind == PpduKind::Data {
-            self.detail_contents(at, node, ppdu, env);
-        }
     }
 
     /// How many MPDUs of what the sender of an exchange sends or announces were sent before.
@@ -102,25 +100,41 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// The packets in a data PPDU.
-    fn detail_contents<E: Environment<B>>(&self, at: Time, node: NodeId, ppdu: &Ppdu, env: &mut E) {
-        let exchange = &self.exchanges[ppdu.exchange.index()];
+    /// A PPDU ends of which its receiver has made `reception`, and nothing has followed from that yet.
+    #[inline(always)]
+    pub(crate) fn note_contents<E: Environment<B>>(
+        &self,
+        now: Time,
+        ppdu: &Ppdu,
+        reception: Option<Reception>,
+        env: &mut E,
+    ) {
+        if E::READS_DETAILS && matches!(ppdu.kind, PpduKind::Data | PpduKind::Ampdu) {
+            self.detail_contents(now, ppdu, reception == Some(Reception::Decoded), env);
+        }
+    }
+
+    /// The packets in a data PPDU that ends.
+    #[inline(never)]
+    fn detail_contents<E: Environment<B>>(&self, now: Time, ppdu: &Ppdu, decoded: bool, env: &mut E) {
+        let (node, exchange) = (ppdu.from(), &self.exchanges[ppdu.exchange.index()]);
         let sender = &self.senders[exchange.sender.index()];
         let mut runs = Runs::default();
-        let mut add = |meta: &PacketMeta| {
-            if let Some(run) = runs.add(meta) {
-                env.detail(at, Detail::Carries { node, run });
+        let mut add = |meta: &PacketMeta, decoded: bool| {
+            if let Some(run) = runs.add(meta, decoded) {
+                env.detail(now, Detail::Carries { node, run });
             }
         };
         if sender.aggregates() {
             let window = &sender.agreements[exchange.psdu.agreement as usize].originator.window;
             let sent = window.iter().filter(|m| m.in_flight == Some(exchange.by));
-            sent.flat_map(|m| m.facts.iter()).for_each(add);
+            let fates = self.receptions.decoded.iter();
+            sent.zip(fates).for_each(|(mpdu, decoded)| mpdu.facts.iter().for_each(|meta| add(meta, *decoded)));
         } else {
-            add(&sender.frame.as_ref().expect("data is sent from a frame").meta);
+            add(&sender.frame.as_ref().expect("data is sent from a frame").meta, decoded);
         }
         if let Some(run) = runs.0 {
-            env.detail(at, Detail::Carries { node, run });
+            env.detail(now, Detail::Carries { node, run });
         }
     }
 
@@ -134,5 +148,36 @@ impl<B: Send + 'static> Medium<B> {
         let node = self.exchanges[id.index()].by;
         let function = id.0 - self.layout.node(node).functions.start;
         env.detail(now, Detail::Backoff { node, function, slots, cw });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_observe::{FlowId, NodeId};
+
+    use super::*;
+
+    #[test]
+    fn a_run_ends_with_its_flow_its_numbers_and_its_fate() {
+        let mut runs = Runs::default();
+        let mut told = Vec::new();
+        let packets = [(0, 7, true), (0, 8, true), (0, 9, false), (0, 11, false), (1, 12, false), (1, 13, false)];
+        for (flow, packet, decoded) in packets {
+            let meta = PacketMeta { packet, ..PacketMeta::plain(FlowId(flow), NodeId(1), false, 100) };
+            told.extend(runs.add(&meta, decoded));
+        }
+        told.extend(runs.0);
+        let seen: Vec<_> = told.iter().map(|run| (run.flow.0, run.packet, run.packets, run.data_bytes)).collect();
+        assert_eq!(seen, [(0, 7, 2, 200), (0, 9, 1, 100), (0, 11, 1, 100), (1, 12, 2, 200)]);
+        assert_eq!(told.iter().map(|run| run.decoded).collect::<Vec<_>>(), [true, false, false, false]);
+    }
+
+    #[test]
+    fn acks_and_data_of_a_run_are_counted_apart() {
+        let mut runs = Runs::default();
+        let data = PacketMeta { packet: 1, ..PacketMeta::plain(FlowId(0), NodeId(1), true, 1500) };
+        assert_eq!(runs.add(&data, true), None);
+        assert_eq!(runs.add(&PacketMeta { packet: 2, bytes: 40, pure_ack: true, ..data }, true), None);
+        assert_eq!(runs.0.map(|run| (run.packets, run.data_bytes, run.ack_bytes)), Some((2, 1500, 40)));
     }
 }

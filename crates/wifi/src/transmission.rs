@@ -84,6 +84,7 @@ impl<B: Send + 'static> Medium<B> {
         if !uniform {
             self.note_lengths(ppdu);
         }
+        self.note_contents(now, ppdu, reception, env);
         let next = self.step(now, &ended, reception, env);
         self.note_end(now, ppdu, ended.is_disturbed, reception, next.is_some(), env);
         if uniform {

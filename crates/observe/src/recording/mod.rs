@@ -1,8 +1,8 @@
 //! A recording: an observer that writes down each PPDU, segment, backoff and passage as rows of tables, and hands them
 //! over in batches, so that a run of any length takes the same memory.
 //!
-//! `tables`: what there is, a line for each column; `table`: what a table is made of. Left out: who noticed a PPDU, and which
-//! MPDUs of an A-MPDU were decoded.
+//! `tables`: what there is, a line for each column; `table`: what a table is made of. `air`: PPDUs that have not ended;
+//! `streams`: how far TCP has sent. Left out: who noticed a PPDU.
 
 mod air;
 mod streams;
@@ -14,7 +14,7 @@ use lasthop_units::Time;
 pub use table::{Batch, Cells, Column, NONE, Sink, Table, Values};
 pub use tables::{Chosen, GROUPS, TABLES};
 
-use crate::detail::{Detail, Host, PpduStart, Run, SegmentFacts};
+use crate::detail::{CaState, Detail, Host, PpduStart, Run, SegmentFacts};
 use crate::{End, FlowId, Hold, Layout, NodeId, Observer, Record, Watcher, step};
 use air::Airborne;
 use streams::Streams;
@@ -34,6 +34,36 @@ pub struct Span {
     pub from: Time,
     /// up to, not including
     pub until: Time,
+}
+
+impl Span {
+    #[inline(always)]
+    fn holds(self, at: Time) -> bool {
+        self.from <= at && at < self.until
+    }
+}
+
+/// The window of a sender as it was last told.
+#[derive(Clone, Copy)]
+struct Bounds {
+    cwnd: f64,
+    ssthresh: f64,
+    flight_bytes: u64,
+    ca_state: CaState,
+}
+
+impl Bounds {
+    const UNKNOWN: Bounds = Bounds { cwnd: 0.0, ssthresh: f64::INFINITY, flight_bytes: 0, ca_state: CaState::Open };
+
+    fn set(&mut self, cwnd: f64, ssthresh: f64, flight_bytes: u64) {
+        (self.cwnd, self.ssthresh, self.flight_bytes) = (cwnd, ssthresh, flight_bytes);
+    }
+
+    fn row(&self, t_ns: Time, flow: FlowId) -> Window {
+        let Bounds { cwnd: cwnd_segments, ssthresh, flight_bytes, ca_state } = *self;
+        let ssthresh_segments = Perhaps(Some(ssthresh).filter(|s| s.is_finite()));
+        Window { t_ns, flow, cwnd_segments, ssthresh_segments, flight_bytes, ca_state }
+    }
 }
 
 /// Where rows go.
@@ -100,6 +130,8 @@ pub struct Tape {
     /// PPDUs that have been handed over
     gone: u32,
     streams: Streams,
+    /// of each flow
+    windows: Vec<Bounds>,
     /// what each flow was last told to wait for
     waiting: Vec<Option<(Hold, bool, bool)>>,
 }
@@ -124,6 +156,7 @@ impl Tape {
             air: Airborne::new(layout.nodes),
             gone: 0,
             streams: Streams::new(layout.flows.len()),
+            windows: vec![Bounds::UNKNOWN; layout.flows.len()],
             waiting: vec![None; layout.flows.len()],
         }
     }
@@ -153,7 +186,7 @@ impl Tape {
 
     #[inline(always)]
     fn holds(&self, at: Time) -> bool {
-        self.span.from <= at && at < self.span.until
+        self.span.holds(at)
     }
 
     fn ppdu_starts(&mut self, at: Time, start: &PpduStart) {
@@ -209,9 +242,9 @@ impl Tape {
 
     fn carries(&mut self, node: NodeId, run: &Run) {
         let Some(ppdu) = self.air.sent_by(node) else { return };
-        let Run { flow, up, packet, packets, data_bytes, ack_bytes } = *run;
+        let Run { flow, up, packet, packets, data_bytes, ack_bytes, decoded } = *run;
         let (ppdu, packet) = (Serial(ppdu), Serial(packet));
-        let row = || Carried { ppdu, flow, up, packet, packets, data_bytes, ack_bytes };
+        let row = || Carried { ppdu, flow, up, packet, packets, data_bytes, ack_bytes, decoded };
         self.carries.put(&mut self.out, row);
     }
 
@@ -243,6 +276,16 @@ impl Tape {
         });
     }
 
+    fn stands(&mut self, at: Time, flow: FlowId, state: CaState) {
+        let last = &mut self.windows[flow.index()];
+        if last.ca_state != state {
+            last.ca_state = state;
+            if self.span.holds(at) {
+                self.window.put(&mut self.out, || last.row(at, flow));
+            }
+        }
+    }
+
     fn waits(&mut self, at: Time, flow: FlowId, waiting: (Hold, bool, bool)) {
         let (hold, awaits_answer, withholds_ack) = waiting;
         if self.waiting[flow.index()].replace(waiting) != Some(waiting) {
@@ -261,10 +304,11 @@ impl Tape {
             Record::Queue { node, packets, tcp_acks } => {
                 self.queue.put(out, || Queue { t_ns, node, packets, tcp_acks });
             }
-            Record::Window { flow, cwnd, ssthresh, flight_bytes } => self.window.put(out, || {
-                let ssthresh_segments = Perhaps(Some(ssthresh).filter(|s| s.is_finite()));
-                Window { t_ns, flow, cwnd_segments: cwnd, ssthresh_segments, flight_bytes }
-            }),
+            Record::Window { flow, cwnd, ssthresh, flight_bytes } => {
+                let last = &mut self.windows[flow.index()];
+                last.set(cwnd, ssthresh, flight_bytes);
+                self.window.put(out, || last.row(t_ns, flow));
+            }
             Record::Rtt { flow, sample, controller } => {
                 self.rtt.put(out, || Rtt { t_ns, flow, rtt_ns: sample, controller_rtt_ns: controller });
             }
@@ -286,6 +330,7 @@ impl Tape {
             Detail::PpduEnds(ref end) => self.ppdu_ends(end),
             Detail::Carries { node, ref run } => self.carries(node, run),
             Detail::Segment(ref facts) => self.segment(at, facts),
+            Detail::Stands { flow, at: state } => self.stands(at, flow, state),
             Detail::Backoff { .. } | Detail::Passes { .. } if !self.holds(at) => {}
             Detail::Backoff { node, function, slots, cw } => {
                 self.backoff.put(&mut self.out, || Backoff { t_ns: at, node, function, slots, cw });
@@ -313,6 +358,8 @@ impl Observer for Tape {
         );
         if is_kept && self.holds(at) {
             self.write(at, &record);
+        } else if let Record::Window { flow, cwnd, ssthresh, flight_bytes } = record {
+            self.windows[flow.index()].set(cwnd, ssthresh, flight_bytes);
         }
     }
 

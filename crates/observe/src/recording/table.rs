@@ -2,7 +2,7 @@
 
 use lasthop_units::{DataRate, Duration, Time};
 
-use crate::detail::{Host, Passage, PpduKind};
+use crate::detail::{CaState, Host, Passage, PpduKind};
 use crate::{DropReason, FlowId, Hold, LinkId, NodeId, Outcome, QueueLayer};
 
 /// What stands for a value that there is none of, among numbers of four bytes.
@@ -224,6 +224,9 @@ words! {
     }
     Outcome { Success = "success", Collision = "collision", Noise = "noise", Interference = "interference" }
     Loss { Collision = "collision", Noise = "noise", Interference = "interference" }
+    CaState {
+        Open = "Open", Disorder = "Disorder", Cwr = "CWR", Recovery = "Recovery", Loss = "Loss",
+    }
     Host { Station = "station", Server = "server" }
     Passage {
         Sent = "sent", QueueIn = "queue_in", QueueOut = "queue_out", MacDone = "mac_done", WireIn = "wire_in",

@@ -3,7 +3,7 @@
 use lasthop_units::{DataRate, Duration, Time};
 
 use super::table::{Batch, Cell, Column, Loss, Perhaps, Raw, Rows, Serial, Table, table};
-use crate::detail::{Host, Passage, PpduKind};
+use crate::detail::{CaState, Host, Passage, PpduKind};
 use crate::{DropReason, FlowId, Hold, LinkId, NodeId, Outcome, QueueLayer};
 
 table! {
@@ -55,7 +55,7 @@ table! {
 }
 
 table! {
-    /// Packets of a flow, numbered one after another, that a data PPDU holds.
+    /// Packets of a flow, numbered one after another, that a data PPDU held, told at its end.
     "carries": Carried, Carries, CARRIES {
         /// which PPDU
         ppdu: Serial,
@@ -71,6 +71,8 @@ table! {
         data_bytes: u32,
         /// bytes of pure TCP ACKs
         ack_bytes: u32,
+        /// whether its receiver decoded their MPDUs
+        decoded: bool,
     }
 }
 
@@ -113,7 +115,7 @@ table! {
 }
 
 table! {
-    /// A change of what bounds the sender of a flow.
+    /// A change of what bounds the sender of a flow, or of where its congestion control stands.
     "window": Window, Windows, WINDOW {
         /// when
         t_ns: Time,
@@ -125,6 +127,8 @@ table! {
         ssthresh_segments: Perhaps,
         /// bytes in flight
         flight_bytes: u64,
+        /// where its congestion control stands, as Linux calls it
+        ca_state: CaState,
     }
 }
 

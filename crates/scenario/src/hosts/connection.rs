@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use lasthop_engine::Stream;
+use lasthop_observe::detail::{CaState, Detail};
 use lasthop_observe::{FlowId, Hold, Observer, Record};
 use lasthop_tcp::{Config, Endpoint, Segment};
 use lasthop_units::Time;
@@ -47,6 +48,16 @@ impl Waiting {
             awaits_answer: self.awaits_answer || other.awaits_answer,
             withholds_ack: self.withholds_ack || other.withholds_ack,
         }
+    }
+}
+
+fn state_of(state: lasthop_tcp::CaState) -> CaState {
+    match state {
+        lasthop_tcp::CaState::Open => CaState::Open,
+        lasthop_tcp::CaState::Disorder => CaState::Disorder,
+        lasthop_tcp::CaState::Cwr => CaState::Cwr,
+        lasthop_tcp::CaState::Recovery => CaState::Recovery,
+        lasthop_tcp::CaState::Loss => CaState::Loss,
     }
 }
 
@@ -225,8 +236,11 @@ impl Connection {
     }
 
     #[inline]
-    fn tell_window(&mut self, now: Time, observer: &mut impl Observer) {
+    fn tell_window<O: Observer>(&mut self, now: Time, observer: &mut O) {
         let sender = self.end(Side::Sender);
+        if O::READS_DETAILS {
+            observer.detail(now, Detail::Stands { flow: self.flow, at: state_of(sender.ca_state()) });
+        }
         let window = Window {
             cwnd: sender.cwnd_segments(),
             ssthresh: sender.ssthresh_segments(),

@@ -29,8 +29,10 @@ impl Sender {
         info.last_data_sent_us = if self.last_sent.is_never() { 0 } else { microseconds(now.since(self.last_sent)) };
     }
 
-    fn ca_state(&self) -> CaState {
+    /// Where congestion control stands.
+    pub fn ca_state(&self) -> CaState {
         match self.recovery.phase {
+            _ if self.is_linux() => self.linux.phase,
             Phase::Open if self.recovery.duplicate_acks > 0 => CaState::Disorder,
             Phase::Open => CaState::Open,
             Phase::FastRecovery => CaState::Recovery,
@@ -40,7 +42,6 @@ impl Sender {
 
     fn report_linux(&self, now: Time, info: &mut Info) {
         let linux = &self.linux;
-        info.ca_state = linux.phase;
         info.retransmits = linux.timeouts;
         info.sacked = self.sacked_segments();
         info.lost = self.board.lost_segments();
