@@ -45,13 +45,13 @@ def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
     words = names.split(",") if isinstance(names, str) else names
     asked = tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
     if not asked:
-        raise ValueError(f"nothing is named; one or more of {_there()}")
+        raise ValueError(f"nothing is named; one or more of: {_there()}")
     known = [*groups(), *table_names()]
     for name in asked:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"there is no table {name!r}{hint} One or more of {_there()}".replace("? One", "? one"))
+            hint = f" did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"unknown {name!r};{hint} one or more of: {_there()}")
     return asked
 
 
@@ -79,7 +79,12 @@ class Recordings:
     def seeds(self) -> list[int]:
         """The seeds that were recorded."""
         folders = self.directory.glob("seed-*") if self.directory.is_dir() else ()
-        return sorted(int(folder.name.removeprefix("seed-")) for folder in folders if folder.is_dir())
+        numbers = (folder.name.removeprefix("seed-") for folder in folders if folder.is_dir())
+        return sorted(int(number) for number in numbers if number.isdecimal())
+
+    def tables(self) -> set[tuple[int, str]]:
+        """Seeds and tables that are there."""
+        return {(seed, table) for seed in self.seeds for table in table_names() if self.file(table, seed).is_file()}
 
     def file(self, table: str, seed: int) -> Path:
         """Where a table of a seed is."""
@@ -89,7 +94,7 @@ class Recordings:
         """A table of a seed, which may be left out where there is one. Raises `LookupError` for what there is not."""
         if table not in table_names():
             raise LookupError(f"a recording has no table {table!r}; it has {', '.join(table_names())}")
-        recorded = [of for of in self.seeds if self.file(table, of).is_file()]
+        recorded = sorted(of for of, name in self.tables() if name == table)
         if not recorded:
             raise LookupError(f"{where}: holds no recording of {table!r}; run again with --record {table} --out DIR")
         if seed is None and len(recorded) > 1:
@@ -109,7 +114,7 @@ def _read(file: Path) -> pyarrow.Table:
 
 
 class NewRecordings(Recordings):
-    """Recordings that are being made under a temporary name, which what is not committed never loses."""
+    """Recordings that are being made: in a temporary directory, or under a temporary name `beside` their own."""
 
     def __init__(self, beside: Path | None = None) -> None:
         if beside is None:
@@ -117,6 +122,13 @@ class NewRecordings(Recordings):
         else:
             self._temporary = beside / f".{FOLDER}.{os.getpid()}.part"
         super().__init__(self._temporary)
+
+    def __enter__(self) -> NewRecordings:
+        return self
+
+    def __exit__(self, failure: object, *_: object) -> None:
+        if failure is not None:
+            self.discard()
 
     def keep(self, seeds: Iterable[int]) -> None:
         """Removes the folders of all seeds but these."""
@@ -128,26 +140,25 @@ class NewRecordings(Recordings):
         shutil.rmtree(self._temporary, ignore_errors=True)
 
 
-def replace(directory: Path, by: Recordings | None) -> None:
+def put_into(directory: Path, new: Recordings | None) -> None:
     """Puts the recordings of a result into its directory, and takes those away that an earlier one left there.
 
     Each file appears whole or not at all. What is not of a recording stays.
     """
     there = Recordings(directory / FOLDER)
-    new = {(seed, table) for seed in by.seeds for table in table_names() if by.file(table, seed).is_file()} if by else set()
-    for seed in there.seeds:
-        for table in table_names():
-            if (seed, table) not in new:
-                there.file(table, seed).unlink(missing_ok=True)
-        _remove_if_empty(there.directory / f"seed-{seed}")
-    for seed, table in sorted(new):
+    tables = new.tables() if new else set()
+    for seed, table in there.tables() - tables:
+        there.file(table, seed).unlink()
+    for seed, table in sorted(tables):
         there.file(table, seed).parent.mkdir(parents=True, exist_ok=True)
-        os.replace(by.file(table, seed), there.file(table, seed))
+        os.replace(new.file(table, seed), there.file(table, seed))
+    for seed in there.seeds:
+        _remove_if_empty(there.directory / f"seed-{seed}")
     _remove_if_empty(there.directory)
 
 
-def copy(recordings: Recordings, beside: Path) -> NewRecordings:
-    """A copy of recordings, to be put into the directory `beside`."""
+def copied_beside(recordings: Recordings, beside: Path) -> NewRecordings:
+    """A copy of recordings, to be put into the directory where it lies."""
     copied = NewRecordings(beside)
     shutil.copytree(recordings.directory, copied.directory, dirs_exist_ok=True)
     return copied

@@ -11,11 +11,12 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _core, json_text, recording, tables
+from . import _core, json_text, tables
 from .confidence import Estimate, estimate, t_quantile_975, widening
 from .files import PendingFile, write_pieces
 from .metric import unknown
 from .quantities import SIMULATOR, quantity_of
+from .recording import FOLDER, NewRecordings, Recordings, Request, copied_beside, put_into
 from .runs import Run, document_of
 from .scenario import Scenario, looks_like_scenario
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 # What a directory of a result has.
-FILES = ("result.json", "scenario.toml", "flows.parquet", "nodes.parquet", "links.parquet", "timeseries.parquet", recording.FOLDER)
+FILES = ("result.json", "scenario.toml", "flows.parquet", "nodes.parquet", "links.parquet", "timeseries.parquet", FOLDER)
 # Wall-clock time is the one thing in which two runs of the same seed may differ: no mean of it is kept.
 NOT_SUMMARISED = {"seed", SIMULATOR.wall_s.path}
 # Keys of names, which may be null.
@@ -53,7 +54,7 @@ class Result:
         self.source = source
         self._scenario_text = scenario_text
         self._series: list[tuple[int, list[_core.SeriesBlock]]] = []
-        self._recordings: recording.Recordings | None = None
+        self._recordings: Recordings | None = None
 
     @classmethod
     def empty(cls, resolved: _core.ResolvedScenario, scenario: Scenario) -> Result:
@@ -184,10 +185,10 @@ class Result:
         Times are in nanoseconds, names are dictionaries; docs/formats.md has the columns. Raises `LookupError` where
         that was not recorded.
         """
-        there = self._stored_recordings() or recording.Recordings(Path(os.devnull))
+        there = self._stored_recordings() or Recordings(Path(os.devnull))
         return there.read(table, seed, self.source or "this result")
 
-    def keep_recordings(self, recordings: recording.NewRecordings) -> None:
+    def keep_recordings(self, recordings: NewRecordings) -> None:
         """Takes the recordings of the seeds that finished, which are removed with this object."""
         recordings.keep(self.seeds)
         self._recordings = recordings
@@ -260,10 +261,10 @@ class Result:
         file = self.source and self.source.with_name("timeseries.parquet")
         return file if file and file.is_file() else None
 
-    def _stored_recordings(self) -> recording.Recordings | None:
+    def _stored_recordings(self) -> Recordings | None:
         """What was recorded of it."""
-        beside = self.source.with_name(recording.FOLDER) if self.source else None
-        return self._recordings or (recording.Recordings(beside) if beside and beside.is_dir() else None)
+        beside = self.source.with_name(FOLDER) if self.source else None
+        return self._recordings or (Recordings(beside) if beside and beside.is_dir() else None)
 
     def __repr__(self) -> str:
         state = ", interrupted" if self.interrupted else ""
@@ -295,7 +296,7 @@ class ResultDirectory:
         self._directory = Path(directory)
         self._directory.mkdir(parents=True, exist_ok=True)
         self._series = tables.SeriesFile(self._directory / "timeseries.parquet")
-        self._recordings: recording.NewRecordings | None = None
+        self._recordings: NewRecordings | None = None
 
     def __enter__(self) -> ResultDirectory:
         return self
@@ -305,15 +306,15 @@ class ResultDirectory:
         if self._recordings is not None:
             self._recordings.discard()
 
-    def recording_of(self, request: recording.Request) -> _core.Recording:
+    def recording_of(self, request: Request) -> _core.Recording:
         """What records `request` into this directory."""
-        self._recordings = recording.NewRecordings(self._directory)
+        self._recordings = NewRecordings(self._directory)
         return request.into(self._recordings.directory)
 
-    def copy_recordings(self, recordings: recording.Recordings | None) -> None:
+    def copy_recordings(self, recordings: Recordings | None) -> None:
         """Takes recordings from elsewhere."""
         if recordings is not None:
-            self._recordings = recording.copy(recordings, self._directory)
+            self._recordings = copied_beside(recordings, self._directory)
 
     def add_series(self, seed: int, blocks: Iterable[_core.SeriesBlock]) -> None:
         """Appends the time series of one seed."""
@@ -335,7 +336,7 @@ class ResultDirectory:
             self._series.commit()
             if self._recordings is not None:
                 self._recordings.keep(result.seeds)
-            recording.replace(self._directory, self._recordings)
+            put_into(self._directory, self._recordings)
             for file in (*files, scenario, document):
                 file.commit()
         finally:

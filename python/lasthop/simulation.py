@@ -78,26 +78,9 @@ def run(
     show = progress_here() if progress is None else progress
     chosen = seed_list((5 if until is None else MOST) if seeds is None else seeds)
     rule = None if until is None else Until(until, tuple(metrics), len(chosen))
-    recordings = NewRecordings() if request else None
-    try:
-        with Progress.in_terminal() if show else Progress.silent() as bar:
-            result = simulate(
-                scenario,
-                chosen,
-                jobs or core_count(),
-                interval_s,
-                bar,
-                keep_series=True,
-                account=explain,
-                recording=request and request.into(recordings.directory),
-                until=rule,
-            )
-    except BaseException:
-        if recordings is not None:
-            recordings.discard()
-        raise
-    if recordings is not None:
-        result.keep_recordings(recordings)
+    kept = {"keep_series": True, "account": explain, "until": rule}
+    with Progress.in_terminal() if show else Progress.silent() as bar:
+        result = _simulate_recorded(request, scenario, chosen, jobs or core_count(), interval_s, bar, **kept)
     if result.interrupted:
         raise Interrupted(result)
     if result.failures:
@@ -113,12 +96,23 @@ def _request(
         if from_s or length_s is not None:
             raise ValueError("record_from_s, record_for_s: have no effect without record, which says what is recorded")
         return None
+    run_s = scenario.resolve().duration_s()
     try:
         tables = tables_of(record)
-        check_span(from_s, length_s, scenario.resolve().duration_s())
+        check_span(from_s, length_s, run_s)
     except ValueError as error:
         raise ValueError(f"record: {error}") from None
     return Request(tables, from_s, length_s)
+
+
+def _simulate_recorded(request: Request | None, *what: Any, **kept: Any) -> Result:
+    """As `simulate`; what is recorded goes into a temporary directory, which the result keeps."""
+    if request is None:
+        return simulate(*what, **kept)
+    with NewRecordings() as recordings:
+        result = simulate(*what, recording=request.into(recordings.directory), **kept)
+    result.keep_recordings(recordings)
+    return result
 
 
 def check_interval(interval_s: float | None) -> None:

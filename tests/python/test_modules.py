@@ -24,8 +24,8 @@ REPOSITORY = Path(__file__).parents[2]
 
 # Circles that there are, each with the reason.
 KNOWN_CIRCLES = {
-    # The observer stands beside the ids; a record may be a step, and a step names ids and the outcomes of records.
-    ("observe", "lib.rs", "record.rs", "step.rs"),
+    # The observer stands beside the ids; a record may be a step, and steps and details name ids and the outcomes of records.
+    ("observe", "detail.rs", "lib.rs", "record.rs", "step.rs"),
     # A quantity says how its values are put into a report, and a row of a report has them by quantity.
     ("observe", "quantity.rs", "report.rs"),
     # A value may be something from elsewhere, which has values in turn; parameters are read from both.

@@ -1,10 +1,10 @@
 //! Numbers of packets, and what a recording is told of them at their hosts. A run that is not recorded numbers none.
 
 use lasthop_link::{Packet, PacketMeta};
+use lasthop_network::Context;
 use lasthop_observe::Observer;
 use lasthop_observe::detail::{Detail, Host, Passage, SegmentFacts};
 
-use super::At;
 use super::body::{Body, Carried};
 
 /// The number that each flow's next packet has, down and up, less one.
@@ -14,7 +14,7 @@ pub(super) struct Numbers(Vec<[u32; 2]>);
 impl Numbers {
     /// Numbers a packet that its host sends, and tells of it.
     #[inline(always)]
-    pub(super) fn note_sent<O: Observer>(&mut self, packet: &mut Packet<Body>, at: &mut At<'_, O>) {
+    pub(super) fn note_sent<E, O: Observer>(&mut self, packet: &mut Packet<Body>, at: &mut Context<'_, E, O>) {
         if O::READS_DETAILS {
             packet.meta.packet = self.next(&packet.meta);
             tell(packet, true, at);
@@ -34,13 +34,13 @@ impl Numbers {
 
 /// Tells of a packet that has reached its host.
 #[inline(always)]
-pub(super) fn note_received<O: Observer>(packet: &Packet<Body>, at: &mut At<'_, O>) {
+pub(super) fn note_received<E, O: Observer>(packet: &Packet<Body>, at: &mut Context<'_, E, O>) {
     if O::READS_DETAILS {
         tell(packet, false, at);
     }
 }
 
-fn tell<O: Observer>(packet: &Packet<Body>, sent: bool, at: &mut At<'_, O>) {
+fn tell<E, O: Observer>(packet: &Packet<Body>, sent: bool, at: &mut Context<'_, E, O>) {
     let Packet { meta, body } = packet;
     at.detail(meta.passes(if sent { Passage::Sent } else { Passage::Received }, meta.station));
     if let Body::Tcp(carried) = body {
