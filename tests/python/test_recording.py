@@ -355,3 +355,42 @@ def test_the_page_of_formats_has_every_column():
     text = recording_page.PAGE.read_text(encoding="utf-8")
     assert recording_page.page(text) == text, "make docs writes them"
     assert all(f"`{name}`" in text for _, _, columns in _core.recording_tables() for name, _, _ in columns)
+
+
+HIDDEN = """
+name = "hidden"
+duration = "1 s"
+warmup = "0 s"
+[channel]
+hidden = [["a1", "a2"]]
+[[bss]]
+name = "bss1"
+standard = "{standard}"
+rts_threshold = "1 B"
+[[station]]
+name = "a"
+bss = "bss1"
+count = 2
+[[flow]]
+station = "*"
+direction = "up"
+transport = "udp"
+rate = "saturated"
+"""
+
+
+@pytest.mark.parametrize("standard", ["802.11a", "802.11n"])
+def test_retried_counts_what_was_on_the_air_before_and_not_announcements_that_failed(standard):
+    scenario = lasthop.Scenario(HIDDEN.format(standard=standard))
+    result = lasthop.run(scenario, seeds=1, interval_s=None, record="air")
+    ppdus = {row["ppdu"]: row for row in result.recording("ppdu").to_pylist()}
+    lost_announcements = sum(row["kind"] == "RTS" and row["decoded"] == 0 for row in ppdus.values())
+    before, seen_again, held = set(), 0, defaultdict(set)
+    for row in result.recording("carries").to_pylist():
+        held[row["ppdu"]].update((row["flow"], row["packet"] + place) for place in range(row["packets"]))
+    for ppdu, packets in sorted(held.items()):
+        assert ppdus[ppdu]["retried"] == len(packets & before), ppdus[ppdu]
+        seen_again += ppdus[ppdu]["retried"]
+        before |= packets
+    assert lost_announcements > 100
+    assert standard == "802.11a" or seen_again > 0

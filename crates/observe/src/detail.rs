@@ -63,7 +63,7 @@ pub struct PpduStart {
     pub bytes: u32,
     /// how many MPDUs it holds
     pub mpdus: u32,
-    /// of these, how many were sent before; of an RTS, a CTS-to-self and a BlockAckReq, how many of what it is about
+    /// of these, how many were sent before; of an RTS and a CTS-to-self, how many of what they announce
     pub retried: u32,
 }
 

@@ -17,7 +17,7 @@ const PIECE: usize = 1 << 18;
 /// What no number is of: the account of time, which is kept by name elsewhere.
 const NO_NUMBERS: &str = "account";
 /// The number of which no mean is kept, besides the seed.
-const NOT_SUMMARISED: (&str, &str) = ("simulator", "wall_s");
+const NOT_SUMMARISED: (&str, &str) = ("simulator", lasthop_scenario::WALL_TIME.definition().name);
 /// There is no further slot.
 const NONE: u32 = u32::MAX;
 

@@ -4,9 +4,10 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use lasthop_scenario::RunDocument;
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
+use serde::de::IgnoredAny;
 
 use crate::json::{self, Cursor, Lines};
 
@@ -26,16 +27,8 @@ impl RunText {
         &self.0
     }
 
-    fn rows(&self, part: &str) -> &str {
-        self.0.part(part).unwrap_or("[]")
-    }
-}
-
-#[pymethods]
-impl RunText {
-    /// A run from its JSON, which has no blanks between its signs.
-    #[new]
-    fn new(text: String) -> Self {
+    /// A run from the JSON of the engine.
+    pub(crate) fn new(text: String) -> Self {
         let mut parts = Vec::new();
         let Ok(()) = Cursor::new(&text).entries(|cursor, key| {
             let begun = cursor.place();
@@ -46,6 +39,33 @@ impl RunText {
         RunText(Arc::new(RunDocument::new(text, parts)))
     }
 
+    fn rows(&self, part: &str) -> &str {
+        self.0.part(part).unwrap_or("[]")
+    }
+}
+
+/// Whether there are blanks outside of texts.
+fn has_blanks(json: &str) -> bool {
+    let (mut in_text, mut escaped) = (false, false);
+    json.bytes().any(|byte| {
+        let opens_or_ends = byte == b'"' && !escaped;
+        escaped = in_text && byte == b'\\' && !escaped;
+        in_text ^= opens_or_ends;
+        !in_text && byte.is_ascii_whitespace()
+    })
+}
+
+#[pymethods]
+impl RunText {
+    /// A run from its JSON, which has no blanks between its signs. Raises `ValueError` for anything else.
+    #[new]
+    fn checked(text: String) -> PyResult<Self> {
+        let is_json = || serde_json::from_str::<IgnoredAny>(&text).is_ok();
+        if text.starts_with('{') && is_json() && !has_blanks(&text) {
+            return Ok(RunText::new(text));
+        }
+        Err(PyValueError::new_err("no run of the engine: an object in JSON without blanks is expected"))
+    }
     /// All of it as JSON.
     fn text(&self) -> &str {
         self.0.text()

@@ -34,7 +34,7 @@ pub use plugins::{Answer, Plugins};
 pub use pool::Pool;
 pub use quantities::{quantities, result_schema_json};
 pub use resolved::{DefaultTaken, ResolvedScenario, resolve, resolve_with};
-pub use run::{Keep, OpenRun, RunResult, SeriesBlock, run, run_with_account};
+pub use run::{Keep, OpenRun, RunResult, SeriesBlock, WALL_TIME, run, run_with_account};
 pub use schema::schema_json;
 pub use simulation::{Finished, Simulation};
 /// For the test that holds how large what is handled often is.

@@ -94,16 +94,16 @@ impl<B: Send + 'static> Medium<B> {
             PpduKind::Beacon | PpduKind::BlockAckReq => 0,
             _ if sender.aggregates() => {
                 let window = &sender.agreements[exchange.psdu.agreement as usize].originator.window;
-                window.iter().filter(|m| m.in_flight == Some(exchange.by) && m.attempts > 0).count() as u32
+                window.iter().filter(|m| m.in_flight == Some(exchange.by) && m.was_sent).count() as u32
             }
-            _ => u32::from(sender.frame.as_ref().is_some_and(|frame| frame.is_retry())),
+            _ => u32::from(sender.frame.as_ref().is_some_and(|frame| frame.was_sent)),
         }
     }
 
     /// A PPDU ends of which its receiver has made `reception`, and nothing has followed from that yet.
     #[inline(always)]
     pub(crate) fn note_contents<E: Environment<B>>(
-        &self,
+        &mut self,
         now: Time,
         ppdu: &Ppdu,
         reception: Option<Reception>,
@@ -116,9 +116,9 @@ impl<B: Send + 'static> Medium<B> {
 
     /// The packets in a data PPDU that ends.
     #[inline(never)]
-    fn detail_contents<E: Environment<B>>(&self, now: Time, ppdu: &Ppdu, decoded: bool, env: &mut E) {
+    fn detail_contents<E: Environment<B>>(&mut self, now: Time, ppdu: &Ppdu, decoded: bool, env: &mut E) {
         let (node, exchange) = (ppdu.from(), &self.exchanges[ppdu.exchange.index()]);
-        let sender = &self.senders[exchange.sender.index()];
+        let sender = &mut self.senders[exchange.sender.index()];
         let mut runs = Runs::default();
         let mut add = |meta: &PacketMeta, decoded: bool| {
             if let Some(run) = runs.add(meta, decoded) {
@@ -126,12 +126,16 @@ impl<B: Send + 'static> Medium<B> {
             }
         };
         if sender.aggregates() {
-            let window = &sender.agreements[exchange.psdu.agreement as usize].originator.window;
-            let sent = window.iter().filter(|m| m.in_flight == Some(exchange.by));
-            let fates = self.receptions.decoded.iter();
-            sent.zip(fates).for_each(|(mpdu, decoded)| mpdu.facts.iter().for_each(|meta| add(meta, *decoded)));
+            let window = &mut sender.agreements[exchange.psdu.agreement as usize].originator.window;
+            let sent = window.iter_mut().filter(|m| m.in_flight == Some(exchange.by));
+            for (mpdu, decoded) in sent.zip(&self.receptions.decoded) {
+                mpdu.was_sent = true;
+                mpdu.facts.iter().for_each(|meta| add(meta, *decoded));
+            }
         } else {
-            add(&sender.frame.as_ref().expect("data is sent from a frame").meta, decoded);
+            let frame = sender.frame.as_mut().expect("data is sent from a frame");
+            frame.was_sent = true;
+            add(&frame.meta, decoded);
         }
         if let Some(run) = runs.0 {
             env.detail(now, Detail::Carries { node, run });

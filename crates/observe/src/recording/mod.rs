@@ -1,8 +1,8 @@
 //! A recording: an observer that writes down each PPDU, segment, backoff and passage as rows of tables, and hands them
-//! over in batches, so that a run of any length takes the same memory.
+//! over in batches, so that memory does not grow with their number.
 //!
 //! `tables`: what there is, a line for each column; `table`: what a table is made of. `air`: PPDUs that have not ended;
-//! `streams`: how far TCP has sent. Left out: who noticed a PPDU.
+//! `streams`: how far TCP has sent, 16 bytes for each connection. Left out: who noticed a PPDU.
 
 mod air;
 mod streams;

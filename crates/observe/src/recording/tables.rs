@@ -7,7 +7,7 @@ use crate::detail::{CaState, Host, Passage, PpduKind};
 use crate::{DropReason, FlowId, Hold, LinkId, NodeId, Outcome, QueueLayer};
 
 table! {
-    /// A PPDU on the air, in the order in which they begin.
+    /// A PPDU on the air; those of a channel in the order in which they begin.
     "ppdu": Ppdu, Ppdus, PPDU {
         /// its number, counted from 0
         ppdu: Serial,
@@ -29,7 +29,7 @@ table! {
         channel: u32,
         /// what it is
         kind: PpduKind,
-        /// modulation and coding scheme; null before 802.11n
+        /// modulation and coding scheme; null where its mode has none, as control frames and all before 802.11n
         mcs: Option<u32>,
         /// spatial streams
         nss: u32,
@@ -115,7 +115,8 @@ table! {
 }
 
 table! {
-    /// A change of what bounds the sender of a flow, or of where its congestion control stands.
+    /// A change of what bounds the sender of a flow, or of where its congestion control stands. Connections of a flow that
+    /// has several at once are not told apart.
     "window": Window, Windows, WINDOW {
         /// when
         t_ns: Time,
@@ -133,7 +134,7 @@ table! {
 }
 
 table! {
-    /// A sample of the RTT that a sender takes.
+    /// A sample of the RTT that a sender of a flow takes.
     "rtt": Rtt, Rtts, RTT {
         /// when
         t_ns: Time,
@@ -185,7 +186,7 @@ table! {
 }
 
 table! {
-    /// A backoff that is drawn.
+    /// A backoff that is drawn; that of a newcomer counts only if its wait is interrupted.
     "backoff": Backoff, Backoffs, BACKOFF {
         /// when
         t_ns: Time,

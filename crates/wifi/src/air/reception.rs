@@ -498,9 +498,10 @@ mod tests {
         certain
     }
 
-    /// How many of all receptions failed where a second PPDU begins so many microseconds later at the last node.
-    fn lost(error_model: ErrorModelKind, later: u64) -> usize {
-        let (mut air, mut lost) = (air(error_model), 0);
+    /// How many of all receptions failed, and of how many that was settled at once, where a second PPDU begins so many
+    /// microseconds later at the last node.
+    fn lost(error_model: ErrorModelKind, later: u64) -> (usize, usize) {
+        let (mut air, mut lost, mut at_once) = (air(error_model), 0, 0);
         for number in 0..64u64 {
             let (start, mode) = (Time::from_nanos(number * 2_000_000), (number % 8) as u16);
             let first = begin(&mut air, start, NodeId(0), mode);
@@ -508,12 +509,14 @@ mod tests {
             for (id, end, part) in [first, second] {
                 let ended = air.end(id);
                 for receiver in (1..RECEIVERS).map(NodeId) {
+                    let settled = air.settled(&ended, &part, receiver, 1);
+                    at_once += usize::from(settled.is_some_and(|fate| fate.is_err()));
                     lost += usize::from(overheard(&mut air, end, &ended, &part, receiver).is_err());
                 }
                 end_at_all(&mut air, ended);
             }
         }
-        lost
+        (lost, at_once)
     }
 
     #[test]
@@ -530,7 +533,8 @@ mod tests {
         let all = 2 * 64 * (RECEIVERS as usize - 1);
         for model in [ErrorModelKind::Nist(nist::Params {}), ErrorModelKind::None(none::Params::default())] {
             let found = [0, 30, 300].map(|later| lost(model.clone(), later));
-            assert!(found.iter().all(|lost| (all / 2..all).contains(lost)), "{found:?} of {all}");
+            assert!(found.iter().all(|(lost, _)| (all / 2..all).contains(lost)), "{found:?} of {all}");
+            assert!(found.iter().all(|(lost, at_once)| at_once * 4 > *lost && at_once < lost), "{found:?}");
         }
     }
 }

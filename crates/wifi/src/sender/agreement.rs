@@ -52,6 +52,8 @@ pub(crate) struct Mpdu<B> {
     pub in_flight: Option<NodeId>,
     /// Acknowledged or given up.
     pub done: bool,
+    /// It has been on the air; kept for recordings only.
+    pub was_sent: bool,
     /// When it was taken from the queue.
     pub since: Time,
 }
@@ -88,7 +90,8 @@ impl<B> Originator<B> {
         let more = if msdus.more.is_empty() { Vec::new() } else { msdus.more.iter().map(|p| p.meta).collect() };
         let facts = Msdus { first: msdus.first.meta, more };
         let content = Some(msdus);
-        self.window.push_back(Mpdu { facts, content, bytes, attempts: 0, in_flight: None, done: false, since: now });
+        let (attempts, in_flight, done, was_sent, since) = (0, None, false, false, now);
+        self.window.push_back(Mpdu { facts, content, bytes, attempts, in_flight, done, was_sent, since });
     }
 
     /// The MPDUs at the start of the window that are done.

@@ -22,20 +22,18 @@ pub(crate) struct Frame<B> {
     pub(super) attempts: u32,
     /// when it came to the head of the queue
     pub(super) since: Time,
+    /// whether it has been on the air; kept for recordings only
+    pub(crate) was_sent: bool,
 }
 
 impl<B> Frame<B> {
-    /// Whether what is sent of it now has been sent before.
-    pub(crate) fn is_retry(&self) -> bool {
-        self.attempts > 1
-    }
-
     /// `packet` at the head of the queue, for the node `to`, over `link`.
     #[inline(always)]
     pub(super) fn new(now: Time, packet: Packet<B>, to: NodeId, link: LinkId) -> Frame<B> {
         let Packet { meta, body } = packet;
         let (mode, rates) = (ModeId::default(), Rates::default());
-        Frame { meta, body: Some(body), to, link, mode, rts: false, rates, attempts: 0, since: now }
+        let (attempts, was_sent) = (0, false);
+        Frame { meta, body: Some(body), to, link, mode, rts: false, rates, attempts, since: now, was_sent }
     }
 
     /// Whether it has not arrived yet.
