@@ -2,7 +2,7 @@
 //! that is not recorded skips all of it.
 
 use lasthop_link::PacketMeta;
-use lasthop_observe::detail::{self, Detail, PpduStart, Run};
+use lasthop_observe::detail::{Detail, PpduStart, Run};
 use lasthop_units::Time;
 
 use crate::air::received::Reception;
@@ -11,22 +11,6 @@ use crate::ids::FunctionId;
 use crate::medium::Medium;
 use crate::phy::{Mode, Phy};
 use crate::ppdu::{Ppdu, PpduKind};
-
-impl PpduKind {
-    fn detail(self) -> detail::PpduKind {
-        match self {
-            PpduKind::Rts => detail::PpduKind::Rts,
-            PpduKind::Cts => detail::PpduKind::Cts,
-            PpduKind::CtsToSelf => detail::PpduKind::CtsToSelf,
-            PpduKind::Data => detail::PpduKind::Data,
-            PpduKind::Ack => detail::PpduKind::Ack,
-            PpduKind::Ampdu => detail::PpduKind::Ampdu,
-            PpduKind::BlockAck => detail::PpduKind::BlockAck,
-            PpduKind::BlockAckReq => detail::PpduKind::BlockAckReq,
-            PpduKind::Beacon => detail::PpduKind::Beacon,
-        }
-    }
-}
 
 /// Width of the channel that a PPDU fills, in MHz: what has no MCS is sent in the primary 20 MHz.
 fn width_mhz(phy: &Phy, mode: &Mode) -> u16 {
@@ -71,7 +55,7 @@ impl<B: Send + 'static> Medium<B> {
                 initiator: exchange.by,
                 link: (ppdu.kind != PpduKind::Beacon).then_some(part.link),
                 channel: self.air.channel_of(node),
-                kind: ppdu.kind.detail(),
+                kind: ppdu.kind,
                 airtime: ppdu.airtime,
                 reserves_until: ppdu.reserves_until,
                 rate: mode.rate,

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+pub(crate) use lasthop_observe::detail::PpduKind;
 use lasthop_observe::{LinkId, NodeId};
 use lasthop_units::{Bytes, Duration, Time};
 
@@ -18,33 +19,6 @@ pub(crate) const DATA_OVERHEAD: u32 = frame_size::data_mpdu(Bytes(0)).0 as u32;
 pub(crate) const QOS_DATA_OVERHEAD: u32 = frame_size::qos_data_mpdu(Bytes(0)).0 as u32;
 /// A beacon with the elements that a plain BSS sends: an assumption, real ones have 100 to 300 bytes.
 pub(crate) const BEACON_BYTES: u32 = 120;
-
-/// What a PPDU carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PpduKind {
-    Rts,
-    Cts,
-    CtsToSelf,
-    Data,
-    Ack,
-    /// an A-MPDU of data under a Block Ack agreement
-    Ampdu,
-    BlockAck,
-    BlockAckReq,
-    Beacon,
-}
-
-impl PpduKind {
-    /// What error models make of it.
-    pub(crate) fn frame_kind(self) -> FrameKind {
-        match self {
-            PpduKind::Data | PpduKind::Ampdu => FrameKind::Data,
-            PpduKind::Ack | PpduKind::BlockAck => FrameKind::Ack,
-            PpduKind::Rts | PpduKind::Cts | PpduKind::CtsToSelf | PpduKind::BlockAckReq => FrameKind::Control,
-            PpduKind::Beacon => FrameKind::Management,
-        }
-    }
-}
 
 /// Whom a part of a PPDU is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +70,16 @@ impl Ppdu {
     #[inline(always)]
     pub(crate) fn from(&self) -> NodeId {
         self.first.from
+    }
+
+    /// What error models make of it.
+    pub(crate) fn frame_kind(&self) -> FrameKind {
+        match self.kind {
+            PpduKind::Data | PpduKind::Ampdu => FrameKind::Data,
+            PpduKind::Ack | PpduKind::BlockAck => FrameKind::Ack,
+            PpduKind::Rts | PpduKind::Cts | PpduKind::CtsToSelf | PpduKind::BlockAckReq => FrameKind::Control,
+            PpduKind::Beacon => FrameKind::Management,
+        }
     }
 
     /// The link on which the PPDU itself goes.

@@ -12,14 +12,12 @@ use crate::medium::Medium;
 use crate::ppdu::{Part, Ppdu, PpduKind};
 use crate::rate_control::{FrameInfo, TxStatus};
 
-impl PpduKind {
-    fn payload(self) -> Payload {
-        match self {
-            PpduKind::Data | PpduKind::Ampdu => Payload::Packets,
-            PpduKind::Ack | PpduKind::BlockAck => Payload::Acknowledgement,
-            PpduKind::Rts | PpduKind::Cts | PpduKind::CtsToSelf | PpduKind::BlockAckReq => Payload::Control,
-            PpduKind::Beacon => Payload::Beacon,
-        }
+fn payload_of(kind: PpduKind) -> Payload {
+    match kind {
+        PpduKind::Data | PpduKind::Ampdu => Payload::Packets,
+        PpduKind::Ack | PpduKind::BlockAck => Payload::Acknowledgement,
+        PpduKind::Rts | PpduKind::Cts | PpduKind::CtsToSelf | PpduKind::BlockAckReq => Payload::Control,
+        PpduKind::Beacon => Payload::Beacon,
     }
 }
 
@@ -65,7 +63,7 @@ impl<B: Send + 'static> Medium<B> {
         let node = ppdu.from();
         let initiator = self.exchanges[ppdu.exchange.index()].by;
         let airtime = ppdu.airtime;
-        let payload = ppdu.kind.payload();
+        let payload = payload_of(ppdu.kind);
         let start = Start {
             node,
             initiator,

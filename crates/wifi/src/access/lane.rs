@@ -51,14 +51,14 @@ impl Lane {
         shifted(base, slot, self.kind.offset) + slot * key.saturating_sub(self.slots)
     }
 
-    /// The medium is found busy `now`, `counted` slots after `from`: `commit` is told of contenders that cannot know of it
-    /// in time, with their boundaries. Functions of the sender, `own`, whose boundary is still to come do: they send when it
+    /// The medium is found busy `now`, when `counted` slots have passed: `commit` is told of contenders that cannot know of it
+    /// in time, with their boundaries; `base` as in [`ends_at`](Self::ends_at). Functions of the sender, `own`, whose boundary is still to come do: they send when it
     /// is idle again.
     #[inline(never)]
     pub(super) fn commit_ended(
         &mut self,
         now: Time,
-        from: Time,
+        base: Time,
         slot: Duration,
         counted: u64,
         own: &Range<u32>,
@@ -67,7 +67,7 @@ impl Lane {
         let mut waiting = [None; 4];
         let mut kept = 0;
         while let Some(&Reverse((key, function))) = self.contenders.peek() {
-            let end = from + slot * key.saturating_sub(self.slots);
+            let end = self.ends_at(base, key, slot);
             if end >= now + slot {
                 break;
             }
@@ -95,28 +95,6 @@ impl LaneKind {
     /// and the busy medium; negative if the medium turned busy before.
     pub(super) fn counted_of(self, passed: i64) -> u64 {
         (passed - self.offset + i64::from(self.counts_busy_slot)).max(0) as u64
-    }
-}
-
-/// A contender that does not wait with its lane, until the medium turns busy again: a sender whose ACK
-/// timeout ends sooner or later than the inter-frame space of the others, or a newcomer without a backoff.
-/// (What then comes is not the response that the sender waits for, so its wait is over [802.11-2020
-/// §10.3.2.11].)
-#[derive(Clone, Copy)]
-pub(super) struct Apart {
-    pub(super) function: FunctionId,
-    pub(super) lane: LaneId,
-    pub(super) remaining: u64,
-    /// Slots to count if the medium turns busy before the newcomer can send.
-    pub(super) if_interrupted: Option<u64>,
-    pub(super) not_before: Time,
-    /// When counting starts or started in this idle period.
-    pub(super) from: Time,
-}
-
-impl Apart {
-    pub(super) fn ends_at(&self, slot: Duration) -> Time {
-        self.from + slot * self.remaining
     }
 }
 

@@ -1,8 +1,10 @@
 //! Channel access [802.11-2020 §10.3, §10.23.2]: who counts down, and who wins. Knows no packets.
 //!
-//! `view`: what nodes with the same hearing sense, and their countdown; `lane`: its access classes. `function`: the state of one channel access
-//! function. `edca`: access categories. This file: the functions of all radios, each in the view that its radio has.
+//! `view`: what nodes with the same hearing sense, and their countdown; `lane`: its access classes; `apart`: who does not wait
+//! with them. `function`: the state of one channel access function. `edca`: access categories. This file: the functions of
+//! all radios, each in the view that its radio has.
 
+mod apart;
 pub(crate) mod edca;
 pub(crate) mod function;
 pub(crate) mod lane;

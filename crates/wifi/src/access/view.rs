@@ -29,7 +29,8 @@ use lasthop_engine::Turn;
 use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
 
-use super::lane::{Apart, Lane, LaneId, LaneKind, Spaces, Unanswered, boundaries, on_grid, shifted};
+use super::apart::{AllApart, Apart};
+use super::lane::{Lane, LaneId, LaneKind, Spaces, Unanswered, boundaries, on_grid, shifted};
 use crate::ids::FunctionId;
 
 words! {
@@ -61,9 +62,7 @@ pub(crate) struct View {
     /// So many slots before that no lane counts yet.
     lead: u64,
     lanes: Vec<Lane>,
-    apart: Vec<Apart>,
-    /// When the first of these ends its countdown in this idle period.
-    first_apart: Time,
+    apart: AllApart,
     /// When the next backoff ends, as far as somebody waits for that, and its turn among the events of that time.
     awaited: Option<(Time, Turn)>,
 }
@@ -83,8 +82,7 @@ impl View {
             passed: 0,
             lead: lanes.iter().map(|kind| 1 - kind.offset.min(0)).max().unwrap_or(1) as u64,
             lanes: lanes.iter().map(lane).collect(),
-            apart: Vec::new(),
-            first_apart: Time::NEVER,
+            apart: AllApart::default(),
             awaited: None,
         };
         view.start_counting(spaces);
@@ -197,26 +195,15 @@ impl View {
             difs_ends
         };
         self.counts_from = ends;
-        for one in &mut self.apart {
-            let base = shifted(difs_ends, spaces.slot, self.lanes[one.lane.0].kind.offset);
-            one.from = on_grid(base, spaces.slot, one.not_before);
+        if !self.apart.is_empty() {
+            let lanes = &self.lanes;
+            self.apart.start_counting(spaces.slot, |lane| shifted(difs_ends, spaces.slot, lanes[lane.0].kind.offset));
         }
-        self.find_first_apart(spaces.slot);
-    }
-
-    fn find_first_apart(&mut self, slot: Duration) {
-        self.first_apart = self.apart.iter().map(|one| one.ends_at(slot)).min().unwrap_or(Time::NEVER);
-    }
-
-    /// Keeps `one` apart while the medium is idle.
-    fn keep_apart(&mut self, slot: Duration, one: Apart) {
-        self.first_apart = self.first_apart.min(one.ends_at(slot));
-        self.apart.push(one);
     }
 
     /// When a lane starts to count, or started, in this idle period; in a busy one, when it found the medium busy, or would
     /// have started.
-    fn counts_from(&self, slot: Duration, lane: LaneId) -> Time {
+    fn lane_counts_from(&self, slot: Duration, lane: LaneId) -> Time {
         let from = shifted(self.counts_from, slot, self.lanes[lane.0].kind.offset);
         if self.on_air > 0 { from.max(self.busy_since) } else { from }
     }
@@ -239,12 +226,15 @@ impl View {
     fn freeze_lanes(&mut self, now: Time, slot: Duration, own: &Range<u32>, commit: &mut impl FnMut(FunctionId, Time)) {
         for lane in &mut self.lanes {
             let counted = lane.kind.counted_of(self.passed);
-            if let Some(&Reverse((key, _))) = lane.contenders.peek() {
-                let from = shifted(self.counts_from, slot, lane.kind.offset);
-                debug_assert_eq!(counted, lane.kind.counted(from, now, slot), "all lanes share one grid");
-                if from + slot * key.saturating_sub(lane.slots) < now + slot {
-                    lane.commit_ended(now, from, slot, counted, own, commit);
-                }
+            debug_assert_eq!(
+                counted,
+                lane.kind.counted(shifted(self.counts_from, slot, lane.kind.offset), now, slot),
+                "all lanes share one grid"
+            );
+            if let Some(&Reverse((key, _))) = lane.contenders.peek()
+                && lane.ends_at(self.counts_from, key, slot) < now + slot
+            {
+                lane.commit_ended(now, self.counts_from, slot, counted, own, commit);
             }
             lane.slots += counted;
         }
@@ -253,7 +243,7 @@ impl View {
     /// As [`freeze`](Self::freeze) for those that do not wait with their lanes: from now on they do.
     #[cold]
     fn freeze_apart(&mut self, now: Time, slot: Duration, own: &Range<u32>, mut commit: impl FnMut(FunctionId, Time)) {
-        for one in self.apart.drain(..) {
+        for one in self.apart.drain() {
             let end = one.ends_at(slot);
             if end < now + slot && !(end > now && own.contains(&one.function.0)) {
                 commit(one.function, end.max(now));
@@ -292,7 +282,7 @@ impl View {
     pub(crate) fn contend_apart(&mut self, function: FunctionId, lane: LaneId, backoff: u64, not_before: Time) {
         assert!(self.on_air > 0, "when counting starts is known when the medium turns idle");
         let one = Apart { function, lane, remaining: backoff, if_interrupted: None, not_before, from: Time::NEVER };
-        self.apart.push(one);
+        self.apart.add_while_busy(one);
     }
 
     /// The end of the inter-frame space of a lane, counted from `at`.
@@ -302,7 +292,7 @@ impl View {
 
     /// In a view of one node, which has tried to receive something since it sent: it waits as any other would.
     pub(crate) fn end_apart(&mut self) {
-        for one in self.apart.drain(..) {
+        for one in self.apart.drain() {
             let lane = &mut self.lanes[one.lane.0];
             lane.contenders.push(Reverse((lane.slots + one.remaining, one.function)));
         }
@@ -317,8 +307,8 @@ impl View {
                 let held = own.contains(&function.0);
                 if held {
                     let (remaining, lane) = (key - slots, LaneId(place));
-                    let from = Time::NEVER;
-                    self.apart.push(Apart { function, lane, remaining, if_interrupted: None, not_before, from });
+                    let one = Apart { function, lane, remaining, if_interrupted: None, not_before, from: Time::NEVER };
+                    self.apart.add_while_busy(one);
                 }
                 !held
             });
@@ -338,14 +328,14 @@ impl View {
     ) -> bool {
         let of = &self.lanes[lane.0];
         let not_before = self.not_before(spaces, function, lane, unanswered);
-        if now >= not_before.max(self.counts_from(spaces.slot, lane)) {
+        if now >= not_before.max(self.lane_counts_from(spaces.slot, lane)) {
             return false;
         }
         let difs_ends = self.idle_since.max(self.nav_until) + spaces.difs;
         let not_before = not_before.max(now);
         let from = on_grid(shifted(difs_ends, spaces.slot, of.kind.offset), spaces.slot, not_before);
         let one = Apart { function, lane, remaining: backoff, if_interrupted: None, not_before, from };
-        self.keep_apart(spaces.slot, one);
+        self.apart.add(spaces.slot, one);
         true
     }
 
@@ -397,13 +387,11 @@ impl View {
     /// then.
     pub(crate) fn withdraw(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId) -> Option<u64> {
         let next = self.next_boundary(now, spaces, lane);
-        if let Some(place) = self.apart.iter().position(|one| one.function == function) {
-            let one = &self.apart[place];
+        if let Some((place, one)) = self.apart.find(function) {
             let passed = if self.on_air > 0 { 0 } else { now.since(one.from).div_ceil(spaces.slot) };
             let done = one.remaining <= passed;
             if done {
-                self.apart.remove(place);
-                self.find_first_apart(spaces.slot);
+                self.apart.remove(place, spaces.slot);
             }
             return done.then_some(next);
         }
@@ -426,16 +414,16 @@ impl View {
         lane: LaneId,
         backoff: u64,
     ) {
-        let from = self.counts_from(spaces.slot, lane);
+        let from = self.lane_counts_from(spaces.slot, lane);
         let one = Apart { function, lane, remaining: 0, if_interrupted: Some(backoff), not_before: Time::ZERO, from };
-        self.keep_apart(spaces.slot, one);
+        self.apart.add(spaces.slot, one);
     }
 
     /// The count of slots at which a backoff of `backoff` slots that starts now ends: post-backoff of a
     /// node that has nothing to send.
     pub(crate) fn post_backoff(&self, now: Time, spaces: &Spaces, lane: LaneId, backoff: u64) -> u64 {
         let begun = match self.on_air {
-            0 => now.since(self.counts_from(spaces.slot, lane)).div_ceil(spaces.slot),
+            0 => now.since(self.lane_counts_from(spaces.slot, lane)).div_ceil(spaces.slot),
             _ => 0,
         };
         self.lanes[lane.0].slots + begun + backoff
@@ -449,7 +437,7 @@ impl View {
     /// Slots that a lane has counted; while the medium is busy none are added.
     fn counted_by(&self, now: Time, spaces: &Spaces, lane: LaneId) -> u64 {
         let counted = match self.on_air {
-            0 => now.since(self.counts_from(spaces.slot, lane)).div_floor(spaces.slot),
+            0 => now.since(self.lane_counts_from(spaces.slot, lane)).div_floor(spaces.slot),
             _ => 0,
         };
         self.lanes[lane.0].slots + counted
@@ -459,7 +447,7 @@ impl View {
     /// inter-frame space if what is on the air began less than a slot before that, unnoticed. (The
     /// backoff slot in which it began counts as over.)
     pub(crate) fn sends_at(&self, now: Time, spaces: &Spaces, lane: LaneId) -> Option<Time> {
-        let from = self.counts_from(spaces.slot, lane);
+        let from = self.lane_counts_from(spaces.slot, lane);
         let sensed_at = if self.on_air > 0 { self.exchange_since + spaces.slot } else { Time::NEVER };
         let settled = if self.on_air > 0 { from < sensed_at } else { from <= now };
         (settled && now < sensed_at && !self.nav_is_set(now)).then_some(from.max(now))
@@ -470,7 +458,7 @@ impl View {
         if self.on_air > 0 {
             return None;
         }
-        let mut next = if self.apart.is_empty() { Time::NEVER } else { self.first_apart };
+        let mut next = self.apart.next_end().unwrap_or(Time::NEVER);
         for lane in &self.lanes {
             if let Some(Reverse((key, _))) = lane.contenders.peek() {
                 next = next.min(lane.ends_at(self.counts_from, *key, spaces.slot));
@@ -487,16 +475,13 @@ impl View {
             (lane.ends_at(self.counts_from, key, spaces.slot) <= now).then_some(function)
         };
         let in_lanes = self.lanes.iter().enumerate().filter_map(|(i, lane)| Some((ended(lane)?, i))).min();
-        let apart = self.apart.iter().enumerate().filter(|(_, one)| one.ends_at(spaces.slot) <= now);
-        let apart = apart.map(|(i, one)| (one.function, i)).min();
-        match (in_lanes, apart) {
+        match (in_lanes, self.apart.ended(now, spaces.slot)) {
             (Some((function, lane)), other) if other.is_none_or(|(o, _)| function < o) => {
                 self.lanes[lane].contenders.pop();
                 Some(function)
             }
             (_, Some((function, place))) => {
-                self.apart.remove(place);
-                self.find_first_apart(spaces.slot);
+                self.apart.remove(place, spaces.slot);
                 Some(function)
             }
             _ => None,
@@ -527,162 +512,4 @@ impl View {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const DIFS_LANE: LaneId = LaneId(0);
-    const PIFS_LANE: LaneId = LaneId(1);
-    /// The sender has no functions of its own in the view.
-    const NOBODY: Range<u32> = 0..0;
-    const SPACES: Spaces = Spaces { slot: Duration::from_micros(9), difs: Duration::from_micros(34) };
-
-    /// A view with a lane for DIFS and one for PIFS.
-    fn view(countdown: Countdown) -> View {
-        let counts_busy_slot = countdown == Countdown::Bianchi;
-        View::new(&SPACES, &[0, -1].map(|offset| LaneKind { offset, counts_busy_slot }))
-    }
-    fn us(us: u64) -> Time {
-        Time::ZERO + Duration::from_micros(us)
-    }
-    /// A view that turns idle at 1000 us with contenders of these backoffs, drawn while it was busy.
-    fn idle_with(backoffs: &[u64], countdown: Countdown) -> (View, Spaces) {
-        let (mut view, spaces) = (view(countdown), SPACES);
-        view.ppdu_starts(us(900), &spaces, NOBODY, |_, _| {});
-        for (node, backoff) in backoffs.iter().enumerate() {
-            view.contend(us(950), &spaces, FunctionId(node as u32), DIFS_LANE, *backoff);
-        }
-        assert!(view.ppdus_end(1));
-        view.turns_idle(us(1000), &spaces);
-        (view, spaces)
-    }
-
-    #[test]
-    fn the_smallest_backoff_ends_first_after_difs() {
-        let (mut view, spaces) = idle_with(&[5, 3, 7], Countdown::Frozen);
-        assert_eq!(view.next_end(&spaces), Some(us(1000 + 34 + 3 * 9)));
-        assert_eq!(view.take_ended(us(1061), &spaces), Some(FunctionId(1)));
-    }
-
-    #[test]
-    fn a_frozen_counter_keeps_the_slots_it_had_left() {
-        let (mut view, spaces) = idle_with(&[5, 3], Countdown::Frozen);
-        view.take_ended(us(1061), &spaces);
-        view.ppdu_starts(us(1061), &spaces, NOBODY, |_, _| panic!("two slots apart"));
-        view.ppdus_end(1);
-        view.turns_idle(us(2000), &spaces);
-        // Three of five slots were counted.
-        assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 2 * 9)));
-    }
-
-    #[test]
-    fn in_bianchis_chain_a_busy_period_counts_as_a_slot() {
-        let (mut view, spaces) = idle_with(&[5, 3], Countdown::Bianchi);
-        view.take_ended(us(1061), &spaces);
-        view.ppdu_starts(us(1061), &spaces, NOBODY, |_, _| {});
-        view.ppdus_end(1);
-        view.turns_idle(us(2000), &spaces);
-        assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 9)));
-    }
-
-    #[test]
-    fn equal_backoffs_collide_and_one_slot_apart_do_not() {
-        let (mut view, spaces) = idle_with(&[4, 4, 5], Countdown::Frozen);
-        let mut committed = Vec::new();
-        view.take_ended(us(1070), &spaces);
-        view.ppdu_starts(us(1070), &spaces, NOBODY, |n, at| committed.push((n, at)));
-        assert_eq!(committed, [(FunctionId(1), us(1070))]);
-    }
-
-    #[test]
-    fn who_starts_between_boundaries_collides_with_the_next_boundary() {
-        // Immediate access at 1065 us; boundaries at 1061 (3 slots), 1070 (4), 1079 (5).
-        let (mut view, spaces) = idle_with(&[4, 5], Countdown::Frozen);
-        let mut committed = Vec::new();
-        view.ppdu_starts(us(1065), &spaces, NOBODY, |n, at| committed.push((n, at)));
-        assert_eq!(committed, [(FunctionId(0), us(1070))]);
-        view.ppdus_end(1);
-        view.turns_idle(us(2000), &spaces);
-        // At 1070 us the other had counted four slots of five.
-        assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 9)));
-    }
-
-    #[test]
-    fn after_a_failed_reception_counting_starts_at_the_boundary_after_eifs() {
-        let (mut view, spaces) = (view(Countdown::Frozen), SPACES);
-        view.ppdu_starts(us(0), &spaces, NOBODY, |_, _| {});
-        view.contend(us(1), &spaces, FunctionId(0), DIFS_LANE, 0);
-        view.reception_failed(Duration::from_micros(94));
-        view.ppdus_end(1);
-        view.turns_idle(us(1000), &spaces);
-        // 94 - 34 = 60 us is 6.7 slots: the seventh boundary.
-        assert_eq!(view.next_end(&spaces), Some(us(1000 + 34 + 7 * 9)));
-    }
-
-    #[test]
-    fn a_sender_counts_from_its_ack_timeout_and_not_from_the_eifs_of_others() {
-        let (mut view, spaces) = (view(Countdown::Frozen), SPACES);
-        view.ppdu_starts(us(0), &spaces, NOBODY, |_, _| {});
-        view.contend(us(1), &spaces, FunctionId(0), DIFS_LANE, 0);
-        view.contend_apart(FunctionId(1), DIFS_LANE, 0, us(1045));
-        view.reception_failed(Duration::from_micros(94));
-        view.ppdus_end(1);
-        view.turns_idle(us(1000), &spaces);
-        // The timeout of 45 us ends before the second boundary.
-        assert_eq!(view.next_end(&spaces), Some(us(1000 + 34 + 2 * 9)));
-        assert_eq!(view.take_ended(us(1052), &spaces), Some(FunctionId(1)));
-    }
-
-    #[test]
-    fn a_newcomer_sends_after_the_inter_frame_space_or_draws_if_that_is_interrupted() {
-        let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
-        view.contend_without_backoff(&spaces, FunctionId(0), DIFS_LANE, 5);
-        assert_eq!(view.next_end(&spaces), Some(us(1034)));
-        view.ppdu_starts(us(1020), &spaces, NOBODY, |_, _| panic!("sensed in time"));
-        view.ppdus_end(1);
-        view.turns_idle(us(2000), &spaces);
-        assert_eq!(view.next_end(&spaces), Some(us(2000 + 34 + 5 * 9)));
-    }
-
-    #[test]
-    fn what_began_less_than_a_slot_ago_does_not_keep_a_node_from_sending() {
-        let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
-        assert_eq!(view.sends_at(us(1033), &spaces, DIFS_LANE), None);
-        assert_eq!(view.sends_at(us(1034), &spaces, DIFS_LANE), Some(us(1034)));
-        view.ppdu_starts(us(1100), &spaces, NOBODY, |_, _| {});
-        assert_eq!(view.sends_at(us(1108), &spaces, DIFS_LANE), Some(us(1108)));
-        assert_eq!(view.sends_at(us(1109), &spaces, DIFS_LANE), None);
-    }
-
-    #[test]
-    fn a_reservation_taken_back_leaves_difs() {
-        let (mut view, spaces) = idle_with(&[2], Countdown::Frozen);
-        view.ppdu_starts(us(1020), &spaces, NOBODY, |_, _| {});
-        assert!(view.set_nav(us(3000)) && !view.set_nav(us(2900)));
-        view.ppdus_end(1);
-        view.turns_idle(us(1200), &spaces);
-        view.reset_nav(us(1500), &spaces);
-        assert_eq!(view.next_end(&spaces), Some(us(1500 + 34 + 2 * 9)));
-    }
-
-    #[test]
-    fn pifs_is_one_slot_before_difs() {
-        let (mut view, spaces) = idle_with(&[0], Countdown::Frozen);
-        view.ppdu_starts(us(1034), &spaces, NOBODY, |_, _| {});
-        view.contend(us(1035), &spaces, FunctionId(9), PIFS_LANE, 0);
-        view.ppdus_end(1);
-        view.turns_idle(us(2000), &spaces);
-        assert_eq!(view.next_end(&spaces), Some(us(2025)));
-    }
-
-    #[test]
-    fn the_nav_holds_counting_back() {
-        let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
-        view.ppdu_starts(us(1100), &spaces, NOBODY, |_, _| {});
-        view.contend(us(1100), &spaces, FunctionId(0), DIFS_LANE, 1);
-        view.set_nav(us(3000));
-        view.ppdus_end(1);
-        view.turns_idle(us(2000), &spaces);
-        assert!(view.is_busy(us(2500)));
-        assert_eq!(view.next_end(&spaces), Some(us(3000 + 34 + 9)));
-    }
-}
+mod tests;

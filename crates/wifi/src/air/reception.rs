@@ -393,7 +393,7 @@ fn frame_of<'a>(
     ReceivedFrame {
         at,
         mode,
-        kind: ended.ppdu.kind.frame_kind(),
+        kind: ended.ppdu.frame_kind(),
         direction: if sender.is_ap { Direction::Down } else { Direction::Up },
         link: part.from.0 << 16 | receiver.0,
         bits: 0,

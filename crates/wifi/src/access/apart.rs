@@ -1,0 +1,96 @@
+//! Contenders that do not wait with their lanes.
+
+use std::vec::Drain;
+
+use lasthop_units::{Duration, Time};
+
+use super::lane::{LaneId, on_grid};
+use crate::ids::FunctionId;
+
+/// A contender that does not wait with its lane, until the medium turns busy again: a sender whose ACK
+/// timeout ends sooner or later than the inter-frame space of the others, or a newcomer without a backoff.
+/// (What then comes is not the response that the sender waits for, so its wait is over [802.11-2020
+/// §10.3.2.11].)
+#[derive(Clone, Copy)]
+pub(super) struct Apart {
+    pub(super) function: FunctionId,
+    pub(super) lane: LaneId,
+    pub(super) remaining: u64,
+    /// Slots to count if the medium turns busy before the newcomer can send.
+    pub(super) if_interrupted: Option<u64>,
+    pub(super) not_before: Time,
+    /// When counting starts or started in this idle period.
+    pub(super) from: Time,
+}
+
+impl Apart {
+    /// When its countdown ends, if the medium stays idle.
+    pub(super) fn ends_at(&self, slot: Duration) -> Time {
+        self.from + slot * self.remaining
+    }
+}
+
+/// All of a view.
+#[derive(Default)]
+pub(super) struct AllApart {
+    list: Vec<Apart>,
+    /// When the first countdown ends in this idle period; of no meaning in an empty list.
+    first_end: Time,
+}
+
+impl AllApart {
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Takes one in that counts in this idle period.
+    pub(super) fn add(&mut self, slot: Duration, one: Apart) {
+        let end = one.ends_at(slot);
+        self.first_end = if self.list.is_empty() { end } else { self.first_end.min(end) };
+        self.list.push(one);
+    }
+
+    /// Takes one in that counts once the medium is idle.
+    pub(super) fn add_while_busy(&mut self, one: Apart) {
+        self.list.push(one);
+    }
+
+    /// The medium is idle: `base` is when a lane counts from.
+    pub(super) fn start_counting(&mut self, slot: Duration, base: impl Fn(LaneId) -> Time) {
+        for one in &mut self.list {
+            one.from = on_grid(base(one.lane), slot, one.not_before);
+        }
+        self.find_first_end(slot);
+    }
+
+    /// When the first countdown ends, if the medium stays idle.
+    #[inline(always)]
+    pub(super) fn next_end(&self) -> Option<Time> {
+        (!self.list.is_empty()).then_some(self.first_end)
+    }
+
+    /// Where the one stands whose countdown has ended: of several, that of the function with the highest priority.
+    pub(super) fn ended(&self, now: Time, slot: Duration) -> Option<(FunctionId, usize)> {
+        let ended = self.list.iter().enumerate().filter(|(_, one)| one.ends_at(slot) <= now);
+        ended.map(|(place, one)| (one.function, place)).min()
+    }
+
+    /// Where `function` stands.
+    pub(super) fn find(&self, function: FunctionId) -> Option<(usize, &Apart)> {
+        self.list.iter().enumerate().find(|(_, one)| one.function == function)
+    }
+
+    pub(super) fn remove(&mut self, place: usize, slot: Duration) {
+        self.list.remove(place);
+        self.find_first_end(slot);
+    }
+
+    /// Takes all out.
+    pub(super) fn drain(&mut self) -> Drain<'_, Apart> {
+        self.list.drain(..)
+    }
+
+    fn find_first_end(&mut self, slot: Duration) {
+        self.first_end = self.list.iter().map(|one| one.ends_at(slot)).min().unwrap_or(Time::NEVER);
+    }
+}
