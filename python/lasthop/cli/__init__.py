@@ -19,7 +19,7 @@ from .. import ScenarioError, StoreError, __version__
 from ._mistake import Mistake
 
 COMMANDS = (
-    *("run", "sweep", "query", "reproduce", "plot", "compare", "explain", "theory"),
+    *("run", "sweep", "query", "reproduce", "plot", "compare", "explain", "theory", "serve"),
     *("packetdrill", "replay-cc", "replay-recovery"),
     *("list", "show", "schema", "doctor", "bench"),
 )
@@ -28,7 +28,6 @@ NOT_YET = {
     "analyze": "reading packet captures",
     "emulate": "carrying real traffic through the simulated last hop",
     "kernel": "programs for the Linux kernel",
-    "serve": "the web page",
 }
 
 

@@ -1,0 +1,107 @@
+"""The routes of the page, and the one document that all its pages are."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from .. import ScenarioError, StoreError, __version__
+from .guard import Guard
+from .library import Library, Unknown
+
+STATIC = Path(__file__).parent / "static"
+# Pages of their own address; what they show is for the browser to find out.
+PAGES = ("/", "/scenario", "/run/{run}", "/compare", "/papers", "/papers/{paper}")
+
+
+@dataclass
+class Desk:
+    """What all parts of the page work with."""
+
+    library: Library
+    # What must end when the page does: called once, last first.
+    at_end: list = field(default_factory=list)
+
+    def close(self) -> None:
+        """Ends what still runs."""
+        while self.at_end:
+            self.at_end.pop()()
+
+
+def make(desk: Desk, hosts: frozenset[str], token: str | None = None) -> Guard:
+    """The page, guarded. `hosts`: names with port under which it is reached; `token`: what a request must carry."""
+    from . import listing, reading
+
+    routes = [Route(path, _document) for path in PAGES]
+    for part in (listing, reading):
+        routes += part.routes(desk)
+    routes.append(Mount("/static", _Modules(directory=STATIC)))
+    failures = {Unknown: _not_found, LookupError: _not_found, ScenarioError: _refused, StoreError: _refused}
+    failures |= {ValueError: _refused, HTTPException: _http_error}
+    return Guard(Starlette(routes=routes, exception_handlers=failures), hosts, token)
+
+
+class _Modules(StaticFiles):
+    """What the browser runs: asked for anew each time, since an installed version may change under it."""
+
+    def file_response(self, *given: object, **named: object) -> Response:
+        response = super().file_response(*given, **named)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+async def _document(request: Request) -> HTMLResponse:
+    return HTMLResponse(document(request.state.nonce), headers={"Cache-Control": "no-store"})
+
+
+def document(nonce: str) -> str:
+    """The page as it is served: its modules are found under names that do not depend on where they lie."""
+    text = (STATIC / "index.html").read_text(encoding="utf-8")
+    return text.replace("{{nonce}}", nonce).replace("{{version}}", __version__).replace("{{modules}}", json.dumps(module_map()))
+
+
+def modules() -> list[str]:
+    """The page's own modules, by name below `static`."""
+    return sorted(file.relative_to(STATIC).as_posix() for file in STATIC.glob("*.js"))
+
+
+def module_map(addresses: dict[str, str] | None = None) -> dict[str, dict[str, str]]:
+    """An import map: `lasthop/air.js` to where it lies, which is below /static unless `addresses` say otherwise."""
+    lies = addresses or {name: f"/static/{name}" for name in modules()}
+    return {"imports": {f"lasthop/{name}": address for name, address in lies.items()}}
+
+
+def as_data(text: bytes, kind: str) -> str:
+    """An address that holds what it leads to."""
+    return f"data:{kind};base64,{base64.b64encode(text).decode()}"
+
+
+def digest_of(text: bytes) -> str:
+    """What tells one content from another, short enough for an address."""
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
+async def _not_found(_request: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"error": _said(error)}, 404)
+
+
+async def _refused(_request: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"error": _said(error)}, 422)
+
+
+async def _http_error(_request: Request, error: HTTPException) -> JSONResponse:
+    return JSONResponse({"error": error.detail}, error.status_code)
+
+
+def _said(error: Exception) -> str:
+    return str(error.args[0]) if error.args else type(error).__name__

@@ -1,0 +1,102 @@
+"""Who may ask: the browser on this machine that was told the address, and whoever has the token.
+
+A page of another site may not: it would have to send a foreign `Origin`, or a `Host` that its own name server had pointed
+here (DNS rebinding). Both are refused before anything is looked up.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from http.cookies import SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COOKIE = "lasthop-token"
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+# The browser neither loads anything from elsewhere nor runs what is not ours; a nonce marks what stands in the page itself.
+POLICY = (
+    "default-src 'self'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Guard:
+    """Lets requests through to `app` that come from the page itself.
+
+    `hosts`: names, with port, under which the page is reached. `token`: what a request must carry, where there is one.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], token: str | None) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request, or refuses it with a sentence."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        refusal = self._refusal(headers) or self._unproved(scope, headers)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        nonce = scope.setdefault("state", {})["nonce"] = secrets.token_urlsafe(16)
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                told = MutableHeaders(scope=message)
+                told["Content-Security-Policy"] = POLICY.format(nonce=nonce)
+                told.update(HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+    def _refusal(self, headers: Headers) -> PlainTextResponse | None:
+        if headers.get("host", "").lower() not in self._hosts:
+            return PlainTextResponse("this address is not one of the page's own; use the one that `lasthop serve` printed\n", 403)
+        origin = headers.get("origin")
+        if origin is not None and origin.lower().partition("://")[2] not in self._hosts:
+            return PlainTextResponse("a page of another site may not ask here\n", 403)
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return PlainTextResponse("a page of another site may not ask here\n", 403)
+        return None
+
+    def _unproved(self, scope: Scope, headers: Headers) -> PlainTextResponse | RedirectResponse | None:
+        """What to answer instead where the token is missing; the one in an address becomes a cookie, and leaves the address."""
+        if self._token is None or self._is_token(_bearer(headers)) or self._is_token(_cookie(headers)):
+            return None
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if scope["method"] == "GET" and self._is_token(given):
+            answer = RedirectResponse(scope["path"], 303)
+            answer.set_cookie(COOKIE, given, httponly=True, samesite="strict")
+            return answer
+        return PlainTextResponse("the token is missing or wrong; open the address that `lasthop serve` printed\n", 401)
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), (self._token or "").encode())
+
+
+def own_names(host: str, port: int) -> frozenset[str]:
+    """The names under which a page at `host` and `port` is reached."""
+    names = (*LOOPBACK, host.lower())
+    return frozenset(f"{name}:{port}" for name in names) | (frozenset(names) if port == 80 else frozenset())
+
+
+def _bearer(headers: Headers) -> str:
+    return headers.get("authorization", "").removeprefix("Bearer ")
+
+
+def _cookie(headers: Headers) -> str:
+    cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    return cookie.value if cookie else ""

@@ -1,0 +1,172 @@
+"""What lies below the places that were given: results, stores and scenarios, each under a key that is not its path."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from threading import Lock
+from typing import Literal, NamedTuple
+
+from ..result import Result, read
+
+Kind = Literal["result", "store", "scenario"]
+# As many results are kept read.
+KEPT = 8
+# So deep, and so many files, are looked through: a home directory given by mistake must not hang the page.
+DEEPEST = 6
+MOST_FILES = 50_000
+PASSED_OVER = {"node_modules", "target", "__pycache__", "site-packages"}
+RUNS = "runs"
+# Of a TOML file.
+LOOKED_AT = 100_000
+# At the ninth byte of a DuckDB file.
+DUCKDB = b"DUCK"
+
+
+class Entry(NamedTuple):
+    """Something that the page can open."""
+
+    key: str
+    kind: Kind
+    path: Path
+    name: str
+    modified_s: float
+
+
+class Unknown(LookupError):
+    """Nothing of that key is there."""
+
+
+class Library:
+    """What there is below `roots`: directories, or single results, stores and scenarios."""
+
+    def __init__(self, roots: Iterable[Path]) -> None:
+        self.roots = [Path(os.path.realpath(root)) for root in roots]
+        self._results: OrderedDict[Path, tuple[float, Result]] = OrderedDict()
+        self._lock = Lock()
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+
+    def entries(self) -> list[Entry]:
+        """All there is now, the latest first."""
+        found = {entry.path: entry for root in self.roots for entry in _entries(root)}
+        if self._temporary is not None:
+            found |= {entry.path: entry for entry in _entries(Path(self._temporary.name))}
+        return sorted(found.values(), key=lambda entry: (-entry.modified_s, entry.name))
+
+    def entry(self, key: str) -> Entry:
+        """That of a key. Raises `Unknown`."""
+        for entry in self.entries():
+            if entry.key == key:
+                return entry
+        raise Unknown(f"{key}: is not, or no longer, below the directories that this page was opened for")
+
+    def result(self, key: str) -> Result:
+        """The result of a key, read once as long as its file does not change. Raises `Unknown` and `ScenarioError`."""
+        entry = self.entry(key)
+        with self._lock:
+            known = self._results.get(entry.path)
+            if known is not None and known[0] == entry.modified_s:
+                self._results.move_to_end(entry.path)
+                return known[1]
+        result = read(entry.path)
+        with self._lock:
+            self._results[entry.path] = (entry.modified_s, result)
+            while len(self._results) > KEPT:
+                self._results.popitem(last=False)
+        return result
+
+    def is_within(self, path: Path) -> bool:
+        """Whether a file lies below one of the roots, wherever symbolic links lead."""
+        real = Path(os.path.realpath(path))
+        return any(real.is_relative_to(root) for root in self.roots if root.is_dir())
+
+    def directory(self) -> Path:
+        """Where what is made here is kept: `runs` in the first directory that was given, else a temporary directory."""
+        for root in self.roots:
+            if root.is_dir() and not _is_result(root) and os.access(root, os.W_OK):
+                return root / RUNS
+        if self._temporary is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="lasthop-page-")
+        return Path(self._temporary.name)
+
+
+def key_of(path: Path) -> str:
+    """The key of what lies at `path`: the same as long as it lies there."""
+    return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:12]
+
+
+def _entries(root: Path) -> Iterator[Entry]:
+    if root.is_file():
+        entry = _entry(root)
+        if entry is not None:
+            yield entry
+        return
+    seen = 0
+    for folder, folders, files in os.walk(root):
+        here = Path(folder)
+        if _is_result(here):
+            folders.clear()
+            yield Entry(key_of(here), "result", here, here.name, _modified_s(here / "result.json"))
+            continue
+        deep = len(here.relative_to(root).parts)
+        folders[:] = sorted(f for f in folders if deep < DEEPEST and f not in PASSED_OVER and not f.startswith("."))
+        for file in sorted(files):
+            entry = _entry(here / file)
+            if entry is not None:
+                yield entry
+        seen += len(files)
+        if seen > MOST_FILES:
+            return
+
+
+def _entry(file: Path) -> Entry | None:
+    kind = _kind(file)
+    return kind and Entry(key_of(file), kind, file, file.stem, _modified_s(file))
+
+
+def _kind(file: Path) -> Kind | None:
+    match file.suffix:
+        case ".toml" if _describes_a_network(file):
+            return "scenario"
+        case ".json" if _begins_as_result(file):
+            return "result"
+        case ".duckdb" | ".db" | ".store" | "" if _begins(file, 12)[8:] == DUCKDB:
+            return "store"
+    return None
+
+
+def _describes_a_network(file: Path) -> bool:
+    """Whether a TOML file is a scenario and not, say, a project's settings or a paper's claims."""
+    text = _begins(file, LOOKED_AT).decode("utf-8", "replace")
+    return "\n[bss" in f"\n{text}" or "\n[[bss" in text or "\n[[station" in f"\n{text}"
+
+
+def _begins_as_result(file: Path) -> bool:
+    head = _begins(file, 200).lstrip()
+    return head.startswith(b"{") and b'"format"' in head and b'"lasthop"' in head
+
+
+def _begins(file: Path, size: int) -> bytes:
+    """The first bytes of a file; none where it cannot be read, or is a device or a pipe."""
+    try:
+        if not file.is_file():
+            return b""
+        with file.open("rb") as opened:
+            return opened.read(size)
+    except OSError:
+        return b""
+
+
+def _is_result(directory: Path) -> bool:
+    return (directory / "result.json").is_file()
+
+
+def _modified_s(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

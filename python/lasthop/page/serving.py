@@ -1,0 +1,64 @@
+"""Serves the page until Ctrl-C."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from .app import Desk, make
+from .guard import own_names
+from .library import Library
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens at `host` and `port`, of which 0 takes a free one. Raises `OSError` where that cannot be."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind((host, port))
+        opened.listen(128)
+    except OSError:
+        opened.close()
+        raise
+    return opened
+
+
+def address_of(host: str, port: int, token: str | None) -> str:
+    """Where a browser finds the page."""
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
+
+
+def serve(
+    roots: list[Path], at: socket.socket, host: str, token: str | None, told: Callable[[str], None], *, opens: bool
+) -> None:
+    """Serves what lies below `roots` at a listening socket until Ctrl-C, which raises `KeyboardInterrupt`.
+
+    `told` gets the address, where what comes early waits; `opens`: whether a browser is opened there.
+    """
+    port = at.getsockname()[1]
+    address = address_of(host, port, token)
+    desk = Desk(Library(roots))
+    name = f"[{host}]" if ":" in host else host
+    config = uvicorn.Config(
+        make(desk, own_names(name, port), token),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=2,
+    )
+    server = uvicorn.Server(config)
+
+    told(address)
+    if opens:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    try:
+        server.run(sockets=[at])
+    finally:
+        desk.close()
