@@ -6,7 +6,7 @@ import difflib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -90,8 +90,11 @@ class Recordings:
         """Where a table of a seed is."""
         return self.directory / f"seed-{seed}" / f"{table}.parquet"
 
-    def read(self, table: str, seed: int | None, where: object) -> pyarrow.Table:
-        """A table of a seed, which may be left out where there is one. Raises `LookupError` for what there is not."""
+    def read(self, table: str, seed: int | None, where: object, columns: Sequence[str] | None = None) -> pyarrow.Table:
+        """A table of a seed, which may be left out where there is one; some of its columns, or all.
+
+        Raises `LookupError` for what there is not.
+        """
         if table not in table_names():
             raise LookupError(f"a recording has no table {table!r}; it has {', '.join(table_names())}")
         recorded = sorted(of for of, name in self.tables() if name == table)
@@ -101,16 +104,17 @@ class Recordings:
             raise LookupError(f"{where}: {len(recorded)} seeds are recorded; say which, e.g. seed={recorded[0]}")
         if seed is not None and seed not in recorded:
             raise LookupError(f"{where}: seed {seed} is not recorded; recorded are {', '.join(map(str, recorded))}")
-        return _read(self.file(table, recorded[0] if seed is None else seed))
+        return _read(self.file(table, recorded[0] if seed is None else seed), columns)
 
 
-def _read(file: Path) -> pyarrow.Table:
+def _read(file: Path, columns: Sequence[str] | None) -> pyarrow.Table:
     """A table with its names as dictionaries, in one piece."""
     import pyarrow.parquet
 
     kinds = pyarrow.parquet.read_schema(file)
     names = [field.name for field in kinds if field.type == pyarrow.string()]
-    return pyarrow.parquet.read_table(file, read_dictionary=names).unify_dictionaries().combine_chunks()
+    table = pyarrow.parquet.read_table(file, columns=columns and list(columns), read_dictionary=names)
+    return table.unify_dictionaries().combine_chunks()
 
 
 class NewRecordings(Recordings):

@@ -1,0 +1,189 @@
+"""Curves over time in tiles: each value where there are few, else the least, the greatest and the last of each bin."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .air import BINS_LOG2
+from .recorded import Recorded
+
+# Values of an exact tile of one curve.
+EXACT = 700
+SEGMENT = ("t_ns", "flow", "connection", "host", "sent", "seq", "ack", "len", "flags", "sack_left", "sack_right", "again", "packet")
+NOTHING = np.iinfo(np.uint32).max
+SYN, ACK = 2, 16
+
+
+class Curve(NamedTuple):
+    """Values over time: `low` to `high` at each moment, the same where it is a line. `packet` leads to what it is about."""
+
+    t_ns: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    packet: np.ndarray | None = None
+    # Whether a value holds until the next, so that one before the tile matters.
+    holds: bool = True
+
+
+# Curves of a chart, in the order in which they are numbered.
+CHARTS = {
+    "sequence": ("sent", "sent again", "acknowledged", "selectively acknowledged"),
+    "window": ("congestion window", "slow-start threshold", "in flight"),
+    "rtt": ("RTT", "RTT of the controller"),
+    "queue": ("packets", "TCP ACKs"),
+}
+TABLE_OF = {"sequence": "segment", "window": "window", "rtt": "rtt", "queue": "queue"}
+
+
+def curves_of(recorded: Recorded, chart: str, entity: int) -> list[Curve]:
+    """The curves of a chart of one flow, of `queue` of one node. Raises `LookupError` where nothing is known of it."""
+    made = {"sequence": _sequence, "window": _window, "rtt": _rtt, "queue": _queue}.get(chart)
+    if made is None:
+        raise LookupError(f"{chart}: there is no such chart; one of: {', '.join(CHARTS)}")
+    if not 0 <= entity < len(recorded.nodes if chart == "queue" else recorded.flows):
+        raise LookupError(f"{chart} {entity}: there is no such {'node' if chart == 'queue' else 'flow'}")
+    return recorded.kept((chart, entity), lambda: made(recorded, entity))
+
+
+def tile(curves: list[Curve], begin: int, level: int) -> dict[str, np.ndarray]:
+    """Rows `curve`, `t` in ns, `low`, `high`, `last`, `packet` of a tile, those of a curve one after another."""
+    parts = [(number, *_piece(curve, begin, level)) for number, curve in enumerate(curves)]
+    number = np.concatenate([np.full(len(piece[1]), piece[0], np.uint8) for piece in parts])
+    columns = [np.concatenate(column) for column in list(zip(*parts, strict=True))[1:]]
+    names = ("t", "low", "high", "last")
+    told = {name: column.astype(np.float64) for name, column in zip(names, columns, strict=False)}
+    return {"curve": number, **told, "packet": columns[-1].astype(np.uint32)}
+
+
+def is_exact(curves: list[Curve], begin: int, level: int) -> bool:
+    """Whether a tile holds every value."""
+    return all(np.diff(_range(curve, begin, level))[0] <= EXACT for curve in curves)
+
+
+def _range(curve: Curve, begin: int, level: int) -> np.ndarray:
+    return np.searchsorted(curve.t_ns, (begin, begin + (1 << level)), side="left")
+
+
+def _piece(curve: Curve, begin: int, level: int) -> tuple[np.ndarray, ...]:
+    first, last = _range(curve, begin, level)
+    if last - first <= EXACT:
+        if curve.holds and first > 0:
+            first -= 1
+        packet = np.zeros(last - first) if curve.packet is None else curve.packet[first:last]
+        return curve.t_ns[first:last], curve.low[first:last], curve.high[first:last], curve.high[first:last], packet
+    bins = (curve.t_ns[first:last] - begin) >> (level - BINS_LOG2)
+    starts = np.nonzero(np.diff(bins, prepend=-1))[0]
+    low = np.minimum.reduceat(curve.low[first:last], starts)
+    high = np.maximum.reduceat(curve.high[first:last], starts)
+    final = curve.high[first:last][np.append(starts[1:], last - first) - 1]
+    t_ns = begin + (bins[starts] << (level - BINS_LOG2))
+    kept = (t_ns, low, high, final, np.zeros(len(starts)))
+    if not curve.holds or first == 0:
+        return kept
+    before = first - 1
+    value = curve.high[before]
+    return tuple(np.concatenate(([head], column)) for head, column in zip((curve.t_ns[before], value, value, value, 0), kept, strict=True))
+
+
+def rows_of(recorded: Recorded, table: str, by: str, entity: int, columns: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """The rows of a table that are about one flow or node."""
+    whole = recorded.kept(("table", table), lambda: recorded.rows(table, columns))
+    order, edges = recorded.kept(("order", table, by), lambda: _grouped(whole[by], len(recorded.nodes) + len(recorded.flows)))
+    chosen = order[edges[entity] : edges[entity + 1]]
+    return {name: whole[name][chosen] for name in columns}
+
+
+def _grouped(key: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in order of a key, those of one key as they stood, and where each key begins."""
+    order = np.argsort(key, kind="stable")
+    return order, np.searchsorted(key[order], np.arange(groups + 1))
+
+
+def segments_of(recorded: Recorded, flow: int) -> dict[str, np.ndarray]:
+    """The segments of a flow at both hosts."""
+    return rows_of(recorded, "segment", "flow", flow, SEGMENT)
+
+
+def _sequence(recorded: Recorded, flow: int) -> list[Curve]:
+    """As tcptrace draws it, at the host that sends the data; numbers count from 0 in each connection."""
+    rows = segments_of(recorded, flow)
+    sender = recorded.words("segment", "host").index("station" if recorded.flows[flow].up else "server")
+    here = rows["host"] == sender
+    parts = [_of_connection(rows, here & (rows["connection"] == one)) for one in np.unique(rows["connection"])]
+    return [_joined([part[number] for part in parts], number) for number in range(len(CHARTS["sequence"]))]
+
+
+def _of_connection(rows: dict[str, np.ndarray], at: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+    """Of a connection at the sender of its data: `t_ns`, `low`, `high`, `packet` of what it sends, sends again and is told."""
+    data = at & rows["sent"] & (rows["len"] > 0)
+    acks = at & ~rows["sent"] & (rows["flags"] & ACK > 0) & (rows["flags"] & SYN == 0)
+    base, seq = _unwrapped(rows["seq"][data])
+    ack = _unwrapped(rows["ack"][acks], base)[1]
+    length, again = rows["len"][data].astype(np.int64), rows["again"][data].astype(bool)
+    sacked = acks & (rows["sack_left"] != NOTHING)
+    left = _unwrapped(rows["sack_left"][sacked], base)[1]
+    right = left + (rows["sack_right"][sacked] - rows["sack_left"][sacked])
+    t_ns, packet = rows["t_ns"], rows["packet"]
+    sent = (t_ns[data], seq, seq + length, packet[data])
+    return [
+        tuple(column[~again] for column in sent),
+        tuple(column[again] for column in sent),
+        (t_ns[acks], ack, ack, packet[acks]),
+        (t_ns[sacked], left, right, packet[sacked]),
+    ]
+
+
+def _unwrapped(numbers: np.ndarray, base: int | None = None) -> tuple[int, np.ndarray]:
+    """Numbers of 32 bits as they count on, from `base`, else from the first of them; and where they count from."""
+    if not len(numbers):
+        return base or 0, np.zeros(0, np.int64)
+    base = int(numbers[0]) if base is None else base
+    steps = np.diff(numbers, prepend=np.uint32(base)).astype(np.uint32).astype(np.int32)
+    return base, np.cumsum(steps.astype(np.int64))
+
+
+def _joined(parts: list[tuple[np.ndarray, ...]], number: int) -> Curve:
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else [np.zeros(0, np.int64)] * 4
+    order = np.argsort(columns[0], kind="stable")
+    return Curve(*(column[order] for column in columns), holds=number == 2)
+
+
+def _window(recorded: Recorded, flow: int) -> list[Curve]:
+    columns = ("t_ns", "flow", "cwnd_segments", "ssthresh_segments", "flight_bytes")
+    rows = rows_of(recorded, "window", "flow", flow, columns)
+    segment = _segment_bytes(recorded, flow)
+    known = ~np.isnan(rows["ssthresh_segments"])
+    flight = rows["flight_bytes"] / segment
+    t_ns = rows["t_ns"]
+    return [
+        Curve(t_ns, rows["cwnd_segments"], rows["cwnd_segments"]),
+        Curve(t_ns[known], *[rows["ssthresh_segments"][known]] * 2),
+        Curve(t_ns, flight, flight),
+    ]
+
+
+def _segment_bytes(recorded: Recorded, flow: int) -> int:
+    """Bytes of a full segment of a flow: the longest that it sent, where that is recorded."""
+    if not recorded.has("segment"):
+        return 1448
+    return int(segments_of(recorded, flow)["len"].max(initial=0)) or 1448
+
+
+def _rtt(recorded: Recorded, flow: int) -> list[Curve]:
+    rows = rows_of(recorded, "rtt", "flow", flow, ("t_ns", "flow", "rtt_ns", "controller_rtt_ns"))
+    known = rows["controller_rtt_ns"] != np.iinfo(np.int64).max
+    own = rows["controller_rtt_ns"][known] / 1e9
+    rtt = rows["rtt_ns"] / 1e9
+    return [Curve(rows["t_ns"], rtt, rtt), Curve(rows["t_ns"][known], own, own)]
+
+
+def _queue(recorded: Recorded, node: int) -> list[Curve]:
+    rows = rows_of(recorded, "queue", "node", node, ("t_ns", "node", "packets", "tcp_acks"))
+    return [Curve(rows["t_ns"], *[rows[name].astype(np.int64)] * 2) for name in ("packets", "tcp_acks")]
+
+
+def described() -> dict[str, Any]:
+    """The charts with their curves, for the page."""
+    return {name: {"table": TABLE_OF[name], "curves": list(curves)} for name, curves in CHARTS.items()}

@@ -1,0 +1,205 @@
+"""What is told of one PPDU, and of one packet, when it is clicked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .air import Air
+from .curves import SEGMENT, rows_of, segments_of
+from .recorded import KINDS, LOSSES, NOBODY, Recorded
+
+CARRIES = ("ppdu", "flow", "up", "packet", "packets", "data_bytes", "ack_bytes", "decoded")
+RATE = ("t_ns", "link", "rate_bps", "down", "after")
+DROP = ("t_ns", "flow", "node", "layer", "reason", "up", "packet", "tcp_ack", "arrived")
+BACKOFF = ("t_ns", "node", "function", "slots", "cw")
+# Of a list that a click opens.
+MOST = 200
+NO_NUMBER = np.iinfo(np.uint32).max
+
+
+def ppdu_facts(recorded: Recorded, air: Air, ppdu: int) -> dict[str, Any]:
+    """A PPDU: what it is, what was in it, who overlapped it, why it was lost and what came of that."""
+    row = air.row_of(ppdu)
+    facts = _brief(recorded, air, row)
+    columns = air.columns
+    end = facts["start_ns"] + facts["duration_ns"]
+    facts |= {name: _number(columns[name][row]) for name in ("mcs", "nss", "gi_ns", "width_mhz", "bytes", "nav_ns", "retried")}
+    facts["initiator"] = _name(recorded, columns["initiator"][row])
+    facts["link"] = _of(recorded.links, columns["link"][row])
+    others = [other for other in air.within(facts["start_ns"], end) if other != row]
+    others = [other for other in others if columns["channel"][other] == columns["channel"][row]]
+    facts["overlapped"] = [_brief(recorded, air, other) for other in others[:MOST]]
+    facts["exchange"] = [_brief(recorded, air, other) for other in _exchange(air, row)]
+    facts["contents"] = _contents(recorded, ppdu)
+    facts["backoff"] = _backoff_before(recorded, int(columns["node"][row]), facts["start_ns"])
+    facts["rate_after"] = _rate_after(recorded, int(columns["link"][row]), end)
+    facts["next"] = _next_of_link(recorded, air, row)
+    facts["why"] = _why(facts)
+    return facts
+
+
+def _brief(recorded: Recorded, air: Air, row: int) -> dict[str, Any]:
+    columns = air.columns
+    return {
+        "ppdu": int(columns["ppdu"][row]),
+        "start_ns": int(columns["start_ns"][row]),
+        "duration_ns": int(columns["duration_ns"][row]),
+        "node": _name(recorded, columns["node"][row]),
+        "to": _name(recorded, columns["to"][row]),
+        "channel": int(columns["channel"][row]),
+        "kind": KINDS[columns["kind"][row]],
+        "rate_bps": int(columns["rate_bps"][row]),
+        "mpdus": int(columns["mpdus"][row]),
+        "decoded": _number(columns["decoded"][row]),
+        "lost_to": _of(LOSSES, columns["lost_to"][row]),
+    }
+
+
+def _exchange(air: Air, row: int) -> np.ndarray:
+    """The PPDUs of the same exchange: they stand near one another."""
+    number = air.columns["exchange"][row]
+    near = np.arange(max(0, row - 4 * MOST), min(len(air), row + 4 * MOST))
+    return near[air.columns["exchange"][near] == number][:MOST]
+
+
+def _contents(recorded: Recorded, ppdu: int) -> list[dict[str, Any]] | None:
+    """Packets that a PPDU held, in runs; None where that was not recorded."""
+    if not recorded.has("carries"):
+        return None
+    carries = recorded.kept(("carries",), lambda: recorded.rows("carries", CARRIES))
+    first, last = np.searchsorted(carries["ppdu"], (ppdu, ppdu + 1))
+    return [
+        {
+            "flow": recorded.flows[carries["flow"][at]].name,
+            "flow_number": int(carries["flow"][at]),
+            "up": bool(carries["up"][at]),
+            "decoded": bool(carries["decoded"][at]),
+            **{name: int(carries[name][at]) for name in ("packet", "packets", "data_bytes", "ack_bytes")},
+        }
+        for at in range(first, min(last, first + MOST))
+    ]
+
+
+def _backoff_before(recorded: Recorded, node: int, start_ns: int) -> dict[str, Any] | None:
+    """The backoff that a node drew last before a moment."""
+    if not recorded.has("backoff"):
+        return None
+    rows = rows_of(recorded, "backoff", "node", node, BACKOFF)
+    at = int(np.searchsorted(rows["t_ns"], start_ns, side="right")) - 1
+    return None if at < 0 else {name: int(rows[name][at]) for name in ("t_ns", "function", "slots", "cw")}
+
+
+def _rate_after(recorded: Recorded, link: int, end_ns: int) -> dict[str, Any] | None:
+    """What the rate control of a link did next."""
+    if not recorded.has("rate") or link == NOBODY:
+        return None
+    rows = recorded.kept(("rate",), lambda: recorded.rows("rate", RATE))
+    of_link = np.nonzero(rows["link"] == link)[0]
+    at = int(np.searchsorted(rows["t_ns"][of_link], end_ns, side="left"))
+    if at == len(of_link):
+        return None
+    row = of_link[at]
+    after = recorded.words("rate", "after")[rows["after"][row]]
+    return {"t_ns": int(rows["t_ns"][row]), "rate_bps": int(rows["rate_bps"][row]), "down": bool(rows["down"][row]), "after": after}
+
+
+def _next_of_link(recorded: Recorded, air: Air, row: int) -> dict[str, Any] | None:
+    """The next data PPDU of the same sender to the same receiver."""
+    columns = air.columns
+    data = [KINDS.index("data"), KINDS.index("A-MPDU")]
+    for first in range(row + 1, len(air), 65536):
+        part = slice(first, first + 65536)
+        same = (columns["node"][part] == columns["node"][row]) & (columns["to"][part] == columns["to"][row])
+        found = np.nonzero(same & np.isin(columns["kind"][part], data))[0]
+        if len(found):
+            return _brief(recorded, air, first + int(found[0]))
+    return None
+
+
+def _why(facts: dict[str, Any]) -> str:
+    """A sentence on what became of a PPDU."""
+    if facts["decoded"] is None:
+        return "The recording ends before it does."
+    lost = facts["mpdus"] - facts["decoded"]
+    if not lost or facts["lost_to"] is None:
+        return f"{facts['to']} decoded it." if facts["to"] else "It was for nobody in particular."
+    what = "It was lost" if facts["mpdus"] == 1 else f"{lost} of its {facts['mpdus']} MPDUs were lost"
+    if facts["lost_to"] == "noise":
+        return f"{what} to noise: nobody overlapped the first of them, and its signal was too weak for its rate."
+    names = sorted({other["node"] for other in facts["overlapped"]})
+    among = f"; on the air with it: {', '.join(names[:8])}" if names else ""
+    if facts["lost_to"] == "interference":
+        return f"{what} to interference, from senders that {facts['node']} did not hear{among}."
+    began = [other["start_ns"] - facts["start_ns"] for other in facts["overlapped"]]
+    late = f"; the last of them began {max(began) / 1000:.0f} µs after it" if began and max(began) > 9000 else ""
+    return f"{what} to a collision{among}{late}."
+
+
+def packet_facts(recorded: Recorded, air: Air, flow: int, up: bool, packet: int) -> dict[str, Any]:
+    """A packet on its way: as its hosts saw it, each PPDU that held it, and where it was dropped."""
+    if not 0 <= flow < len(recorded.flows):
+        raise LookupError(f"flow {flow}: there is no such flow")
+    facts: dict[str, Any] = {"flow": recorded.flows[flow].name, "flow_number": flow, "up": up, "packet": packet}
+    facts["segments"] = _segments(recorded, flow, up, packet) if recorded.has("segment") else []
+    facts["ppdus"] = [
+        {**_brief(recorded, air, air.row_of(int(ppdu))), "packet_decoded": decoded} for ppdu, decoded in holders(recorded, flow, up, packet)
+    ]
+    facts["drops"] = _drops(recorded, flow, up, packet)
+    return facts
+
+
+def holders(recorded: Recorded, flow: int, up: bool, packet: int) -> list[tuple[int, bool]]:
+    """Every PPDU that held a packet, and whether the packet was decoded in it."""
+    if not recorded.has("carries"):
+        return []
+    rows = rows_of(recorded, "carries", "flow", flow, CARRIES)
+    held = (rows["up"] == up) & (rows["packet"] <= packet) & (packet < rows["packet"].astype(np.int64) + rows["packets"])
+    return [(int(rows["ppdu"][at]), bool(rows["decoded"][at])) for at in np.nonzero(held)[0][:MOST]]
+
+
+def _segments(recorded: Recorded, flow: int, up: bool, packet: int) -> list[dict[str, Any]]:
+    rows = segments_of(recorded, flow)
+    hosts = recorded.words("segment", "host")
+    from_station = (rows["host"] == hosts.index("station")) == rows["sent"] if "station" in hosts else ~rows["sent"]
+    this = np.nonzero((rows["packet"] == packet) & (from_station == up))[0]
+    return [
+        {
+            "t_ns": int(rows["t_ns"][at]),
+            "host": hosts[rows["host"][at]],
+            "sent": bool(rows["sent"][at]),
+            "again": bool(rows["again"][at]),
+            **{name: int(rows[name][at]) for name in SEGMENT if name in ("connection", "seq", "ack", "len", "flags")},
+        }
+        for at in this[:MOST]
+    ]
+
+
+def _drops(recorded: Recorded, flow: int, up: bool, packet: int) -> list[dict[str, Any]]:
+    if not recorded.has("drop"):
+        return []
+    rows = rows_of(recorded, "drop", "flow", flow, DROP)
+    this = np.nonzero((rows["packet"] == packet) & (rows["up"] == up))[0]
+    return [
+        {
+            "t_ns": int(rows["t_ns"][at]),
+            "node": _name(recorded, rows["node"][at]),
+            "layer": recorded.words("drop", "layer")[rows["layer"][at]],
+            "reason": recorded.words("drop", "reason")[rows["reason"][at]],
+        }
+        for at in this[:MOST]
+    ]
+
+
+def _name(recorded: Recorded, number: int) -> str | None:
+    return None if number == NOBODY else recorded.nodes[number].name
+
+
+def _of(words: Any, number: int) -> str | None:
+    return words[number] if number < len(words) else None
+
+
+def _number(value: Any) -> int | None:
+    """A count, where there is one."""
+    return None if value == np.iinfo(value.dtype).max else int(value)

@@ -1,0 +1,149 @@
+"""A recorded run as the page reads it: names as numbers, and of each table the columns that are looked at, in order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..recording import Recordings
+from ..result import Result
+
+if TYPE_CHECKING:
+    import pyarrow
+
+KINDS = ("RTS", "CTS", "CTS-to-self", "data", "Ack", "A-MPDU", "BlockAck", "BlockAckReq", "beacon")
+LOSSES = ("collision", "interference", "noise")
+# For what a column of numbers below this has no value.
+NOBODY = 0xFFFF
+
+
+class Node(NamedTuple):
+    """Somebody with a radio."""
+
+    name: str
+    is_ap: bool
+    # The name of its AP, its own for an AP.
+    ap: str
+
+
+class Flow(NamedTuple):
+    """A flow, and who sends its data."""
+
+    name: str
+    station: str
+    # True from the station to the server.
+    up: bool
+    transport: str
+
+
+class Recorded:
+    """The recording of one seed. Raises `LookupError` for a table that was not recorded."""
+
+    def __init__(self, result: Result, seed: int, recordings: Recordings) -> None:
+        self.seed = seed
+        self.duration_ns, self.warmup_ns = (_nanoseconds(result.scenario[key]) for key in ("duration", "warmup"))
+        run = next(run for run in result.runs if run["seed"] == seed)
+        self.nodes = _nodes(run)
+        self.flows = [Flow(f["id"], f["station"], f["direction"] == "up", f["transport"]) for f in run["flows"]]
+        self.node_of = {node.name: number for number, node in enumerate(self.nodes)}
+        self.flow_of = {flow.name: number for number, flow in enumerate(self.flows)}
+        self.tables = sorted(table for of, table in recordings.tables() if of == seed)
+        self._recordings = recordings
+        self._kept: dict[tuple, Any] = {}
+        self._lock = RLock()
+
+    def has(self, table: str) -> bool:
+        """Whether a table was recorded."""
+        return table in self.tables
+
+    def kept(self, key: tuple, make: Callable[[], Any]) -> Any:
+        """What `make` gives, made once."""
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            return self._kept[key]
+
+    def rows(self, table: str, columns: Sequence[str]) -> dict[str, np.ndarray]:
+        """Columns of a table as arrays in order of time, names as numbers, what there is not as the largest number or NaN."""
+        read = self._recordings.read(table, self.seed, f"seed {self.seed}", columns)
+        made = {column: self._column(table, column, read.column(column)) for column in columns}
+        times = made[next(iter(made))]
+        if len(times) > 1 and np.any(times[1:] < times[:-1]):
+            order = np.argsort(times, kind="stable")
+            made = {column: values[order] for column, values in made.items()}
+        return made
+
+    def _column(self, table: str, name: str, column: pyarrow.ChunkedArray) -> np.ndarray:
+        import pyarrow.types
+
+        if pyarrow.types.is_dictionary(column.type):
+            return self._numbered(table, name, column.combine_chunks())
+        if pyarrow.types.is_floating(column.type) or pyarrow.types.is_boolean(column.type) and not column.null_count:
+            return column.to_numpy()
+        if column.null_count:
+            column = column.fill_null(_none(column.type.to_pandas_dtype()))
+        return column.to_numpy()
+
+    def _numbered(self, table: str, name: str, column: Any) -> np.ndarray:
+        known = self._numbers(table, name)
+        words = column.dictionary.to_pylist()
+        numbers = np.array([known.get(word, NOBODY) for word in words] + [NOBODY], np.uint16)
+        indices = column.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
+        return numbers[indices]
+
+    def _numbers(self, table: str, column: str) -> dict[str, int]:
+        match column:
+            case "node" | "to" | "initiator":
+                return self.node_of
+            case "flow":
+                return self.flow_of
+            case "link":
+                return self.link_of
+            case "kind":
+                return {word: number for number, word in enumerate(KINDS)}
+            case "lost_to":
+                return {word: number for number, word in enumerate(LOSSES)}
+        return {word: number for number, word in enumerate(self.words(table, column))}
+
+    def words(self, table: str, column: str) -> list[str]:
+        """The words of a column that has few, in order of the alphabet."""
+
+        def make() -> list[str]:
+            import pyarrow.parquet
+
+            read = pyarrow.parquet.read_table(self._recordings.file(table, self.seed), columns=[column])
+            return sorted(word for word in read.column(0).unique().to_pylist() if word is not None)
+
+        return self.kept(("words", table, column), make)
+
+    @cached_property
+    def links(self) -> list[str]:
+        """Links by number: an AP to each of its stations, and back."""
+        of_pairs = [(node.ap, node.name) for node in self.nodes if not node.is_ap]
+        return [f"{a}->{b}" for pair in of_pairs for a, b in (pair, pair[::-1])]
+
+    @cached_property
+    def link_of(self) -> dict[str, int]:
+        """The number of a link."""
+        return {link: number for number, link in enumerate(self.links)}
+
+
+def _nodes(run: dict[str, Any]) -> list[Node]:
+    aps = {wire["ap"] for wire in run["wires"]}
+    serving = {link["peer"]: link["node"] for link in run["links"] if link["node"] in aps}
+    names = [node["name"] for node in run["nodes"]]
+    return [Node(name, name in aps, name if name in aps else serving.get(name, name)) for name in names]
+
+
+def _none(kind: type) -> int | bool:
+    """What stands where a column has no value: false, or the largest number."""
+    return False if kind is np.bool_ else int(np.iinfo(kind).max)
+
+
+def _nanoseconds(length: str) -> int:
+    number, unit = length.split()
+    return round(float(number) * {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0, "min": 6e10, "h": 3.6e12}[unit])

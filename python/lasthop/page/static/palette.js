@@ -1,0 +1,36 @@
+// Colours of frames, read anew from the style sheet when light turns dark.
+
+import { onTheme, styled } from 'lasthop/ui.js';
+
+const NAMES = [
+  'ground', 'raised', 'line', 'row', 'row-other', 'text', 'quiet', 'accent', 'grid', 'selected',
+  'ampdu', 'data', 'ack', 'control', 'beacon', 'partly', 'collided', 'noise', 'nav', 'waiting', 'again',
+];
+
+export const colours = {};
+
+export function readColours() {
+  for (const name of NAMES) colours[name] = styled(`--${name}`);
+}
+
+onTheme(readColours);
+
+const BY_KIND = ['control', 'control', 'control', 'data', 'ack', 'ampdu', 'ack', 'control', 'beacon'];
+const NO_COUNT = 0xffff;
+export const NOISE = 2;
+
+/** The colour of row `i` of an exact tile of the air. */
+export function colourOf(columns, i) {
+  const { lost, decoded, mpdus, kind } = columns;
+  if (lost[i] !== 0xff && decoded[i] !== NO_COUNT) {
+    if (decoded[i] > 0 && decoded[i] < mpdus[i]) return colours.partly;
+    return lost[i] === NOISE ? colours.noise : colours.collided;
+  }
+  return colours[BY_KIND[kind[i]]];
+}
+
+/** What the colours mean, for the legend. */
+export const LEGEND = [
+  ['ampdu', 'A-MPDU'], ['data', 'data'], ['ack', 'Ack, BlockAck'], ['control', 'RTS, CTS, BAR'], ['beacon', 'beacon'],
+  ['partly', 'partly lost'], ['collided', 'collided'], ['noise', 'lost to noise'], ['waiting', 'backs off, defers'], ['nav', 'NAV'],
+];

@@ -1,0 +1,202 @@
+// A run: its air, curves and account on one time axis, and what a click opens.
+
+import { ask, askJson, element, note, onTheme, percent, withPrefix } from 'lasthop/ui.js';
+import { Air } from 'lasthop/air.js';
+import { Chart, stretch } from 'lasthop/charts.js';
+import { Details } from 'lasthop/details.js';
+import { Explained } from 'lasthop/explained.js';
+import { Overview } from 'lasthop/overview.js';
+import { LEGEND, readColours } from 'lasthop/palette.js';
+import { Tiles } from 'lasthop/source.js';
+import { View } from 'lasthop/view.js';
+import { listenToKeys, HELP } from 'lasthop/keys.js';
+
+/** The page of run `run`, seed `seed` or its first. */
+export async function show(main, { run, seed, from, to, flow }) {
+  readColours();
+  const first = seed ?? (await askJson(`/api/runs/${run}/seeds`)).seeds[0];
+  const base = `/api/runs/${run}/seeds/${first}`;
+  const facts = await recorded(main, base);
+  const source = {
+    bytes: async (address) => new Uint8Array(await (await ask(`${base}/${address}`)).arrayBuffer()),
+    json: (address) => askJson(`${base}/${address}`),
+  };
+  const page = new RunPage(facts, source);
+  main.replaceChildren(page.box);
+  page.start({ from: Number(from), to: Number(to), flow });
+}
+
+/** What there is of a seed; where it was not recorded, it is run again first. */
+async function recorded(main, base) {
+  let facts = await askJson(base);
+  if (facts.recorded) return facts;
+  const bar = element('progress', { max: 1, value: 0 });
+  main.replaceChildren(element('h1', {}, facts.name), element('p', {}, `Seed ${facts.seed} was not recorded. It is run again with a recording …`), bar);
+  let state = await askJson(`${base}/record`, { method: 'POST' });
+  while (!state.done && !state.error) {
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    facts = await askJson(base);
+    state = facts.recorded ? { done: true } : facts;
+    bar.value = state.making ?? 1;
+  }
+  if (state.error) throw new Error(state.error);
+  return askJson(base);
+}
+
+/** The parts of the page over `source`, which gives tiles and facts from a server or from within a file. */
+export class RunPage {
+  constructor(run, source) {
+    this.run = run;
+    this.source = source;
+    this.view = new View(run.duration_ns);
+    this.tiles = new Tiles(source.bytes, () => this.later());
+    this.tiles.failed = (error) => note(error.message);
+    this.air = new Air(run, this.view, this.tiles, (ppdu) => this.ppdu(ppdu));
+    this.overview = new Overview(this.view, this.tiles, run.groups);
+    this.details = new Details({
+      ppdu: (number, brief) => this.ppdu(number, brief),
+      packet: (...which) => this.packet(...which),
+      time: (begin, end) => this.view.reach(begin, end),
+      close: () => this.unselect(),
+    });
+    this.charts = Object.entries(run.charts).filter(([, { table }]) => run.tables.includes(table)).map(([name, { curves }]) =>
+      new Chart(name, curves, this.view, this.tiles, (packet, curve) => this.segment(packet, curve)));
+    this.explained = new Explained(run, source, { time: (from, to) => this.view.show(from, to, true), flow: (id) => this.chooseFlow(id) });
+    this.where = element('span', { class: 'mono' });
+    this.box = this.layout();
+    this.view.listen(() => this.later());
+  }
+
+  layout() {
+    const { run } = this;
+    this.flows = element('select', { 'aria-label': 'flow', onchange: () => this.chooseFlow(this.flows.value) },
+      run.flows.map((flow) => element('option', { value: flow.name }, `${flow.name} · ${withPrefix(run.goodput[flow.name], 'bit/s')}`)));
+    this.nodes = element('select', { 'aria-label': 'queue of', onchange: () => this.chooseNode(this.nodes.value) },
+      run.nodes.map((node) => element('option', { value: node.name }, node.name)));
+    const seeds = run.seeds.length > 1 && run.key
+      ? element('label', {}, 'seed ', element('select', { onchange: (event) => { location.search = `?seed=${event.target.value}`; } },
+        run.seeds.map((seed) => element('option', { value: seed, selected: seed === run.seed }, `${seed}`)))) : null;
+    const silent = element('input', { type: 'checkbox', id: 'silent', onchange: () => this.hideSilent(silent.checked) });
+    const buttons = [['whole run', '0', () => this.view.whole()], ['−', 'S', () => this.view.zoom(2)], ['+', 'W', () => this.view.zoom(0.5)], ['back', 'Backspace', () => this.view.back()]];
+    return element('div', { class: 'run' },
+      element('div', { class: 'runhead' },
+        element('h1', {}, run.name), element('span', { class: 'quiet' }, run.description ?? ''), seeds,
+        element('span', {}, `${withPrefix(run.totals.goodput_bps, 'bit/s')} in all, ${percent(run.medium.busy_fraction)} of the air busy`)),
+      element('div', { class: 'tools' },
+        ...buttons.map(([text, key, act]) => element('button', { type: 'button', title: `${text} (${key})`, onclick: act }, text)),
+        this.where,
+        element('label', {}, 'flow ', this.flows), element('label', {}, 'queue of ', this.nodes),
+        element('label', { for: 'silent' }, silent, ' only who sends'),
+        element('details', { class: 'help' }, element('summary', {}, 'keys'), element('table', {}, HELP.map(([key, what]) =>
+          element('tr', {}, element('th', {}, key), element('td', {}, what)))))),
+      element('div', { class: 'legend' }, LEGEND.map(([name, text]) => element('span', { class: `key ${name}` }, text))),
+      element('div', { class: 'board' },
+        element('div', { class: 'timed' }, this.overview.canvas, this.air.box, this.charts.map((chart) => chart.box), this.explained.timed),
+        this.details.box),
+      this.explained.box);
+  }
+
+  start({ from, to, flow }) {
+    new ResizeObserver(() => this.later()).observe(this.box);
+    onTheme(() => this.later());
+    listenToKeys(this);
+    this.chooseFlow(this.run.flows.some((one) => one.name === flow) ? flow : this.starving());
+    if (to > from) this.view.show(from, to);
+    this.explained.start();
+    this.later();
+  }
+
+  /** The flow to look at first: of the most common direction the one that fares worst. */
+  starving() {
+    const tcp = this.run.flows.filter((flow) => flow.transport === 'tcp');
+    const among = tcp.length ? tcp : this.run.flows;
+    return among.reduce((worst, flow) => (this.run.goodput[flow.name] < this.run.goodput[worst.name] ? flow : worst), among[0])?.name;
+  }
+
+  chooseFlow(name) {
+    const number = this.run.flows.findIndex((flow) => flow.name === name);
+    if (number < 0) return;
+    this.flow = number;
+    this.flows.value = name;
+    for (const chart of this.charts.filter((chart) => chart.name !== 'queue')) {
+      chart.show(number, `${{ sequence: 'Sequence numbers', window: 'Window', rtt: 'RTT' }[chart.name]} of ${name}`);
+    }
+    const flow = this.run.flows[number];
+    const station = this.run.nodes.find((node) => node.name === flow.station);
+    this.chooseNode(flow.up ? flow.station : station?.ap ?? flow.station);
+    this.explained.choose(name);
+  }
+
+  chooseNode(name) {
+    const number = this.run.nodes.findIndex((node) => node.name === name);
+    if (number < 0) return;
+    this.nodes.value = name;
+    this.charts.find((chart) => chart.name === 'queue')?.show(number, `Queue of ${name}`);
+    this.later();
+  }
+
+  hideSilent(hide) {
+    const all = this.run.nodes.map((_, number) => number);
+    this.air.showRows(hide ? all.filter((node) => this.run.senders.includes(node)) : all);
+    this.later();
+  }
+
+  async ppdu(number, brief) {
+    this.air.mark(number);
+    if (brief) this.view.reach(brief.start_ns, brief.start_ns + brief.duration_ns, Math.max(40 * brief.duration_ns, 2e6));
+    this.later();
+    await this.told(`ppdus/${number}`, (facts) => {
+      this.air.mark(number, facts.overlapped.map((other) => other.ppdu));
+      this.details.ppdu(facts);
+    });
+  }
+
+  async packet(flow, up, number) {
+    await this.told(`packets/${flow}/${up ? 'up' : 'down'}/${number}`, (facts) => {
+      this.air.mark(null, facts.ppdus.map((ppdu) => ppdu.ppdu));
+      this.details.packet(facts);
+    });
+  }
+
+  /** A click on a segment of the flow that is shown: data goes one way, what acknowledges it the other. */
+  segment(packet, curve) {
+    const { up } = this.run.flows[this.flow];
+    return this.packet(this.flow, curve < 2 ? up : !up, packet);
+  }
+
+  async told(address, then) {
+    try {
+      const facts = await this.source.json(address);
+      if (facts) then(facts);
+      else this.details.show(element('p', { class: 'quiet' }, 'This file holds details only of what it shows closely.'));
+    } catch (error) {
+      note(error.message);
+    }
+    this.later();
+  }
+
+  unselect() {
+    this.air.mark(null);
+    this.details.clear();
+    this.later();
+  }
+
+  later() {
+    this.due ??= requestAnimationFrame(() => {
+      this.due = undefined;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const began = performance.now();
+    this.where.textContent = `${(this.view.from / 1e9).toFixed(6)} s · ${stretch(this.view)}`;
+    this.air.draw();
+    this.overview.draw();
+    this.charts.forEach((chart) => chart.draw());
+    this.explained.draw(this.view);
+    this.drewFor = performance.now() - began;
+    this.box.dataset.settled = this.tiles.busy ? 'false' : 'true';
+    globalThis.lasthopPage = this;
+  }
+}

@@ -1,0 +1,59 @@
+// The stretch of time that everything on a run's page shows, and what of it is selected.
+
+const NARROWEST = 1000; // ns
+
+/** Times are nanoseconds from the start of the run. Listeners are told of every change. */
+export class View {
+  constructor(duration) {
+    this.duration = duration;
+    this.from = 0;
+    this.to = duration;
+    this.past = [];
+    this.listeners = new Set();
+  }
+
+  get span() {
+    return this.to - this.from;
+  }
+
+  listen(listener) {
+    this.listeners.add(listener);
+  }
+
+  /** Shows from `from` to `to`, as far as the run reaches. `step`: whether `back` returns to what was shown before. */
+  show(from, to, step = false) {
+    if (step) this.past.push([this.from, this.to]);
+    const span = Math.min(Math.max(to - from, NARROWEST), this.duration);
+    const middle = (from + to) / 2;
+    this.from = Math.min(Math.max(span === to - from ? from : middle - span / 2, 0), this.duration - span);
+    this.to = this.from + span;
+    this.listeners.forEach((listener) => listener());
+  }
+
+  zoom(factor, at = (this.from + this.to) / 2) {
+    const span = Math.min(Math.max(this.span * factor, NARROWEST), this.duration);
+    const share = (at - this.from) / this.span;
+    this.show(at - share * span, at + (1 - share) * span);
+  }
+
+  pan(share) {
+    this.show(this.from + share * this.span, this.to + share * this.span);
+  }
+
+  whole() {
+    this.show(0, this.duration, true);
+  }
+
+  back() {
+    const last = this.past.pop();
+    if (last) this.show(...last);
+  }
+
+  /** Moves a moment into view, with as much around it as is shown now; narrower where `span` says so. */
+  reach(begin, end, span = this.span) {
+    const wide = Math.max(span, (end - begin) * 1.5);
+    if (begin < this.from || end > this.to || wide < this.span) {
+      this.show((begin + end - wide) / 2, (begin + end + wide) / 2, true);
+    }
+  }
+}
