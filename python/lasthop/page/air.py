@@ -7,6 +7,7 @@ binary searches, however long the run is.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -97,6 +98,7 @@ class Air:
         first, last = np.searchsorted(start, (begin - self.longest_ns, end), side="left")
         return last - first <= EXACT or len(self.within(begin, end, group)) <= EXACT
 
+    @cached_property
     def lost(self) -> np.ndarray:
         """Of each PPDU, the share that was not decoded."""
         mpdus, decoded = self.columns["mpdus"].astype(float), self.columns["decoded"]
@@ -108,7 +110,7 @@ class Air:
         if node not in self._sums:
             rows = np.nonzero(self.columns["node"] == node)[0]
             duration = self.duration[rows]
-            lost, cause = self.lost()[rows] if len(rows) else np.zeros(0), self.columns["lost_to"][rows]
+            lost, cause = self.lost[rows], self.columns["lost_to"][rows]
             noise = LOSSES.index("noise")
             weights = [np.ones(len(rows)), np.where(cause < noise, lost, 0.0), np.where(cause == noise, lost, 0.0)]
             before = [np.concatenate(([0.0], np.cumsum(w * duration)[:-1])) for w in weights]

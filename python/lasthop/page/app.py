@@ -47,7 +47,7 @@ def make(desk: Desk, hosts: frozenset[str], token: str | None = None) -> Guard:
         routes += part.routes(desk)
     routes.append(Mount("/static", _Modules(directory=STATIC)))
     failures = {Unknown: _not_found, LookupError: _not_found, ScenarioError: _refused, StoreError: _refused}
-    failures |= {ValueError: _refused, HTTPException: _http_error}
+    failures |= {ValueError: _refused, HTTPException: _http_error, Exception: _failed}
     return Guard(Starlette(routes=routes, exception_handlers=failures), hosts, token)
 
 
@@ -101,6 +101,11 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
 
 async def _http_error(_request: Request, error: HTTPException) -> JSONResponse:
     return JSONResponse({"error": error.detail}, error.status_code)
+
+
+async def _failed(_request: Request, error: Exception) -> JSONResponse:
+    """What nobody expected; where it happened goes to standard error."""
+    return JSONResponse({"error": f"lasthop failed here: {type(error).__name__}: {_said(error)}"}, 500)
 
 
 def _said(error: Exception) -> str:

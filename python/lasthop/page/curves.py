@@ -11,7 +11,7 @@ from .recorded import Recorded
 
 # Values of an exact tile of one curve.
 EXACT = 700
-SEGMENT = ("t_ns", "flow", "connection", "host", "sent", "seq", "ack", "len", "flags", "sack_left", "sack_right", "again", "packet")
+SEGMENT = ("t_ns", "connection", "host", "sent", "seq", "ack", "len", "flags", "sack_left", "sack_right", "again", "packet")
 NOTHING = np.iinfo(np.uint32).max
 SYN, ACK = 2, 16
 
@@ -87,23 +87,9 @@ def _piece(curve: Curve, begin: int, level: int) -> tuple[np.ndarray, ...]:
     return tuple(np.concatenate(([head], column)) for head, column in zip((curve.t_ns[before], value, value, value, 0), kept, strict=True))
 
 
-def rows_of(recorded: Recorded, table: str, by: str, entity: int, columns: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """The rows of a table that are about one flow or node."""
-    whole = recorded.kept(("table", table), lambda: recorded.rows(table, columns))
-    order, edges = recorded.kept(("order", table, by), lambda: _grouped(whole[by], len(recorded.nodes) + len(recorded.flows)))
-    chosen = order[edges[entity] : edges[entity + 1]]
-    return {name: whole[name][chosen] for name in columns}
-
-
-def _grouped(key: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows in order of a key, those of one key as they stood, and where each key begins."""
-    order = np.argsort(key, kind="stable")
-    return order, np.searchsorted(key[order], np.arange(groups + 1))
-
-
 def segments_of(recorded: Recorded, flow: int) -> dict[str, np.ndarray]:
     """The segments of a flow at both hosts."""
-    return rows_of(recorded, "segment", "flow", flow, SEGMENT)
+    return recorded.rows_of("segment", "flow", flow, SEGMENT)
 
 
 def _sequence(recorded: Recorded, flow: int) -> list[Curve]:
@@ -151,8 +137,7 @@ def _joined(parts: list[tuple[np.ndarray, ...]], number: int) -> Curve:
 
 
 def _window(recorded: Recorded, flow: int) -> list[Curve]:
-    columns = ("t_ns", "flow", "cwnd_segments", "ssthresh_segments", "flight_bytes")
-    rows = rows_of(recorded, "window", "flow", flow, columns)
+    rows = recorded.rows_of("window", "flow", flow, ("t_ns", "cwnd_segments", "ssthresh_segments", "flight_bytes"))
     segment = _segment_bytes(recorded, flow)
     known = ~np.isnan(rows["ssthresh_segments"])
     flight = rows["flight_bytes"] / segment
@@ -172,7 +157,7 @@ def _segment_bytes(recorded: Recorded, flow: int) -> int:
 
 
 def _rtt(recorded: Recorded, flow: int) -> list[Curve]:
-    rows = rows_of(recorded, "rtt", "flow", flow, ("t_ns", "flow", "rtt_ns", "controller_rtt_ns"))
+    rows = recorded.rows_of("rtt", "flow", flow, ("t_ns", "rtt_ns", "controller_rtt_ns"))
     known = rows["controller_rtt_ns"] != np.iinfo(np.int64).max
     own = rows["controller_rtt_ns"][known] / 1e9
     rtt = rows["rtt_ns"] / 1e9
@@ -180,7 +165,7 @@ def _rtt(recorded: Recorded, flow: int) -> list[Curve]:
 
 
 def _queue(recorded: Recorded, node: int) -> list[Curve]:
-    rows = rows_of(recorded, "queue", "node", node, ("t_ns", "node", "packets", "tcp_acks"))
+    rows = recorded.rows_of("queue", "node", node, ("t_ns", "packets", "tcp_acks"))
     return [Curve(rows["t_ns"], *[rows[name].astype(np.int64)] * 2) for name in ("packets", "tcp_acks")]
 
 

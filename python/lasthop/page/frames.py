@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from .air import Air
-from .curves import SEGMENT, rows_of, segments_of
+from .curves import SEGMENT, segments_of
 from .recorded import KINDS, LOSSES, NOBODY, Recorded
 
-CARRIES = ("ppdu", "flow", "up", "packet", "packets", "data_bytes", "ack_bytes", "decoded")
+HELD = ("ppdu", "up", "packet", "packets", "decoded")
+CARRIES = (*HELD, "flow", "data_bytes", "ack_bytes")
 RATE = ("t_ns", "link", "rate_bps", "down", "after")
-DROP = ("t_ns", "flow", "node", "layer", "reason", "up", "packet", "tcp_ack", "arrived")
-BACKOFF = ("t_ns", "node", "function", "slots", "cw")
+DROP = ("t_ns", "node", "layer", "reason", "up", "packet", "tcp_ack", "arrived")
+BACKOFF = ("t_ns", "function", "slots", "cw")
 # Of a list that a click opens.
 MOST = 200
 NO_NUMBER = np.iinfo(np.uint32).max
@@ -86,7 +87,7 @@ def _backoff_before(recorded: Recorded, node: int, start_ns: int) -> dict[str, A
     """The backoff that a node drew last before a moment."""
     if not recorded.has("backoff"):
         return None
-    rows = rows_of(recorded, "backoff", "node", node, BACKOFF)
+    rows = recorded.rows_of("backoff", "node", node, BACKOFF)
     at = int(np.searchsorted(rows["t_ns"], start_ns, side="right")) - 1
     return None if at < 0 else {name: int(rows[name][at]) for name in ("t_ns", "function", "slots", "cw")}
 
@@ -154,7 +155,7 @@ def holders(recorded: Recorded, flow: int, up: bool, packet: int) -> list[tuple[
     """Every PPDU that held a packet, and whether the packet was decoded in it."""
     if not recorded.has("carries"):
         return []
-    rows = rows_of(recorded, "carries", "flow", flow, CARRIES)
+    rows = recorded.rows_of("carries", "flow", flow, HELD)
     held = (rows["up"] == up) & (rows["packet"] <= packet) & (packet < rows["packet"].astype(np.int64) + rows["packets"])
     return [(int(rows["ppdu"][at]), bool(rows["decoded"][at])) for at in np.nonzero(held)[0][:MOST]]
 
@@ -179,7 +180,7 @@ def _segments(recorded: Recorded, flow: int, up: bool, packet: int) -> list[dict
 def _drops(recorded: Recorded, flow: int, up: bool, packet: int) -> list[dict[str, Any]]:
     if not recorded.has("drop"):
         return []
-    rows = rows_of(recorded, "drop", "flow", flow, DROP)
+    rows = recorded.rows_of("drop", "flow", flow, DROP)
     this = np.nonzero((rows["packet"] == packet) & (rows["up"] == up))[0]
     return [
         {

@@ -245,8 +245,18 @@ def summary_of(result: Result, seed: int, run: str) -> dict[str, Any]:
     }
 
 
+def warm() -> None:
+    """Loads what the first look at a run needs, so that it need not wait for that."""
+    import duckdb  # noqa: F401
+    import pyarrow.dataset
+    import pyarrow.parquet  # noqa: F401
+
+    from . import air, backoffs, curves, frames  # noqa: F401
+
+
 def routes(desk: Desk) -> list[Route]:
     """What this part of the page answers."""
+    threading.Thread(target=warm, daemon=True).start()
     shelf = Shelf(desk)
     base = "/api/runs/{run}/seeds/{seed:int}"
 

@@ -77,10 +77,12 @@ export class Air {
     c.clip();
     const pieces = this.inSight();
     if (this.view.span < CLOSE) this.drawWaiting(c);
-    for (const piece of pieces) (piece.tile.exact ? this.drawExact : this.drawBins).call(this, c, piece);
+    const [exact, binned] = [pieces.filter(({ tile }) => tile.exact), pieces.filter(({ tile }) => !tile.exact)];
+    if (binned.length) this.drawBins(c, binned);
+    for (const piece of exact) this.drawExact(c, piece);
     c.restore();
-    this.exact = pieces.filter((piece) => piece.tile.exact).map((piece) => piece.tile);
-    this.isExact = this.exact.length === pieces.length;
+    this.exact = [...new Set(exact.map((piece) => piece.tile))];
+    this.isExact = !binned.length;
     this.drewFor = performance.now() - began;
   }
 
@@ -114,57 +116,71 @@ export class Air {
     }
   }
 
-  drawBins(c, { tile, from, to }) {
-    const { node, bin, busy, collided, noise } = tile.columns;
-    const width = 2 ** tile.level / 256;
-    const begin = tile.index * 2 ** tile.level;
-    const inner = this.rowHeight - 3;
-    const wide = Math.max(1, (width / this.view.span) * this.width);
-    const [good, bad, weak] = [colours.ampdu, colours.collided, colours.noise];
-    const bars = [[], [], []];
-    for (let i = 0; i < tile.length; i += 1) {
-      const y = this.place.get(node[i]);
-      if (y === undefined) continue;
-      const at = begin + bin[i] * width;
-      if (at < from || at >= to) continue;
-      const x = this.x(at);
-      if (x + wide < GUTTER || x > GUTTER + this.width) continue;
-      const full = Math.max(1.5, (busy[i] / 255) * inner);
-      const lost = Math.min((collided[i] / 255) * inner, full);
-      const faint = Math.min((noise[i] / 255) * inner, full - lost);
-      const foot = y + this.rowHeight - 1;
-      bars[0].push(x, foot - full, full);
-      if (lost > 0.2) bars[1].push(x, foot - lost, lost);
-      if (faint > 0.2) bars[2].push(x, foot - lost - faint, faint);
+  /** Bars of what each node filled of each bin, pixel by pixel: there are tens of thousands. Their height is the root of the share. */
+  drawBins(c, pieces) {
+    const scale = devicePixelRatio || 1;
+    const [wide, high] = [Math.max(1, Math.round(this.width * scale)), Math.round(this.height * scale)];
+    const image = new ImageData(wide, high);
+    const pixels = new Uint32Array(image.data.buffer);
+    const [good, bad, weak] = [colours.ampdu, colours.collided, colours.noise].map(asPixel);
+    const perNs = wide / this.view.span;
+    const most = Math.round((this.rowHeight - 3) * scale);
+    for (const { tile, from, to } of pieces) {
+      const { node, bin, busy, collided, noise } = tile.columns;
+      const width = 2 ** tile.level / 256;
+      const begin = tile.index * 2 ** tile.level;
+      for (let i = 0; i < tile.length; i += 1) {
+        const y = this.place.get(node[i]);
+        const at = begin + bin[i] * width;
+        if (y === undefined || at < from || at >= to) continue;
+        const left = Math.max(0, Math.floor((at - this.view.from) * perNs));
+        const right = Math.min(wide, Math.max(left + 1, Math.floor((at + width - this.view.from) * perNs)));
+        const full = Math.max(1, Math.round(Math.sqrt(busy[i] / 255) * most));
+        const lost = Math.round((collided[i] / busy[i]) * full);
+        const faint = Math.round((noise[i] / busy[i]) * full);
+        const foot = Math.round((y + this.rowHeight - 1) * scale) - 1;
+        for (let k = 0; k < full; k += 1) {
+          const row = (foot - k) * wide;
+          pixels.fill(k < lost ? bad : k < lost + faint ? weak : good, row + left, row + right);
+        }
+      }
     }
-    [good, bad, weak].forEach((colour, which) => {
-      c.fillStyle = colour;
-      const list = bars[which];
-      for (let i = 0; i < list.length; i += 3) c.fillRect(list[i], list[i + 1], wide + 0.3, list[i + 2]);
-    });
+    this.layer ??= document.createElement('canvas');
+    if (this.layer.width !== wide || this.layer.height !== high) Object.assign(this.layer, { width: wide, height: high });
+    this.layer.getContext('2d').putImageData(image, 0, 0);
+    c.drawImage(this.layer, GUTTER, 0, this.width, this.height);
   }
 
+  /** Rectangles of PPDUs, those of a colour one after another; then what stands in and around them. */
   drawExact(c, { tile, from, to }) {
     const { start, duration, nav, node, mpdus, decoded, rate, kind, ppdu } = tile.columns;
     const close = this.view.span < CLOSE;
     const perNs = this.width / this.view.span;
     const right = GUTTER + this.width;
+    const byColour = new Map(close ? [[colours.nav, []]] : []);
+    const captions = [];
     for (let i = 0; i < tile.length; i += 1) {
       const y = this.place.get(node[i]);
       if (y === undefined || start[i] >= to || start[i] + duration[i] <= from) continue;
       const x = this.x(start[i]);
       const wide = Math.max(1, duration[i] * perNs);
-      if (x + wide < GUTTER || x > right) continue;
-      if (close && nav[i]) {
-        c.fillStyle = colours.nav;
-        c.fillRect(x + wide, y + 3, nav[i] * perNs, this.rowHeight - 6);
-      }
+      if (x > right || x + wide + (close ? nav[i] * perNs : 0) < GUTTER) continue;
+      if (close && nav[i]) byColour.get(colours.nav).push(x + wide, y + 3, nav[i] * perNs, this.rowHeight - 6);
       const left = Math.max(GUTTER, x);
-      c.fillStyle = colourOf(tile.columns, i);
-      c.fillRect(left, y + 2, Math.min(x + wide, right) - left, this.rowHeight - 4);
-      if (this.marked.has(ppdu[i])) this.outline(c, left, y, Math.min(x + wide, right) - left, ppdu[i] === this.selected);
       const room = Math.min(x + wide, right) - left;
-      if (room > 26) this.caption(c, left, y, room, { kind: kind[i], mpdus: mpdus[i], decoded: decoded[i], rate: rate[i], wide });
+      if (room <= 0) continue;
+      const colour = colourOf(tile.columns, i);
+      if (!byColour.has(colour)) byColour.set(colour, []);
+      byColour.get(colour).push(left, y + 2, room, this.rowHeight - 4);
+      if (room > 26 || this.marked.has(ppdu[i])) captions.push([i, left, y, room, wide]);
+    }
+    for (const [colour, list] of byColour) {
+      c.fillStyle = colour;
+      for (let i = 0; i < list.length; i += 4) c.fillRect(list[i], list[i + 1], list[i + 2], list[i + 3]);
+    }
+    for (const [i, x, y, room, wide] of captions) {
+      if (room > 26) this.caption(c, x, y, room, { kind: kind[i], mpdus: mpdus[i], decoded: decoded[i], rate: rate[i], wide });
+      if (this.marked.has(ppdu[i])) this.outline(c, x, y, room, ppdu[i] === this.selected);
     }
   }
 
@@ -320,10 +336,29 @@ export class Air {
   }
 }
 
+const parser = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+
+/** A colour as a pixel of an image. */
+function asPixel(colour) {
+  parser.fillStyle = colour;
+  parser.fillRect(0, 0, 1, 1);
+  return new Uint32Array(parser.getImageData(0, 0, 1, 1).data.buffer)[0];
+}
+
+const widths = new Map();
+
+function widthOf(c, text) {
+  if (!widths.has(text)) {
+    if (widths.size > 5000) widths.clear();
+    widths.set(text, c.measureText(text).width);
+  }
+  return widths.get(text);
+}
+
 /** `text`, cut to `room` pixels. */
 function fitted(c, text, room) {
-  if (c.measureText(text).width <= room) return text;
+  if (widthOf(c, text) <= room) return text;
   let cut = text;
-  while (cut && c.measureText(`${cut}…`).width > room) cut = cut.slice(0, -1);
+  while (cut && widthOf(c, `${cut}…`) > room) cut = cut.slice(0, -1);
   return cut ? `${cut}…` : '';
 }

@@ -39,10 +39,11 @@ export class Overview {
     const perPixel = this.view.duration / busy.length;
     const put = (begin, length, share, bad) => {
       if (begin < from || begin >= to) return;
-      const at = Math.floor(begin / perPixel);
-      for (let k = at; k < Math.min(at + Math.max(1, Math.round(length / perPixel)), busy.length); k += 1) {
-        busy[k] += share * Math.min(1, length / perPixel);
-        lost[k] += bad * Math.min(1, length / perPixel);
+      const end = begin + length;
+      for (let k = Math.floor(begin / perPixel); k < busy.length && k * perPixel < end; k += 1) {
+        const part = (Math.min(end, (k + 1) * perPixel) - Math.max(begin, k * perPixel)) / perPixel;
+        busy[k] += share * part;
+        lost[k] += bad * part;
       }
     };
     const c = tile.columns;
@@ -62,7 +63,11 @@ export class Overview {
     c.setTransform(scale, 0, 0, scale, 0, 0);
     c.fillStyle = colours.raised;
     c.fillRect(0, 0, canvas.clientWidth, HEIGHT);
-    const [busy, lost] = this.gather();
+    if (this.version !== this.tiles.version || this.gathered[0].length !== Math.max(this.width, 1)) {
+      this.version = this.tiles.version;
+      this.gathered = this.gather();
+    }
+    const [busy, lost] = this.gathered;
     for (let i = 0; i < busy.length; i += 1) {
       const [full, bad] = [Math.min(busy[i], 1) * (HEIGHT - 4), Math.min(lost[i], 1) * (HEIGHT - 4)];
       c.fillStyle = colours.data;

@@ -22,6 +22,8 @@ export class Tiles {
     this.kept = new Map();
     this.waiting = new Map();
     this.underWay = 0;
+    // Grows with each tile that comes.
+    this.version = 0;
   }
 
   /**
@@ -78,8 +80,9 @@ export class Tiles {
     try {
       const bytes = await this.load(address);
       if (bytes) this.kept.set(address, { ...what, address, ...decoded(bytes) });
+      this.version += 1;
     } catch (error) {
-      this.kept.delete(address);
+      // Stays away: asked for again, it would most likely fail again.
       this.failed?.(error);
     }
     this.underWay -= 1;
