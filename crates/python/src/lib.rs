@@ -82,6 +82,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pool::Pool>()?;
     module.add_class::<recording::PyRecording>()?;
     module.add_class::<simulation::Simulation>()?;
+    module.add_class::<simulation::AccountSoFar>()?;
     module.add_function(wrap_pyfunction!(scenario::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(json::indented, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;

@@ -80,3 +80,29 @@ impl Simulation {
         Ok(RunOutcome::from(py.detach(|| run.finish())))
     }
 }
+
+/// A run whose account can be read at moments of it.
+#[pyclass(frozen, module = "lasthop._core")]
+pub(crate) struct AccountSoFar(Mutex<engine::AccountSoFar>);
+
+#[pymethods]
+impl AccountSoFar {
+    /// `scenario` under `seed` at time zero.
+    #[new]
+    fn new(py: Python<'_>, scenario: &ResolvedScenario, seed: u64) -> Self {
+        let scenario = Arc::clone(&scenario.0);
+        AccountSoFar(Mutex::new(py.detach(|| engine::AccountSoFar::new(scenario, seed))))
+    }
+
+    /// Runs to `until_ns` nanoseconds or the end: the account from the end of the warm-up to then, as JSON.
+    fn until(&self, py: Python<'_>, until_ns: u64) -> PyResult<String> {
+        let until = Time::ZERO + Duration::from_nanos(until_ns);
+        let told = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).until(until));
+        told.map_err(PyRuntimeError::new_err)
+    }
+
+    /// When the run ends, in nanoseconds.
+    fn end_ns(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).end().as_nanos()
+    }
+}

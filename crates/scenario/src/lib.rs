@@ -6,6 +6,7 @@
 //! `plugins` are the algorithms that a caller brings.
 
 mod account;
+mod account_so_far;
 mod campaign;
 mod description;
 mod document;
@@ -34,6 +35,7 @@ pub use plugins::{Answer, Plugins};
 pub use pool::Pool;
 pub use quantities::{quantities, result_schema_json};
 pub use resolved::{DefaultTaken, ResolvedScenario, resolve, resolve_with};
+pub use account_so_far::AccountSoFar;
 pub use run::{Keep, OpenRun, RunResult, SeriesBlock, WALL_TIME, run, run_with_account};
 pub use schema::schema_json;
 pub use simulation::{Finished, Simulation};

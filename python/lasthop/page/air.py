@@ -118,7 +118,7 @@ class Air:
         return self._sums[node]
 
     def bins(self, begin: int, level: int, group: int) -> dict[str, np.ndarray]:
-        """Of a tile, each bin that is not empty: `node`, `bin`, and in 255ths `busy`, of which `collided` and `noise`."""
+        """Of a tile, each bin that is not empty: `node`, `bin`, `busy` in 255ths; `collided` and `noise` in 255ths of that."""
         edges = begin + (np.arange(BINS + 1, dtype=np.int64) << (level - BINS_LOG2))
         width = 1 << (level - BINS_LOG2)
         parts = []
@@ -128,7 +128,8 @@ class Air:
                 continue
             shares = [np.diff(until) / width for until in sums.until(edges)]
             filled = np.nonzero(shares[0] > 0)[0]
-            parts.append((np.full(len(filled), node), filled, *(_bytes(share[filled]) for share in shares)))
+            busy, *lost = (share[filled] for share in shares)
+            parts.append((np.full(len(filled), node), filled, _bytes(busy), *(np.rint(255 * part / busy) for part in lost)))
         columns = [np.concatenate(column) if parts else np.zeros(0) for column in zip(*parts, strict=True)] or [np.zeros(0)] * 5
         kinds = (np.uint16, np.uint8, np.uint8, np.uint8, np.uint8)
         names = ("node", "bin", "busy", "collided", "noise")

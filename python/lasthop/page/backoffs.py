@@ -10,30 +10,39 @@ from .recorded import Recorded
 COLUMNS = ("t_ns", "node", "function", "slots", "cw")
 # Backoffs of a tile; of more, none is told.
 EXACT = 2000
-# A node that sends nothing for so long after a draw had nothing to send: it counted down in vain. Its slots are drawn alone.
-LONGEST_NS = 20_000_000
-SLOT_NS = 9_000
+# A node that had something to send begins so soon after the instant at which its slots were over for who hears everybody.
+SLACK_NS = 1_000_000
+# Slot and DIFS by whether the rates are those of DSSS alone. [802.11-2020 §15.3.4, §17.4.4]
+DSSS_NS, OFDM_NS = (20_000, 50_000), (9_000, 34_000)
 
 
 class Backoffs:
-    """All backoffs of a run. Each ends where its node next begins an exchange, or draws again."""
+    """All backoffs of a run. Each ends where its node next begins an exchange.
+
+    Who has nothing to send counts down all the same, and no exchange follows: such a backoff ends when its slots are over, counted
+    as a node counts that hears everybody and waits DIFS after each PPDU.
+    """
 
     def __init__(self, recorded: Recorded, air: Air) -> None:
         rows = recorded.rows("backoff", COLUMNS)
         self._begin, self._node = rows["t_ns"], rows["node"]
         self._slots, self._cw = rows["slots"], rows["cw"]
-        self._end = self._begin + self._slots.astype(np.int64) * SLOT_NS
+        self._end = np.zeros(len(self._begin), np.int64)
+        slot_ns, difs_ns = DSSS_NS if recorded.is_dsss else OFDM_NS
         own = air.columns["node"] == air.columns["initiator"]
+        channels = [_Silence(air, channel, slot_ns, difs_ns) for channel in range(1 + int(air.columns["channel"].max(initial=0)))]
         for node in range(len(recorded.nodes)):
-            self._follow(np.nonzero(self._node == node)[0], air.start[own & (air.columns["node"] == node)])
+            of_node = air.columns["node"] == node
+            used = air.columns["channel"][of_node]
+            self._follow(np.nonzero(self._node == node)[0], air.start[own & of_node], channels[used[0] if len(used) else 0])
         self._longest = int((self._end - self._begin).max(initial=0))
 
-    def _follow(self, rows: np.ndarray, starts: np.ndarray) -> None:
-        """Lets backoffs of a node end where the next of its `starts` lies near enough."""
+    def _follow(self, rows: np.ndarray, starts: np.ndarray, silence: _Silence) -> None:
+        """Lets backoffs of a node end at the next of its `starts`, or where their slots are over."""
         begin = self._begin[rows]
+        over = silence.counted_down(begin, self._slots[rows])
         following = np.append(starts, np.iinfo(np.int64).max)[np.searchsorted(starts, begin)]
-        near = following - begin <= LONGEST_NS
-        self._end[rows[near]] = following[near]
+        self._end[rows] = np.where(following <= over + SLACK_NS, following, over)
 
     def within(self, begin: int, end: int) -> dict[str, np.ndarray] | None:
         """Those that are not over before `begin` and drawn before `end`, times in ns; None where they are too many to tell."""
@@ -49,3 +58,28 @@ class Backoffs:
             "slots": self._slots[rows].astype(np.uint32),
             "cw": self._cw[rows].astype(np.uint32),
         }
+
+
+class _Silence:
+    """The gaps between what is on a channel, and how many slots could be counted down in them."""
+
+    def __init__(self, air: Air, channel: int, slot_ns: int, difs_ns: int) -> None:
+        here = air.columns["channel"] == channel
+        start = air.start[here]
+        end = np.maximum.accumulate(start + air.duration[here]) if len(start) else start
+        begins = np.append(0, end)
+        length = np.append(start, np.iinfo(np.int64).max // 2) - begins
+        real = length > 0
+        self._begins = begins[real]
+        self._slots = np.maximum(0, length[real] - difs_ns) // slot_ns
+        self._counted = np.cumsum(np.minimum(self._slots, 1 << 40))
+        self._slot_ns, self._difs_ns = slot_ns, difs_ns
+
+    def counted_down(self, begin: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        """When so many slots from each moment of `begin` on are over, counted from the next gap on."""
+        first = np.searchsorted(self._begins, begin)
+        before = np.append(0, self._counted)[first]
+        target = before + slots.astype(np.int64)
+        gap = np.minimum(np.searchsorted(self._counted, target), len(self._counted) - 1)
+        left = target - np.append(0, self._counted)[gap]
+        return np.maximum(begin, self._begins[gap] + self._difs_ns + left * self._slot_ns)

@@ -155,16 +155,25 @@ def holders(recorded: Recorded, flow: int, up: bool, packet: int) -> list[tuple[
     """Every PPDU that held a packet, and whether the packet was decoded in it."""
     if not recorded.has("carries"):
         return []
-    rows = recorded.rows_of("carries", "flow", flow, HELD)
-    held = (rows["up"] == up) & (rows["packet"] <= packet) & (packet < rows["packet"].astype(np.int64) + rows["packets"])
-    return [(int(rows["ppdu"][at]), bool(rows["decoded"][at])) for at in np.nonzero(held)[0][:MOST]]
+    rows = recorded.kept(("held", flow, up), lambda: _by_packet(recorded.rows_of("carries", "flow", flow, HELD), up))
+    near = slice(*np.searchsorted(rows["packet"], (packet - int(rows["packets"].max(initial=0)) + 1, packet + 1)))
+    held = rows["packet"][near].astype(np.int64) + rows["packets"][near] > packet
+    found = zip(rows["ppdu"][near][held].tolist(), rows["decoded"][near][held].tolist(), strict=True)
+    return sorted(found)[:MOST]
+
+
+def _by_packet(rows: dict[str, np.ndarray], up: bool) -> dict[str, np.ndarray]:
+    """Runs of packets of one direction in order of their first."""
+    chosen = np.nonzero(rows["up"] == up)[0]
+    order = chosen[np.argsort(rows["packet"][chosen], kind="stable")]
+    return {name: rows[name][order] for name in ("ppdu", "packet", "packets", "decoded")}
 
 
 def _segments(recorded: Recorded, flow: int, up: bool, packet: int) -> list[dict[str, Any]]:
     rows = segments_of(recorded, flow)
     hosts = recorded.words("segment", "host")
-    from_station = (rows["host"] == hosts.index("station")) == rows["sent"] if "station" in hosts else ~rows["sent"]
-    this = np.nonzero((rows["packet"] == packet) & (from_station == up))[0]
+    order, packets = recorded.kept(("packets", flow, up), lambda: _segments_by_packet(recorded, flow, up))
+    this = order[slice(*np.searchsorted(packets, (packet, packet + 1)))]
     return [
         {
             "t_ns": int(rows["t_ns"][at]),
@@ -175,6 +184,16 @@ def _segments(recorded: Recorded, flow: int, up: bool, packet: int) -> list[dict
         }
         for at in this[:MOST]
     ]
+
+
+def _segments_by_packet(recorded: Recorded, flow: int, up: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of segments that go one way, in order of their packets, and these."""
+    rows = segments_of(recorded, flow)
+    hosts = recorded.words("segment", "host")
+    at_station = rows["host"] == hosts.index("station") if "station" in hosts else np.zeros(len(rows["host"]), bool)
+    chosen = np.nonzero((at_station == rows["sent"]) == up)[0]
+    order = chosen[np.argsort(rows["packet"][chosen], kind="stable")]
+    return order, rows["packet"][order]
 
 
 def _drops(recorded: Recorded, flow: int, up: bool, packet: int) -> list[dict[str, Any]]:

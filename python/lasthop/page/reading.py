@@ -1,7 +1,7 @@
 """What a run holds, piece by piece: who is in it, tiles of its air and of curves, and what a click asks for.
 
 `GET /api/runs/KEY/seeds/SEED` tells who and what there is; `…/air/GROUP/LEVEL/INDEX`, `…/backoffs/LEVEL/INDEX` and
-`…/curves/CHART/ENTITY/LEVEL/INDEX` are tiles in Arrow's stream format, of at most 64 kB; `…/ppdus/N`, `…/packets/FLOW/up|down/N` and `…/explain` are JSON. A seed that was
+`…/curves/CHART/ENTITY/LEVEL/INDEX` are tiles in Arrow's stream format, of at most 64 kB; `…/ppdus/N`, `…/packets/FLOW/up|down/N`, `…/explained` and `…/explained/FLOW` are JSON. A seed that was
 not recorded is run again with a recording by `POST …/record`, as its result came from its scenario and seed alone.
 """
 
@@ -32,6 +32,7 @@ from .library import Unknown
 if TYPE_CHECKING:
     from .air import Air
     from .app import Desk
+    from .explaining import Slices
     from .recorded import Recorded
 
 ARROW = "application/vnd.apache.arrow.stream"
@@ -126,6 +127,7 @@ class Shelf:
         self._lock = threading.Lock()
         self._made = TemporaryDirectory(prefix="lasthop-page-")
         self._making: dict[tuple[str, int], Making] = {}
+        self._slices: dict[tuple[str, int], Slices] = {}
         desk.at_end.append(self._end)
 
     def opened(self, run: str, seed: int) -> Opened:
@@ -173,7 +175,21 @@ class Shelf:
         """The recording that is being made of a seed, if one is."""
         return self._making.get((run, seed))
 
+    def slices(self, run: str, seed: int) -> Slices:
+        """The account of a seed over time, which begins to be made at the first call."""
+        from .explaining import Slices
+
+        result = self._desk.library.result(run)
+        if seed not in result.seeds:
+            raise Unknown(f"seed {seed}: was not run; there are {', '.join(map(str, result.seeds))}")
+        with self._lock:
+            if (run, seed) not in self._slices:
+                self._slices[run, seed] = Slices(result, seed)
+            return self._slices[run, seed]
+
     def _end(self) -> None:
+        for slices in self._slices.values():
+            slices.stop()
         for making in self._making.values():
             making.stop()
         self._made.cleanup()
@@ -251,7 +267,7 @@ def warm() -> None:
     import pyarrow.dataset
     import pyarrow.parquet  # noqa: F401
 
-    from . import air, backoffs, curves, frames  # noqa: F401
+    from . import air, backoffs, curves, explaining, frames  # noqa: F401
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -310,6 +326,20 @@ def routes(desk: Desk) -> list[Route]:
             packet_facts(found.recorded, found.air, asked["flow"], asked["direction"] == "up", asked["packet"])
         )
 
+    def explained(request: Request) -> Response:
+        from .explaining import in_words
+
+        slices = shelf.slices(request.path_params["run"], request.path_params["seed"])
+        slices.wait(0.1)
+        if slices.told is None:
+            return JSONResponse({"progress": slices.progress, "error": slices.error})
+        return JSONResponse({**in_words(slices.result()), "edges_ns": slices.told["edges_ns"], "channels": slices.told["channels"]})
+
+    def explained_flow(request: Request) -> Response:
+        slices = shelf.slices(request.path_params["run"], request.path_params["seed"])
+        flow = desk.library.result(request.path_params["run"]).runs[0]["flows"][request.path_params["flow"]]["id"]
+        return JSONResponse({"progress": slices.progress} if slices.told is None else slices.told["flows"][flow])
+
     def seeds(request: Request) -> Response:
         result = desk.library.result(request.path_params["run"])
         return JSONResponse({"name": result.name, "seeds": result.seeds})
@@ -321,6 +351,8 @@ def routes(desk: Desk) -> list[Route]:
         Route(f"{base}/air/{{group:int}}/{{level:int}}/{{index:int}}", answering(air)),
         Route(f"{base}/backoffs/{{level:int}}/{{index:int}}", answering(backoffs)),
         Route(f"{base}/curves/{{chart}}/{{entity:int}}/{{level:int}}/{{index:int}}", answering(curves)),
+        Route(f"{base}/explained", answering(explained)),
+        Route(f"{base}/explained/{{flow:int}}", answering(explained_flow)),
         Route(f"{base}/ppdus/{{ppdu:int}}", answering(ppdu)),
         Route(f"{base}/packets/{{flow:int}}/{{direction}}/{{packet:int}}", answering(packet)),
     ]

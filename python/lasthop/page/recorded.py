@@ -45,7 +45,9 @@ class Recorded:
 
     def __init__(self, result: Result, seed: int, recordings: Recordings) -> None:
         self.seed = seed
-        self.duration_ns, self.warmup_ns = (_nanoseconds(result.scenario[key]) for key in ("duration", "warmup"))
+        self.duration_ns, self.warmup_ns = (nanoseconds(result.scenario[key]) for key in ("duration", "warmup"))
+        # Whether all is sent with DSSS, whose slots and spaces are longer.
+        self.is_dsss = all(bss["standard"] == "802.11b" for bss in result.scenario["bss"])
         run = next(run for run in result.runs if run["seed"] == seed)
         self.nodes = _nodes(run)
         self.flows = [Flow(f["id"], f["station"], f["direction"] == "up", f["transport"]) for f in run["flows"]]
@@ -161,6 +163,7 @@ def _none(kind: type) -> int | bool:
     return False if kind is np.bool_ else int(np.iinfo(kind).max)
 
 
-def _nanoseconds(length: str) -> int:
+def nanoseconds(length: str) -> int:
+    """A length of time as a resolved scenario has it, such as `10 s`."""
     number, unit = length.split()
     return round(float(number) * {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0, "min": 6e10, "h": 3.6e12}[unit])

@@ -7,6 +7,7 @@ use lasthop_units::Time;
 use crate::{FlowId, Start, Step};
 
 /// A PPDU that comes on the air.
+#[derive(Clone)]
 pub(super) struct Announced {
     pub at: Time,
     pub start: Start,
@@ -17,6 +18,7 @@ pub(super) struct Announced {
 }
 
 /// Those that are still to come, in the order of time.
+#[derive(Clone)]
 pub(super) struct Announcements {
     /// When the first comes on the air.
     next: Time,

@@ -8,6 +8,7 @@ use super::flow::take_out;
 use crate::{End, FlowId, NodeId, Outcome, Payload, Start};
 
 /// A PPDU on the air.
+#[derive(Clone)]
 struct OnAir {
     node: NodeId,
     payload: Payload,
@@ -20,6 +21,7 @@ struct OnAir {
 }
 
 /// Who was on the air of a channel, and what it was silent for.
+#[derive(Clone)]
 pub(super) struct ChannelBook {
     /// Flows in whose own exchanges time passes.
     pub in_own: Vec<FlowId>,

@@ -20,7 +20,7 @@ pub(super) const FREE: u32 = 0;
 const IN_PROGRESS: u32 = 1 << 31;
 
 /// Rivals by the codes that stand for them.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Rivals {
     names: Vec<Rival>,
     of_links: Vec<u32>,
@@ -78,6 +78,7 @@ pub(super) struct Mark {
 }
 
 /// What some nodes notice of the medium.
+#[derive(Clone)]
 pub(super) struct Ear {
     /// Whose exchange has it, and the number of that.
     holder: Option<(NodeId, u32)>,

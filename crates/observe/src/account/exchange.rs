@@ -26,6 +26,7 @@ pub(super) enum Booking {
 }
 
 /// A frame exchange in progress; one of each node, which is used again.
+#[derive(Clone)]
 pub(super) struct Exchange {
     /// It has begun and has not ended.
     pub in_progress: bool,

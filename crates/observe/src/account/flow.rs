@@ -54,6 +54,7 @@ fn one_less(packets: &mut u32) {
 }
 
 /// Where the packets of a flow are and what its time went to. Arrays are for the station and its AP; those of wires for down and up.
+#[derive(Clone)]
 pub(super) struct FlowBook {
     pub ends: [NodeId; 2],
     /// Whether they make A-MPDUs.

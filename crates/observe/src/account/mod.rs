@@ -65,6 +65,7 @@ pub struct NodeFacts {
 }
 
 /// The books of all flows and channels of a run.
+#[derive(Clone)]
 pub struct Account {
     now: Time,
     started: Time,

@@ -136,8 +136,8 @@ export class Air {
         const left = Math.max(0, Math.floor((at - this.view.from) * perNs));
         const right = Math.min(wide, Math.max(left + 1, Math.floor((at + width - this.view.from) * perNs)));
         const full = Math.max(1, Math.round(Math.sqrt(busy[i] / 255) * most));
-        const lost = Math.round((collided[i] / busy[i]) * full);
-        const faint = Math.round((noise[i] / busy[i]) * full);
+        const lost = Math.round((collided[i] / 255) * full);
+        const faint = Math.round((noise[i] / 255) * full);
         const foot = Math.round((y + this.rowHeight - 1) * scale) - 1;
         for (let k = 0; k < full; k += 1) {
           const row = (foot - k) * wide;

@@ -1,6 +1,6 @@
 // Curves below the air, on the same time axis: tcptrace of a flow, its window, its RTT, the queue of a node.
 
-import { element, span, withPrefix } from 'lasthop/ui.js';
+import { element, span } from 'lasthop/ui.js';
 import { colours } from 'lasthop/palette.js';
 import { GUTTER, MARGIN } from 'lasthop/air.js';
 import { label, ticks } from 'lasthop/ruler.js';
@@ -96,13 +96,13 @@ export class Chart {
     this.chart = new globalThis.uPlot({
       width,
       height: this.look.height,
-      padding: [6, MARGIN, 0, 0],
+      padding: [6, MARGIN, 4, 0],
       legend: { show: false },
       cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: 'time', setSeries: false }, points: { show: false } },
       scales: { x: { time: false, auto: false }, y: { auto: false } },
       axes: [
-        { ...axis, size: 22, splits: () => ticks(this.view.from, this.view.to, width - GUTTER).found.map((t) => t / 1e9), values: (_, at) => this.times(at, width) },
-        { ...axis, size: GUTTER, values: (_, at) => at.map((v) => (unit === 'packets' || unit === 'segments' ? `${v}` : withPrefix(v, unit))) },
+        { ...axis, size: 24, gap: 2, splits: () => ticks(this.view.from, this.view.to, width - GUTTER).found.map((t) => t / 1e9), values: (_, at) => this.times(at, width) },
+        { ...axis, size: GUTTER, values: (_, at, __, ___, step) => at.map((v) => value(v, step, at.at(-1), unit)) },
       ],
       series: [{}, ...this.curves.map((curve, i) => ({
         label: curve, stroke: colours[this.look.strokes[i]], width: 1.5, points: { show: false },
@@ -180,6 +180,13 @@ export class Chart {
     if (best) this.picked(best.packet, best.curve);
     else if (this.rows.some((rows) => rows.t.length)) this.view.zoom(0.2, this.chart.posToVal(event.offsetX, 'x') * 1e9);
   }
+}
+
+/** A value of an axis, with the digits that its `step` shows and the prefix that its `most` has. */
+function value(v, step, most, unit) {
+  if (unit === 'packets' || unit === 'segments') return `${v}`;
+  const [scale, prefix] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, ''], [1e-3, 'm'], [1e-6, 'µ']].find(([s]) => Math.abs(most) >= s) ?? [1, ''];
+  return `${(v / scale).toFixed(Math.min(6, Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9))))} ${prefix}${unit}`;
 }
 
 /** What a stretch of time is called. */

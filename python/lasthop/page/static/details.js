@@ -6,7 +6,7 @@ import { element, moment, span, withPrefix } from 'lasthop/ui.js';
 export class Details {
   constructor(go) {
     this.go = go;
-    this.box = element('aside', { class: 'details', 'aria-label': 'details', 'aria-live': 'polite' });
+    this.box = element('section', { class: 'details', 'aria-label': 'details', 'aria-live': 'polite' });
     this.clear();
   }
 
@@ -49,10 +49,10 @@ export class Details {
       const what = run.ack_bytes && !run.data_bytes ? 'TCP ACKs' : 'data';
       const packets = element('span', { class: 'packets' });
       // Each packet is a link of its own, as far as there is room for them.
-      for (let packet = run.packet; packet <= Math.min(last, run.packet + 15); packet += 1) {
+      for (let packet = run.packet; packet <= Math.min(last, run.packet + 7); packet += 1) {
         packets.append(link(`${packet}`, () => this.go.packet(run.flow_number, run.up, packet)), ' ');
       }
-      if (last > run.packet + 15) packets.append('… ', link(`${last}`, () => this.go.packet(run.flow_number, run.up, last)));
+      if (last > run.packet + 7) packets.append('… ', link(`${last}`, () => this.go.packet(run.flow_number, run.up, last)));
       return element('li', { class: run.decoded ? '' : 'lost' },
         `${run.flow} ${run.up ? '↑' : '↓'} ${run.packets} × ${what}${run.decoded ? '' : ', not decoded'}: `, packets);
     });

@@ -4,7 +4,7 @@ import { onTheme, styled } from 'lasthop/ui.js';
 
 const NAMES = [
   'ground', 'raised', 'line', 'row', 'row-other', 'text', 'quiet', 'accent', 'grid', 'selected',
-  'ampdu', 'data', 'ack', 'control', 'beacon', 'partly', 'collided', 'noise', 'nav', 'waiting', 'again',
+  'ampdu', 'data', 'ack', 'control', 'beacon', 'partly', 'collided', 'noise', 'nav', 'waiting', 'again', 'failure', 'window',
 ];
 
 export const colours = {};

@@ -92,8 +92,7 @@ export class RunPage {
       element('div', { class: 'legend' }, LEGEND.map(([name, text]) => element('span', { class: `key ${name}` }, text))),
       element('div', { class: 'board' },
         element('div', { class: 'timed' }, this.overview.canvas, this.air.box, this.charts.map((chart) => chart.box), this.explained.timed),
-        this.details.box),
-      this.explained.box);
+        element('aside', { class: 'aside' }, this.details.box, this.explained.box)));
   }
 
   start({ from, to, flow }) {

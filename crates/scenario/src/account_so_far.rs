@@ -1,0 +1,45 @@
+//! The account of a run at moments of it, so that one sees when time went where.
+
+use std::sync::Arc;
+
+use lasthop_observe::{TimeSeries, Watcher};
+use lasthop_observe::account::Account;
+use lasthop_units::Time;
+
+use crate::text::Text;
+use crate::simulation::Simulation;
+use crate::{ResolvedScenario, account};
+
+/// A run that keeps an account, which can be read at any moment.
+pub struct AccountSoFar {
+    // Without time series; but so it is a simulation that there is anyway, and need not be compiled once more.
+    simulation: Simulation<(Option<TimeSeries>, Account)>,
+    scenario: Arc<ResolvedScenario>,
+}
+
+impl AccountSoFar {
+    /// `scenario` under `seed` at time zero.
+    pub fn new(scenario: Arc<ResolvedScenario>, seed: u64) -> AccountSoFar {
+        let books = account::of(&scenario);
+        AccountSoFar { simulation: Simulation::watched_by(Arc::clone(&scenario), seed, (None, books)), scenario }
+    }
+
+    /// Runs to `until` or the end, whichever comes first: the account from the end of the warm-up to then, as "account" of a
+    /// result has it. What is on the air then counts by what has become of it so far. An error where the run went wrong.
+    pub fn until(&mut self, until: Time) -> Result<String, String> {
+        self.simulation.run_until(until);
+        if let Some(failure) = self.simulation.observer().failure() {
+            return Err(failure.to_string());
+        }
+        let (_, books) = self.simulation.observer();
+        let balance = books.clone().close(until.min(self.simulation.end()));
+        let mut text = Text::default();
+        account::write(&mut text, &self.scenario, &balance);
+        Ok(text.finish())
+    }
+
+    /// When the run ends.
+    pub fn end(&self) -> Time {
+        self.simulation.end()
+    }
+}
