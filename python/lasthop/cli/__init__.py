@@ -19,7 +19,7 @@ from .. import ScenarioError, StoreError, __version__
 from ._mistake import Mistake
 
 COMMANDS = (
-    *("run", "sweep", "query", "reproduce", "plot", "compare", "explain", "theory", "serve"),
+    *("run", "sweep", "query", "reproduce", "plot", "compare", "explain", "theory", "serve", "report"),
     *("packetdrill", "replay-cc", "replay-recovery"),
     *("list", "show", "schema", "doctor", "bench"),
 )

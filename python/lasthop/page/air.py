@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .recorded import LOSSES, Recorded
+from .recorded import KINDS, LOSSES, Recorded
 
 BINS = 256
 BINS_LOG2 = 8
@@ -97,6 +97,11 @@ class Air:
         start = self.start[self._of_group[group]]
         first, last = np.searchsorted(start, (begin - self.longest_ns, end), side="left")
         return last - first <= EXACT or len(self.within(begin, end, group)) <= EXACT
+
+    @cached_property
+    def is_data(self) -> np.ndarray:
+        """Which PPDUs carry packets."""
+        return np.isin(self.columns["kind"], [KINDS.index("data"), KINDS.index("A-MPDU")])
 
     @cached_property
     def lost(self) -> np.ndarray:

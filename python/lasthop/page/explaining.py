@@ -37,7 +37,7 @@ class Slices:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Ends it after the slice that is under way."""
         self._stopped = True
         self._thread.join(10)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .air import Air
 from .curves import SEGMENT, segments_of
-from .recorded import KINDS, LOSSES, NOBODY, Recorded
+from .recorded import KINDS, LOSSES, NOBODY, Recorded, between
 
 HELD = ("ppdu", "up", "packet", "packets", "decoded")
 CARRIES = (*HELD, "flow", "data_bytes", "ack_bytes")
@@ -33,7 +33,7 @@ def ppdu_facts(recorded: Recorded, air: Air, ppdu: int) -> dict[str, Any]:
     others = [other for other in others if columns["channel"][other] == columns["channel"][row]]
     facts["overlapped"] = [_brief(recorded, air, other) for other in others[:MOST]]
     facts["exchange"] = [_brief(recorded, air, other) for other in _exchange(air, row)]
-    facts["contents"] = _contents(recorded, ppdu)
+    facts["contents"] = contents_of(recorded, ppdu)
     facts["backoff"] = _backoff_before(recorded, int(columns["node"][row]), facts["start_ns"])
     facts["rate_after"] = _rate_after(recorded, int(columns["link"][row]), end)
     facts["next"] = _next_of_link(recorded, air, row)
@@ -65,12 +65,12 @@ def _exchange(air: Air, row: int) -> np.ndarray:
     return near[air.columns["exchange"][near] == number][:MOST]
 
 
-def _contents(recorded: Recorded, ppdu: int) -> list[dict[str, Any]] | None:
+def contents_of(recorded: Recorded, ppdu: int) -> list[dict[str, Any]] | None:
     """Packets that a PPDU held, in runs; None where that was not recorded."""
     if not recorded.has("carries"):
         return None
     carries = recorded.kept(("carries",), lambda: recorded.rows("carries", CARRIES))
-    first, last = np.searchsorted(carries["ppdu"], (ppdu, ppdu + 1))
+    held = between(carries["ppdu"], ppdu, ppdu + 1)
     return [
         {
             "flow": recorded.flows[carries["flow"][at]].name,
@@ -79,7 +79,7 @@ def _contents(recorded: Recorded, ppdu: int) -> list[dict[str, Any]] | None:
             "decoded": bool(carries["decoded"][at]),
             **{name: int(carries[name][at]) for name in ("packet", "packets", "data_bytes", "ack_bytes")},
         }
-        for at in range(first, min(last, first + MOST))
+        for at in range(held.start, min(held.stop, held.start + MOST))
     ]
 
 
@@ -109,13 +109,14 @@ def _rate_after(recorded: Recorded, link: int, end_ns: int) -> dict[str, Any] | 
 def _next_of_link(recorded: Recorded, air: Air, row: int) -> dict[str, Any] | None:
     """The next data PPDU of the same sender to the same receiver."""
     columns = air.columns
-    data = [KINDS.index("data"), KINDS.index("A-MPDU")]
-    for first in range(row + 1, len(air), 65536):
-        part = slice(first, first + 65536)
-        same = (columns["node"][part] == columns["node"][row]) & (columns["to"][part] == columns["to"][row])
-        found = np.nonzero(same & np.isin(columns["kind"][part], data))[0]
+    node, to = columns["node"], columns["to"]
+    first, length = row + 1, 256
+    while first < len(air):
+        part = slice(first, first + length)
+        found = np.nonzero((node[part] == node[row]) & (to[part] == to[row]) & air.is_data[part])[0]
         if len(found):
             return _brief(recorded, air, first + int(found[0]))
+        first, length = first + length, length * 8
     return None
 
 
@@ -156,7 +157,7 @@ def holders(recorded: Recorded, flow: int, up: bool, packet: int) -> list[tuple[
     if not recorded.has("carries"):
         return []
     rows = recorded.kept(("held", flow, up), lambda: _by_packet(recorded.rows_of("carries", "flow", flow, HELD), up))
-    near = slice(*np.searchsorted(rows["packet"], (packet - int(rows["packets"].max(initial=0)) + 1, packet + 1)))
+    near = between(rows["packet"], packet - int(rows["packets"].max(initial=0)) + 1, packet + 1)
     held = rows["packet"][near].astype(np.int64) + rows["packets"][near] > packet
     found = zip(rows["ppdu"][near][held].tolist(), rows["decoded"][near][held].tolist(), strict=True)
     return sorted(found)[:MOST]
@@ -173,7 +174,7 @@ def _segments(recorded: Recorded, flow: int, up: bool, packet: int) -> list[dict
     rows = segments_of(recorded, flow)
     hosts = recorded.words("segment", "host")
     order, packets = recorded.kept(("packets", flow, up), lambda: _segments_by_packet(recorded, flow, up))
-    this = order[slice(*np.searchsorted(packets, (packet, packet + 1)))]
+    this = order[between(packets, packet, packet + 1)]
     return [
         {
             "t_ns": int(rows["t_ns"][at]),

@@ -53,6 +53,13 @@ class Opened:
         self.backoff_tile = lru_cache(TILES_KEPT)(self._backoff_tile)
         self.curve_tile = lru_cache(TILES_KEPT)(self._curve_tile)
 
+    @classmethod
+    def of(cls, result: Result, seed: int, recordings: Recordings, key: str | None = None) -> Opened:
+        """The recording of one seed of a result, which the page knows by `key`."""
+        from .recorded import Recorded
+
+        return cls(Recorded(result, seed, recordings), summary_of(result, seed, key))
+
     @property
     def air(self) -> Air:
         """The PPDUs, read at the first look."""
@@ -138,10 +145,7 @@ class Shelf:
             if key in self._opened:
                 self._opened.move_to_end(key)
                 return self._opened[key]
-        recordings = self._recordings(run, seed, result)
-        from .recorded import Recorded
-
-        opened = Opened(Recorded(result, seed, recordings), summary_of(result, seed, run))
+        opened = Opened.of(result, seed, self._recordings(run, seed, result), run)
         with self._lock:
             self._opened[key] = opened
             while len(self._opened) > KEPT:
@@ -151,8 +155,8 @@ class Shelf:
     def _recordings(self, run: str, seed: int, result: Result) -> Recordings:
         if seed not in result.seeds:
             raise Unknown(f"seed {seed}: was not run; there are {', '.join(map(str, result.seeds))}")
-        beside = result._stored_recordings()
-        if beside is not None and (seed, "ppdu") in beside.tables():
+        beside = recorded_beside(result, seed)
+        if beside is not None:
             return beside
         made = Recordings(self._place(run))
         if (seed, "ppdu") in made.tables():
@@ -189,10 +193,16 @@ class Shelf:
 
     def _end(self) -> None:
         for slices in self._slices.values():
-            slices.stop()
+            slices.close()
         for making in self._making.values():
-            making.stop()
+            making.close()
         self._made.cleanup()
+
+
+def recorded_beside(result: Result, seed: int) -> Recordings | None:
+    """The recording of a seed that lies beside its result, where one does."""
+    beside = result._stored_recordings()
+    return beside if beside is not None and (seed, "ppdu") in beside.tables() else None
 
 
 class Missing(LookupError):
@@ -221,7 +231,7 @@ class Making:
         """How much of it is done, from 0 to 1."""
         return 1.0 if self.done else self._campaign.progress()
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Gives up what is not done."""
         self._campaign.cancel()
         self._thread.join(10)
@@ -244,11 +254,11 @@ class Making:
         self._new.discard()
 
 
-def summary_of(result: Result, seed: int, run: str) -> dict[str, Any]:
+def summary_of(result: Result, seed: int, key: str | None) -> dict[str, Any]:
     """What the page says at the head of a run."""
     told = next(told for told in result.runs if told["seed"] == seed)
     return {
-        "key": run,
+        "key": key,
         "name": result.name,
         "description": result.scenario.get("description"),
         "seed": seed,

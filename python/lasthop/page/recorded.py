@@ -38,6 +38,8 @@ class Flow(NamedTuple):
     # True from the station to the server.
     up: bool
     transport: str
+    # What its application does.
+    traffic: str
 
 
 class Recorded:
@@ -50,7 +52,7 @@ class Recorded:
         self.is_dsss = all(bss["standard"] == "802.11b" for bss in result.scenario["bss"])
         run = next(run for run in result.runs if run["seed"] == seed)
         self.nodes = _nodes(run)
-        self.flows = [Flow(f["id"], f["station"], f["direction"] == "up", f["transport"]) for f in run["flows"]]
+        self.flows = [Flow(f["id"], f["station"], f["direction"] == "up", f["transport"], f["traffic"]) for f in run["flows"]]
         self.node_of = {node.name: number for number, node in enumerate(self.nodes)}
         self.flow_of = {flow.name: number for number, flow in enumerate(self.flows)}
         self.tables = sorted(table for of, table in recordings.tables() if of == seed)
@@ -167,3 +169,10 @@ def nanoseconds(length: str) -> int:
     """A length of time as a resolved scenario has it, such as `10 s`."""
     number, unit = length.split()
     return round(float(number) * {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0, "min": 6e10, "h": 3.6e12}[unit])
+
+
+def between(column: np.ndarray, first: int, end: int) -> slice:
+    """Rows of a sorted column from `first` up to, without, `end`. Asked in its own type, so that it is not copied."""
+    limits = np.iinfo(column.dtype)
+    asked = np.array([min(max(value, limits.min), limits.max) for value in (first, end)], column.dtype)
+    return slice(*np.searchsorted(column, asked).tolist())

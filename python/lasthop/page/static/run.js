@@ -95,20 +95,22 @@ export class RunPage {
         element('aside', { class: 'aside' }, this.details.box, this.explained.box)));
   }
 
-  start({ from, to, flow }) {
+  start({ from, to, flow, keys = true }) {
     new ResizeObserver(() => this.later()).observe(this.box);
     onTheme(() => this.later());
-    listenToKeys(this);
+    if (keys) listenToKeys(this);
     this.chooseFlow(this.run.flows.some((one) => one.name === flow) ? flow : this.starving());
     if (to > from) this.view.show(from, to);
     this.explained.start();
     this.later();
   }
 
-  /** The flow to look at first: of the most common direction the one that fares worst. */
+  /** The flow to look at first: of bulk TCP, if there is any, the one that fares worst. */
   starving() {
-    const tcp = this.run.flows.filter((flow) => flow.transport === 'tcp');
-    const among = tcp.length ? tcp : this.run.flows;
+    const { flows } = this.run;
+    const among = [
+      flows.filter((flow) => flow.transport === 'tcp' && flow.traffic === 'bulk'), flows.filter((flow) => flow.transport === 'tcp'), flows,
+    ].find((some) => some.length) ?? [];
     return among.reduce((worst, flow) => (this.run.goodput[flow.name] < this.run.goodput[worst.name] ? flow : worst), among[0])?.name;
   }
 

@@ -80,6 +80,7 @@ export class Tiles {
     try {
       const bytes = await this.load(address);
       if (bytes) this.kept.set(address, { ...what, address, ...decoded(bytes) });
+      else if (what.level < COARSEST) this.want(what.kind, what.level + 1, Math.floor(what.index / 2));
       this.version += 1;
     } catch (error) {
       // Stays away: asked for again, it would most likely fail again.

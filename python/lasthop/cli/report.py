@@ -1,0 +1,110 @@
+"""`lasthop report`: the page of a run, or of two beside each other, as one file."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from ..files import write_whole
+from ..progress import Progress
+from ..recording import Recordings
+from ..result import Result
+from . import _arguments
+from ._mistake import Mistake
+from ._output import note
+
+if TYPE_CHECKING:
+    from ..page.report import Side
+
+SUMMARY = "write the page of a run, or of two, as one file that opens offline"
+POLL_S = 0.1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `lasthop report` accepts."""
+    parser.add_argument("result", metavar="RESULT", help="result of `lasthop run`: directory or JSON file")
+    parser.add_argument("other", metavar="B", nargs="?", help="another one, to stand beside it on the same time axis")
+    parser.add_argument("--out", metavar="FILE", required=True, help="the file to write, e.g. run.html")
+    parser.add_argument("--seed", metavar="K", type=int, help="which seed (default: the first)")
+    parser.add_argument(
+        "--from",
+        dest="from_s",
+        metavar="TIME",
+        type=_arguments.moment_s,
+        help="from when on each frame is told (default: the end of the warm-up)",
+    )
+    parser.add_argument(
+        "--for", dest="for_s", metavar="TIME", type=_arguments.duration_s, help="for how long (default: some 6000 frames)"
+    )
+    parser.add_argument(
+        "--flow", metavar="PATTERN", action="append", default=[], help="flows with curves, as a shell matches; repeatable (default: six)"
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Records what was not recorded, then writes."""
+    results = [_arguments.result_of(path) for path in (arguments.result, arguments.other) if path is not None]
+    seeds = [_seed(result, arguments.seed) for result in results]
+    _arguments.check_file("--out", arguments.out)
+    from ..page.report import document
+
+    with ExitStack() as stack, Progress.fitting("report") as progress:
+        sides = [_side(result, seed, arguments, stack, progress) for result, seed in zip(results, seeds, strict=True)]
+        write_whole(arguments.out, document(sides, progress, _compared(results)))
+    note(f"{arguments.out}: {Path(arguments.out).stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+def _seed(result: Result, asked: int | None) -> int:
+    if not result.seeds:
+        raise Mistake(f"{result.source}: holds no finished run")
+    if asked is not None and asked not in result.seeds:
+        raise Mistake(f"--seed {asked}: was not run in {result.source}; there are {', '.join(map(str, result.seeds[:20]))}")
+    return result.seeds[0] if asked is None else asked
+
+
+def _side(result: Result, seed: int, arguments: argparse.Namespace, stack: ExitStack, progress: Progress) -> Side:
+    from ..page.explaining import Slices
+    from ..page.reading import Opened, recorded_beside
+    from ..page.report import Side, chosen_flows, window_of
+
+    recordings = recorded_beside(result, seed) or _recorded(result, seed, stack, progress)
+    opened = Opened.of(result, seed, recordings)
+    try:
+        window = window_of(opened, arguments.from_s, arguments.for_s)
+        flows = chosen_flows(opened, arguments.flow)
+    except (ValueError, LookupError) as error:
+        raise Mistake(f"{'--from' if isinstance(error, ValueError) else '--flow'}: {error.args[0]}") from None
+    slices = Slices(result, seed)
+    with closing(slices):
+        _await(lambda: slices.progress if slices.told is None and slices.error is None else None, progress)
+    return Side(opened, window, flows, slices)
+
+
+def _recorded(result: Result, seed: int, stack: ExitStack, progress: Progress) -> Recordings:
+    """The recording of a seed that has none: it is run again."""
+    from ..page.reading import Making
+
+    place = Path(stack.enter_context(TemporaryDirectory(prefix="lasthop-report-")))
+    making = Making(result, seed, place)
+    with closing(making):
+        _await(lambda: None if making.done or making.error else making.progress, progress)
+    if making.error:
+        raise Mistake(f"{result.source}: seed {seed}: {making.error}")
+    return Recordings(place)
+
+
+def _await(fraction: Callable[[], float | None], progress: Progress) -> None:
+    """Shows how far something is until it is done."""
+    while (done := fraction()) is not None:
+        progress.update(done, 0, 1)
+        time.sleep(POLL_S)
+
+
+def _compared(results: list[Result]) -> dict | None:
+    return None
