@@ -261,6 +261,10 @@ class InterruptRequests:
         self.count = 0
         self._previous = None
 
+    def ask(self) -> None:
+        """Asks to stop as Ctrl-C does, from any thread."""
+        self.count += 1
+
     def __enter__(self) -> InterruptRequests:
         # Only the main thread is ever interrupted, and only it may set a handler.
         if threading.current_thread() is threading.main_thread():

@@ -14,9 +14,7 @@ SETTING = "# --set "
 
 def scenario_of(result: Result) -> Scenario:
     """The scenario that `result` came from: the file beside it with the settings at its head, else the resolved one."""
-    text = result._scenario_text
-    if not text:
-        text = "".join(f"{key} = {toml_value(value)}\n" for key, value in _as_written(result.scenario).items())
+    text = result._scenario_text or written_out(result.scenario)
     settings = []
     while text.startswith(SETTING):
         line, _, text = text.partition("\n")
@@ -24,6 +22,11 @@ def scenario_of(result: Result) -> Scenario:
         settings.append((path, value))
     name = str(result.source) if result.source else "scenario.toml"
     return Scenario(text, name, tuple(settings))
+
+
+def written_out(resolved: dict) -> str:
+    """A resolved scenario as the text of a file, a line for each section."""
+    return "".join(f"{key} = {toml_value(value)}\n" for key, value in _as_written(resolved).items())
 
 
 def with_account(result: Result, *, jobs: int | None = None, progress: Progress | None = None) -> Result:

@@ -17,6 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from .. import ScenarioError, StoreError, __version__
 from .guard import Guard
+from .jobs import Jobs
 from .library import Library, Unknown
 
 STATIC = Path(__file__).parent / "static"
@@ -29,8 +30,12 @@ class Desk:
     """What all parts of the page work with."""
 
     library: Library
+    jobs: Jobs = field(default_factory=Jobs)
     # What must end when the page does: called once, last first.
     at_end: list = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.at_end.append(self.jobs.close)
 
     def close(self) -> None:
         """Ends what still runs."""
@@ -40,10 +45,10 @@ class Desk:
 
 def make(desk: Desk, hosts: frozenset[str], token: str | None = None) -> Guard:
     """The page, guarded. `hosts`: names with port under which it is reached; `token`: what a request must carry."""
-    from . import listing, reading
+    from . import comparing, editing, listing, papers, reading, running
 
     routes = [Route(path, _document) for path in PAGES]
-    for part in (listing, reading):
+    for part in (listing, editing, running, comparing, papers, reading):
         routes += part.routes(desk)
     routes.append(Mount("/static", _Modules(directory=STATIC)))
     failures = {Unknown: _not_found, LookupError: _not_found, ScenarioError: _refused, StoreError: _refused}

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Literal, NamedTuple
 
 from ..result import Result, read
+from .stored import run_of
 
 Kind = Literal["result", "store", "scenario"]
 # As many results are kept read.
@@ -21,6 +22,8 @@ DEEPEST = 6
 MOST_FILES = 50_000
 PASSED_OVER = {"node_modules", "target", "__pycache__", "site-packages"}
 RUNS = "runs"
+# In a source tree.
+READY = "scenarios"
 # Of a TOML file.
 LOOKED_AT = 100_000
 # At the ninth byte of a DuckDB file.
@@ -46,35 +49,41 @@ class Library:
 
     def __init__(self, roots: Iterable[Path]) -> None:
         self.roots = [Path(os.path.realpath(root)) for root in roots]
-        self._results: OrderedDict[Path, tuple[float, Result]] = OrderedDict()
+        self._results: OrderedDict[tuple[Path, str], tuple[float, Result]] = OrderedDict()
         self._lock = Lock()
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     def entries(self) -> list[Entry]:
-        """All there is now, the latest first."""
+        """All there is now, the latest first; the scenarios that come with lasthop where there are no others."""
         found = {entry.path: entry for root in self.roots for entry in _entries(root)}
+        if not any(entry.kind == "scenario" for entry in found.values()):
+            found |= {entry.path: entry for entry in _ready()}
         if self._temporary is not None:
             found |= {entry.path: entry for entry in _entries(Path(self._temporary.name))}
         return sorted(found.values(), key=lambda entry: (-entry.modified_s, entry.name))
 
     def entry(self, key: str) -> Entry:
         """That of a key. Raises `Unknown`."""
-        for entry in self.entries():
+        for entry in (*self.entries(), *_ready()):
             if entry.key == key:
                 return entry
         raise Unknown(f"{key}: is not, or no longer, below the directories that this page was opened for")
 
     def result(self, key: str) -> Result:
-        """The result of a key, read once as long as its file does not change. Raises `Unknown` and `ScenarioError`."""
+        """The result of a key, or the run of a store as one, read once as long as its file does not change.
+
+        The key of such a run is that of its store, a dot, and its own. Raises `Unknown`, `ScenarioError` and `StoreError`.
+        """
+        key, _, run = key.partition(".")
         entry = self.entry(key)
         with self._lock:
-            known = self._results.get(entry.path)
+            known = self._results.get((entry.path, run))
             if known is not None and known[0] == entry.modified_s:
-                self._results.move_to_end(entry.path)
+                self._results.move_to_end((entry.path, run))
                 return known[1]
-        result = read(entry.path)
+        result = _read(entry, run)
         with self._lock:
-            self._results[entry.path] = (entry.modified_s, result)
+            self._results[entry.path, run] = (entry.modified_s, result)
             while len(self._results) > KEPT:
                 self._results.popitem(last=False)
         return result
@@ -83,6 +92,11 @@ class Library:
         """Whether a file lies below one of the roots, wherever symbolic links lead."""
         real = Path(os.path.realpath(path))
         return any(real.is_relative_to(root) for root in self.roots if root.is_dir())
+
+    def home(self) -> Path:
+        """The first directory that was given, where what is saved goes; else that of the first file."""
+        here = [root for root in self.roots if root.is_dir() and not _is_result(root)]
+        return here[0] if here else self.roots[0].parent
 
     def directory(self) -> Path:
         """Where what is made here is kept: `runs` in the first directory that was given, else a temporary directory."""
@@ -97,6 +111,22 @@ class Library:
 def key_of(path: Path) -> str:
     """The key of what lies at `path`: the same as long as it lies there."""
     return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:12]
+
+
+def _read(entry: Entry, run: str) -> Result:
+    if entry.kind == "store":
+        if not run:
+            raise Unknown(f"{entry.name}: is a store; choose one of its runs")
+        return run_of(entry.path, run)
+    if run:
+        raise Unknown(f"{entry.name}: is no store, and has no run {run}")
+    return read(entry.path)
+
+
+def _ready() -> Iterator[Entry]:
+    """The scenarios that come with lasthop, where it runs from its source."""
+    place = Path(__file__).resolve().parents[3] / READY
+    return _entries(place) if (place.parent / "crates").is_dir() else iter(())
 
 
 def _entries(root: Path) -> Iterator[Entry]:

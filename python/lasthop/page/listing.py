@@ -1,7 +1,13 @@
-"""`GET /api/entries`: what there is to open. `GET /api/runs/KEY`: a result without its runs' numbers."""
+"""`GET /api/entries`: what there is to open. `GET /api/entries/KEY`: its headline numbers, or the runs of a store.
+`GET /api/runs/KEY/result`: a result without its runs' numbers."""
 
 from __future__ import annotations
 
+import json
+import tomllib
+from collections import OrderedDict
+from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
@@ -9,23 +15,44 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from ..quantities import TOTALS
+from ..recording import FOLDER
 from .library import Entry, Library
+from .stored import runs_in
 
 if TYPE_CHECKING:
     from .app import Desk
 
+# Larger results are opened one at a time, not for a list.
+LARGEST = 50_000_000
+REMEMBERED = 5000
+
 
 def routes(desk: Desk) -> list[Route]:
     """What this part of the page answers."""
+    facts = Facts()
 
     async def entries(_request: Request) -> JSONResponse:
         return JSONResponse(await run_in_threadpool(_listed, desk.library))
+
+    async def one(request: Request) -> JSONResponse:
+        wanted = request.query_params.get("text", "")
+        return JSONResponse(await run_in_threadpool(facts.of, desk.library.entry(request.path_params["key"]), wanted))
+
+    async def several(request: Request) -> JSONResponse:
+        keys = set(request.query_params.get("keys", "").split(","))
+        return JSONResponse(await run_in_threadpool(_of_several, facts, desk.library, keys))
 
     async def result(request: Request) -> Response:
         found = await run_in_threadpool(desk.library.result, request.path_params["run"])
         return Response(found.to_json(), media_type="application/json")
 
-    return [Route("/api/entries", entries), Route("/api/runs/{run}/result", result)]
+    return [
+        Route("/api/entries", entries),
+        Route("/api/facts", several),
+        Route("/api/entries/{key}", one),
+        Route("/api/runs/{run}/result", result),
+    ]
 
 
 def _listed(library: Library) -> dict[str, Any]:
@@ -38,4 +65,61 @@ def _listed(library: Library) -> dict[str, Any]:
 def _described(entry: Entry, library: Library) -> dict[str, Any]:
     below = [root for root in library.roots if entry.path.is_relative_to(root)]
     place = entry.path.relative_to(below[0]).as_posix() if below else entry.path.name
-    return {"key": entry.key, "kind": entry.kind, "name": entry.name, "place": place, "modified_s": entry.modified_s}
+    told = {"key": entry.key, "kind": entry.kind, "name": entry.name, "place": place, "modified_s": entry.modified_s}
+    return {**told, "ready": entry.kind == "scenario" and not below}
+
+
+def _of_several(facts: Facts, library: Library, keys: set[str]) -> dict[str, Any]:
+    return {entry.key: facts.of(entry) for entry in library.entries() if entry.key in keys}
+
+
+class Facts:
+    """A few numbers of each entry, kept as long as its file does not change."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Path, tuple[float, dict[str, Any]]] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, entry: Entry, text: str = "") -> dict[str, Any]:
+        """What a list says of an entry; of a store, the runs that have `text`. A file that is wrong says so."""
+        if entry.kind == "store" and text:
+            return runs_in(entry.path, text)
+        with self._lock:
+            known = self._known.get(entry.path)
+            if known is not None and known[0] == entry.modified_s:
+                return known[1]
+        try:
+            found = {"result": _of_result, "scenario": _of_scenario, "store": runs_in}[entry.kind](entry.path)
+        except (ValueError, OSError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            found = {"error": f"{entry.name}: cannot be read: {error}"}
+        with self._lock:
+            self._known[entry.path] = (entry.modified_s, found)
+            while len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        return found
+
+
+def _of_result(path: Path) -> dict[str, Any]:
+    file = path / "result.json" if path.is_dir() else path
+    if file.stat().st_size > LARGEST:
+        return {"error": f"{file.name} is large; open it to see its numbers"}
+    document = json.loads(file.read_bytes())
+    goodput = document["summary"].get(TOTALS.goodput_bps.path)
+    scenario = document["scenario"]
+    return {
+        "title": scenario.get("name") or "",
+        "description": scenario.get("description") or "",
+        "goodput": goodput,
+        "seeds": [run["seed"] for run in document["runs"]],
+        "failed": len(document.get("failed", [])),
+        "interrupted": bool(document.get("interrupted")),
+        "duration": scenario.get("duration"),
+        "explained": all("account" in run for run in document["runs"]),
+        "recorded": file.with_name(FOLDER).is_dir(),
+    }
+
+
+def _of_scenario(path: Path) -> dict[str, Any]:
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    said = {key: str(document.get(key, ""))[:400] for key in ("name", "description", "duration")}
+    return {"title": said["name"], "description": said["description"], "duration": said["duration"]}

@@ -1,0 +1,141 @@
+"""The scenario editor: what may be written, what the engine says to a text, what a map changes in it, and saving it.
+
+`GET /api/schema` and `/api/registry`: the keys and the names there are. `GET /api/scenarios/KEY`: the text behind a scenario or
+a result. `POST /api/check`, `/api/theory`, `/api/move`: about a text. `PUT /api/scenarios/NAME.toml`: saves one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from .. import _core
+from ..files import write_whole
+from .bodies import json_body, number_of, text_of
+from .checking import check, problem, resolved_of, units
+from .library import Library, Unknown, key_of
+from .places import moved, moved_away, places_of
+from .scenario_text import scenario_text
+from .toml_text import path_of
+
+if TYPE_CHECKING:
+    from .app import Desk
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,80}\.toml")
+MOVABLE = re.compile(r"bss\.\d{1,5}\.ap|station\.\d{1,5}|wall\.\d{1,5}")
+
+
+def routes(desk: Desk) -> list[Route]:
+    """What this part of the page answers."""
+    library = desk.library
+
+    def about_text(answer: Callable[[dict[str, Any], Library], Any]) -> Callable:
+        async def answered(request: Request) -> JSONResponse:
+            body = await json_body(request)
+            return JSONResponse(await run_in_threadpool(answer, body, library))
+
+        return answered
+
+    async def schema(_request: Request) -> Response:
+        return Response(_schema(), media_type="application/json", headers={"Cache-Control": "max-age=600"})
+
+    async def registry(_request: Request) -> Response:
+        return Response(_registry(), media_type="application/json", headers={"Cache-Control": "max-age=600"})
+
+    async def text(request: Request) -> JSONResponse:
+        return JSONResponse(await run_in_threadpool(scenario_text, library, request.path_params["name"]))
+
+    async def save(request: Request) -> JSONResponse:
+        body = await json_body(request)
+        return JSONResponse(await run_in_threadpool(_saved, request.path_params["name"], body, library))
+
+    return [
+        Route("/api/schema", schema),
+        Route("/api/registry", registry),
+        Route("/api/check", about_text(_checked), methods=["POST"]),
+        Route("/api/theory", about_text(_theory), methods=["POST"]),
+        Route("/api/move", about_text(_moved), methods=["POST"]),
+        Route("/api/scenarios/{name}", text, methods=["GET"]),
+        Route("/api/scenarios/{name}", save, methods=["PUT"]),
+    ]
+
+
+@cache
+def _schema() -> str:
+    return _core.schema_json()
+
+
+@cache
+def _registry() -> str:
+    return _core.list_json()
+
+
+def folder_of(body: dict[str, Any], library: Library) -> Path:
+    """Where the files of a text lie: beside what it came `from`, else in the first directory of the page."""
+    key = text_of(body, "from", "")
+    try:
+        return library.entry(key.partition(".")[0]).path.parent
+    except Unknown:
+        return library.home()
+
+
+def _checked(body: dict[str, Any], library: Library) -> dict[str, Any]:
+    answer = check(text_of(body, "text"), folder_of(body, library), library)
+    answer["places"] = places_of(answer["resolved"]) if answer["resolved"] else None
+    return answer
+
+
+def _theory(body: dict[str, Any], library: Library) -> Any:
+    """The closed forms, or the sentence that says why there are none."""
+    try:
+        resolved = resolved_of(text_of(body, "text"), folder_of(body, library), library)
+        return json.loads(_core.theory_json(resolved))
+    except _core.ScenarioError as error:
+        return {"rows": [], "why": problem(body["text"], str(error), folder_of(body, library))["message"]}
+
+
+def _moved(body: dict[str, Any], library: Library) -> dict[str, Any]:
+    """The edits by which what `path` names stands at `x` and `y`, or at a `distance`; `end`: of a wall."""
+    text, path = text_of(body, "text"), text_of(body, "path")
+    end = text_of(body, "end", "")
+    if not MOVABLE.fullmatch(path) or end not in ("", "from", "to"):
+        raise ValueError(f"path: {path!r} is nothing that can be moved")
+    try:
+        resolved_of(text, folder_of(body, library), library)
+    except _core.ScenarioError:
+        raise ValueError("the text has a mistake; mend that first") from None
+    if "distance" in body:
+        edits = moved_away(text, path_of(path), abs(number_of(body, "distance")))
+    else:
+        edits = moved(text, path_of(path), (number_of(body, "x"), number_of(body, "y")), end or None)
+    return {"edits": [{"from": units(text, edit.begin), "to": units(text, edit.end), "insert": edit.text} for edit in edits]}
+
+
+def _saved(name: str, body: dict[str, Any], library: Library) -> dict[str, Any]:
+    if not NAME.fullmatch(name) or ".." in name:
+        raise ValueError(f"{name!r}: a plain name is needed, of letters, digits, - and _, that ends in .toml")
+    text = text_of(body, "text")
+    home = library.home()
+    file = home / name
+    if not library.is_within(file) or not os.access(home, os.W_OK):
+        raise HTTPException(403, f"{name}: cannot be written below the directories that this page was opened for")
+    if file.exists() and body.get("replace") is not True:
+        raise HTTPException(409, f"{name} is there already; say that it is to be replaced, or choose another name")
+    if file.is_dir():
+        raise HTTPException(409, f"{name} is a directory; choose another name")
+    try:
+        write_whole(file, [text])
+    except OSError as error:
+        raise HTTPException(507, f"{name}: {error.strerror}") from None
+    return {"key": key_of(file), "place": name}

@@ -1,0 +1,153 @@
+"""Runs that the page has begun: one at a time, the others wait; closing a page ends none of them."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from abc import ABC, abstractmethod
+from collections import OrderedDict, deque
+from typing import Any
+
+from ..progress import Progress
+from ..simulation import InterruptRequests
+
+# So many that ended are remembered.
+REMEMBERED = 50
+MOST_WAITING = 20
+ENDED = ("done", "stopped", "failed")
+LAST_WAIT_S = 10.0
+
+
+class Job(ABC):
+    """Something that takes a while; `work` does it in a thread of its own."""
+
+    def __init__(self, name: str, of: int, unit: str) -> None:
+        self.id = secrets.token_hex(6)
+        self.name = name
+        self.requests = InterruptRequests()
+        self._lock = threading.Lock()
+        self._told: dict[str, Any] = {
+            **{"id": self.id, "name": name, "state": "waiting", "fraction": 0.0, "finished": 0, "of": of, "unit": unit},
+            **{"headline": None, "key": None, "error": None, "version": 0},
+        }
+
+    def tell(self, **news: Any) -> None:
+        """Changes what is known of it."""
+        with self._lock:
+            self._told.update(news, version=self._told["version"] + 1)
+
+    def told(self) -> dict[str, Any]:
+        """What is known of it: state, fraction, finished, of, unit, headline, key of the result, error."""
+        with self._lock:
+            return dict(self._told)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more comes."""
+        return self.told()["state"] in ENDED
+
+    def ask_to_stop(self) -> None:
+        """Stops it as Ctrl-C does: what is finished is kept."""
+        self.requests.ask()
+
+    @abstractmethod
+    def work(self) -> None:
+        """Does it, and says so with `tell`; what it raises is told as an error."""
+
+
+class JobProgress(Progress):
+    """Progress of a job as its page shows it."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._last: tuple[float, int] = (-1.0, -1)
+
+    def update(self, fraction: float, finished: int, seeds: int) -> None:
+        """Tells it where it changes by what can be seen."""
+        now = (round(fraction, 3), finished)
+        if now != self._last:
+            self._last = now
+            self._job.tell(fraction=now[0], finished=finished)
+
+
+class Jobs:
+    """All jobs of the page, worked on one after another."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Job] = OrderedDict()
+        self._waiting: deque[Job] = deque()
+        self._running: Job | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def add(self, job: Job) -> None:
+        """Takes a job. Raises `ValueError` where too many wait."""
+        with self._lock:
+            if self._is_closed or len(self._waiting) >= MOST_WAITING:
+                raise ValueError(f"{len(self._waiting)} runs wait already; wait for one of them, or stop it")
+            self._known[job.id] = job
+            self._waiting.append(job)
+            self._forget()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="lasthop-jobs", daemon=True)
+                self._thread.start()
+
+    def get(self, name: str) -> Job:
+        """A job by its id. Raises `LookupError`."""
+        with self._lock:
+            if name not in self._known:
+                raise LookupError(f"{name}: is no run of this page, or one that ended long ago")
+            return self._known[name]
+
+    def all(self) -> list[dict[str, Any]]:
+        """What is known of all, the latest first."""
+        with self._lock:
+            known = list(self._known.values())
+        return [job.told() for job in reversed(known)]
+
+    def stop(self, job: Job) -> None:
+        """Stops a job; one that waits never begins."""
+        with self._lock:
+            waits = job in self._waiting
+            if waits:
+                self._waiting.remove(job)
+        if waits:
+            job.tell(state="stopped", error="it was stopped before it began")
+        else:
+            job.ask_to_stop()
+
+    def close(self) -> None:
+        """Stops all, and waits until what runs has kept what is finished."""
+        with self._lock:
+            self._is_closed = True
+            waiting, running, thread = list(self._waiting), self._running, self._thread
+            self._waiting.clear()
+        for job in waiting:
+            job.tell(state="stopped", error="the page was closed before it began")
+        if running is not None:
+            running.ask_to_stop()
+        if thread is not None:
+            thread.join(LAST_WAIT_S)
+
+    def _forget(self) -> None:
+        ended = [name for name, job in self._known.items() if job.has_ended]
+        for name in ended[: max(0, len(self._known) - REMEMBERED)]:
+            del self._known[name]
+
+    def _next(self) -> Job | None:
+        with self._lock:
+            self._running = self._waiting.popleft() if self._waiting else None
+            if self._running is None:
+                self._thread = None
+            return self._running
+
+    def _work(self) -> None:
+        while (job := self._next()) is not None:
+            job.tell(state="running")
+            try:
+                job.work()
+            except Exception as error:  # whatever it is, the page must learn of it and the next one begin
+                job.tell(state="failed", error=str(error) or type(error).__name__)
+            if not job.has_ended:
+                job.tell(state="failed", error="it ended without a result")

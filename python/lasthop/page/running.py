@@ -1,0 +1,230 @@
+"""Runs a scenario from the page.
+
+`POST /api/runs`: begins or queues it. `GET /api/jobs`, `/api/jobs/ID`, `/api/jobs/ID/events` (server-sent events): how far it is.
+`DELETE /api/jobs/ID`: stops it; what is finished is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, StreamingResponse
+from starlette.routing import Route
+
+from .. import _core
+from ..quantities import TOTALS
+from ..recording import Request as Recorded
+from ..result import Result, ResultDirectory
+from ..scenario import Scenario
+from ..simulation import Runs, core_count, seed_list
+from .bodies import json_body, text_of
+from .checking import resolved_of, scenario_in
+from .editing import folder_of
+from .jobs import Job, JobProgress, Jobs
+from .library import Library, key_of
+
+if TYPE_CHECKING:
+    from .app import Desk
+
+TABLES = ("air", "tcp", "queue", "backoff", "waits", "rate")
+# Of more seeds the first is recorded alone: one air takes as much room as all other numbers of fifty.
+RECORDED = 5
+MOST_SEEDS = 1000
+LOOK_S = 0.1
+# A line now and then, so that a connection which is gone is noticed.
+ALIVE_S = 15.0
+UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def routes(desk: Desk) -> list[Route]:
+    """What this part of the page answers."""
+    jobs = desk.jobs
+
+    async def begin(request: Request) -> JSONResponse:
+        body = await json_body(request)
+        job = await run_in_threadpool(_job_of, body, desk.library)
+        jobs.add(job)
+        return JSONResponse(job.told(), 201)
+
+    async def all_jobs(_request: Request) -> JSONResponse:
+        return JSONResponse({"jobs": jobs.all()})
+
+    async def one(request: Request) -> JSONResponse:
+        return JSONResponse(jobs.get(request.path_params["job"]).told())
+
+    async def stop(request: Request) -> JSONResponse:
+        job = jobs.get(request.path_params["job"])
+        jobs.stop(job)
+        return JSONResponse(job.told())
+
+    async def events(request: Request) -> StreamingResponse:
+        job = jobs.get(request.path_params["job"])
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(_events(job), media_type="text/event-stream", headers=headers)
+
+    return [
+        Route("/api/runs", begin, methods=["POST"]),
+        Route("/api/jobs", all_jobs),
+        Route("/api/jobs/{job}", one, methods=["GET"]),
+        Route("/api/jobs/{job}", stop, methods=["DELETE"]),
+        Route("/api/jobs/{job}/events", events),
+    ]
+
+
+async def _events(job: Job) -> AsyncIterator[str]:
+    """What is known of a job whenever it changes, until it ends."""
+    version, silent_s = -1, 0.0
+    while True:
+        told = job.told()
+        if told["version"] != version:
+            version, silent_s = told["version"], 0.0
+            yield f"data: {json.dumps(told)}\n\n"
+            if job.has_ended:
+                return
+        elif silent_s >= ALIVE_S:
+            silent_s = 0.0
+            yield ": still there\n\n"
+        await anyio.sleep(LOOK_S)
+        silent_s += LOOK_S
+
+
+def _job_of(body: dict[str, Any], library: Library) -> SimulationJob:
+    """The job that a request asks for, checked. Raises `ScenarioError` and `ValueError`."""
+    text, folder = text_of(body, "text"), folder_of(body, library)
+    resolved = resolved_of(text, folder, library)
+    seeds = _seeds_of(body.get("seeds", 1))
+    name = text_of(body, "name", "") or json.loads(resolved.to_json()).get("name") or "run"
+    return SimulationJob(name, scenario_in(text, folder), resolved, seeds, library, records=body.get("record", True) is True)
+
+
+def _seeds_of(given: Any) -> list[int]:
+    """Seeds 1 to N, or those of a list. Raises `ValueError`."""
+    whole = given if isinstance(given, list) else [given]
+    if not whole or any(isinstance(seed, bool) or not isinstance(seed, int) for seed in whole):
+        raise ValueError("seeds: a whole number, or a list of them, is needed")
+    if len(whole) > MOST_SEEDS or (not isinstance(given, list) and not 1 <= given <= MOST_SEEDS):
+        raise ValueError(f"seeds: from 1 to {MOST_SEEDS}; for more use `lasthop run` or `lasthop sweep`")
+    return seed_list(given)
+
+
+class SimulationJob(Job):
+    """A scenario that is run for some seeds, kept as `lasthop run --explain --record … --out` keeps it."""
+
+    def __init__(
+        self,
+        name: str,
+        scenario: Scenario,
+        resolved: _core.ResolvedScenario,
+        seeds: list[int],
+        library: Library,
+        *,
+        records: bool,
+    ) -> None:
+        super().__init__(name, len(seeds), "seeds")
+        self._scenario = scenario
+        self._resolved = resolved
+        self._seeds = seeds
+        self._library = library
+        self._records = records
+
+    def work(self) -> None:
+        """Runs it, and keeps what is finished."""
+        place = new_directory(self._library.directory(), self.name)
+        kept = False
+        try:
+            with ResultDirectory(place) as directory:
+                result = self._run(directory)
+                if result.told_runs:
+                    directory.commit(result)
+                    kept = True
+        finally:
+            if not kept:
+                shutil.rmtree(place, ignore_errors=True)
+        self._tell_end(result, place if kept else None)
+
+    def _run(self, directory: ResultDirectory) -> Result:
+        """The seeds: all recorded at once where they are few, else the first recorded and then the rest."""
+        parts = [self._seeds] if len(self._seeds) <= RECORDED else [self._seeds[:1], self._seeds[1:]]
+        recorded = Recorded(TABLES) if self._records else None
+        progress = JobProgress(self)
+        runs, done = None, 0
+        for part in parts:
+            recording = directory.recording_of(recorded) if recorded and runs is None else None
+            new = self._runs(directory, recording, runs)
+            before, share = done / len(self._seeds), len(part) / len(self._seeds)
+
+            def show(fraction: float, finished: int, before=before, share=share, done=done) -> None:
+                progress.update(before + share * fraction, done + finished, len(self._seeds))
+
+            runs = new
+            runs.extend(part, self.requests, show)
+            done += len(part)
+            if self.requests.count:
+                break
+        result = runs.judged()
+        result.interrupted = self.requests.count > 0 and len(result.told_runs) + len(result.failures) < len(self._seeds)
+        return result
+
+    def _runs(self, directory: ResultDirectory, recording: _core.Recording | None, before: Runs | None) -> Runs:
+        """What runs a part of the seeds, into the result of those before."""
+
+        def keep_series(seed: int, blocks: Iterable[_core.SeriesBlock]) -> None:
+            directory.add_series(seed, blocks)
+
+        made = _Watched(
+            self._scenario, core_count(), 1.0, account=True, recording=recording, on_series=keep_series, resolved=self._resolved
+        )
+        made.job = self
+        if before is not None:
+            made.result = before.result
+        return made
+
+    def tell_headline(self, result: Result) -> None:
+        """The mean goodput of the seeds that are finished."""
+        goodputs = [run["totals"][TOTALS.goodput_bps] for run in result.told_runs]
+        estimate = result.estimate(goodputs)
+        self.tell(headline=estimate and {"metric": TOTALS.goodput_bps.label, "unit": "bit/s", **estimate._asdict()})
+
+    def _tell_end(self, result: Result, place: Path | None) -> None:
+        if place is None:
+            why = result.failures[0]["error"] if result.failures else "it was stopped before a seed was finished"
+            self.tell(state="failed" if result.failures else "stopped", error=why)
+            return
+        error = result.failures[0]["error"] if result.failures else None
+        count = len(result.told_runs)
+        state = "stopped" if result.interrupted else "done"
+        self.tell(state=state, key=key_of(place), error=error, finished=count, warnings=result.warnings)
+
+
+class _Watched(Runs):
+    """Runs that tell a job of each seed."""
+
+    job: SimulationJob
+
+    def deliver(self, outcome: _core.RunOutcome) -> None:
+        """Takes a finished seed, and says how it stands."""
+        super().deliver(outcome)
+        self.job.tell_headline(self.result)
+
+
+def new_directory(folder: Path, name: str) -> Path:
+    """Makes a directory that was not there: the name with the next number."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = UNFIT.sub("-", name).strip("-.")[:60] or "run"
+    number = 1
+    while True:
+        place = folder / f"{stem}-{number}"
+        try:
+            place.mkdir()
+        except FileExistsError:
+            number += 1
+            continue
+        return place

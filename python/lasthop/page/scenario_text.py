@@ -1,0 +1,64 @@
+"""The text of the scenario behind an entry, as the editor opens it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable
+from typing import Any
+
+from .. import _core
+from ..explain.rerun import scenario_of, written_out
+from ..scenario import MAX_CHARACTERS, Scenario
+from .bodies import LARGEST
+from .library import Library
+from .toml_text import TomlText, applied, path_of
+
+
+def scenario_text(library: Library, key: str) -> dict[str, Any]:
+    """`text`, `name` and `place` of a scenario, or of the scenario of a result. Raises `Unknown` and `ScenarioError`."""
+    if "." in key or library.entry(key).kind != "scenario":
+        result = library.result(key)
+        return {"key": key, "name": result.name, "text": with_settings(scenario_of(result)), "saved": False}
+    entry = library.entry(key)
+    if entry.path.stat().st_size > min(LARGEST, MAX_CHARACTERS):
+        raise _core.ScenarioError(f"{entry.name}: is larger than {LARGEST // 1_000_000} MB, which the editor takes at most")
+    text = entry.path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
+    return {"key": key, "name": entry.name, "text": text, "saved": library.is_within(entry.path)}
+
+
+def with_settings(scenario: Scenario) -> str:
+    """A scenario as one text that resolves to the same: its own with the settings in it, else all of it written out."""
+    if not scenario.settings:
+        return scenario.text
+    wanted = scenario.resolve().to_json()
+    text = _laid_over(scenario.text, scenario.settings)
+    if text is not None and _resolves_to(text, scenario.file_name, wanted):
+        return text
+    return written_out(json.loads(wanted))
+
+
+def _laid_over(text: str, settings: Iterable[tuple[str, str]]) -> str | None:
+    try:
+        for path, value in settings:
+            text = applied(text, [TomlText(text).setting(path_of(path), _value(value))])
+            tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return text
+
+
+def _value(said: str) -> str:
+    """A value as `--set` reads it: TOML, else a text."""
+    try:
+        tomllib.loads(f"value = {said}")
+    except (ValueError, RecursionError):
+        return json.dumps(said, ensure_ascii=False)
+    return said
+
+
+def _resolves_to(text: str, file_name: str, wanted: str) -> bool:
+    try:
+        return _core.resolve(text, file_name, []).to_json() == wanted
+    except _core.ScenarioError:
+        return False

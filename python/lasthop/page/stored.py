@@ -1,0 +1,62 @@
+"""The runs of a store, each as a result of one seed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from ..quantities import TOTALS
+from ..result import FORMAT, Result
+from ..store import Store, StoreError
+
+RUN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# Who holds a store, such as a sweep, leaves it now and then; a page does not wait for long.
+PATIENCE_S = 5.0
+MOST = 200
+
+
+def runs_in(path: Path, text: str = "") -> dict[str, Any]:
+    """The latest runs of a store whose name or settings have `text`: at most `MOST`, and how many there are in all."""
+    store = Store.existing(path, patience_s=PATIENCE_S)
+    wanted = "WHERE " + " AND ".join(_contains(word) for word in text.split()) if text.split() else ""
+    count = store.query_arrow(f"SELECT count(*) AS runs FROM runs {wanted}").to_pylist()[0]["runs"]
+    goodput = f'"{TOTALS.goodput_bps}"' if _has_goodput(store) else "NULL"
+    rows = store.query_arrow(
+        f"SELECT run::VARCHAR AS run, name, seed, settings::JSON::VARCHAR AS settings, epoch(finished) AS finished_s, "
+        f"{goodput} AS goodput_bps FROM runs {wanted} ORDER BY finished DESC, name, seed LIMIT {MOST}"
+    ).to_pylist()
+    return {"count": count, "runs": [{**row, "settings": json.loads(row["settings"] or "{}")} for row in rows]}
+
+
+def run_of(path: Path, run: str) -> Result:
+    """A run of a store. Raises `LookupError` where there is none, and `StoreError`."""
+    if not RUN.fullmatch(run):
+        raise LookupError(f"{run}: is not the key of a run")
+    store = Store.existing(path, patience_s=PATIENCE_S)
+    # The view has no documents; tables of a store are joined by their keys.
+    rows = store.query_arrow(
+        "SELECT run.document::VARCHAR AS document, scenarios.document::VARCHAR AS scenario, run.engine AS engine "
+        f"FROM run JOIN scenarios USING (scenario) WHERE run.run = '{run}'::UUID"
+    ).to_pylist()
+    if not rows:
+        raise LookupError(f"{run}: is not a run of {path.name}, or not any more")
+    try:
+        document, scenario = (json.loads(rows[0][key]) for key in ("document", "scenario"))
+    except ValueError as error:
+        raise StoreError(f"{path.name}: run {run} cannot be read: {error}") from None
+    version = rows[0]["engine"].partition("+")[0]
+    head = {"format": FORMAT, "lasthop": version, "scenario": scenario, "warnings": []}
+    return Result({**head, "runs": [document]})
+
+
+def _contains(word: str) -> str:
+    """Whether a row has a word, in SQL; quotes are doubled, and nothing else is special in a text."""
+    said = word.lower().replace("'", "''")
+    return f"contains(lower(name || ' ' || settings::VARCHAR), '{said}')"
+
+
+def _has_goodput(store: Store) -> bool:
+    columns = store.query_arrow("SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'totals'")
+    return any(row["name"] == TOTALS.goodput_bps for row in columns.to_pylist())
