@@ -1,0 +1,63 @@
+// A run that goes on in the server: its progress as it comes, and a button that stops it.
+
+import { ask, element, note, withPrefix } from 'lasthop/ui.js';
+
+const WORDS = { waiting: 'waits for the run before it', running: 'running', done: 'done', stopped: 'stopped', failed: 'failed' };
+
+/** A mean and its interval as `24.1 ± 0.3 Mbit/s`. */
+export function meanOf(found) {
+  if (!found || found.mean == null) return '–';
+  const mean = withPrefix(found.mean, 'bit/s');
+  if (found.ci95_high == null) return mean;
+  return `${mean} ± ${withPrefix(found.ci95_high - found.mean, 'bit/s')}`;
+}
+
+/** Shows a job in a panel that follows it; `ended` is called with what is known in the end. */
+export function jobPanel(job, ended = () => {}) {
+  const bar = element('progress', { max: 1, value: job.fraction, 'aria-label': `progress of ${job.name}` });
+  const said = element('p', { role: 'status' });
+  const stop = element('button', { type: 'button', onclick: () => stopped(job.id) }, 'Stop');
+  const after = element('p', {});
+  const panel = element('div', { class: 'job', 'data-job': job.id }, element('div', { class: 'row' }, bar, stop), said, after);
+  const show = (told) => {
+    bar.value = told.fraction;
+    panel.dataset.state = told.state;
+    const headline = told.headline ? `; ${told.headline.metric} ${meanOf(told.headline)}` : '';
+    said.textContent = `${told.name}: ${WORDS[told.state]}, ${told.finished} of ${told.of} ${told.unit} finished${headline}`;
+    if (['done', 'stopped', 'failed'].includes(told.state)) {
+      stop.remove();
+      after.replaceChildren(...end(told));
+      ended(told);
+    }
+  };
+  show(job);
+  if (!['done', 'stopped', 'failed'].includes(job.state)) follow(job.id, show);
+  return panel;
+}
+
+function end(told) {
+  const link = told.key && element('a', { class: 'open', href: told.link ?? `/run/${told.key}` }, told.linked ?? 'Open the run');
+  const error = told.error && element('span', { class: 'failure' }, ` ${told.error}`);
+  return [link, error].filter(Boolean);
+}
+
+function follow(id, show) {
+  const source = new EventSource(`/api/jobs/${id}/events`);
+  source.addEventListener('message', (event) => {
+    const told = JSON.parse(event.data);
+    show(told);
+    if (['done', 'stopped', 'failed'].includes(told.state)) source.close();
+  });
+  source.addEventListener('error', () => {
+    // The browser asks again by itself unless the server said no.
+    if (source.readyState === EventSource.CLOSED) note('lasthop no longer tells how the run goes; is `lasthop serve` still running?');
+  });
+}
+
+async function stopped(id) {
+  try {
+    await ask(`/api/jobs/${id}`, { method: 'DELETE' });
+  } catch (error) {
+    note(error.message);
+  }
+}

@@ -1,0 +1,230 @@
+// A map of access points, stations and walls in metres. Who may be moved is dragged, or moved by the arrow keys.
+
+import { element } from 'lasthop/ui.js';
+
+const SPACE = 'http://www.w3.org/2000/svg';
+const WIDTH = 480, HEIGHT = 360, MARGIN = 46;
+// Room that a label takes, a letter and a line.
+const LETTER = 6.5, LINE = 11;
+
+function shape(name, attributes = {}, ...children) {
+  const made = document.createElementNS(SPACE, name);
+  for (const [key, value] of Object.entries(attributes)) if (value != null) made.setAttribute(key, value);
+  made.append(...children.filter(Boolean));
+  return made;
+}
+
+const metres = (value) => Number(value.toFixed(2));
+
+/** 1, 2 or 5 times a power of ten, so that some ten lines cross a span. */
+function step(span) {
+  const least = span / 8, power = 10 ** Math.floor(Math.log10(least));
+  return power * ([1, 2, 5].find((each) => each * power >= least) ?? 10);
+}
+
+/**
+ * A map in `place`. `moved(what)` is asked to write a move down: `path` with `x` and `y`, with `distance`, or with `end`, `x` and
+ * `y` of a wall.
+ */
+export class PlaceMap {
+  constructor(place, moved) {
+    this.moved = moved;
+    this.view = null;
+    this.chosen = null;
+    this.svg = shape('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'map', role: 'group', 'aria-label': 'map of access points, stations and walls' });
+    this.said = element('p', { class: 'quiet', role: 'status' });
+    const button = (text, label, act) => element('button', { type: 'button', title: label, 'aria-label': label, onclick: act }, text);
+    const buttons = element('div', { class: 'row map-buttons' },
+      button('+', 'nearer', () => this.zoom(0.7)), button('−', 'farther', () => this.zoom(1 / 0.7)), button('fit', 'all in view', () => this.fit()));
+    place.replaceChildren(this.svg, buttons, this.said);
+  }
+
+  /** Draws what stands where; null leaves what is there, as while the text has a mistake. */
+  show(places) {
+    if (!places) {
+      this.svg.classList.add('old');
+      return;
+    }
+    this.svg.classList.remove('old');
+    this.places = places;
+    if (!this.view || !this.holdsAll()) this.fitted();
+    this.draw();
+  }
+
+  points() {
+    const { nodes, walls } = this.places;
+    return [...nodes.flatMap((node) => [[node.x, node.y], ...(node.way ?? [])]), ...walls.flatMap((wall) => [wall.from, wall.to])];
+  }
+
+  holdsAll() {
+    return this.points().every(([x, y]) => {
+      const [px, py] = this.pixel(x, y);
+      return px >= 0 && px <= WIDTH && py >= 0 && py <= HEIGHT;
+    });
+  }
+
+  fitted() {
+    const points = this.points(), xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
+    const [west, east, south, north] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    const scale = Math.min((WIDTH - 2 * MARGIN) / Math.max(east - west, 2), (HEIGHT - 2 * MARGIN) / Math.max(north - south, 2));
+    this.view = { x: (west + east) / 2, y: (south + north) / 2, scale };
+  }
+
+  fit() {
+    if (!this.places) return;
+    this.fitted();
+    this.draw();
+  }
+
+  zoom(factor) {
+    if (!this.view) return;
+    this.view.scale /= factor;
+    this.draw();
+  }
+
+  pixel(x, y) {
+    return [WIDTH / 2 + (x - this.view.x) * this.view.scale, HEIGHT / 2 - (y - this.view.y) * this.view.scale];
+  }
+
+  metresAt(event) {
+    const box = this.svg.getBoundingClientRect();
+    const scale = Math.min(box.width / WIDTH, box.height / HEIGHT);
+    const px = (event.clientX - box.left - (box.width - WIDTH * scale) / 2) / scale;
+    const py = (event.clientY - box.top - (box.height - HEIGHT * scale) / 2) / scale;
+    return [this.view.x + (px - WIDTH / 2) / this.view.scale, this.view.y - (py - HEIGHT / 2) / this.view.scale];
+  }
+
+  draw() {
+    const focused = document.activeElement?.getAttribute('data-what');
+    const { nodes, walls, hidden } = this.places;
+    this.labelled = [];
+    const at = new Map(nodes.map((node) => [node.name, node]));
+    this.svg.replaceChildren(
+      this.grid(),
+      this.ranges(),
+      shape('g', {}, ...hidden.filter(([a, b]) => at.has(a) && at.has(b)).map(([a, b]) => this.line('hidden-pair', at.get(a), at.get(b), `${a} and ${b} do not hear one another`))),
+      shape('g', {}, ...nodes.filter((node) => node.way).map((node) => shape('polyline', { class: 'way', points: node.way.map(([x, y]) => this.pixel(x, y).join(',')).join(' ') }))),
+      shape('g', {}, ...walls.flatMap((wall) => this.wall(wall))),
+      shape('g', {}, ...nodes.map((node) => this.node(node))),
+    );
+    if (focused) this.svg.querySelector(`[data-what="${CSS.escape(focused)}"]`)?.focus();
+    this.tell();
+  }
+
+  grid() {
+    const every = step(WIDTH / this.view.scale), lines = [];
+    const [west, east] = [this.view.x - WIDTH / 2 / this.view.scale, this.view.x + WIDTH / 2 / this.view.scale];
+    const [south, north] = [this.view.y - HEIGHT / 2 / this.view.scale, this.view.y + HEIGHT / 2 / this.view.scale];
+    for (let x = Math.ceil(west / every) * every; x <= east; x += every) {
+      const [px] = this.pixel(x, 0);
+      lines.push(shape('line', { x1: px, x2: px, y1: 0, y2: HEIGHT }), shape('text', { x: px + 2, y: HEIGHT - 4 }, `${metres(x)} m`));
+    }
+    for (let y = Math.ceil(south / every) * every; y <= north; y += every) {
+      const [, py] = this.pixel(0, y);
+      lines.push(shape('line', { x1: 0, x2: WIDTH, y1: py, y2: py }), shape('text', { x: 2, y: py - 2 }, `${metres(y)} m`));
+    }
+    return shape('g', { class: 'grid' }, ...lines);
+  }
+
+  ranges() {
+    const node = this.places.nodes.find((each) => each.name === this.chosen) ?? this.places.nodes[0];
+    const [x, y] = this.pixel(node.x, node.y);
+    const rings = this.places.ranges[node.bss].map((range) => shape('circle', { class: 'range', cx: x, cy: y, r: range.metres * this.view.scale }, shape('title', {}, range.label)));
+    return shape('g', {}, ...rings);
+  }
+
+  line(kind, from, to, title) {
+    const [x1, y1] = this.pixel(from.x, from.y), [x2, y2] = this.pixel(to.x, to.y);
+    return shape('line', { class: kind, x1, y1, x2, y2 }, title && shape('title', {}, title));
+  }
+
+  wall(wall) {
+    const [from, to] = [wall.from, wall.to].map(([x, y]) => ({ x, y }));
+    const ends = [['from', from], ['to', to]].map(([end, place]) => {
+      const [x, y] = this.pixel(place.x, place.y);
+      const handle = shape('rect', { class: 'wall-end movable', x: x - 4, y: y - 4, width: 8, height: 8, tabindex: 0, role: 'button', 'data-what': `${wall.path}.${end}` });
+      handle.setAttribute('aria-label', `wall ${wall.path.split('.')[1]}, its ${end === 'from' ? 'beginning' : 'end'}, at ${metres(place.x)}, ${metres(place.y)} m; arrow keys move it`);
+      this.movable(handle, place, (x, y) => ({ path: wall.path, end, x, y }), (x, y) => { handle.setAttribute('x', x - 4); handle.setAttribute('y', y - 4); });
+      return handle;
+    });
+    return [this.line('wall', from, to, `${wall.loss} through it`), ...ends];
+  }
+
+  node(node) {
+    const [x, y] = this.pixel(node.x, node.y);
+    const mark = node.kind === 'ap' ? shape('path', { d: 'M0,-8 L7.5,5 L-7.5,5 Z' }) : shape('circle', { r: 5 });
+    const label = this.hasRoom(x + 9, y, node.name) ? shape('text', { x: 9, y: 4 }, node.name) : null;
+    const kind = `node ${node.kind}${node.drag ? ' movable' : ''}${node.name === this.chosen ? ' chosen' : ''}`;
+    const group = shape('g', { class: kind, transform: `translate(${x},${y})`, tabindex: 0, role: 'button', 'data-what': node.name }, shape('title', {}, node.name), mark, label);
+    const how = node.drag === 'position' ? '; arrow keys move it' : node.drag === 'distance' ? '; arrow keys change the distance of its group' : '';
+    group.setAttribute('aria-label', `${node.name} at ${metres(node.x)}, ${metres(node.y)} m${how}`);
+    group.addEventListener('focus', () => this.choose(node));
+    if (node.drag) this.movable(group, node, (px, py) => this.move(node, px, py), (px, py) => group.setAttribute('transform', `translate(${px},${py})`));
+    return group;
+  }
+
+  /** Whether a label fits beside those that are there; if so it takes its room. */
+  hasRoom(x, y, text) {
+    const width = text.length * LETTER;
+    const fits = this.labelled.every((other) => x + width < other.x || other.x + other.width < x || Math.abs(y - other.y) > LINE);
+    if (fits) this.labelled.push({ x, y, width });
+    return fits;
+  }
+
+  choose(node) {
+    if (this.chosen === node.name) return;
+    this.chosen = node.name;
+    this.svg.querySelectorAll('.node').forEach((each) => each.classList.toggle('chosen', each.dataset.what === node.name));
+    this.svg.children[1].replaceWith(this.ranges());
+    this.tell();
+  }
+
+  /** What moving a node to a place comes to in the text. */
+  move(node, x, y) {
+    if (node.drag === 'position') return { path: node.path, x, y };
+    const home = this.places.nodes.find((each) => each.kind === 'ap' && each.bss === node.bss);
+    return { path: node.path, distance: Math.max(0.1, Math.hypot(x - home.x, y - home.y)) };
+  }
+
+  movable(mark, place, what, show) {
+    mark.addEventListener('pointerdown', (event) => {
+      if (event.button) return;
+      event.preventDefault();
+      mark.focus();
+      mark.setPointerCapture(event.pointerId);
+      const start = [event.clientX, event.clientY];
+      let now = null;
+      const drag = (next) => {
+        if (!now && Math.hypot(next.clientX - start[0], next.clientY - start[1]) < 3) return;
+        now = this.metresAt(next);
+        show(...this.pixel(...now));
+        this.said.textContent = `${metres(now[0])}, ${metres(now[1])} m`;
+      };
+      const drop = () => {
+        mark.removeEventListener('pointermove', drag);
+        if (now) this.moved(what(...now.map((value) => Number(value.toFixed(1)))));
+      };
+      mark.addEventListener('pointermove', drag);
+      mark.addEventListener('pointerup', drop, { once: true });
+      mark.addEventListener('pointercancel', () => { mark.removeEventListener('pointermove', drag); this.draw(); }, { once: true });
+    });
+    mark.addEventListener('keydown', (event) => {
+      const far = event.shiftKey ? 0.1 : 1;
+      const way = { ArrowLeft: [-far, 0], ArrowRight: [far, 0], ArrowUp: [0, far], ArrowDown: [0, -far] }[event.key];
+      if (!way) return;
+      event.preventDefault();
+      this.moved(what(metres(place.x + way[0]), metres(place.y + way[1])));
+    });
+  }
+
+  tell() {
+    const { nodes, more, ranges, weakens } = this.places;
+    const node = nodes.find((each) => each.name === this.chosen);
+    const lines = [];
+    if (node) lines.push(`${node.name}: ${metres(node.x)}, ${metres(node.y)} m${node.why ? `; ${node.why}` : ''}.`);
+    if (!weakens) lines.push('Places have no effect, as path_loss is "none": everybody hears everybody.');
+    else lines.push(...ranges[node?.bss ?? 0].map((range) => `${range.label}.`.replace(/^./, (letter) => letter.toUpperCase())));
+    if (more) lines.push(`${more} more are not drawn.`);
+    this.said.textContent = lines.join(' ');
+  }
+}
