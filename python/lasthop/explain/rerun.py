@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 from .. import _core
 from ..progress import Progress
 from ..quantities import FLOW, TOTALS
@@ -25,8 +28,25 @@ def scenario_of(result: Result) -> Scenario:
 
 
 def written_out(resolved: dict) -> str:
-    """A resolved scenario as the text of a file, a line for each section."""
-    return "".join(f"{key} = {toml_value(value)}\n" for key, value in _as_written(resolved).items())
+    """A resolved scenario as the text of a file."""
+    lines, sections = [], []
+    for key, value in _as_written(resolved).items():
+        tables = value if isinstance(value, list) else [value]
+        if not tables or not all(isinstance(table, dict) for table in tables):
+            lines += [f"{key} = {toml_value(value)}"] if tables else []
+            continue
+        head = f"[[{key}]]" if isinstance(value, list) else f"[{key}]"
+        sections += [line for table in tables for line in ("", head, *section_lines(table))]
+    return "\n".join([*lines, *sections]) + "\n"
+
+
+def section_lines(table: dict) -> list[str]:
+    """The lines of a section, below its head."""
+    return [f"{_key(key)} = {toml_value(value)}" for key, value in table.items()]
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
 def with_account(result: Result, *, jobs: int | None = None, progress: Progress | None = None) -> Result:

@@ -1,5 +1,142 @@
+"""Two runs side by side.
+
+`GET /api/compare?a=KEY&b=KEY`: what their scenarios have otherwise, their numbers with the differences, and why they differ.
+`GET /api/compare/plot?a=KEY&b=KEY&kind=…`: both in one of the plots of `lasthop plot`, as SVG.
+"""
+
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
-def routes(desk):
-    return []
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from .. import plot
+from ..comparison import Comparison, compare
+from ..confidence import Estimate
+from ..explain import CHANNEL_TERMS, FLOW_TERMS, Change, Difference, difference_of, explanation_of
+from ..result import Result
+from .library import Library
+
+if TYPE_CHECKING:
+    from .app import Desk
+
+# Of one result or several, and of the numbers and series that every kept one has.
+PLOTS = ("goodput", "goodput_over_time", "rtt", "cwnd", "queue", "airtime", "jain", "latency_cdf", "latency_throughput")
+MOST_DIFFERENCES = 200
+# matplotlib draws one picture at a time.
+_drawing = Lock()
+
+
+def routes(desk: Desk) -> list[Route]:
+    """What this part of the page answers."""
+
+    async def both(request: Request) -> JSONResponse:
+        keys = [_key(request, side) for side in "ab"]
+        return JSONResponse(await run_in_threadpool(_compared, desk.library, *keys))
+
+    async def picture(request: Request) -> Response:
+        keys = [_key(request, side) for side in "ab"]
+        kind = request.query_params.get("kind", PLOTS[0])
+        drawn = await run_in_threadpool(_drawn, desk.library, keys, kind)
+        return Response(drawn, media_type="image/svg+xml")
+
+    return [Route("/api/compare", both), Route("/api/compare/plot", picture)]
+
+
+def _key(request: Request, side: str) -> str:
+    key = request.query_params.get(side, "")
+    if not key:
+        raise ValueError(f"{side}: which run? tick two in the list of runs")
+    return key
+
+
+def _compared(library: Library, *keys: str) -> dict[str, Any]:
+    results = [library.result(key) for key in keys]
+    sides = [{"key": key, **_side(library, key, result)} for key, result in zip(keys, results, strict=True)]
+    rows = [_row(row) for row in compare(*results)]
+    scenarios = _differences(*(result.scenario for result in results))
+    return {"sides": sides, "rows": rows, "scenarios": scenarios, "why": _explained(sides, results), "plots": PLOTS}
+
+
+def _side(library: Library, key: str, result: Result) -> dict[str, Any]:
+    entry = library.entry(key.partition(".")[0])
+    name = entry.name if entry.kind == "result" else result.name
+    return {"name": name, "scenario": result.name, "seeds": result.seeds, "warnings": result.warnings}
+
+
+def _row(row: Comparison) -> dict[str, Any]:
+    def told(estimate: Estimate | None) -> dict[str, Any] | None:
+        return estimate and estimate.scaled(row.scale)._asdict()
+
+    found = row.difference
+    difference = found and {
+        **told(found.estimate), "paired": found.paired, "narrowing": found.narrowing, "told": found.is_told()
+    }
+    return {
+        "label": row.label, "unit": row.unit, "decimals": row.decimals, "a": told(row.a), "b": told(row.b), "difference": difference
+    }
+
+
+def _explained(sides: list[dict[str, Any]], results: list[Result]) -> dict[str, Any]:
+    """Why they differ, or the sentence that says why that is not known."""
+    for side, result in zip(sides, results, strict=True):
+        if not result.runs or not all("account" in run for run in result.runs):
+            remedy = "run it again here, or with `lasthop run --explain`"
+            return {"missing": side["key"], "said": f"{side['name']} holds no account of where its time went; {remedy}"}
+    found = difference_of(*map(explanation_of, results))
+    return {"answers": found.answers(), "flows": _changes(found, "flows"), "channel": _changes(found, "channel")}
+
+
+def _changes(found: Difference, part: str) -> list[dict[str, Any]]:
+    names = FLOW_TERMS if part == "flows" else CHANNEL_TERMS
+    return [_change(change, names) for change in getattr(found, part) if max(change.a, change.b) >= 0.0005]
+
+
+def _change(change: Change, names: dict[str, str]) -> dict[str, Any]:
+    interval = change.difference and change.difference.estimate._asdict()
+    return {"term": names[change.term], "a": change.a, "b": change.b, "difference": interval}
+
+
+def _differences(a: dict[str, Any], b: dict[str, Any]) -> list[dict[str, Any]]:
+    """The keys of two resolved scenarios whose values are not the same; null where one has none."""
+    first, second = dict(_flat(a)), dict(_flat(b))
+    keys = [key for key in dict.fromkeys([*first, *second]) if first.get(key) != second.get(key)]
+    told = [key for key in keys if not _repeats(key, first, second, keys)]
+    return [{"key": key, "a": first.get(key), "b": second.get(key)} for key in told[:MOST_DIFFERENCES]]
+
+
+def _repeats(key: str, first: dict[str, Any], second: dict[str, Any], keys: list[str]) -> bool:
+    """Whether a flow only has what `[tcp]` says differs."""
+    section, _, rest = key.partition(".")
+    general = f"tcp.{rest.partition('.')[2]}"
+    same = all(side.get(key) == side.get(general) for side in (first, second))
+    return section == "flow" and general in keys and same
+
+
+def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if entries is None:
+        if value is not None:
+            yield path, value
+        return
+    for key, item in entries:
+        if path or key not in ("sweep",):
+            yield from _flat(item, f"{path}.{key}" if path else str(key))
+
+
+def _drawn(library: Library, keys: list[str], kind: str) -> bytes:
+    """A plot of several results as SVG. Raises `LookupError` where one of them lacks what it shows, and `ValueError`."""
+    if kind not in PLOTS:
+        raise ValueError(f"unknown plot {kind!r}; one of: {', '.join(PLOTS)}")
+    results = [library.result(key) for key in keys]
+    with _drawing, tempfile.TemporaryDirectory(prefix="lasthop-plot-") as folder:
+        file = Path(folder) / "plot.svg"
+        plot.draw(kind, results, out=file)
+        return file.read_bytes()

@@ -93,6 +93,11 @@ class Library:
         real = Path(os.path.realpath(path))
         return any(real.is_relative_to(root) for root in self.roots if root.is_dir())
 
+    def is_own(self, path: Path) -> bool:
+        """Whether a file was made here where no directory could take it."""
+        own = self._temporary
+        return own is not None and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(own.name))
+
     def home(self) -> Path:
         """The first directory that was given, where what is saved goes; else that of the first file."""
         here = [root for root in self.roots if root.is_dir() and not _is_result(root)]

@@ -1,5 +1,208 @@
+"""Papers with their claims, the verdicts of the release and of what was reproduced here, and the runs behind each.
+
+`GET /api/papers`, `/api/papers/KEY`; `/api/papers/KEY/behind/ID`: the runs of a claim, or of a figure as `figure-N`;
+`/api/papers/KEY/runs/ID/N`: one of these as a scenario; `/api/papers/KEY/figures/N`: a figure as it was drawn here.
+`POST /api/papers/KEY/reproduce`: `lasthop reproduce KEY --quick` as a run of the page.
+"""
+
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-def routes(desk):
-    return []
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse
+from starlette.routing import Route
+
+from ..papers import Paper, PaperError, paper_files, read_paper
+from ..papers.needs import Needs, Planner
+from ..papers.paper import Claim, FigurePlan, Point
+from ..papers.released import read_released
+from ..papers.report import expected
+from ..store import Job as Wanted
+from ..store import Store, StoreError
+from .library import Library
+from .reproducing import ReproduceJob, reproduced
+from .scenario_text import with_settings
+from .stored import PATIENCE_S
+
+if TYPE_CHECKING:
+    from .app import Desk
+
+MISSING = "the claim files of papers are not here: they come with the source of lasthop, in its folder papers/"
+# Of a claim whose measure reads hundreds of runs the first are listed.
+MOST_RUNS = 120
+
+
+def routes(desk: Desk) -> list[Route]:
+    """What this part of the page answers."""
+    library = desk.library
+
+    def told(answer: Callable[..., Any], *names: str) -> Callable:
+        async def answered(request: Request) -> JSONResponse:
+            return JSONResponse(await run_in_threadpool(answer, library, *(request.path_params[name] for name in names)))
+
+        return answered
+
+    async def figure(request: Request) -> FileResponse:
+        file = await run_in_threadpool(_picture, library, request.path_params["paper"], request.path_params["figure"])
+        return FileResponse(file, media_type="image/png", headers={"Cache-Control": "no-cache"})
+
+    async def reproduce(request: Request) -> JSONResponse:
+        paper = await run_in_threadpool(_paper, request.path_params["paper"])
+        job = ReproduceJob(paper.key, paper.file, library)
+        desk.jobs.add(job)
+        return JSONResponse(job.told(), 201)
+
+    at = "/api/papers/{paper}"
+    return [
+        Route("/api/papers", told(_all)),
+        Route(at, told(_one, "paper")),
+        Route(f"{at}/behind/{{what}}", told(_behind, "paper", "what")),
+        Route(f"{at}/runs/{{what}}/{{number:int}}", told(_scenario, "paper", "what", "number")),
+        Route(f"{at}/figures/{{figure}}", figure),
+        Route(f"{at}/reproduce", reproduce, methods=["POST"]),
+    ]
+
+
+def _paper(key: str, *, quick: bool = False) -> Paper:
+    """The paper of a key, which is never taken for the name of a file. Raises `LookupError` and `PaperError`."""
+    for file in _files():
+        if file.stem == key:
+            return read_paper(file, quick=quick)
+    raise LookupError(f"{key}: there is no such paper")
+
+
+def _files() -> list[Path]:
+    try:
+        return paper_files()
+    except PaperError:
+        return []
+
+
+def _all(library: Library) -> dict[str, Any]:
+    files = _files()
+    return {"papers": [_summary(library, file) for file in files], "why": "" if files else MISSING}
+
+
+def _summary(library: Library, file: Path) -> dict[str, Any]:
+    try:
+        paper = read_paper(file)
+        verdicts = read_released(file.parent, quick=False).get(paper.key, {})
+    except PaperError as error:
+        return {"key": file.stem, "name": file.stem, "error": str(error)}
+    here = reproduced(library, paper.key)
+    return {**_head(paper), "claims": len(paper.claims), "released": Counter(verdicts.values()), "here": here and _counted(here)}
+
+
+def _head(paper: Paper) -> dict[str, Any]:
+    facts = ("key", "name", "title", "authors", "published", "reference", "summary", "notes")
+    return {name: getattr(paper, name) for name in facts}
+
+
+def _counted(here: dict[str, Any]) -> dict[str, Any]:
+    return {"quick": here["quick"], "verdicts": Counter(claim["verdict"] for claim in here["claims"].values())}
+
+
+def _one(library: Library, key: str) -> dict[str, Any]:
+    paper = _paper(key)
+    released = {mode: read_released(paper.file.parent, quick=mode == "quick").get(key, {}) for mode in ("full", "quick")}
+    here = reproduced(library, key)
+    claims = [_claim(claim, released, here) for claim in paper.claims]
+    figures = [_figure(paper, figure, here) for figure in paper.figures]
+    return {**_head(paper), "claims": claims, "figures": figures, "here": here and _counted(here)}
+
+
+def _claim(claim: Claim, released: dict[str, dict[str, str]], here: dict[str, Any] | None) -> dict[str, Any]:
+    parts = [
+        {"sentence": part.sentence, "expected": expected(part.expectation, part.unit), "because": part.expectation.because}
+        for part in claim.parts
+    ]
+    facts = {name: getattr(claim, name) for name in ("id", "place", "sentence", "found", "not_comparable")}
+    verdicts = {mode: found.get(claim.id) for mode, found in released.items()}
+    return {**facts, "parts": parts, "released": verdicts, "here": here and here["claims"].get(claim.id)}
+
+
+def _figure(paper: Paper, figure: FigurePlan, here: dict[str, Any] | None) -> dict[str, Any]:
+    drawn = here is not None and _file_of(paper, figure.number, here).is_file()
+    return {"number": figure.number, "title": figure.title, "drawn": drawn}
+
+
+def _file_of(paper: Paper, number: str, here: dict[str, Any]) -> Path:
+    return Path(here["directory"]) / "figures" / f"{paper.key}-fig{number}.png"
+
+
+def _picture(library: Library, key: str, number: str) -> Path:
+    paper, here = _paper(key), reproduced(library, key)
+    if here and any(figure.number == number for figure in paper.figures):
+        file = _file_of(paper, number, here)
+        if file.is_file() and (library.is_within(file) or library.is_own(file)):
+            return file
+    raise LookupError(f"figure {number}: was not drawn here; `lasthop reproduce {key} --out DIR` draws it")
+
+
+def _points(paper: Paper, what: str) -> tuple[list[Point], int]:
+    """The points that a claim or figure reads, and the seeds to begin with."""
+    planner = Planner(paper)
+    needs: list[Needs] | None = None
+    for claim in paper.claims:
+        if claim.id == what:
+            needs = planner.of_claim(claim)
+    for figure in paper.figures:
+        if f"figure-{figure.number}" == what:
+            needs = [planner.of_figure(figure)]
+    if needs is None:
+        raise LookupError(f"{what}: {paper.name} has no such claim or figure")
+    points = list(dict.fromkeys(point for need in needs for point in need.points))
+    return points, max((need.first_seeds for need in needs), default=1)
+
+
+def _behind(library: Library, key: str, what: str) -> dict[str, Any]:
+    """The runs that a claim or figure reads: settings, and those that a store here holds."""
+    points, seeds = _points(_paper_here(library, key), what)
+    told = [
+        {"number": number, "case": point.case.name, "labels": {name: str(label) for name, label in point.labels}, "runs": []}
+        for number, point in enumerate(points[:MOST_RUNS])
+    ]
+    for store in _stores(library, key):
+        try:
+            _add_stored(store, points[:MOST_RUNS], seeds, told)
+        except StoreError:
+            continue  # one that is held by others is left out
+    return {"count": len(points), "seeds": seeds, "points": told}
+
+
+def _stores(library: Library, key: str) -> list[Any]:
+    """The stores beside what was reproduced here."""
+    here = reproduced(library, key)
+    directory = here and Path(here["directory"])
+    return [entry for entry in library.entries() if entry.kind == "store" and entry.path.parent == directory]
+
+
+def _add_stored(entry: Any, points: list[Point], seeds: int, told: list[dict[str, Any]]) -> None:
+    store = Store.existing(entry.path, patience_s=PATIENCE_S)
+    wanted = [(row, seed, point) for row, point in zip(told, points, strict=True) for seed in range(1, seeds + 1)]
+    keys = [store.key(Wanted(point.scenario, seed)) for _, seed, point in wanted]
+    held = store.held(keys).runs
+    for (row, seed, _), key in zip(wanted, keys, strict=True):
+        if key in held:
+            row["runs"].append({"seed": seed, "key": f"{entry.key}.{key}"})
+
+
+def _paper_here(library: Library, key: str) -> Paper:
+    """A paper as it was reproduced here: with quick runs, if those were."""
+    here = reproduced(library, key)
+    return _paper(key, quick=here is not None and here["quick"])
+
+
+def _scenario(library: Library, key: str, what: str, number: int) -> dict[str, Any]:
+    """One of the runs behind a claim as the editor opens it."""
+    points, _ = _points(_paper_here(library, key), what)
+    if not 0 <= number < len(points):
+        raise LookupError(f"{what}: has no run {number}")
+    point = points[number]
+    return {"key": "", "name": f"{key} {what} {number + 1}", "text": with_settings(point.scenario), "saved": False}
+

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import _core
-from ..explain.rerun import scenario_of, written_out
+from ..explain.rerun import scenario_of, section_lines, written_out
 from ..scenario import MAX_CHARACTERS, Scenario
 from .bodies import LARGEST
 from .library import Library
-from .toml_text import TomlText, applied, path_of
+from .toml_text import Edit, TomlText, applied, path_of
 
 
 def scenario_text(library: Library, key: str) -> dict[str, Any]:
@@ -41,11 +41,27 @@ def with_settings(scenario: Scenario) -> str:
 def _laid_over(text: str, settings: Iterable[tuple[str, str]]) -> str | None:
     try:
         for path, value in settings:
-            text = applied(text, [TomlText(text).setting(path_of(path), _value(value))])
+            said = _value(value)
+            text = applied(text, _sections(text, path, said) or [TomlText(text).setting(path_of(path), said)])
             tomllib.loads(text)
     except (ValueError, RecursionError):
         return None
     return text
+
+
+def _sections(text: str, word: str, said: str) -> list[Edit]:
+    """How sections are replaced by others; nothing where a setting is no list of tables."""
+    value = tomllib.loads(f"value = {said}")["value"]
+    there = TomlText(text).sections(word)
+    if not isinstance(value, list) or not there or not all(isinstance(table, dict) for table in value):
+        return []
+    new = "\n\n".join("\n".join([f"[[{word}]]", *section_lines(table)]) for table in value)
+    return [Edit(*there[0], new), *(Edit(begin, _after_blank(text, end), "") for begin, end in there[1:])]
+
+
+def _after_blank(text: str, at: int) -> int:
+    """Behind the empty lines that follow."""
+    return at + len(text[at:]) - len(text[at:].lstrip("\r\n"))
 
 
 def _value(said: str) -> str:

@@ -79,6 +79,11 @@ class TomlText:
             return Edit(*other, f"{_key(path[-1:])} = {value}")
         return self._further(path, value)
 
+    def sections(self, word: str) -> list[Span]:
+        """Where the sections stand that a word begins, such as all of `[[station]]`, each to its last line."""
+        paths = [path for path in self.headers if path[0] == word]
+        return [Span(self.headers[path].begin, self._ends[path]) for path in paths]
+
     def _further(self, path: Path, value: str) -> Edit:
         """A key that is not there yet, in the nearest table that is."""
         for length in range(len(path) - 1, -1, -1):

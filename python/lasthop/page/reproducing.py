@@ -1,0 +1,117 @@
+"""What `lasthop reproduce` left below the directories of the page, and running it from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO, Any
+
+from .jobs import Job
+from .library import Library
+
+# As the command says it: "reproducing: 3 of 10 runs finished, about 4 s left".
+SAID = re.compile(r"(?P<what>\w+): (?P<finished>\d+) of (?P<of>\d+) (?P<unit>\w+) finished")
+# Drawing comes after running.
+SHARES = {"reproducing": (0.0, 0.9), "drawing": (0.9, 0.1)}
+LARGEST = 50_000_000
+LOOK_S = 0.2
+PATIENCE_S = 8.0
+STORE = "runs.duckdb"
+
+
+def reproduced(library: Library, key: str) -> dict[str, Any] | None:
+    """The latest that was reproduced of a paper: `claims` by id, `quick`, `directory`; None where there is nothing."""
+    latest: dict[str, Any] | None = None
+    for entry in library.entries():
+        if entry.kind != "store" or entry.path.name != STORE:
+            continue
+        for file in (entry.path.with_name(f"{key}.json"), entry.path.with_name("index.json")):
+            found = _read(file, key)
+            if found is not None and (latest is None or found["modified_s"] > latest["modified_s"]):
+                latest = found
+    return latest
+
+
+def _read(file: Path, key: str) -> dict[str, Any] | None:
+    try:
+        if not file.is_file() or file.stat().st_size > LARGEST:
+            return None
+        document = json.loads(file.read_bytes())
+        claims = {claim["id"]: claim for claim in document["claims"] if claim["paper"] == key}
+        quick = bool(document["quick"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    told = {"claims": claims, "quick": quick, "directory": str(file.parent), "modified_s": file.stat().st_mtime}
+    return told if claims else None
+
+
+class ReproduceJob(Job):
+    """`lasthop reproduce PAPER --quick`, a process of its own."""
+
+    def __init__(self, key: str, file: Path, library: Library) -> None:
+        super().__init__(f"reproduce {key}", 0, "runs")
+        self._key = key
+        self._file = file
+        self._library = library
+        self._last_said = ""
+        self.tell(link=f"/papers/{key}", linked="See what came of it")
+
+    def work(self) -> None:
+        """Runs it until it ends, or is told to stop: the runs that are finished stay in its store."""
+        out = self._library.directory() / f"reproduction-{self._key}"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        line = [sys.executable, "-m", "lasthop", "reproduce", str(self._file), "--quick", "--out", str(out)]
+        package = str(Path(__file__).resolve().parents[2])
+        paths = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
+        process = subprocess.Popen(
+            line,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env={**os.environ, "PYTHONPATH": paths},
+            start_new_session=True,  # Ctrl-C in the terminal of the page reaches it through the page alone
+        )
+        reader = threading.Thread(target=self._follow, args=(process.stderr,), daemon=True)
+        reader.start()
+        status = self._awaited(process)
+        reader.join(PATIENCE_S)
+        self._tell_end(status)
+
+    def _follow(self, lines: IO[str]) -> None:
+        for line in lines:
+            found = SAID.search(line)
+            if found is None:
+                self._last_said = line.strip() or self._last_said
+                continue
+            begun, share = SHARES.get(found["what"], (0.0, 0.9))
+            finished, of = int(found["finished"]), int(found["of"])
+            self.tell(fraction=round(begun + share * finished / max(of, 1), 3), finished=finished, of=of, unit=found["unit"])
+
+    def _awaited(self, process: subprocess.Popen[str]) -> int:
+        asked = False
+        while True:
+            try:
+                return process.wait(PATIENCE_S if asked else LOOK_S)
+            except subprocess.TimeoutExpired:
+                if asked:
+                    process.kill()
+                elif self.requests.count:
+                    asked = True
+                    process.send_signal(signal.SIGINT)
+
+    def _tell_end(self, status: int) -> None:
+        # 1 is for claims that are lost since the release, which the page shows.
+        if status in (0, 1):
+            self.tell(state="done", fraction=1.0, key=self._key)
+        elif self.requests.count:
+            self.tell(state="stopped", error="what was run is kept, and is not run again")
+        else:
+            self.tell(state="failed", error=self._last_said.removeprefix("lasthop: ") or f"it ended with status {status}")
