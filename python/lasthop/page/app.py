@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +34,8 @@ class Desk:
     jobs: Jobs = field(default_factory=Jobs)
     # What must end when the page does: called once, last first.
     at_end: list = field(default_factory=list)
+    # Whether Ctrl-C came: streams that would not end by themselves then do.
+    is_ending: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         self.at_end.append(self.jobs.close)

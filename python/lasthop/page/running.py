@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +68,7 @@ def routes(desk: Desk) -> list[Route]:
     async def events(request: Request) -> StreamingResponse:
         job = jobs.get(request.path_params["job"])
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(_events(job), media_type="text/event-stream", headers=headers)
+        return StreamingResponse(_events(job, desk.is_ending), media_type="text/event-stream", headers=headers)
 
     return [
         Route("/api/runs", begin, methods=["POST"]),
@@ -79,10 +79,10 @@ def routes(desk: Desk) -> list[Route]:
     ]
 
 
-async def _events(job: Job) -> AsyncIterator[str]:
-    """What is known of a job whenever it changes, until it ends."""
+async def _events(job: Job, is_ending: Callable[[], bool]) -> AsyncIterator[str]:
+    """What is known of a job whenever it changes, until it ends, or the server does."""
     version, silent_s = -1, 0.0
-    while True:
+    while not is_ending():
         told = job.told()
         if told["version"] != version:
             version, silent_s = told["version"], 0.0

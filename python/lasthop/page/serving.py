@@ -54,6 +54,7 @@ def serve(
         timeout_graceful_shutdown=2,
     )
     server = uvicorn.Server(config)
+    desk.is_ending = lambda: server.should_exit
 
     told(address)
     if opens:

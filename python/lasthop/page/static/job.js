@@ -2,14 +2,17 @@
 
 import { ask, element, note, withPrefix } from 'lasthop/ui.js';
 
+const PATIENCE = 4;
 const WORDS = { waiting: 'waits for the run before it', running: 'running', done: 'done', stopped: 'stopped', failed: 'failed' };
 
 /** A mean and its interval as `24.1 ± 0.3 Mbit/s`. */
 export function meanOf(found) {
   if (!found || found.mean == null) return '–';
-  const mean = withPrefix(found.mean, 'bit/s');
-  if (found.ci95_high == null) return mean;
-  return `${mean} ± ${withPrefix(found.ci95_high - found.mean, 'bit/s')}`;
+  const said = withPrefix(found.mean, 'bit/s');
+  if (found.ci95_high == null) return said;
+  const [mean, unit] = said.split(' ');
+  const half = (found.ci95_high - found.mean) / (found.mean / Number(mean) || 1);
+  return `${mean} ± ${Number(half.toPrecision(2))} ${unit}`;
 }
 
 /** Shows a job in a panel that follows it; `ended` is called with what is known in the end. */
@@ -43,14 +46,19 @@ function end(told) {
 
 function follow(id, show) {
   const source = new EventSource(`/api/jobs/${id}/events`);
+  let inVain = 0;
   source.addEventListener('message', (event) => {
     const told = JSON.parse(event.data);
+    inVain = 0;
     show(told);
     if (['done', 'stopped', 'failed'].includes(told.state)) source.close();
   });
   source.addEventListener('error', () => {
-    // The browser asks again by itself unless the server said no.
-    if (source.readyState === EventSource.CLOSED) note('lasthop no longer tells how the run goes; is `lasthop serve` still running?');
+    // The browser asks again by itself, unless the server said no.
+    inVain += 1;
+    if (source.readyState !== EventSource.CLOSED && inVain < PATIENCE) return;
+    source.close();
+    note('lasthop no longer tells how the run goes; is `lasthop serve` still running?');
   });
 }
 
