@@ -107,4 +107,10 @@ def _await(fraction: Callable[[], float | None], progress: Progress) -> None:
 
 
 def _compared(results: list[Result]) -> dict | None:
-    return None
+    """What differs between two results; nothing of one."""
+    if len(results) != 2:
+        return None
+    from ..page.comparing import compared
+
+    sides = [{"key": None, "name": result.name, "seeds": result.seeds, "warnings": result.warnings} for result in results]
+    return compared(sides, results)

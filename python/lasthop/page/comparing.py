@@ -60,9 +60,14 @@ def _key(request: Request, side: str) -> str:
 def _compared(library: Library, *keys: str) -> dict[str, Any]:
     results = [library.result(key) for key in keys]
     sides = [{"key": key, **_side(library, key, result)} for key, result in zip(keys, results, strict=True)]
+    return {**compared(sides, results), "plots": PLOTS}
+
+
+def compared(sides: list[dict[str, Any]], results: list[Result]) -> dict[str, Any]:
+    """Two results beside each other; each of `sides` has the `key` and `name` of one, its `seeds` and `warnings`."""
     rows = [_row(row) for row in compare(*results)]
     scenarios = _differences(*(result.scenario for result in results))
-    return {"sides": sides, "rows": rows, "scenarios": scenarios, "why": _explained(sides, results), "plots": PLOTS}
+    return {"sides": sides, "rows": rows, "scenarios": scenarios, "why": _explained(sides, results)}
 
 
 def _side(library: Library, key: str, result: Result) -> dict[str, Any]:

@@ -30,7 +30,9 @@ PPDUS = 6000
 CLICKED = 8000
 FLOWS = 6
 SCRIPTS = ("vendor/uPlot.iife.min.js", "vendor/Arrow.es2015.min.js")
-SHEETS = ("vendor/uPlot.min.css", "style.css", "run.css")
+# What only a server can answer.
+SERVED = {"main.js", "runs.js", "scenario.js", "editor.js", "completion.js", "map.js", "job.js", "saving.js", "papers.js"}
+SHEETS = ("vendor/uPlot.min.css", "style.css", "run.css", "pages.css")
 
 
 class Window(NamedTuple):
@@ -187,7 +189,7 @@ def _head(title: str) -> Iterator[str]:
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
     for sheet in SHEETS:
         yield f"<style>{(STATIC / sheet).read_text(encoding='utf-8')}</style>\n"
-    addresses = {name: as_data((STATIC / name).read_bytes(), "text/javascript") for name in modules()}
+    addresses = {name: as_data((STATIC / name).read_bytes(), "text/javascript") for name in modules() if name not in SERVED}
     yield f'<script type="importmap">{json.dumps(module_map(addresses))}</script>\n'
     for script in SCRIPTS:
         text = (STATIC / script).read_text(encoding="utf-8").replace("</script", r"<\/script")

@@ -3,6 +3,7 @@
 import { element, span, moment } from 'lasthop/ui.js';
 import { colourOf, colours } from 'lasthop/palette.js';
 import { label, ticks } from 'lasthop/ruler.js';
+import { levelFor } from 'lasthop/source.js';
 
 export const GUTTER = 96;
 export const MARGIN = 12;
@@ -83,6 +84,8 @@ export class Air {
     c.restore();
     this.exact = [...new Set(exact.map((piece) => piece.tile))];
     this.isExact = !binned.length;
+    // Bins that are several pixels wide: nothing finer is to be had here, or it is still to come.
+    this.isCoarse = binned.some(({ tile }) => tile.level > levelFor(this.view.span, this.width) + 1);
     this.drewFor = performance.now() - began;
   }
 

@@ -1,21 +1,46 @@
 // Two runs on one time axis.
 
 import { element } from 'lasthop/ui.js';
+import { legend, opened } from 'lasthop/run.js';
 
-/** Puts the pages of two runs below each other in `section`; what one shows, the other shows. */
+/** Both runs, by their keys, in `section`; what was not recorded is run again first. */
+export async function besideRuns(section, keys) {
+  const pages = [];
+  for (const run of keys) pages.push(await opened(section, { run }));
+  showBeside(section, pages);
+}
+
+/** Lays the parts of two pages out on one time axis in `section`: airs below each other, then each kind of curve of both. */
 export function showBeside(section, [a, b]) {
-  section.replaceChildren(
-    element('h2', {}, `A: ${a.run.name}, seed ${a.run.seed}`), a.box,
-    element('h2', {}, `B: ${b.run.name}, seed ${b.run.seed}`), b.box);
-  let following = false;
-  const follow = (leader, follower) => leader.view.listen(() => {
-    if (following) return;
-    following = true;
-    follower.view.show(leader.view.from, leader.view.to);
-    following = false;
+  const name = (letter, page) => element('h3', { class: 'side' }, `${letter}: ${page.run.name}, seed ${page.run.seed}`);
+  const curves = a.charts.flatMap((chart) => {
+    const other = b.charts.find((one) => one.name === chart.name);
+    return [element('span', { class: 'letter' }, 'A'), chart.box, other && element('span', { class: 'letter' }, 'B'), other?.box];
   });
-  follow(a, b);
-  follow(b, a);
+  const accounts = [a, b].flatMap((page, i) => [element('span', { class: 'letter' }, 'AB'[i]), page.explained.timed]);
+  for (const page of [a, b]) page.box = section;
+  section.classList.add('run');
+  section.replaceChildren(a.steps, legend(), element('div', { class: 'board' },
+    element('div', { class: 'timed' },
+      name('A', a), a.choices, a.overview.canvas, a.air.box,
+      name('B', b), b.choices, b.overview.canvas, b.air.box, curves, accounts),
+    element('aside', { class: 'aside' }, a.details.box, b.details.box, name('A', a), a.explained.box, name('B', b), b.explained.box)));
+  together(a, b);
   a.start({});
   b.start({ keys: false });
+}
+
+/** What one shows, the other shows; a flow that both have is chosen for both. */
+function together(a, b) {
+  let following = false;
+  const once = (act) => {
+    if (following) return;
+    following = true;
+    act();
+    following = false;
+  };
+  for (const [leader, follower] of [[a, b], [b, a]]) {
+    leader.view.listen(() => once(() => follower.view.show(leader.view.from, leader.view.to)));
+    leader.flows.addEventListener('change', () => follower.chooseFlow(leader.flows.value));
+  }
 }

@@ -8,9 +8,30 @@ export async function show(main, { a, b }) {
   const found = await askJson(`/api/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`);
   document.title = `${found.sides[0].name}, ${found.sides[1].name} · lasthop`;
   main.replaceChildren(
-    head(found.sides), why(found.why), section('airs', ''), section('differences', 'Numbers', numbers(found)),
-    section('scenarios', 'What their scenarios have otherwise', scenarios(found)), plots(found, a, b), warnings(found.sides),
+    head(found.sides), ...differences(found), plots(found, a, b), warnings(found.sides), section('airs', 'The air of both', airs([a, b])),
   );
+}
+
+/** Why two runs differ, in what numbers, and what their scenarios have otherwise. */
+export function differences(found) {
+  return [why(found.why), section('differences', 'Numbers', numbers(found)),
+    section('scenarios', 'What their scenarios have otherwise', scenarios(found))];
+}
+
+/** Both airs on one time axis, once they are asked for: a seed without a recording is run again. */
+function airs(keys) {
+  const place = element('div', {});
+  const open = async () => {
+    place.replaceChildren(element('p', { class: 'quiet' }, '…'));
+    try {
+      const { besideRuns } = await import('lasthop/beside.js');
+      await besideRuns(place, keys);
+    } catch (error) {
+      place.replaceChildren(element('p', { class: 'failure' }, error.message));
+    }
+  };
+  place.append(element('button', { type: 'button', class: 'main', onclick: open }, 'Show both on one time axis'));
+  return place;
 }
 
 async function choice(a, b) {
@@ -36,7 +57,7 @@ function head(sides) {
 }
 
 function why(told) {
-  if (!told.answers) return section('why', 'Why', element('p', { class: 'quiet' }, `${told.said}. `, element('a', { href: `/scenario?from=${told.missing}` }, 'Open its scenario')));
+  if (!told.answers) return section('why', 'Why', element('p', { class: 'quiet' }, `${told.said}. `, told.missing && element('a', { href: `/scenario?from=${told.missing}` }, 'Open its scenario')));
   const lines = told.answers.length ? told.answers : ['The accounts of both are alike.'];
   const table = (title, rows) => rows.length > 0 && element('div', { class: 'scroll' }, changes(title, rows));
   return section('why', 'Why', element('ul', {}, ...lines.map((line) => element('li', {}, line))),

@@ -57,8 +57,8 @@ async function open() {
     showBeside(section, pages.map((one) => one.page));
     const compared = answers.get('compared');
     if (compared) {
-      const { differences } = await import('lasthop/differences.js');
-      main.append(differences(JSON.parse(new TextDecoder().decode(compared))));
+      const { differences } = await import('lasthop/compare.js');
+      section.before(...differences(JSON.parse(new TextDecoder().decode(compared))));
     }
   }
   document.body.dataset.ready = 'true';

@@ -13,17 +13,22 @@ import { listenToKeys, HELP } from 'lasthop/keys.js';
 
 /** The page of run `run`, seed `seed` or its first. */
 export async function show(main, { run, seed, from, to, flow }) {
+  const page = await opened(main, { run, seed });
+  document.title = `${page.run.name} · lasthop`;
+  main.replaceChildren(page.box);
+  page.start({ from: Number(from), to: Number(to), flow });
+}
+
+/** The same, not yet shown; `place` tells how far it is where the seed has to be run again. */
+export async function opened(place, { run, seed }) {
   readColours();
   const first = seed ?? (await askJson(`/api/runs/${run}/seeds`)).seeds[0];
   const base = `/api/runs/${run}/seeds/${first}`;
-  const facts = await recorded(main, base);
-  const source = {
+  const facts = await recorded(place, base);
+  return new RunPage(facts, {
     bytes: async (address) => new Uint8Array(await (await ask(`${base}/${address}`)).arrayBuffer()),
     json: (address) => askJson(`${base}/${address}`),
-  };
-  const page = new RunPage(facts, source);
-  main.replaceChildren(page.box);
-  page.start({ from: Number(from), to: Number(to), flow });
+  });
 }
 
 /** What there is of a seed; where it was not recorded, it is run again first. */
@@ -42,6 +47,11 @@ async function recorded(main, base) {
   if (state.error) throw new Error(state.error);
   return askJson(base);
 }
+
+let silents = 0;
+
+/** What the colours of frames mean. */
+export const legend = () => element('div', { class: 'legend' }, LEGEND.map(([name, text]) => element('span', { class: `key ${name}` }, text)));
 
 /** The parts of the page over `source`, which gives tiles and facts from a server or from within a file. */
 export class RunPage {
@@ -76,23 +86,24 @@ export class RunPage {
     const seeds = run.seeds.length > 1 && run.key
       ? element('label', {}, 'seed ', element('select', { onchange: (event) => { location.search = `?seed=${event.target.value}`; } },
         run.seeds.map((seed) => element('option', { value: seed, selected: seed === run.seed }, `${seed}`)))) : null;
-    const silent = element('input', { type: 'checkbox', id: 'silent', onchange: () => this.hideSilent(silent.checked) });
+    const silent = element('input', { type: 'checkbox', id: `silent-${silents += 1}`, onchange: () => this.hideSilent(silent.checked) });
     const buttons = [['whole run', '0', () => this.view.whole()], ['−', 'S', () => this.view.zoom(2)], ['+', 'W', () => this.view.zoom(0.5)], ['back', 'Backspace', () => this.view.back()]];
-    return element('div', { class: 'run' },
-      element('div', { class: 'runhead' },
-        element('h1', {}, run.name), element('span', { class: 'quiet' }, run.description ?? ''), seeds,
-        element('span', {}, `${withPrefix(run.totals.goodput_bps, 'bit/s')} in all, ${percent(run.medium.busy_fraction)} of the air busy`)),
-      element('div', { class: 'tools' },
-        ...buttons.map(([text, key, act]) => element('button', { type: 'button', title: `${text} (${key})`, onclick: act }, text)),
-        this.where,
-        element('label', {}, 'flow ', this.flows), element('label', {}, 'queue of ', this.nodes),
-        element('label', { for: 'silent' }, silent, ' only who sends'),
-        element('details', { class: 'help' }, element('summary', {}, 'keys'), element('table', {}, HELP.map(([key, what]) =>
-          element('tr', {}, element('th', {}, key), element('td', {}, what)))))),
-      element('div', { class: 'legend' }, LEGEND.map(([name, text]) => element('span', { class: `key ${name}` }, text))),
+    this.head = element('div', { class: 'runhead' },
+      element('h1', {}, run.name), element('span', { class: 'quiet' }, run.description ?? ''), seeds,
+      element('span', {}, `${withPrefix(run.totals.goodput_bps, 'bit/s')} in all, ${percent(run.medium.busy_fraction)} of the air busy`));
+    this.steps = element('div', { class: 'tools' },
+      ...buttons.map(([text, key, act]) => element('button', { type: 'button', title: `${text} (${key})`, onclick: act }, text)),
+      this.where,
+      element('details', { class: 'help' }, element('summary', {}, 'keys'), element('table', {}, HELP.map(([key, what]) =>
+        element('tr', {}, element('th', {}, key), element('td', {}, what))))));
+    this.choices = element('div', { class: 'tools' },
+      element('label', {}, 'flow ', this.flows), element('label', {}, 'queue of ', this.nodes),
+      element('label', { for: silent.id }, silent, ' only who sends'));
+    this.aside = element('aside', { class: 'aside' }, this.details.box, this.explained.box);
+    return element('div', { class: 'run' }, this.head, this.steps, this.choices, legend(),
       element('div', { class: 'board' },
         element('div', { class: 'timed' }, this.overview.canvas, this.air.box, this.charts.map((chart) => chart.box), this.explained.timed),
-        element('aside', { class: 'aside' }, this.details.box, this.explained.box)));
+        this.aside));
   }
 
   start({ from, to, flow, keys = true }) {
@@ -193,6 +204,7 @@ export class RunPage {
     const began = performance.now();
     this.where.textContent = `${(this.view.from / 1e9).toFixed(6)} s · ${stretch(this.view)}`;
     this.air.draw();
+    if (this.run.window && this.air.isCoarse && !this.tiles.busy) this.where.textContent += ' · no more of it is in this file';
     this.overview.draw();
     this.charts.forEach((chart) => chart.draw());
     this.explained.draw(this.view);
