@@ -53,7 +53,7 @@ def execute(arguments: argparse.Namespace) -> int:
     _arguments.check_file("--out", arguments.out)
     from ..page.report import document
 
-    with ExitStack() as stack, Progress.fitting("report") as progress:
+    with ExitStack() as stack, Progress.fitting("report", "runs") as progress:
         sides = [_side(result, seed, arguments, stack, progress) for result, seed in zip(results, seeds, strict=True)]
         write_whole(arguments.out, document(sides, progress, _compared(results)))
     note(f"{arguments.out}: {Path(arguments.out).stat().st_size / 1e6:.1f} MB")

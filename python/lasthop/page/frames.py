@@ -16,7 +16,7 @@ RATE = ("t_ns", "link", "rate_bps", "down", "after")
 DROP = ("t_ns", "node", "layer", "reason", "up", "packet", "tcp_ack", "arrived")
 BACKOFF = ("t_ns", "function", "slots", "cw")
 # Of a list that a click opens.
-MOST = 200
+MOST = 100
 NO_NUMBER = np.iinfo(np.uint32).max
 
 
