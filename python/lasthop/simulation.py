@@ -8,10 +8,14 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from . import _core
+from .captures import SNAP, NewCaptures, check_snap
+from .captures import Request as CaptureRequest
 from .losses import loss_warnings
 from .metric import check_names
 from .progress import Progress, progress_here
@@ -55,6 +59,8 @@ def run(
     record: str | Iterable[str] | None = None,
     record_from_s: float = 0.0,
     record_for_s: float | None = None,
+    pcap: str | os.PathLike[str] | None = None,
+    pcap_snap: int | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Runs `scenario`, or the file of that name, once for each seed, in parallel, and returns the results.
@@ -66,6 +72,8 @@ def run(
     `explain`: keeps the account of time that `Result.explain` reads.
     `record`: tables or groups of tables that `Result.recording` reads, such as "air,tcp" or ["ppdu"], from `record_from_s`
     on, in simulated seconds, for `record_for_s` or to the end. They lie in a temporary directory until `Result.save`.
+    `pcap`: a directory for captures of the air, of each node and of the servers, for Wireshark; of several seeds, a folder
+    each. `pcap_snap`: bytes of each frame that are kept, 128 by default, which holds all headers; 0 for all.
     `progress`: shown in a terminal or a notebook unless told otherwise.
     Raises `ValueError` for an impossible argument (for an unknown metric once the first run shows it), `ScenarioError`,
     `RunFailed` and, on Ctrl-C, `Interrupted`; the latter two carry what was finished.
@@ -75,12 +83,18 @@ def run(
     check_interval(interval_s)
     scenario = scenario_or_file(scenario)
     request = _request(scenario, record, record_from_s, record_for_s)
+    captures = _capture_request(pcap, pcap_snap)
     show = progress_here() if progress is None else progress
     chosen = seed_list((5 if until is None else MOST) if seeds is None else seeds)
     rule = None if until is None else Until(until, tuple(metrics), len(chosen))
     kept = {"keep_series": True, "account": explain, "until": rule}
-    with Progress.in_terminal() if show else Progress.silent() as bar:
+    with ExitStack() as stack:
+        bar = stack.enter_context(Progress.in_terminal() if show else Progress.silent())
+        new = stack.enter_context(NewCaptures(captures)) if captures else None
+        kept["captures"] = new and new.asked
         result = _simulate_recorded(request, scenario, chosen, jobs or core_count(), interval_s, bar, **kept)
+        if new is not None:
+            new.commit(result.seeds, several=len(chosen) > 1)
     if result.interrupted:
         raise Interrupted(result)
     if result.failures:
@@ -103,6 +117,19 @@ def _request(
     except ValueError as error:
         raise ValueError(f"record: {error}") from None
     return Request(tables, from_s, length_s)
+
+
+def _capture_request(directory: str | os.PathLike[str] | None, snap: int | None) -> CaptureRequest | None:
+    """What is to be captured, checked."""
+    if directory is None:
+        if snap is not None:
+            raise ValueError("pcap_snap: has no effect without pcap, which says where captures are written")
+        return None
+    try:
+        check_snap(SNAP if snap is None else snap)
+    except ValueError as error:
+        raise ValueError(f"pcap_snap: {error}") from None
+    return CaptureRequest(Path(directory), SNAP if snap is None else snap)
 
 
 def _simulate_recorded(request: Request | None, *what: Any, **kept: Any) -> Result:
@@ -137,6 +164,7 @@ def simulate(
     keep_series: bool = False,
     account: bool = False,
     recording: _core.Recording | None = None,
+    captures: tuple[Path, int] | None = None,
     on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
     until: Until | None = None,
     metrics: Sequence[str] = (),
@@ -145,8 +173,8 @@ def simulate(
     """Runs `seeds`, or the first of them that are enough for `until`, and says in the result what to think of it.
 
     `on_series` is handed the time series in the order of the seeds, whatever finishes first. `metrics`: names or globs
-    that the first run has to have, as those of `until`; else `UnknownMetric` ends it there. `resolved`: what `scenario`
-    resolves to, where that is known.
+    that the first run has to have, as those of `until`; else `UnknownMetric` ends it there. `captures`: a directory for them,
+    and the bytes of each frame. `resolved`: what `scenario` resolves to, where that is known.
     """
     runs = Runs(
         scenario,
@@ -155,6 +183,7 @@ def simulate(
         keep_series=keep_series,
         account=account,
         recording=recording,
+        captures=captures,
         on_series=on_series,
         metrics=[*metrics, *(until.metrics if until else ())],
         resolved=resolved,
@@ -198,6 +227,7 @@ class Runs:
         keep_series: bool = False,
         account: bool = False,
         recording: _core.Recording | None = None,
+        captures: tuple[Path, int] | None = None,
         on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
         metrics: Sequence[str] = (),
         resolved: _core.ResolvedScenario | None = None,
@@ -208,6 +238,7 @@ class Runs:
         self._keep_series = keep_series
         self._account = account
         self._recording = recording
+        self._captures = captures
         self._on_series = on_series
         self._metrics = metrics
         self.result = Result.empty(self.resolved, scenario)
@@ -218,7 +249,8 @@ class Runs:
         order = list(seeds)
         finished = 0
         threads = min(self._jobs, len(seeds))
-        campaign = _core.Campaign(self.resolved, seeds, threads, self._interval_s, self._account, self._recording)
+        kept = (self._account, self._recording, self._captures)
+        campaign = _core.Campaign(self.resolved, seeds, threads, self._interval_s, *kept)
         while True:
             if requests.count:
                 campaign.cancel()

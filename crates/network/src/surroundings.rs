@@ -80,6 +80,7 @@ impl<B, O, H: Hosts<B>> Agenda for Surroundings<B, O, H> {
 impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surroundings<B, O, H> {
     const READS_STEPS: bool = O::READS_STEPS;
     const READS_DETAILS: bool = O::READS_DETAILS;
+    const READS_FRAMES: bool = O::READS_FRAMES;
 
     #[inline(always)]
     fn deliver(&mut self, _: Time, node: NodeId, packet: Packet<B>) {

@@ -66,6 +66,7 @@ impl<O: Watcher> Collector<O> {
 impl<O: Watcher> Observer for Collector<O> {
     const READS_STEPS: bool = O::READS_STEPS;
     const READS_DETAILS: bool = O::READS_DETAILS;
+    const READS_FRAMES: bool = O::READS_FRAMES;
 
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {

@@ -1,9 +1,10 @@
-//! What only a recording reads: each PPDU with its mode, each segment with its numbers, each packet by its number.
+//! What only a recording or a capture reads: each PPDU with its mode, each segment with its numbers, each packet by its
+//! number; for captures each MPDU, and who has heard what.
 //!
 //! Whoever tells these works nothing out for them where [`Observer::READS_DETAILS`](crate::Observer::READS_DETAILS) is
-//! false.
+//! false, and nothing that only a capture reads where [`Observer::READS_FRAMES`](crate::Observer::READS_FRAMES) is.
 
-use lasthop_units::{DataRate, Duration, Time};
+use lasthop_units::{DataRate, Dbm, Duration, Ecn, Time};
 
 use crate::{End, FlowId, LinkId, NodeId};
 
@@ -158,6 +159,80 @@ pub enum Passage {
     Received,
 }
 
+/// A TCP header, as far as it differs from one segment to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpHeader {
+    /// which connection of the flow, counted from 0
+    pub connection: u32,
+    /// sequence number
+    pub seq: u32,
+    /// acknowledgement number
+    pub ack: u32,
+    /// window field, not scaled
+    pub window: u16,
+    /// control bits, as in the header
+    pub flags: u16,
+    /// bytes of payload
+    pub payload: u32,
+    /// the options, where they take bytes; ns-2 has them for nothing
+    pub options: Option<TcpOptions>,
+}
+
+/// The options of a TCP header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpOptions {
+    /// maximum segment size
+    pub mss: Option<u16>,
+    /// shift of the window field
+    pub window_scale: Option<u8>,
+    /// SACK permitted
+    pub sack_permitted: bool,
+    /// value and echo of timestamps
+    pub timestamps: Option<(u32, u32)>,
+    /// SACK blocks, the newest first
+    pub sack: [(u32, u32); 4],
+    /// how many of these there are
+    pub sack_blocks: u8,
+}
+
+/// A packet as its host hands it to the network, or gets it: what its headers say.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketFacts {
+    /// of which flow
+    pub flow: FlowId,
+    /// true from the station to the server
+    pub up: bool,
+    /// its number
+    pub packet: u32,
+    /// true if its host sends it, false if it has arrived at the other
+    pub sent: bool,
+    /// size of the IP packet
+    pub bytes: u32,
+    /// the ECN field here
+    pub ecn: Ecn,
+    /// the TCP header; none for a datagram
+    pub tcp: Option<TcpHeader>,
+}
+
+/// An MPDU with packets, in a PPDU that ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Mpdu {
+    /// who has sent it
+    pub node: NodeId,
+    /// its number under its Block Ack agreement, never wrapped; none where it is acknowledged by itself
+    pub sequence: Option<u64>,
+    /// user priority of what it holds
+    pub tid: u8,
+    /// whether it was on the air before
+    pub again: bool,
+    /// its length, with header and FCS
+    pub bytes: u32,
+    /// how many packets it holds, which are told next
+    pub packets: u32,
+    /// whether its receiver has decoded it
+    pub decoded: bool,
+}
+
 /// Something of which neither the metrics nor an account take notice.
 #[derive(Clone, Copy, Debug)]
 pub enum Detail {
@@ -204,5 +279,51 @@ pub enum Detail {
         up: bool,
         /// its number
         packet: u32,
+    },
+    /// For captures: a packet at one of its hosts.
+    Packet(PacketFacts),
+    /// For captures: the PPDU of this node that ends held an MPDU; [`Holds`](Detail::Holds) follows for each of its packets,
+    /// and [`PpduEnds`](Detail::PpduEnds) after all of them.
+    Mpdu(Mpdu),
+    /// For captures: the MPDU that was told last holds this packet.
+    Holds {
+        /// who has sent the MPDU
+        node: NodeId,
+        /// of which flow
+        flow: FlowId,
+        /// true from the station to the server
+        up: bool,
+        /// its number
+        packet: u32,
+        /// its ECN field by now
+        ecn: Ecn,
+    },
+    /// For captures: the BlockAckReq of this node that ends is about this agreement.
+    Requests {
+        /// who has sent it
+        node: NodeId,
+        /// user priority of the agreement
+        tid: u8,
+        /// where the window starts now, never wrapped
+        start: u64,
+    },
+    /// For captures, where nodes hear differently: a node has decoded the PPDU that has ended, or has heard it as the one
+    /// that it was meant for.
+    Heard {
+        /// who has sent it
+        node: NodeId,
+        /// who has heard it
+        by: NodeId,
+        /// with which power
+        power: Dbm,
+        /// whether it has decoded any of it
+        decoded: bool,
+    },
+    /// For captures: all has been told of the PPDU of this node that has ended.
+    Told {
+        /// who has sent it
+        node: NodeId,
+        /// every other node of its channel has decoded it; else those that have were told
+        by_all: bool,
     },
 }

@@ -35,6 +35,8 @@ pub trait Observer {
     const READS_STEPS: bool = false;
     /// Whether it reads [`Detail`]s; where it does not, nobody works them out.
     const READS_DETAILS: bool = false;
+    /// Whether it reads those [`Detail`]s that are for captures, and the others too.
+    const READS_FRAMES: bool = false;
     /// `record` happened at `at`.
     fn observe(&mut self, at: Time, record: Record);
     /// `detail` happened at `at`.
@@ -75,6 +77,7 @@ impl Watcher for () {}
 impl<O: Observer> Observer for Option<O> {
     const READS_STEPS: bool = O::READS_STEPS;
     const READS_DETAILS: bool = O::READS_DETAILS;
+    const READS_FRAMES: bool = O::READS_FRAMES;
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         if let Some(observer) = self {
@@ -111,6 +114,7 @@ impl<O: Watcher> Watcher for Option<O> {
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const READS_STEPS: bool = A::READS_STEPS || B::READS_STEPS;
     const READS_DETAILS: bool = A::READS_DETAILS || B::READS_DETAILS;
+    const READS_FRAMES: bool = A::READS_FRAMES || B::READS_FRAMES;
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         self.0.observe(at, record);

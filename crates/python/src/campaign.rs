@@ -1,5 +1,6 @@
 //! Seeds of one scenario on threads of the engine.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lasthop_scenario as engine;
@@ -27,10 +28,13 @@ impl Drop for Campaign {
 
 #[pymethods]
 impl Campaign {
-    /// Starts `seeds` on at most `jobs` threads; without an interval no time series is kept, and an account of time
-    /// and a recording where they are asked for.
+    /// Starts `seeds` on at most `jobs` threads; without an interval no time series is kept, and an account of time,
+    /// a recording and captures, as a directory and the bytes of each frame, where they are asked for.
     #[new]
-    #[pyo3(signature = (scenario, seeds, jobs, series_interval_s = None, account = false, recording = None))]
+    #[pyo3(signature = (
+        scenario, seeds, jobs, series_interval_s = None, account = false, recording = None, captures = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "what is kept of a run is asked for by so many")]
     fn new(
         py: Python<'_>,
         scenario: &ResolvedScenario,
@@ -39,10 +43,12 @@ impl Campaign {
         series_interval_s: Option<f64>,
         account: bool,
         recording: Option<&PyRecording>,
+        captures: Option<(PathBuf, u32)>,
     ) -> Self {
         let scenario = Arc::clone(&scenario.0);
         let recording = recording.map(|recording| recording.0.clone());
-        let keep = engine::Keep { account, recording, ..engine::Keep::series(series_interval_s) };
+        let captures = captures.map(|(directory, snap)| engine::Captures { directory, snap });
+        let keep = engine::Keep { account, recording, captures, ..engine::Keep::series(series_interval_s) };
         let campaign = py.detach(|| engine::Campaign::start(scenario, seeds, jobs, keep));
         Campaign(Mutex::new(campaign))
     }

@@ -8,6 +8,7 @@
 mod account;
 mod account_so_far;
 mod campaign;
+mod capture;
 mod description;
 mod document;
 mod hosts;
@@ -29,6 +30,7 @@ mod theory;
 mod traffic;
 
 pub use campaign::{Campaign, RUN_THREAD, RunOutcome};
+pub use capture::{Captures, LEAST_SNAP, SNAP};
 pub use document::InputError;
 pub use listing::{list_json, show_json};
 pub use plugins::{Answer, Plugins};

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use lasthop_capture::Capture;
 use lasthop_observe::account::{Account, Balance};
 use lasthop_observe::recording::Tape;
 use lasthop_observe::{Definition, PROBABILITIES, Report, Row, Scope, TimeSeries, Watcher, scope};
 use lasthop_units::{Duration, Time};
 use serde_json::json;
 
+use crate::capture::Captures;
 use crate::recording::Recording;
 use crate::simulation::{Finished, Simulation};
 use crate::text::{RunDocument, Text};
@@ -85,6 +87,8 @@ pub struct Keep {
     pub account: bool,
     /// a recording of each PPDU, segment and so on
     pub recording: Option<Recording>,
+    /// captures of what was on the air and on the wire
+    pub captures: Option<Captures>,
 }
 
 impl Keep {
@@ -127,8 +131,13 @@ pub(crate) fn run_controlled(
     let series = keep.interval.map(|interval| scenario.time_series(interval));
     let books = keep.account.then(|| account::of(scenario));
     let tape = keep.recording.as_ref().map(|recording| recording.tape(scenario, seed)).transpose()?;
-    let Some(watched) = run_watched(scenario, seed, (series, books, tape), control)? else { return Ok(None) };
-    let (finished, (series, books, tape)) = watched;
+    let capture = keep.captures.as_ref().map(|captures| captures.begin(scenario, seed)).transpose()?;
+    let run = Run { scenario, seed, control };
+    let watched = match capture {
+        None => run.watched((series, books, tape))?,
+        Some(capture) => run.captured((series, books, tape), capture)?,
+    };
+    let Some((finished, (series, books, tape))) = watched else { return Ok(None) };
     tape.map_or(Ok(()), Tape::close)?;
     let balance = books.map(|books| books.close(finished.end));
     Ok(Some(result_of(scenario, seed, finished, balance.as_ref(), series, clock.seconds())))
@@ -136,29 +145,6 @@ pub(crate) fn run_controlled(
 
 /// Who may watch a run beside its metrics.
 type Watchers = (Option<TimeSeries>, Option<Account>, Option<Tape>);
-
-/// Runs to the end, each combination of those who watch as code of its own: who is not there costs nothing.
-fn run_watched(
-    scenario: &Arc<ResolvedScenario>,
-    seed: u64,
-    watchers: Watchers,
-    control: &Control,
-) -> Result<Option<(Finished, Watchers)>, String> {
-    let run = Run { scenario, seed, control };
-    Ok(match watchers {
-        (None, None, None) => run.watched_by(())?.map(|(finished, ())| (finished, (None, None, None))),
-        (series, None, None) => run.watched_by(series)?.map(|(finished, series)| (finished, (series, None, None))),
-        (series, Some(books), None) => {
-            run.watched_by((series, books))?.map(|(finished, (series, books))| (finished, (series, Some(books), None)))
-        }
-        (series, None, Some(tape)) => {
-            run.watched_by((series, tape))?.map(|(finished, (series, tape))| (finished, (series, None, Some(tape))))
-        }
-        (series, Some(books), Some(tape)) => run
-            .watched_by((series, (books, tape)))?
-            .map(|(finished, (series, (books, tape)))| (finished, (series, Some(books), Some(tape)))),
-    })
-}
 
 /// What is run, and how it is told to stop.
 struct Run<'a> {
@@ -168,6 +154,42 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Runs to the end, each combination of those who watch as code of its own: who is not there costs nothing.
+    fn watched(&self, watchers: Watchers) -> Result<Option<(Finished, Watchers)>, String> {
+        Ok(match watchers {
+            (None, None, None) => self.watched_by(())?.map(|(finished, ())| (finished, (None, None, None))),
+            (series, None, None) => self.watched_by(series)?.map(|(finished, series)| (finished, (series, None, None))),
+            (series, Some(books), None) => self
+                .watched_by((series, books))?
+                .map(|(finished, (series, books))| (finished, (series, Some(books), None))),
+            (series, None, Some(tape)) => self
+                .watched_by((series, tape))?
+                .map(|(finished, (series, tape))| (finished, (series, None, Some(tape)))),
+            (series, Some(books), Some(tape)) => self
+                .watched_by((series, (books, tape)))?
+                .map(|(finished, (series, (books, tape)))| (finished, (series, Some(books), Some(tape)))),
+        })
+    }
+
+    /// The same with captures, which cost so much that what is not there besides costs little.
+    fn captured(&self, watchers: Watchers, capture: Capture) -> Result<Option<(Finished, Watchers)>, String> {
+        let (series, books, tape) = watchers;
+        let (watched, capture) = match books {
+            None => match self.watched_by((series, (tape, capture)))? {
+                Some((finished, (series, (tape, capture)))) => ((finished, (series, None, tape)), capture),
+                None => return Ok(None),
+            },
+            Some(books) => match self.watched_by((series, (books, (tape, capture))))? {
+                Some((finished, (series, (books, (tape, capture))))) => {
+                    ((finished, (series, Some(books), tape)), capture)
+                }
+                None => return Ok(None),
+            },
+        };
+        capture.close()?;
+        Ok(Some(watched))
+    }
+
     fn watched_by<O: Watcher>(&self, observer: O) -> Result<Option<(Finished, O)>, String> {
         let simulation = Simulation::watched_by(Arc::clone(self.scenario), self.seed, observer);
         Ok(run_simulation(simulation, self.control)?.map(Finished::without_observer))

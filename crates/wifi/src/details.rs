@@ -1,10 +1,12 @@
-//! What a recording is told: each PPDU as it is sent, which packets it holds, and the backoffs that are drawn. A run
-//! that is not recorded skips all of it.
+//! What a recording and a capture are told: each PPDU as it is sent, which packets it holds, and the backoffs that are drawn;
+//! a capture besides of each MPDU, and who has heard it. A run without either skips all of it.
 
 use lasthop_link::PacketMeta;
-use lasthop_observe::detail::{Detail, PpduStart, Run};
+use lasthop_observe::NodeId;
+use lasthop_observe::detail::{Detail, Mpdu, PpduStart, Run};
 use lasthop_units::Time;
 
+use crate::air::on_air::Transmission;
 use crate::air::received::Reception;
 use crate::environment::Environment;
 use crate::ids::FunctionId;
@@ -15,6 +17,12 @@ use crate::ppdu::{Ppdu, PpduKind};
 /// Width of the channel that a PPDU fills, in MHz: what has no MCS is sent in the primary 20 MHz.
 fn width_mhz(phy: &Phy, mode: &Mode) -> u16 {
     phy.channel_width().filter(|_| mode.mcs.is_some()).map_or(20, |width| u16::from(width.mhz()))
+}
+
+/// Tells of a packet in the MPDU that was told last.
+fn tell_held<B, E: Environment<B>>(now: Time, node: NodeId, meta: &PacketMeta, env: &mut E) {
+    let PacketMeta { flow, up, packet, ecn, .. } = *meta;
+    env.detail(now, Detail::Holds { node, flow, up, packet, ecn });
 }
 
 /// Packets of a flow that stand one after another and had the same fate, as far as they have come.
@@ -93,8 +101,84 @@ impl<B: Send + 'static> Medium<B> {
         reception: Option<Reception>,
         env: &mut E,
     ) {
+        if E::READS_FRAMES {
+            self.detail_frames(now, ppdu, reception == Some(Reception::Decoded), env);
+        }
         if E::READS_DETAILS && matches!(ppdu.kind, PpduKind::Data | PpduKind::Ampdu) {
             self.detail_contents(now, ppdu, reception == Some(Reception::Decoded), env);
+        }
+    }
+
+    /// The MPDUs in a PPDU that ends, with their packets, or what a BlockAckReq is about.
+    #[inline(never)]
+    fn detail_frames<E: Environment<B>>(&self, now: Time, ppdu: &Ppdu, decoded: bool, env: &mut E) {
+        let (node, exchange) = (ppdu.from(), &self.exchanges[ppdu.exchange.index()]);
+        let sender = &self.senders[exchange.sender.index()];
+        let agreement = || &sender.agreements[exchange.psdu.agreement as usize];
+        match ppdu.kind {
+            PpduKind::Ampdu => {
+                let (tid, originator) = (agreement().tid, &agreement().originator);
+                let sent =
+                    (originator.start..).zip(&originator.window).filter(|(_, m)| m.in_flight == Some(exchange.by));
+                for ((sequence, mpdu), decoded) in sent.zip(&self.receptions.decoded) {
+                    let (bytes, packets) = (mpdu.bytes, mpdu.facts.len() as u32);
+                    let (sequence, again, decoded) = (Some(sequence), mpdu.was_sent, *decoded);
+                    env.detail(now, Detail::Mpdu(Mpdu { node, sequence, tid, again, bytes, packets, decoded }));
+                    mpdu.facts.iter().for_each(|meta| tell_held(now, node, meta, env));
+                }
+            }
+            PpduKind::Data => {
+                let frame = sender.frame.as_ref().expect("data is sent from a frame");
+                let (tid, bytes, again) = (frame.meta.tid, frame.meta.bytes + sender.overhead(), frame.was_sent);
+                let (sequence, packets) = (None, 1);
+                env.detail(now, Detail::Mpdu(Mpdu { node, sequence, tid, again, bytes, packets, decoded }));
+                tell_held(now, node, &frame.meta, env);
+            }
+            PpduKind::BlockAckReq => {
+                let (tid, start) = (agreement().tid, agreement().originator.start);
+                env.detail(now, Detail::Requests { node, tid, start });
+            }
+            _ => {}
+        }
+    }
+
+    /// Where nodes hear differently: the PPDU that ends as its receiver has heard it, whatever came of that.
+    #[inline(always)]
+    pub(crate) fn note_received<E: Environment<B>>(
+        &self,
+        now: Time,
+        ended: &Transmission,
+        reception: Option<Reception>,
+        env: &mut E,
+    ) {
+        if !E::READS_FRAMES {
+            return;
+        }
+        let node = ended.ppdu.from();
+        if let (Some(by), Some(reception)) = (ended.ppdu.first.to.one(), reception)
+            && let Some(power) = self.air.power_of(ended, by)
+        {
+            env.detail(now, Detail::Heard { node, by, power, decoded: reception == Reception::Decoded });
+        }
+    }
+
+    /// Where nodes hear differently: `by`, for whom the PPDU that ends was not, has decoded it.
+    #[inline(always)]
+    pub(crate) fn note_overheard<E: Environment<B>>(&self, now: Time, ended: &Transmission, by: NodeId, env: &mut E) {
+        let node = ended.ppdu.from();
+        if E::READS_FRAMES
+            && by != node
+            && let Some(power) = self.air.power_of(ended, by)
+        {
+            env.detail(now, Detail::Heard { node, by, power, decoded: true });
+        }
+    }
+
+    /// All has been told of a PPDU that has ended.
+    #[inline(always)]
+    pub(crate) fn note_told<E: Environment<B>>(&self, now: Time, node: NodeId, by_all: bool, env: &mut E) {
+        if E::READS_FRAMES {
+            env.detail(now, Detail::Told { node, by_all });
         }
     }
 
@@ -141,7 +225,7 @@ impl<B: Send + 'static> Medium<B> {
 
 #[cfg(test)]
 mod tests {
-    use lasthop_observe::{FlowId, NodeId};
+    use lasthop_observe::FlowId;
 
     use super::*;
 

@@ -68,6 +68,8 @@ pub trait Environment<B>: Agenda {
     const READS_STEPS: bool = false;
     /// Whether somebody observes [`Detail`]s.
     const READS_DETAILS: bool = false;
+    /// Whether somebody observes those [`Detail`]s that are for captures.
+    const READS_FRAMES: bool = false;
     /// `packet` arrived at `node`. Must not call the medium before it returns.
     fn deliver(&mut self, now: Time, node: NodeId, packet: Packet<B>);
     /// `node` has nothing left to send in `category`, or at all where it knows none: a packet of a back-pressured
@@ -85,7 +87,7 @@ pub trait Environment<B>: Agenda {
     }
     /// Something happened.
     fn observe(&mut self, at: Time, record: Record);
-    /// Something happened that only a recording reads.
+    /// Something happened that only a recording or a capture reads.
     #[inline(always)]
     fn detail(&mut self, at: Time, detail: Detail) {
         let _ = (at, detail);

@@ -88,10 +88,13 @@ impl<B: Send + 'static> Medium<B> {
         let next = self.step(now, &ended, reception, env);
         self.note_end(now, ppdu, ended.is_disturbed, reception, next.is_some(), env);
         if uniform {
+            self.note_told(now, ppdu.from(), !ended.is_disturbed, env);
             self.end_for_all(now, &ended, next, env);
         } else {
+            self.note_received(now, &ended, reception, env);
             self.respond_after_sifs(now, next, env);
             self.end_for_each(now, &ended, reception, env);
+            self.note_told(now, ended.ppdu.from(), false, env);
         }
         self.air.forget(ended);
     }
@@ -159,6 +162,7 @@ impl<B: Send + 'static> Medium<B> {
         self.report_end(now, &answer, env);
         let next = self.exchange_succeeded(now, &answer, env);
         self.note_end(now, &answer, false, Some(Reception::Decoded), next.is_some(), env);
+        self.note_told(now, from, true, env);
         let view = self.access.view_of(from);
         self.access.view_mut(view).end_eifs();
         self.follow(now, view, next, env);
@@ -187,6 +191,9 @@ impl<B: Send + 'static> Medium<B> {
                         None => self.air.overhears(now, ended, part, node, &lengths),
                     },
                 };
+                if fate.is_ok() && part.to.one() != Some(node) {
+                    self.note_overheard(now, ended, node, env);
+                }
                 self.defer(now, ended, node, fate, env);
             }
             // What it does not notice any more.

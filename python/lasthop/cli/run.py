@@ -6,6 +6,8 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
+from ..captures import LEAST_SNAP, MOST_SNAP, SNAP, NewCaptures, check_snap
+from ..captures import Request as CaptureRequest
 from ..metric import UnknownMetric
 from ..progress import Progress
 from ..recording import Request, check_span, chosen
@@ -19,7 +21,6 @@ from ._output import note, note_few, show, summary_text, until_text, write_data
 SUMMARY = "run a scenario for one seed or several"
 MAX_ROWS_PER_SEED = 10_000_000
 NOT_YET = {
-    "pcap": "writing packet captures",
     "qlog": "writing qlog traces",
 }
 
@@ -48,6 +49,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record-for", metavar="TIME", type=_arguments.duration_s, help="for how long --record lasts (default: to the end)"
     )
+    parser.add_argument(
+        "--pcap",
+        metavar="DIR",
+        help="write captures for Wireshark to DIR: air.pcapng, one of each node, and server.pcapng, of the whole run",
+    )
+    parser.add_argument(
+        "--pcap-snap",
+        metavar="BYTES",
+        type=_arguments._whole,
+        help=f"bytes of each frame in --pcap, {LEAST_SNAP} to {MOST_SNAP} (default {SNAP}: all headers); 0 for all",
+    )
     parser.add_argument("--explain", action="store_true", help="keep the account of time that `lasthop explain` shows")
     for option in NOT_YET:
         parser.add_argument(f"--{option}", help=argparse.SUPPRESS)
@@ -61,6 +73,7 @@ def execute(arguments: argparse.Namespace) -> int:
     scenario, resolved = _arguments.resolved_of(arguments)
     interval_s = _interval_s(arguments, resolved.duration_s())
     request = _request(arguments, resolved.duration_s())
+    captures = _capture_request(arguments)
     _arguments.check_file("--json", arguments.json)
     if arguments.out is not None:
         _arguments.check_directory("--out", arguments.out)
@@ -69,6 +82,7 @@ def execute(arguments: argparse.Namespace) -> int:
         note(f"warning: {warning}")
     with ExitStack() as stack:
         directory = stack.enter_context(ResultDirectory(arguments.out)) if arguments.out is not None else None
+        new = stack.enter_context(NewCaptures(captures)) if captures is not None else None
         with Progress.fitting(Path(arguments.file).stem) as progress:
             on_series = directory.add_series if directory else None
             recording = directory.recording_of(request) if directory and request else None
@@ -82,6 +96,7 @@ def execute(arguments: argparse.Namespace) -> int:
                     progress,
                     account=account,
                     recording=recording,
+                    captures=new and new.asked,
                     on_series=on_series,
                     until=until,
                     metrics=arguments.metric,
@@ -91,6 +106,8 @@ def execute(arguments: argparse.Namespace) -> int:
                 raise Mistake(f"--metric {unknown}") from None
         if result.told_runs:
             _write(result, arguments, directory)
+        if new is not None:
+            new.commit(result.seeds, several=len(seeds) > 1)
     for warning in result.warnings[len(resolved.warnings()) :]:
         note(f"warning: {warning}")
     return _report(result, arguments, len(seeds))
@@ -104,6 +121,8 @@ def _check_options(arguments: argparse.Namespace) -> None:
         raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
     if arguments.record is not None and arguments.out is None:
         raise Mistake("--record: needs --out DIR, which is where the recording goes")
+    if arguments.pcap_snap is not None and arguments.pcap is None:
+        raise Mistake("--pcap-snap: has no effect without --pcap DIR, which is where captures go")
     for option in ("record_from", "record_for"):
         if getattr(arguments, option) is not None and arguments.record is None:
             raise Mistake(f"--{option.replace('_', '-')}: has no effect without --record TABLES, which says what is recorded")
@@ -143,6 +162,19 @@ def _request(arguments: argparse.Namespace, run_s: float) -> Request | None:
     except ValueError as error:
         raise Mistake(f"--record-from: {error}") from None
     return Request(tables, from_s, arguments.record_for)
+
+
+def _capture_request(arguments: argparse.Namespace) -> CaptureRequest | None:
+    """What --pcap asks for, checked."""
+    if arguments.pcap is None:
+        return None
+    snap = SNAP if arguments.pcap_snap is None else arguments.pcap_snap
+    try:
+        check_snap(snap)
+    except ValueError as error:
+        raise Mistake(f"--pcap-snap: {error}") from None
+    _arguments.check_directory("--pcap", arguments.pcap)
+    return CaptureRequest(Path(arguments.pcap), snap)
 
 
 def _write(result: Result, arguments: argparse.Namespace, directory: ResultDirectory | None) -> None:

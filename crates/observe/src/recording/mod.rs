@@ -338,6 +338,9 @@ impl Tape {
             Detail::Passes { what, node, flow, up, packet } => {
                 self.step.put(&mut self.out, || Step { t_ns: at, what, node, flow, up, packet: Serial(packet) });
             }
+            // For captures.
+            Detail::Packet(_) | Detail::Mpdu(_) | Detail::Holds { .. } => {}
+            Detail::Requests { .. } | Detail::Heard { .. } | Detail::Told { .. } => {}
         }
     }
 }

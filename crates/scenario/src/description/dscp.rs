@@ -39,6 +39,11 @@ impl Dscp {
     /// Best effort.
     pub(crate) const DEFAULT: Dscp = Dscp(0);
 
+    /// The code point, 0 to 63.
+    pub(crate) const fn code_point(self) -> u8 {
+        self.0
+    }
+
     /// The user priority 0 to 7: voice is 6, video 4 and 5, excellent effort 3, background 1 [RFC 8622 §11]; network control is 7,
     /// and everything else best effort, 0. [RFC 8325 §4.3, Figure 1]
     pub(crate) const fn user_priority(self) -> u8 {

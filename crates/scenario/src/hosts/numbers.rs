@@ -1,9 +1,10 @@
-//! Numbers of packets, and what a recording is told of them at their hosts. A run that is not recorded numbers none.
+//! Numbers of packets, and what recordings and captures are told of them at their hosts. A run without either numbers none.
 
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_network::Context;
 use lasthop_observe::Observer;
-use lasthop_observe::detail::{Detail, Host, Passage, SegmentFacts};
+use lasthop_observe::detail::{Detail, Host, PacketFacts, Passage, SegmentFacts, TcpHeader, TcpOptions};
+use lasthop_tcp::Segment;
 
 use super::body::{Body, Carried};
 
@@ -42,9 +43,48 @@ pub(super) fn note_received<E, O: Observer>(packet: &Packet<Body>, at: &mut Cont
 
 fn tell<E, O: Observer>(packet: &Packet<Body>, sent: bool, at: &mut Context<'_, E, O>) {
     let Packet { meta, body } = packet;
+    if O::READS_FRAMES {
+        at.detail(Detail::Packet(packet_facts(packet, sent)));
+    }
     at.detail(meta.passes(if sent { Passage::Sent } else { Passage::Received }, meta.station));
     if let Body::Tcp(carried) = body {
         at.detail(Detail::Segment(facts(meta, carried, sent)));
+    }
+}
+
+fn packet_facts(packet: &Packet<Body>, sent: bool) -> PacketFacts {
+    let PacketMeta { flow, up, packet: number, bytes, ecn, .. } = packet.meta;
+    let tcp = match &packet.body {
+        Body::Tcp(carried) => Some(header(carried)),
+        Body::Udp { .. } => None,
+    };
+    PacketFacts { flow, up, packet: number, sent, bytes, ecn, tcp }
+}
+
+fn header(carried: &Carried) -> TcpHeader {
+    let segment = &carried.segment;
+    TcpHeader {
+        connection: carried.connection,
+        seq: segment.seq.0,
+        ack: segment.ack.0,
+        window: segment.window,
+        flags: segment.flags.bits(),
+        payload: segment.payload,
+        options: (!segment.options_are_free).then(|| options(segment)),
+    }
+}
+
+fn options(segment: &Segment) -> TcpOptions {
+    let blocks = segment.sack.as_slice();
+    let mut sack = [(0, 0); 4];
+    sack.iter_mut().zip(blocks).for_each(|(place, block)| *place = (block.left.0, block.right.0));
+    TcpOptions {
+        mss: segment.mss,
+        window_scale: segment.window_scale,
+        sack_permitted: segment.sack_permitted,
+        timestamps: segment.timestamps.map(|of| (of.value, of.echo)),
+        sack,
+        sack_blocks: blocks.len() as u8,
     }
 }
 

@@ -22,7 +22,7 @@
 use std::ops::ControlFlow;
 
 use lasthop_observe::NodeId;
-use lasthop_units::{Db, Time};
+use lasthop_units::{Db, Dbm, Time};
 
 use super::carrier_sense::Heard;
 use super::interference::{Judge, Span, Success, Surroundings, spans};
@@ -214,6 +214,13 @@ impl Air {
         }
         self.successes = successes;
         if decoded.contains(&true) { Reception::Decoded } else { first.unwrap_or(Reception::Decoded) }
+    }
+
+    /// With which power `receiver` hears a PPDU that ends, where each node has a view of its own.
+    pub(crate) fn power_of(&self, ended: &Transmission, receiver: NodeId) -> Option<Dbm> {
+        let Channel::Matrix(matrix) = &self.channel else { return None };
+        let power_mw = matrix.power_mw(ended.start, ended.ppdu.from(), receiver);
+        (power_mw > 0.0).then(|| Dbm(10.0 * libm::log10(power_mw)))
     }
 
     /// Whether `receiver`, not sending itself, tried to receive this PPDU to its end.

@@ -121,6 +121,11 @@ impl<B> Sender<B> {
         self.aggregation.is_some()
     }
 
+    /// What an MPDU that is acknowledged by itself has besides the IP packet.
+    pub(crate) fn overhead(&self) -> u32 {
+        self.overhead
+    }
+
     /// Whether it has something to send.
     #[inline(always)]
     pub(crate) fn is_backlogged(&self) -> bool {

@@ -1,0 +1,102 @@
+//! PPDUs that are on the air, or that have ended and wait for one that began before, so that files are in the order of time.
+
+use std::collections::VecDeque;
+
+use lasthop_observe::detail::{Mpdu, PacketFacts, PpduStart};
+use lasthop_observe::{End, NodeId};
+use lasthop_units::{Ecn, Time};
+use lasthop_wire::ieee80211::Bitmap;
+
+/// An MPDU, and how many of the packets of its PPDU come before those of the next.
+#[derive(Clone, Copy)]
+pub(crate) struct Content {
+    pub mpdu: Mpdu,
+    /// number of its first packet among those of the PPDU
+    pub first: usize,
+}
+
+/// Somebody who has heard a PPDU.
+#[derive(Clone, Copy)]
+pub(crate) struct Hearing {
+    pub by: NodeId,
+    pub signal_dbm: i8,
+    pub decoded: bool,
+}
+
+/// What a BlockAck or a BlockAckReq says.
+#[derive(Clone, Copy)]
+pub(crate) struct Agreed {
+    pub tid: u8,
+    /// first sequence number, never wrapped
+    pub start: u64,
+    /// of a BlockAck
+    pub bitmap: Bitmap,
+}
+
+/// A PPDU as far as it has been told.
+pub(crate) struct Airborne {
+    pub at: Time,
+    pub start: PpduStart,
+    pub contents: Vec<Content>,
+    pub packets: Vec<(PacketFacts, Ecn)>,
+    pub agreed: Option<Agreed>,
+    pub heard: Vec<Hearing>,
+    pub end: Option<End>,
+    /// all has been told of it, and whether all others of the channel have decoded it
+    pub told: Option<bool>,
+}
+
+impl Airborne {
+    /// The packets of an MPDU.
+    pub(crate) fn packets_of(&self, content: &Content) -> &[(PacketFacts, Ecn)] {
+        &self.packets[content.first..content.first + content.mpdu.packets as usize]
+    }
+}
+
+/// PPDUs in the order in which they began.
+#[derive(Default)]
+pub(crate) struct Queue {
+    ppdus: VecDeque<Airborne>,
+    /// lists to be used again
+    spare: Vec<Airborne>,
+}
+
+impl Queue {
+    /// A PPDU begins, perhaps a little later than now.
+    pub(crate) fn begin(&mut self, at: Time, start: PpduStart, agreed: Option<Agreed>) {
+        let begun = match self.spare.pop() {
+            Some(spare) => Airborne { at, start, agreed, end: None, told: None, ..spare },
+            None => Airborne {
+                at,
+                start,
+                contents: Vec::new(),
+                packets: Vec::new(),
+                agreed,
+                heard: Vec::new(),
+                end: None,
+                told: None,
+            },
+        };
+        let place = self.ppdus.iter().rposition(|other| other.at <= at).map_or(0, |before| before + 1);
+        self.ppdus.insert(place, begun);
+    }
+
+    /// The PPDU that a node is sending, or that ends now.
+    pub(crate) fn of(&mut self, node: NodeId) -> Option<&mut Airborne> {
+        self.ppdus.iter_mut().rev().find(|ppdu| ppdu.start.node == node && ppdu.told.is_none())
+    }
+
+    /// The next PPDU of which all has been told, if none before it is still on the air.
+    pub(crate) fn next(&mut self) -> Option<Airborne> {
+        let is_told = self.ppdus.front()?.told.is_some();
+        if is_told { self.ppdus.pop_front() } else { None }
+    }
+
+    /// It has been written.
+    pub(crate) fn give_back(&mut self, mut ppdu: Airborne) {
+        ppdu.contents.clear();
+        ppdu.packets.clear();
+        ppdu.heard.clear();
+        self.spare.push(ppdu);
+    }
+}

@@ -1,0 +1,198 @@
+//! MAC frames of PPDUs, as far as they are kept.
+
+use lasthop_observe::NodeId;
+use lasthop_observe::detail::{PacketFacts, PpduKind};
+use lasthop_units::Ecn;
+use lasthop_wire::ieee80211::{
+    Ack, Beacon, BlockAck, BlockAckReq, Cts, Data, Elements, FrameFlags, Msdu, QosControl, Rts, SequenceControl,
+    append_elements, append_msdu,
+};
+use lasthop_wire::{EtherType, MacAddress, append_fcs, append_llc_snap};
+
+use crate::airborne::{Airborne, Content};
+use crate::packet::append_packet;
+use crate::site::{BssSite, Site};
+
+/// Bytes of the FCS.
+const FCS: usize = 4;
+/// Bytes of LLC and SNAP.
+const LLC_SNAP: usize = 8;
+/// Bytes of addresses and length before an MSDU of an A-MSDU.
+const SUBFRAME_HEADER: usize = 14;
+/// A unit of time of beacons in ns.
+const TU_NS: u64 = 1_024_000;
+/// The element that says that nothing waits for stations that doze. [802.11-2020 §9.4.2.5]
+const NO_TRAFFIC: [u8; 6] = [5, 4, 0, 1, 0, 0];
+/// The element of a vendor, and the first byte of the number of one who has none.
+const VENDOR: u8 = 221;
+const LOCAL: u8 = 0x02;
+/// The capability of an AP. [802.11-2020 §9.4.1.4]
+const ESS: u16 = 1;
+/// The largest duration that a frame can tell.
+const LONGEST_DURATION: u64 = 0x7fff;
+
+/// A frame with a good FCS.
+#[derive(Default)]
+pub(crate) struct Built {
+    /// what is kept of it
+    pub bytes: Vec<u8>,
+    pub original_length: usize,
+    /// how many of the bytes are of the FCS
+    fcs_kept: usize,
+}
+
+impl Built {
+    /// Cuts off what is behind `snap` bytes, and fills up what is missing of a frame of `length` bytes, FCS included.
+    fn finish(&mut self, length: usize, snap: usize) {
+        let (kept, body) = (length.min(snap), length - FCS);
+        self.original_length = length;
+        self.fcs_kept = kept.saturating_sub(body);
+        if self.fcs_kept > 0 {
+            self.bytes.resize(body, 0);
+            append_fcs(&mut self.bytes, 0);
+        }
+        self.bytes.resize(kept, 0);
+    }
+
+    /// Turns a good FCS into a wrong one, and back.
+    pub(crate) fn flip_fcs(&mut self) {
+        let body = self.bytes.len() - self.fcs_kept;
+        self.bytes[body..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+}
+
+/// The Duration field of a PPDU, in µs. [802.11-2020 §9.2.5.1]
+fn duration_us(ppdu: &Airborne) -> u16 {
+    let end = ppdu.at + ppdu.start.airtime;
+    let reserved = ppdu.start.reserves_until.max(end).since(end);
+    reserved.as_nanos().div_ceil(1000).min(LONGEST_DURATION) as u16
+}
+
+/// Builds a frame without packets; `number` is that of a beacon.
+pub(crate) fn build_control(site: &Site, ppdu: &Airborne, number: u16, snap: usize, built: &mut Built) {
+    built.bytes.clear();
+    let out = &mut built.bytes;
+    let (duration_us, transmitter) = (duration_us(ppdu), Site::mac(ppdu.start.node));
+    let receiver = ppdu.start.to.map_or(transmitter, Site::mac);
+    let flags = FrameFlags::NONE;
+    match ppdu.start.kind {
+        PpduKind::Rts => Rts { flags, duration_us, receiver, transmitter }.append(out),
+        PpduKind::Cts | PpduKind::CtsToSelf => Cts { flags, duration_us, receiver }.append(out),
+        PpduKind::Ack => Ack { flags, duration_us, receiver }.append(out),
+        PpduKind::BlockAck => {
+            if let Some(agreed) = ppdu.agreed {
+                let (tid, start, bitmap) = (agreed.tid, (agreed.start % 4096) as u16, agreed.bitmap);
+                BlockAck { flags, duration_us, receiver, transmitter, no_ack: false, tid, start, bitmap }.append(out);
+            }
+        }
+        PpduKind::BlockAckReq => {
+            if let Some(agreed) = ppdu.agreed {
+                let (tid, start) = (agreed.tid, SequenceControl::whole((agreed.start % 4096) as u16));
+                BlockAckReq { flags, duration_us, receiver, transmitter, no_ack: false, tid, start }.append(out);
+            }
+        }
+        PpduKind::Beacon => append_beacon(site.bss_of(ppdu.start.node), ppdu, number, out),
+        PpduKind::Data | PpduKind::Ampdu => unreachable!("they are built by MPDU"),
+    }
+    built.finish(ppdu.start.bytes as usize, snap);
+}
+
+fn append_beacon(bss: &BssSite, ppdu: &Airborne, number: u16, out: &mut Vec<u8>) {
+    let ssid = &bss.ssid.as_bytes()[..bss.ssid.len().min(32)];
+    let rates: Vec<u8> = bss.rates.iter().map(|(rate, basic)| rate | u8::from(*basic) << 7).collect();
+    let mut elements = Vec::new();
+    append_elements(ssid, &rates, bss.channel, &mut elements);
+    elements.extend_from_slice(&NO_TRAFFIC);
+    let transmitter = Site::mac(ppdu.start.node);
+    let start = out.len();
+    let beacon = Beacon {
+        receiver: MacAddress::BROADCAST,
+        transmitter,
+        bssid: transmitter,
+        sequence: SequenceControl::whole(number),
+        timestamp_us: ppdu.at.as_nanos() / 1000,
+        interval_tu: bss.beacons.map_or(100, |interval| (interval.as_nanos() / TU_NS) as u16),
+        capability: ESS,
+        elements: Elements(&elements),
+        ..Beacon::default()
+    };
+    beacon.append(out);
+    // Which other elements a beacon has is not modelled: it is filled up to its length by one of a vendor.
+    let missing = (ppdu.start.bytes as usize - FCS).saturating_sub(out.len() - start);
+    if let Some(length @ 3..=255) = missing.checked_sub(2) {
+        out.extend_from_slice(&[VENDOR, length as u8, LOCAL]);
+        out.resize(out.len() + length - 1, 0);
+    }
+}
+
+/// Builds an MPDU with packets, whose sequence number is `number`.
+pub(crate) fn build_data(site: &Site, ppdu: &Airborne, content: &Content, number: u16, snap: usize, built: &mut Built) {
+    built.bytes.clear();
+    let (mpdu, packets) = (&content.mpdu, ppdu.packets_of(content));
+    let sender = ppdu.start.node;
+    let receiver = ppdu.start.to.unwrap_or(sender);
+    let frame = header(site, sender, receiver);
+    let is_amsdu = packets.len() > 1;
+    let has_qos = site.bss_of(sender).qos;
+    let frame = Data {
+        flags: if mpdu.again { frame.flags.with(FrameFlags::RETRY) } else { frame.flags },
+        duration_us: duration_us(ppdu),
+        sequence: SequenceControl::whole(number),
+        qos: has_qos.then(|| QosControl { tid: mpdu.tid, is_amsdu, ..QosControl::default() }),
+        ..frame
+    };
+    frame.append(&mut built.bytes);
+    if is_amsdu {
+        append_amsdu(site, receiver, packets, snap, &mut built.bytes);
+    } else if let [(facts, ecn)] = packets {
+        append_llc_snap(EtherType::IPV4, &mut built.bytes);
+        append_packet(site, facts, *ecn, &mut built.bytes);
+    }
+    built.finish(mpdu.bytes as usize, snap);
+}
+
+/// A frame from one to the other, without what differs between frames.
+fn header(site: &Site, sender: NodeId, receiver: NodeId) -> Data<'static> {
+    let (from, to) = (Site::mac(sender), Site::mac(receiver));
+    if site.is_ap(sender) { Data::from_ap(from, to, Site::SERVER_MAC) } else { Data::to_ap(from, to, Site::SERVER_MAC) }
+}
+
+fn append_amsdu(site: &Site, receiver: NodeId, packets: &[(PacketFacts, Ecn)], snap: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    for (facts, ecn) in packets {
+        if out.len() >= snap {
+            return;
+        }
+        let station = Site::mac(site.flows[facts.flow.index()].station);
+        let (source, destination) =
+            if facts.up { (station, Site::SERVER_MAC) } else { (Site::SERVER_MAC, Site::mac(receiver)) };
+        let length = (LLC_SNAP + facts.bytes as usize) as u16;
+        append_msdu(&Msdu { destination, source, length, bytes: &[] }, start, out);
+        let end = out.len() + usize::from(length);
+        append_llc_snap(EtherType::IPV4, out);
+        append_packet(site, facts, *ecn, out);
+        out.resize(end, 0);
+    }
+    debug_assert!(out.len() > start + SUBFRAME_HEADER);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_wire::ieee80211::fcs_is_good;
+
+    #[test]
+    fn a_frame_is_cut_off_behind_the_snap_or_filled_up_and_closed_by_its_fcs() {
+        for (snap, kept) in [(10, 10), (28, 28), (30, 30), (32, 32), (100, 32)] {
+            let mut built = Built { bytes: vec![7; 20], ..Built::default() };
+            built.finish(32, snap);
+            assert_eq!((built.bytes.len(), built.original_length), (kept, 32));
+            assert_eq!(built.bytes[..10], [7; 10]);
+            let good = fcs_is_good(&built.bytes, 32);
+            assert_eq!(good, (kept == 32).then_some(true));
+            built.flip_fcs();
+            assert_eq!(fcs_is_good(&built.bytes, 32), good.map(|_| false));
+            assert_eq!(built.bytes[..10], [7; 10]);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! IP packets with their transport headers, of what is known of a packet.
+
+use lasthop_observe::detail::{PacketFacts, TcpHeader, TcpOptions};
+use lasthop_units::Ecn;
+use lasthop_wire::ip::{Ipv4, protocol};
+use lasthop_wire::{Payload, Tcp, Udp, tcp};
+
+use crate::site::Site;
+
+/// Bytes of an IPv4 header, and of a UDP header.
+const IP: u32 = 20;
+const UDP: u32 = 8;
+
+/// Appends the packet without its payload, which is zeros; what is missing of its length is payload.
+pub(crate) fn append_packet(site: &Site, facts: &PacketFacts, ecn: Ecn, out: &mut Vec<u8>) {
+    let payload_length = (facts.bytes - IP) as u16;
+    // Its number finds a packet in every file.
+    let ip = Ipv4 { ecn, identification: facts.packet as u16, payload_length, ..site.ip(facts.flow, facts.up) };
+    match &facts.tcp {
+        Some(header) => {
+            Ipv4 { protocol: protocol::TCP, ..ip }.append(out);
+            let ports = Site::ports(facts.flow, header.connection, facts.up);
+            segment(header, ports).append(&ip.addresses(), Payload::zeros(header.payload as usize), out);
+        }
+        None => {
+            Ipv4 { protocol: protocol::UDP, ..ip }.append(out);
+            let (source_port, destination_port) = Site::ports(facts.flow, 0, facts.up);
+            let payload_length = (facts.bytes - IP - UDP) as u16;
+            let udp = Udp { source_port, destination_port, payload_length };
+            udp.append(&ip.addresses(), Payload::zeros(payload_length.into()), out);
+        }
+    }
+}
+
+fn segment(header: &TcpHeader, (source_port, destination_port): (u16, u16)) -> Tcp<'static> {
+    Tcp {
+        source_port,
+        destination_port,
+        sequence: header.seq,
+        acknowledgement: header.ack,
+        flags: tcp::TcpFlags(header.flags),
+        window: header.window,
+        urgent: 0,
+        options: header.options.as_ref().map(options).unwrap_or_default(),
+    }
+}
+
+fn options(options: &TcpOptions) -> tcp::TcpOptions<'static> {
+    tcp::TcpOptions {
+        mss: options.mss,
+        window_scale: options.window_scale,
+        sack_permitted: options.sack_permitted,
+        timestamps: options.timestamps.map(|(value, echo)| tcp::Timestamps { value, echo }),
+        sack: tcp::SackBlocks::new(options.sack[..usize::from(options.sack_blocks)].iter().copied()),
+        ..tcp::TcpOptions::default()
+    }
+}

@@ -1,0 +1,158 @@
+//! Headers of packets that are under way: a frame that holds one names it by its number.
+
+use std::collections::VecDeque;
+
+use lasthop_observe::detail::PacketFacts;
+use lasthop_observe::{FlowId, QueueLayer};
+
+/// A packet, and what is still to come of it.
+#[derive(Clone, Copy)]
+struct Entry {
+    facts: PacketFacts,
+    /// the MAC that sends it may send it again
+    in_mac: bool,
+    /// it has neither arrived nor been dropped
+    under_way: bool,
+}
+
+/// The packets of one direction of a flow, by their numbers.
+#[derive(Default)]
+struct Line {
+    /// number of the first
+    first: u32,
+    entries: VecDeque<Option<Entry>>,
+}
+
+impl Line {
+    fn place(&self, packet: u32) -> usize {
+        packet.wrapping_sub(self.first) as usize
+    }
+
+    fn change(&mut self, packet: u32, change: impl FnOnce(&mut Entry)) {
+        let place = self.place(packet);
+        let Some(slot) = self.entries.get_mut(place) else { return };
+        if let Some(entry) = slot {
+            change(entry);
+            if !entry.in_mac && !entry.under_way {
+                *slot = None;
+            }
+        }
+        while let Some(None) = self.entries.front() {
+            self.entries.pop_front();
+            self.first = self.first.wrapping_add(1);
+        }
+    }
+}
+
+/// All packets that are under way, of each flow down and up.
+pub(crate) struct Packets(Vec<[Line; 2]>);
+
+impl Packets {
+    pub(crate) fn new(flows: usize) -> Packets {
+        Packets((0..flows).map(|_| Default::default()).collect())
+    }
+
+    fn line(&mut self, flow: FlowId, up: bool) -> &mut Line {
+        &mut self.0[flow.index()][usize::from(up)]
+    }
+
+    /// A host sends a packet: the next of its direction.
+    pub(crate) fn send(&mut self, facts: PacketFacts) {
+        let line = self.line(facts.flow, facts.up);
+        if line.entries.is_empty() {
+            line.first = facts.packet;
+        }
+        debug_assert_eq!(line.place(facts.packet), line.entries.len(), "packets are numbered one after another");
+        line.entries.push_back(Some(Entry { facts, in_mac: true, under_way: true }));
+    }
+
+    /// The headers of a packet.
+    pub(crate) fn get(&self, flow: FlowId, up: bool, packet: u32) -> Option<&PacketFacts> {
+        let line = &self.0[flow.index()][usize::from(up)];
+        line.entries.get(line.place(packet))?.as_ref().map(|entry| &entry.facts)
+    }
+
+    /// It has arrived at its host.
+    pub(crate) fn arrive(&mut self, flow: FlowId, up: bool, packet: u32) {
+        self.line(flow, up).change(packet, |entry| entry.under_way = false);
+    }
+
+    /// The MAC is done with it.
+    pub(crate) fn mac_done(&mut self, flow: FlowId, up: bool, packet: u32) {
+        self.line(flow, up).change(packet, |entry| entry.in_mac = false);
+    }
+
+    /// It was dropped, or given up by a MAC whose peer may have got it.
+    pub(crate) fn drop(&mut self, flow: FlowId, up: bool, packet: u32, layer: QueueLayer, arrived: bool) {
+        self.line(flow, up).change(packet, |entry| {
+            entry.under_way &= arrived;
+            // Behind the air, its MAC may not know yet that it has arrived; before, no MAC has had it.
+            entry.in_mac &= matches!(layer, QueueLayer::Mac | QueueLayer::WiredUp);
+        });
+    }
+
+    /// How many are remembered.
+    #[cfg(test)]
+    fn count(&self) -> usize {
+        self.0.iter().flatten().map(|line| line.entries.len()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_units::Ecn;
+
+    use super::*;
+
+    const FLOW: FlowId = FlowId(0);
+
+    fn sent(packets: &mut Packets, up: bool, numbers: std::ops::RangeInclusive<u32>) {
+        for packet in numbers {
+            packets.send(PacketFacts {
+                flow: FLOW,
+                up,
+                packet,
+                sent: true,
+                bytes: packet,
+                ecn: Ecn::NotEct,
+                tcp: None,
+            });
+        }
+    }
+
+    #[test]
+    fn a_packet_is_kept_until_it_has_arrived_and_its_mac_knows() {
+        let mut packets = Packets::new(1);
+        sent(&mut packets, true, 1..=3);
+        packets.arrive(FLOW, true, 1);
+        assert_eq!(packets.get(FLOW, true, 1).map(|p| p.bytes), Some(1), "it may be sent again");
+        packets.mac_done(FLOW, true, 1);
+        assert!(packets.get(FLOW, true, 1).is_none());
+        packets.mac_done(FLOW, true, 3);
+        packets.arrive(FLOW, true, 3);
+        assert_eq!((packets.get(FLOW, true, 2).map(|p| p.bytes), packets.count()), (Some(2), 2));
+        packets.mac_done(FLOW, true, 2);
+        packets.arrive(FLOW, true, 2);
+        assert_eq!(packets.count(), 0);
+        sent(&mut packets, true, 4..=4);
+        assert_eq!(packets.get(FLOW, true, 4).map(|p| p.bytes), Some(4));
+    }
+
+    #[test]
+    fn what_is_dropped_is_forgotten_when_no_mac_can_send_it_again() {
+        let mut packets = Packets::new(1);
+        sent(&mut packets, false, 1..=2);
+        packets.drop(FLOW, false, 1, QueueLayer::WiredDown, false);
+        packets.drop(FLOW, false, 2, QueueLayer::Interface, false);
+        assert_eq!(packets.count(), 0);
+        sent(&mut packets, true, 1..=2);
+        packets.drop(FLOW, true, 1, QueueLayer::WiredUp, false);
+        packets.drop(FLOW, true, 2, QueueLayer::Mac, true);
+        assert_eq!(packets.count(), 2);
+        packets.mac_done(FLOW, true, 1);
+        packets.mac_done(FLOW, true, 2);
+        assert_eq!(packets.count(), 1, "one that was given up arrives all the same");
+        packets.arrive(FLOW, true, 2);
+        assert_eq!(packets.count(), 0);
+    }
+}

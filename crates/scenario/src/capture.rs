@@ -1,0 +1,82 @@
+//! The captures of a run: where they are written, and what of the scenario they say.
+
+use std::path::PathBuf;
+
+use lasthop_capture::{BssSite, Capture, FlowSite, Format, NodeSite, Site};
+pub use lasthop_capture::{LEAST_SNAP, SNAP};
+use lasthop_units::Time;
+use lasthop_wifi::phy::{ModulationClass, Phy, Preamble};
+
+use crate::ResolvedScenario;
+use crate::description::Bss;
+use crate::resolved::{BssSpec, NodeSpec};
+
+/// Captures of each run.
+#[derive(Clone, Debug)]
+pub struct Captures {
+    /// gets a folder for each seed, such as `seed-1`
+    pub directory: PathBuf,
+    /// bytes of each frame that are kept, without radiotap; 0 for all
+    pub snap: u32,
+}
+
+impl Captures {
+    /// What captures the run of `seed`.
+    pub(crate) fn begin(&self, scenario: &ResolvedScenario, seed: u64) -> Result<Capture, String> {
+        let folder = self.directory.join(format!("seed-{seed}"));
+        Capture::new(scenario.site(seed), &folder, self.snap)
+    }
+}
+
+impl ResolvedScenario {
+    /// What captures say of it.
+    fn site(&self, seed: u64) -> Site {
+        let description = &self.description;
+        let node = |node: &NodeSpec| NodeSite { name: node.name.clone(), bss: node.config.bss };
+        let flows = self.flows.iter();
+        Site {
+            scenario: if description.name.is_empty() { "a scenario".into() } else { description.name.clone() },
+            seed,
+            measured: (Time::ZERO + description.warmup, Time::ZERO + description.duration),
+            nodes: self.nodes.iter().map(node).collect(),
+            bss: description.bss.0.iter().zip(&self.bss).map(|(bss, spec)| bss_site(bss, spec)).collect(),
+            flows: flows.map(|flow| FlowSite { station: flow.station, dscp: flow.section.dscp.code_point() }).collect(),
+        }
+    }
+}
+
+fn bss_site(bss: &Bss, spec: &BssSpec) -> BssSite {
+    let phy = &*spec.config.phy;
+    let channel = phy.channel();
+    let of_primary = |base: u16| base + 5 * u16::from(channel);
+    let mhz = if phy.frequency_hz() > 3e9 { of_primary(5000) } else { of_primary(2407) };
+    BssSite {
+        ssid: bss.name.clone().unwrap_or_else(|| "lasthop".into()),
+        channel,
+        mhz: if mhz == of_primary(2407) && channel == 14 { 2484 } else { mhz },
+        format: format_of(phy),
+        short_preamble: bss.preamble == Some(Preamble::Short),
+        rates: rates_of(phy),
+        beacons: spec.config.beacons,
+        qos: phy.is_qos(),
+        block_ack_window: phy.block_ack_window(),
+        medium: spec.config.channel,
+    }
+}
+
+/// The format of PPDUs with an MCS.
+fn format_of(phy: &Phy) -> Option<Format> {
+    phy.modes().iter().find(|mode| mode.mcs.is_some()).and_then(|mode| match mode.class {
+        ModulationClass::Ht => Some(Format::Ht),
+        ModulationClass::Vht => Some(Format::Vht),
+        ModulationClass::He => Some(Format::He),
+        ModulationClass::Dsss | ModulationClass::ErpOfdm | ModulationClass::Ofdm => None,
+    })
+}
+
+/// Rates without an MCS in units of 500 kbit/s, and which of them are basic.
+fn rates_of(phy: &Phy) -> Vec<(u8, bool)> {
+    let basic = |rate| phy.basic_modes().iter().any(|&id| phy.mode(id).rate == rate);
+    let without_mcs = phy.modes().iter().filter(|mode| mode.mcs.is_none());
+    without_mcs.map(|mode| ((mode.rate.as_bps() / 500_000) as u8, basic(mode.rate))).collect()
+}
