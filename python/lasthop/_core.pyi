@@ -8,6 +8,10 @@ source_digest: str
 """of the sources that the engine was compiled from, 16 hexadecimal digits"""
 profile_guided: bool
 """whether it was compiled with a profile (`make fast`, `make wheel`); results do not depend on it"""
+CAPTURE_SNAP: int
+"""bytes of a frame that captures keep where nothing is said"""
+LEAST_CAPTURE_SNAP: int
+"""the fewest bytes of a frame that they may keep"""
 
 class ScenarioError(ValueError): ...
 

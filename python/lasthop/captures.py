@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from . import _core
+
 #: Bytes of a frame that are kept where nothing is said: all headers, also those of the first MSDU of an A-MSDU.
-SNAP = 128
+SNAP = _core.CAPTURE_SNAP
 #: The fewest bytes that may be kept, so that a BlockAck is whole; 0 keeps everything.
-LEAST_SNAP = 64
+LEAST_SNAP = _core.LEAST_CAPTURE_SNAP
 MOST_SNAP = 65_535
 
 

@@ -84,7 +84,7 @@ def test_json_that_is_a_directory_is_refused(command, small):
     refused(command("run", "small.toml", "--json", "."), "--json")
 
 
-@pytest.mark.parametrize("option", ["--pcap", "--qlog"])
+@pytest.mark.parametrize("option", ["--qlog"])
 def test_option_of_a_later_version_says_so(command, small, option):
     refused(command("run", "small.toml", option, "x"), option, "not there yet")
     assert option not in command("run", "--help").stdout

@@ -92,6 +92,11 @@ impl Queue {
         if is_told { self.ppdus.pop_front() } else { None }
     }
 
+    /// Those of which all has been told, though others that began before are still on the air at the end of the run.
+    pub(crate) fn rest(&mut self) -> impl Iterator<Item = Airborne> {
+        self.ppdus.drain(..).filter(|ppdu| ppdu.told.is_some())
+    }
+
     /// It has been written.
     pub(crate) fn give_back(&mut self, mut ppdu: Airborne) {
         ppdu.contents.clear();

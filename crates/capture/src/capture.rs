@@ -40,6 +40,8 @@ pub struct Capture {
     asked: BTreeMap<(NodeId, NodeId), u8>,
     /// PPDUs so far that were written
     ppdus: u32,
+    /// the TSFT of the next is not below this
+    tsft_us: u64,
     /// a frame in the making
     built: Built,
     /// with its radiotap header
@@ -83,6 +85,7 @@ impl Capture {
             boards: BTreeMap::new(),
             asked: BTreeMap::new(),
             ppdus: 0,
+            tsft_us: 0,
             built: Built::default(),
             bytes: Vec::new(),
         })
@@ -92,7 +95,9 @@ impl Capture {
     ///
     /// # Errors
     /// A sentence that says which file cannot be written, and why.
-    pub fn close(self) -> Result<(), String> {
+    pub fn close(mut self) -> Result<(), String> {
+        let rest: Vec<_> = self.queue.rest().collect();
+        rest.iter().for_each(|ppdu| self.write(ppdu));
         self.files.finish()
     }
 
@@ -183,8 +188,11 @@ impl Capture {
 
     fn write(&mut self, ppdu: &Airborne) {
         self.ppdus = self.ppdus.wrapping_add(1);
+        // Frames with one TSFT are taken for those of one PPDU.
+        let tsft_us = self.tsft_us.max(ppdu.at.as_nanos() / 1000);
+        self.tsft_us = tsft_us + 1;
         let bss = self.site.bss_of(ppdu.start.node);
-        let radiotap = radio::of_ppdu(&ppdu.start, ppdu.at, bss);
+        let radiotap = Radiotap { tsft_us: Some(tsft_us), ..radio::of_ppdu(&ppdu.start, ppdu.at, bss) };
         let end = ppdu.end.expect("what has been told of has ended");
         let mut lost_to = end.lost_to.and_then(why);
         if !matches!(ppdu.start.kind, PpduKind::Data | PpduKind::Ampdu) {

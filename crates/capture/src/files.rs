@@ -1,6 +1,7 @@
 //! The files of a capture. Each holds a batch in memory, and is open only while a batch is written: a run with thousands of
 //! nodes has as many files.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -115,17 +116,19 @@ impl Files {
         fs::create_dir_all(folder).map_err(|error| said(folder, &error))?;
         let batch = (MEMORY / (site.nodes.len() + 2)).clamp(*BATCH.start(), *BATCH.end());
         let begin = |name: &str, link_type, snap_length, description| {
-            let path = folder.join(format!("{}.pcapng", file_name(name)));
+            let path = folder.join(format!("{name}.pcapng"));
             let interface = Interface { link_type, snap_length, name: Some(name), description, ..Interface::default() };
             Capturing::begin(path.clone(), batch, site, &interface).map_err(|error| said(&path, &error))
         };
         let radio = LinkType::RADIOTAP;
-        let of_node =
-            |name: &str| begin(&name_beside(name), radio, radio_snap, Some("what this node sent and decoded"));
+        let mut nodes = Vec::with_capacity(site.nodes.len());
+        for name in names_of_nodes(site.nodes.iter().map(|node| node.name.as_str())) {
+            nodes.push(begin(&name, radio, radio_snap, Some("what this node sent and decoded"))?);
+        }
         Ok(Files {
             air: begin(AIR, radio, radio_snap, Some("all that was on the air"))?,
             server: begin(SERVER, LinkType::ETHERNET, wired_snap, Some("what the servers sent and got"))?,
-            nodes: site.nodes.iter().map(|node| of_node(&node.name)).collect::<Result<_, _>>()?,
+            nodes,
             failure: None,
         })
     }
@@ -170,14 +173,20 @@ fn said(path: &Path, error: &io::Error) -> String {
     format!("{}: cannot be written: {why}", path.display())
 }
 
-/// A name for the file of a node that is neither that of the air nor that of the servers.
-fn name_beside(node: &str) -> String {
-    if [AIR, SERVER].contains(&node) { format!("{node}.node") } else { node.to_string() }
-}
-
-/// A name without what file systems do not allow.
-fn file_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c }).collect()
+/// Names for the files of nodes: theirs, without what file systems do not allow, and none of them twice or that of another file.
+fn names_of_nodes<'a>(nodes: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut taken = BTreeSet::from([AIR.to_string(), SERVER.to_string()]);
+    nodes
+        .map(|name| {
+            let allowed = |c: char| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c };
+            let mut name: String = name.chars().map(allowed).collect();
+            // Some file systems do not tell capitals from others.
+            while !taken.insert(name.to_lowercase()) {
+                name.push_str(".node");
+            }
+            name
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -185,9 +194,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_called_air_has_a_file_of_its_own() {
-        assert_eq!([name_beside("air"), name_beside("sta1")], ["air.node", "sta1"]);
-        assert_eq!(file_name("a/b:c.ap"), "a_b_c.ap");
+    fn each_node_has_a_file_of_its_own() {
+        let names = ["Air", "sta1", "a/b:c.ap", "a_b_c.ap", "server"];
+        let files = ["Air.node", "sta1", "a_b_c.ap", "a_b_c.ap.node", "server.node"];
+        assert_eq!(names_of_nodes(names.into_iter()), files);
     }
 
     #[test]

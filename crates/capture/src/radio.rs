@@ -19,11 +19,9 @@ fn is_ampdu(start: &PpduStart, format: Option<Format>) -> (bool, bool) {
     (has_mcs && (single || start.kind == PpduKind::Ampdu), single)
 }
 
-/// The header of the MPDUs of a PPDU that began at `at`, without what differs between them.
+/// The header of the MPDUs of a PPDU that began at `at`, without its TSFT and what differs between them.
 pub(crate) fn of_ppdu(start: &PpduStart, at: Time, bss: &BssSite) -> Radiotap {
-    let time = at.as_nanos();
-    let mut radiotap =
-        Radiotap { tsft_us: Some(time / 1000), timestamp: Some(Timestamp::ppdu_start_ns(time)), ..Radiotap::default() };
+    let mut radiotap = Radiotap { timestamp: Some(Timestamp::ppdu_start_ns(at.as_nanos())), ..Radiotap::default() };
     let guard_ns = start.guard_interval.as_nanos() as u16;
     let is_dsss = start.mcs.is_none() && guard_ns == 0;
     let mut flags = Flags::FCS_AT_END;

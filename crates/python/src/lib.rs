@@ -70,6 +70,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("source_digest", env!("LASTHOP_SOURCE_DIGEST"))?;
     module.add("profile_guided", option_env!("LASTHOP_PROFILE_GUIDED").is_some())?;
+    module.add("CAPTURE_SNAP", engine::SNAP)?;
+    module.add("LEAST_CAPTURE_SNAP", engine::LEAST_SNAP)?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_class::<ResolvedScenario>()?;
     module.add_class::<campaign::Campaign>()?;
