@@ -131,8 +131,8 @@ pub(crate) fn build_data(site: &Site, ppdu: &Airborne, content: &Content, number
     let (mpdu, packets) = (&content.mpdu, ppdu.packets_of(content));
     let sender = ppdu.start.node;
     let receiver = ppdu.start.to.unwrap_or(sender);
-    let frame = header(site, sender, receiver);
     let is_amsdu = packets.len() > 1;
+    let frame = header(site, sender, receiver, is_amsdu);
     let has_qos = site.bss_of(sender).qos;
     let frame = Data {
         flags: if mpdu.again { frame.flags.with(FrameFlags::RETRY) } else { frame.flags },
@@ -151,10 +151,14 @@ pub(crate) fn build_data(site: &Site, ppdu: &Airborne, content: &Content, number
     built.finish(mpdu.bytes as usize, snap);
 }
 
-/// A frame from one to the other, without what differs between frames.
-fn header(site: &Site, sender: NodeId, receiver: NodeId) -> Data<'static> {
+/// A frame from one to the other, without what differs between frames. [802.11-2020 Table 9-30]
+fn header(site: &Site, sender: NodeId, receiver: NodeId, is_amsdu: bool) -> Data<'static> {
     let (from, to) = (Site::mac(sender), Site::mac(receiver));
-    if site.is_ap(sender) { Data::from_ap(from, to, Site::SERVER_MAC) } else { Data::to_ap(from, to, Site::SERVER_MAC) }
+    let is_down = site.is_ap(sender);
+    let bssid = if is_down { from } else { to };
+    // Those of an A-MSDU say themselves from where they are, and for whom.
+    let beyond = if is_amsdu { bssid } else { Site::SERVER_MAC };
+    if is_down { Data::from_ap(from, to, beyond) } else { Data::to_ap(from, to, beyond) }
 }
 
 fn append_amsdu(site: &Site, receiver: NodeId, packets: &[(PacketFacts, Ecn)], snap: usize, out: &mut Vec<u8>) {
