@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 
 class PendingFile:
@@ -43,6 +45,19 @@ def write_whole(path: str | os.PathLike[str], pieces: Iterable[str | bytes]) -> 
         return
     with PendingFile(path) as pending:
         write_pieces(pending.temporary, pieces)
+        pending.commit()
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write bytes to, which never holds a part of them; a device or a pipe takes them as they come."""
+    if is_special(path):
+        with open(path, "wb") as file:
+            yield file
+        return
+    with PendingFile(path) as pending:
+        with pending.temporary.open("wb") as file:
+            yield file
         pending.commit()
 
 

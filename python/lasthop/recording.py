@@ -55,6 +55,11 @@ def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
     return asked
 
 
+def tables_of(names: Iterable[str]) -> set[str]:
+    """The tables that these names of tables and groups stand for."""
+    return {table for name in names for table in groups().get(name, [name])}
+
+
 def _there() -> str:
     several = [f"{name} ({' and '.join(tables)})" for name, tables in groups().items() if name != "all"]
     told = {table for name, tables in groups().items() if name != "all" for table in tables}
@@ -90,6 +95,19 @@ class Recordings:
         """Where a table of a seed is."""
         return self.directory / f"seed-{seed}" / f"{table}.parquet"
 
+    def seed_of(self, tables: Iterable[str], seed: int | None, where: object) -> int:
+        """The seed that has one of `tables`, which may be left out where there is one. Raises `LookupError` for what there is not."""
+        wanted = list(tables)
+        recorded = sorted({of for of, name in self.tables() if name in wanted})
+        if not recorded:
+            names = repr(wanted[0]) if len(wanted) == 1 else f"any of {', '.join(wanted)}"
+            raise LookupError(f"{where}: holds no recording of {names}; run again with --record {','.join(wanted)} --out DIR")
+        if seed is None and len(recorded) > 1:
+            raise LookupError(f"{where}: {len(recorded)} seeds are recorded; say which, e.g. seed={recorded[0]}")
+        if seed is not None and seed not in recorded:
+            raise LookupError(f"{where}: seed {seed} is not recorded; recorded are {', '.join(map(str, recorded))}")
+        return recorded[0] if seed is None else seed
+
     def read(self, table: str, seed: int | None, where: object, columns: Sequence[str] | None = None) -> pyarrow.Table:
         """A table of a seed, which may be left out where there is one; some of its columns, or all.
 
@@ -97,14 +115,7 @@ class Recordings:
         """
         if table not in table_names():
             raise LookupError(f"a recording has no table {table!r}; it has {', '.join(table_names())}")
-        recorded = sorted(of for of, name in self.tables() if name == table)
-        if not recorded:
-            raise LookupError(f"{where}: holds no recording of {table!r}; run again with --record {table} --out DIR")
-        if seed is None and len(recorded) > 1:
-            raise LookupError(f"{where}: {len(recorded)} seeds are recorded; say which, e.g. seed={recorded[0]}")
-        if seed is not None and seed not in recorded:
-            raise LookupError(f"{where}: seed {seed} is not recorded; recorded are {', '.join(map(str, recorded))}")
-        return _read(self.file(table, recorded[0] if seed is None else seed), columns)
+        return _read(self.file(table, self.seed_of([table], seed, where)), columns)
 
 
 def _read(file: Path, columns: Sequence[str] | None) -> pyarrow.Table:
@@ -138,6 +149,12 @@ class NewRecordings(Recordings):
         """Removes the folders of all seeds but these."""
         for seed in set(self.seeds).difference(seeds):
             shutil.rmtree(self.directory / f"seed-{seed}", ignore_errors=True)
+
+    def keep_tables(self, names: Iterable[str]) -> None:
+        """Removes all tables but these."""
+        for seed, table in self.tables():
+            if table not in names:
+                self.file(table, seed).unlink()
 
     def discard(self) -> None:
         """Removes what was not committed."""

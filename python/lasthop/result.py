@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
@@ -16,8 +16,8 @@ from .confidence import Estimate, estimate, t_quantile_975, widening
 from .files import PendingFile, write_pieces
 from .metric import unknown
 from .quantities import SIMULATOR, quantity_of
-from .recording import FOLDER, NewRecordings, Recordings, Request, copied_beside, put_into
-from .runs import Run, document_of
+from .recording import FOLDER, NewRecordings, Recordings, copied_beside, put_into
+from .runs import Run, columns, document_of
 from .scenario import Scenario, looks_like_scenario
 
 if TYPE_CHECKING:
@@ -188,6 +188,51 @@ class Result:
         there = self._stored_recordings() or Recordings(Path(os.devnull))
         return there.read(table, seed, self.source or "this result")
 
+    def to_qlog(
+        self,
+        directory: str | os.PathLike[str],
+        seed: int | None = None,
+        *,
+        show: Callable[[float], None] | None = None,
+    ) -> list[Path]:
+        """Writes a qlog file for each end of each TCP flow of a seed into `directory`, for qvis: their paths.
+
+        Takes `segment` of what was recorded, and `window` and `rtt` if they are there. `seed` may be left out where one
+        was recorded. `show` is told how far it is, from 0 to 1. Raises `LookupError` where `segment` was not recorded.
+        """
+        from .export import qlog
+        from .export.flows import tcp_flows
+
+        recordings, seed, run = self._recorded(["segment"], seed)
+        return qlog.write(recordings, seed, tcp_flows(self.scenario, run), self.name, Path(directory), show)
+
+    def to_perfetto(
+        self,
+        file: str | os.PathLike[str],
+        seed: int | None = None,
+        *,
+        show: Callable[[float], None] | None = None,
+    ) -> None:
+        """Writes a trace of a seed for Perfetto: nodes with their PPDUs, queues, drops, windows and RTTs.
+
+        Takes those tables that were recorded; arrows between PPDUs need `carries` beside `ppdu`. `seed` may be left out
+        where one was recorded. `show` is told how far it is, from 0 to 1. Raises `LookupError` where there is none.
+        """
+        from .export import perfetto
+
+        recordings, seed, run = self._recorded(perfetto.TABLES, seed)
+        (nodes,), (flows,) = columns(run, "nodes", ("name",)), columns(run, "flows", ("id",))
+        perfetto.write(recordings, seed, nodes, flows, Path(file), show)
+
+    def _recorded(self, tables: Iterable[str], seed: int | None) -> tuple[Recordings, int, Run]:
+        """Recordings with one of `tables` of a seed, and its run."""
+        recordings = self._stored_recordings() or Recordings(Path(os.devnull))
+        seed = recordings.seed_of(tables, seed, self.source or "this result")
+        run = next((run for run in self._runs if run["seed"] == seed), None)
+        if run is None:
+            raise LookupError(f"{self.source or 'this result'}: seed {seed} is recorded, but there is no run of it")
+        return recordings, seed, run
+
     def keep_recordings(self, recordings: NewRecordings) -> None:
         """Takes the recordings of the seeds that finished, which are removed with this object."""
         recordings.keep(self.seeds)
@@ -306,10 +351,10 @@ class ResultDirectory:
         if self._recordings is not None:
             self._recordings.discard()
 
-    def recording_of(self, request: Request) -> _core.Recording:
-        """What records `request` into this directory."""
+    def new_recordings(self) -> NewRecordings:
+        """Recordings that go into this directory."""
         self._recordings = NewRecordings(self._directory)
-        return request.into(self._recordings.directory)
+        return self._recordings
 
     def copy_recordings(self, recordings: Recordings | None) -> None:
         """Takes recordings from elsewhere."""

@@ -3,6 +3,7 @@
 
 mod campaign;
 mod congestion_control;
+mod dictionary;
 mod exact_sum;
 mod interruptible;
 mod json;

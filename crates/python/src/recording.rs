@@ -13,11 +13,15 @@ use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleTyp
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::{ColumnPath, Type};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::dictionary::Coder;
 use crate::parquet::properties;
+
+/// Rows of a page of the crate: zstd packs up to 256 KiB better than more.
+const PAGE_ROWS: usize = 1 << 14;
 
 /// What of each run is recorded, and the directory that gets a folder for each seed.
 #[pyclass(frozen, name = "Recording", module = "lasthop._core")]
@@ -80,19 +84,22 @@ impl Recorder for Folders {
         std::fs::create_dir_all(&folder).map_err(|error| said(&folder, &error.into()))?;
         let names = Texts::of(&names);
         let files = chosen.tables().map(|table| Growing::new(&folder, table, seed, &names));
-        Ok(Box::new(Folder { files: files.collect::<Result<_, _>>()? }))
+        let files = files.collect::<Result<_, _>>()?;
+        let coder = Coder::new().map_err(|error| said(&folder, &error.into()))?;
+        Ok(Box::new(Folder { files, coder }))
     }
 }
 
 /// The files of one seed.
 struct Folder {
     files: Vec<Growing>,
+    coder: Coder,
 }
 
 impl Sink for Folder {
     fn take(&mut self, batch: &Batch<'_>) -> Result<(), String> {
         let file = self.files.iter_mut().find(|file| file.table.name == batch.table.name);
-        file.expect("a file for each table that is recorded").write(batch)
+        file.expect("a file for each table that is recorded").write(batch, &mut self.coder)
     }
 
     fn finish(&mut self) -> Result<(), String> {
@@ -132,6 +139,8 @@ struct Growing {
     path: PathBuf,
     writer: SerializedFileWriter<File>,
     /// of each column
+    descriptions: Vec<ColumnDescPtr>,
+    /// of each column
     texts: Vec<Option<Arc<[ByteArray]>>>,
 }
 
@@ -145,17 +154,36 @@ impl Growing {
         let writer = schema.and_then(|schema| SerializedFileWriter::new(file, Arc::new(schema), properties));
         let writer = writer.map_err(|error| said(&path, &error))?;
         let texts = table.columns.iter().map(|column| names.of_column(column.cells)).collect();
-        Ok(Growing { table, path, writer, texts })
+        let descriptions = writer.schema_descr().columns().to_vec();
+        Ok(Growing { table, path, writer, descriptions, texts })
     }
 
-    fn write(&mut self, batch: &Batch<'_>) -> Result<(), String> {
-        self.write_group(batch).map_err(|error| said(&self.path, &error))
+    fn write(&mut self, batch: &Batch<'_>, coder: &mut Coder) -> Result<(), String> {
+        self.write_group(batch, coder).map_err(|error| said(&self.path, &error))
     }
 
-    fn write_group(&mut self, batch: &Batch<'_>) -> Result<(), ParquetError> {
+    fn write_group(&mut self, batch: &Batch<'_>, coder: &mut Coder) -> Result<(), ParquetError> {
         let mut group = self.writer.next_row_group()?;
-        for ((column, texts), values) in self.table.columns.iter().zip(&self.texts).zip(&batch.columns) {
-            write_column(&mut group, column, texts.as_deref(), *values)?;
+        for (place, (column, values)) in self.table.columns.iter().zip(&batch.columns).enumerate() {
+            let texts = self.texts[place].as_deref();
+            let is_written = match (*values, column.cells, texts) {
+                (Values::Four(raw), _, Some(texts)) => {
+                    coder.write(&mut group, &self.descriptions[place], raw, |place, out| {
+                        let text = texts[place as usize].data();
+                        out.extend((text.len() as u32).to_le_bytes());
+                        out.extend(text);
+                    })?
+                }
+                (Values::Four(raw), Cells::Whole, None) => {
+                    coder.write(&mut group, &self.descriptions[place], raw, |number, out| {
+                        out.extend(number.to_le_bytes());
+                    })?
+                }
+                _ => false,
+            };
+            if !is_written {
+                write_column(&mut group, column, texts, *values)?;
+            }
         }
         group.close().map(drop)
     }
@@ -179,6 +207,7 @@ fn properties_of(table: &Table, seed: u64) -> WriterProperties {
     let about = [("lasthop.recording", "1".to_string()), ("lasthop.seed", seed.to_string())];
     let about = about.into_iter().map(|(key, value)| parquet::file::metadata::KeyValue::new(key.to_string(), value));
     let built = properties().set_key_value_metadata(Some(about.collect()));
+    let built = built.set_data_page_row_count_limit(PAGE_ROWS).set_write_batch_size(PAGE_ROWS);
     let built = built.set_statistics_enabled(EnabledStatistics::None);
     let runs_on = table.columns.iter().filter(|column| matches!(column.cells, Cells::Times | Cells::Serial));
     let built = runs_on.fold(built, |built, column| {

@@ -10,19 +10,17 @@ from ..captures import LEAST_SNAP, MOST_SNAP, SNAP, NewCaptures, check_snap
 from ..captures import Request as CaptureRequest
 from ..metric import UnknownMetric
 from ..progress import Progress
-from ..recording import Request, check_span, chosen
+from ..recording import NewRecordings, Request, check_span, chosen, tables_of
 from ..result import FILES as RESULT_FILES
 from ..result import Result, ResultDirectory
 from ..simulation import seed_list, simulate
 from . import _arguments
+from ._exports import Exports, add_exports
 from ._mistake import Mistake
 from ._output import note, note_few, show, summary_text, until_text, write_data
 
 SUMMARY = "run a scenario for one seed or several"
 MAX_ROWS_PER_SEED = 10_000_000
-NOT_YET = {
-    "qlog": "writing qlog traces",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,11 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write every PPDU, segment and so on to --out: air, tcp, queue, backoff, waits, rate, step, or all; with commas",
     )
     parser.add_argument(
-        "--record-from", metavar="TIME", type=_arguments.moment_s, help="simulated time at which --record begins (default 0s)"
+        "--record-from", metavar="TIME", type=_arguments.moment_s, help="simulated time at which recording begins (default 0s)"
     )
     parser.add_argument(
-        "--record-for", metavar="TIME", type=_arguments.duration_s, help="for how long --record lasts (default: to the end)"
+        "--record-for", metavar="TIME", type=_arguments.duration_s, help="for how long it lasts (default: to the end)"
     )
+    add_exports(parser)
     parser.add_argument(
         "--pcap",
         metavar="DIR",
@@ -61,8 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"bytes of each frame in --pcap, {LEAST_SNAP} to {MOST_SNAP} (default {SNAP}: all headers); 0 for all",
     )
     parser.add_argument("--explain", action="store_true", help="keep the account of time that `lasthop explain` shows")
-    for option in NOT_YET:
-        parser.add_argument(f"--{option}", help=argparse.SUPPRESS)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -72,7 +69,8 @@ def execute(arguments: argparse.Namespace) -> int:
     seeds = seed_list(until.most) if until else _arguments.seeds_of(arguments)
     scenario, resolved = _arguments.resolved_of(arguments)
     interval_s = _interval_s(arguments, resolved.duration_s())
-    request = _request(arguments, resolved.duration_s())
+    exports = Exports.of(arguments, len(seeds))
+    request = _request(arguments, resolved.duration_s(), exports)
     captures = _capture_request(arguments)
     _arguments.check_file("--json", arguments.json)
     if arguments.out is not None:
@@ -85,7 +83,7 @@ def execute(arguments: argparse.Namespace) -> int:
         new = stack.enter_context(NewCaptures(captures)) if captures is not None else None
         with Progress.fitting(Path(arguments.file).stem) as progress:
             on_series = directory.add_series if directory else None
-            recording = directory.recording_of(request) if directory and request else None
+            recordings = _new_recordings(directory, stack) if request else None
             try:
                 account = arguments.explain
                 result = simulate(
@@ -95,7 +93,7 @@ def execute(arguments: argparse.Namespace) -> int:
                     interval_s,
                     progress,
                     account=account,
-                    recording=recording,
+                    recording=request.into(recordings.directory) if request and recordings else None,
                     captures=new and new.asked,
                     on_series=on_series,
                     until=until,
@@ -105,7 +103,7 @@ def execute(arguments: argparse.Namespace) -> int:
             except UnknownMetric as unknown:
                 raise Mistake(f"--metric {unknown}") from None
         if result.told_runs:
-            _write(result, arguments, directory)
+            _write(result, arguments, directory, exports, recordings)
         if new is not None:
             new.commit(result.seeds, several=len(seeds) > 1)
     for warning in result.warnings[len(resolved.warnings()) :]:
@@ -114,9 +112,6 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _check_options(arguments: argparse.Namespace) -> None:
-    for option, what in NOT_YET.items():
-        if getattr(arguments, option) is not None:
-            raise Mistake(f"--{option}: {what} is not there yet")
     if arguments.interval is not None and arguments.out is None:
         raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
     if arguments.record is not None and arguments.out is None:
@@ -124,8 +119,12 @@ def _check_options(arguments: argparse.Namespace) -> None:
     if arguments.pcap_snap is not None and arguments.pcap is None:
         raise Mistake("--pcap-snap: has no effect without --pcap DIR, which is where captures go")
     for option in ("record_from", "record_for"):
-        if getattr(arguments, option) is not None and arguments.record is None:
-            raise Mistake(f"--{option.replace('_', '-')}: has no effect without --record TABLES, which says what is recorded")
+        given = (arguments.record, arguments.qlog, arguments.perfetto)
+        if getattr(arguments, option) is not None and given == (None, None, None):
+            raise Mistake(
+                f"--{option.replace('_', '-')}: has no effect without --record TABLES, --qlog DIR or --perfetto FILE, "
+                "which say what is recorded"
+            )
 
 
 def _note_what_is_there(directory: str) -> None:
@@ -148,20 +147,17 @@ def _interval_s(arguments: argparse.Namespace, run_s: float) -> float | None:
     return interval_s
 
 
-def _request(arguments: argparse.Namespace, run_s: float) -> Request | None:
-    """What --record asks for, checked."""
-    if arguments.record is None:
+def _request(arguments: argparse.Namespace, run_s: float, exports: Exports) -> Request | None:
+    """What --record asks for, and what is exported, checked."""
+    tables = sorted({*_asked_tables(arguments), *exports.tables})
+    if not tables:
         return None
-    try:
-        tables = chosen(arguments.record)
-    except ValueError as error:
-        raise Mistake(f"--record: {error}") from None
     from_s = arguments.record_from or 0.0
     try:
         check_span(from_s, arguments.record_for, run_s)
     except ValueError as error:
         raise Mistake(f"--record-from: {error}") from None
-    return Request(tables, from_s, arguments.record_for)
+    return Request(tuple(tables), from_s, arguments.record_for)
 
 
 def _capture_request(arguments: argparse.Namespace) -> CaptureRequest | None:
@@ -177,11 +173,42 @@ def _capture_request(arguments: argparse.Namespace) -> CaptureRequest | None:
     return CaptureRequest(Path(arguments.pcap), snap)
 
 
-def _write(result: Result, arguments: argparse.Namespace, directory: ResultDirectory | None) -> None:
+def _asked_tables(arguments: argparse.Namespace) -> set[str]:
+    """The tables that --record names."""
+    try:
+        return tables_of(chosen(arguments.record)) if arguments.record is not None else set()
+    except ValueError as error:
+        raise Mistake(f"--record: {error}") from None
+
+
+def _new_recordings(directory: ResultDirectory | None, stack: ExitStack) -> NewRecordings:
+    """Where the run is recorded: on its way to --out, or in a temporary directory for what is exported."""
     if directory is not None:
-        directory.commit(result)
-    if arguments.json is not None:
-        write_data(arguments.json, result.json_pieces())
+        return directory.new_recordings()
+    recordings = NewRecordings()
+    stack.callback(recordings.discard)
+    return recordings
+
+
+def _write(
+    result: Result,
+    arguments: argparse.Namespace,
+    directory: ResultDirectory | None,
+    exports: Exports,
+    recordings: NewRecordings | None,
+) -> None:
+    """Writes what is exported, then the result, which is kept also if the former fails or is interrupted."""
+    try:
+        if recordings is not None and exports.tables:
+            result.keep_recordings(recordings)
+            exports.write(result)
+    finally:
+        if recordings is not None:
+            recordings.keep_tables(_asked_tables(arguments))
+        if directory is not None:
+            directory.commit(result)
+        if arguments.json is not None:
+            write_data(arguments.json, result.json_pieces())
 
 
 def _report(result: Result, arguments: argparse.Namespace, asked: int) -> int:
