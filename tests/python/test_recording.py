@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -22,21 +21,24 @@ pytest.importorskip("pyarrow")
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
-RUN_S = 0.6
-SYN, FIN = 2, 1
+RUN_S = 0.5
+WARM_S, WARMED_S = 0.2, 0.5
+FIN, SYN, RST, ACK = 1, 2, 4, 16
+# Of IPv4 and UDP.
+UDP_HEADERS = 28
 
 needs_scenarios = pytest.mark.skipif(not SCENARIOS, reason="not in a source tree")
 
 
-def short(file):
-    """A ready scenario, short, whose flows begin at once and whose summary covers all of the run."""
+def short(file, run_s=RUN_S, warmup_s=0):
+    """A ready scenario, short, whose flows begin at once and whose summary covers all of the run after `warmup_s`."""
     scenario = lasthop.load(file)
     for index, flow in enumerate(json.loads(scenario.resolve().to_json())["flow"]):
         if flow["start"] != "0 s":
             scenario = scenario.set(f"flow.{index}.start", "0 s")
         if flow["start_jitter"] != "0 s":
             scenario = scenario.set(f"flow.{index}.start_jitter", "10 ms")
-    return scenario.set("duration", f"{RUN_S} s").set("warmup", "0 s")
+    return scenario.set("duration", f"{run_s} s").set("warmup", f"{warmup_s} s")
 
 
 def without_simulator(run):
@@ -49,6 +51,32 @@ def recorded(request):
     scenario = short(request.param)
     plain = lasthop.run(scenario, seeds=1, interval_s=None)
     return lasthop.run(scenario, seeds=1, interval_s=None, record="all"), plain
+
+
+@pytest.fixture(scope="module", params=SCENARIOS, ids=lambda file: file.stem)
+def warmed(request):
+    """A result of each ready scenario whose summary begins after a while, with all that can be recorded."""
+    return lasthop.run(short(request.param, WARMED_S, WARM_S), seeds=1, interval_s=None, record="all")
+
+
+@needs_scenarios
+class TestAfterAWarmUpOnEveryReadyScenario:
+    """A recording begins with the run, the summary with the end of the warm-up."""
+
+    def test_ppdus_add_up_to_the_airtime_within_what_is_measured(self, warmed):
+        begin, end = round(WARM_S * 1e9), round(WARMED_S * 1e9)
+        on = defaultdict(int)
+        for ppdu in warmed.recording("ppdu").to_pylist():
+            ends = ppdu["start_ns"] + ppdu["duration_ns"]
+            on[ppdu["node"]] += max(0, min(ends, end) - max(ppdu["start_ns"], begin))
+        for node in warmed.runs[0]["nodes"]:
+            assert on[node["name"]] / (end - begin) == pytest.approx(node["airtime_fraction"], abs=1e-9)
+
+    def test_bytes_that_arrive_in_order_after_the_warm_up_are_those_delivered(self, warmed):
+        before, after = delivered(warmed, WARM_S), delivered(warmed, WARMED_S)
+        for flow in warmed.runs[0]["flows"]:
+            if flow["traffic"] != "ping":
+                assert after[flow["id"]] - before[flow["id"]] == flow["bytes_delivered"], flow["id"]
 
 
 @needs_scenarios
@@ -92,24 +120,41 @@ class TestOnEveryReadyScenario:
         assert {kind for kind in begun.values()} <= {"RTS", "CTS-to-self", "data", "A-MPDU", "BlockAckReq", "beacon"}
 
     def test_bytes_that_arrive_in_order_are_those_delivered(self, recorded):
+        """Of TCP by sequence numbers, without SYN and FIN; of UDP by the packets that got to their host."""
         result, _ = recorded
-        arrived, acked = streams(result)
+        got = delivered(result, RUN_S)
         for flow in result.runs[0]["flows"]:
-            if flow["transport"] == "tcp":
-                assert arrived[flow["id"]] == flow["bytes_delivered"]
-                assert acked[flow["id"]] <= flow["bytes_delivered"]
+            if flow["traffic"] != "ping":
+                assert got[flow["id"]] == flow["bytes_delivered"], flow["id"]
+
+    def test_acks_tell_of_exactly_the_bytes_delivered(self, recorded):
+        """Every ACK that a receiver sends: then nothing but its delay keeps the sender from knowing of all that is delivered."""
+        result, _ = recorded
+        arrivals = Arrivals(result)
+        told = defaultdict(int)
+        for row in result.recording("segment").to_pylist():
+            arrivals.take(row)
+            if row["sent"] and row["flags"] & ACK and not arrivals.is_data(row) and not row["flags"] & (SYN | RST):
+                number = arrivals.stream_of(row)
+                closed = arrivals.is_closed(number)
+                acked = (row["ack"] - arrivals.starts[number]) % 2**32
+                assert acked == arrivals.in_order[number] + closed
+                told[row["flow"]] = max(told[row["flow"]], acked)
+        assert bool(told) == any(flow["transport"] == "tcp" for flow in result.runs[0]["flows"])
 
     def test_what_arrived_over_the_air_was_in_a_ppdu_that_was_decoded(self, recorded):
         result, _ = recorded
         ends = {row["ppdu"]: row["start_ns"] + row["duration_ns"] for row in result.recording("ppdu").to_pylist()}
-        held = defaultdict(list)
+        first = {}
         for run in result.recording("carries").to_pylist():
-            for packet in range(run["packet"], run["packet"] + run["packets"]):
-                held[run["flow"], run["up"], packet].append(run)
-        there = [row for row in result.recording("step").to_pylist() if row["what"] == "received"]
-        for row in random.Random(1).sample(there, min(len(there), 1000)):
-            through = [run["ppdu"] for run in held[row["flow"], row["up"], row["packet"]] if run["decoded"]]
-            assert min(map(ends.get, through)) <= row["t_ns"]
+            if run["decoded"]:
+                for packet in range(run["packet"], run["packet"] + run["packets"]):
+                    key = run["flow"], run["up"], packet
+                    first[key] = min(first.get(key, ends[run["ppdu"]]), ends[run["ppdu"]])
+        received = [row for row in result.recording("step").to_pylist() if row["what"] == "received"]
+        assert received
+        for row in received:
+            assert first[row["flow"], row["up"], row["packet"]] <= row["t_ns"]
 
     def test_bytes_in_ppdus_are_those_of_packets_and_headers(self, recorded):
         result, _ = recorded
@@ -168,30 +213,65 @@ class TestOnEveryReadyScenario:
         assert rows and all(row["slots"] <= row["cw"] for row in rows)
 
 
-def streams(result):
-    """Bytes that have arrived in order at the receiver of each TCP flow, and that ACKs have told its sender of."""
-    starts, got, acked = {}, defaultdict(dict), defaultdict(int)
-    source = {flow["id"]: "station" if flow["direction"] == "up" else "server" for flow in result.runs[0]["flows"]}
-    for row in result.recording("segment").to_pylist():
-        stream = row["flow"], row["connection"]
-        is_data = (row["host"] == source[row["flow"]]) == row["sent"]
-        if is_data and row["flags"] & SYN:
-            starts[stream] = (row["seq"] + 1) % 2**32
-        elif is_data and not row["sent"] and row["len"]:
-            first = (row["seq"] - starts[stream]) % 2**32
-            got[stream][first] = max(got[stream].get(first, 0), row["len"])
-        elif not is_data and not row["sent"] and stream in starts:
-            acked[stream] = max(acked[stream], as_signed(row["ack"] - starts[stream]))
-    arrived, told = defaultdict(int), defaultdict(int)
-    for stream, pieces in got.items():
-        reached = 0
-        for first, length in sorted(pieces.items()):
-            if first > reached:
+class Arrivals:
+    """Bytes that have arrived in order at the receiver of each connection, from rows of `segment` one after another."""
+
+    def __init__(self, result):
+        self._source = {row["id"]: "station" if row["direction"] == "up" else "server" for row in result.runs[0]["flows"]}
+        self.starts, self.in_order = {}, defaultdict(int)
+        self._waiting, self._ends = defaultdict(dict), {}
+
+    def is_data(self, row):
+        """Whether it goes from the sender of the flow to its receiver."""
+        return (row["host"] == self._source[row["flow"]]) == row["sent"]
+
+    def stream_of(self, row):
+        return row["flow"], row["connection"]
+
+    def is_closed(self, stream):
+        """Whether the FIN has arrived, and all before it."""
+        return self._ends.get(stream) == self.in_order[stream]
+
+    def take(self, row):
+        stream = self.stream_of(row)
+        if not self.is_data(row):
+            return
+        if row["flags"] & SYN:
+            self.starts[stream] = (row["seq"] + 1) % 2**32
+        elif not row["sent"]:
+            first = as_signed(row["seq"] - self.starts[stream] - self.in_order[stream]) + self.in_order[stream]
+            waiting = self._waiting[stream]
+            waiting[first] = max(waiting.get(first, 0), row["len"])
+            if row["flags"] & FIN:
+                self._ends[stream] = first + row["len"]
+            self._go_on(stream, waiting)
+
+    def _go_on(self, stream, waiting):
+        for first, length in sorted(waiting.items()):
+            if first > self.in_order[stream]:
                 break
-            reached = max(reached, first + length)
-        arrived[stream[0]] += reached
-        told[stream[0]] += min(acked[stream], reached)
-    return arrived, told
+            self.in_order[stream] = max(self.in_order[stream], first + length)
+            del waiting[first]
+
+
+def delivered(result, until_s):
+    """Bytes that each flow has delivered up to a time: of TCP those in order, of UDP those of packets that arrived."""
+    until = round(until_s * 1e9)
+    arrivals, got = Arrivals(result), defaultdict(int)
+    for row in result.recording("segment").to_pylist():
+        if row["t_ns"] < until:
+            arrivals.take(row)
+    for (flow, _), count in arrivals.in_order.items():
+        got[flow] += count
+    up = {flow["id"]: flow["direction"] == "up" for flow in result.runs[0]["flows"] if flow["transport"] == "udp"}
+    sizes = {}
+    for run in result.recording("carries").to_pylist() if up else ():
+        for packet in range(run["packet"], run["packet"] + run["packets"]):
+            sizes[run["flow"], run["up"], packet] = run["data_bytes"] // run["packets"] - UDP_HEADERS
+    for row in result.recording("step").to_pylist() if up else ():
+        if row["what"] == "received" and row["t_ns"] < until and up.get(row["flow"]) == row["up"]:
+            got[row["flow"]] += sizes[row["flow"], row["up"], row["packet"]]
+    return got
 
 
 def as_signed(number):

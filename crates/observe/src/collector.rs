@@ -69,6 +69,16 @@ impl<O: Watcher> Observer for Collector<O> {
     const READS_FRAMES: bool = O::READS_FRAMES;
 
     #[inline(always)]
+    fn reads_waits(&self) -> bool {
+        self.observer.reads_waits()
+    }
+
+    #[inline(always)]
+    fn reads_segments(&self) -> bool {
+        self.observer.reads_segments()
+    }
+
+    #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         self.metrics.observe(at, &record);
         self.observer.observe(at, record);

@@ -37,6 +37,16 @@ pub trait Observer {
     const READS_DETAILS: bool = false;
     /// Whether it reads those [`Detail`]s that are for captures, and the others too.
     const READS_FRAMES: bool = false;
+    /// Whether it reads, of steps and details, what ends wait for: asked before that is worked out.
+    #[inline(always)]
+    fn reads_waits(&self) -> bool {
+        Self::READS_STEPS || Self::READS_DETAILS
+    }
+    /// Whether it reads details of segments: asked before they are put together.
+    #[inline(always)]
+    fn reads_segments(&self) -> bool {
+        Self::READS_DETAILS
+    }
     /// `record` happened at `at`.
     fn observe(&mut self, at: Time, record: Record);
     /// `detail` happened at `at`.
@@ -79,6 +89,14 @@ impl<O: Observer> Observer for Option<O> {
     const READS_DETAILS: bool = O::READS_DETAILS;
     const READS_FRAMES: bool = O::READS_FRAMES;
     #[inline(always)]
+    fn reads_waits(&self) -> bool {
+        self.as_ref().is_some_and(O::reads_waits)
+    }
+    #[inline(always)]
+    fn reads_segments(&self) -> bool {
+        self.as_ref().is_some_and(O::reads_segments)
+    }
+    #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         if let Some(observer) = self {
             observer.observe(at, record);
@@ -115,6 +133,14 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const READS_STEPS: bool = A::READS_STEPS || B::READS_STEPS;
     const READS_DETAILS: bool = A::READS_DETAILS || B::READS_DETAILS;
     const READS_FRAMES: bool = A::READS_FRAMES || B::READS_FRAMES;
+    #[inline(always)]
+    fn reads_waits(&self) -> bool {
+        self.0.reads_waits() || self.1.reads_waits()
+    }
+    #[inline(always)]
+    fn reads_segments(&self) -> bool {
+        self.0.reads_segments() || self.1.reads_segments()
+    }
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
         self.0.observe(at, record);

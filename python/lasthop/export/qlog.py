@@ -28,6 +28,8 @@ TABLES = ("segment", "window", "rtt")
 FIN, SYN, ACK = 1, 2, 16
 # What is kept in memory of all files together before it is written.
 KEPT_BYTES = 1 << 23
+# Connections of a flow that are remembered: of more, the one that has been silent for longest is forgotten.
+CONNECTIONS = 1 << 8
 SEGMENT = (
     *("t_ns", "flow", "connection", "host", "sent", "seq", "ack", "len", "flags"),
     *("sack_blocks", "sack_left", "sack_right", "again", "packet"),
@@ -180,7 +182,7 @@ class Track:
             )
 
     def _segment(self, row: Segment) -> None:
-        connection = self._connections.setdefault(row.connection, Connection())
+        connection = self._connection(row.connection)
         end = self._ends[row.host]
         if row.host == self._flow.sender:
             self._last_of_sender = row.connection
@@ -189,8 +191,13 @@ class Track:
             for packet in connection.lost(row, state):
                 end.lost(row, packet, self._flow, state)
         end.packet(row, self._flow, *connection.frames(row))
-        if connection.is_over:
-            del self._connections[row.connection]
+
+    def _connection(self, number: int) -> Connection:
+        connection = self._connections.pop(number, None) or Connection()
+        self._connections[number] = connection
+        if len(self._connections) > CONNECTIONS:
+            del self._connections[next(iter(self._connections))]
+        return connection
 
     def _window(self, row: tuple[Any, ...]) -> None:
         t_ns, _flow, cwnd, ssthresh, flight, state = row
@@ -210,11 +217,6 @@ class Connection:
 
     def __init__(self) -> None:
         self._of = {host: Stream() for host in ("station", "server")}
-
-    @property
-    def is_over(self) -> bool:
-        """Whether both hosts have closed it and know that all has arrived."""
-        return all(stream.is_over for stream in self._of.values())
 
     def lost(self, row: Segment, state: str | None) -> list[int]:
         """A segment is sent: packets with bytes of it that the sender has thereby taken for lost."""
@@ -245,22 +247,15 @@ class Stream:
     def __init__(self) -> None:
         self._numbers = Numbers()
         self._first: int | None = None
-        self._is_closed = False
         # Not acknowledged yet, as far as the sender knows: all transmissions, and those that have arrived.
         self.sent = Transmissions()
         self._arrived = Transmissions()
         # Arrived, and not acknowledged by the receiver.
         self._unanswered = Transmissions()
 
-    @property
-    def is_over(self) -> bool:
-        """Whether its end has arrived and the sender knows it."""
-        return self._is_closed and not (self.sent or self._arrived or self._unanswered)
-
     def span(self, row: Segment) -> tuple[int, int]:
         """The numbers that it takes."""
         start = self._numbers.unwrapped(row.seq)
-        self._is_closed |= bool(row.flags & FIN)
         if row.flags & SYN:
             self._first = start + 1
         return start, start + row.len + bool(row.flags & SYN) + bool(row.flags & FIN)

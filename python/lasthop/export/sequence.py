@@ -7,7 +7,7 @@ have arrived, so that of several transmissions of the same bytes the one that ar
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # No segment is longer than an IP packet.
 LONGEST = 2**16
@@ -44,30 +44,26 @@ class Transmissions:
 
     def take_covered(self, ack: int, sack: tuple[int, int] | None) -> list[int]:
         """Takes those that an ACK field or a SACK block covers: their packets, in order."""
-        taken = self._take(0, bisect_right(self._ends, ack))
+        taken = self._take(range(bisect_right(self._ends, ack)))
         if sack is not None:
             left, right = sack
-            first = bisect_right(self._ends, left)
-            while first < len(self._about) and self._about[first][0] < left:
-                first += 1
-            taken += self._take(first, max(first, bisect_right(self._ends, right)))
+            inside = range(bisect_right(self._ends, left), bisect_right(self._ends, right))
+            taken += self._take([place for place in inside if self._about[place][0] >= left])
         return sorted(taken)
 
     def take_touched(self, start: int, end: int) -> list[int]:
         """Takes those with any of these bytes: their packets, in order."""
-        first = bisect_right(self._ends, start)
-        after = bisect_right(self._ends, end + LONGEST)
-        touched = [place for place in range(first, after) if self._about[place][0] < end]
-        packets = sorted(self._about[place][1] for place in touched)
-        for place in reversed(touched):
-            self._take(place, place + 1)
-        return packets
+        near = range(bisect_right(self._ends, start), bisect_right(self._ends, end + LONGEST))
+        return sorted(self._take([place for place in near if self._about[place][0] < end]))
 
-    def _take(self, first: int, after: int) -> list[int]:
-        if first == after:
-            return []
-        packets = [packet for _, packet in self._about[first:after]]
-        del self._ends[first:after], self._about[first:after]
+    def _take(self, places: Sequence[int]) -> list[int]:
+        """Takes what is at `places`, which rise."""
+        packets = [self._about[place][1] for place in places]
+        if places and places[-1] - places[0] == len(places) - 1:
+            places, together = [], slice(places[0], places[-1] + 1)
+            del self._ends[together], self._about[together]
+        for place in reversed(places):
+            del self._ends[place], self._about[place]
         return packets
 
 

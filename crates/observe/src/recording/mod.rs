@@ -92,6 +92,11 @@ impl<R: Rows + Default> Kept<R> {
     }
 
     #[inline(always)]
+    fn is_wanted(&self) -> bool {
+        self.0.is_some()
+    }
+
+    #[inline(always)]
     fn put(&mut self, out: &mut Out, row: impl FnOnce() -> R::Row) {
         let Some(rows) = &mut self.0 else { return };
         rows.push(row());
@@ -249,9 +254,6 @@ impl Tape {
     }
 
     fn segment(&mut self, at: Time, facts: &SegmentFacts) {
-        if self.segment.0.is_none() {
-            return;
-        }
         let again = facts.sent.then(|| self.streams.send(facts));
         if !self.holds(at) {
             return;
@@ -349,16 +351,26 @@ impl Observer for Tape {
     const READS_DETAILS: bool = true;
 
     #[inline(always)]
+    fn reads_waits(&self) -> bool {
+        self.waits.is_wanted()
+    }
+
+    #[inline(always)]
+    fn reads_segments(&self) -> bool {
+        self.segment.is_wanted()
+    }
+
+    #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
-        let is_kept = matches!(
-            record,
-            Record::Queue { .. }
-                | Record::Window { .. }
-                | Record::Rtt { .. }
-                | Record::Dropped { .. }
-                | Record::RateChange { .. }
-                | Record::Step(step::Step::Waits { .. })
-        );
+        let is_kept = match record {
+            Record::Queue { .. } => self.queue.is_wanted(),
+            Record::Window { .. } => self.window.is_wanted(),
+            Record::Rtt { .. } => self.rtt.is_wanted(),
+            Record::Dropped { .. } => self.drop.is_wanted(),
+            Record::RateChange { .. } => self.rate.is_wanted(),
+            Record::Step(step::Step::Waits { .. }) => self.waits.is_wanted(),
+            _ => false,
+        };
         if is_kept && self.holds(at) {
             self.write(at, &record);
         } else if let Record::Window { flow, cwnd, ssthresh, flight_bytes } = record {
@@ -368,7 +380,18 @@ impl Observer for Tape {
 
     #[inline(always)]
     fn detail(&mut self, at: Time, detail: Detail) {
-        self.write_detail(at, &detail);
+        // Asked here, as most are of what is not wanted where only some tables are.
+        let is_wanted = match detail {
+            Detail::PpduStarts(_) | Detail::PpduEnds(_) => true,
+            Detail::Carries { .. } => self.carries.is_wanted(),
+            Detail::Segment(_) => self.segment.is_wanted(),
+            Detail::Stands { .. } => self.window.is_wanted(),
+            Detail::Backoff { .. } => self.backoff.is_wanted(),
+            Detail::Passes { .. } => self.step.is_wanted(),
+        };
+        if is_wanted {
+            self.write_detail(at, &detail);
+        }
     }
 }
 

@@ -123,7 +123,7 @@ impl FlowHosts {
     /// Tells what the ends of a flow wait for.
     #[inline(always)]
     fn tell_waits<O: Observer>(&self, id: FlowId, at: &mut At<'_, O>) {
-        if O::READS_STEPS || O::READS_DETAILS {
+        if at.observer.reads_waits() {
             at.tell(self.flows[id.index()].waits(at.now));
         }
     }

@@ -47,7 +47,9 @@ fn tell<E, O: Observer>(packet: &Packet<Body>, sent: bool, at: &mut Context<'_, 
         at.detail(Detail::Packet(packet_facts(packet, sent)));
     }
     at.detail(meta.passes(if sent { Passage::Sent } else { Passage::Received }, meta.station));
-    if let Body::Tcp(carried) = body {
+    if let Body::Tcp(carried) = body
+        && at.observer.reads_segments()
+    {
         at.detail(Detail::Segment(facts(meta, carried, sent)));
     }
 }
