@@ -84,19 +84,12 @@ def test_json_that_is_a_directory_is_refused(command, small):
     refused(command("run", "small.toml", "--json", "."), "--json")
 
 
-@pytest.mark.parametrize("option", ["--qlog"])
-def test_option_of_a_later_version_says_so(command, small, option):
-    refused(command("run", "small.toml", option, "x"), option, "not there yet")
-    assert option not in command("run", "--help").stdout
-
-
 @pytest.mark.parametrize(
     "name",
     [
         "analyze",
         "emulate",
         "kernel",
-        "serve",
     ],
 )
 def test_command_of_a_later_version_says_so(command, small, name):

@@ -286,6 +286,23 @@ def test_a_whole_ampdu_that_is_lost_tells_how_many_mpdus_it_held():
     assert len(lost) > 10 and max(lost) > 20
 
 
+@needs_scenarios
+@pytest.mark.parametrize("name", ["office-11ax", "khademi2011-uplink-11b"])
+def test_two_readers_of_parquet_find_the_same_in_every_table(name):
+    """Some columns are nothing but null, some have no rows, some numbers are small and some too large for an array."""
+    import duckdb
+
+    result = lasthop.run(short(ROOT / f"scenarios/{name}.toml", 1.0), seeds=1, interval_s=None, record="all")
+    largest = 0
+    for table in recording.table_names():
+        file = result._stored_recordings().file(table, 1)
+        with duckdb.connect() as connection:
+            rows = connection.execute(f"SELECT * FROM read_parquet('{file}')").fetchall()
+        assert [tuple(row.values()) for row in result.recording(table).to_pylist()] == rows
+        largest = max([largest, *(row[15] for row in rows if table == "ppdu")])
+    assert (largest >= 1 << 16) == (name == "office-11ax")
+
+
 def test_segments_sent_again_are_those_counted(small):
     text = small.read_text().replace("[wired]", '[bss.ap]\nqueue = { kind = "fifo", limit = "5 packets" }\n\n[wired]')
     small.write_text(text.replace('direction = "up"', 'direction = "down"').replace("500 ms", "0 s"))
