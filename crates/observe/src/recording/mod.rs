@@ -340,9 +340,7 @@ impl Tape {
             Detail::Passes { what, node, flow, up, packet } => {
                 self.step.put(&mut self.out, || Step { t_ns: at, what, node, flow, up, packet: Serial(packet) });
             }
-            // For captures.
-            Detail::Packet(_) | Detail::Mpdu(_) | Detail::Holds { .. } => {}
-            Detail::Requests { .. } | Detail::Heard { .. } | Detail::Told { .. } => {}
+            _ => unreachable!("what is for captures is not wanted"),
         }
     }
 }
@@ -388,6 +386,9 @@ impl Observer for Tape {
             Detail::Stands { .. } => self.window.is_wanted(),
             Detail::Backoff { .. } => self.backoff.is_wanted(),
             Detail::Passes { .. } => self.step.is_wanted(),
+            // For captures.
+            Detail::Packet(_) | Detail::Mpdu(_) | Detail::Holds { .. } => false,
+            Detail::Requests { .. } | Detail::Heard { .. } | Detail::Told { .. } => false,
         };
         if is_wanted {
             self.write_detail(at, &detail);
