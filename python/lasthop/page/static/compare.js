@@ -120,7 +120,7 @@ function scenarios(found) {
 }
 
 function plots(found, a, b) {
-  const picture = element('img', { alt: '', class: 'plot' });
+  const picture = element('img', { alt: '', class: 'picture' });
   const said = element('p', { class: 'quiet', role: 'status' });
   const kind = element('select', { 'aria-label': 'plot' }, ...found.plots.map((name) => element('option', { value: name }, name.replaceAll('_', ' '))));
   const draw = async () => {

@@ -82,7 +82,7 @@ function measured(part) {
 }
 
 function figureBox(paper, figure) {
-  const picture = figure.drawn && element('img', { src: `/api/papers/${paper.key}/figures/${encodeURIComponent(figure.number)}`, alt: figure.title, class: 'plot', loading: 'lazy' });
+  const picture = figure.drawn && element('img', { src: `/api/papers/${paper.key}/figures/${encodeURIComponent(figure.number)}`, alt: figure.title, class: 'picture', loading: 'lazy' });
   return element('details', { class: 'box', open: figure.drawn, id: `figure-${figure.number}` }, element('summary', {}, `Figure ${figure.number}: ${figure.title}`),
     picture || element('p', { class: 'quiet' }, 'Not drawn here yet.'), behind(paper, `figure-${figure.number}`));
 }
