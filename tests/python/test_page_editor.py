@@ -67,7 +67,8 @@ def browser(root: Path) -> Iterator[Browser]:
 @pytest.fixture(autouse=True)
 def nothing_went_wrong(browser: Browser) -> Iterator[None]:
     yield
-    assert browser.complaints == []
+    said, browser.complaints[:] = browser.complaints[:], []
+    assert said == []
 
 
 def editor(browser: Browser, name: str = "places", **window: Any) -> Any:
@@ -87,7 +88,7 @@ def replace(page: Any, old: str, new: str) -> None:
     """Selects what is there and types over it, as a user does."""
     page.locator(".cm-content").focus()
     page.keyboard.press("Control+f")
-    page.locator(".cm-search [name=search]").fill(old)
+    page.locator(".cm-search [name=search]").press_sequentially(old)
     page.keyboard.press("Enter")
     page.keyboard.press("Escape")
     page.keyboard.insert_text(new)
@@ -128,7 +129,7 @@ def test_sections_and_inline_tables_are_offered(browser: Browser) -> None:
     page.keyboard.press("Control+End")
     page.keyboard.type("[tc")
     page.wait_for_selector('.cm-tooltip-autocomplete li:has-text("tcp")')
-    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
     page.keyboard.press("End")
     page.keyboard.type("\ncongestion_control = { kind = \"cubic\", hyst")
     page.wait_for_selector('.cm-tooltip-autocomplete li:has-text("hystart")')
@@ -252,6 +253,8 @@ def test_a_text_is_saved_and_asked_before_it_is_replaced(browser: Browser, root:
         page.click("#download")
     assert Path(download.value.path()).read_text() == PLACES.replace('"802.11n"', '"802.11ac"')
     (root / "saved.toml").unlink()
+    # The browser itself tells of the answer by which the page learned to ask.
+    browser.complaints[:] = [text for text in browser.complaints if "409 (Conflict)" not in text]
 
 
 def test_the_list_is_filtered_and_two_are_compared(browser: Browser) -> None:
