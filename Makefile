@@ -19,7 +19,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: build fast demo test unit gates instructions lint lock fuzz bench speed validation kernel docs wheel clean rust
+.PHONY: build fast demo test unit gates instructions lint lock fuzz bench speed validation kernel docs page wheel clean rust
 .DEFAULT_GOAL := build
 
 build: $(EXTENSION)
@@ -82,6 +82,12 @@ kernel: build
 docs: build
 	@$(BIN)/python tests/python/metrics_page.py --write
 	@$(BIN)/python tests/python/recording_page.py --write
+
+# Bundles the editor of the page anew, of the versions in page/package-lock.json; needs Node, which nothing else does.
+page:
+	cd page && npm ci --ignore-scripts --no-fund --no-audit && node_modules/.bin/esbuild codemirror.js --bundle --format=esm --minify \
+		--target=es2022 --charset=utf8 --legal-comments=none --outfile=$(CURDIR)/python/lasthop/page/static/vendor/codemirror.js
+	cd python/lasthop/page/static/vendor && sha256sum $$(ls | grep -v SHA256SUMS) > SHA256SUMS
 
 # Builds the wheel, profile-guided where that can be, then tests it where nothing else is installed and no source is on the
 # path. What it needs comes from files whose hashes were checked.

@@ -50,6 +50,7 @@ class Library:
     def __init__(self, roots: Iterable[Path]) -> None:
         self.roots = [Path(os.path.realpath(root)) for root in roots]
         self._results: OrderedDict[tuple[Path, str], tuple[float, Result]] = OrderedDict()
+        self._known: dict[str, Entry] = {}
         self._lock = Lock()
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
@@ -60,10 +61,14 @@ class Library:
             found |= {entry.path: entry for entry in _ready()}
         if self._temporary is not None:
             found |= {entry.path: entry for entry in _entries(Path(self._temporary.name))}
+        self._known = {entry.key: entry for entry in found.values()}
         return sorted(found.values(), key=lambda entry: (-entry.modified_s, entry.name))
 
     def entry(self, key: str) -> Entry:
-        """That of a key. Raises `Unknown`."""
+        """That of a key; all is looked through only where that one was not seen before. Raises `Unknown`."""
+        known = self._known.get(key)
+        if known is not None and (now := _now(known)) is not None:
+            return now
         for entry in (*self.entries(), *_ready()):
             if entry.key == key:
                 return entry
@@ -156,6 +161,12 @@ def _entries(root: Path) -> Iterator[Entry]:
         seen += len(files)
         if seen > MOST_FILES:
             return
+
+
+def _now(entry: Entry) -> Entry | None:
+    """An entry as it is now, if it still is."""
+    file = entry.path / "result.json" if entry.path.is_dir() else entry.path
+    return entry._replace(modified_s=_modified_s(file)) if file.is_file() else None
 
 
 def _entry(file: Path) -> Entry | None:

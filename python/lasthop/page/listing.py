@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import OrderedDict
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from starlette.routing import Route
 
 from ..quantities import TOTALS
 from ..recording import FOLDER
-from .library import Entry, Library
+from .library import Entry, Library, Unknown
 from .stored import runs_in
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 # Larger results are opened one at a time, not for a list.
 LARGEST = 50_000_000
 REMEMBERED = 5000
+MOST_AT_ONCE = 200
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -40,7 +42,7 @@ def routes(desk: Desk) -> list[Route]:
         return JSONResponse(await run_in_threadpool(facts.of, desk.library.entry(request.path_params["key"]), wanted))
 
     async def several(request: Request) -> JSONResponse:
-        keys = set(request.query_params.get("keys", "").split(","))
+        keys = request.query_params.get("keys", "").split(",")[:MOST_AT_ONCE]
         return JSONResponse(await run_in_threadpool(_of_several, facts, desk.library, keys))
 
     async def result(request: Request) -> Response:
@@ -69,8 +71,13 @@ def _described(entry: Entry, library: Library) -> dict[str, Any]:
     return {**told, "ready": entry.kind == "scenario" and not below}
 
 
-def _of_several(facts: Facts, library: Library, keys: set[str]) -> dict[str, Any]:
-    return {entry.key: facts.of(entry) for entry in library.entries() if entry.key in keys}
+def _of_several(facts: Facts, library: Library, keys: list[str]) -> dict[str, Any]:
+    """Of those that are there; a run may be gone since the list was made."""
+    found = {}
+    for key in keys:
+        with suppress(Unknown):
+            found[key] = facts.of(library.entry(key))
+    return found
 
 
 class Facts:

@@ -24,8 +24,8 @@ from ..papers.released import read_released
 from ..papers.report import expected
 from ..store import Job as Wanted
 from ..store import Store, StoreError
-from .library import Library
-from .reproducing import ReproduceJob, reproduced
+from .library import Entry, Library
+from .reproducing import ReproduceJob, reproduced, stores_in
 from .scenario_text import with_settings
 from .stored import PATIENCE_S
 
@@ -85,16 +85,17 @@ def _files() -> list[Path]:
 
 def _all(library: Library) -> dict[str, Any]:
     files = _files()
-    return {"papers": [_summary(library, file) for file in files], "why": "" if files else MISSING}
+    stores = stores_in(library)
+    return {"papers": [_summary(stores, file) for file in files], "why": "" if files else MISSING}
 
 
-def _summary(library: Library, file: Path) -> dict[str, Any]:
+def _summary(stores: list[Entry], file: Path) -> dict[str, Any]:
     try:
         paper = read_paper(file)
         verdicts = read_released(file.parent, quick=False).get(paper.key, {})
     except PaperError as error:
         return {"key": file.stem, "name": file.stem, "error": str(error)}
-    here = reproduced(library, paper.key)
+    here = reproduced(stores, paper.key)
     return {**_head(paper), "claims": len(paper.claims), "released": Counter(verdicts.values()), "here": here and _counted(here)}
 
 
@@ -110,7 +111,7 @@ def _counted(here: dict[str, Any]) -> dict[str, Any]:
 def _one(library: Library, key: str) -> dict[str, Any]:
     paper = _paper(key)
     released = {mode: read_released(paper.file.parent, quick=mode == "quick").get(key, {}) for mode in ("full", "quick")}
-    here = reproduced(library, key)
+    here = reproduced(stores_in(library), key)
     claims = [_claim(claim, released, here) for claim in paper.claims]
     figures = [_figure(paper, figure, here) for figure in paper.figures]
     return {**_head(paper), "claims": claims, "figures": figures, "here": here and _counted(here)}
@@ -136,7 +137,7 @@ def _file_of(paper: Paper, number: str, here: dict[str, Any]) -> Path:
 
 
 def _picture(library: Library, key: str, number: str) -> Path:
-    paper, here = _paper(key), reproduced(library, key)
+    paper, here = _paper(key), reproduced(stores_in(library), key)
     if here and any(figure.number == number for figure in paper.figures):
         file = _file_of(paper, number, here)
         if file.is_file() and (library.is_within(file) or library.is_own(file)):
@@ -175,14 +176,15 @@ def _behind(library: Library, key: str, what: str) -> dict[str, Any]:
     return {"count": len(points), "seeds": seeds, "points": told}
 
 
-def _stores(library: Library, key: str) -> list[Any]:
+def _stores(library: Library, key: str) -> list[Entry]:
     """The stores beside what was reproduced here."""
-    here = reproduced(library, key)
+    stores = stores_in(library)
+    here = reproduced(stores, key)
     directory = here and Path(here["directory"])
-    return [entry for entry in library.entries() if entry.kind == "store" and entry.path.parent == directory]
+    return [entry for entry in stores if entry.path.parent == directory]
 
 
-def _add_stored(entry: Any, points: list[Point], seeds: int, told: list[dict[str, Any]]) -> None:
+def _add_stored(entry: Entry, points: list[Point], seeds: int, told: list[dict[str, Any]]) -> None:
     store = Store.existing(entry.path, patience_s=PATIENCE_S)
     wanted = [(row, seed, point) for row, point in zip(told, points, strict=True) for seed in range(1, seeds + 1)]
     keys = [store.key(Wanted(point.scenario, seed)) for _, seed, point in wanted]
@@ -194,7 +196,7 @@ def _add_stored(entry: Any, points: list[Point], seeds: int, told: list[dict[str
 
 def _paper_here(library: Library, key: str) -> Paper:
     """A paper as it was reproduced here: with quick runs, if those were."""
-    here = reproduced(library, key)
+    here = reproduced(stores_in(library), key)
     return _paper(key, quick=here is not None and here["quick"])
 
 

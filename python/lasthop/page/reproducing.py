@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from .jobs import Job
-from .library import Library
+from .library import Entry, Library
 
 # As the command says it: "reproducing: 3 of 10 runs finished, about 4 s left".
 SAID = re.compile(r"(?P<what>\w+): (?P<finished>\d+) of (?P<of>\d+) (?P<unit>\w+) finished")
@@ -25,12 +25,15 @@ PATIENCE_S = 8.0
 STORE = "runs.duckdb"
 
 
-def reproduced(library: Library, key: str) -> dict[str, Any] | None:
+def stores_in(library: Library) -> list[Entry]:
+    """The stores of what was reproduced below the directories of the page."""
+    return [entry for entry in library.entries() if entry.kind == "store" and entry.path.name == STORE]
+
+
+def reproduced(stores: list[Entry], key: str) -> dict[str, Any] | None:
     """The latest that was reproduced of a paper: `claims` by id, `quick`, `directory`; None where there is nothing."""
     latest: dict[str, Any] | None = None
-    for entry in library.entries():
-        if entry.kind != "store" or entry.path.name != STORE:
-            continue
+    for entry in stores:
         for file in (entry.path.with_name(f"{key}.json"), entry.path.with_name("index.json")):
             found = _read(file, key)
             if found is not None and (latest is None or found["modified_s"] > latest["modified_s"]):

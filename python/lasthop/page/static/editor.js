@@ -13,7 +13,7 @@ const colours = code.HighlightStyle.define([
 ]);
 
 const looks = code.EditorView.theme({
-  '&': { height: '100%', backgroundColor: 'var(--ground)', color: 'var(--text)', fontSize: '13px' },
+  '&': { height: '100%', backgroundColor: 'var(--ground)', color: 'var(--text)', fontSize: '.93rem' },
   '.cm-scroller': { fontFamily: 'ui-monospace, "DejaVu Sans Mono", monospace', lineHeight: '1.5' },
   '.cm-content': { caretColor: 'var(--text)', padding: '.4rem 0' },
   '.cm-cursor': { borderLeftColor: 'var(--text)' },

@@ -3,7 +3,7 @@
 import { element } from 'lasthop/ui.js';
 
 const SPACE = 'http://www.w3.org/2000/svg';
-const WIDTH = 480, HEIGHT = 360, MARGIN = 46;
+const MARGIN = 46;
 // Room that a label takes, a letter and a line.
 const LETTER = 6.5, LINE = 11;
 
@@ -31,12 +31,26 @@ export class PlaceMap {
     this.moved = moved;
     this.view = null;
     this.chosen = null;
-    this.svg = shape('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'map', role: 'group', 'aria-label': 'map of access points, stations and walls' });
+    this.width = 480;
+    this.height = 360;
+    this.svg = shape('svg', { class: 'map', role: 'group', 'aria-label': 'map of access points, stations and walls' });
     this.said = element('p', { class: 'quiet', role: 'status' });
     const button = (text, label, act) => element('button', { type: 'button', title: label, 'aria-label': label, onclick: act }, text);
     const buttons = element('div', { class: 'row map-buttons' },
       button('+', 'nearer', () => this.zoom(0.7)), button('−', 'farther', () => this.zoom(1 / 0.7)), button('fit', 'all in view', () => this.fit()));
     place.replaceChildren(this.svg, buttons, this.said);
+    new ResizeObserver(() => this.sized()).observe(this.svg);
+  }
+
+  /** As wide as there is room, a unit for each pixel of the page, so that letters stay as large as they are. */
+  sized() {
+    const { clientWidth: width, clientHeight: height } = this.svg;
+    if (!width || (width === this.width && height === this.height)) return;
+    const grown = width / this.width;
+    [this.width, this.height] = [width, height];
+    if (!this.view) return;
+    this.view.scale *= grown;
+    this.draw();
   }
 
   /** Draws what stands where; null leaves what is there, as while the text has a mistake. */
@@ -59,14 +73,14 @@ export class PlaceMap {
   holdsAll() {
     return this.points().every(([x, y]) => {
       const [px, py] = this.pixel(x, y);
-      return px >= 0 && px <= WIDTH && py >= 0 && py <= HEIGHT;
+      return px >= 0 && px <= this.width && py >= 0 && py <= this.height;
     });
   }
 
   fitted() {
     const points = this.points(), xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
     const [west, east, south, north] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    const scale = Math.min((WIDTH - 2 * MARGIN) / Math.max(east - west, 2), (HEIGHT - 2 * MARGIN) / Math.max(north - south, 2));
+    const scale = Math.min((this.width - 2 * MARGIN) / Math.max(east - west, 2), (this.height - 2 * MARGIN) / Math.max(north - south, 2));
     this.view = { x: (west + east) / 2, y: (south + north) / 2, scale };
   }
 
@@ -83,21 +97,21 @@ export class PlaceMap {
   }
 
   pixel(x, y) {
-    return [WIDTH / 2 + (x - this.view.x) * this.view.scale, HEIGHT / 2 - (y - this.view.y) * this.view.scale];
+    return [this.width / 2 + (x - this.view.x) * this.view.scale, this.height / 2 - (y - this.view.y) * this.view.scale];
   }
 
   metresAt(event) {
     const box = this.svg.getBoundingClientRect();
-    const scale = Math.min(box.width / WIDTH, box.height / HEIGHT);
-    const px = (event.clientX - box.left - (box.width - WIDTH * scale) / 2) / scale;
-    const py = (event.clientY - box.top - (box.height - HEIGHT * scale) / 2) / scale;
-    return [this.view.x + (px - WIDTH / 2) / this.view.scale, this.view.y - (py - HEIGHT / 2) / this.view.scale];
+    const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+    return [this.view.x + (px - this.width / 2) / this.view.scale, this.view.y - (py - this.height / 2) / this.view.scale];
   }
 
   draw() {
     const focused = document.activeElement?.getAttribute('data-what');
     const { nodes, walls, hidden } = this.places;
     this.labelled = [];
+    this.names = new Map();
+    for (const { x, y, name } of nodes) this.names.set(`${x} ${y}`, [...(this.names.get(`${x} ${y}`) ?? []), name]);
     const at = new Map(nodes.map((node) => [node.name, node]));
     this.svg.replaceChildren(
       this.grid(),
@@ -112,16 +126,16 @@ export class PlaceMap {
   }
 
   grid() {
-    const every = step(WIDTH / this.view.scale), lines = [];
-    const [west, east] = [this.view.x - WIDTH / 2 / this.view.scale, this.view.x + WIDTH / 2 / this.view.scale];
-    const [south, north] = [this.view.y - HEIGHT / 2 / this.view.scale, this.view.y + HEIGHT / 2 / this.view.scale];
+    const every = step(this.width / this.view.scale), lines = [];
+    const [west, east] = [this.view.x - this.width / 2 / this.view.scale, this.view.x + this.width / 2 / this.view.scale];
+    const [south, north] = [this.view.y - this.height / 2 / this.view.scale, this.view.y + this.height / 2 / this.view.scale];
     for (let x = Math.ceil(west / every) * every; x <= east; x += every) {
       const [px] = this.pixel(x, 0);
-      lines.push(shape('line', { x1: px, x2: px, y1: 0, y2: HEIGHT }), shape('text', { x: px + 2, y: HEIGHT - 4 }, `${metres(x)} m`));
+      lines.push(shape('line', { x1: px, x2: px, y1: 0, y2: this.height }), shape('text', { x: px + 2, y: this.height - 4 }, `${metres(x)} m`));
     }
     for (let y = Math.ceil(south / every) * every; y <= north; y += every) {
       const [, py] = this.pixel(0, y);
-      lines.push(shape('line', { x1: 0, x2: WIDTH, y1: py, y2: py }), shape('text', { x: 2, y: py - 2 }, `${metres(y)} m`));
+      lines.push(shape('line', { x1: 0, x2: this.width, y1: py, y2: py }), shape('text', { x: 2, y: py - 2 }, `${metres(y)} m`));
     }
     return shape('g', { class: 'grid' }, ...lines);
   }
@@ -153,7 +167,10 @@ export class PlaceMap {
   node(node) {
     const [x, y] = this.pixel(node.x, node.y);
     const mark = node.kind === 'ap' ? shape('path', { d: 'M0,-8 L7.5,5 L-7.5,5 Z' }) : shape('circle', { r: 5 });
-    const label = this.hasRoom(x + 9, y, node.name) ? shape('text', { x: 9, y: 4 }, node.name) : null;
+    const names = this.names.get(`${node.x} ${node.y}`).join(', ');
+    // At the right edge a label stands on the left.
+    const width = names.length * LETTER, left = x + 9 + width > this.width && x > width;
+    const label = this.hasRoom(left ? x - 9 - width : x + 9, y, width) ? shape('text', { x: left ? -9 : 9, y: 4, 'text-anchor': left ? 'end' : 'start' }, names) : null;
     const kind = `node ${node.kind}${node.drag ? ' movable' : ''}${node.name === this.chosen ? ' chosen' : ''}`;
     const group = shape('g', { class: kind, transform: `translate(${x},${y})`, tabindex: 0, role: 'button', 'data-what': node.name }, shape('title', {}, node.name), mark, label);
     const how = node.drag === 'position' ? '; arrow keys move it' : node.drag === 'distance' ? '; arrow keys change the distance of its group' : '';
@@ -164,8 +181,7 @@ export class PlaceMap {
   }
 
   /** Whether a label fits beside those that are there; if so it takes its room. */
-  hasRoom(x, y, text) {
-    const width = text.length * LETTER;
+  hasRoom(x, y, width) {
     const fits = this.labelled.every((other) => x + width < other.x || other.x + other.width < x || Math.abs(y - other.y) > LINE);
     if (fits) this.labelled.push({ x, y, width });
     return fits;
