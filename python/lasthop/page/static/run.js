@@ -112,8 +112,14 @@ export class RunPage {
     if (keys) listenToKeys(this);
     this.chooseFlow(this.run.flows.some((one) => one.name === flow) ? flow : this.starving());
     if (to > from) this.view.show(from, to);
-    this.explained.start();
     this.later();
+  }
+
+  /** The account takes as long as the run did: it is asked for once all else is drawn. */
+  explain() {
+    if (this.explaining) return;
+    this.explaining = true;
+    this.explained.start().catch((error) => note(error.message));
   }
 
   /** The flow to look at first: of bulk TCP, if there is any, the one that fares worst. */
@@ -210,6 +216,7 @@ export class RunPage {
     this.explained.draw(this.view);
     this.drewFor = performance.now() - began;
     this.box.dataset.settled = this.tiles.busy ? 'false' : 'true';
+    if (!this.tiles.busy) this.explain();
     globalThis.lasthopPage = this;
   }
 }
