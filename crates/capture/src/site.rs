@@ -118,7 +118,7 @@ impl Site {
     }
 
     /// Source and destination port of a packet of a connection.
-    pub(crate) fn ports(flow: FlowId, connection: u32, up: bool) -> (u16, u16) {
+    pub fn ports(flow: FlowId, connection: u32, up: bool) -> (u16, u16) {
         let place = |(first, count): (u16, u32), number: u32| first + (number % count) as u16;
         let (server, station) = (place(SERVER_PORTS, flow.0), place(STATION_PORTS, connection));
         if up { (station, server) } else { (server, station) }
