@@ -380,6 +380,11 @@ def test_several_seeds_have_a_folder_each_and_snap_shortens(small, monkeypatch, 
     assert sorted(path.name for path in Path("d").iterdir()) == names
     assert Path("d/air.pcapng").stat().st_size < Path("c/seed-2/air.pcapng").stat().st_size
     assert lasthop.read("o").recording("segment").num_rows > 0
+    Path("d/mine.txt").write_text("stays")
+    done = command_line("run", str(small), "--seed", "1", "--pcap", "d")
+    assert "d: captures of the same names are replaced; others that are there stay" in done.stderr
+    assert Path("d/air.pcapng").read_bytes() == Path("c/seed-1/air.pcapng").read_bytes()
+    assert sorted(path.name for path in Path("d").iterdir()) == sorted([*names, "mine.txt"])
 
 
 def test_captures_are_the_same_beside_an_account_and_a_recording(small, tmp_path):

@@ -148,6 +148,11 @@ pub(crate) fn build_data(site: &Site, ppdu: &Airborne, content: &Content, number
         append_llc_snap(EtherType::IPV4, &mut built.bytes);
         append_packet(site, facts, *ecn, &mut built.bytes);
     }
+    let body = packets.iter().map(|(facts, _)| facts.bytes as usize).sum::<usize>();
+    debug_assert!(
+        is_amsdu || frame.header_length() + LLC_SNAP + body + FCS == mpdu.bytes as usize,
+        "it has its length"
+    );
     built.finish(mpdu.bytes as usize, snap);
 }
 

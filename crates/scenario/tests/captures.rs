@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use lasthop_scenario::{Campaign, Captures, Keep, resolve};
 use lasthop_wire::capture::{LinkType, PacketFlags, Record, Records};
-use lasthop_wire::ieee80211::{Data, Frame, FrameFlags, Msdus, fcs_is_good};
+use lasthop_wire::ieee80211::{BlockAck, BlockAckReq, Data, Frame, FrameFlags, Msdus, fcs_is_good};
 use lasthop_wire::ip::Ip;
 use lasthop_wire::radiotap::Flags;
 use lasthop_wire::{EtherType, Ethernet, MacAddress, Payload, Radiotap, Tcp, Udp, parse_llc_snap};
@@ -173,14 +173,91 @@ fn what_is_received_has_a_signal_and_what_is_sent_has_none() {
     }
 }
 
+/// How many frames of each sender a file has, of those that name him.
+fn senders(file: &[u8]) -> BTreeMap<MacAddress, usize> {
+    let mut counts = BTreeMap::new();
+    for packet in packets(file, LinkType::RADIOTAP) {
+        let (_, frame) = Radiotap::parse(&packet.bytes).unwrap();
+        let sender = match Frame::parse(frame).unwrap() {
+            Frame::Data(data) => data.address_2,
+            Frame::Rts(rts) => rts.transmitter,
+            Frame::BlockAck(block_ack) => block_ack.transmitter,
+            _ => continue,
+        };
+        *counts.entry(sender).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn a_node_overhears_whom_it_can_hear() {
+    let text = scenario("802.11n", "").replace("[channel]", "[channel]\nhidden = [[\"sta1\", \"sta2\"]]");
+    let written = Written::new("hidden", &text.replace("42 m", "12 m"), 128);
+    let [ap, sta1, sta2, sta3] = [1, 2, 3, 4].map(MacAddress::local);
+    let air = senders(&written.file("air"));
+    for (name, own, hidden, heard) in [("sta1", sta1, sta2, sta3), ("sta2", sta2, sta1, sta3)] {
+        let counts = senders(&written.file(name));
+        assert_eq!((counts.get(&own), counts.get(&hidden)), (air.get(&own), None));
+        assert!(counts[&heard] > air[&heard] / 4 && counts[&ap] > air[&ap] / 2, "{counts:?} of {air:?}");
+    }
+    assert_eq!(senders(&written.file("sta3")).len(), 4);
+}
+
 /// What is known of an agreement from the air.
 #[derive(Default)]
 struct Agreed {
-    /// MPDUs of the latest A-MPDU, and whether they were decoded in it or before
+    /// the PPDU of the latest A-MPDU, and its MPDUs
+    reference: Option<u32>,
     latest: Vec<u16>,
     arrived: BTreeSet<u16>,
     /// those that their sender knows to have arrived
     acknowledged: BTreeSet<u16>,
+}
+
+/// How often what happened.
+#[derive(Debug, Default)]
+struct Seen {
+    again: u32,
+    told: u32,
+    missing: u32,
+}
+
+impl Agreed {
+    fn sends(&mut self, data: &Data<'_>, reference: u32, is_good: bool, seen: &mut Seen) {
+        if self.reference.replace(reference) != Some(reference) {
+            self.latest.clear();
+        }
+        let number = data.sequence.number;
+        self.latest.push(number);
+        if data.flags.contains(FrameFlags::RETRY) {
+            seen.again += 1;
+            assert!(!self.acknowledged.contains(&number), "{number} is sent again for nothing");
+        } else {
+            // Numbers come round.
+            self.arrived.remove(&number);
+            self.acknowledged.remove(&number);
+        }
+        if is_good {
+            self.arrived.insert(number);
+        }
+    }
+
+    /// What comes before the start of a request is of no interest any more.
+    fn asks(&mut self, request: &BlockAckReq) {
+        self.latest.retain(|number| number.wrapping_sub(request.start.number) % 4096 < 2048);
+    }
+
+    fn answers(&mut self, block_ack: &BlockAck, is_good: bool, seen: &mut Seen) {
+        seen.told += 1;
+        for number in &self.latest {
+            let has_arrived = self.arrived.contains(number);
+            assert_eq!(block_ack.acknowledges(*number), has_arrived, "{number} of {block_ack:?}");
+            seen.missing += u32::from(!has_arrived);
+            if is_good && has_arrived {
+                self.acknowledged.insert(*number);
+            }
+        }
+    }
 }
 
 #[test]
@@ -188,56 +265,26 @@ fn a_block_ack_tells_of_what_has_arrived_and_that_is_not_sent_again() {
     for standard in ["802.11n", "802.11ax"] {
         let written = Written::new(&format!("ba-{standard}"), &scenario(standard, ""), 128);
         let mut agreements: BTreeMap<(MacAddress, MacAddress, u8), Agreed> = BTreeMap::new();
-        let (mut told, mut missing, mut lost, mut again) = (0, 0, 0, 0);
-        let mut reference = None;
+        let mut seen = Seen::default();
         for packet in packets(&written.file("air"), LinkType::RADIOTAP) {
             let (radiotap, frame) = Radiotap::parse(&packet.bytes).unwrap();
             let is_good = !radiotap.fcs_is_bad();
             match Frame::parse(frame).unwrap() {
                 Frame::Data(data) => {
-                    let key = (data.address_2, data.address_1, data.qos.unwrap().tid);
-                    let of = agreements.entry(key).or_default();
-                    if radiotap.ampdu.map(|ampdu| ampdu.reference) != reference {
-                        of.latest.clear();
-                        reference = radiotap.ampdu.map(|ampdu| ampdu.reference);
-                    }
-                    let number = data.sequence.number;
-                    of.latest.push(number);
-                    if data.flags.contains(FrameFlags::RETRY) {
-                        again += 1;
-                        assert!(!of.acknowledged.contains(&number), "{number} is sent again for nothing");
-                    } else {
-                        // Numbers come round.
-                        of.arrived.remove(&number);
-                        of.acknowledged.remove(&number);
-                    }
-                    if is_good {
-                        of.arrived.insert(number);
-                    }
+                    let of = agreements.entry((data.address_2, data.address_1, data.qos.unwrap().tid)).or_default();
+                    of.sends(&data, radiotap.ampdu.unwrap().reference, is_good, &mut seen);
                 }
-                // What comes before its start is of no interest any more.
                 Frame::BlockAckReq(request) => {
                     let key = (request.transmitter, request.receiver, request.tid);
-                    let ahead = |number: &u16| number.wrapping_sub(request.start.number) % 4096 < 2048;
-                    agreements.get_mut(&key).unwrap().latest.retain(ahead);
+                    agreements.get_mut(&key).unwrap().asks(&request);
                 }
                 Frame::BlockAck(block_ack) => {
                     let key = (block_ack.receiver, block_ack.transmitter, block_ack.tid);
-                    let of = agreements.get_mut(&key).unwrap();
-                    for number in &of.latest {
-                        let has_arrived = of.arrived.contains(number);
-                        assert_eq!(block_ack.acknowledges(*number), has_arrived, "{number} of {block_ack:?}");
-                        missing += u32::from(!has_arrived);
-                        if is_good && has_arrived {
-                            of.acknowledged.insert(*number);
-                        }
-                    }
-                    told += 1;
-                    lost += u32::from(!is_good);
+                    agreements.get_mut(&key).unwrap().answers(&block_ack, is_good, &mut seen);
                 }
                 _ => {}
             }
         }
-        assert!(told > 100 && missing > 10 && again > 50, "{standard}: {told} {missing} {lost} {again}");
+        assert!(seen.told > 100 && seen.missing > 10 && seen.again > 50, "{standard}: {seen:?}");
     }
 }

@@ -72,10 +72,7 @@ def execute(arguments: argparse.Namespace) -> int:
     exports = Exports.of(arguments, len(seeds))
     request = _request(arguments, resolved.duration_s(), exports)
     captures = _capture_request(arguments)
-    _arguments.check_file("--json", arguments.json)
-    if arguments.out is not None:
-        _arguments.check_directory("--out", arguments.out)
-        _note_what_is_there(arguments.out)
+    _check_targets(arguments)
     for warning in resolved.warnings():
         note(f"warning: {warning}")
     with ExitStack() as stack:
@@ -85,14 +82,13 @@ def execute(arguments: argparse.Namespace) -> int:
             on_series = directory.add_series if directory else None
             recordings = _new_recordings(directory, stack) if request else None
             try:
-                account = arguments.explain
                 result = simulate(
                     scenario,
                     seeds,
                     jobs,
                     interval_s,
                     progress,
-                    account=account,
+                    account=arguments.explain,
                     recording=request.into(recordings.directory) if request and recordings else None,
                     captures=new and new.asked,
                     on_series=on_series,
@@ -125,6 +121,18 @@ def _check_options(arguments: argparse.Namespace) -> None:
                 f"--{option.replace('_', '-')}: has no effect without --record TABLES, --qlog DIR or --perfetto FILE, "
                 "which say what is recorded"
             )
+
+
+def _check_targets(arguments: argparse.Namespace) -> None:
+    """Makes sure that what is asked for can be written; says so where it replaces something."""
+    _arguments.check_file("--json", arguments.json)
+    if arguments.out is not None:
+        _arguments.check_directory("--out", arguments.out)
+        _note_what_is_there(arguments.out)
+    if arguments.pcap is not None:
+        _arguments.check_directory("--pcap", arguments.pcap)
+        if any(Path(arguments.pcap).glob("*.pcapng")) or any(Path(arguments.pcap).glob("seed-*/*.pcapng")):
+            note(f"{arguments.pcap}: captures of the same names are replaced; others that are there stay")
 
 
 def _note_what_is_there(directory: str) -> None:
@@ -169,7 +177,6 @@ def _capture_request(arguments: argparse.Namespace) -> CaptureRequest | None:
         check_snap(snap)
     except ValueError as error:
         raise Mistake(f"--pcap-snap: {error}") from None
-    _arguments.check_directory("--pcap", arguments.pcap)
     return CaptureRequest(Path(arguments.pcap), snap)
 
 
