@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from test_recording import SCENARIOS, needs_scenarios, short, without_simulator
+from test_recording import SCENARIOS, SYN, needs_scenarios, short, without_simulator
 
 import lasthop
 from lasthop import _core
@@ -178,7 +178,7 @@ dscp = "EF"
 """
 SEVERAL = """
 name = "several"
-duration = "300 ms"
+duration = "200 ms"
 warmup = "0 s"
 [[bss]]
 name = "left"
@@ -216,7 +216,27 @@ delay = "2 ms"
 station = "*"
 direction = "both"
 """
+LOSSY = """
+name = "lossy"
+duration = "2 s"
+warmup = "0 s"
+[bss]
+standard = "802.11n"
+retry_limit = 1
+[channel]
+error_model = { kind = "fixed", frame_error_rate = 0.1 }
+[[station]]
+count = 2
+[wired]
+rate = "30 Mbit/s"
+delay = "10 ms"
+queue = { kind = "fifo", limit = "15 packets" }
+[[flow]]
+station = "*"
+direction = "both"
+"""
 OWN = {
+    "lossy": LOSSY,
     "vht-amsdu": VHT.format(bss='aggregation = { amsdu = "7000 B" }'),
     "vht-single": VHT.format(bss='aggregation = "off"\nrts_threshold = "500 B"'),
     "several-bss": SEVERAL,
@@ -232,7 +252,7 @@ def captured(request, tmp_path_factory):
         file.write_text(OWN[request.param])
         scenario = lasthop.load(file)
     else:
-        scenario = short(request.param).set("duration", "0.3 s")
+        scenario = short(request.param).set("duration", "0.2 s")
     found = captured_of(scenario, directory / "into")
     yield found
     shutil.rmtree(directory)
@@ -280,7 +300,7 @@ class TestOnEveryReadyScenario:
 
     def test_the_air_holds_each_ppdu_with_its_mpdus(self, captured):
         ppdus, frames = captured.ppdus(), captured.frames_of_ppdus()
-        assert len(frames) == len(ppdus) > 50
+        assert len(frames) == len(ppdus) > 30
         for ppdu, mpdus in zip(ppdus, frames, strict=True):
             assert (nanoseconds(mpdus[0]), len(mpdus)) == (ppdu["start_ns"], ppdu["mpdus"])
             assert sum(frame["radiotap.flags.badfcs"] == "0" for frame in mpdus) == ppdu["decoded"]
@@ -318,14 +338,22 @@ class TestOnEveryReadyScenario:
                 assert (len(edges), edges[0]) == (row["sack_blocks"], row["sack_left"])
 
     def test_what_tshark_takes_for_sent_again_was(self, captured):
-        """Where it says "out of order" it guesses by time, and is wrong, as nothing comes to a server out of order here."""
+        """Where it says "out of order" it guesses by time, and is wrong, as nothing comes to a server out of order here. That a
+        SYN is one that was sent again it cannot know where the first was lost on its way."""
         rows = captured.result.recording("segment").to_pylist()
         again = {(row["flow"], row["up"], row["packet"]) for row in rows if row["sent"] and row["again"]}
         at_server = [row for row in rows if row["host"] == "server"]
         packets = [frame for frame in captured.server.frames if frame["ip.proto"] == "6"]
+        marked = 0
         for row, frame in zip(at_server, packets, strict=True):
             found = frame["tcp.analysis.retransmission"] or frame["tcp.analysis.out_of_order"]
-            assert bool(found) == ((row["flow"], row["up"], row["packet"]) in again), (row, frame)
+            was_again = (row["flow"], row["up"], row["packet"]) in again
+            if was_again and not found:
+                assert row["flags"] & SYN and not row["sent"]
+            else:
+                assert bool(found) == was_again, (row, frame)
+            marked += bool(found)
+        assert captured.result.name != "lossy" or marked > 50
 
 
 def command_line(*arguments):
