@@ -18,7 +18,7 @@ import pytest
 from test_recording import SCENARIOS, SYN, needs_scenarios, short, without_simulator
 
 import lasthop
-from lasthop import _core
+from lasthop import _core, recording
 
 pytest.importorskip("pyarrow")
 
@@ -415,11 +415,15 @@ def test_several_seeds_have_a_folder_each_and_snap_shortens(small, monkeypatch, 
     assert sorted(path.name for path in Path("d").iterdir()) == sorted([*names, "mine.txt"])
 
 
-def test_captures_are_the_same_beside_an_account_and_a_recording(small, tmp_path):
+def test_captures_accounts_and_recordings_do_not_change_one_another(small, tmp_path):
     lasthop.run(small, seeds=1, interval_s=None, pcap=tmp_path / "alone")
-    lasthop.run(small, seeds=1, interval_s=None, pcap=tmp_path / "both", explain=True, record="all")
+    both = lasthop.run(small, seeds=1, interval_s=None, pcap=tmp_path / "both", explain=True, record="all")
     for file in (tmp_path / "alone").iterdir():
         assert file.read_bytes() == (tmp_path / "both" / file.name).read_bytes()
+    recorded = lasthop.run(small, seeds=1, interval_s=None, explain=True, record="all")
+    assert without_simulator(both.runs[0]) == without_simulator(recorded.runs[0])
+    for table in recording.table_names():
+        assert both.recording(table).equals(recorded.recording(table))
 
 
 @pytest.mark.parametrize(
