@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pcap",
         metavar="DIR",
-        help="write captures for Wireshark to DIR: air.pcapng, one of each node, and server.pcapng, of the whole run",
+        help="write captures of the whole run for Wireshark to DIR, whatever --record-from says: air, each node, server",
     )
     parser.add_argument(
         "--pcap-snap",
