@@ -24,6 +24,7 @@ from starlette.routing import Route
 
 from .. import _core
 from ..progress import Progress
+from ..quantities import FLOW
 from ..recording import NewRecordings, Recordings
 from ..recording import Request as Wanted
 from ..result import Result
@@ -265,7 +266,7 @@ def summary_of(result: Result, seed: int, key: str | None) -> dict[str, Any]:
         "seeds": result.seeds,
         "totals": told["totals"],
         "medium": told["medium"],
-        "goodput": {flow["id"]: flow["goodput_bps"] for flow in told["flows"]},
+        "goodput": {flow["id"]: flow[FLOW.goodput_bps] for flow in told["flows"]},
         "warnings": result.warnings,
         "explained": all("account" in one for one in result.runs),
     }
