@@ -71,7 +71,7 @@ def compared(sides: list[dict[str, Any]], results: list[Result]) -> dict[str, An
 
 
 def _side(library: Library, key: str, result: Result) -> dict[str, Any]:
-    entry = library.entry(key.partition(".")[0])
+    entry = library.entry(key)
     name = entry.name if entry.kind == "result" else result.name
     return {"name": name, "scenario": result.name, "seeds": result.seeds, "warnings": result.warnings}
 

@@ -85,7 +85,7 @@ def folder_of(body: dict[str, Any], library: Library) -> Path:
     """Where the files of a text lie: beside what it came `from`, else in the first directory of the page."""
     key = text_of(body, "from", "")
     try:
-        return library.entry(key.partition(".")[0]).path.parent
+        return library.entry(key).path.parent
     except Unknown:
         return library.home()
 

@@ -65,7 +65,8 @@ class Library:
         return sorted(found.values(), key=lambda entry: (-entry.modified_s, entry.name))
 
     def entry(self, key: str) -> Entry:
-        """That of a key; all is looked through only where that one was not seen before. Raises `Unknown`."""
+        """That of a key, or the store of a run's; all is looked through only where none was seen before. Raises `Unknown`."""
+        key = key.partition(".")[0]
         known = self._known.get(key)
         if known is not None and (now := _now(known)) is not None:
             return now
@@ -79,8 +80,7 @@ class Library:
 
         The key of such a run is that of its store, a dot, and its own. Raises `Unknown`, `ScenarioError` and `StoreError`.
         """
-        key, _, run = key.partition(".")
-        entry = self.entry(key)
+        entry, run = self.entry(key), key.partition(".")[2]
         with self._lock:
             known = self._results.get((entry.path, run))
             if known is not None and known[0] == entry.modified_s:
