@@ -157,7 +157,7 @@ class SimulationJob(Job):
         progress = JobProgress(self)
         runs, done = None, 0
         for part in parts:
-            recording = directory.recording_of(recorded) if recorded and runs is None else None
+            recording = recorded.into(directory.new_recordings().directory) if recorded and runs is None else None
             new = self._runs(directory, recording, runs)
             before, share = done / len(self._seeds), len(part) / len(self._seeds)
 
