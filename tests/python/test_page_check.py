@@ -8,6 +8,7 @@ import pytest
 from conftest import SMALL
 from page_bench import Page
 
+import lasthop
 from lasthop import _core
 
 FLOW = '[[flow]]\nstation = "*"\ndirection = "up"\n'
@@ -119,6 +120,22 @@ def test_files_elsewhere_are_refused_unopened(
     [problem] = page.post("/api/check", trace_in(tmp_path, name))["problems"]
     assert "not below the directories that this page was opened for" in problem["message"]
     assert page.refused("POST", "/api/runs", 422, json=trace_in(tmp_path, name)).count("not below") == 1
+
+
+def test_a_result_whose_settings_name_a_file_elsewhere_is_refused_unopened(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "root" / "given"
+    lasthop.run(lasthop.Scenario(SMALL), seeds=1).save(place)
+    settings = '# --set flow.0.transport=udp\n# --set flow.0.traffic={ kind = "trace", file = "/etc/passwd" }\n'
+    (place / "scenario.toml").write_text(settings + SMALL)
+    [key] = [entry["key"] for entry in page.get("/api/entries")["entries"] if entry["kind"] == "result"]
+
+    def engine(*_: object) -> None:
+        raise AssertionError("the engine was asked")
+
+    monkeypatch.setattr(_core, "resolve", engine)
+    assert "not below the directories" in page.refused("GET", f"/api/scenarios/{key}", 422)
 
 
 def test_a_text_that_only_one_reader_takes_names_no_file(page: Page) -> None:
