@@ -135,7 +135,9 @@ def test_a_result_whose_settings_name_a_file_elsewhere_is_refused_unopened(
         raise AssertionError("the engine was asked")
 
     monkeypatch.setattr(_core, "resolve", engine)
-    assert "not below the directories" in page.refused("GET", f"/api/scenarios/{key}", 422)
+    again = f"/api/runs/{key}/seeds/1"
+    for method, address in (("GET", f"/api/scenarios/{key}"), ("POST", f"{again}/record"), ("GET", f"{again}/explained")):
+        assert "not below the directories" in page.refused(method, address, 422)
 
 
 def test_a_text_that_only_one_reader_takes_names_no_file(page: Page) -> None:

@@ -85,9 +85,10 @@ def folder_of(body: dict[str, Any], library: Library) -> Path:
     """Where the files of a text lie: beside what it came `from`, else in the first directory of the page."""
     key = text_of(body, "from", "")
     try:
-        return library.entry(key).path.parent
+        path = library.entry(key).path
     except Unknown:
         return library.home()
+    return path if path.is_dir() else path.parent
 
 
 def _checked(body: dict[str, Any], library: Library) -> dict[str, Any]:

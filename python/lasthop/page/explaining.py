@@ -25,14 +25,14 @@ SLICES = 120
 class Slices:
     """The account of one seed in slices, made on a thread of its own."""
 
-    def __init__(self, result: Result, seed: int) -> None:
+    def __init__(self, result: Result, seed: int, resolved: _core.ResolvedScenario | None = None) -> None:
         self.error: str | None = None
         self._result = result
         self._account: dict[str, Any] = {}
         self.told: dict[str, Any] | None = None
         self.progress = 0.0
         self._stopped = False
-        self._resolved = scenario_of(result).resolve()
+        self._resolved = resolved or scenario_of(result).resolve()
         self._seed = seed
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()

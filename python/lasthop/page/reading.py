@@ -29,6 +29,7 @@ from ..recording import NewRecordings, Recordings
 from ..recording import Request as Wanted
 from ..result import Result
 from .library import Unknown
+from .scenario_text import run_again
 
 if TYPE_CHECKING:
     from .air import Air
@@ -173,7 +174,7 @@ class Shelf:
         with self._lock:
             making = self._making.get((run, seed))
             if making is None or making.error is not None:
-                making = self._making[run, seed] = Making(result, seed, self._place(run))
+                making = self._making[run, seed] = Making(result, seed, self._place(run), run_again(self._desk.library, result))
             return making
 
     def making(self, run: str, seed: int) -> Making | None:
@@ -189,7 +190,7 @@ class Shelf:
             raise Unknown(f"seed {seed}: was not run; there are {', '.join(map(str, result.seeds))}")
         with self._lock:
             if (run, seed) not in self._slices:
-                self._slices[run, seed] = Slices(result, seed)
+                self._slices[run, seed] = Slices(result, seed, run_again(self._desk.library, result))
             return self._slices[run, seed]
 
     def _end(self) -> None:
@@ -213,7 +214,9 @@ class Missing(LookupError):
 class Making:
     """A seed that is run again with a recording, on a thread of its own."""
 
-    def __init__(self, result: Result, seed: int, place: Path) -> None:
+    def __init__(
+        self, result: Result, seed: int, place: Path, resolved: _core.ResolvedScenario | None = None
+    ) -> None:
         from ..explain.rerun import scenario_of
 
         self.error: str | None = None
@@ -223,7 +226,7 @@ class Making:
         self._seed = seed
         self._new = NewRecordings()
         recording = Wanted(TABLES).into(self._new.directory)
-        self._campaign = _core.Campaign(scenario_of(result).resolve(), [seed], 1, None, False, recording)
+        self._campaign = _core.Campaign(resolved or scenario_of(result).resolve(), [seed], 1, None, False, recording)
         self._thread = threading.Thread(target=self._wait, daemon=True)
         self._thread.start()
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from .. import _core
 from ..explain.rerun import scenario_of, section_lines, written_out
+from ..result import Result
 from ..scenario import MAX_CHARACTERS, Scenario
 from .bodies import LARGEST
 from .checking import NAMES_A_FILE, refuse_files_elsewhere
@@ -21,8 +22,9 @@ def scenario_text(library: Library, key: str) -> dict[str, Any]:
     """`text`, `name` and `place` of a scenario, or of the scenario of a result. Raises `Unknown` and `ScenarioError`."""
     if "." in key or library.entry(key).kind != "scenario":
         result = library.result(key)
-        refuse = partial(refuse_files_elsewhere, folder=library.entry(key).path.parent, library=library)
-        return {"key": key, "name": result.name, "text": with_settings(scenario_of(result), refuse), "saved": False}
+        scenario = scenario_of(result)
+        refuse_settings_elsewhere(scenario, library)
+        return {"key": key, "name": result.name, "text": with_settings(scenario), "saved": False}
     entry = library.entry(key)
     if entry.path.stat().st_size > min(LARGEST, MAX_CHARACTERS):
         raise _core.ScenarioError(f"{entry.name}: is larger than {LARGEST // 1_000_000} MB, which the editor takes at most")
@@ -30,18 +32,28 @@ def scenario_text(library: Library, key: str) -> dict[str, Any]:
     return {"key": key, "name": entry.name, "text": text, "saved": library.is_within(entry.path)}
 
 
-def with_settings(scenario: Scenario, refuse: Callable[[str], None] = lambda _text: None) -> str:
-    """A scenario as one text that resolves to the same: its own with the settings in it, else all of it written out.
+def run_again(library: Library, result: Result) -> _core.ResolvedScenario:
+    """The scenario of a result as it is run again. Raises `ScenarioError`, also for files elsewhere, before any is opened."""
+    scenario = scenario_of(result)
+    refuse_settings_elsewhere(scenario, library)
+    return scenario.resolve()
 
-    `refuse`: raises `ScenarioError` for a text that may not be resolved, as that opens the files that it names.
-    """
+
+def refuse_settings_elsewhere(scenario: Scenario, library: Library) -> None:
+    """Raises `ScenarioError` where a scenario, or a setting over it, names a file that this page may not read."""
+    text = _laid_over(scenario.text, scenario.settings)
+    if text is None and any(word in said for setting in scenario.settings for said in setting for word in NAMES_A_FILE):
+        raise _core.ScenarioError("a setting names a file where it cannot be told which; remove that setting")
+    folder = Path(scenario.file_name).parent
+    refuse_files_elsewhere(scenario.text if text is None else text, folder, library)
+
+
+def with_settings(scenario: Scenario) -> str:
+    """A scenario as one text that resolves to the same: its own with the settings in it, else all of it written out."""
     if not scenario.settings:
         return scenario.text
-    text = _laid_over(scenario.text, scenario.settings)
-    refuse(scenario.text if text is None else text)
-    if text is None and any(path.endswith(NAMES_A_FILE) for path, _ in scenario.settings):
-        raise _core.ScenarioError("a setting over it names a file in a way that cannot be followed; open its scenario.toml")
     wanted = scenario.resolve().to_json()
+    text = _laid_over(scenario.text, scenario.settings)
     if text is not None and _resolves_to(text, scenario.file_name, wanted):
         return text
     return written_out(json.loads(wanted))
