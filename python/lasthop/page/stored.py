@@ -25,7 +25,7 @@ def runs_in(path: Path, text: str = "") -> dict[str, Any]:
     goodput = f'"{TOTALS.goodput_bps}"' if _has_goodput(store) else "NULL"
     rows = store.query_arrow(
         f"SELECT run::VARCHAR AS run, name, seed, settings::JSON::VARCHAR AS settings, epoch(finished) AS finished_s, "
-        f"{goodput} AS goodput_bps FROM runs {wanted} ORDER BY finished DESC, name, seed LIMIT {MOST}"
+        f"{goodput} AS {TOTALS.goodput_bps} FROM runs {wanted} ORDER BY finished DESC, name, seed LIMIT {MOST}"
     ).to_pylist()
     return {"count": count, "runs": [{**row, "settings": json.loads(row["settings"] or "{}")} for row in rows]}
 
