@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use lasthop_observe::{TimeSeries, Watcher};
 use lasthop_observe::account::Account;
+use lasthop_observe::{TimeSeries, Watcher};
 use lasthop_units::Time;
 
-use crate::text::Text;
 use crate::simulation::Simulation;
+use crate::text::Text;
 use crate::{ResolvedScenario, account};
 
 /// A run that keeps an account, which can be read at any moment.

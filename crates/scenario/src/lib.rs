@@ -29,6 +29,7 @@ mod text;
 mod theory;
 mod traffic;
 
+pub use account_so_far::AccountSoFar;
 pub use campaign::{Campaign, RUN_THREAD, RunOutcome};
 pub use capture::{Captures, LEAST_SNAP, SNAP};
 pub use document::InputError;
@@ -37,7 +38,6 @@ pub use plugins::{Answer, Plugins};
 pub use pool::Pool;
 pub use quantities::{quantities, result_schema_json};
 pub use resolved::{DefaultTaken, ResolvedScenario, resolve, resolve_with};
-pub use account_so_far::AccountSoFar;
 pub use run::{Keep, OpenRun, RunResult, SeriesBlock, WALL_TIME, run, run_with_account};
 pub use schema::schema_json;
 pub use simulation::{Finished, Simulation};
