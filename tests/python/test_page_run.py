@@ -14,7 +14,7 @@ from lasthop.page.air import BINS, ROWS
 from lasthop.page.curves import CHARTS, curves_of
 from lasthop.page.explaining import Slices
 from lasthop.page.frames import holders, packet_facts, ppdu_facts
-from lasthop.page.reading import Opened, recorded_beside
+from lasthop.page.opened import Opened, recorded_beside
 from lasthop.page.report import PPDUS, window_of
 from page_bench import Page
 

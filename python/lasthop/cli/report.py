@@ -70,7 +70,7 @@ def _seed(result: Result, asked: int | None) -> int:
 
 def _side(result: Result, seed: int, arguments: argparse.Namespace, stack: ExitStack, progress: Progress) -> Side:
     from ..page.explaining import Slices
-    from ..page.reading import Opened, recorded_beside
+    from ..page.opened import Opened, recorded_beside
     from ..page.report import Side, chosen_flows, window_of
 
     recordings = recorded_beside(result, seed) or _recorded(result, seed, stack, progress)
@@ -88,7 +88,7 @@ def _side(result: Result, seed: int, arguments: argparse.Namespace, stack: ExitS
 
 def _recorded(result: Result, seed: int, stack: ExitStack, progress: Progress) -> Recordings:
     """The recording of a seed that has none: it is run again."""
-    from ..page.reading import Making
+    from ..page.shelf import Making
 
     place = Path(stack.enter_context(TemporaryDirectory(prefix="lasthop-report-")))
     making = Making(result, seed, place)

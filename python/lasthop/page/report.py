@@ -20,7 +20,7 @@ from ..progress import Progress
 from .app import STATIC, as_data, module_map, modules
 from .explaining import Slices, in_words
 from .frames import contents_of, packet_facts, ppdu_facts
-from .reading import Opened
+from .opened import Opened
 
 # Tiles of the whole run are kept so many levels below the one that covers it: some 2000 bins.
 DEEP = 3
