@@ -28,7 +28,7 @@ from ..simulation import Runs, core_count, seed_list
 from .bodies import json_body, text_of
 from .checking import resolved_of, scenario_in
 from .editing import folder_of
-from .jobs import Job, JobProgress, Jobs
+from .jobs import Job, JobProgress
 from .library import Library, key_of
 
 if TYPE_CHECKING:
