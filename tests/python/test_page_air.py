@@ -125,6 +125,7 @@ def test_a_flow_is_chosen_and_a_click_on_its_segments_leads_to_frames(page):
     settled(page)
     assert page.locator(".chart[data-chart=sequence] h3").inner_text().startswith("Sequence numbers of bulk2.down")
     show(page, 1.5e9, 1.6e9)
+    page.locator(".chart[data-chart=sequence]").scroll_into_view_if_needed()
     at = page.evaluate("""() => {
       const chart = lasthopPage.charts.find((one) => one.name === 'sequence'), rows = chart.rows[0], box = chart.chart.over.getBoundingClientRect();
       const i = rows.t.findIndex((t) => t > lasthopPage.view.from);
@@ -133,6 +134,13 @@ def test_a_flow_is_chosen_and_a_click_on_its_segments_leads_to_frames(page):
     page.mouse.click(*at)
     page.wait_for_selector(".details h2:has-text('bulk2.down ↓ packet')")
     page.wait_for_selector(".details h3:has-text('At its hosts')")
+
+
+def test_a_curve_begins_with_the_value_that_held_before(page):
+    show(page, 1.5e9, 1.52e9)
+    times = page.evaluate("() => lasthopPage.charts.find((one) => one.name === 'window').rows.map((rows) => rows.t.slice(0, 2))")
+    assert all(first <= 1.5e9 for first, *_ in times)
+    assert all(second >= 1.5e9 for _, second in times if second)
 
 
 def test_why_is_told_in_sentences_and_bars_that_select_time(page):

@@ -101,6 +101,11 @@ impl AccountSoFar {
         told.map_err(PyRuntimeError::new_err)
     }
 
+    /// The metrics from the end of the warm-up to the present as JSON; None while the warm-up lasts.
+    fn metrics_json(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).metrics_json()
+    }
+
     /// When the run ends, in nanoseconds.
     fn end_ns(&self) -> u64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).end().as_nanos()

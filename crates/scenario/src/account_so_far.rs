@@ -38,6 +38,11 @@ impl AccountSoFar {
         Ok(text.finish())
     }
 
+    /// "flows", "totals" and so on of a result as JSON, from the end of the warm-up to the present; `None` while it lasts.
+    pub fn metrics_json(&self) -> Option<String> {
+        self.simulation.metrics_json()
+    }
+
     /// When the run ends.
     pub fn end(&self) -> Time {
         self.simulation.end()

@@ -270,10 +270,7 @@ impl OpenRun {
 
     /// "flows", "totals", "nodes", "links" and "medium" of [`metrics`](Self::metrics) as JSON.
     pub fn metrics_json(&self) -> Option<String> {
-        let report = self.metrics()?;
-        let mut text = Text::default();
-        text.table(|text| tables::write_metrics(text, self.simulation.scenario(), &report));
-        Some(text.finish())
+        self.simulation.metrics_json()
     }
 
     /// Runs to the end: what a campaign gives for this seed.

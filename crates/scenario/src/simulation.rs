@@ -13,7 +13,8 @@ use lasthop_wifi::{MediumConfig, Queues};
 use crate::description::TransportWord;
 use crate::hosts::{Body, Flow, FlowEvent, FlowHosts, Span};
 use crate::resolved::{NodeSpec, chosen};
-use crate::{ResolvedScenario, queues};
+use crate::text::Text;
+use crate::{ResolvedScenario, queues, tables};
 
 const WARMUP_ENDS: Alarm = Alarm(0);
 
@@ -161,6 +162,14 @@ impl<O: Watcher> Simulation<O> {
         let mut report = self.network.observer().report_so_far(now);
         self.add_rows(now, &mut report);
         Some(report)
+    }
+
+    /// "flows", "totals", "nodes", "links" and "medium" of [`metrics`](Self::metrics) as JSON.
+    pub(crate) fn metrics_json(&self) -> Option<String> {
+        let report = self.metrics()?;
+        let mut text = Text::default();
+        text.table(|text| tables::write_metrics(text, &self.scenario, &report));
+        Some(text.finish())
     }
 
     /// Adds what the hosts and the queues have counted.

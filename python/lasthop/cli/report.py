@@ -83,6 +83,8 @@ def _side(result: Result, seed: int, arguments: argparse.Namespace, stack: ExitS
     slices = Slices(result, seed)
     with closing(slices):
         _await(lambda: slices.progress if slices.told is None and slices.error is None else None, progress)
+    if slices.error:
+        note(f"{result.source}: the account of its time is left out: {slices.error}")
     return Side(opened, window, flows, slices)
 
 

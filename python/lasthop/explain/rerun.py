@@ -62,7 +62,7 @@ def with_account(result: Result, *, jobs: int | None = None, progress: Progress 
     again = simulate(scenario_of(result), result.seeds, jobs or core_count(), None, progress, account=True)
     if again.interrupted:
         raise KeyboardInterrupt
-    if [_goodputs(run) for run in again.runs] != [_goodputs(run) for run in result.runs]:
+    if not _are_alike(again.runs, result.runs):
         made_by = result.to_dict()["lasthop"]
         raise _core.ScenarioError(
             f"{result.source or 'this result'}: made by lasthop {made_by}; running it again with this one "
@@ -72,9 +72,14 @@ def with_account(result: Result, *, jobs: int | None = None, progress: Progress 
     return again
 
 
-def _goodputs(run: dict) -> list:
-    """What both must have alike: a later version may count more, but what a run gives it must not change."""
-    return [run["seed"], run["totals"][TOTALS.goodput_bps], *((flow["id"], flow[FLOW.goodput_bps]) for flow in run["flows"])]
+def _are_alike(some: list[dict], others: list[dict]) -> bool:
+    seeds = [[run["seed"] for run in runs] for runs in (some, others)]
+    return seeds[0] == seeds[1] and list(map(goodputs, some)) == list(map(goodputs, others))
+
+
+def goodputs(run: dict) -> list:
+    """What two runs of a scenario and seed must have alike: a later version may count more, but what a run gives it must not change."""
+    return [run["totals"][TOTALS.goodput_bps], *((flow["id"], flow[FLOW.goodput_bps]) for flow in run["flows"])]
 
 
 def _as_written(value):

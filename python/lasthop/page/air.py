@@ -81,6 +81,10 @@ class Air:
         """Nodes that send anything."""
         return [int(node) for node in np.unique(self.columns["node"])]
 
+    def span(self) -> list[int] | None:
+        """From the first PPDU to the end of the last, in ns."""
+        return [int(self.start[0]), int((self.start + self.duration).max())] if len(self) else None
+
     def row_of(self, ppdu: int) -> int:
         """The row of a PPDU by its number. Raises `LookupError`."""
         numbers = self.columns["ppdu"]

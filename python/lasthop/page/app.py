@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -36,6 +35,8 @@ class Desk:
     at_end: list = field(default_factory=list)
     # Whether Ctrl-C came: streams that would not end by themselves then do.
     is_ending: Callable[[], bool] = lambda: False
+    # Told of a run whose page is about to be shown.
+    expect: Callable[[str], None] = lambda run: None
 
     def __post_init__(self) -> None:
         self.at_end.append(self.jobs.close)
@@ -46,11 +47,17 @@ class Desk:
             self.at_end.pop()()
 
 
-def make(desk: Desk, hosts: frozenset[str], token: str | None = None) -> Guard:
+def make(desk: Desk, hosts: frozenset[str] | None, token: str | None = None) -> Guard:
     """The page, guarded. `hosts`: names with port under which it is reached; `token`: what a request must carry."""
     from . import comparing, editing, listing, papers, reading, running
 
-    routes = [Route(path, _document) for path in PAGES]
+    async def page(request: Request) -> HTMLResponse:
+        """The page; that of a run lets its recording be read while the browser still loads."""
+        if run := request.path_params.get("run"):
+            desk.expect(run)
+        return HTMLResponse(document(request.state.nonce), headers={"Cache-Control": "no-store"})
+
+    routes = [Route(path, page) for path in PAGES]
     for part in (listing, editing, running, comparing, papers, reading):
         routes += part.routes(desk)
     routes.append(Mount("/static", _Modules(directory=STATIC)))
@@ -66,10 +73,6 @@ class _Modules(StaticFiles):
         response = super().file_response(*given, **named)
         response.headers["Cache-Control"] = "no-cache"
         return response
-
-
-async def _document(request: Request) -> HTMLResponse:
-    return HTMLResponse(document(request.state.nonce), headers={"Cache-Control": "no-store"})
 
 
 def document(nonce: str) -> str:
@@ -94,12 +97,9 @@ def as_data(text: bytes, kind: str) -> str:
     return f"data:{kind};base64,{base64.b64encode(text).decode()}"
 
 
-def digest_of(text: bytes) -> str:
-    """What tells one content from another, short enough for an address."""
-    return hashlib.sha256(text).hexdigest()[:16]
-
-
-async def _not_found(_request: Request, error: Exception) -> JSONResponse:
+async def _not_found(request: Request, error: Exception) -> JSONResponse:
+    if isinstance(error, IndexError | KeyError):  # nobody asked for what there is not: a mistake of ours
+        return await _failed(request, error)
     return JSONResponse({"error": _said(error)}, 404)
 
 

@@ -31,10 +31,16 @@ class Backoffs:
         slot_ns, difs_ns = DSSS_NS if recorded.is_dsss else OFDM_NS
         own = air.columns["node"] == air.columns["initiator"]
         channels = [_Silence(air, channel, slot_ns, difs_ns) for channel in range(1 + int(air.columns["channel"].max(initial=0)))]
+        self._told = np.zeros(len(self._begin), bool)
         for node in range(len(recorded.nodes)):
+            drawn = np.nonzero(self._node == node)[0]
+            # A recording does not say for which function a PPDU is sent: of a node that draws for several, nothing is told.
+            if len(drawn) and np.any(rows["function"][drawn] != rows["function"][drawn[0]]):
+                continue
+            self._told[drawn] = True
             of_node = air.columns["node"] == node
             used = air.columns["channel"][of_node]
-            self._follow(np.nonzero(self._node == node)[0], air.start[own & of_node], channels[used[0] if len(used) else 0])
+            self._follow(drawn, air.start[own & of_node], channels[used[0] if len(used) else 0])
         self._longest = int((self._end - self._begin).max(initial=0))
 
     def _follow(self, rows: np.ndarray, starts: np.ndarray, silence: _Silence) -> None:
@@ -48,7 +54,7 @@ class Backoffs:
         """Those that are not over before `begin` and drawn before `end`, times in ns; None where they are too many to tell."""
         first, last = np.searchsorted(self._begin, (begin - self._longest, end))
         rows = np.arange(first, last)
-        rows = rows[self._end[rows] > begin]
+        rows = rows[(self._end[rows] > begin) & self._told[rows]]
         if len(rows) > EXACT:
             return None
         return {
@@ -82,4 +88,5 @@ class _Silence:
         target = before + slots.astype(np.int64)
         gap = np.minimum(np.searchsorted(self._counted, target), len(self._counted) - 1)
         left = target - np.append(0, self._counted)[gap]
+        gap = np.maximum(gap, np.minimum(first, len(self._begins) - 1))
         return np.maximum(begin, self._begins[gap] + self._difs_ns + left * self._slot_ns)

@@ -95,6 +95,8 @@ def segments_of(recorded: Recorded, flow: int) -> dict[str, np.ndarray]:
 def _sequence(recorded: Recorded, flow: int) -> list[Curve]:
     """As tcptrace draws it, at the host that sends the data; numbers count from 0 in each connection."""
     rows = segments_of(recorded, flow)
+    if not len(rows["t_ns"]):
+        return [Curve(*[np.zeros(0, np.int64)] * 4) for _ in CHARTS["sequence"]]
     sender = recorded.words("segment", "host").index("station" if recorded.flows[flow].up else "server")
     here = rows["host"] == sender
     parts = [_of_connection(rows, here & (rows["connection"] == one)) for one in np.unique(rows["connection"])]

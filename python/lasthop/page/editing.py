@@ -84,6 +84,8 @@ def _registry() -> str:
 def folder_of(body: dict[str, Any], library: Library) -> Path:
     """Where the files of a text lie: beside what it came `from`, else in the first directory of the page."""
     key = text_of(body, "from", "")
+    if not key:
+        return library.home()
     try:
         path = library.entry(key).path
     except Unknown:

@@ -1,7 +1,8 @@
-"""Why, over time: the account of a run in slices of it, each as exact as that of the whole.
+"""Why, over time: the account of a run in slices of it.
 
 A seed is run once more with an account that is read at the end of each slice; what the account gained since the slice before is
-the slice's. What is on the air between two slices counts by what had become of it then, and is set right in the next.
+the slice's. What is on the air between two slices counts by what had become of it then. Where the account takes back later what
+it had booked for another term, that is set right in the slices before, so that slices add up to the account of the whole.
 """
 
 from __future__ import annotations
@@ -10,22 +11,25 @@ import json
 import threading
 from typing import Any
 
+import numpy as np
+
 from .. import _core
 from ..explain import explanation_of
 from ..explain.account import CHANNEL_TERMS, FLOW_TERMS, SILENT
 from ..explain.answers import answers
-from ..explain.rerun import scenario_of
+from ..explain.rerun import goodputs, scenario_of
 from ..explain.suffering import suffering
 from ..result import Result
 from .recorded import nanoseconds
 
 SLICES = 120
+OTHER_NUMBERS = f"lasthop {_core.__version__} gives other numbers than the version that made this result; run it anew"
 
 
 class Slices:
     """The account of one seed in slices, made on a thread of its own."""
 
-    def __init__(self, result: Result, seed: int, resolved: _core.ResolvedScenario | None = None) -> None:
+    def __init__(self, result: Result, seed: int, resolved: _core.ResolvedScenario | None = None, turn: threading.Semaphore | None = None) -> None:
         self.error: str | None = None
         self._result = result
         self._account: dict[str, Any] = {}
@@ -34,28 +38,45 @@ class Slices:
         self._stopped = False
         self._resolved = resolved or scenario_of(result).resolve()
         self._seed = seed
+        self._turn = turn or threading.Semaphore()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """Ends it after the slice that is under way."""
         self._stopped = True
+
+    def close(self) -> None:
+        """The same, and waits for that."""
+        self.stop()
         self._thread.join(10)
 
     def wait(self, timeout_s: float) -> None:
         """Waits until it is done, for so long at most."""
         self._thread.join(timeout_s)
 
+    def is_explained(self) -> bool:
+        """Whether the result holds an account of this seed."""
+        return "account" in self._run_of_seed()
+
+    def of_seed(self) -> Result:
+        """The result of this seed alone, as it is."""
+        return Result({**self._result.to_dict(), "runs": [self._run_of_seed()]}, source=self._result.source)
+
     def result(self) -> Result:
-        """The result of this seed alone, with its account, once that is there."""
-        run = next(run for run in self._result.runs if run["seed"] == self._seed)
-        return Result({**self._result.to_dict(), "runs": [{**run, "account": self._account}]}, source=self._result.source)
+        """The same with the account that was made, once that is there."""
+        run = {**self._run_of_seed(), "account": self._account}
+        return Result({**self._result.to_dict(), "runs": [run]}, source=self._result.source)
+
+    def _run_of_seed(self) -> dict[str, Any]:
+        return next(run for run in self._result.runs if run["seed"] == self._seed)
 
     def _run(self) -> None:
         try:
-            self.told = self._sliced()
-        except (RuntimeError, ValueError) as error:
-            self.error = str(error)
+            with self._turn:
+                self.told = self._sliced()
+        except BaseException as error:  # whatever it is, who waits is told
+            self.error = f"{type(error).__name__}: {error}"
 
     def _sliced(self) -> dict[str, Any] | None:
         run = _core.AccountSoFar(self._resolved, self._seed)
@@ -69,6 +90,10 @@ class Slices:
                 return None
             accounts.append(json.loads(run.until(edge)) if number else None)
             self.progress = edge / end_ns
+        own = self._run_of_seed()
+        if goodputs(json.loads(run.metrics_json() or "null") or own) != goodputs(own):
+            self.error = OTHER_NUMBERS
+            return None
         self._account = accounts[-1]
         return {"edges_ns": edges, **_gains(accounts[1:], edges)}
 
@@ -94,12 +119,17 @@ def _of_channel(channel: dict[str, Any], term: str) -> float:
 
 def _shares(terms: dict[str, list[float]], lengths: list[float]) -> dict[str, list[float]]:
     """What each term gained in each slice, as shares of it; terms that gained nothing are left out."""
-    told = {}
-    for name, sums in terms.items():
-        gains = [max(0.0, b - a) for a, b in zip([0.0, *sums], sums, strict=False)]
-        if any(gains):
-            told[name] = [round(gain / length, 5) for gain, length in zip(gains, lengths, strict=True)]
-    return told
+    gains = np.diff(np.array(list(terms.values())), axis=1, prepend=0.0)
+    # From the last on, what a term gives back goes to the slice before, and as much of the others' gain.
+    for number in range(gains.shape[1] - 1, 0, -1):
+        here = gains[:, number]
+        back, forth = np.minimum(here, 0), np.maximum(here, 0)
+        if back.any() and forth.any():
+            moved = forth * (-back.sum() / forth.sum())
+            gains[:, number - 1] += back + moved
+            gains[:, number] = forth - moved
+    shares = np.maximum(gains, 0) / lengths
+    return {name: np.round(share, 5).tolist() for name, share in zip(terms, shares, strict=True) if share.any()}
 
 
 def in_words(result: Result) -> dict[str, Any]:

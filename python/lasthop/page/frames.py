@@ -13,11 +13,10 @@ from .recorded import KINDS, LOSSES, NOBODY, Recorded, between
 HELD = ("ppdu", "up", "packet", "packets", "decoded")
 CARRIES = (*HELD, "flow", "data_bytes", "ack_bytes")
 RATE = ("t_ns", "link", "rate_bps", "down", "after")
-DROP = ("t_ns", "node", "layer", "reason", "up", "packet", "tcp_ack", "arrived")
+DROP = ("t_ns", "node", "layer", "reason", "up", "packet")
 BACKOFF = ("t_ns", "function", "slots", "cw")
 # Of a list that a click opens.
 MOST = 100
-NO_NUMBER = np.iinfo(np.uint32).max
 
 
 def ppdu_facts(recorded: Recorded, air: Air, ppdu: int) -> dict[str, Any]:
@@ -89,7 +88,8 @@ def _backoff_before(recorded: Recorded, node: int, start_ns: int) -> dict[str, A
         return None
     rows = recorded.rows_of("backoff", "node", node, BACKOFF)
     at = int(np.searchsorted(rows["t_ns"], start_ns, side="right")) - 1
-    return None if at < 0 else {name: int(rows[name][at]) for name in ("t_ns", "function", "slots", "cw")}
+    # Of a node that draws for several functions nobody knows for which of them it sends.
+    return None if at < 0 or np.any(rows["function"] != rows["function"][at]) else {name: int(rows[name][at]) for name in ("t_ns", "function", "slots", "cw")}
 
 
 def _rate_after(recorded: Recorded, link: int, end_ns: int) -> dict[str, Any] | None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from contextlib import suppress
 from http.cookies import SimpleCookie
+from ipaddress import ip_address
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -33,10 +35,11 @@ HEADERS = {
 class Guard:
     """Lets requests through to `app` that come from the page itself.
 
-    `hosts`: names, with port, under which the page is reached. `token`: what a request must carry, where there is one.
+    `hosts`: names, with port, under which the page is reached; None for any, where it listens at all addresses of a machine that
+    has more names than it knows: then there is a `token`, which a request must carry.
     """
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str], token: str | None) -> None:
+    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None, token: str | None) -> None:
         self._app = app
         self._hosts = hosts
         self._token = token
@@ -63,10 +66,11 @@ class Guard:
         await self._app(scope, receive, with_headers)
 
     def _refusal(self, headers: Headers) -> PlainTextResponse | None:
-        if headers.get("host", "").lower() not in self._hosts:
+        host = headers.get("host", "").lower()
+        if self._hosts is not None and host not in self._hosts:
             return PlainTextResponse("this address is not one of the page's own; use the one that `lasthop serve` printed\n", 403)
         origin = headers.get("origin")
-        if origin is not None and origin.lower().partition("://")[2] not in self._hosts:
+        if origin is not None and origin.lower().partition("://")[2] not in (self._hosts or {host}):
             return PlainTextResponse("a page of another site may not ask here\n", 403)
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return PlainTextResponse("a page of another site may not ask here\n", 403)
@@ -87,8 +91,13 @@ class Guard:
         return hmac.compare_digest(given.encode(), (self._token or "").encode())
 
 
-def own_names(host: str, port: int) -> frozenset[str]:
-    """The names under which a page at `host` and `port` is reached."""
+def own_names(host: str, port: int) -> frozenset[str] | None:
+    """The names under which a page at `host` and `port` is reached, as browsers write them; None for an address that means all."""
+    with suppress(ValueError):
+        address = ip_address(host)
+        if address.is_unspecified:
+            return None
+        host = f"[{address.compressed}]" if address.version == 6 else address.compressed
     names = (*LOOPBACK, host.lower())
     return frozenset(f"{name}:{port}" for name in names) | (frozenset(names) if port == 80 else frozenset())
 

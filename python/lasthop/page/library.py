@@ -117,6 +117,15 @@ class Library:
             self._temporary = tempfile.TemporaryDirectory(prefix="lasthop-page-")
         return Path(self._temporary.name)
 
+    def is_temporary(self, path: Path) -> bool:
+        """Whether what lies there goes when the page does."""
+        return self._temporary is not None and path.is_relative_to(self._temporary.name)
+
+
+def digest_of(text: bytes) -> str:
+    """What tells one content from another, short enough for a name."""
+    return hashlib.sha256(text).hexdigest()[:16]
+
 
 def key_of(path: Path) -> str:
     """The key of what lies at `path`: the same as long as it lies there."""
@@ -150,17 +159,24 @@ def _entries(root: Path) -> Iterator[Entry]:
         here = Path(folder)
         if _is_result(here):
             folders.clear()
+            if _leads_out(here / "result.json", root):
+                continue
             yield Entry(key_of(here), "result", here, here.name, _modified_s(here / "result.json"))
             continue
         deep = len(here.relative_to(root).parts)
         folders[:] = sorted(f for f in folders if deep < DEEPEST and f not in PASSED_OVER and not f.startswith("."))
         for file in sorted(files):
-            entry = _entry(here / file)
+            entry = None if _leads_out(here / file, root) else _entry(here / file)
             if entry is not None:
                 yield entry
         seen += len(files)
         if seen > MOST_FILES:
             return
+
+
+def _leads_out(file: Path, root: Path) -> bool:
+    """Whether a symbolic link below `root` leads to what is not below it."""
+    return file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(root)
 
 
 def _now(entry: Entry) -> Entry | None:

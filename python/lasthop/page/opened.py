@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from functools import lru_cache
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from .air import Air
     from .recorded import Recorded
 
-TILES_KEPT = 2000
+# Bytes of tiles that are kept of a recording.
+TILES_KEPT = 64 << 20
 
 
 class Opened:
@@ -26,9 +29,12 @@ class Opened:
     def __init__(self, recorded: Recorded, summary: dict[str, Any]) -> None:
         self.recorded = recorded
         self.summary = summary
-        self.air_tile = lru_cache(TILES_KEPT)(self._air_tile)
-        self.backoff_tile = lru_cache(TILES_KEPT)(self._backoff_tile)
-        self.curve_tile = lru_cache(TILES_KEPT)(self._curve_tile)
+        self._tiles = Tiles()
+
+    def forget(self) -> None:
+        """Lets go what was read, as nobody looks at it any more."""
+        self._tiles = Tiles()
+        self.recorded.forget()
 
     @classmethod
     def of(cls, result: Result, seed: int, recordings: Recordings, key: str | None = None) -> Opened:
@@ -62,19 +68,25 @@ class Opened:
             "losses": LOSSES,
             "groups": self.air.groups if recorded.has("ppdu") else 0,
             "senders": self.air.senders() if recorded.has("ppdu") else [],
+            "span_ns": self.air.span() if recorded.has("ppdu") else None,
             "ppdus": len(self.air) if recorded.has("ppdu") else 0,
         }
 
-    def _air_tile(self, group: int, level: int, index: int) -> bytes:
-        air = self.air
-        if not 0 <= group < air.groups:
-            raise Unknown(f"group {group}: there are {air.groups}")
-        begin = index << level
-        if air.is_exact(begin, begin + (1 << level), group):
-            return encoded(air.exact(begin, begin + (1 << level), group), exact=True)
-        return encoded(air.bins(begin, level, group), exact=False)
+    def air_tile(self, group: int, level: int, index: int) -> bytes:
+        """PPDUs of a group of nodes, or bins of them. Raises `Unknown` for a group that is none."""
+        if not 0 <= group < self.air.groups:
+            raise Unknown(f"group {group}: there are {self.air.groups}")
 
-    def _backoff_tile(self, level: int, index: int) -> bytes:
+        def make() -> bytes:
+            begin, end = index << level, (index + 1) << level
+            if self.air.is_exact(begin, end, group):
+                return encoded(self.air.exact(begin, end, group), exact=True)
+            return encoded(self.air.bins(begin, level, group), exact=False)
+
+        return self._tiles.get(("air", group, level, index), make)
+
+    def backoff_tile(self, level: int, index: int) -> bytes:
+        """Backoffs, or none where they are too many. Raises `Unknown` where none were recorded."""
         from .backoffs import Backoffs
 
         if not self.recorded.has("backoff"):
@@ -83,12 +95,39 @@ class Opened:
         columns = backoffs.within(index << level, (index + 1) << level)
         return encoded(columns or {}, exact=columns is not None)
 
-    def _curve_tile(self, chart: str, entity: int, level: int, index: int) -> bytes:
+    def curve_tile(self, chart: str, entity: int, level: int, index: int) -> bytes:
+        """The curves of a chart. Raises `LookupError` for one that there is not, or that was not recorded."""
         from .curves import curves_of, is_exact, tile
 
-        curves = curves_of(self.recorded, chart, entity)
-        begin = index << level
-        return encoded(tile(curves, begin, level), exact=is_exact(curves, begin, level))
+        def make() -> bytes:
+            curves = curves_of(self.recorded, chart, entity)
+            return encoded(tile(curves, index << level, level), exact=is_exact(curves, index << level, level))
+
+        return self._tiles.get((chart, entity, level, index), make)
+
+
+class Tiles:
+    """The tiles that were asked for last, up to so many bytes."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple, bytes] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def get(self, key: tuple, make: Callable[[], bytes]) -> bytes:
+        """The tile of a key, made unless it is there."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        made = make()
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = made
+                self._bytes += len(made)
+            while self._bytes > TILES_KEPT:
+                self._bytes -= len(self._kept.popitem(last=False)[1])
+        return made
 
 
 def encoded(columns: dict[str, np.ndarray], *, exact: bool) -> bytes:
@@ -109,11 +148,14 @@ def recorded_beside(result: Result, seed: int) -> Recordings | None:
 
 
 def summary_of(result: Result, seed: int, key: str | None) -> dict[str, Any]:
-    """What the page says at the head of a run."""
+    """What the page says at the head of a run. Its title is that of the directory or file, as several have the same scenario."""
+    source = result.source
+    title = source and (source.parent.name if source.name == "result.json" else source.stem)
     told = next(told for told in result.runs if told["seed"] == seed)
     return {
         "key": key,
         "name": result.name,
+        "title": title or result.name,
         "description": result.scenario.get("description"),
         "seed": seed,
         "seeds": result.seeds,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 import re
 from typing import Any
 
@@ -96,12 +97,13 @@ def _reach(budget_db: float, loss: dict[str, Any], frequency_hz: float) -> float
     def free_space_db(metres: float) -> float:
         return 20 * math.log10(4 * math.pi * metres * frequency_hz / LIGHT_MPS)
 
-    if loss["kind"] == "friis":
-        return 10 ** ((budget_db - free_space_db(1.0)) / 20)
-    if loss["kind"] == "log_distance":
-        reference = _metres(loss.get("reference_distance") or "1 m")
-        at_reference = _dbm(loss["reference_loss"]) if loss.get("reference_loss") else free_space_db(reference)
-        return reference * 10 ** ((budget_db - at_reference) / (10 * loss["exponent"]))
+    with suppress(ArithmeticError):  # an exponent of 0, a loss beyond all numbers: no distance
+        if loss["kind"] == "friis":
+            return 10 ** ((budget_db - free_space_db(1.0)) / 20)
+        if loss["kind"] == "log_distance":
+            reference = _metres(loss.get("reference_distance") or "1 m")
+            at_reference = _dbm(loss["reference_loss"]) if loss.get("reference_loss") else free_space_db(reference)
+            return reference * 10 ** ((budget_db - at_reference) / (10 * loss["exponent"]))
     return None
 
 

@@ -137,7 +137,8 @@ class Answers:
         slices = self._shelf.slices(*_which(request))
         slices.wait(0.1)
         if slices.told is None:
-            return JSONResponse({"progress": slices.progress, "error": slices.error})
+            known = in_words(slices.of_seed()) if slices.is_explained() else {}
+            return JSONResponse({"progress": slices.progress, "error": slices.error, **known})
         told = slices.told
         return JSONResponse({**in_words(slices.result()), "edges_ns": told["edges_ns"], "channels": told["channels"]})
 
@@ -176,4 +177,4 @@ def _check_tile(level: int, index: int) -> None:
 
 
 def _tile(content: bytes) -> Response:
-    return Response(content, media_type=ARROW, headers={"Cache-Control": "private, max-age=3600"})
+    return Response(content, media_type=ARROW, headers={"Cache-Control": "no-store"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from threading import RLock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -58,18 +58,26 @@ class Recorded:
         self.tables = sorted(table for of, table in recordings.tables() if of == seed)
         self._recordings = recordings
         self._kept: dict[tuple, Any] = {}
-        self._lock = RLock()
+        self._lock = Lock()
+        self._locks: dict[tuple, RLock] = {}
 
     def has(self, table: str) -> bool:
         """Whether a table was recorded."""
         return table in self.tables
 
     def kept(self, key: tuple, make: Callable[[], Any]) -> Any:
-        """What `make` gives, made once."""
+        """What `make` gives, made once; what is made of other keys meanwhile does not wait for it."""
         with self._lock:
+            being_made = self._locks.setdefault(key, RLock())
+        with being_made:
             if key not in self._kept:
                 self._kept[key] = make()
             return self._kept[key]
+
+    def forget(self) -> None:
+        """Lets go what was read."""
+        with self._lock:
+            self._kept.clear()
 
     def rows(self, table: str, columns: Sequence[str]) -> dict[str, np.ndarray]:
         """Columns of a table as arrays in order of time, names as numbers, what there is not as the largest number or NaN."""
@@ -83,6 +91,9 @@ class Recorded:
 
     def rows_of(self, table: str, by: str, entity: int, columns: Sequence[str]) -> dict[str, np.ndarray]:
         """As `rows`, of one node or flow alone, the rest left unread; without the names. Kept."""
+
+        if not self.has(table):
+            raise LookupError(f"{table}: was not recorded")
 
         def make() -> dict[str, np.ndarray]:
             import duckdb

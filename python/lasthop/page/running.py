@@ -201,6 +201,8 @@ class SimulationJob(Job):
         error = result.failures[0]["error"] if result.failures else None
         count = len(result.told_runs)
         state = "stopped" if result.interrupted else "done"
+        if self._library.is_temporary(place):
+            error = (f"{error}; " if error else "") + "no directory of the page can be written: this run goes when the page does"
         self.tell(state=state, key=key_of(place), error=error, finished=count, warnings=result.warnings)
 
 

@@ -31,7 +31,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 def address_of(host: str, port: int, token: str | None) -> str:
     """Where a browser finds the page."""
-    shown = f"[{host}]" if ":" in host else host
+    shown = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
     return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
 
 
@@ -45,9 +45,8 @@ def serve(
     port = at.getsockname()[1]
     address = address_of(host, port, token)
     desk = Desk(Library(roots))
-    name = f"[{host}]" if ":" in host else host
     config = uvicorn.Config(
-        make(desk, own_names(name, port), token),
+        make(desk, own_names(host, port), token),
         log_level="warning",
         access_log=False,
         lifespan="off",

@@ -1,7 +1,7 @@
 // The air: a row for each node, a rectangle for each PPDU, from the whole run to microseconds.
 
 import { element, span, moment } from 'lasthop/ui.js';
-import { colourOf, colours } from 'lasthop/palette.js';
+import { NOISE, colourOf, colours } from 'lasthop/palette.js';
 import { label, ticks } from 'lasthop/ruler.js';
 import { levelFor } from 'lasthop/source.js';
 
@@ -77,10 +77,11 @@ export class Air {
     c.rect(GUTTER, 0, this.width, this.height);
     c.clip();
     const pieces = this.inSight();
-    if (this.view.span < CLOSE) this.drawWaiting(c);
+    if (this.view.span < CLOSE && this.run.tables.includes('backoff')) this.drawWaiting(c);
     const [exact, binned] = [pieces.filter(({ tile }) => tile.exact), pieces.filter(({ tile }) => !tile.exact)];
-    if (binned.length) this.drawBins(c, binned);
-    for (const piece of exact) this.drawExact(c, piece);
+    // One look for all that is in view: where some of it is told in bins, so is what would be told exactly.
+    if (binned.length) this.drawBins(c, pieces);
+    else for (const piece of exact) this.drawExact(c, piece);
     c.restore();
     this.exact = [...new Set(exact.map((piece) => piece.tile))];
     this.isExact = !binned.length;
@@ -128,11 +129,10 @@ export class Air {
     const [good, bad, weak] = [colours.ampdu, colours.collided, colours.noise].map(asPixel);
     const perNs = wide / this.view.span;
     const most = Math.round((this.rowHeight - 3) * scale);
+    const fine = this.view.span / wide;
     for (const { tile, from, to } of pieces) {
-      const { node, bin, busy, collided, noise } = tile.columns;
-      const width = 2 ** tile.level / 256;
-      const begin = tile.index * 2 ** tile.level;
-      for (let i = 0; i < tile.length; i += 1) {
+      const { node, bin, busy, collided, noise, begin, width } = tile.exact ? binsOf(tile, from, to, fine) : binsIn(tile);
+      for (let i = 0; i < node.length; i += 1) {
         const y = this.place.get(node[i]);
         const at = begin + bin[i] * width;
         if (y === undefined || at < from || at >= to) continue;
@@ -337,6 +337,38 @@ export class Air {
     this.selected = selected;
     this.marked = new Set([selected, ...others].filter((ppdu) => ppdu != null));
   }
+}
+
+/** The bins of a tile, with when the first begins and how long each is. */
+function binsIn(tile) {
+  return { ...tile.columns, begin: tile.index * 2 ** tile.level, width: 2 ** tile.level / 256 };
+}
+
+/** The PPDUs of an exact tile between two moments as bins of `width` ns, as the server makes them. */
+function binsOf(tile, from, to, width) {
+  const { start, duration, node, lost, decoded, mpdus } = tile.columns;
+  const sums = new Map();
+  for (let i = 0; i < tile.length; i += 1) {
+    const share = lost[i] === 0xff || decoded[i] === NO_COUNT ? 0 : 1 - decoded[i] / mpdus[i];
+    const end = Math.min(start[i] + duration[i], to);
+    for (let bin = Math.floor((Math.max(start[i], from) - from) / width); from + bin * width < end; bin += 1) {
+      const part = (Math.min(end, from + (bin + 1) * width) - Math.max(start[i], from + bin * width)) / width;
+      const key = node[i] * 2 ** 32 + bin;
+      const sum = sums.get(key) ?? [0, 0, 0];
+      sum[0] += part;
+      sum[lost[i] === NOISE ? 2 : 1] += part * share;
+      sums.set(key, sum);
+    }
+  }
+  const bins = { node: [], bin: [], busy: [], collided: [], noise: [], begin: from, width };
+  for (const [key, [busy, collided, noise]] of sums) {
+    bins.node.push(Math.floor(key / 2 ** 32));
+    bins.bin.push(key % 2 ** 32);
+    bins.busy.push(Math.min(255, busy * 255));
+    bins.collided.push((255 * collided) / busy);
+    bins.noise.push((255 * noise) / busy);
+  }
+  return bins;
 }
 
 const parser = document.createElement('canvas').getContext('2d', { willReadFrequently: true });

@@ -12,7 +12,7 @@ export async function besideRuns(section, keys) {
 
 /** Lays the parts of two pages out on one time axis in `section`: airs below each other, then each kind of curve of both. */
 export function showBeside(section, [a, b]) {
-  const name = (letter, page) => element('h3', { class: 'side' }, `${letter}: ${page.run.name}, seed ${page.run.seed}`);
+  const name = (letter, page) => element('h3', { class: 'side' }, `${letter}: ${page.run.title}, seed ${page.run.seed}`);
   const curves = a.charts.flatMap((chart) => {
     const other = b.charts.find((one) => one.name === chart.name);
     return [element('span', { class: 'letter' }, 'A'), chart.box, other && element('span', { class: 'letter' }, 'B'), other?.box];

@@ -44,8 +44,12 @@ export class Chart {
       const { curve, t, low, high, last, packet } = piece.tile.columns;
       for (let i = 0; i < piece.tile.length; i += 1) {
         const into = found[curve[i]];
-        const before = into.t.at(-1);
-        if (t[i] >= piece.to || (t[i] < piece.from && !(into.t.length === 0)) || before > t[i]) continue;
+        if (t[i] >= piece.to || t[i] < (into.t.at(-1) ?? -1)) continue;
+        // Of what was before, only the last is still of interest: it holds until the first within.
+        if (t[i] < piece.from && into.t.length) {
+          if (into.t.length > 1 || into.t[0] >= piece.from) continue;
+          for (const column of Object.values(into)) column.pop();
+        }
         into.t.push(t[i]);
         into.low.push(low[i]);
         into.high.push(high[i]);

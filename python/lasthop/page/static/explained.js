@@ -20,7 +20,7 @@ export class Explained {
     Object.assign(this, { run, source, go });
     this.sentences = element('div', {});
     this.box = element('section', { class: 'explained' }, element('h2', {}, 'Why'), this.sentences);
-    this.flowBars = new Bars('', (slice) => this.pick(slice));
+    this.flowBars = new Bars('', (...slices) => this.pick(...slices));
     this.channelBars = [];
     this.timed = element('section', { class: 'timedaccount' }, this.flowBars.box);
   }
@@ -29,6 +29,7 @@ export class Explained {
   async start() {
     let told = await this.source.json('explained');
     while (told && told.progress !== undefined && !told.error) {
+      this.say(told);
       this.flowBars.say(`the account is being made … ${percent(told.progress)}`);
       await new Promise((resolve) => setTimeout(resolve, 300));
       told = await this.source.json('explained');
@@ -38,16 +39,21 @@ export class Explained {
       return;
     }
     this.told = told;
-    this.sentences.replaceChildren(
-      element('ul', {}, told.answers.map((sentence) => element('li', {}, this.linked(sentence)))),
-      told.suffering.length ? element('ul', { class: 'quiet' }, told.suffering.map((sentence) => element('li', {}, this.linked(sentence)))) : '');
+    this.say(told);
     this.channelBars = told.channels.map((terms, channel) => {
-      const bars = new Bars(told.channels.length > 1 ? `Time of channel ${channel}` : 'Time of the channel', (slice) => this.pick(slice));
+      const bars = new Bars(told.channels.length > 1 ? `Time of channel ${channel}` : 'Time of the channel', (...slices) => this.pick(...slices));
       bars.set(terms, told.edges_ns, told.channel_terms);
       return bars;
     });
     this.timed.append(...this.channelBars.map((bars) => bars.box));
     if (this.flow) await this.choose(this.flow);
+  }
+
+  /** The sentences, as soon as they are known: those of a result with an account are there before its slices. */
+  say({ answers, suffering }) {
+    if (!answers || this.sentences.childElementCount) return;
+    const list = (sentences, look) => element('ul', look, sentences.map((sentence) => element('li', {}, this.linked(sentence))));
+    this.sentences.replaceChildren(list(answers, {}), suffering.length ? list(suffering, { class: 'quiet' }) : '');
   }
 
   /** A sentence in which each flow that it names can be clicked. */
@@ -60,8 +66,9 @@ export class Explained {
     });
   }
 
-  pick(slice) {
-    this.go.time(this.told.edges_ns[slice], this.told.edges_ns[slice + 1]);
+  /** Shows from slice `first` to slice `last`. */
+  pick(first, last = first) {
+    this.go.time(this.told.edges_ns[first], this.told.edges_ns[last + 1]);
   }
 
   async choose(flow) {
@@ -115,13 +122,17 @@ class Bars {
     const mean = (shares) => shares.reduce((sum, share) => sum + share, 0) / shares.length;
     const order = this.terms.map(([name, shares]) => [name, mean(shares)]).filter(([, share]) => share >= 0.005).sort((a, b) => b[1] - a[1]);
     this.legend.replaceChildren(...order.map(([name, share]) => element('button', {
-      type: 'button', class: 'term', title: 'show where it took most', onclick: () => this.most(name),
+      type: 'button', class: 'term', title: 'show the stretch in which it took most', onclick: () => this.most(name),
     }, swatch(name), `${names[name] ?? name} ${percent(share)}`)));
   }
 
   most(name) {
     const [, shares] = this.terms.find(([term]) => term === name);
-    this.picked(shares.indexOf(Math.max(...shares)));
+    const greatest = Math.max(...shares);
+    let [first, last] = [shares.indexOf(greatest), shares.indexOf(greatest)];
+    while (shares[first - 1] >= greatest / 2) first -= 1;
+    while (shares[last + 1] >= greatest / 2) last += 1;
+    this.picked(first, last);
   }
 
   draw(view) {

@@ -1,6 +1,6 @@
 // A run that goes on in the server: its progress as it comes, and a button that stops it.
 
-import { ask, element, note, withPrefix } from 'lasthop/ui.js';
+import { ask, askJson, element, note, withPrefix } from 'lasthop/ui.js';
 
 const PATIENCE = 4;
 const WORDS = { waiting: 'waits for the run before it', running: 'running', done: 'done', stopped: 'stopped', failed: 'failed' };
@@ -44,22 +44,44 @@ function end(told) {
   return [link, error].filter(Boolean);
 }
 
+// A browser opens six connections to a server, and requests need some of these.
+const STREAMS = 2;
+const EVERY = 2000;
+let streams = 0;
+
+/** Tells `show` how a job goes: by a stream, or for all but the first jobs by asking every now and then. */
 function follow(id, show) {
+  if (streams >= STREAMS) return poll(id, show);
+  streams += 1;
   const source = new EventSource(`/api/jobs/${id}/events`);
   let inVain = 0;
   source.addEventListener('message', (event) => {
     const told = JSON.parse(event.data);
     inVain = 0;
     show(told);
-    if (['done', 'stopped', 'failed'].includes(told.state)) source.close();
+    if (['done', 'stopped', 'failed'].includes(told.state)) close();
   });
+  const close = () => {
+    streams -= 1;
+    source.close();
+  };
   source.addEventListener('error', () => {
     // The browser asks again by itself, unless the server said no.
     inVain += 1;
     if (source.readyState !== EventSource.CLOSED && inVain < PATIENCE) return;
-    source.close();
+    close();
     note('lasthop no longer tells how the run goes; is `lasthop serve` still running?');
   });
+}
+
+async function poll(id, show) {
+  try {
+    const told = await askJson(`/api/jobs/${id}`);
+    show(told);
+    if (!['done', 'stopped', 'failed'].includes(told.state)) setTimeout(poll, EVERY, id, show);
+  } catch (error) {
+    note(error.message);
+  }
 }
 
 async function stopped(id) {

@@ -5,6 +5,8 @@ import { colours } from 'lasthop/palette.js';
 import { GUTTER, MARGIN } from 'lasthop/air.js';
 
 const HEIGHT = 30;
+// So many groups of nodes are asked for; of a larger network the strip is of these.
+const GROUPS = 8;
 
 /** A strip over `groups` groups of nodes, whose tiles are in `tiles`. */
 export class Overview {
@@ -27,7 +29,7 @@ export class Overview {
   gather() {
     const busy = new Float32Array(Math.max(this.width, 1));
     const lost = new Float32Array(busy.length);
-    for (let group = 0; group < Math.min(this.groups, 8); group += 1) {
+    for (let group = 0; group < Math.min(this.groups, GROUPS); group += 1) {
       for (const { tile, from, to } of this.tiles.between(`air/${group}`, 0, this.view.duration, this.width)) {
         this.add(tile, [from, to], busy, lost);
       }
@@ -49,7 +51,7 @@ export class Overview {
     const c = tile.columns;
     const width = 2 ** tile.level / 256;
     for (let i = 0; i < tile.length; i += 1) {
-      if (tile.exact) put(c.start[i], c.duration[i], 1, c.lost[i] === 0xff ? 0 : 1);
+      if (tile.exact) put(c.start[i], c.duration[i], 1, c.lost[i] === 0xff ? 0 : 1 - c.decoded[i] / c.mpdus[i]);
       else put(tile.index * 2 ** tile.level + c.bin[i] * width, width, c.busy[i] / 255, ((c.busy[i] / 255) * (c.collided[i] + c.noise[i])) / 255);
     }
   }
@@ -79,7 +81,7 @@ export class Overview {
     c.fillStyle = colours.quiet;
     c.font = '11px system-ui, "DejaVu Sans", sans-serif';
     c.textBaseline = 'middle';
-    c.fillText('whole run', 2, HEIGHT / 2);
+    c.fillText(this.groups > GROUPS ? `first ${GROUPS * 32} nodes` : 'whole run', 2, HEIGHT / 2);
     const [from, to] = [this.x(this.view.from), this.x(this.view.to)];
     c.fillStyle = colours.waiting;
     c.fillRect(GUTTER, 0, from - GUTTER, HEIGHT);

@@ -32,5 +32,5 @@ export function colourOf(columns, i) {
 /** What the colours mean, for the legend. */
 export const LEGEND = [
   ['ampdu', 'A-MPDU'], ['data', 'data'], ['ack', 'Ack, BlockAck'], ['control', 'RTS, CTS, BAR'], ['beacon', 'beacon'],
-  ['partly', 'partly lost'], ['collided', 'collided'], ['noise', 'lost to noise'], ['waiting', 'backs off, defers'], ['nav', 'NAV'],
+  ['partly', 'partly lost'], ['collided', 'collided, or met who could not hear it'], ['noise', 'lost to noise'], ['waiting', 'backs off, defers'], ['nav', 'NAV'],
 ];

@@ -46,7 +46,7 @@ async function open() {
   }
   const [{ run, page }] = pages;
   const [from, to] = run.window;
-  const said = element('p', { class: 'quiet' }, `Frames and segments are told one by one from ${from / 1e9} s to ${to / 1e9} s; `,
+  const said = element('p', { class: 'quiet' }, `Frames and segments are told one by one from ${(from / 1e9).toFixed(3)} s to ${(to / 1e9).toFixed(3)} s; `,
     element('button', { class: 'link', type: 'button', onclick: () => page.view.show(from, to, true) }, 'show these'), '.');
   if (pages.length === 1) {
     main.replaceChildren(said, page.box);

@@ -12,11 +12,11 @@ import { View } from 'lasthop/view.js';
 import { listenToKeys, HELP } from 'lasthop/keys.js';
 
 /** The page of run `run`, seed `seed` or its first. */
-export async function show(main, { run, seed, from, to, flow }) {
+export async function show(main, { run, seed, from, to, flow, queue, ppdu }) {
   const page = await opened(main, { run, seed });
-  document.title = `${page.run.name} · lasthop`;
+  document.title = `${page.run.title} · lasthop`;
   main.replaceChildren(page.box);
-  page.start({ from: Number(from), to: Number(to), flow });
+  page.start({ from: Number(from), to: Number(to), flow, queue, ppdu });
 }
 
 /** The same, not yet shown; `place` tells how far it is where the seed has to be run again. */
@@ -46,6 +46,12 @@ async function recorded(main, base) {
   }
   if (state.error) throw new Error(state.error);
   return askJson(base);
+}
+
+/** Of a run whose recording does not reach from the warm-up to the end, what it holds: all else is unknown, and not silent. */
+function silence({ span_ns: told, warmup_ns: warmup, duration_ns: duration }) {
+  if (!told || (told[0] <= warmup && told[1] >= 0.9 * duration)) return null;
+  return element('span', { class: 'failure' }, `frames are recorded from ${(told[0] / 1e9).toFixed(3)} s to ${(told[1] / 1e9).toFixed(3)} s`);
 }
 
 let silents = 0;
@@ -89,8 +95,8 @@ export class RunPage {
     const silent = element('input', { type: 'checkbox', id: `silent-${silents += 1}`, onchange: () => this.hideSilent(silent.checked) });
     const buttons = [['whole run', '0', () => this.view.whole()], ['−', 'S', () => this.view.zoom(2)], ['+', 'W', () => this.view.zoom(0.5)], ['back', 'Backspace', () => this.view.back()]];
     this.head = element('div', { class: 'runhead' },
-      element('h1', {}, run.name), element('span', { class: 'quiet' }, run.description ?? ''), seeds,
-      element('span', {}, `${withPrefix(run.totals.goodput_bps, 'bit/s')} in all, ${percent(run.medium.busy_fraction)} of the air busy`));
+      element('h1', {}, run.title), element('span', { class: 'quiet' }, [run.title === run.name ? '' : `${run.name}. `, run.description ?? '']), seeds,
+      element('span', {}, `${withPrefix(run.totals.goodput_bps, 'bit/s')} in all, ${percent(run.medium.busy_fraction)} of the air busy`), silence(run));
     this.steps = element('div', { class: 'tools' },
       ...buttons.map(([text, key, act]) => element('button', { type: 'button', title: `${text} (${key})`, onclick: act }, text)),
       this.where,
@@ -102,16 +108,18 @@ export class RunPage {
     this.aside = element('aside', { class: 'aside' }, this.details.box, this.explained.box);
     return element('div', { class: 'run' }, this.head, this.steps, this.choices, legend(),
       element('div', { class: 'board' },
-        element('div', { class: 'timed' }, this.overview.canvas, this.air.box, this.charts.map((chart) => chart.box), this.explained.timed),
+        element('div', { class: 'timed' }, this.overview.canvas, this.air.box, this.explained.timed, this.charts.map((chart) => chart.box)),
         this.aside));
   }
 
-  start({ from, to, flow, keys = true }) {
+  start({ from, to, flow, queue, ppdu, keys = true }) {
     new ResizeObserver(() => this.later()).observe(this.box);
     onTheme(() => this.later());
     if (keys) listenToKeys(this);
     this.chooseFlow(this.run.flows.some((one) => one.name === flow) ? flow : this.starving());
+    if (queue) this.chooseNode(queue);
     if (to > from) this.view.show(from, to);
+    if (ppdu != null) this.ppdu(Number(ppdu));
     this.later();
   }
 
@@ -137,6 +145,8 @@ export class RunPage {
     this.flow = number;
     this.flows.value = name;
     for (const chart of this.charts.filter((chart) => chart.name !== 'queue')) {
+      // What TCP has and datagrams have not.
+      chart.box.hidden = this.run.flows[number].transport !== 'tcp';
       chart.show(number, `${{ sequence: 'Sequence numbers', window: 'Window', rtt: 'RTT' }[chart.name]} of ${name}`);
     }
     const flow = this.run.flows[number];
@@ -166,6 +176,7 @@ export class RunPage {
     await this.told(`ppdus/${number}`, (facts) => {
       this.air.mark(number, facts.overlapped.map((other) => other.ppdu));
       this.details.ppdu(facts);
+      this.reveal();
     });
   }
 
@@ -173,7 +184,13 @@ export class RunPage {
     await this.told(`packets/${flow}/${up ? 'up' : 'down'}/${number}`, (facts) => {
       this.air.mark(null, facts.ppdus.map((ppdu) => ppdu.ppdu));
       this.details.packet(facts);
+      this.reveal();
     });
+  }
+
+  /** On a narrow screen details stand below all else: they are brought into view. */
+  reveal() {
+    if (getComputedStyle(this.aside).position === 'static') this.details.box.scrollIntoView({ block: 'center', behavior: 'smooth' });
   }
 
   /** A click on a segment of the flow that is shown: data goes one way, what acknowledges it the other. */
@@ -191,6 +208,18 @@ export class RunPage {
       note(error.message);
     }
     this.later();
+  }
+
+  /** What is shown goes into the address, so that it can be sent, and is there again after a reload. */
+  remember() {
+    clearTimeout(this.remembering);
+    if (!this.run.key || !location.pathname.startsWith('/run/')) return;
+    this.remembering = setTimeout(() => {
+      const shown = { seed: this.run.seed, flow: this.flows.value, queue: this.nodes.value };
+      if (this.view.span < this.view.duration) Object.assign(shown, { from: Math.round(this.view.from), to: Math.round(this.view.to) });
+      if (this.air.selected != null) shown.ppdu = this.air.selected;
+      history.replaceState(null, '', `?${new URLSearchParams(shown)}`);
+    }, 300);
   }
 
   unselect() {
@@ -217,6 +246,7 @@ export class RunPage {
     this.drewFor = performance.now() - began;
     this.box.dataset.settled = this.tiles.busy ? 'false' : 'true';
     if (!this.tiles.busy) this.explain();
+    this.remember();
     globalThis.lasthopPage = this;
   }
 }

@@ -77,6 +77,10 @@ export class Tiles {
 
   async fetch(address, what) {
     this.kept.set(address, null);
+    if (this.gone) {
+      this.underWay -= 1;
+      return;
+    }
     try {
       const bytes = await this.load(address);
       if (bytes) this.kept.set(address, { ...what, address, ...decoded(bytes) });
@@ -84,6 +88,7 @@ export class Tiles {
       this.version += 1;
     } catch (error) {
       // Stays away: asked for again, it would most likely fail again.
+      this.gone = error.status === 0 || (error.status === 404 && /below the directories/.test(error.message));
       this.failed?.(error);
     }
     this.underWay -= 1;

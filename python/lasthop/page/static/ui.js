@@ -47,6 +47,8 @@ export const sendJson = (address, value, method = 'POST') =>
 
 /** Says something to the user for some seconds. */
 export function note(text) {
+  const same = [...document.querySelectorAll('#notes p')].find((line) => line.textContent === text);
+  if (same) return;
   const line = element('p', {}, text);
   document.getElementById('notes').append(line);
   setTimeout(() => line.remove(), 8000);
