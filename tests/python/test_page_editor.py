@@ -123,6 +123,18 @@ def test_keys_and_values_are_offered_with_their_meaning(browser: Browser) -> Non
     assert text_of(page).endswith('congestion_control = "cubic"')
 
 
+def test_enter_after_a_value_that_is_written_out_begins_a_line(browser: Browser) -> None:
+    page = editor(browser)
+    page.locator(".cm-content").focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.type('congestion_control = "cubic"', delay=40)
+    page.wait_for_timeout(400)
+    page.keyboard.press("Enter")
+    page.keyboard.insert_text("# next")
+    page.wait_for_selector("[data-checked=right]")
+    assert text_of(page).endswith('congestion_control = "cubic"\n# next')
+
+
 def test_sections_and_inline_tables_are_offered(browser: Browser) -> None:
     page = editor(browser)
     page.locator(".cm-content").focus()

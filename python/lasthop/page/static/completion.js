@@ -152,7 +152,9 @@ export class Vocabulary {
     if (!context) return null;
     if (context.state === 'header') return { from: context.from, options: this.sections() };
     if (context.state === 'key') return { from: context.from, options: this.keys(context) };
-    return { from: context.from, options: this.values(context) };
+    const options = this.values(context);
+    // A value that is written out needs no completion, which would take the Enter after it for itself.
+    return options.some(({ label }) => label === context.written.trim()) ? null : { from: context.from, options };
   }
 
   sections() {
