@@ -1,7 +1,8 @@
 // The air: a row for each node, a rectangle for each PPDU, from the whole run to microseconds.
 
 import { element, span, moment } from 'lasthop/ui.js';
-import { NOISE, colourOf, colours } from 'lasthop/palette.js';
+import { Bars } from 'lasthop/bars.js';
+import { colourOf, colours } from 'lasthop/palette.js';
 import { label, ticks } from 'lasthop/ruler.js';
 import { levelFor } from 'lasthop/source.js';
 
@@ -18,11 +19,17 @@ const CLOSE = 60e6;
 export class Air {
   constructor(run, view, tiles, picked) {
     Object.assign(this, { run, view, tiles, picked });
+    this.bars = new Bars();
     this.rows = run.nodes.map((_, number) => number);
     this.scroll = 0;
     this.selected = null;
     this.marked = new Set();
-    this.canvas = element('canvas', { tabindex: 0, class: 'air', role: 'img', 'aria-label': 'the air: who sends when' });
+    this.canvas = element('canvas', {
+      tabindex: 0,
+      class: 'air',
+      role: 'img',
+      'aria-label': 'the air: who sends when',
+    });
     this.hint = element('div', { class: 'hint', hidden: true });
     this.box = element('div', { class: 'airbox' }, this.canvas, this.hint);
     this.listen();
@@ -80,7 +87,7 @@ export class Air {
     if (this.view.span < CLOSE && this.run.tables.includes('backoff')) this.drawWaiting(c);
     const [exact, binned] = [pieces.filter(({ tile }) => tile.exact), pieces.filter(({ tile }) => !tile.exact)];
     // One look for all that is in view: where some of it is told in bins, so is what would be told exactly.
-    if (binned.length) this.drawBins(c, pieces);
+    if (binned.length) this.bars.draw(c, pieces, this, GUTTER);
     else for (const piece of exact) this.drawExact(c, piece);
     c.restore();
     this.exact = [...new Set(exact.map((piece) => piece.tile))];
@@ -93,8 +100,7 @@ export class Air {
   /** The pieces of tiles to be drawn, of all groups of nodes that have rows. */
   inSight() {
     const groups = new Set(this.shown.map((node) => Math.floor(node / GROUP)));
-    return [...groups].flatMap((group) =>
-      this.tiles.between(`air/${group}`, this.view.from, this.view.to, this.width));
+    return [...groups].flatMap((group) => this.tiles.between(`air/${group}`, this.view.from, this.view.to, this.width));
   }
 
   drawGround(c) {
@@ -118,40 +124,6 @@ export class Air {
       c.fillStyle = colours.waiting;
       c.fillRect(GUTTER, RULER - 5, Math.min(measured - GUTTER, this.width), 4);
     }
-  }
-
-  /** Bars of what each node filled of each bin, pixel by pixel: there are tens of thousands. Their height is the root of the share. */
-  drawBins(c, pieces) {
-    const scale = devicePixelRatio || 1;
-    const [wide, high] = [Math.max(1, Math.round(this.width * scale)), Math.round(this.height * scale)];
-    const image = new ImageData(wide, high);
-    const pixels = new Uint32Array(image.data.buffer);
-    const [good, bad, weak] = [colours.ampdu, colours.collided, colours.noise].map(asPixel);
-    const perNs = wide / this.view.span;
-    const most = Math.round((this.rowHeight - 3) * scale);
-    const fine = this.view.span / wide;
-    for (const { tile, from, to } of pieces) {
-      const { node, bin, busy, collided, noise, begin, width } = tile.exact ? binsOf(tile, from, to, fine) : binsIn(tile);
-      for (let i = 0; i < node.length; i += 1) {
-        const y = this.place.get(node[i]);
-        const at = begin + bin[i] * width;
-        if (y === undefined || at < from || at >= to) continue;
-        const left = Math.max(0, Math.floor((at - this.view.from) * perNs));
-        const right = Math.min(wide, Math.max(left + 1, Math.floor((at + width - this.view.from) * perNs)));
-        const full = Math.max(1, Math.round(Math.sqrt(busy[i] / 255) * most));
-        const lost = Math.round((collided[i] / 255) * full);
-        const faint = Math.round((noise[i] / 255) * full);
-        const foot = Math.round((y + this.rowHeight - 1) * scale) - 1;
-        for (let k = 0; k < full; k += 1) {
-          const row = (foot - k) * wide;
-          pixels.fill(k < lost ? bad : k < lost + faint ? weak : good, row + left, row + right);
-        }
-      }
-    }
-    this.layer ??= document.createElement('canvas');
-    if (this.layer.width !== wide || this.layer.height !== high) Object.assign(this.layer, { width: wide, height: high });
-    this.layer.getContext('2d').putImageData(image, 0, 0);
-    c.drawImage(this.layer, GUTTER, 0, this.width, this.height);
   }
 
   /** Rectangles of PPDUs, those of a colour one after another; then what stands in and around them. */
@@ -182,7 +154,8 @@ export class Air {
       for (let i = 0; i < list.length; i += 4) c.fillRect(list[i], list[i + 1], list[i + 2], list[i + 3]);
     }
     for (const [i, x, y, room, wide] of captions) {
-      if (room > 26) this.caption(c, x, y, room, { kind: kind[i], mpdus: mpdus[i], decoded: decoded[i], rate: rate[i], wide });
+      if (room > 26)
+        this.caption(c, x, y, room, { kind: kind[i], mpdus: mpdus[i], decoded: decoded[i], rate: rate[i], wide });
       if (this.marked.has(ppdu[i])) this.outline(c, x, y, room, ppdu[i] === this.selected);
     }
   }
@@ -250,9 +223,17 @@ export class Air {
     const to = columns.to[i] === 0xffff ? null : nodes[columns.to[i]].name;
     const known = columns.decoded[i] !== NO_COUNT;
     return {
-      ppdu: columns.ppdu[i], start: columns.start[i], duration: columns.duration[i], node: nodes[columns.node[i]].name, to,
-      kind: kinds[columns.kind[i]], mpdus: columns.mpdus[i], decoded: known ? columns.decoded[i] : null,
-      lost: columns.lost[i] === 0xff ? null : losses[columns.lost[i]], rate: columns.rate[i] * 1000, exchange: columns.exchange[i],
+      ppdu: columns.ppdu[i],
+      start: columns.start[i],
+      duration: columns.duration[i],
+      node: nodes[columns.node[i]].name,
+      to,
+      kind: kinds[columns.kind[i]],
+      mpdus: columns.mpdus[i],
+      decoded: known ? columns.decoded[i] : null,
+      lost: columns.lost[i] === 0xff ? null : losses[columns.lost[i]],
+      rate: columns.rate[i] * 1000,
+      exchange: columns.exchange[i],
     };
   }
 
@@ -282,13 +263,18 @@ export class Air {
     };
     canvas.addEventListener('pointerup', end);
     canvas.addEventListener('pointercancel', end);
-    canvas.addEventListener('pointerleave', () => { this.hint.hidden = true; });
+    canvas.addEventListener('pointerleave', () => {
+      this.hint.hidden = true;
+    });
     canvas.addEventListener('dblclick', (event) => this.view.zoom(0.25, this.time(event.offsetX)));
     canvas.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
   }
 
   wheel(event) {
-    if (event.altKey || (!event.ctrlKey && !event.shiftKey && Math.abs(event.deltaX) < Math.abs(event.deltaY) && event.offsetX < GUTTER)) {
+    if (
+      event.altKey ||
+      (!event.ctrlKey && !event.shiftKey && Math.abs(event.deltaX) < Math.abs(event.deltaY) && event.offsetX < GUTTER)
+    ) {
       this.scrollRows(Math.sign(event.deltaY) * 3);
     } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       this.view.pan((event.deltaX || event.deltaY) / 1000);
@@ -318,7 +304,12 @@ export class Air {
     this.hint.hidden = !found;
     if (!found) return;
     const f = this.facts(found);
-    const fate = f.lost && f.decoded < f.mpdus ? `, ${f.mpdus - f.decoded} of ${f.mpdus} lost to ${f.lost}` : f.mpdus > 1 ? `, ${f.mpdus} MPDUs` : '';
+    const fate =
+      f.lost && f.decoded < f.mpdus
+        ? `, ${f.mpdus - f.decoded} of ${f.mpdus} lost to ${f.lost}`
+        : f.mpdus > 1
+          ? `, ${f.mpdus} MPDUs`
+          : '';
     this.hint.textContent = `${f.kind} ${f.node}${f.to ? ` → ${f.to}` : ''}, ${span(f.duration)} at ${moment(f.start, 100)}${fate}`;
     const left = Math.min(event.offsetX + 12, this.canvas.clientWidth - this.hint.offsetWidth - 4);
     this.hint.style.left = `${Math.max(0, left)}px`;
@@ -337,47 +328,6 @@ export class Air {
     this.selected = selected;
     this.marked = new Set([selected, ...others].filter((ppdu) => ppdu != null));
   }
-}
-
-/** The bins of a tile, with when the first begins and how long each is. */
-function binsIn(tile) {
-  return { ...tile.columns, begin: tile.index * 2 ** tile.level, width: 2 ** tile.level / 256 };
-}
-
-/** The PPDUs of an exact tile between two moments as bins of `width` ns, as the server makes them. */
-function binsOf(tile, from, to, width) {
-  const { start, duration, node, lost, decoded, mpdus } = tile.columns;
-  const sums = new Map();
-  for (let i = 0; i < tile.length; i += 1) {
-    const share = lost[i] === 0xff || decoded[i] === NO_COUNT ? 0 : 1 - decoded[i] / mpdus[i];
-    const end = Math.min(start[i] + duration[i], to);
-    for (let bin = Math.floor((Math.max(start[i], from) - from) / width); from + bin * width < end; bin += 1) {
-      const part = (Math.min(end, from + (bin + 1) * width) - Math.max(start[i], from + bin * width)) / width;
-      const key = node[i] * 2 ** 32 + bin;
-      const sum = sums.get(key) ?? [0, 0, 0];
-      sum[0] += part;
-      sum[lost[i] === NOISE ? 2 : 1] += part * share;
-      sums.set(key, sum);
-    }
-  }
-  const bins = { node: [], bin: [], busy: [], collided: [], noise: [], begin: from, width };
-  for (const [key, [busy, collided, noise]] of sums) {
-    bins.node.push(Math.floor(key / 2 ** 32));
-    bins.bin.push(key % 2 ** 32);
-    bins.busy.push(Math.min(255, busy * 255));
-    bins.collided.push((255 * collided) / busy);
-    bins.noise.push((255 * noise) / busy);
-  }
-  return bins;
-}
-
-const parser = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-
-/** A colour as a pixel of an image. */
-function asPixel(colour) {
-  parser.fillStyle = colour;
-  parser.fillRect(0, 0, 1, 1);
-  return new Uint32Array(parser.getImageData(0, 0, 1, 1).data.buffer)[0];
 }
 
 const widths = new Map();

@@ -22,7 +22,12 @@ export class Chart {
     this.title = element('span', {});
     this.legend = element('span', { class: 'legend' });
     this.plot = element('div', { class: 'plot' });
-    this.box = element('section', { class: 'chart', 'data-chart': name }, element('h3', {}, this.title, this.legend), this.plot);
+    this.box = element(
+      'section',
+      { class: 'chart', 'data-chart': name },
+      element('h3', {}, this.title, this.legend),
+      this.plot,
+    );
     this.entity = 0;
   }
 
@@ -66,7 +71,9 @@ export class Chart {
     this.rows = this.gather();
     const seconds = (list) => list.map((t) => t / 1e9);
     const range = this.range();
-    const data = globalThis.uPlot.join(this.rows.map((rows) => [seconds(rows.t.length ? rows.t : [this.view.from]), rows.t.length ? rows.last : [null]]));
+    const data = globalThis.uPlot.join(
+      this.rows.map((rows) => [seconds(rows.t.length ? rows.t : [this.view.from]), rows.t.length ? rows.last : [null]]),
+    );
     if (!this.chart || this.drawnWith !== colours.ground || this.chart.width !== width) this.build(width, data);
     this.chart.batch(() => {
       this.chart.setData(data, false);
@@ -95,30 +102,59 @@ export class Chart {
     this.chart?.destroy();
     this.plot.replaceChildren();
     this.drawnWith = colours.ground;
-    const axis = { stroke: colours.quiet, grid: { stroke: colours.grid, width: 1 }, ticks: { stroke: colours.grid, width: 1 }, font: '11px system-ui' };
+    const axis = {
+      stroke: colours.quiet,
+      grid: { stroke: colours.grid, width: 1 },
+      ticks: { stroke: colours.grid, width: 1 },
+      font: '11px system-ui',
+    };
     const { unit } = this.look;
-    this.chart = new globalThis.uPlot({
-      width,
-      height: this.look.height,
-      padding: [6, MARGIN, 4, 0],
-      legend: { show: false },
-      cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: 'time', setSeries: false }, points: { show: false } },
-      scales: { x: { time: false, auto: false }, y: { auto: false } },
-      axes: [
-        { ...axis, size: 24, gap: 2, splits: () => ticks(this.view.from, this.view.to, width - GUTTER).found.map((t) => t / 1e9), values: (_, at) => this.times(at, width) },
-        { ...axis, size: GUTTER, values: (_, at, __, ___, step) => at.map((v) => value(v, step, at.at(-1), unit)) },
-      ],
-      series: [{}, ...this.curves.map((curve, i) => ({
-        label: curve, stroke: colours[this.look.strokes[i]], width: 1.5, points: { show: false },
-        paths: (u, _, first, last) => this.paths(u, i, first, last),
-      }))],
-      hooks: { setSelect: [(u) => this.select(u)] },
-    }, data, this.plot);
+    this.chart = new globalThis.uPlot(
+      {
+        width,
+        height: this.look.height,
+        padding: [6, MARGIN, 4, 0],
+        legend: { show: false },
+        cursor: {
+          drag: { x: true, y: false, setScale: false },
+          sync: { key: 'time', setSeries: false },
+          points: { show: false },
+        },
+        scales: { x: { time: false, auto: false }, y: { auto: false } },
+        axes: [
+          {
+            ...axis,
+            size: 24,
+            gap: 2,
+            splits: () => ticks(this.view.from, this.view.to, width - GUTTER).found.map((t) => t / 1e9),
+            values: (_, at) => this.times(at, width),
+          },
+          { ...axis, size: GUTTER, values: (_, at, __, ___, step) => at.map((v) => value(v, step, at.at(-1), unit)) },
+        ],
+        series: [
+          {},
+          ...this.curves.map((curve, i) => ({
+            label: curve,
+            stroke: colours[this.look.strokes[i]],
+            width: 1.5,
+            points: { show: false },
+            paths: (u, _, first, last) => this.paths(u, i, first, last),
+          })),
+        ],
+        hooks: { setSelect: [(u) => this.select(u)] },
+      },
+      data,
+      this.plot,
+    );
     this.chart.over.addEventListener('click', (event) => this.click(event));
-    this.chart.over.addEventListener('wheel', (event) => {
-      this.view.zoom(1.0015 ** event.deltaY, this.chart.posToVal(event.offsetX, 'x') * 1e9);
-      event.preventDefault();
-    }, { passive: false });
+    this.chart.over.addEventListener(
+      'wheel',
+      (event) => {
+        this.view.zoom(1.0015 ** event.deltaY, this.chart.posToVal(event.offsetX, 'x') * 1e9);
+        event.preventDefault();
+      },
+      { passive: false },
+    );
   }
 
   times(at, width) {
@@ -153,10 +189,14 @@ export class Chart {
   }
 
   sayLegend() {
-    this.legend.replaceChildren(...this.curves.map((curve, i) => {
-      const rows = this.rows[i];
-      return rows.t.length ? element('span', { class: `key ${this.look.strokes[i]}` }, curve) : null;
-    }).filter(Boolean));
+    this.legend.replaceChildren(
+      ...this.curves
+        .map((curve, i) => {
+          const rows = this.rows[i];
+          return rows.t.length ? element('span', { class: `key ${this.look.strokes[i]}` }, curve) : null;
+        })
+        .filter(Boolean),
+    );
     if (!this.legend.childElementCount) this.legend.textContent = this.tiles.busy ? '…' : 'nothing here';
   }
 
@@ -182,14 +222,22 @@ export class Chart {
       });
     });
     if (best) this.picked(best.packet, best.curve);
-    else if (this.rows.some((rows) => rows.t.length)) this.view.zoom(0.2, this.chart.posToVal(event.offsetX, 'x') * 1e9);
+    else if (this.rows.some((rows) => rows.t.length))
+      this.view.zoom(0.2, this.chart.posToVal(event.offsetX, 'x') * 1e9);
   }
 }
 
 /** A value of an axis, with the digits that its `step` shows and the prefix that its `most` has. */
 function value(v, step, most, unit) {
   if (unit === 'packets' || unit === 'segments') return `${v}`;
-  const [scale, prefix] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, ''], [1e-3, 'm'], [1e-6, 'µ']].find(([s]) => Math.abs(most) >= s) ?? [1, ''];
+  const [scale, prefix] = [
+    [1e9, 'G'],
+    [1e6, 'M'],
+    [1e3, 'k'],
+    [1, ''],
+    [1e-3, 'm'],
+    [1e-6, 'µ'],
+  ].find(([s]) => Math.abs(most) >= s) ?? [1, ''];
   return `${(v / scale).toFixed(Math.min(6, Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9))))} ${prefix}${unit}`;
 }
 

@@ -1,8 +1,16 @@
 // What may be written at a place of a scenario: keys and values of the engine's schema, names of its registry.
 
 const KINDS = {
-  congestion_control: 'congestion_control', queue: 'queue_discipline', rate_control: 'rate_control', downlink_rate_control: 'rate_control',
-  standard: 'standard', error_model: 'error_model', path_loss: 'path_loss', fading: 'fading', traffic: 'traffic', profile: 'tcp.profile',
+  congestion_control: 'congestion_control',
+  queue: 'queue_discipline',
+  rate_control: 'rate_control',
+  downlink_rate_control: 'rate_control',
+  standard: 'standard',
+  error_model: 'error_model',
+  path_loss: 'path_loss',
+  fading: 'fading',
+  traffic: 'traffic',
+  profile: 'tcp.profile',
 };
 
 /**
@@ -14,7 +22,8 @@ export function contextAt(text, position) {
   const begin = text.lastIndexOf('\n', position - 1) + 1;
   const line = text.slice(begin, position);
   const header = /^\s*\[\[?\s*([\w.-]*)$/.exec(line);
-  if (header && !withinList(text, begin)) return { state: 'header', path: [], from: position - header[1].length, present: new Set() };
+  if (header && !withinList(text, begin))
+    return { state: 'header', path: [], from: position - header[1].length, present: new Set() };
   const section = sectionBefore(text, begin);
   return scan(text, section.end, position, section.path);
 }
@@ -25,7 +34,10 @@ const HEADER = /^[ \t]*\[\[?[ \t]*([\w."-]+(?:[ \t]*\.[ \t]*[\w."-]+)*)[ \t]*\]\
 function sectionBefore(text, before) {
   let found = { path: [], end: 0 };
   for (const match of text.slice(0, before).matchAll(HEADER)) {
-    found = { path: match[1].split('.').map((word) => word.trim().replaceAll('"', '')), end: match.index + match[0].length };
+    found = {
+      path: match[1].split('.').map((word) => word.trim().replaceAll('"', '')),
+      end: match.index + match[0].length,
+    };
   }
   return found;
 }
@@ -38,15 +50,25 @@ function withinList(text, begin) {
 /** Reads from the header of a section up to a position. */
 function scan(text, at, end, section) {
   const stack = [{ path: section, present: new Set(), kind: null, isTable: true }];
-  let key = '', state = 'key', from = at, string = '';
+  let key = '',
+    state = 'key',
+    from = at,
+    string = '';
   const top = () => stack.at(-1);
-  const begins = (where) => { state = where; key = ''; };
+  const begins = (where) => {
+    state = where;
+    key = '';
+  };
   for (let index = at; index < end; index++) {
     const letter = text[index];
     if (string) {
       if (letter === '\\' && string === '"') index++;
       else if (letter === string) string = '';
-      else if (letter === '\n') { string = ''; begins('key'); from = index + 1; }
+      else if (letter === '\n') {
+        string = '';
+        begins('key');
+        from = index + 1;
+      }
       if (!string && state === 'value') sayKind(top(), text.slice(from, index + 1));
       continue;
     }
@@ -102,13 +124,18 @@ export function schemaAt(schema, path) {
   let found = [schema];
   for (const word of path) {
     if (/^\d+$/.test(word)) continue;
-    found = found.flatMap(alternatives).map((each) => each.properties?.[word]).filter(Boolean);
+    found = found
+      .flatMap(alternatives)
+      .map((each) => each.properties?.[word])
+      .filter(Boolean);
   }
   return found;
 }
 
 function tableKeys(schema, context) {
-  let tables = schemaAt(schema, context.path).flatMap(alternatives).filter((each) => each.properties);
+  let tables = schemaAt(schema, context.path)
+    .flatMap(alternatives)
+    .filter((each) => each.properties);
   const fitting = tables.filter((each) => each.properties.kind?.const === context.kind);
   if (context.kind && fitting.length) tables = fitting;
   const keys = new Map();
@@ -158,8 +185,13 @@ export class Vocabulary {
   }
 
   sections() {
-    const top = Object.entries(this.schema.properties).filter(([, told]) => alternatives(told).some((each) => each.type === 'object'));
-    return [...top.map(([name, told]) => ({ label: name, type: 'namespace', info: told.description })), { label: 'bss.ap', type: 'namespace' }];
+    const top = Object.entries(this.schema.properties).filter(([, told]) =>
+      alternatives(told).some((each) => each.type === 'object'),
+    );
+    return [
+      ...top.map(([name, told]) => ({ label: name, type: 'namespace', info: told.description })),
+      { label: 'bss.ap', type: 'namespace' },
+    ];
   }
 
   keys(context) {
@@ -167,7 +199,13 @@ export class Vocabulary {
     for (const [name, told] of tableKeys(this.schema, context)) {
       if (context.present.has(name)) continue;
       const facts = described(told);
-      options.push({ label: name, apply: `${name} = `, type: 'property', detail: facts.default, info: [facts.text, facts.unit].filter(Boolean).join('\n') });
+      options.push({
+        label: name,
+        apply: `${name} = `,
+        type: 'property',
+        detail: facts.default,
+        info: [facts.text, facts.unit].filter(Boolean).join('\n'),
+      });
     }
     return options;
   }
@@ -186,7 +224,9 @@ export class Vocabulary {
       for (const example of each.examples ?? []) add(toml(example), { type: 'text', detail: each.title, boost: -10 });
       const kind = each.properties?.kind?.const;
       if (kind && !context.inString && Object.keys(each.properties).length > 1) {
-        const parameters = Object.keys(each.properties).filter((name) => name !== 'kind').join(', ');
+        const parameters = Object.keys(each.properties)
+          .filter((name) => name !== 'kind')
+          .join(', ');
         add(`{ kind = ${toml(kind)} }`, { type: 'class', boost: -5, info: `with ${parameters}` });
       }
     }

@@ -19,12 +19,23 @@ const looks = code.EditorView.theme({
   '.cm-cursor': { borderLeftColor: 'var(--text)' },
   '.cm-gutters': { backgroundColor: 'var(--raised)', color: 'var(--quiet)', borderRight: '1px solid var(--line)' },
   '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--active-line)' },
-  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--selection)' },
-  '.cm-tooltip': { backgroundColor: 'var(--raised)', color: 'var(--text)', border: '1px solid var(--line)', maxWidth: '34rem' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
+    backgroundColor: 'var(--selection)',
+  },
+  '.cm-tooltip': {
+    backgroundColor: 'var(--raised)',
+    color: 'var(--text)',
+    border: '1px solid var(--line)',
+    maxWidth: '34rem',
+  },
   '.cm-tooltip-autocomplete ul li[aria-selected]': { backgroundColor: 'var(--accent)', color: 'var(--on-accent)' },
   '.cm-completionInfo': { whiteSpace: 'pre-line', padding: '.3rem .5rem' },
   '.cm-diagnostic': { borderLeft: '4px solid var(--failure)', padding: '.2rem .5rem' },
-  '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--failure) 1.5px', textUnderlineOffset: '3px' },
+  '.cm-lintRange-error': {
+    backgroundImage: 'none',
+    textDecoration: 'underline wavy var(--failure) 1.5px',
+    textUnderlineOffset: '3px',
+  },
   '.cm-panels': { backgroundColor: 'var(--raised)', color: 'var(--text)' },
   '.cm-matchingBracket': { backgroundColor: 'var(--selection)' },
 });
@@ -35,7 +46,11 @@ function applied(option) {
     const text = option.apply ?? option.label;
     const next = view.state.sliceDoc(to, to + 1);
     const end = text.endsWith('"') && next === '"' ? to + 1 : to;
-    view.dispatch({ changes: { from, to: end, insert: text }, selection: { anchor: from + text.length }, userEvent: 'input.complete' });
+    view.dispatch({
+      changes: { from, to: end, insert: text },
+      selection: { anchor: from + text.length },
+      userEvent: 'input.complete',
+    });
   };
 }
 
@@ -43,8 +58,17 @@ function completions(vocabulary) {
   return (context) => {
     const found = vocabulary()?.at(context.state.doc.toString(), context.pos);
     if (!found?.options.length) return null;
-    if (!context.explicit && found.from === context.pos && !/[=[{,.]\s*$/.test(context.state.sliceDoc(Math.max(0, context.pos - 3), context.pos))) return null;
-    return { from: found.from, options: found.options.map((option) => ({ ...option, apply: applied(option) })), validFor: /^["\w.-]*$/ };
+    if (
+      !context.explicit &&
+      found.from === context.pos &&
+      !/[=[{,.]\s*$/.test(context.state.sliceDoc(Math.max(0, context.pos - 3), context.pos))
+    )
+      return null;
+    return {
+      from: found.from,
+      options: found.options.map((option) => ({ ...option, apply: applied(option) })),
+      validFor: /^["\w.-]*$/,
+    };
   };
 }
 
@@ -53,11 +77,17 @@ function meaning(vocabulary) {
   return (view, position) => {
     const known = vocabulary();
     const text = view.state.doc.toString();
-    const [before] = /[\w.-]*$/.exec(text.slice(0, position)), [after] = /^[\w.-]*/.exec(text.slice(position));
-    const word = before + after, from = position - before.length, to = position + after.length;
+    const [before] = /[\w.-]*$/.exec(text.slice(0, position)),
+      [after] = /^[\w.-]*/.exec(text.slice(position));
+    const word = before + after,
+      from = position - before.length,
+      to = position + after.length;
     const context = known && word && contextAt(text, to);
-    const told = context && (context.state === 'value' ? nameMeaning(known, context, word) : keyMeaning(known, context, word));
-    return told ? { pos: from, end: to, above: true, create: () => ({ dom: element('div', { class: 'meaning' }, ...told) }) } : null;
+    const told =
+      context && (context.state === 'value' ? nameMeaning(known, context, word) : keyMeaning(known, context, word));
+    return told
+      ? { pos: from, end: to, above: true, create: () => ({ dom: element('div', { class: 'meaning' }, ...told) }) }
+      : null;
   };
 }
 
@@ -72,7 +102,13 @@ function keyMeaning(known, context, word) {
 
 function nameMeaning(known, context, word) {
   const entry = known.entry(context.path, word);
-  return entry && [element('strong', {}, entry.name), element('div', {}, entry.summary), element('div', { class: 'quiet' }, entry.source)];
+  return (
+    entry && [
+      element('strong', {}, entry.name),
+      element('div', {}, entry.summary),
+      element('div', { class: 'quiet' }, entry.source),
+    ]
+  );
 }
 
 /** An editor in `place`; `changed` is called with the text, and whether the page itself changed it. */
@@ -81,7 +117,11 @@ export class Editor {
     const own = code.Annotation.define();
     this.own = own;
     const told = code.EditorView.updateListener.of((update) => {
-      if (update.docChanged) changed(this.text, update.transactions.some((each) => each.annotation(own)));
+      if (update.docChanged)
+        changed(
+          this.text,
+          update.transactions.some((each) => each.annotation(own)),
+        );
     });
     this.view = new code.EditorView({
       parent: place,
@@ -89,12 +129,27 @@ export class Editor {
         doc: text,
         extensions: [
           code.EditorView.cspNonce.of(document.body.dataset.nonce),
-          code.lineNumbers(), code.lintGutter(), code.highlightActiveLine(), code.highlightActiveLineGutter(), code.history(),
-          code.drawSelection(), code.bracketMatching(), code.closeBrackets(), code.highlightSelectionMatches(),
-          code.StreamLanguage.define(code.toml), code.syntaxHighlighting(colours), looks, told,
-          code.autocompletion({ override: [completions(vocabulary)] }), code.hoverTooltip(meaning(vocabulary)),
+          code.lineNumbers(),
+          code.lintGutter(),
+          code.highlightActiveLine(),
+          code.highlightActiveLineGutter(),
+          code.history(),
+          code.drawSelection(),
+          code.bracketMatching(),
+          code.closeBrackets(),
+          code.highlightSelectionMatches(),
+          code.StreamLanguage.define(code.toml),
+          code.syntaxHighlighting(colours),
+          looks,
+          told,
+          code.autocompletion({ override: [completions(vocabulary)] }),
+          code.hoverTooltip(meaning(vocabulary)),
           code.keymap.of([
-            ...code.closeBracketsKeymap, ...code.completionKeymap, ...code.lintKeymap, ...code.searchKeymap, ...code.historyKeymap,
+            ...code.closeBracketsKeymap,
+            ...code.completionKeymap,
+            ...code.lintKeymap,
+            ...code.searchKeymap,
+            ...code.historyKeymap,
             ...code.defaultKeymap,
           ]),
           code.EditorView.contentAttributes.of({ 'aria-label': 'scenario, TOML', spellcheck: 'false' }),
@@ -111,7 +166,10 @@ export class Editor {
   mark(problems) {
     const length = this.view.state.doc.length;
     const marks = problems.map(({ begin, until, message, remedy }) => ({
-      from: Math.min(begin, length), to: Math.min(until, length), severity: 'error', message: remedy ? `${message}; ${remedy}` : message,
+      from: Math.min(begin, length),
+      to: Math.min(until, length),
+      severity: 'error',
+      message: remedy ? `${message}; ${remedy}` : message,
     }));
     this.view.dispatch(code.setDiagnostics(this.view.state, marks));
   }

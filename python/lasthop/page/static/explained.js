@@ -7,11 +7,35 @@ import { GUTTER, MARGIN } from 'lasthop/air.js';
 const HEIGHT = 84;
 // Terms that mean the same share a colour on both kinds of bars. [name, colour or shade]
 const SHADES = {
-  own_data: 'ampdu', data: 'ampdu', own_tcp_acks: 'ack', tcp_acks: 'ack', own_control: 'control', control: 'control', beacons: 'beacon',
-  rate_below_best: 'data', collisions: 'collided', collided: 'collided', missed_preamble: 'again', interference: 'again', noise: 'noise',
-  lost_to_noise: 'noise', rto_silence: 'failure', queues: 'partly', waiting_for_others: 'quiet', backoff_and_spaces: 'line', contending: 'line',
-  within_exchanges: 'beacon', congestion_window: 'window', receive_window: 'window', pacing: 'window', device: 'window', opening: 'window',
-  on_the_wire: 'row', application_idle: 'row', idle: 'row', unattributed: 'text',
+  own_data: 'ampdu',
+  data: 'ampdu',
+  own_tcp_acks: 'ack',
+  tcp_acks: 'ack',
+  own_control: 'control',
+  control: 'control',
+  beacons: 'beacon',
+  rate_below_best: 'data',
+  collisions: 'collided',
+  collided: 'collided',
+  missed_preamble: 'again',
+  interference: 'again',
+  noise: 'noise',
+  lost_to_noise: 'noise',
+  rto_silence: 'failure',
+  queues: 'partly',
+  waiting_for_others: 'quiet',
+  backoff_and_spaces: 'line',
+  contending: 'line',
+  within_exchanges: 'beacon',
+  congestion_window: 'window',
+  receive_window: 'window',
+  pacing: 'window',
+  device: 'window',
+  opening: 'window',
+  on_the_wire: 'row',
+  application_idle: 'row',
+  idle: 'row',
+  unattributed: 'text',
 };
 
 /** The account of `run`. `go.time(from, to)` shows a stretch of time. */
@@ -41,7 +65,10 @@ export class Explained {
     this.told = told;
     this.say(told);
     this.channelBars = told.channels.map((terms, channel) => {
-      const bars = new Bars(told.channels.length > 1 ? `Time of channel ${channel}` : 'Time of the channel', (...slices) => this.pick(...slices));
+      const bars = new Bars(
+        told.channels.length > 1 ? `Time of channel ${channel}` : 'Time of the channel',
+        (...slices) => this.pick(...slices),
+      );
       bars.set(terms, told.edges_ns, told.channel_terms);
       return bars;
     });
@@ -52,7 +79,12 @@ export class Explained {
   /** The sentences, as soon as they are known: those of a result with an account are there before its slices. */
   say({ answers, suffering }) {
     if (!answers || this.sentences.childElementCount) return;
-    const list = (sentences, look) => element('ul', look, sentences.map((sentence) => element('li', {}, this.linked(sentence))));
+    const list = (sentences, look) =>
+      element(
+        'ul',
+        look,
+        sentences.map((sentence) => element('li', {}, this.linked(sentence))),
+      );
     this.sentences.replaceChildren(list(answers, {}), suffering.length ? list(suffering, { class: 'quiet' }) : '');
   }
 
@@ -62,7 +94,10 @@ export class Explained {
     return sentence.split(/([^\s(),;]+)/).map((word) => {
       const name = word.replace(/[.:]$/, '');
       if (!names.has(name)) return word;
-      return [element('button', { type: 'button', class: 'link', onclick: () => this.go.flow(name) }, name), word.slice(name.length)];
+      return [
+        element('button', { type: 'button', class: 'link', onclick: () => this.go.flow(name) }, name),
+        word.slice(name.length),
+      ];
     });
   }
 
@@ -95,16 +130,27 @@ class Bars {
     this.picked = picked;
     this.title = element('span', {}, title);
     this.legend = element('span', { class: 'legend' });
-    this.canvas = element('canvas', { class: 'bars', tabindex: 0, role: 'img', 'aria-label': 'shares of time by term' });
+    this.canvas = element('canvas', {
+      class: 'bars',
+      tabindex: 0,
+      role: 'img',
+      'aria-label': 'shares of time by term',
+    });
     this.hint = element('div', { class: 'hint', hidden: true });
-    this.box = element('section', { class: 'chart account' }, element('h3', {}, this.title, this.legend),
-      element('div', { class: 'airbox' }, this.canvas, this.hint));
+    this.box = element(
+      'section',
+      { class: 'chart account' },
+      element('h3', {}, this.title, this.legend),
+      element('div', { class: 'airbox' }, this.canvas, this.hint),
+    );
     this.canvas.addEventListener('click', (event) => {
       const found = this.at(event.offsetX, event.offsetY);
       if (found) this.picked(found.slice);
     });
     this.canvas.addEventListener('pointermove', (event) => this.hover(event));
-    this.canvas.addEventListener('pointerleave', () => { this.hint.hidden = true; });
+    this.canvas.addEventListener('pointerleave', () => {
+      this.hint.hidden = true;
+    });
   }
 
   name(title) {
@@ -120,10 +166,25 @@ class Bars {
     this.edges = edges;
     this.names = names;
     const mean = (shares) => shares.reduce((sum, share) => sum + share, 0) / shares.length;
-    const order = this.terms.map(([name, shares]) => [name, mean(shares)]).filter(([, share]) => share >= 0.005).sort((a, b) => b[1] - a[1]);
-    this.legend.replaceChildren(...order.map(([name, share]) => element('button', {
-      type: 'button', class: 'term', title: 'show the stretch in which it took most', onclick: () => this.most(name),
-    }, swatch(name), `${names[name] ?? name} ${percent(share)}`)));
+    const order = this.terms
+      .map(([name, shares]) => [name, mean(shares)])
+      .filter(([, share]) => share >= 0.005)
+      .sort((a, b) => b[1] - a[1]);
+    this.legend.replaceChildren(
+      ...order.map(([name, share]) =>
+        element(
+          'button',
+          {
+            type: 'button',
+            class: 'term',
+            title: 'show the stretch in which it took most',
+            onclick: () => this.most(name),
+          },
+          swatch(name),
+          `${names[name] ?? name} ${percent(share)}`,
+        ),
+      ),
+    );
   }
 
   most(name) {
@@ -167,7 +228,9 @@ class Bars {
 
   at(x, y) {
     if (!this.terms || !this.x) return null;
-    const slice = this.edges.findIndex((edge, i) => i + 1 < this.edges.length && this.x(edge) <= x && x < this.x(this.edges[i + 1]));
+    const slice = this.edges.findIndex(
+      (edge, i) => i + 1 < this.edges.length && this.x(edge) <= x && x < this.x(this.edges[i + 1]),
+    );
     if (slice < 0) return null;
     let foot = HEIGHT;
     for (const [name, shares] of this.terms) {

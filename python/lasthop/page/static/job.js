@@ -3,7 +3,13 @@
 import { ask, askJson, element, note, withPrefix } from 'lasthop/ui.js';
 
 const PATIENCE = 4;
-const WORDS = { waiting: 'waits for the run before it', running: 'running', done: 'done', stopped: 'stopped', failed: 'failed' };
+const WORDS = {
+  waiting: 'waits for the run before it',
+  running: 'running',
+  done: 'done',
+  stopped: 'stopped',
+  failed: 'failed',
+};
 
 /** A mean and its interval as `24.1 ± 0.3 Mbit/s`. */
 export function meanOf(found) {
@@ -21,7 +27,13 @@ export function jobPanel(job, ended = () => {}) {
   const said = element('p', { role: 'status' });
   const stop = element('button', { type: 'button', onclick: () => stopped(job.id) }, 'Stop');
   const after = element('p', {});
-  const panel = element('div', { class: 'job', 'data-job': job.id }, element('div', { class: 'row' }, bar, stop), said, after);
+  const panel = element(
+    'div',
+    { class: 'job', 'data-job': job.id },
+    element('div', { class: 'row' }, bar, stop),
+    said,
+    after,
+  );
   const show = (told) => {
     bar.value = told.fraction;
     panel.dataset.state = told.state;
@@ -39,7 +51,8 @@ export function jobPanel(job, ended = () => {}) {
 }
 
 function end(told) {
-  const link = told.key && element('a', { class: 'open', href: told.link ?? `/run/${told.key}` }, told.linked ?? 'Open the run');
+  const link =
+    told.key && element('a', { class: 'open', href: told.link ?? `/run/${told.key}` }, told.linked ?? 'Open the run');
   const error = told.error && element('span', { class: 'failure' }, ` ${told.error}`);
   return [link, error].filter(Boolean);
 }

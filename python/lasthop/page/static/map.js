@@ -5,7 +5,8 @@ import { element } from 'lasthop/ui.js';
 const SPACE = 'http://www.w3.org/2000/svg';
 const MARGIN = 46;
 // Room that a label takes, a letter and a line.
-const LETTER = 6.5, LINE = 11;
+const LETTER = 6.5,
+  LINE = 11;
 
 function shape(name, attributes = {}, ...children) {
   const made = document.createElementNS(SPACE, name);
@@ -18,7 +19,8 @@ const metres = (value) => Number(value.toFixed(2));
 
 /** 1, 2 or 5 times a power of ten, so that some ten lines cross a span. */
 function step(span) {
-  const least = span / 8, power = 10 ** Math.floor(Math.log10(least));
+  const least = span / 8,
+    power = 10 ** Math.floor(Math.log10(least));
   return power * ([1, 2, 5].find((each) => each * power >= least) ?? 10);
 }
 
@@ -35,9 +37,15 @@ export class PlaceMap {
     this.height = 360;
     this.svg = shape('svg', { class: 'map', role: 'group', 'aria-label': 'map of access points, stations and walls' });
     this.said = element('p', { class: 'quiet', role: 'status' });
-    const button = (text, label, act) => element('button', { type: 'button', title: label, 'aria-label': label, onclick: act }, text);
-    const buttons = element('div', { class: 'row map-buttons' },
-      button('+', 'nearer', () => this.zoom(0.7)), button('−', 'farther', () => this.zoom(1 / 0.7)), button('fit', 'all in view', () => this.fit()));
+    const button = (text, label, act) =>
+      element('button', { type: 'button', title: label, 'aria-label': label, onclick: act }, text);
+    const buttons = element(
+      'div',
+      { class: 'row map-buttons' },
+      button('+', 'nearer', () => this.zoom(0.7)),
+      button('−', 'farther', () => this.zoom(1 / 0.7)),
+      button('fit', 'all in view', () => this.fit()),
+    );
     place.replaceChildren(this.svg, buttons, this.said);
     new ResizeObserver(() => this.sized()).observe(this.svg);
   }
@@ -67,7 +75,10 @@ export class PlaceMap {
 
   points() {
     const { nodes, walls } = this.places;
-    return [...nodes.flatMap((node) => [[node.x, node.y], ...(node.way ?? [])]), ...walls.flatMap((wall) => [wall.from, wall.to])];
+    return [
+      ...nodes.flatMap((node) => [[node.x, node.y], ...(node.way ?? [])]),
+      ...walls.flatMap((wall) => [wall.from, wall.to]),
+    ];
   }
 
   holdsAll() {
@@ -78,9 +89,14 @@ export class PlaceMap {
   }
 
   fitted() {
-    const points = this.points(), xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
+    const points = this.points(),
+      xs = points.map(([x]) => x),
+      ys = points.map(([, y]) => y);
     const [west, east, south, north] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    const scale = Math.min((this.width - 2 * MARGIN) / Math.max(east - west, 2), (this.height - 2 * MARGIN) / Math.max(north - south, 2));
+    const scale = Math.min(
+      (this.width - 2 * MARGIN) / Math.max(east - west, 2),
+      (this.height - 2 * MARGIN) / Math.max(north - south, 2),
+    );
     this.view = { x: (west + east) / 2, y: (south + north) / 2, scale };
   }
 
@@ -97,13 +113,19 @@ export class PlaceMap {
   }
 
   pixel(x, y) {
-    return [this.width / 2 + (x - this.view.x) * this.view.scale, this.height / 2 - (y - this.view.y) * this.view.scale];
+    return [
+      this.width / 2 + (x - this.view.x) * this.view.scale,
+      this.height / 2 - (y - this.view.y) * this.view.scale,
+    ];
   }
 
   metresAt(event) {
     const box = this.svg.getBoundingClientRect();
     const [px, py] = [event.clientX - box.left, event.clientY - box.top];
-    return [this.view.x + (px - this.width / 2) / this.view.scale, this.view.y - (py - this.height / 2) / this.view.scale];
+    return [
+      this.view.x + (px - this.width / 2) / this.view.scale,
+      this.view.y - (py - this.height / 2) / this.view.scale,
+    ];
   }
 
   draw() {
@@ -116,8 +138,22 @@ export class PlaceMap {
     this.svg.replaceChildren(
       this.grid(),
       this.ranges(),
-      shape('g', {}, ...hidden.filter(([a, b]) => at.has(a) && at.has(b)).map(([a, b]) => this.line('hidden-pair', at.get(a), at.get(b), `${a} and ${b} do not hear one another`))),
-      shape('g', {}, ...nodes.filter((node) => node.way).map((node) => shape('polyline', { class: 'way', points: node.way.map(([x, y]) => this.pixel(x, y).join(',')).join(' ') }))),
+      shape(
+        'g',
+        {},
+        ...hidden
+          .filter(([a, b]) => at.has(a) && at.has(b))
+          .map(([a, b]) => this.line('hidden-pair', at.get(a), at.get(b), `${a} and ${b} do not hear one another`)),
+      ),
+      shape(
+        'g',
+        {},
+        ...nodes
+          .filter((node) => node.way)
+          .map((node) =>
+            shape('polyline', { class: 'way', points: node.way.map(([x, y]) => this.pixel(x, y).join(',')).join(' ') }),
+          ),
+      ),
       shape('g', {}, ...walls.flatMap((wall) => this.wall(wall))),
       shape('g', {}, ...nodes.map((node) => this.node(node))),
     );
@@ -126,16 +162,29 @@ export class PlaceMap {
   }
 
   grid() {
-    const every = step(this.width / this.view.scale), lines = [];
-    const [west, east] = [this.view.x - this.width / 2 / this.view.scale, this.view.x + this.width / 2 / this.view.scale];
-    const [south, north] = [this.view.y - this.height / 2 / this.view.scale, this.view.y + this.height / 2 / this.view.scale];
+    const every = step(this.width / this.view.scale),
+      lines = [];
+    const [west, east] = [
+      this.view.x - this.width / 2 / this.view.scale,
+      this.view.x + this.width / 2 / this.view.scale,
+    ];
+    const [south, north] = [
+      this.view.y - this.height / 2 / this.view.scale,
+      this.view.y + this.height / 2 / this.view.scale,
+    ];
     for (let x = Math.ceil(west / every) * every; x <= east; x += every) {
       const [px] = this.pixel(x, 0);
-      lines.push(shape('line', { x1: px, x2: px, y1: 0, y2: this.height }), shape('text', { x: px + 2, y: this.height - 4 }, `${metres(x)} m`));
+      lines.push(
+        shape('line', { x1: px, x2: px, y1: 0, y2: this.height }),
+        shape('text', { x: px + 2, y: this.height - 4 }, `${metres(x)} m`),
+      );
     }
     for (let y = Math.ceil(south / every) * every; y <= north; y += every) {
       const [, py] = this.pixel(0, y);
-      lines.push(shape('line', { x1: 0, x2: this.width, y1: py, y2: py }), shape('text', { x: 2, y: py - 2 }, `${metres(y)} m`));
+      lines.push(
+        shape('line', { x1: 0, x2: this.width, y1: py, y2: py }),
+        shape('text', { x: 2, y: py - 2 }, `${metres(y)} m`),
+      );
     }
     return shape('g', { class: 'grid' }, ...lines);
   }
@@ -143,22 +192,52 @@ export class PlaceMap {
   ranges() {
     const node = this.places.nodes.find((each) => each.name === this.chosen) ?? this.places.nodes[0];
     const [x, y] = this.pixel(node.x, node.y);
-    const rings = this.places.ranges[node.bss].map((range) => shape('circle', { class: 'range', cx: x, cy: y, r: range.metres * this.view.scale }, shape('title', {}, range.label)));
+    const rings = this.places.ranges[node.bss].map((range) =>
+      shape(
+        'circle',
+        { class: 'range', cx: x, cy: y, r: range.metres * this.view.scale },
+        shape('title', {}, range.label),
+      ),
+    );
     return shape('g', {}, ...rings);
   }
 
   line(kind, from, to, title) {
-    const [x1, y1] = this.pixel(from.x, from.y), [x2, y2] = this.pixel(to.x, to.y);
+    const [x1, y1] = this.pixel(from.x, from.y),
+      [x2, y2] = this.pixel(to.x, to.y);
     return shape('line', { class: kind, x1, y1, x2, y2 }, title && shape('title', {}, title));
   }
 
   wall(wall) {
     const [from, to] = [wall.from, wall.to].map(([x, y]) => ({ x, y }));
-    const ends = [['from', from], ['to', to]].map(([end, place]) => {
+    const ends = [
+      ['from', from],
+      ['to', to],
+    ].map(([end, place]) => {
       const [x, y] = this.pixel(place.x, place.y);
-      const handle = shape('rect', { class: 'wall-end movable', x: x - 4, y: y - 4, width: 8, height: 8, tabindex: 0, role: 'button', 'data-what': `${wall.path}.${end}` });
-      handle.setAttribute('aria-label', `wall ${wall.path.split('.')[1]}, its ${end === 'from' ? 'beginning' : 'end'}, at ${metres(place.x)}, ${metres(place.y)} m; arrow keys move it`);
-      this.movable(handle, place, (x, y) => ({ path: wall.path, end, x, y }), (x, y) => { handle.setAttribute('x', x - 4); handle.setAttribute('y', y - 4); });
+      const handle = shape('rect', {
+        class: 'wall-end movable',
+        x: x - 4,
+        y: y - 4,
+        width: 8,
+        height: 8,
+        tabindex: 0,
+        role: 'button',
+        'data-what': `${wall.path}.${end}`,
+      });
+      handle.setAttribute(
+        'aria-label',
+        `wall ${wall.path.split('.')[1]}, its ${end === 'from' ? 'beginning' : 'end'}, at ${metres(place.x)}, ${metres(place.y)} m; arrow keys move it`,
+      );
+      this.movable(
+        handle,
+        place,
+        (x, y) => ({ path: wall.path, end, x, y }),
+        (x, y) => {
+          handle.setAttribute('x', x - 4);
+          handle.setAttribute('y', y - 4);
+        },
+      );
       return handle;
     });
     return [this.line('wall', from, to, `${wall.loss} through it`), ...ends];
@@ -169,20 +248,42 @@ export class PlaceMap {
     const mark = node.kind === 'ap' ? shape('path', { d: 'M0,-8 L7.5,5 L-7.5,5 Z' }) : shape('circle', { r: 5 });
     const names = this.names.get(`${node.x} ${node.y}`).join(', ');
     // At the right edge a label stands on the left.
-    const width = names.length * LETTER, left = x + 9 + width > this.width && x > width;
-    const label = this.hasRoom(left ? x - 9 - width : x + 9, y, width) ? shape('text', { x: left ? -9 : 9, y: 4, 'text-anchor': left ? 'end' : 'start' }, names) : null;
+    const width = names.length * LETTER,
+      left = x + 9 + width > this.width && x > width;
+    const label = this.hasRoom(left ? x - 9 - width : x + 9, y, width)
+      ? shape('text', { x: left ? -9 : 9, y: 4, 'text-anchor': left ? 'end' : 'start' }, names)
+      : null;
     const kind = `node ${node.kind}${node.drag ? ' movable' : ''}${node.name === this.chosen ? ' chosen' : ''}`;
-    const group = shape('g', { class: kind, transform: `translate(${x},${y})`, tabindex: 0, role: 'button', 'data-what': node.name }, shape('title', {}, node.name), mark, label);
-    const how = node.drag === 'position' ? '; arrow keys move it' : node.drag === 'distance' ? '; arrow keys change the distance of its group' : '';
+    const group = shape(
+      'g',
+      { class: kind, transform: `translate(${x},${y})`, tabindex: 0, role: 'button', 'data-what': node.name },
+      shape('title', {}, node.name),
+      mark,
+      label,
+    );
+    const how =
+      node.drag === 'position'
+        ? '; arrow keys move it'
+        : node.drag === 'distance'
+          ? '; arrow keys change the distance of its group'
+          : '';
     group.setAttribute('aria-label', `${node.name} at ${metres(node.x)}, ${metres(node.y)} m${how}`);
     group.addEventListener('focus', () => this.choose(node));
-    if (node.drag) this.movable(group, node, (px, py) => this.move(node, px, py), (px, py) => group.setAttribute('transform', `translate(${px},${py})`));
+    if (node.drag)
+      this.movable(
+        group,
+        node,
+        (px, py) => this.move(node, px, py),
+        (px, py) => group.setAttribute('transform', `translate(${px},${py})`),
+      );
     return group;
   }
 
   /** Whether a label fits beside those that are there; if so it takes its room. */
   hasRoom(x, y, width) {
-    const fits = this.labelled.every((other) => x + width < other.x || other.x + other.width < x || Math.abs(y - other.y) > LINE);
+    const fits = this.labelled.every(
+      (other) => x + width < other.x || other.x + other.width < x || Math.abs(y - other.y) > LINE,
+    );
     if (fits) this.labelled.push({ x, y, width });
     return fits;
   }
@@ -190,7 +291,9 @@ export class PlaceMap {
   choose(node) {
     if (this.chosen === node.name) return;
     this.chosen = node.name;
-    this.svg.querySelectorAll('.node').forEach((each) => each.classList.toggle('chosen', each.dataset.what === node.name));
+    this.svg
+      .querySelectorAll('.node')
+      .forEach((each) => each.classList.toggle('chosen', each.dataset.what === node.name));
     this.svg.children[1].replaceWith(this.ranges());
     this.tell();
   }
@@ -222,7 +325,14 @@ export class PlaceMap {
       };
       mark.addEventListener('pointermove', drag);
       mark.addEventListener('pointerup', drop, { once: true });
-      mark.addEventListener('pointercancel', () => { mark.removeEventListener('pointermove', drag); this.draw(); }, { once: true });
+      mark.addEventListener(
+        'pointercancel',
+        () => {
+          mark.removeEventListener('pointermove', drag);
+          this.draw();
+        },
+        { once: true },
+      );
     });
     mark.addEventListener('keydown', (event) => {
       const far = event.shiftKey ? 0.1 : 1;
@@ -239,7 +349,10 @@ export class PlaceMap {
     const lines = [];
     if (node) lines.push(`${node.name}: ${metres(node.x)}, ${metres(node.y)} m${node.why ? `; ${node.why}` : ''}.`);
     if (!weakens) lines.push('Places have no effect, as path_loss is "none": everybody hears everybody.');
-    else lines.push(...ranges[node?.bss ?? 0].map((range) => `${range.label}.`.replace(/^./, (letter) => letter.toUpperCase())));
+    else
+      lines.push(
+        ...ranges[node?.bss ?? 0].map((range) => `${range.label}.`.replace(/^./, (letter) => letter.toUpperCase())),
+      );
     if (more) lines.push(`${more} more are not drawn.`);
     this.said.textContent = lines.join(' ');
   }

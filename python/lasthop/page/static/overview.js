@@ -52,7 +52,13 @@ export class Overview {
     const width = 2 ** tile.level / 256;
     for (let i = 0; i < tile.length; i += 1) {
       if (tile.exact) put(c.start[i], c.duration[i], 1, c.lost[i] === 0xff ? 0 : 1 - c.decoded[i] / c.mpdus[i]);
-      else put(tile.index * 2 ** tile.level + c.bin[i] * width, width, c.busy[i] / 255, ((c.busy[i] / 255) * (c.collided[i] + c.noise[i])) / 255);
+      else
+        put(
+          tile.index * 2 ** tile.level + c.bin[i] * width,
+          width,
+          c.busy[i] / 255,
+          ((c.busy[i] / 255) * (c.collided[i] + c.noise[i])) / 255,
+        );
     }
   }
 

@@ -3,8 +3,29 @@
 import { onTheme, styled } from 'lasthop/ui.js';
 
 const NAMES = [
-  'ground', 'raised', 'line', 'row', 'row-other', 'text', 'quiet', 'accent', 'grid', 'selected',
-  'ampdu', 'data', 'ack', 'control', 'beacon', 'partly', 'collided', 'noise', 'nav', 'waiting', 'again', 'failure', 'window',
+  'ground',
+  'raised',
+  'line',
+  'row',
+  'row-other',
+  'text',
+  'quiet',
+  'accent',
+  'grid',
+  'selected',
+  'ampdu',
+  'data',
+  'ack',
+  'control',
+  'beacon',
+  'partly',
+  'collided',
+  'noise',
+  'nav',
+  'waiting',
+  'again',
+  'failure',
+  'window',
 ];
 
 export const colours = {};
@@ -31,6 +52,14 @@ export function colourOf(columns, i) {
 
 /** What the colours mean, for the legend. */
 export const LEGEND = [
-  ['ampdu', 'A-MPDU'], ['data', 'data'], ['ack', 'Ack, BlockAck'], ['control', 'RTS, CTS, BAR'], ['beacon', 'beacon'],
-  ['partly', 'partly lost'], ['collided', 'collided, or met who could not hear it'], ['noise', 'lost to noise'], ['waiting', 'backs off, defers'], ['nav', 'NAV'],
+  ['ampdu', 'A-MPDU'],
+  ['data', 'data'],
+  ['ack', 'Ack, BlockAck'],
+  ['control', 'RTS, CTS, BAR'],
+  ['beacon', 'beacon'],
+  ['partly', 'partly lost'],
+  ['collided', 'collided, or met who could not hear it'],
+  ['noise', 'lost to noise'],
+  ['waiting', 'backs off, defers'],
+  ['nav', 'NAV'],
 ];

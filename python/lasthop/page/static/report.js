@@ -46,15 +46,23 @@ async function open() {
   }
   const [{ run, page }] = pages;
   const [from, to] = run.window;
-  const said = element('p', { class: 'quiet' }, `Frames and segments are told one by one from ${(from / 1e9).toFixed(3)} s to ${(to / 1e9).toFixed(3)} s; `,
-    element('button', { class: 'link', type: 'button', onclick: () => page.view.show(from, to, true) }, 'show these'), '.');
+  const said = element(
+    'p',
+    { class: 'quiet' },
+    `Frames and segments are told one by one from ${(from / 1e9).toFixed(3)} s to ${(to / 1e9).toFixed(3)} s; `,
+    element('button', { class: 'link', type: 'button', onclick: () => page.view.show(from, to, true) }, 'show these'),
+    '.',
+  );
   if (pages.length === 1) {
     main.replaceChildren(said, page.box);
     page.start({});
   } else {
     const section = element('section', {});
     main.replaceChildren(said, section);
-    showBeside(section, pages.map((one) => one.page));
+    showBeside(
+      section,
+      pages.map((one) => one.page),
+    );
     const compared = answers.get('compared');
     if (compared) {
       const { differences } = await import('lasthop/compare.js');

@@ -36,7 +36,11 @@ async function recorded(main, base) {
   let facts = await askJson(base);
   if (facts.recorded) return facts;
   const bar = element('progress', { max: 1, value: 0 });
-  main.replaceChildren(element('h1', {}, facts.name), element('p', {}, `Seed ${facts.seed} was not recorded. It is run again with a recording …`), bar);
+  main.replaceChildren(
+    element('h1', {}, facts.name),
+    element('p', {}, `Seed ${facts.seed} was not recorded. It is run again with a recording …`),
+    bar,
+  );
   let state = await askJson(`${base}/record`, { method: 'POST' });
   while (!state.done && !state.error) {
     await new Promise((resolve) => setTimeout(resolve, 250));
@@ -51,13 +55,22 @@ async function recorded(main, base) {
 /** Of a run whose recording does not reach from the warm-up to the end, what it holds: all else is unknown, and not silent. */
 function silence({ span_ns: told, warmup_ns: warmup, duration_ns: duration }) {
   if (!told || (told[0] <= warmup && told[1] >= 0.9 * duration)) return null;
-  return element('span', { class: 'failure' }, `frames are recorded from ${(told[0] / 1e9).toFixed(3)} s to ${(told[1] / 1e9).toFixed(3)} s`);
+  return element(
+    'span',
+    { class: 'failure' },
+    `frames are recorded from ${(told[0] / 1e9).toFixed(3)} s to ${(told[1] / 1e9).toFixed(3)} s`,
+  );
 }
 
 let silents = 0;
 
 /** What the colours of frames mean. */
-export const legend = () => element('div', { class: 'legend' }, LEGEND.map(([name, text]) => element('span', { class: `key ${name}` }, text)));
+export const legend = () =>
+  element(
+    'div',
+    { class: 'legend' },
+    LEGEND.map(([name, text]) => element('span', { class: `key ${name}` }, text)),
+  );
 
 /** The parts of the page over `source`, which gives tiles and facts from a server or from within a file. */
 export class RunPage {
@@ -75,9 +88,16 @@ export class RunPage {
       time: (begin, end) => this.view.reach(begin, end),
       close: () => this.unselect(),
     });
-    this.charts = Object.entries(run.charts).filter(([, { table }]) => run.tables.includes(table)).map(([name, { curves }]) =>
-      new Chart(name, curves, this.view, this.tiles, (packet, curve) => this.segment(packet, curve)));
-    this.explained = new Explained(run, source, { time: (from, to) => this.view.show(from, to, true), flow: (id) => this.chooseFlow(id) });
+    this.charts = Object.entries(run.charts)
+      .filter(([, { table }]) => run.tables.includes(table))
+      .map(
+        ([name, { curves }]) =>
+          new Chart(name, curves, this.view, this.tiles, (packet, curve) => this.segment(packet, curve)),
+      );
+    this.explained = new Explained(run, source, {
+      time: (from, to) => this.view.show(from, to, true),
+      flow: (id) => this.chooseFlow(id),
+    });
     this.where = element('span', { class: 'mono' });
     this.box = this.layout();
     this.view.listen(() => this.later());
@@ -85,31 +105,106 @@ export class RunPage {
 
   layout() {
     const { run } = this;
-    this.flows = element('select', { 'aria-label': 'flow', onchange: () => this.chooseFlow(this.flows.value) },
-      run.flows.map((flow) => element('option', { value: flow.name }, `${flow.name} · ${withPrefix(run.goodput[flow.name], 'bit/s')}`)));
-    this.nodes = element('select', { 'aria-label': 'queue of', onchange: () => this.chooseNode(this.nodes.value) },
-      run.nodes.map((node) => element('option', { value: node.name }, node.name)));
-    const seeds = run.seeds.length > 1 && run.key
-      ? element('label', {}, 'seed ', element('select', { onchange: (event) => { location.search = `?seed=${event.target.value}`; } },
-        run.seeds.map((seed) => element('option', { value: seed, selected: seed === run.seed }, `${seed}`)))) : null;
-    const silent = element('input', { type: 'checkbox', id: `silent-${silents += 1}`, onchange: () => this.hideSilent(silent.checked) });
-    const buttons = [['whole run', '0', () => this.view.whole()], ['−', 'S', () => this.view.zoom(2)], ['+', 'W', () => this.view.zoom(0.5)], ['back', 'Backspace', () => this.view.back()]];
-    this.head = element('div', { class: 'runhead' },
-      element('h1', {}, run.title), element('span', { class: 'quiet' }, [run.title === run.name ? '' : `${run.name}. `, run.description ?? '']), seeds,
-      element('span', {}, `${withPrefix(run.totals.goodput_bps, 'bit/s')} in all, ${percent(run.medium.busy_fraction)} of the air busy`), silence(run));
-    this.steps = element('div', { class: 'tools' },
-      ...buttons.map(([text, key, act]) => element('button', { type: 'button', title: `${text} (${key})`, onclick: act }, text)),
+    this.flows = element(
+      'select',
+      { 'aria-label': 'flow', onchange: () => this.chooseFlow(this.flows.value) },
+      run.flows.map((flow) =>
+        element('option', { value: flow.name }, `${flow.name} · ${withPrefix(run.goodput[flow.name], 'bit/s')}`),
+      ),
+    );
+    this.nodes = element(
+      'select',
+      { 'aria-label': 'queue of', onchange: () => this.chooseNode(this.nodes.value) },
+      run.nodes.map((node) => element('option', { value: node.name }, node.name)),
+    );
+    const seeds =
+      run.seeds.length > 1 && run.key
+        ? element(
+            'label',
+            {},
+            'seed ',
+            element(
+              'select',
+              {
+                onchange: (event) => {
+                  location.search = `?seed=${event.target.value}`;
+                },
+              },
+              run.seeds.map((seed) => element('option', { value: seed, selected: seed === run.seed }, `${seed}`)),
+            ),
+          )
+        : null;
+    const silent = element('input', {
+      type: 'checkbox',
+      id: `silent-${(silents += 1)}`,
+      onchange: () => this.hideSilent(silent.checked),
+    });
+    const buttons = [
+      ['whole run', '0', () => this.view.whole()],
+      ['−', 'S', () => this.view.zoom(2)],
+      ['+', 'W', () => this.view.zoom(0.5)],
+      ['back', 'Backspace', () => this.view.back()],
+    ];
+    this.head = element(
+      'div',
+      { class: 'runhead' },
+      element('h1', {}, run.title),
+      element('span', { class: 'quiet' }, [run.title === run.name ? '' : `${run.name}. `, run.description ?? '']),
+      seeds,
+      element(
+        'span',
+        {},
+        `${withPrefix(run.totals.goodput_bps, 'bit/s')} in all, ${percent(run.medium.busy_fraction)} of the air busy`,
+      ),
+      silence(run),
+    );
+    this.steps = element(
+      'div',
+      { class: 'tools' },
+      ...buttons.map(([text, key, act]) =>
+        element('button', { type: 'button', title: `${text} (${key})`, onclick: act }, text),
+      ),
       this.where,
-      element('details', { class: 'help' }, element('summary', {}, 'keys'), element('table', {}, HELP.map(([key, what]) =>
-        element('tr', {}, element('th', {}, key), element('td', {}, what))))));
-    this.choices = element('div', { class: 'tools' },
-      element('label', {}, 'flow ', this.flows), element('label', {}, 'queue of ', this.nodes),
-      element('label', { for: silent.id }, silent, ' only who sends'));
+      element(
+        'details',
+        { class: 'help' },
+        element('summary', {}, 'keys'),
+        element(
+          'table',
+          {},
+          HELP.map(([key, what]) => element('tr', {}, element('th', {}, key), element('td', {}, what))),
+        ),
+      ),
+    );
+    this.choices = element(
+      'div',
+      { class: 'tools' },
+      element('label', {}, 'flow ', this.flows),
+      element('label', {}, 'queue of ', this.nodes),
+      element('label', { for: silent.id }, silent, ' only who sends'),
+    );
     this.aside = element('aside', { class: 'aside' }, this.details.box, this.explained.box);
-    return element('div', { class: 'run' }, this.head, this.steps, this.choices, legend(),
-      element('div', { class: 'board' },
-        element('div', { class: 'timed' }, this.overview.canvas, this.air.box, this.explained.timed, this.charts.map((chart) => chart.box)),
-        this.aside));
+    return element(
+      'div',
+      { class: 'run' },
+      this.head,
+      this.steps,
+      this.choices,
+      legend(),
+      element(
+        'div',
+        { class: 'board' },
+        element(
+          'div',
+          { class: 'timed' },
+          this.overview.canvas,
+          this.air.box,
+          this.explained.timed,
+          this.charts.map((chart) => chart.box),
+        ),
+        this.aside,
+      ),
+    );
   }
 
   start({ from, to, flow, queue, ppdu, keys = true }) {
@@ -133,10 +228,16 @@ export class RunPage {
   /** The flow to look at first: of bulk TCP, if there is any, the one that fares worst. */
   starving() {
     const { flows } = this.run;
-    const among = [
-      flows.filter((flow) => flow.transport === 'tcp' && flow.traffic === 'bulk'), flows.filter((flow) => flow.transport === 'tcp'), flows,
-    ].find((some) => some.length) ?? [];
-    return among.reduce((worst, flow) => (this.run.goodput[flow.name] < this.run.goodput[worst.name] ? flow : worst), among[0])?.name;
+    const among =
+      [
+        flows.filter((flow) => flow.transport === 'tcp' && flow.traffic === 'bulk'),
+        flows.filter((flow) => flow.transport === 'tcp'),
+        flows,
+      ].find((some) => some.length) ?? [];
+    return among.reduce(
+      (worst, flow) => (this.run.goodput[flow.name] < this.run.goodput[worst.name] ? flow : worst),
+      among[0],
+    )?.name;
   }
 
   chooseFlow(name) {
@@ -151,7 +252,7 @@ export class RunPage {
     }
     const flow = this.run.flows[number];
     const station = this.run.nodes.find((node) => node.name === flow.station);
-    this.chooseNode(flow.up ? flow.station : station?.ap ?? flow.station);
+    this.chooseNode(flow.up ? flow.station : (station?.ap ?? flow.station));
     this.explained.choose(name);
   }
 
@@ -171,10 +272,14 @@ export class RunPage {
 
   async ppdu(number, brief) {
     this.air.mark(number);
-    if (brief) this.view.reach(brief.start_ns, brief.start_ns + brief.duration_ns, Math.max(40 * brief.duration_ns, 2e6));
+    if (brief)
+      this.view.reach(brief.start_ns, brief.start_ns + brief.duration_ns, Math.max(40 * brief.duration_ns, 2e6));
     this.later();
     await this.told(`ppdus/${number}`, (facts) => {
-      this.air.mark(number, facts.overlapped.map((other) => other.ppdu));
+      this.air.mark(
+        number,
+        facts.overlapped.map((other) => other.ppdu),
+      );
       this.details.ppdu(facts);
       this.reveal();
     });
@@ -182,7 +287,10 @@ export class RunPage {
 
   async packet(flow, up, number) {
     await this.told(`packets/${flow}/${up ? 'up' : 'down'}/${number}`, (facts) => {
-      this.air.mark(null, facts.ppdus.map((ppdu) => ppdu.ppdu));
+      this.air.mark(
+        null,
+        facts.ppdus.map((ppdu) => ppdu.ppdu),
+      );
       this.details.packet(facts);
       this.reveal();
     });
@@ -190,7 +298,8 @@ export class RunPage {
 
   /** On a narrow screen details stand below all else: they are brought into view. */
   reveal() {
-    if (getComputedStyle(this.aside).position === 'static') this.details.box.scrollIntoView({ block: 'center', behavior: 'smooth' });
+    if (getComputedStyle(this.aside).position === 'static')
+      this.details.box.scrollIntoView({ block: 'center', behavior: 'smooth' });
   }
 
   /** A click on a segment of the flow that is shown: data goes one way, what acknowledges it the other. */
@@ -203,7 +312,8 @@ export class RunPage {
     try {
       const facts = await this.source.json(address);
       if (facts) then(facts);
-      else this.details.show(element('p', { class: 'quiet' }, 'This file holds details only of what it shows closely.'));
+      else
+        this.details.show(element('p', { class: 'quiet' }, 'This file holds details only of what it shows closely.'));
     } catch (error) {
       note(error.message);
     }
@@ -216,7 +326,8 @@ export class RunPage {
     if (!this.run.key || !location.pathname.startsWith('/run/')) return;
     this.remembering = setTimeout(() => {
       const shown = { seed: this.run.seed, flow: this.flows.value, queue: this.nodes.value };
-      if (this.view.span < this.view.duration) Object.assign(shown, { from: Math.round(this.view.from), to: Math.round(this.view.to) });
+      if (this.view.span < this.view.duration)
+        Object.assign(shown, { from: Math.round(this.view.from), to: Math.round(this.view.to) });
       if (this.air.selected != null) shown.ppdu = this.air.selected;
       history.replaceState(null, '', `?${new URLSearchParams(shown)}`);
     }, 300);
@@ -239,7 +350,8 @@ export class RunPage {
     const began = performance.now();
     this.where.textContent = `${(this.view.from / 1e9).toFixed(6)} s · ${stretch(this.view)}`;
     this.air.draw();
-    if (this.run.window && this.air.isCoarse && !this.tiles.busy) this.where.textContent += ' · no more of it is in this file';
+    if (this.run.window && this.air.isCoarse && !this.tiles.busy)
+      this.where.textContent += ' · no more of it is in this file';
     this.overview.draw();
     this.charts.forEach((chart) => chart.draw());
     this.explained.draw(this.view);

@@ -32,14 +32,33 @@ class RunsPage {
   }
 
   parts() {
-    this.filter = element('input', { type: 'search', placeholder: 'filter by name, place or description', 'aria-label': 'filter', class: 'filter', oninput: () => this.filtered() });
-    this.compare = element('button', { type: 'button', id: 'compare', disabled: true, onclick: () => this.compared() }, 'Compare two');
+    this.filter = element('input', {
+      type: 'search',
+      placeholder: 'filter by name, place or description',
+      'aria-label': 'filter',
+      class: 'filter',
+      oninput: () => this.filtered(),
+    });
+    this.compare = element(
+      'button',
+      { type: 'button', id: 'compare', disabled: true, onclick: () => this.compared() },
+      'Compare two',
+    );
     const going = this.jobs.filter((job) => ['running', 'waiting'].includes(job.state));
     const parts = [
-      element('div', { class: 'row' }, element('h1', {}, 'Runs'), this.filter, this.compare, element('a', { class: 'button main', href: '/scenario' }, 'New scenario')),
+      element(
+        'div',
+        { class: 'row' },
+        element('h1', {}, 'Runs'),
+        this.filter,
+        this.compare,
+        element('a', { class: 'button main', href: '/scenario' }, 'New scenario'),
+      ),
       element('p', { class: 'quiet' }, `below ${this.roots.join(', ')}`),
       ...(going.length ? [element('section', { 'aria-label': 'going on' }, ...going.map((job) => jobPanel(job)))] : []),
-      this.results(), this.stores(), this.scenarios(),
+      this.results(),
+      this.stores(),
+      this.scenarios(),
     ];
     this.fill();
     return parts;
@@ -48,16 +67,35 @@ class RunsPage {
   results() {
     const found = this.of('result');
     if (!found.length) {
-      return element('p', {}, 'No results yet. Open a scenario below and run it, or make one with ', element('code', {}, 'lasthop run FILE --out DIR'), ' in this directory.');
+      return element(
+        'p',
+        {},
+        'No results yet. Open a scenario below and run it, or make one with ',
+        element('code', {}, 'lasthop run FILE --out DIR'),
+        ' in this directory.',
+      );
     }
-    return this.table('Results', ['', 'name', 'goodput', 'seeds', 'simulated', 'with', 'when', ''], found, (entry) => this.resultRow(entry));
+    return this.table('Results', ['', 'name', 'goodput', 'seeds', 'simulated', 'with', 'when', ''], found, (entry) =>
+      this.resultRow(entry),
+    );
   }
 
   resultRow(entry) {
-    const tick = element('input', { type: 'checkbox', 'aria-label': `compare ${entry.name}`, onchange: (event) => this.tick(entry.key, event.target) });
+    const tick = element('input', {
+      type: 'checkbox',
+      'aria-label': `compare ${entry.name}`,
+      onchange: (event) => this.tick(entry.key, event.target),
+    });
     const cells = { goodput: cell('number'), seeds: cell('number'), simulated: cell('number'), with: cell('quiet') };
-    const row = element('tr', {}, element('td', {}, tick), element('td', {}, element('a', { href: `/run/${entry.key}` }, entry.name), place(entry)),
-      ...Object.values(cells), element('td', {}, when(entry.modified_s)), element('td', {}, element('a', { href: `/scenario?from=${entry.key}` }, 'new run')));
+    const row = element(
+      'tr',
+      {},
+      element('td', {}, tick),
+      element('td', {}, element('a', { href: `/run/${entry.key}` }, entry.name), place(entry)),
+      ...Object.values(cells),
+      element('td', {}, when(entry.modified_s)),
+      element('td', {}, element('a', { href: `/scenario?from=${entry.key}` }, 'new run')),
+    );
     this.rows.set(entry.key, { row, entry, fill: (facts) => fillResult(cells, facts) });
     return row;
   }
@@ -73,19 +111,32 @@ class RunsPage {
     const summary = element('summary', {}, entry.name, ' ', element('span', { class: 'quiet' }, entry.place));
     const details = element('details', { class: 'box store' }, summary, content);
     this.rows.set(entry.key, { row: details, entry, fill: () => {} });
-    details.addEventListener('toggle', () => details.open && !content.dataset.asked && storeRuns(entry, content, (key, box) => this.tick(key, box)));
+    details.addEventListener(
+      'toggle',
+      () => details.open && !content.dataset.asked && storeRuns(entry, content, (key, box) => this.tick(key, box)),
+    );
     return details;
   }
 
   scenarios() {
     const found = this.of('scenario');
-    if (!found.length) return element('p', {}, 'No scenarios here; ', element('a', { href: '/scenario' }, 'write one'), '.');
+    if (!found.length)
+      return element('p', {}, 'No scenarios here; ', element('a', { href: '/scenario' }, 'write one'), '.');
     const title = found.some((entry) => entry.ready) ? 'Scenarios that come with lasthop' : 'Scenarios';
     return this.table(title, ['name', 'what it shows', 'simulated', 'when'], found, (entry) => {
       const cells = { description: cell('description'), simulated: cell('number') };
-      const row = element('tr', {}, element('td', {}, element('a', { href: `/scenario?from=${entry.key}` }, entry.name), place(entry)), cells.description, cells.simulated, element('td', {}, when(entry.modified_s)));
+      const row = element(
+        'tr',
+        {},
+        element('td', {}, element('a', { href: `/scenario?from=${entry.key}` }, entry.name), place(entry)),
+        cells.description,
+        cells.simulated,
+        element('td', {}, when(entry.modified_s)),
+      );
       const fill = (facts) => {
-        cells.description.replaceChildren(facts.error ? element('span', { class: 'failure' }, facts.error) : facts.description);
+        cells.description.replaceChildren(
+          facts.error ? element('span', { class: 'failure' }, facts.error) : facts.description,
+        );
         cells.simulated.textContent = facts.duration ?? '';
       };
       this.rows.set(entry.key, { row, entry, fill });
@@ -96,8 +147,21 @@ class RunsPage {
   table(title, heads, entries, row) {
     const right = new Set(['goodput', 'seeds', 'simulated']);
     const head = heads.map((word) => element('th', { class: right.has(word) && 'number' }, word));
-    return element('section', {}, element('h2', {}, title), element('div', { class: 'scroll' },
-      element('table', { class: 'list' }, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...entries.map(row)))));
+    return element(
+      'section',
+      {},
+      element('h2', {}, title),
+      element(
+        'div',
+        { class: 'scroll' },
+        element(
+          'table',
+          { class: 'list' },
+          element('thead', {}, element('tr', {}, ...head)),
+          element('tbody', {}, ...entries.map(row)),
+        ),
+      ),
+    );
   }
 
   /** Asks for the numbers of all rows, some at a time, so that the first are there at once. */
@@ -151,7 +215,9 @@ function fillResult(cells, facts) {
   cells.goodput.textContent = meanOf(facts.goodput);
   cells.seeds.textContent = facts.seeds.length + (facts.failed ? ` (${facts.failed} failed)` : '');
   cells.simulated.textContent = facts.duration ?? '';
-  cells.with.textContent = [facts.recorded && 'air', facts.explained && 'account', facts.interrupted && 'interrupted'].filter(Boolean).join(', ');
+  cells.with.textContent = [facts.recorded && 'air', facts.explained && 'account', facts.interrupted && 'interrupted']
+    .filter(Boolean)
+    .join(', ');
 }
 
 async function storeRuns(entry, content, tick, text = '') {
@@ -164,17 +230,56 @@ async function storeRuns(entry, content, tick, text = '') {
     content.replaceChildren(element('p', { class: 'failure' }, error.message));
     return;
   }
-  const search = element('input', { type: 'search', value: text, placeholder: 'filter by name or settings', 'aria-label': `filter the runs of ${entry.name}` });
+  const search = element('input', {
+    type: 'search',
+    value: text,
+    placeholder: 'filter by name or settings',
+    'aria-label': `filter the runs of ${entry.name}`,
+  });
   search.addEventListener('change', () => storeRuns(entry, content, tick, search.value));
   const line = (run) => {
-    const key = `${entry.key}.${run.run}`, name = run.name || 'run';
-    const settings = Object.entries(run.settings).map(([path, value]) => `${path}=${value}`).join(' ');
-    const box = element('input', { type: 'checkbox', 'aria-label': `compare ${name} ${settings} seed ${run.seed}`, onchange: (event) => tick(key, event.target) });
-    return element('tr', {}, element('td', {}, box), element('td', {}, element('a', { href: `/run/${key}` }, name)), element('td', { class: 'mono' }, settings),
-      element('td', { class: 'number' }, run.seed), element('td', { class: 'number' }, run.goodput_bps == null ? '–' : withPrefix(run.goodput_bps, 'bit/s')), element('td', {}, when(run.finished_s)));
+    const key = `${entry.key}.${run.run}`,
+      name = run.name || 'run';
+    const settings = Object.entries(run.settings)
+      .map(([path, value]) => `${path}=${value}`)
+      .join(' ');
+    const box = element('input', {
+      type: 'checkbox',
+      'aria-label': `compare ${name} ${settings} seed ${run.seed}`,
+      onchange: (event) => tick(key, event.target),
+    });
+    return element(
+      'tr',
+      {},
+      element('td', {}, box),
+      element('td', {}, element('a', { href: `/run/${key}` }, name)),
+      element('td', { class: 'mono' }, settings),
+      element('td', { class: 'number' }, run.seed),
+      element('td', { class: 'number' }, run.goodput_bps == null ? '–' : withPrefix(run.goodput_bps, 'bit/s')),
+      element('td', {}, when(run.finished_s)),
+    );
   };
-  const heads = [['', ''], ['name', ''], ['settings', ''], ['seed', 'number'], ['goodput', 'number'], ['when', '']];
-  const shown = told.runs.length < told.count ? `the latest ${told.runs.length} of ${told.count} runs` : `${told.count} runs`;
-  content.replaceChildren(element('div', { class: 'row' }, search, element('span', { class: 'quiet' }, shown)), element('div', { class: 'scroll' },
-    element('table', { class: 'list' }, element('thead', {}, element('tr', {}, ...heads.map(([word, kind]) => element('th', { class: kind }, word)))), element('tbody', {}, ...told.runs.map(line)))));
+  const heads = [
+    ['', ''],
+    ['name', ''],
+    ['settings', ''],
+    ['seed', 'number'],
+    ['goodput', 'number'],
+    ['when', ''],
+  ];
+  const shown =
+    told.runs.length < told.count ? `the latest ${told.runs.length} of ${told.count} runs` : `${told.count} runs`;
+  content.replaceChildren(
+    element('div', { class: 'row' }, search, element('span', { class: 'quiet' }, shown)),
+    element(
+      'div',
+      { class: 'scroll' },
+      element(
+        'table',
+        { class: 'list' },
+        element('thead', {}, element('tr', {}, ...heads.map(([word, kind]) => element('th', { class: kind }, word)))),
+        element('tbody', {}, ...told.runs.map(line)),
+      ),
+    ),
+  );
 }

@@ -5,20 +5,41 @@ import { element, note, Refused, sendJson } from 'lasthop/ui.js';
 /** A field and buttons that keep what `text()` gives; `saved()` is called once it is kept in a file of the directory. */
 export function saving(opened, text, saved) {
   const given = `${(opened.saved && opened.name) || opened.name.replaceAll(/[^\w.-]+/g, '-') || 'scenario'}.toml`;
-  const name = element('input', { type: 'text', value: given, 'aria-label': 'name of the file', class: 'file-name', spellcheck: 'false' });
+  const name = element('input', {
+    type: 'text',
+    value: given,
+    'aria-label': 'name of the file',
+    class: 'file-name',
+    spellcheck: 'false',
+  });
   const save = async (replace) => {
     try {
-      const { place } = await sendJson(`/api/scenarios/${encodeURIComponent(name.value)}`, { text: text(), replace }, 'PUT');
+      const { place } = await sendJson(
+        `/api/scenarios/${encodeURIComponent(name.value)}`,
+        { text: text(), replace },
+        'PUT',
+      );
       saved();
       note(`saved as ${place}`);
     } catch (error) {
-      if (error instanceof Refused && error.status === 409 && !replace && !/directory/.test(error.message)) again(error.message);
+      if (error instanceof Refused && error.status === 409 && !replace && !/directory/.test(error.message))
+        again(error.message);
       else note(error.message);
     }
   };
   const asked = element('span', { role: 'alert' });
   const again = (said) => {
-    const yes = element('button', { type: 'button', onclick: () => { asked.replaceChildren(); save(true); } }, 'Replace it');
+    const yes = element(
+      'button',
+      {
+        type: 'button',
+        onclick: () => {
+          asked.replaceChildren();
+          save(true);
+        },
+      },
+      'Replace it',
+    );
     const no = element('button', { type: 'button', onclick: () => asked.replaceChildren() }, 'No');
     asked.replaceChildren(`${said.split(';')[0]}. `, yes, no);
     yes.focus();
@@ -29,7 +50,9 @@ export function saving(opened, text, saved) {
     setTimeout(() => URL.revokeObjectURL(address), 10_000);
   };
   return [
-    name, element('button', { type: 'button', id: 'save', onclick: () => save(false) }, 'Save'),
-    element('button', { type: 'button', id: 'download', onclick: download }, 'Download'), asked,
+    name,
+    element('button', { type: 'button', id: 'save', onclick: () => save(false) }, 'Save'),
+    element('button', { type: 'button', id: 'download', onclick: download }, 'Download'),
+    asked,
   ];
 }

@@ -62,34 +62,82 @@ class ScenarioPage {
     this.theory = element('div', { class: 'scroll' });
     this.defaults = element('div', {});
     this.jobs = element('div', {});
-    this.made = element('div', { class: 'scenario-page' },
+    this.made = element(
+      'div',
+      { class: 'scenario-page' },
       element('div', { class: 'scenario-text' }, this.head(), this.place, this.said),
-      element('aside', { class: 'beside' }, this.runBox(), box('Map', this.mapPlace, true), box('Closed forms', this.theory, false, () => this.askTheory()),
-        box('Defaults that depend on the scenario', this.defaults, false)));
+      element(
+        'aside',
+        { class: 'beside' },
+        this.runBox(),
+        box('Map', this.mapPlace, true),
+        box('Closed forms', this.theory, false, () => this.askTheory()),
+        box('Defaults that depend on the scenario', this.defaults, false),
+      ),
+    );
   }
 
   head() {
     this.name = element('h1', {}, this.opened.name);
-    return element('div', { class: 'row' }, this.name, ...saving(this.opened, () => this.editor.text, () => this.saved()));
+    return element(
+      'div',
+      { class: 'row' },
+      this.name,
+      ...saving(
+        this.opened,
+        () => this.editor.text,
+        () => this.saved(),
+      ),
+    );
   }
 
   runBox() {
     this.seeds = element('input', { type: 'number', min: 1, max: 1000, value: 1, id: 'seeds', class: 'short' });
     this.records = element('input', { type: 'checkbox', id: 'records', checked: true });
     this.run = element('button', { type: 'button', class: 'main', id: 'run', onclick: () => this.begun() }, 'Run');
-    return element('section', { class: 'box run-box', 'aria-label': 'run' },
-      element('div', { class: 'row' }, element('label', { for: 'seeds' }, 'Seeds'), this.seeds,
-        element('label', { title: 'every frame, segment and backoff; of more than five seeds those of the first' }, this.records, ' record the air'), this.run),
-      this.jobs);
+    return element(
+      'section',
+      { class: 'box run-box', 'aria-label': 'run' },
+      element(
+        'div',
+        { class: 'row' },
+        element('label', { for: 'seeds' }, 'Seeds'),
+        this.seeds,
+        element(
+          'label',
+          { title: 'every frame, segment and backoff; of more than five seeds those of the first' },
+          this.records,
+          ' record the air',
+        ),
+        this.run,
+      ),
+      this.jobs,
+    );
   }
 
   begin() {
     let vocabulary = null;
-    this.editor = new Editor(this.place, this.opened.text, { vocabulary: () => vocabulary, changed: () => this.changed() });
+    this.editor = new Editor(this.place, this.opened.text, {
+      vocabulary: () => vocabulary,
+      changed: () => this.changed(),
+    });
     this.map = new PlaceMap(this.mapPlace, (what) => this.move(what));
-    window.addEventListener('beforeunload', (event) => { if (this.isChanged) event.preventDefault(); });
-    Promise.all([askJson('/api/schema'), askJson('/api/registry')]).then(([schema, registry]) => { vocabulary = new Vocabulary(schema, registry); }, (error) => note(error.message));
-    askJson('/api/jobs').then(({ jobs }) => jobs.filter((job) => ['running', 'waiting'].includes(job.state)).forEach((job) => this.jobs.append(jobPanel(job))), () => {});
+    window.addEventListener('beforeunload', (event) => {
+      if (this.isChanged) event.preventDefault();
+    });
+    Promise.all([askJson('/api/schema'), askJson('/api/registry')]).then(
+      ([schema, registry]) => {
+        vocabulary = new Vocabulary(schema, registry);
+      },
+      (error) => note(error.message),
+    );
+    askJson('/api/jobs').then(
+      ({ jobs }) =>
+        jobs
+          .filter((job) => ['running', 'waiting'].includes(job.state))
+          .forEach((job) => this.jobs.append(jobPanel(job))),
+      () => {},
+    );
     this.check();
   }
 
@@ -128,11 +176,25 @@ class ScenarioPage {
     this.editor.mark(answer.problems);
     this.run.disabled = isWrong;
     this.made.dataset.checked = isWrong ? 'wrong' : 'right';
-    const problems = answer.problems.map((each) => element('p', { class: 'failure' },
-      element('button', { type: 'button', class: 'place', onclick: () => this.editor.goTo(each.begin) }, `line ${each.line}`),
-      ` ${each.where ? `${each.where}: ` : ''}${each.message}`, each.remedy && element('span', { class: 'remedy' }, each.remedy)));
+    const problems = answer.problems.map((each) =>
+      element(
+        'p',
+        { class: 'failure' },
+        element(
+          'button',
+          { type: 'button', class: 'place', onclick: () => this.editor.goTo(each.begin) },
+          `line ${each.line}`,
+        ),
+        ` ${each.where ? `${each.where}: ` : ''}${each.message}`,
+        each.remedy && element('span', { class: 'remedy' }, each.remedy),
+      ),
+    );
     const warnings = answer.warnings.map((text) => element('p', { class: 'warning' }, text));
-    this.said.replaceChildren(...(problems.length ? problems : [element('p', { class: 'quiet' }, 'The engine takes it as it is.'), ...warnings]));
+    this.said.replaceChildren(
+      ...(problems.length
+        ? problems
+        : [element('p', { class: 'quiet' }, 'The engine takes it as it is.'), ...warnings]),
+    );
     this.map.show(answer.places);
     if (isWrong) return;
     this.name.textContent = answer.resolved.name || this.opened.name;
@@ -154,7 +216,12 @@ class ScenarioPage {
 
   /** Moves come one after another, as each is written into the text that the last one left. */
   move(what) {
-    this.moves = this.moves.then(() => this.written(what)).catch((error) => { note(error.message); this.map.draw(); });
+    this.moves = this.moves
+      .then(() => this.written(what))
+      .catch((error) => {
+        note(error.message);
+        this.map.draw();
+      });
   }
 
   async written(what) {
@@ -170,7 +237,10 @@ class ScenarioPage {
     if (!Number.isInteger(seeds) || seeds < 1) return note('Seeds: a whole number from 1 on');
     this.run.disabled = true;
     try {
-      const job = await sendJson('/api/runs', this.body({ seeds, name: this.name.textContent, record: this.records.checked }));
+      const job = await sendJson(
+        '/api/runs',
+        this.body({ seeds, name: this.name.textContent, record: this.records.checked }),
+      );
       this.jobs.prepend(jobPanel(job));
     } catch (error) {
       note(error.message);
@@ -186,16 +256,62 @@ function box(title, content, open, opened = () => {}) {
 }
 
 function theoryTable(rows) {
-  const line = (row) => element('tr', {}, element('td', {}, row.quantity, row.note && element('span', { class: 'quiet remark' }, row.note)),
-    element('td', { class: 'number' }, row.closed_form == null ? '–' : row.unit ? withPrefix(row.closed_form, row.unit) : Number(row.closed_form.toPrecision(4))),
-    element('td', { class: 'quiet' }, row.source ?? ''));
-  return element('table', {}, element('thead', {}, element('tr', {}, element('th', {}, 'quantity'), element('th', { class: 'number' }, 'closed form'), element('th', {}, 'source'))),
-    element('tbody', {}, ...rows.map(line)));
+  const line = (row) =>
+    element(
+      'tr',
+      {},
+      element('td', {}, row.quantity, row.note && element('span', { class: 'quiet remark' }, row.note)),
+      element(
+        'td',
+        { class: 'number' },
+        row.closed_form == null
+          ? '–'
+          : row.unit
+            ? withPrefix(row.closed_form, row.unit)
+            : Number(row.closed_form.toPrecision(4)),
+      ),
+      element('td', { class: 'quiet' }, row.source ?? ''),
+    );
+  return element(
+    'table',
+    {},
+    element(
+      'thead',
+      {},
+      element(
+        'tr',
+        {},
+        element('th', {}, 'quantity'),
+        element('th', { class: 'number' }, 'closed form'),
+        element('th', {}, 'source'),
+      ),
+    ),
+    element('tbody', {}, ...rows.map(line)),
+  );
 }
 
 function defaultsTable(defaults) {
   if (!defaults.length) return element('p', { class: 'quiet' }, 'The text says all of them itself.');
-  const line = ({ key, value, because }) => element('tr', {}, element('td', {}, element('code', {}, key)), element('td', {}, element('code', {}, value)), element('td', { class: 'quiet' }, because));
-  return element('div', { class: 'scroll' }, element('table', {}, element('thead', {}, element('tr', {}, ...['key', 'default', 'because of'].map((word) => element('th', {}, word)))),
-    element('tbody', {}, ...defaults.map(line))));
+  const line = ({ key, value, because }) =>
+    element(
+      'tr',
+      {},
+      element('td', {}, element('code', {}, key)),
+      element('td', {}, element('code', {}, value)),
+      element('td', { class: 'quiet' }, because),
+    );
+  return element(
+    'div',
+    { class: 'scroll' },
+    element(
+      'table',
+      {},
+      element(
+        'thead',
+        {},
+        element('tr', {}, ...['key', 'default', 'because of'].map((word) => element('th', {}, word))),
+      ),
+      element('tbody', {}, ...defaults.map(line)),
+    ),
+  );
 }

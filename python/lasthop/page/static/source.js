@@ -72,7 +72,8 @@ export class Tiles {
       this.fetch(address, what);
     }
     // What scrolled by long ago is not asked for any more.
-    for (const address of [...this.waiting.keys()].slice(0, Math.max(0, this.waiting.size - 60))) this.waiting.delete(address);
+    for (const address of [...this.waiting.keys()].slice(0, Math.max(0, this.waiting.size - 60)))
+      this.waiting.delete(address);
   }
 
   async fetch(address, what) {

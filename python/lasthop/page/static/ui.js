@@ -47,9 +47,10 @@ export const sendJson = (address, value, method = 'POST') =>
 
 /** Says something to the user for some seconds. */
 export function note(text) {
-  const same = [...document.querySelectorAll('#notes p')].find((line) => line.textContent === text);
-  if (same) return;
-  const line = element('p', {}, text);
+  const same = [...document.querySelectorAll('#notes p')].find((line) => line.dataset.text === text);
+  const times = 1 + Number(same?.dataset.times ?? 0);
+  same?.remove();
+  const line = element('p', { 'data-text': text, 'data-times': times }, times > 1 ? `${text} (${times} times)` : text);
   document.getElementById('notes').append(line);
   setTimeout(() => line.remove(), 8000);
 }
@@ -58,7 +59,15 @@ export function note(text) {
 export function withPrefix(value, unit) {
   if (value == null || !Number.isFinite(value)) return '–';
   if (value === 0) return `0 ${unit}`;
-  const steps = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n']];
+  const steps = [
+    [1e9, 'G'],
+    [1e6, 'M'],
+    [1e3, 'k'],
+    [1, ''],
+    [1e-3, 'm'],
+    [1e-6, 'µ'],
+    [1e-9, 'n'],
+  ];
   const [scale, prefix] = steps.find(([scale]) => Math.abs(value) >= scale * 0.9995) ?? steps.at(-1);
   return `${Number((value / scale).toPrecision(3))} ${prefix}${unit}`;
 }
