@@ -3,6 +3,19 @@
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 EXTENSION := python/lasthop/_core.abi3.so
+# Virtual time for the distribution's User Mode Linux, which there is on Linux alone.
+ifeq ($(shell uname),Linux)
+PRELOAD := python/lasthop/emulation/virtual_time.so
+endif
+# Loading programs into the kernel, where the headers of libelf and zlib are; `lasthop bpf` says so where they are not.
+KERNEL_NEEDS := printf '\#include <gelf.h>\n\#include <zlib.h>\nint main(void) { return elf_version(0) + !zlibVersion(); }'
+ifeq ($(shell uname),Linux)
+ifeq ($(shell $(KERNEL_NEEDS) | cc -x c - -o /dev/null -lelf -lz 2>/dev/null && echo found),found)
+KERNEL := python/lasthop/_kernel.abi3.so
+endif
+endif
+# The programs themselves, compiled beforehand: only those who change them need clang.
+BPF_OBJECTS := $(patsubst bpf/%.bpf.c,python/lasthop/bpf/%.bpf.o,$(wildcard bpf/*.bpf.c))
 SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 # Every package with its version and the hashes of its files, for each Python and system; `make lock` writes it.
 LOCK := python/requirements.txt
@@ -19,10 +32,10 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: build fast demo test unit gates instructions lint lock fuzz bench speed validation kernel docs page wheel clean rust
+.PHONY: build fast demo test unit gates instructions lint lock fuzz bench speed validation kernel kernel-claims bpf docs page wheel clean rust
 .DEFAULT_GOAL := build
 
-build: $(EXTENSION)
+build: $(EXTENSION) $(PRELOAD) $(KERNEL)
 
 # The engine compiled with a profile of its own runs, which takes some minutes; the plain one stays where it cannot be made.
 fast: build
@@ -53,6 +66,7 @@ instructions: rust $(VENV)/.ready
 lint: rust $(VENV)/.ready
 	rustfmt --check --edition 2024 $$(git ls-files '*.rs')
 	cargo clippy --workspace --all-targets -- -D warnings
+	$(if $(KERNEL),cargo clippy --package lasthop-kernel --features libbpf -- -D warnings)
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 # Coverage-guided tests of what reads files from elsewhere, FUZZ_SECONDS=60 in all; needs cargo-fuzz.
@@ -74,14 +88,20 @@ speed: build gates
 validation: build
 	@$(BIN)/python tests/validation/report.py
 
-# Records what this machine's kernel does on scripted paths and writes docs/kernel.md; needs root and /dev/net/tun.
+# Writes docs/kernel.md: what this machine's kernel does on scripted paths, which needs root and /dev/net/tun, and what a kernel for
+# virtual time does, which `lasthop emulate --build-kernel` makes; LASTHOP_KERNEL names another. Status 77 where one was missing.
 kernel: build
-	@$(BIN)/python tests/kernel/report.py
+	@status=0; $(BIN)/python tests/kernel/report.py || status=$$?; \
+		$(BIN)/python tests/kernel/oracle/tables.py || status=$$?; exit $$status
 
 # Writes the tables of docs/model/metrics.md from the list of quantities.
 docs: build
 	@$(BIN)/python tests/python/metrics_page.py --write
 	@$(BIN)/python tests/python/recording_page.py --write
+
+# Shows what three claims of papers come to with a kernel's TCP, in virtual time: the tables of docs/papers. CLAIMS="K-2" runs one.
+kernel-claims: build
+	@$(BIN)/python tests/kernel/claims.py $(CLAIMS)
 
 # Bundles the editor of the page anew, of the versions in page/package-lock.json; needs Node, which nothing else does.
 page:
@@ -91,7 +111,7 @@ page:
 
 # Builds the wheel, profile-guided where that can be, then tests it where nothing else is installed and no source is on the
 # path. What it needs comes from files whose hashes were checked.
-wheel: rust $(VENV)/.ready
+wheel: rust $(VENV)/.ready $(PRELOAD) $(KERNEL)
 	rm -rf dist
 	$(BIN)/python benches/guided.py wheel --out dist || $(BIN)/maturin build --release --out dist
 	$(BIN)/python -m venv dist/venv
@@ -111,11 +131,26 @@ lock: $(VENV)/.ready
 	@rm -rf $(VENV)/lock
 
 clean:
-	rm -rf $(VENV) dist $(EXTENSION)
+	rm -rf $(VENV) dist $(EXTENSION) $(PRELOAD) $(KERNEL)
 
 $(EXTENSION): $(SOURCES) $(VENV)/.ready | rust
 	$(BIN)/maturin develop --release
 	@touch $@
+
+$(PRELOAD): crates/virtual-time/Cargo.toml $(wildcard crates/virtual-time/src/*.rs) | rust
+	cargo build --quiet --release --package lasthop-virtual-time --target-dir target --config 'profile.release.strip = "symbols"'
+	cp target/release/liblasthop_virtual_time.so $@
+
+$(KERNEL): crates/kernel/Cargo.toml $(wildcard crates/kernel/src/*.rs) $(VENV)/.ready | rust
+	cargo build --quiet --release --package lasthop-kernel --features libbpf --target-dir target --config 'profile.release.strip = "symbols"'
+	cp target/release/lib_kernel.so $@
+
+# Compiles the programs for the kernel anew; needs clang and llvm-strip.
+bpf: $(BPF_OBJECTS)
+
+python/lasthop/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
+	clang -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-function -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
+	llvm-strip -g $@
 
 $(VENV)/.ready: pyproject.toml $(LOCK)
 	@test -n "$(PYTHON)" || { echo "lasthop: needs Python 3.11 or later with its venv module; found none of: $(CANDIDATES)" >&2; exit 1; }

@@ -19,7 +19,8 @@ trap 'rm -rf "$work"' EXIT
 # The beginning of each trace is what it has in common with no other; whole ones would be slow.
 seeds() {
     case $1 in
-        capture) cargo run --quiet --package lasthop-wire --example exchange -- "$2/exchange" ;;
+        bpf_object) cp examples/controllers/bpf/*.bpf.o "$2" ;;
+        analysis | capture) cargo run --quiet --package lasthop-wire --example exchange -- "$2/exchange" ;;
         cc_trace) for file in tests/data/vectors/cc/*/*.gz; do gunzip -c "$file" | sed -n 1,60p > "$2/$(basename "$file")"; done ;;
         packet_script) cp tests/scripts/*.pkt "$2" ;;
         packet_trace) printf 'time_s,bytes\n0, 100\n\n0.0015;200 # two\n0.02 300\n' > "$2/trace" ;;

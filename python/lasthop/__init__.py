@@ -8,6 +8,7 @@
 
 from ._core import ScenarioError, __version__
 from .campaign import complete
+from .code import CongestionControl, QueueDiscipline, RateControl
 from .open_simulation import Simulation, open
 from .result import Result, read
 from .scenario import Scenario, load
@@ -16,8 +17,11 @@ from .store import Job, Store, StoreError
 from .sweep import sweep
 
 __all__ = [
+    "CongestionControl",
     "Interrupted",
     "Job",
+    "QueueDiscipline",
+    "RateControl",
     "Result",
     "RunFailed",
     "Scenario",

@@ -17,9 +17,14 @@ class ScenarioError(ValueError): ...
 
 class ResolvedScenario:
     def to_json(self) -> str: ...
+    def check_simulable(self) -> None: ...
+    def check_without_code(self) -> None: ...
+    def load_code(self) -> None: ...
+    def code(self) -> list[tuple[str, str, str, PathLike[str]]]: ...
     def warnings(self) -> list[str]: ...
     def defaults(self) -> list[tuple[str, str, str]]: ...
     def duration_s(self) -> float: ...
+    def stations(self) -> list[str]: ...
     def sweep(self) -> list[tuple[str, list[str]]]: ...
 
 class SeriesBlock:
@@ -65,6 +70,131 @@ class RunOutcome:
     json: str | None
     error: str | None
     def take_series(self) -> list[SeriesBlock]: ...
+    @staticmethod
+    def read(seed: int, folder: str | PathLike[str], wall_s: float | None = None) -> RunOutcome: ...
+
+# What code in Python is handed.
+
+class Context:
+    initial_window: float
+    initial_ssthresh: float
+    mss_bytes: int
+    slow_start_growth: str
+    avoidance_growth: str
+    tick_ns: int
+    abe: bool
+    def random(self) -> float: ...
+    def random_below(self, end: int) -> int: ...
+
+class Rate:
+    delivered: int
+    delivered_ce: int
+    lost: int
+    prior_delivered: int
+    flight_at_send: int
+    is_app_limited: bool
+    is_ack_delayed: bool
+    interval_s: float
+    interval_ns: int
+
+class Ack:
+    now_s: float
+    now_ns: int
+    acked_segments: int
+    acked_bytes: int
+    delivered_bytes: int
+    slow_start_credit: float
+    avoidance_credit: float
+    delivered_segments: int
+    lost_segments: int
+    total_delivered: int
+    total_lost: int
+    rate: Rate | None
+    next_departure_ns: int
+    rtt_s: float | None
+    rtt_ns: int | None
+    srtt_s: float | None
+    srtt_ns: int | None
+    prior_flight_bytes: int
+    flight_bytes: int
+    prior_flight_segments: int
+    flight_segments: int
+    app_limited: bool
+    ece: bool
+    round_trips: int
+    in_recovery: bool
+    ends_timeout: bool
+    snd_una: int
+    snd_nxt: int
+    ce_segments: int
+    window: int
+    send_rate: int
+    is_paced: bool
+    observed: bool
+
+class Event:
+    cause: str
+    now_s: float
+    now_ns: int
+    window: float
+    flight_bytes: int
+    repeated: bool
+    snd_una: int
+    snd_nxt: int
+    total_lost: int
+
+class Moment:
+    now_s: float
+    now_ns: int
+    snd_una: int
+    snd_nxt: int
+    app_limited: bool
+
+class Prior:
+    window: float
+    ssthresh: float
+
+class QueueContext:
+    def random(self) -> float: ...
+
+class Packet:
+    bytes: int
+    flow: int
+    station: int
+    up: bool
+    tid: int
+    is_tcp_ack: bool
+    is_ecn_capable: bool
+    def mark(self) -> bool: ...
+
+class Wanted:
+    any: bool
+    def includes(self, packet: Packet) -> bool: ...
+
+class Peer:
+    rates_bps: list[int]
+    received_dbm: float
+    def random(self) -> float: ...
+
+class Frame:
+    now_s: float
+    bytes: int
+    aggregates: bool
+    retry: int
+
+class Status:
+    now_s: float
+    mode: int
+    success: bool
+    mpdus: int
+    acknowledged: int
+    rts: bool
+    snr_db: float | None
+    is_good: bool
+
+# On Linux.
+def emulation_plan_json(scenario: ResolvedScenario, seed: int) -> str: ...
+def emulate(job: str) -> None: ...
 
 class Recording:
     def __init__(
@@ -109,10 +239,20 @@ def indented(text: str, depth: int) -> bytes: ...
 def schema_json() -> str: ...
 def result_schema_json() -> str: ...
 def list_json(kind: str | None = None) -> str: ...
+def describe_object(bytes: bytes, name: str) -> tuple[str, str]: ...
 def show_json(name: str) -> str: ...
 def theory_json(scenario: ResolvedScenario) -> str: ...
-def replay_cc(text: str) -> tuple[str, str]: ...
+def run_job(job: str) -> None: ...
+def replay_cc(text: str, choice: str | None = None) -> tuple[str, str]: ...
+def check_cc(choice: str) -> list[tuple[str, str | None]]: ...
 def packetdrill(
-    text: str, options: list[tuple[str, str]]
+    text: str, options: list[tuple[str, str]], choice: str | None = None
 ) -> tuple[str, int, str, list[tuple[int, str, list[tuple[str, int]]]]]: ...
 def replay_recovery(text: str) -> tuple[str, str, str, str]: ...
+def analyze(
+    files: list[str | PathLike[str]],
+    from_s: float | None = None,
+    to_s: float | None = None,
+    interval_s: float | None = None,
+    show: Callable[[int], None] | None = None,
+) -> tuple[str, list[SeriesBlock], list[str]]: ...

@@ -18,7 +18,7 @@ from .metric import unknown
 from .quantities import SIMULATOR, quantity_of
 from .recording import FOLDER, NewRecordings, Recordings, copied_beside, put_into
 from .runs import Run, columns, document_of
-from .scenario import Scenario, looks_like_scenario
+from .scenario import ADDRESS, Scenario, looks_like_scenario, setting_of
 
 if TYPE_CHECKING:
     import pandas
@@ -57,17 +57,25 @@ class Result:
         self._recordings: Recordings | None = None
 
     @classmethod
-    def empty(cls, resolved: _core.ResolvedScenario, scenario: Scenario) -> Result:
+    def empty(
+        cls, resolved: _core.ResolvedScenario, scenario: Scenario, warnings: list[str] | None = None
+    ) -> Result:
         """A result of `scenario` to which runs are added."""
         head = {
             "format": FORMAT,
             "lasthop": _core.__version__,
             "scenario": json.loads(resolved.to_json()),
-            "warnings": resolved.warnings(),
+            "warnings": resolved.warnings() if warnings is None else warnings,
             "defaults": [dict(zip(("key", "value", "because"), taken, strict=True)) for taken in resolved.defaults()],
             "runs": [],
         }
-        return cls(head, scenario_text=scenario.file_text())
+        # Paths of code count from the scenario's folder, and a result lies elsewhere.
+        code = [
+            (setting_of(path), str(Path(file).resolve()))
+            for _, path, name, file in resolved.code()
+            if not name.startswith(ADDRESS) and not Path(name).is_absolute()
+        ]
+        return cls(head, scenario_text=scenario.file_text(code))
 
     def add(self, outcome: _core.RunOutcome, series: list[_core.SeriesBlock]) -> None:
         """Adds one finished seed: its run, or the sentence that says why there is none."""
@@ -76,7 +84,11 @@ class Result:
             return
         self._runs.append(outcome.run)
         if series:
-            self._series.append((outcome.seed, series))
+            self.add_series(outcome.seed, series)
+
+    def add_series(self, seed: int, series: list[_core.SeriesBlock]) -> None:
+        """Adds the time series of a seed whose run is there."""
+        self._series.append((seed, series))
 
     @property
     def runs(self) -> list[dict[str, Any]]:
@@ -99,6 +111,15 @@ class Result:
     def scenario(self) -> dict[str, Any]:
         """The resolved scenario."""
         return self._head["scenario"]
+
+    @property
+    def made_by(self) -> str:
+        """The version of lasthop that ran it."""
+        return self._head["lasthop"]
+
+    def with_runs(self, runs: list[Run]) -> Result:
+        """A result of the same scenario with other runs."""
+        return Result({**self._head, "runs": runs}, source=self.source, scenario_text=self._scenario_text)
 
     @property
     def name(self) -> str:

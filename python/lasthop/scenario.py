@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
+# What a library in C is called that stands in this process, and in no file.
+ADDRESS = "address:"
 # A hundred thousand stations with a table each have some ten million.
 MAX_CHARACTERS = 64_000_000
 # Of what may be a scenario and is given for something else.
@@ -42,9 +47,10 @@ class Scenario:
         """The resolved scenario, every default filled in; raises `ScenarioError`."""
         return json.loads(self.resolve().to_json())
 
-    def file_text(self) -> str:
-        """The file as it was read, headed by the settings that were laid over it."""
-        return "".join(f"# --set {path}={value}\n" for path, value in self.settings) + self.text
+    def file_text(self, laid_over: Iterable[tuple[str, str]] = ()) -> str:
+        """The file as it was read, headed by the settings that were laid over it, and those of `laid_over` after them."""
+        settings = (*self.settings, *laid_over)
+        return "".join(f"# --set {path}={value}\n" for path, value in settings) + self.text
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:
@@ -90,6 +96,11 @@ def looks_like_scenario(path: str | os.PathLike[str]) -> bool:
 def readable_text(text: str) -> str:
     """`text` with a ? for what is not UTF-8, which names of files and arguments may hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def setting_of(place: str) -> str:
+    """The path of a setting for a place as messages have it: `flow.0.traffic` for `flow[0].traffic`."""
+    return re.sub(r"\[(\d+)\]", r".\1", place)
 
 
 def toml_value(value: Any) -> str:

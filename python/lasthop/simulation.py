@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from . import _core
 from .captures import SNAP, NewCaptures, check_snap
 from .captures import Request as CaptureRequest
+from .code.processes import Processes, needs_processes
 from .losses import loss_warnings
 from .metric import check_names
 from .progress import Progress, progress_here
@@ -29,6 +30,46 @@ from .warmup import warmup_warning
 
 POLL_S = 0.02
 MAX_SEED = 2**63 - 1
+
+
+class Kept(NamedTuple):
+    """What is kept of each run besides its summary."""
+
+    interval_s: float | None = None
+    account: bool = False
+    #: a directory, and what is recorded there
+    recording: tuple[Path, Request] | None = None
+    #: a directory, and bytes of each frame
+    captures: tuple[Path, int] | None = None
+
+    def told(self) -> dict[str, Any]:
+        """The same, as the job of a process has it."""
+        recording = None
+        if self.recording is not None:
+            directory, (tables, from_s, length_s) = self.recording
+            recording = {"directory": str(directory.resolve()), "tables": tables, "from_s": from_s, "length_s": length_s}
+        captures = None if self.captures is None else [str(self.captures[0].resolve()), self.captures[1]]
+        return {"interval_s": self.interval_s, "account": self.account, "recording": recording, "captures": captures}
+
+
+class Campaign(Protocol):
+    """Seeds that run until they are done or cancelled."""
+
+    def progress(self) -> float:
+        """Fraction done over all seeds, 0 to 1."""
+
+    def cancel(self) -> None:
+        """Asks all to stop; seeds that are finished stay."""
+
+    def is_done(self) -> bool:
+        """Whether none runs any more."""
+
+    def take_finished(self) -> list[_core.RunOutcome]:
+        """The seeds finished since the last call."""
+
+
+#: Starts seeds, so many at a time.
+Starter = Callable[[list[int], int, Kept], Campaign]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -137,7 +178,7 @@ def _simulate_recorded(request: Request | None, *what: Any, **kept: Any) -> Resu
     if request is None:
         return simulate(*what, **kept)
     with NewRecordings() as recordings:
-        result = simulate(*what, recording=request.into(recordings.directory), **kept)
+        result = simulate(*what, recording=(recordings.directory, request), **kept)
     result.keep_recordings(recordings)
     return result
 
@@ -145,7 +186,9 @@ def _simulate_recorded(request: Request | None, *what: Any, **kept: Any) -> Resu
 def check_interval(interval_s: float | None) -> None:
     """Raises `ValueError` unless time series can be kept with this interval, or none are."""
     if interval_s is not None and not 1e-9 <= interval_s < math.inf:
-        raise ValueError(f"interval_s: {interval_s} is no length of time; a number of seconds, or None for no time series")
+        raise ValueError(
+            f"interval_s: {interval_s} is no length of time; a number of seconds, or None for no time series"
+        )
 
 
 def _drained(blocks: list[_core.SeriesBlock]) -> Iterator[_core.SeriesBlock]:
@@ -163,18 +206,22 @@ def simulate(
     *,
     keep_series: bool = False,
     account: bool = False,
-    recording: _core.Recording | None = None,
+    recording: tuple[Path, Request] | None = None,
     captures: tuple[Path, int] | None = None,
     on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
     until: Until | None = None,
     metrics: Sequence[str] = (),
     resolved: _core.ResolvedScenario | None = None,
+    start: Starter | None = None,
+    warnings: list[str] | None = None,
 ) -> Result:
     """Runs `seeds`, or the first of them that are enough for `until`, and says in the result what to think of it.
 
     `on_series` is handed the time series in the order of the seeds, whatever finishes first. `metrics`: names or globs
     that the first run has to have, as those of `until`; else `UnknownMetric` ends it there. `captures`: a directory for them,
-    and the bytes of each frame. `resolved`: what `scenario` resolves to, where that is known.
+    and the bytes of each frame. `resolved`: what `scenario` resolves to, where that is known. `recording`: a directory for
+    what is asked for. `start`: what runs seeds otherwise than on threads of the engine. `warnings`: those of the scenario, where
+    they are others than in a simulation.
     """
     runs = Runs(
         scenario,
@@ -187,6 +234,8 @@ def simulate(
         on_series=on_series,
         metrics=[*metrics, *(until.metrics if until else ())],
         resolved=resolved,
+        start=start,
+        warnings=warnings,
     )
     with InterruptRequests() as requests:
         if until is None:
@@ -226,31 +275,31 @@ class Runs:
         *,
         keep_series: bool = False,
         account: bool = False,
-        recording: _core.Recording | None = None,
+        recording: tuple[Path, Request] | None = None,
         captures: tuple[Path, int] | None = None,
         on_series: Callable[[int, Iterable[_core.SeriesBlock]], None] | None = None,
         metrics: Sequence[str] = (),
         resolved: _core.ResolvedScenario | None = None,
+        start: Starter | None = None,
+        warnings: list[str] | None = None,
     ) -> None:
         self.resolved = resolved or scenario.resolve()
+        self._scenario = scenario
         self._jobs = jobs
-        self._interval_s = interval_s
         self._keep_series = keep_series
-        self._account = account
-        self._recording = recording
-        self._captures = captures
+        self._kept = Kept(interval_s, account, recording, captures)
+        self._start = start
         self._on_series = on_series
         self._metrics = metrics
-        self.result = Result.empty(self.resolved, scenario)
+        self.result = Result.empty(self.resolved, scenario, warnings)
 
     def extend(self, seeds: list[int], requests: InterruptRequests, show: Callable[[float, int], None]) -> None:
         """Runs `seeds`; fewer on Ctrl-C. `show` is told what fraction of the work is done, and how many of them."""
         waiting: dict[int, _core.RunOutcome] = {}
         order = list(seeds)
         finished = 0
-        threads = min(self._jobs, len(seeds))
-        kept = (self._account, self._recording, self._captures)
-        campaign = _core.Campaign(self.resolved, seeds, threads, self._interval_s, *kept)
+        # No method of its own is kept: it would keep the result until a collection of garbage.
+        campaign = (self._start or self._usual_start())(seeds, min(self._jobs, len(seeds)), self._kept)
         while True:
             if requests.count:
                 campaign.cancel()
@@ -269,6 +318,18 @@ class Runs:
             if seed in waiting:
                 self.deliver(waiting.pop(seed))
         self.result.interrupted = requests.count > 0 and finished < len(seeds)
+
+    def _usual_start(self) -> Starter:
+        start = self._in_processes if needs_processes(self.resolved) else self._on_threads
+        self.resolved.load_code()
+        return start
+
+    def _in_processes(self, seeds: list[int], jobs: int, kept: Kept) -> Processes:
+        return Processes(self._scenario, self.resolved.duration_s(), seeds, jobs, kept)
+
+    def _on_threads(self, seeds: list[int], threads: int, kept: Kept) -> _core.Campaign:
+        recording = None if kept.recording is None else kept.recording[1].into(kept.recording[0])
+        return _core.Campaign(self.resolved, seeds, threads, kept.interval_s, kept.account, recording, kept.captures)
 
     def judged(self) -> Result:
         """The result, with what only all runs together tell among its warnings."""

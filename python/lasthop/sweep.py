@@ -115,7 +115,7 @@ def grid(scenario: Scenario, over: Mapping[str, Iterable[Any]] | None = None) ->
         varied = scenario
         for path, value in point.items():
             varied = varied.set(path, value)
-        varied.resolve()
+        varied.resolve().check_simulable()
         points.append(Point({path: _cell(value) for path, value in point.items()}, varied))
     return points
 

@@ -18,10 +18,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from page import put
 from recorder import be_prompt, record, why_not, write
 
-PAGE = Path(__file__).parents[2] / "docs" / "kernel.md"
-SECTION = "\n## By chance\n"
+HEADING = "By chance"
 
 
 def scenario(seed: int) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def section(seeds: range, found: list[tuple[str, bool]]) -> str:
     passed = sum(ok for _, ok in found)
     failures = "".join(f"- {line.replace('|', '/')}\n" for line, ok in found if not ok)
     return (
-        f"{SECTION}\nWritten by `tests/kernel/chance.py {seeds.start} {len(seeds)} --write` on {datetime.date.today()}, "
+        f"Written by `tests/kernel/chance.py {seeds.start} {len(seeds)} --write` on {datetime.date.today()}, "
         f"Linux {platform.release()}:\n**{passed} of {len(seeds)} pass at the first try**, each recorded once, none left "
         f"out.{' Not followed:' if failures else ''}\n" + (f"\n{failures}" if failures else "")
     )
@@ -115,8 +115,7 @@ def main() -> int:
     passed = sum(ok for _, ok in found)
     print(f"{passed} of {len(found)} pass")
     if arguments.write:
-        before = PAGE.read_text().partition(SECTION)[0]
-        PAGE.write_text(before + section(seeds, found))
+        put(HEADING, section(seeds, found))
     return 0 if passed * 100 >= arguments.least * len(found) else 1
 
 

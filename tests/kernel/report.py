@@ -1,4 +1,4 @@
-"""Records every scenario of scenarios.json on this machine, replays it, and writes docs/kernel.md: where they differ."""
+"""Records every scenario of scenarios.json on this machine, replays it, and writes into docs/kernel.md where they differ."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from chance import SECTION
+from page import put
 from recorder import why_not
 
 HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "kernel.md"
+HEADING = "The endpoint beside this machine's kernel"
 HEAD = """\
-# The endpoint beside this machine's kernel
-
 Written by `make kernel`, which needs root and `/dev/net/tun`. The kernel sends over a TUN device in an empty network
 namespace; `tests/kernel/recorder.py` is the peer, the receiver and the path. Each scenario is recorded three times.
 The `linux` profile then plays the same scenario in closed loop (`lasthop replay-recovery`): same path, same receiver,
@@ -54,11 +52,9 @@ def main() -> int:
             document = json.loads(text)
             line = _core.replay_recovery(text)[1].replace("|", "/")
             rows.append(f"| {name} | {document['scenario']['desc']} | {document['identical_runs']} | {line} |\n")
-    # What chance.py has written stays.
-    _, by_chance, figure = PAGE.read_text().partition(SECTION)
-    page = HEAD.format(kernel=document["kernel"]) + "".join(rows) + by_chance + figure
-    PAGE.write_text(page)
-    sys.stdout.write(page)
+    section = HEAD.format(kernel=document["kernel"]) + "".join(rows)
+    put(HEADING, section)
+    sys.stdout.write(section)
     return 0
 
 

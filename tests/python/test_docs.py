@@ -102,8 +102,8 @@ def test_commands_of_the_readme_run(command, in_tree):
         done = command("run", SCENARIO, "--seeds", 2, "--set", "duration=45 s", "--set", f"station.0.count={count}", "--out", name)
         assert done.returncode == 0, done.stderr
     for line in commands:
-        if line[0] in ("reproduce", "serve"):
-            continue  # runs as long as papers do, or until Ctrl-C: test_reproduction.py and test_page_editor.py have them
+        if line[0] in ("reproduce", "serve", "emulate"):
+            continue  # as long as papers last, until Ctrl-C, with a kernel: test_reproduction, test_page_editor, test_emulate
         done = command(*["two-downloads.toml" if word == "FILE" else word for word in line])
         assert done.returncode == 0, (line, done.stderr)
 

@@ -87,9 +87,7 @@ def test_json_that_is_a_directory_is_refused(command, small):
 @pytest.mark.parametrize(
     "name",
     [
-        "analyze",
-        "emulate",
-        "kernel",
+        "twin",
     ],
 )
 def test_command_of_a_later_version_says_so(command, small, name):

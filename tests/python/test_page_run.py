@@ -213,8 +213,8 @@ def test_backoffs_end_where_their_node_sends(opened):
 
 def test_slices_of_the_account_add_up_to_it(result):
     slices = Slices(result, 1)
-    slices.wait(120)
-    told = slices.told
+    slices.work()
+    told = slices.found
     lengths = np.diff(told["edges_ns"]) / 1e9
     for flow in result.runs[0]["account"]["flows"]:
         shares = told["flows"][flow["id"]]
@@ -222,7 +222,7 @@ def test_slices_of_the_account_add_up_to_it(result):
             got = float(np.dot(shares.get(term.removesuffix("_s"), np.zeros(len(lengths))), lengths))
             assert got == pytest.approx(spent, abs=1e-3)
         assert np.all(sum(np.array(share) for share in shares.values()) <= 1 + 1e-3)
-    assert slices.result().runs[0]["account"]["flows"] == result.runs[0]["account"]["flows"]
+    assert slices.explained().runs[0]["account"]["flows"] == result.runs[0]["account"]["flows"]
 
 
 def test_the_server_tells_the_same_in_arrow_and_refuses_what_is_not_there(directory):

@@ -1,6 +1,7 @@
 //! What does not change in a run: nodes, BSSs and flows, with their addresses and ports.
 
 use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
 
 use lasthop_observe::{FlowId, NodeId};
 use lasthop_units::{Duration, Time};
@@ -87,6 +88,9 @@ impl Site {
     pub const SERVER_MAC: MacAddress = MacAddress::local(0);
     /// The address of the server.
     pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+    /// Ports of stations, one for each connection of a flow, from the first on.
+    pub const STATION_PORTS: RangeInclusive<u16> = STATION_PORTS.0..=STATION_PORTS.0 + (STATION_PORTS.1 - 1) as u16;
 
     /// The MAC address of a node.
     pub fn mac(node: NodeId) -> MacAddress {

@@ -3,11 +3,13 @@
 //! A packet is a few facts that lower layers may read and a body that they may not, so the same
 //! queues and links carry simulated segments and real ones.
 
+pub mod loss;
 mod packet;
 pub mod queue_discipline;
 mod sizes;
 mod wired;
 
+pub use loss::LossKind;
 pub use packet::{AckFacts, Packet, PacketMeta};
 pub use queue_discipline::{AirtimeUse, Drop, Marks, QueueDiscipline, QueueDisciplineKind, QueueMaker, Ticket, Wanted};
 /// For the test that holds how large what is handled often is.

@@ -294,6 +294,11 @@ impl<B> WiredLink<B> {
         (sent, sent.checked_sub(1).map(|latest| &self.on_the_way[latest].1.meta))
     }
 
+    /// Why its queue cannot go on, if it cannot; see [`QueueDiscipline::failure`].
+    pub fn failure(&self) -> Option<&str> {
+        self.queue.failure()
+    }
+
     /// Packets that wait or are on the way.
     pub fn held(&self) -> u64 {
         u64::from(self.waiting()) + self.sent() as u64

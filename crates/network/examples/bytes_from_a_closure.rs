@@ -30,7 +30,7 @@ fn topology() -> Topology<Vec<u8>> {
     let queues = Box::new(|_, random| fifo().build(random));
     // An AP and a station, on which nothing is lost.
     let medium = MediumConfig::plain(phy, 1, SEED, queues);
-    Topology { medium, wires: vec![Wires { up: wire("up"), down: wire("down") }] }
+    Topology { medium, wires: vec![Wires::new(wire("up"), wire("down"))] }
 }
 
 /// Carries what `source` gives from the station to the server until it gives no more: each time with its bytes, in the order

@@ -103,6 +103,11 @@ pub trait Hosts<B> {
         let _ = (packet, refused, at);
     }
 
+    /// A packet that was [injected](crate::Network::inject) enters now.
+    fn enters<O: Observer>(&mut self, packet: &mut Packet<B>, at: &mut Context<'_, Self::Event, O>) {
+        let _ = (packet, at);
+    }
+
     /// A queue of the network dropped a packet: what it carried, which hosts may use for another.
     fn discarded(&mut self, body: B) {
         drop(body);

@@ -5,7 +5,7 @@ use lasthop_link::{Drop, Packet, PacketMeta, WireUse, WiredEvent};
 use lasthop_observe::detail::Passage;
 use lasthop_observe::{FlowId, NodeId, Observer, QueueLayer, Record, Step};
 use lasthop_units::{Duration, Time};
-use lasthop_wifi::Medium;
+use lasthop_wifi::{Failed, Medium};
 
 use crate::Topology;
 use crate::detour::Detour;
@@ -42,33 +42,6 @@ impl<B: Send + 'static, O: Observer> Network<B, O> {
         Network::with_hosts(topology, observer, Outside::default())
     }
 
-    /// Lets `packet` enter at `node` at time `at`: at a station towards its server, or behind an AP towards the station
-    /// that `packet.meta.station` names. The direction, and the station where `node` is one, are filled in.
-    ///
-    /// # Errors
-    /// If `at` is before [`now`](Network::now), the node or the flow is not there, or the station is not of that AP.
-    pub fn inject(&mut self, at: Time, node: NodeId, mut packet: Packet<B>) -> Result<(), Refusal> {
-        let now = self.now();
-        if at < now {
-            return Err(Refusal::Past { at, now });
-        }
-        let Some(&home) = self.homes.get(node.index()) else { return Err(Refusal::NoSuchNode(node)) };
-        packet.meta.up = home != node;
-        if packet.meta.up {
-            packet.meta.station = node;
-        }
-        let PacketMeta { station, flow, .. } = packet.meta;
-        if station == home || self.homes.get(station.index()) != Some(&home) {
-            return Err(Refusal::NotOfThisBss { ap: home, station });
-        }
-        if self.detours.get(flow.index()).is_none_or(|detour| detour.closed) {
-            return Err(Refusal::NoSuchFlow(flow));
-        }
-        let place = self.announced.keep(packet);
-        self.around.events.at(at, Event::Enters(place));
-        Ok(())
-    }
-
     /// What has arrived since the last call, in the order of arrival.
     pub fn arrivals(&mut self) -> impl Iterator<Item = Arrival<B>> {
         self.around.hosts.arrived.drain(..)
@@ -95,6 +68,33 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         };
         network.medium.start(&mut network.around);
         network
+    }
+
+    /// Lets `packet` enter at `node` at time `at`: at a station towards its server, or behind an AP towards the station
+    /// that `packet.meta.station` names. The direction, and the station where `node` is one, are filled in.
+    ///
+    /// # Errors
+    /// If `at` is before [`now`](Network::now), the node or the flow is not there, or the station is not of that AP.
+    pub fn inject(&mut self, at: Time, node: NodeId, mut packet: Packet<B>) -> Result<(), Refusal> {
+        let now = self.now();
+        if at < now {
+            return Err(Refusal::Past { at, now });
+        }
+        let Some(&home) = self.homes.get(node.index()) else { return Err(Refusal::NoSuchNode(node)) };
+        packet.meta.up = home != node;
+        if packet.meta.up {
+            packet.meta.station = node;
+        }
+        let PacketMeta { station, flow, .. } = packet.meta;
+        if station == home || self.homes.get(station.index()) != Some(&home) {
+            return Err(Refusal::NotOfThisBss { ap: home, station });
+        }
+        if self.detours.get(flow.index()).is_none_or(|detour| detour.closed) {
+            return Err(Refusal::NoSuchFlow(flow));
+        }
+        let place = self.announced.keep(packet);
+        self.around.events.at(at, Event::Enters(place));
+        Ok(())
     }
 
     /// The present: the end of what was run, or the time of the event that is being handled.
@@ -194,6 +194,16 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         self.wires.iter().map(Wires::used)
     }
 
+    /// The queue or rate control at the medium that cannot go on, if one cannot, and why.
+    pub fn failure(&self) -> Option<(Failed, &str)> {
+        self.medium.failure()
+    }
+
+    /// The AP on whose wired link a queue cannot go on, if one cannot, and why.
+    pub fn wire_failure(&self) -> Option<(NodeId, &str)> {
+        (0..).zip(&self.wires).find_map(|(ap, wires)| Some((NodeId(ap), wires.up.failure().or(wires.down.failure())?)))
+    }
+
     /// Checks that nothing was lost or made: packets in are packets out, dropped or still there.
     ///
     /// # Errors
@@ -242,14 +252,19 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
                     self.empty_inbox(now);
                 }
             }
-            Event::ServerTransmitterFree(ap) => self.feed_wire(now, NodeId(ap)),
+            Event::ServerTransmitterFree(ap) => {
+                self.wires[ap as usize].is_awaited = false;
+                self.feed_wire(now, NodeId(ap));
+            }
             Event::DetourEnds(flow, up) => match self.detours[flow.index()].leave(up) {
                 Some(packet) if up => self.arrive(now, packet),
                 Some(packet) => self.send_wired(now, packet),
                 None => unreachable!("an event is scheduled for each packet on a detour"),
             },
             Event::Enters(place) => {
-                let packet = self.announced.take(place).expect("an event is scheduled for each packet announced");
+                let mut packet = self.announced.take(place).expect("an event is scheduled for each packet announced");
+                let (hosts, mut at) = self.around.call(now);
+                hosts.enters(&mut packet, &mut at);
                 self.send(now, packet);
                 self.empty_inbox(now);
             }
@@ -397,16 +412,18 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         }
     }
 
-    /// A saturated source behind an AP sends whenever the wire is free.
+    /// A saturated source behind an AP sends whenever the wire is free; while others have it, it waits.
     fn feed_wire(&mut self, now: Time, ap: NodeId) {
-        if !self.wires[ap.index()].down.is_free(now) {
-            return;
-        }
-        let (hosts, mut at) = self.around.call(now);
-        if let Some(packet) = hosts.feed(ap, &mut at) {
+        if self.wires[ap.index()].down.is_free(now) {
+            let (hosts, mut at) = self.around.call(now);
+            let Some(packet) = hosts.feed(ap, &mut at) else { return };
             self.send_wired(now, packet);
-            let free_at = self.wires[ap.index()].down.free_at();
-            self.around.events.at(free_at, Event::ServerTransmitterFree(ap.0));
+        }
+        let wires = &mut self.wires[ap.index()];
+        if !wires.is_awaited {
+            wires.is_awaited = true;
+            // What was sent may be lost before it takes the wire, which is free still.
+            self.around.events.at(wires.down.free_at().max(now), Event::ServerTransmitterFree(ap.0));
         }
     }
 

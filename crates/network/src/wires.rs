@@ -8,6 +8,8 @@ pub struct Wires<B> {
     pub up: WiredLink<B>,
     /// towards the AP
     pub down: WiredLink<B>,
+    /// a saturated source is told when `down` is free
+    pub(crate) is_awaited: bool,
 }
 
 /// What went onto the wired links, for the conservation check.
@@ -19,6 +21,11 @@ pub(crate) struct Counts {
 }
 
 impl<B> Wires<B> {
+    /// Both directions.
+    pub fn new(up: WiredLink<B>, down: WiredLink<B>) -> Wires<B> {
+        Wires { up, down, is_awaited: false }
+    }
+
     pub(crate) fn direction(&self, up: bool) -> &WiredLink<B> {
         if up { &self.up } else { &self.down }
     }

@@ -51,6 +51,8 @@ pub enum DropReason {
     Early,
     /// a pure TCP ACK that a later one made superfluous
     AckFiltered,
+    /// by chance on the wired link, whatever room there was
+    Lost,
     /// the MAC gave up after the last retransmission
     RetryLimit,
     /// it arrived after its recipient had given it up and let later ones pass

@@ -92,6 +92,13 @@ impl<S> Row<S> {
     pub fn put<V: Value, P: InSummary>(&mut self, quantity: Quantity<S, V, P>, value: impl Into<Option<V>>) {
         self.values.push((quantity.definition(), V::into_cell(value.into())));
     }
+    /// Makes the value of a quantity absent, if it was put: it cannot be known.
+    pub fn withdraw<V: Value, P: InSummary>(&mut self, quantity: Quantity<S, V, P>) {
+        let of = self.values.iter_mut().find(|(definition, _)| definition.is(quantity.definition()));
+        if let Some((_, cell)) = of {
+            *cell = Cell::Absent;
+        }
+    }
     /// The value of a quantity; `None` where it is absent, or this row has no such quantity.
     pub fn get<V: Value, P: InSummary>(&self, quantity: Quantity<S, V, P>) -> Option<V::Read<'_>> {
         let (_, cell) = self.values.iter().find(|(definition, _)| definition.is(quantity.definition()))?;

@@ -1,7 +1,7 @@
 //! Seeds of one scenario on threads of the engine.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lasthop_scenario as engine;
 use pyo3::prelude::*;
@@ -44,13 +44,13 @@ impl Campaign {
         account: bool,
         recording: Option<&PyRecording>,
         captures: Option<(PathBuf, u32)>,
-    ) -> Self {
-        let scenario = Arc::clone(&scenario.0);
+    ) -> PyResult<Self> {
+        let scenario = scenario.to_simulate()?;
         let recording = recording.map(|recording| recording.0.clone());
         let captures = captures.map(|(directory, snap)| engine::Captures { directory, snap });
         let keep = engine::Keep { account, recording, captures, ..engine::Keep::series(series_interval_s) };
         let campaign = py.detach(|| engine::Campaign::start(scenario, seeds, jobs, keep));
-        Campaign(Mutex::new(campaign))
+        Ok(Campaign(Mutex::new(campaign)))
     }
 
     /// Fraction done over all seeds, 0 to 1.

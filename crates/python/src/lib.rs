@@ -1,14 +1,21 @@
 //! `lasthop._core`: the engine as Python sees it. Converts, nothing else: text, numbers and JSON go in and out,
 //! and whatever takes long lets other Python threads run meanwhile.
 
+mod analysis;
 mod campaign;
+mod chosen;
+mod code;
 mod congestion_control;
 mod dictionary;
+#[cfg(target_os = "linux")]
+mod emulation;
 mod exact_sum;
 mod interruptible;
+mod job;
 mod json;
 mod metrics;
 mod outcome;
+mod outcome_file;
 mod packetdrill;
 mod parquet;
 mod pool;
@@ -74,6 +81,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CAPTURE_SNAP", engine::SNAP)?;
     module.add("LEAST_CAPTURE_SNAP", engine::LEAST_SNAP)?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    code::add_classes(module)?;
     module.add_class::<ResolvedScenario>()?;
     module.add_class::<campaign::Campaign>()?;
     module.add_class::<outcome::RunOutcome>()?;
@@ -92,12 +100,21 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(result_schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(list_json, module)?)?;
     module.add_function(wrap_pyfunction!(show_json, module)?)?;
+    module.add_function(wrap_pyfunction!(code::describe_object, module)?)?;
     module.add_function(wrap_pyfunction!(theory_json, module)?)?;
     module.add_function(wrap_pyfunction!(shape::columns_of, module)?)?;
     module.add_function(wrap_pyfunction!(parquet::write_table, module)?)?;
     module.add_function(wrap_pyfunction!(recording::recording_tables, module)?)?;
     module.add_function(wrap_pyfunction!(recording::recording_groups, module)?)?;
     module.add_function(wrap_pyfunction!(congestion_control::replay_cc, module)?)?;
+    module.add_function(wrap_pyfunction!(congestion_control::check_cc, module)?)?;
     module.add_function(wrap_pyfunction!(packetdrill::packetdrill, module)?)?;
+    module.add_function(wrap_pyfunction!(job::run_job, module)?)?;
+    #[cfg(target_os = "linux")]
+    {
+        module.add_function(wrap_pyfunction!(emulation::emulation_plan_json, module)?)?;
+        module.add_function(wrap_pyfunction!(emulation::emulate, module)?)?;
+    }
+    module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(recovery::replay_recovery, module)?)
 }

@@ -1,11 +1,13 @@
 //! What a run gave, as Python takes it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lasthop_scenario as engine;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::outcome_file;
 use crate::run_text::RunText;
 
 /// One finished seed: the run and its time series, or the sentence in `error`.
@@ -21,6 +23,21 @@ pub(crate) struct RunOutcome {
 
 #[pymethods]
 impl RunOutcome {
+    /// What another process has written to `folder` of the run of `seed`, which took `wall_s`, or what it says itself; where it wrote none, the sentence why.
+    #[staticmethod]
+    #[pyo3(signature = (seed, folder, wall_s = None))]
+    fn read(py: Python<'_>, seed: u64, folder: PathBuf, wall_s: Option<f64>) -> Self {
+        match py.detach(|| outcome_file::read(&folder, wall_s)) {
+            Ok((text, series)) => RunOutcome {
+                seed,
+                error: None,
+                document: Some(RunText::new(text).into_document()),
+                series: Mutex::new(series.into_iter().map(SeriesBlock).collect()),
+            },
+            Err(sentence) => RunOutcome { seed, error: Some(sentence), document: None, series: Mutex::default() },
+        }
+    }
+
     /// The run as JSON; None where there is none.
     #[getter]
     fn json(&self) -> Option<&str> {

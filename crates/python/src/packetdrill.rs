@@ -1,22 +1,36 @@
 //! Packetdrill scripts for Python, which evaluates the code in them.
 
-use lasthop_conformance::packetdrill::Ending;
+use lasthop_conformance::packetdrill::{Ending, run, run_with};
 use pyo3::prelude::*;
 
+use crate::chosen::Chosen;
 use crate::interruptible::interruptible;
 
 /// A piece of code: its line, its text, and names with their numbers.
 type Code = (usize, String, Vec<(&'static str, i64)>);
 
 /// Runs the text of a script: how it ended ("pass", "fail" or "skip"), at which line and why, and the code that was
-/// reached.
+/// reached. `choice`: the congestion control of its endpoints.
 #[pyfunction]
+#[pyo3(signature = (text, options, choice = None))]
 pub(crate) fn packetdrill(
     py: Python<'_>,
     text: String,
     options: Vec<(String, String)>,
+    choice: Option<&str>,
 ) -> PyResult<(&'static str, usize, String, Vec<Code>)> {
-    let ran = interruptible(py, move || lasthop_conformance::packetdrill::run(&text, &options))?;
+    let chosen = choice.map(Chosen::read).transpose()?;
+    let ran = interruptible(py, move || match chosen {
+        None => Ok(run(&text, &options)),
+        Some(chosen) => {
+            let tcp = [("congestion_control".to_string(), chosen.clone().into_value())];
+            chosen.attempt(|| run_with(&text, &options, &tcp))
+        }
+    })?;
+    let ran = match ran {
+        Ok(ran) => ran,
+        Err(why) => return Ok(("fail", 0, why, Vec::new())),
+    };
     let code = ran.code.into_iter().map(|code| (code.line, code.text, code.variables)).collect();
     Ok(match ran.ending {
         Ending::AsStated => ("pass", 0, String::new(), code),

@@ -1,6 +1,5 @@
 //! Runs of any scenarios on threads of the engine, none of which ever waits for Python.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use lasthop_scenario as engine;
@@ -23,8 +22,15 @@ impl Pool {
 
     /// Takes a run; without an interval no time series is kept.
     #[pyo3(signature = (ticket, scenario, seed, series_interval_s = None))]
-    fn submit(&self, ticket: u64, scenario: &ResolvedScenario, seed: u64, series_interval_s: Option<f64>) {
-        self.0.submit(ticket, Arc::clone(&scenario.0), seed, engine::Keep::series(series_interval_s));
+    fn submit(
+        &self,
+        ticket: u64,
+        scenario: &ResolvedScenario,
+        seed: u64,
+        series_interval_s: Option<f64>,
+    ) -> PyResult<()> {
+        self.0.submit(ticket, scenario.to_simulate()?, seed, engine::Keep::series(series_interval_s));
+        Ok(())
     }
 
     /// Tickets and outcomes of what was finished since the last call; waits up to `longest_s` for the first.

@@ -16,6 +16,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use serde_json::Value as Json;
 
 use crate::dictionary::Coder;
 use crate::parquet::properties;
@@ -34,15 +35,41 @@ impl PyRecording {
     #[new]
     #[pyo3(signature = (directory, tables, from_s = 0.0, length_s = None))]
     fn new(directory: PathBuf, tables: Vec<String>, from_s: f64, length_s: Option<f64>) -> PyResult<Self> {
-        let mut chosen = Chosen::default();
-        for name in tables {
-            let named = Chosen::named(&name);
-            chosen = chosen.and(named.ok_or_else(|| PyValueError::new_err(format!("{name:?} is no table")))?);
-        }
-        let from = Duration::from_secs_f64(from_s);
-        let length = length_s.map(Duration::from_secs_f64);
-        Ok(PyRecording(Recording { chosen, from, length, recorder: Arc::new(Folders(directory)) }))
+        let asked = Asked { directory, tables, from_s, length_s };
+        asked.recording().map(PyRecording).map_err(|name| PyValueError::new_err(format!("{name:?} is no table")))
     }
+}
+
+/// A recording as it is asked for.
+struct Asked {
+    directory: PathBuf,
+    tables: Vec<String>,
+    from_s: f64,
+    length_s: Option<f64>,
+}
+
+impl Asked {
+    /// The recording; the error is a name that is none of a table.
+    fn recording(self) -> Result<Recording, String> {
+        let mut chosen = Chosen::default();
+        for name in self.tables {
+            chosen = chosen.and(Chosen::named(&name).ok_or(name)?);
+        }
+        let (from, length) = (Duration::from_secs_f64(self.from_s), self.length_s.map(Duration::from_secs_f64));
+        Ok(Recording { chosen, from, length, recorder: Arc::new(Folders(self.directory)) })
+    }
+}
+
+/// The recording that JSON asks for, by the names of the arguments of `Recording`.
+pub(crate) fn recording_of(asked: &Json) -> Option<Recording> {
+    let tables = asked["tables"].as_array()?.iter().map(|name| Some(name.as_str()?.to_string()));
+    let asked = Asked {
+        directory: asked["directory"].as_str()?.into(),
+        tables: tables.collect::<Option<_>>()?,
+        from_s: asked["from_s"].as_f64()?,
+        length_s: asked["length_s"].as_f64(),
+    };
+    asked.recording().ok()
 }
 
 /// A table with its meaning, and of each column name, type and meaning.

@@ -27,6 +27,10 @@ impl RunText {
         &self.0
     }
 
+    pub(crate) fn into_document(self) -> Arc<RunDocument> {
+        self.0
+    }
+
     /// A run from the JSON of the engine.
     pub(crate) fn new(text: String) -> Self {
         let mut parts = Vec::new();

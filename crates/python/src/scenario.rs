@@ -1,11 +1,14 @@
 //! Scenarios as Python sees them, and what is wrong with one.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use lasthop_scenario as engine;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+use crate::code::Loader;
 
 create_exception!(
     lasthop,
@@ -22,6 +25,17 @@ pub(crate) fn scenario_error(error: engine::InputError) -> PyErr {
 #[pyclass(frozen, module = "lasthop._core")]
 pub(crate) struct ResolvedScenario(pub(crate) Arc<engine::ResolvedScenario>);
 
+impl ResolvedScenario {
+    /// The scenario for a simulation, its code loaded.
+    ///
+    /// # Errors
+    /// A flow is a command, which only `lasthop emulate` runs, or code cannot be loaded.
+    pub(crate) fn to_simulate(&self) -> PyResult<Arc<engine::ResolvedScenario>> {
+        self.0.check_simulable().and_then(|()| self.0.load_code(&Loader)).map_err(scenario_error)?;
+        Ok(Arc::clone(&self.0))
+    }
+}
+
 #[pymethods]
 impl ResolvedScenario {
     /// The resolved scenario as JSON.
@@ -29,7 +43,29 @@ impl ResolvedScenario {
         self.0.to_json()
     }
 
-    /// What a reader of the results should know.
+    /// Raises an error where a flow is a command, which only `lasthop emulate` runs.
+    fn check_simulable(&self) -> PyResult<()> {
+        self.0.check_simulable().map_err(scenario_error)
+    }
+
+    /// Loads the code that the scenario brings, with all rights of this process; raises an error where that fails.
+    fn load_code(&self) -> PyResult<()> {
+        self.0.load_code(&Loader).map_err(scenario_error)
+    }
+
+    /// The code that the scenario brings: language, place of the key that names the file, the file as it is written there, and
+    /// where it is.
+    fn code(&self) -> Vec<(&str, String, &str, PathBuf)> {
+        let codes = self.0.code().iter();
+        codes.map(|code| (code.language.word(), code.file_path(), code.name.as_str(), code.file.clone())).collect()
+    }
+
+    /// Raises an error where a flow is a command or an algorithm is code, both of whoever wrote the scenario.
+    fn check_without_code(&self) -> PyResult<()> {
+        self.0.check_without_code().map_err(scenario_error)
+    }
+
+    /// What a reader of the results of a simulation should know.
     fn warnings(&self) -> Vec<String> {
         self.0.warnings()
     }
@@ -42,6 +78,11 @@ impl ResolvedScenario {
     /// Length of a run in simulated seconds.
     fn duration_s(&self) -> f64 {
         self.0.duration_s()
+    }
+
+    /// Names of all stations, in the order of the file.
+    fn stations(&self) -> Vec<&str> {
+        self.0.stations()
     }
 
     /// The `[sweep]` table: paths, each with its values as `--set` reads them.

@@ -1,6 +1,6 @@
 //! A simulation that stands between calls.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lasthop_scenario as engine;
 use lasthop_units::{Duration, Time};
@@ -51,10 +51,11 @@ impl Simulation {
     /// `scenario` under `seed` at time zero; without an interval no time series is kept.
     #[new]
     #[pyo3(signature = (scenario, seed, series_interval_s = None))]
-    fn new(py: Python<'_>, scenario: &ResolvedScenario, seed: u64, series_interval_s: Option<f64>) -> Self {
-        let scenario = Arc::clone(&scenario.0);
+    fn new(py: Python<'_>, scenario: &ResolvedScenario, seed: u64, series_interval_s: Option<f64>) -> PyResult<Self> {
+        let scenario = scenario.to_simulate()?;
         let keep = engine::Keep::series(series_interval_s);
-        Simulation(Mutex::new(Some(py.detach(|| engine::OpenRun::new(scenario, seed, keep.interval)))))
+        let run = py.detach(|| engine::OpenRun::new(scenario, seed, keep.interval));
+        Ok(Simulation(Mutex::new(Some(run))))
     }
 
     /// The present in simulated nanoseconds.
@@ -65,7 +66,11 @@ impl Simulation {
     /// Handles all events before `text`, a time such as "1 s", or the end; true at the end. Ctrl-C is heard.
     fn run_until(&self, py: Python<'_>, text: &str) -> PyResult<bool> {
         let until: Duration = text.parse().map_err(|error| PyValueError::new_err(format!("run_until: {error}")))?;
-        self.advance(py, Time::ZERO + until)
+        let ended = self.advance(py, Time::ZERO + until)?;
+        match self.with(py, |run| run.failure().map(str::to_string))? {
+            Some(why) => Err(PyRuntimeError::new_err(why)),
+            None => Ok(ended),
+        }
     }
 
     /// The metrics from the end of the warm-up to the present as JSON; None while the warm-up lasts.
@@ -89,9 +94,9 @@ pub(crate) struct AccountSoFar(Mutex<engine::AccountSoFar>);
 impl AccountSoFar {
     /// `scenario` under `seed` at time zero.
     #[new]
-    fn new(py: Python<'_>, scenario: &ResolvedScenario, seed: u64) -> Self {
-        let scenario = Arc::clone(&scenario.0);
-        AccountSoFar(Mutex::new(py.detach(|| engine::AccountSoFar::new(scenario, seed))))
+    fn new(py: Python<'_>, scenario: &ResolvedScenario, seed: u64) -> PyResult<Self> {
+        let scenario = scenario.to_simulate()?;
+        Ok(AccountSoFar(Mutex::new(py.detach(|| engine::AccountSoFar::new(scenario, seed)))))
     }
 
     /// Runs to `until_ns` nanoseconds or the end: the account from the end of the warm-up to then, as JSON.

@@ -183,6 +183,7 @@ mod tests {
         kind: "counter",
         entries: &[Entry { name: "ours", summary: "", source: "", status: "", fields: Params::fields }],
         aliases: &[],
+        code: &[],
         planned: &[],
     };
 

@@ -6,6 +6,7 @@
 //! [`registry!`](crate::registry) does the same for a table of algorithms: one row makes the module, the enum
 //! variant, the name, the parsing and the entry in `lasthop list`.
 
+mod code;
 mod error;
 mod foreign;
 mod macros;
@@ -14,6 +15,7 @@ mod parameter;
 mod shape;
 mod value;
 
+pub use code::Language;
 pub use error::{ParamError, suggestion};
 pub use foreign::{Finds, Foreign, Plugged, find_foreign};
 pub use not_modelled::not_modelled;

@@ -89,7 +89,8 @@ macro_rules! params {
 /// Declares the algorithms of one kind, a row each: the module, the name, the variant, the source and
 /// the status of its validation. The module holds `Params`, made by [`params!`](crate::params). A table without `kind`
 /// is laid over the algorithm that was there before, which is the default. With `foreign: Maker;` the enum has a variant
-/// `Foreign` besides, for what [`Finds`](crate::Finds) found and a `Maker` makes.
+/// `Foreign` besides, for what [`Finds`](crate::Finds) found and a `Maker` makes; with `code: Python;` a scenario may bring one
+/// in that [`Language`](crate::Language).
 ///
 /// ```text
 /// registry! {
@@ -110,6 +111,7 @@ macro_rules! registry {
         }
         $( aliases: $($alias:literal => $of:ident),+ ; )?
         $( foreign: $maker:ty ; )?
+        $( code: $($language:ident),+ ; )?
         planned: $($planned:ident),* $(,)?
     ) => {
         $( #[doc = $summary] pub mod $module; )*
@@ -136,6 +138,7 @@ macro_rules! registry {
                     },
                 )*],
                 aliases: &[$( $( ($alias, stringify!($of)), )+ )?],
+                code: &[$( $( $crate::Language::$language.entry() ),+ )?],
                 planned: &[$(stringify!($planned)),*],
             };
 

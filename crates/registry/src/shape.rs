@@ -77,6 +77,8 @@ pub struct Registry {
     pub entries: &'static [Entry],
     /// other names for some of them: the alias, and what it stands for
     pub aliases: &'static [(&'static str, &'static str)],
+    /// languages in which a scenario may bring its own
+    pub code: &'static [Entry],
     /// those that the interface names and that are not there yet
     pub planned: &'static [&'static str],
 }
@@ -87,18 +89,26 @@ impl Registry {
         self.aliases.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, of)| of)
     }
 
+    /// Those that are there, and then the languages of others.
+    pub fn all_entries(&self) -> impl Iterator<Item = &'static Entry> {
+        self.entries.iter().chain(self.code)
+    }
+
     /// The entry called `name`, or why there is none.
     pub fn find(&self, name: &str) -> Result<usize, String> {
         if let Some(index) = self.entries.iter().position(|e| e.name == self.meant(name)) {
             return Ok(index);
         }
-        let names: Vec<&str> = self.entries.iter().map(|e| e.name).collect();
+        let names: Vec<&str> = self.all_entries().map(|e| e.name).collect();
         let kind = self.kind.replace('_', " ");
         if let Some(sentence) = crate::not_modelled(name) {
             return Err(format!("{sentence}; one of: {}", names.join(", ")));
         }
         if self.planned.contains(&name) {
             return Err(format!("the {kind} \"{name}\" is not there yet; one of: {}", names.join(", ")));
+        }
+        if self.code.iter().any(|e| e.name == name) {
+            return Err(format!("the {kind} \"{name}\" is code of a scenario's own, which is not read here"));
         }
         let hint = crate::suggestion(name, names.iter().copied());
         Err(format!("unknown {kind} \"{name}\"; {hint}one of: {}", names.join(", ")))

@@ -28,7 +28,7 @@ impl AccountSoFar {
     /// result has it. What is on the air then counts by what has become of it so far. An error where the run went wrong.
     pub fn until(&mut self, until: Time) -> Result<String, String> {
         self.simulation.run_until(until);
-        if let Some(failure) = self.simulation.observer().failure() {
+        if let Some(failure) = self.simulation.failure().or(self.simulation.observer().failure()) {
             return Err(failure.to_string());
         }
         let (_, books) = self.simulation.observer();

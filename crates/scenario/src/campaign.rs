@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use lasthop_units::Time;
+
 use crate::run::{Control, Keep, run_controlled};
 use crate::{ResolvedScenario, RunResult};
 
@@ -97,6 +99,17 @@ impl Shared {
             self.finished().push(outcome);
         }
     }
+}
+
+/// Runs one seed on this thread; `tell` hears now and then what time it has reached.
+pub fn run_here(
+    scenario: &Arc<ResolvedScenario>,
+    seed: u64,
+    keep: &Keep,
+    tell: impl Fn(Time) + Send + Sync + 'static,
+) -> RunOutcome {
+    let control = Control { teller: Some(Box::new(tell)), ..Control::default() };
+    outcome(scenario, seed, keep, &control).expect("nobody cancels")
 }
 
 /// Runs one seed; `None` if it was cancelled.

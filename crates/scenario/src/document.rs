@@ -59,24 +59,34 @@ impl Document {
     /// The message for an error in this file, with its line where the file has one for the place, or
     /// with the setting that put the value there.
     pub(crate) fn locate(&self, error: ParamError) -> InputError {
-        let at = comparable(&error.path);
+        InputError(format!("{}: {error}", self.origin(&error.path)))
+    }
+
+    /// The file and the line of what stands at `path`, or the setting that put it there.
+    pub(crate) fn origin(&self, path: &str) -> String {
+        if let Some(setting) = self.setting(path) {
+            return setting.to_string();
+        }
+        let mut place = path;
+        while !place.is_empty() {
+            if let Some(line) = self.lines.get(place) {
+                return format!("{}:{line}", self.file_name);
+            }
+            place = place.rfind(['.', '[']).map_or("", |end| &place[..end]);
+        }
+        self.file_name.clone()
+    }
+
+    /// The setting that put what stands at `path` there, if one did.
+    pub(crate) fn setting(&self, path: &str) -> Option<&str> {
+        let at = comparable(path);
         let reaches = |inner: &str, outer: &str| {
             inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
         // A setting below a place that the file does not have made that place.
-        let made = |place: &str| reaches(place, &at) && !self.lines.contains_key(&error.path);
+        let made = |place: &str| reaches(place, &at) && !self.lines.contains_key(path);
         let to_blame = |(place, _): &&(String, String)| reaches(&at, place) || made(place);
-        if let Some((_, setting)) = self.settings.iter().rev().find(to_blame) {
-            return InputError(format!("{setting}: {error}"));
-        }
-        let mut place = error.path.as_str();
-        while !place.is_empty() {
-            if let Some(line) = self.lines.get(place) {
-                return InputError(format!("{}:{line}: {error}", self.file_name));
-            }
-            place = place.rfind(['.', '[']).map_or("", |end| &place[..end]);
-        }
-        InputError(format!("{}: {error}", self.file_name))
+        self.settings.iter().rev().find(to_blame).map(|(_, setting)| setting.as_str())
     }
 
     /// Applies `--set path=value`; the value is TOML if it parses as such, else a string.

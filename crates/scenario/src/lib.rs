@@ -3,14 +3,19 @@
 //! `document` reads text, `description` says what may stand in it, `resolved` checks it as a whole,
 //! `hosts` has the flows, `simulation` sets them on a network and can be stepped, `run` runs one seed and `campaign` many, `pool`
 //! those of several scenarios.
-//! `plugins` are the algorithms that a caller brings.
+//! `emulation` says what `lasthop emulate` sets up on kernels instead, and `application` which programs it starts.
+//! `plugins` are the algorithms that a caller brings, `code` those that a scenario brings.
 
 mod account;
 mod account_so_far;
+mod application;
 mod campaign;
 mod capture;
+mod code;
+mod course;
 mod description;
 mod document;
+pub mod emulation;
 mod hosts;
 mod json;
 mod listing;
@@ -30,9 +35,12 @@ mod theory;
 mod traffic;
 
 pub use account_so_far::AccountSoFar;
-pub use campaign::{Campaign, RUN_THREAD, RunOutcome};
+pub use campaign::{Campaign, RUN_THREAD, RunOutcome, run_here};
 pub use capture::{Captures, LEAST_SNAP, SNAP};
+pub use code::{Code, CodeLoader};
+pub use description::{KernelChoice, TimeKind};
 pub use document::InputError;
+pub use emulation::{EmulationPlan, KernelTcp, LiveFlow, LiveNode, Load, Programs, RouteMetrics};
 pub use listing::{list_json, show_json};
 pub use plugins::{Answer, Plugins};
 pub use pool::Pool;

@@ -8,6 +8,7 @@ use lasthop_registry::{Finds, ParamError, Parameters, Plugged, Shape, Value, fin
 use lasthop_tcp::congestion_control::{Algorithm, ControlMaker};
 use lasthop_wifi::rate_control::{RateControlKind, RateControlMaker};
 
+use crate::code::Found;
 use crate::description::Description;
 
 /// What a plug-in says of a name: nothing, how such an algorithm is made, or what is wrong with its parameters.
@@ -49,11 +50,22 @@ pub trait Plugins {
     }
 }
 
-struct Finder<'a>(&'a dyn Plugins);
+/// No plug-ins.
+pub(crate) struct Nobody;
+
+impl Plugins for Nobody {}
+
+struct Finder<'a> {
+    plugins: &'a dyn Plugins,
+    code: &'a Found,
+}
 
 impl Finds for Finder<'_> {
     fn find(&self, kind: &str, name: &str, choice: &Value, path: &str) -> Result<Option<Value>, ParamError> {
-        let Finder(plugins) = self;
+        if let Some(value) = self.code.find(kind, name, choice, path)? {
+            return Ok(Some(value));
+        }
+        let plugins = self.plugins;
         Ok(if kind == Algorithm::REGISTRY.kind {
             plugged(name, choice, plugins.congestion_control(name, choice, path)?)
         } else if kind == QueueDisciplineKind::REGISTRY.kind {
@@ -70,7 +82,7 @@ fn plugged<T: ?Sized + Send + Sync + 'static>(name: &str, choice: &Value, maker:
     maker.map(|maker| Plugged::new(name, choice.clone(), maker).into_value())
 }
 
-/// Puts what `plugins` have in place of the names in a scenario that lasthop does not have.
-pub(crate) fn find_in(root: &mut Value, plugins: &dyn Plugins) -> Result<(), ParamError> {
-    find_foreign(root, &Shape::Table(Description::fields()), "", &Finder(plugins))
+/// Puts what `plugins` have in place of the names in a scenario that lasthop does not have, and notes its own code in `code`.
+pub(crate) fn find_in(root: &mut Value, plugins: &dyn Plugins, code: &Found) -> Result<(), ParamError> {
+    find_foreign(root, &Shape::Table(Description::fields()), "", &Finder { plugins, code })
 }

@@ -11,6 +11,7 @@ use lasthop_units::{Duration, Time};
 use serde_json::json;
 
 use crate::capture::Captures;
+use crate::emulation::Carried;
 use crate::recording::Recording;
 use crate::simulation::{Finished, Simulation};
 use crate::text::{RunDocument, Text};
@@ -24,11 +25,13 @@ lasthop_observe::quantities! {
 }
 
 /// How far a run has come, and whether it should stop; shared with whoever waits for it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Control {
     /// simulated nanoseconds so far
     pub(crate) reached_ns: AtomicU64,
     pub(crate) cancelled: AtomicBool,
+    /// who is told besides
+    pub(crate) teller: Option<Box<dyn Fn(Time) + Send + Sync>>,
 }
 
 /// One quantity over time for all entities that have it.
@@ -127,6 +130,8 @@ pub(crate) fn run_controlled(
     keep: &Keep,
     control: &Control,
 ) -> Result<Option<RunResult>, String> {
+    let checked = scenario.check_simulable().and_then(|()| scenario.check_loaded());
+    checked.map_err(|error| error.to_string())?;
     let clock = Clock::start();
     let series = keep.interval.map(|interval| scenario.time_series(interval));
     let books = keep.account.then(|| account::of(scenario));
@@ -140,7 +145,8 @@ pub(crate) fn run_controlled(
     let Some((finished, (series, books, tape))) = watched else { return Ok(None) };
     tape.map_or(Ok(()), Tape::close)?;
     let balance = books.map(|books| books.close(finished.end));
-    Ok(Some(result_of(scenario, seed, finished, balance.as_ref(), series, clock.seconds())))
+    let told = Told { balance: balance.as_ref(), carried: None, wall_s: clock.seconds() };
+    Ok(Some(result_of(scenario, seed, finished, &told, series)))
 }
 
 /// Who may watch a run beside its metrics.
@@ -204,6 +210,9 @@ fn run_simulation<O: Watcher>(mut simulation: Simulation<O>, control: &Control) 
         until += Duration::from_nanos(step);
         let ended = simulation.run_until(until);
         control.reached_ns.store(until.as_nanos(), Ordering::Relaxed);
+        if let Some(tell) = &control.teller {
+            tell(until);
+        }
         if let Some(failure) = simulation.observer().failure() {
             return Err(failure.to_string());
         }
@@ -218,14 +227,14 @@ fn run_simulation<O: Watcher>(mut simulation: Simulation<O>, control: &Control) 
 }
 
 /// The wall clock, for the one number of a result that is not simulated.
-struct Clock(std::time::Instant);
+pub(crate) struct Clock(std::time::Instant);
 
 #[allow(clippy::disallowed_methods)]
 impl Clock {
-    fn start() -> Clock {
+    pub(crate) fn start() -> Clock {
         Clock(std::time::Instant::now())
     }
-    fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.0.elapsed().as_secs_f64()
     }
 }
@@ -263,6 +272,11 @@ impl OpenRun {
         ended
     }
 
+    /// Why code of the scenario's has ended the run, if it has.
+    pub fn failure(&self) -> Option<&str> {
+        self.simulation.failure()
+    }
+
     /// What was measured from the end of the warm-up to the present; `None` while the warm-up lasts.
     pub fn metrics(&self) -> Option<Report> {
         self.simulation.metrics()
@@ -282,21 +296,32 @@ impl OpenRun {
         let wall_s = spent + clock.seconds();
         let result = |finished: Finished<Option<TimeSeries>>| {
             let (finished, series) = finished.without_observer();
-            result_of(&scenario, seed, finished, None, series, wall_s)
+            let told = Told { balance: None, carried: None, wall_s };
+            result_of(&scenario, seed, finished, &told, series)
         };
         RunOutcome { seed, result: finished.map(result) }
     }
 }
 
-fn result_of(
+/// What a result has besides what was measured.
+pub(crate) struct Told<'a> {
+    /// where time went
+    pub(crate) balance: Option<&'a Balance>,
+    /// how it was carried, if it was emulated
+    pub(crate) carried: Option<&'a Carried>,
+    /// seconds that it took on this machine
+    pub(crate) wall_s: f64,
+}
+
+pub(crate) fn result_of(
     scenario: &ResolvedScenario,
     seed: u64,
     finished: Finished,
-    balance: Option<&Balance>,
+    told: &Told<'_>,
     series: Option<TimeSeries>,
-    wall_s: f64,
 ) -> RunResult {
     let Finished { report, events, .. } = finished;
+    let simulator = simulator(events, told.wall_s);
     let mut text = Text::default();
     text.table(|text| {
         text.key("seed").count(seed);
@@ -304,8 +329,14 @@ fn result_of(
         tables::write_queues(text, scenario, &report);
         tables::write_wires(text, scenario, &report);
         text.key("quantile_probabilities").value(&json!(PROBABILITIES));
-        tables::write_row(text.key("simulator"), [], &simulator(events, wall_s));
-        if let Some(balance) = balance {
+        match told.carried {
+            None => tables::write_row(text.key("simulator"), [], &simulator),
+            Some(carried) => {
+                let columns = carried.columns().map(|(name, value)| (name, tables::Told::Value(value)));
+                tables::write_row(text.key("simulator"), columns, &simulator);
+            }
+        }
+        if let Some(balance) = told.balance {
             account::write(text.key("account"), scenario, balance);
         }
     });

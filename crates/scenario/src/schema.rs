@@ -1,6 +1,6 @@
 //! The JSON Schema of scenario files, made from the same parameters that read them.
 
-use lasthop_registry::{Field, Registry, Shape};
+use lasthop_registry::{Entry, Field, Registry, Shape};
 use serde_json::{Map, Value as Json, json};
 
 use crate::json::json_of;
@@ -67,7 +67,17 @@ fn algorithm_schema(registry: &Registry) -> Json {
     let tables = registry.entries.iter().map(|e| table_schema(&(e.fields)(), Some(e.name)));
     let mut any = vec![json!({ "enum": names })];
     any.extend(tables);
+    any.extend(registry.code.iter().map(code_schema));
     json!({ "anyOf": any })
+}
+
+/// Code of a scenario's own: what it is found by, and parameters that only it knows.
+fn code_schema(entry: &Entry) -> Json {
+    let fields = (entry.fields)();
+    let mut schema = table_schema(&fields, Some(entry.name));
+    schema["required"] = std::iter::once("kind").chain(fields.iter().map(|field| field.name)).collect();
+    schema["additionalProperties"] = json!({ "type": ["number", "string", "boolean"] });
+    schema
 }
 
 /// What a parameter may be, in words.
@@ -80,7 +90,10 @@ pub(crate) fn form(shape: &Shape) -> String {
         Shape::Quantity { what, example } => format!("{what}, e.g. \"{example}\""),
         Shape::Words(words) if words.is_empty() => "not there yet".into(),
         Shape::Words(words) => words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(" | "),
-        Shape::Algorithm(registry) => format!("a {}", registry.kind.replace('_', " ")),
+        Shape::Algorithm(registry) => {
+            let article = if registry.kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+            format!("{article} {}", registry.kind.replace('_', " "))
+        }
         Shape::Table(_) => "a table".into(),
         Shape::List(item) => format!("a list of: {}", form(item)),
         Shape::AnyOf(shapes) => shapes.iter().map(form).collect::<Vec<_>>().join(", or "),

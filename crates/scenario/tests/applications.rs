@@ -316,3 +316,14 @@ fn mistakes_have_a_sentence() {
     let saturated = [("flow.0.transport", "udp"), ("flow.0.rate", "saturated"), ("flow.0.wired_delay", "1 ms")];
     assert!(complaint(&saturated).contains("stands beside it"));
 }
+
+#[test]
+fn a_saturated_source_gets_its_turns_on_a_wire_that_was_busy_when_it_began() {
+    let two = IDLE.replace("60 s", "3 s").replace("[[station]]\n", "[[station]]\ncount = 2\n");
+    let saturated =
+        format!("{two}[[flow]]\nstation = \"sta2\"\ndirection = \"down\"\ntransport = \"udp\"\nrate = \"saturated\"\n");
+    let begun_together = saturated.replacen("[[flow]]\ndirection", "[[flow]]\nstation = \"sta1\"\ndirection", 1);
+    let result = result_of(&begun_together, &[], 1);
+    // The connection's first packet is on the wire; what the AP's queue then drops is shared by chance.
+    assert!(number(&result["flows"][1], "goodput_bps") > 10e6, "{}", result["flows"][1]);
+}

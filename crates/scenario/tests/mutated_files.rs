@@ -180,6 +180,10 @@ fn resolved(text: &str) -> Option<lasthop_scenario::ResolvedScenario> {
 /// An error or a run; true if it ran.
 fn an_error_or_a_run(text: &str) -> bool {
     let Some(scenario) = resolved(text) else { return false };
+    // Commands run under `lasthop emulate` alone, and there is nothing here that loads code.
+    if scenario.check_simulable().is_err() || !scenario.code().is_empty() {
+        return false;
+    }
     let (done, result) = mpsc::channel();
     let account = text.len().is_multiple_of(2);
     let work = move || {

@@ -29,6 +29,7 @@ queue = { kind = "ack_filter", limit = "100 packets" }
 [wired]
 rate = "50 Mbit/s"
 queue = { kind = "fifo", limit = "20 packets" }
+loss = { kind = "random", share = 0.01 }
 [[flow]]
 station = "near"
 direction = "both"

@@ -443,6 +443,10 @@ impl Endpoint {
     pub fn controller_rtt(&self) -> Option<Duration> {
         self.sender.control().rtt()
     }
+    /// Why the congestion controller cannot go on, if it has given up; see [`give_up`](crate::congestion_control::give_up).
+    pub fn controller_failure(&self) -> Option<&str> {
+        self.sender.control().failure()
+    }
     /// The retransmission timeout in force, back-off included. [RFC 6298]
     pub fn rto(&self) -> Duration {
         self.sender.rtt().rto()

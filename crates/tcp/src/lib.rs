@@ -48,8 +48,8 @@ mod transmit;
 
 pub use config::{
     AckLoss, AckLossMode, AckPolicy, ArrivalRules, Autotune, Config, CountOver, DecreaseFrom, DelayedAck, EcnUse,
-    Growth, GrowthMode, LocalDrop, Pending, ReceiveWindow, RecoveryMachine, RtoFormula, Segments, Skip, SmallQueue,
-    WindowReduction, WindowValidation,
+    Growth, GrowthMode, LocalDrop, LossDetection, Pacing, Pending, ReceiveWindow, RecoveryMachine, RtoFormula,
+    Segments, Skip, SmallQueue, WindowReduction, WindowValidation,
 };
 pub use counters::Counters;
 pub use endpoint::Endpoint;

@@ -33,7 +33,7 @@ pub use books::Counts;
 pub use channel::{CcaLevels, Channel, Matrix, Movement};
 pub use config::{Access, AfterLoss, BssConfig, ChannelAccess, MediumConfig, NodeConfig, Protection, Queues};
 pub use environment::{Agenda, Environment, MediumEvent};
-pub use medium::Medium;
+pub use medium::{Failed, Medium};
 pub use sender::aggregation::Aggregation;
 /// For the test that holds how large what is handled often is.
 #[doc(hidden)]

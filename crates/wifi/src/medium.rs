@@ -10,7 +10,7 @@
 
 use lasthop_engine::Stream;
 use lasthop_link::Packet;
-use lasthop_observe::{NodeId, Record};
+use lasthop_observe::{LinkId, NodeId, Record};
 use lasthop_registry::Switch;
 use lasthop_units::{Duration, Present, Time};
 
@@ -40,6 +40,15 @@ pub(crate) struct Station {
     /// What it sends a SIFS after the frame before, or an acknowledgement that it is sending.
     pub response: Option<Ppdu>,
     pub beacon_due: bool,
+}
+
+/// What of a medium cannot go on; see [`Medium::failure`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// the queue of a node
+    Queue(NodeId),
+    /// the rate control of a link
+    RateControl(LinkId),
 }
 
 /// The nodes that share the air, and what is on it.
@@ -118,6 +127,12 @@ impl<B: Send + 'static> Medium<B> {
     pub fn offered(&self) -> impl Iterator<Item = u64> {
         let of = |range: &std::ops::Range<u32>| &self.senders[range.start as usize..range.end as usize];
         self.layout.nodes.iter().map(move |node| of(&node.functions).iter().map(|sender| sender.offered).sum())
+    }
+
+    /// The queue or rate control that cannot go on, if one cannot, and why.
+    pub fn failure(&self) -> Option<(Failed, &str)> {
+        let queue = self.senders.iter().find_map(|sender| Some((Failed::Queue(sender.node), sender.queue_failure()?)));
+        queue.or_else(|| self.links.failure().map(|(link, why)| (Failed::RateControl(link), why)))
     }
 
     /// Packets that wait in queues or MACs and have not arrived yet.

@@ -19,15 +19,16 @@ from .. import ScenarioError, StoreError, __version__
 from ._mistake import Mistake
 
 COMMANDS = (
-    *("run", "sweep", "query", "reproduce", "plot", "compare", "explain", "theory", "serve", "report"),
-    *("packetdrill", "replay-cc", "replay-recovery"),
+    *("run", "sweep", "query", "reproduce", "plot", "compare", "explain", "theory", "emulate", "serve", "report"),
+    *("analyze", "export-link"),
+    *("packetdrill", "replay-cc", "replay-recovery", "check-cc"),
+    *("new", "cc-header"),
+    *("bpf", "deploy"),
     *("list", "show", "schema", "doctor", "bench"),
 )
 # Not among the commands that the help names; who types them is told.
 NOT_YET = {
-    "analyze": "reading packet captures",
-    "emulate": "carrying real traffic through the simulated last hop",
-    "kernel": "programs for the Linux kernel",
+    "twin": "a scenario that behaves like a capture",
 }
 
 
@@ -107,10 +108,22 @@ def _execute(given: list[str]) -> int:
 
 def _run(given: list[str]) -> int:
     try:
-        chosen = build_parser().parse_args(_checked(given))
+        own, behind = _cut(_checked(given))
+        chosen = build_parser().parse_args(own)
+        if behind is not None and not hasattr(chosen, "command"):
+            raise Mistake("--: nothing stands behind it; only `lasthop emulate --station NAME -- COMMAND` takes a command")
+        chosen.command = behind or []
         return chosen.execute(chosen)
     except SystemExit as end:  # that is how --help and --version end
         return int(end.code or 0)
+
+
+def _cut(given: list[str]) -> tuple[list[str], list[str] | None]:
+    """What stands before `--` and what behind it, which is a command line of somebody else's."""
+    if "--" not in given:
+        return given, None
+    place = given.index("--")
+    return given[:place], given[place + 1 :]
 
 
 def _checked(given: list[str]) -> list[str]:

@@ -73,6 +73,15 @@ def add_until(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_congestion_control(parser: argparse.ArgumentParser, what: str) -> None:
+    """--congestion-control."""
+    parser.add_argument(
+        "--congestion-control",
+        metavar="CHOICE",
+        help=f"{what}: a name, or a table such as '{{ kind = \"python\", file = \"mine.py\", class = \"Mine\" }}'",
+    )
+
+
 def add_flow(parser: argparse.ArgumentParser, when: str) -> None:
     """--flow."""
     parser.add_argument(

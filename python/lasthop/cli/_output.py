@@ -140,7 +140,7 @@ def _first_flows(result: Result) -> tuple[dict[str, list[dict[str, Any]]], int]:
 
 def _what(flow: dict[str, Any]) -> str:
     """What a flow carries, and with which code point if it has one."""
-    kind = flow.get("traffic", "bulk")
+    kind = flow.get("traffic") or "bulk"
     carried = flow["transport"] if kind == "bulk" else kind
-    dscp = flow.get("dscp", "CS0")
+    dscp = flow.get("dscp") or "CS0"
     return carried if dscp in ("CS0", 0) else f"{carried} {dscp}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..comparison import Comparison, compare, compare_until
 from ..confidence import Estimate
-from ..explain import Difference, difference_of, explanation_of, with_account
+from ..explain import Difference, difference_of, explanation_of, to_be_run, with_account
 from ..explain.text import difference_document, difference_text
 from ..headline import mean_and_interval
 from ..metric import UnknownMetric, check_names
@@ -18,6 +18,7 @@ from ..scenario import Scenario
 from ..sequential import Until
 from ..simulation import seed_list, simulate
 from . import _arguments
+from ._code import load_code
 from ._mistake import Mistake
 from ._output import label, note, note_few, show, until_text, write_data
 from ._table import table
@@ -48,6 +49,8 @@ def execute(arguments: argparse.Namespace) -> int:
         raise Mistake("--flow: chooses what --explain speaks of; give that too, or --metric flows.ID.KEY")
     # Both are read and checked before either runs.
     sides = [_arguments.result_or_scenario(path) for path in (arguments.a, arguments.b)]
+    scenarios = to_be_run(sides) if arguments.explain else (side for side in sides if not isinstance(side, Result))
+    load_code(scenario.resolve() for scenario in scenarios)
     results = _until(arguments, sides, seeds, jobs, until) if until else _results(arguments, sides, seeds, jobs)
     _check_metrics(arguments.metric, results)
     rows = compare(*results, arguments.metric)

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import _core
+from .. import _core, hosts
+from ..emulation import EmulationError, find_kernel
 from ..files import check_writable
 from ..simulation import core_count
 
 SUMMARY = "check the installation"
 PACKAGES = ("duckdb", "numpy", "pandas", "pyarrow", "matplotlib", "rich")
 PEERS = {"ns-2": "ns", "ns-3": "ns3"}
+TUN = Path("/dev/net/tun")
+# Each tries in a process of its own, whose status tells.
+IN_USER_NAMESPACE = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x10000000) != 0)"
+WITH_REALTIME_PRIORITY = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
+KERNELS = ("own", "stock")
 
 
 class Finding(NamedTuple):
@@ -52,6 +60,17 @@ def _findings() -> Iterator[Finding]:
     yield _writable(Path.cwd())
     for peer, command in PEERS.items():
         yield _peer(peer, command)
+    if sys.platform == "linux":
+        yield from _emulation()
+
+
+def _emulation() -> Iterator[Finding]:
+    yield _tun()
+    yield _user_namespaces()
+    yield _realtime()
+    for kernel in KERNELS:
+        yield _kernel(kernel)
+    yield _bpf()
 
 
 def _engine_build() -> Finding:
@@ -90,3 +109,54 @@ def _peer(name: str, command: str) -> Finding:
     if path is None:
         return Finding("--", f"{name} (`{command}`) is not installed; only comparing speed with it needs it")
     return Finding("ok", f"{name} at {path}")
+
+
+def _tun() -> Finding:
+    if not TUN.exists():
+        return Finding("--", f"{TUN} does not exist; `emulate --time real` needs it: `modprobe tun` as root")
+    if not os.access(TUN, os.R_OK | os.W_OK):
+        return Finding(
+            "--", f"{TUN} cannot be opened by this user; `emulate --time real` needs it: `chmod 0666 {TUN}` as root"
+        )
+    return Finding("ok", f"{TUN} can be opened: emulation in real time")
+
+
+def _user_namespaces() -> Finding:
+    if os.geteuid() == 0:
+        return Finding("ok", "root needs no user namespaces for emulation")
+    if _succeeds(IN_USER_NAMESPACE):
+        return Finding("ok", "user namespaces can be made: emulation without root")
+    return Finding(
+        "--",
+        "user namespaces cannot be made; `emulate` needs them unless it runs as root: `sysctl user.max_user_namespaces=10000`, "
+        "and where they exist `kernel.unprivileged_userns_clone=1` and `kernel.apparmor_restrict_unprivileged_userns=0`, as root",
+    )
+
+
+def _realtime() -> Finding:
+    if _succeeds(WITH_REALTIME_PRIORITY):
+        return Finding("ok", "SCHED_FIFO may be asked for: emulation in real time is less late")
+    return Finding(
+        "--",
+        "SCHED_FIFO is refused; without it `emulate --time real` is later: a line `NAME - rtprio 50` in "
+        "/etc/security/limits.conf, or CAP_SYS_NICE",
+    )
+
+
+def _kernel(choice: str) -> Finding:
+    try:
+        kernel = find_kernel(choice)
+    except EmulationError as error:
+        return Finding("--", error.sentence)
+    return Finding("ok", f"kernel for virtual time, {choice}: Linux {kernel.version} in {kernel.path}")
+
+
+def _bpf() -> Finding:
+    if (reason := hosts.why_not()) is not None:
+        return Finding("--", f"`lasthop bpf`: {reason}")
+    return Finding("ok", "programs can be loaded into this kernel: `lasthop bpf list`")
+
+
+def _succeeds(program: str) -> bool:
+    command = (sys.executable, "-I", "-S", "-c", program)
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0

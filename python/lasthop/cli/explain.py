@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import plot
-from ..explain import Explanation, difference_of, explanation_of, with_account
+from ..explain import Explanation, difference_of, explanation_of, to_be_run, with_account
 from ..explain.picture import chart_of
 from ..explain.text import difference_document, difference_text, explanation_document, explanation_text
 from ..progress import Progress
@@ -16,6 +16,7 @@ from ..result import Result
 from ..scenario import Scenario
 from ..simulation import simulate
 from . import _arguments
+from ._code import load_code
 from ._mistake import Mistake
 from ._output import note, show, write_data
 from ._table import table
@@ -45,6 +46,7 @@ def execute(arguments: argparse.Namespace) -> int:
     paths = [path for path in (arguments.result, arguments.other) if path is not None]
     # All are read and checked before one runs.
     sides = [_laid_over(_arguments.result_or_scenario(path), path, arguments.settings) for path in paths]
+    load_code(scenario.resolve() for scenario in to_be_run(sides))
     results = [_accounted(side, path, seeds, jobs) for path, side in zip(paths, sides, strict=True)]
     for path, result in zip(paths, results, strict=True):
         for warning in result.warnings:

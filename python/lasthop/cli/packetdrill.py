@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import _core
+from . import _arguments
 from ._evidence import status_of, text_of
+from ._mistake import Mistake
 from ._output import write_data
 
 SUMMARY = "run packetdrill scripts against the TCP endpoint under a virtual clock"
@@ -29,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerance_usecs", metavar="US", type=_microseconds, help="how far times may be off, instead of the script's own"
     )
+    _arguments.add_congestion_control(parser, "the congestion control of the endpoint")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -37,7 +40,7 @@ def execute(arguments: argparse.Namespace) -> int:
     options = [] if tolerance is None else [("tolerance_usecs", str(tolerance))]
     counts: Counter[str] = Counter()
     for file in arguments.files:
-        verdict = run_script(text_of(file, "a packetdrill script"), options)
+        verdict = run_script(text_of(file, "a packetdrill script"), options, arguments.congestion_control)
         counts[verdict.kind] += 1
         write_data("-", [verdict.as_line(file), "\n"])
     write_data("-", [f"{counts['pass']} passed, {counts['fail']} failed, {counts['skip']} skipped\n"])
@@ -61,10 +64,12 @@ class Verdict(NamedTuple):
         return f"fail  {place}: " + self.why.replace("\n", "\n      ")
 
 
-def run_script(text: str, options: list[tuple[str, str]]) -> Verdict:
+def run_script(text: str, options: list[tuple[str, str]], control: str | None = None) -> Verdict:
     """Runs a script, then the code in it. What fails first in the order of lines is the verdict."""
     try:
-        kind, line, why, code = _core.packetdrill(text, options)
+        kind, line, why, code = _core.packetdrill(text, options, control)
+    except _core.ScenarioError as error:
+        raise Mistake(f"--congestion-control {error}") from None
     except ValueError as error:
         return Verdict("fail", 0, str(error))
     wrong = _first_wrong(code)

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from .. import _core
+from . import _arguments
 from ._evidence import status_of, text_of
 from ._mistake import Mistake
 
@@ -15,6 +16,7 @@ SUMMARY = "recorded traces of congestion controllers against the controllers her
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop replay-cc` accepts."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="a trace as CSV, gzipped or not")
+    _arguments.add_congestion_control(parser, "a controller in place of the recorded one")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -22,7 +24,9 @@ def execute(arguments: argparse.Namespace) -> int:
     verdicts = []
     for file in arguments.files:
         try:
-            line, verdict = _core.replay_cc(text_of(file, "a trace as CSV"))
+            line, verdict = _core.replay_cc(text_of(file, "a trace as CSV"), arguments.congestion_control)
+        except _core.ScenarioError as error:
+            raise Mistake(f"--congestion-control {error}") from None
         except ValueError as error:
             raise Mistake(f"{file}: {error}") from None
         sys.stdout.write(f"{file}: {line}\n")

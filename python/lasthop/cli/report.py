@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +18,7 @@ from ._mistake import Mistake
 from ._output import note
 
 if TYPE_CHECKING:
+    from ..page.jobs import Job
     from ..page.report import Side
 
 SUMMARY = "write the page of a run, or of two, as one file that opens offline"
@@ -81,8 +81,7 @@ def _side(result: Result, seed: int, arguments: argparse.Namespace, stack: ExitS
     except (ValueError, LookupError) as error:
         raise Mistake(f"{'--from' if isinstance(error, ValueError) else '--flow'}: {error.args[0]}") from None
     slices = Slices(result, seed)
-    with closing(slices):
-        _await(lambda: slices.progress if slices.told is None and slices.error is None else None, progress)
+    _finish(slices, progress)
     if slices.error:
         note(f"{result.source}: the account of its time is left out: {slices.error}")
     return Side(opened, window, flows, slices)
@@ -90,22 +89,27 @@ def _side(result: Result, seed: int, arguments: argparse.Namespace, stack: ExitS
 
 def _recorded(result: Result, seed: int, stack: ExitStack, progress: Progress) -> Recordings:
     """The recording of a seed that has none: it is run again."""
-    from ..page.shelf import Making
+    from ..page.again import Recorder
+    from ..page.opened import recorded_in
 
     place = Path(stack.enter_context(TemporaryDirectory(prefix="lasthop-report-")))
-    making = Making(result, seed, place)
-    with closing(making):
-        _await(lambda: None if making.done or making.error else making.progress, progress)
-    if making.error:
-        raise Mistake(f"{result.source}: seed {seed}: {making.error}")
-    return Recordings(place)
+    recorder = Recorder(result, seed, place)
+    _finish(recorder, progress)
+    recordings = recorded_in(place, seed)
+    if recordings is None:
+        raise Mistake(f"{result.source}: seed {seed}: {recorder.error}")
+    return recordings
 
 
-def _await(fraction: Callable[[], float | None], progress: Progress) -> None:
-    """Shows how far something is until it is done."""
-    while (done := fraction()) is not None:
-        progress.update(done, 0, 1)
-        time.sleep(POLL_S)
+def _finish(job: Job, progress: Progress) -> None:
+    """Does a job, and shows how far it is."""
+    from ..page.jobs import Jobs
+
+    with closing(Jobs()) as jobs:
+        jobs.add(job)
+        while not job.has_ended:
+            progress.update(job.told()["fraction"], 0, 1)
+            time.sleep(POLL_S)
 
 
 def _compared(results: list[Result]) -> dict | None:

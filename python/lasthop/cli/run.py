@@ -6,6 +6,7 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
+from .. import _core
 from ..captures import LEAST_SNAP, MOST_SNAP, SNAP, NewCaptures, check_snap
 from ..captures import Request as CaptureRequest
 from ..metric import UnknownMetric
@@ -13,8 +14,11 @@ from ..progress import Progress
 from ..recording import NewRecordings, Request, check_span, chosen, tables_of
 from ..result import FILES as RESULT_FILES
 from ..result import Result, ResultDirectory
-from ..simulation import seed_list, simulate
+from ..scenario import Scenario
+from ..sequential import Until
+from ..simulation import Starter, seed_list, simulate
 from . import _arguments
+from ._code import load_code
 from ._exports import Exports, add_exports
 from ._mistake import Mistake
 from ._output import note, note_few, show, summary_text, until_text, write_data
@@ -28,6 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _arguments.add_scenario(parser)
     _arguments.add_seeds(parser)
     _arguments.add_until(parser)
+    add_kept(parser)
+
+
+def add_kept(parser: argparse.ArgumentParser) -> None:
+    """What is kept of runs, and where."""
     parser.add_argument("--out", metavar="DIR", help="write result.json, tables and time series (Parquet) to DIR")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON to FILE, or to standard output with -")
     parser.add_argument(
@@ -42,7 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write every PPDU, segment and so on to --out: air, tcp, queue, backoff, waits, rate, step, or all; with commas",
     )
     parser.add_argument(
-        "--record-from", metavar="TIME", type=_arguments.moment_s, help="simulated time at which recording begins (default 0s)"
+        "--record-from",
+        metavar="TIME",
+        type=_arguments.moment_s,
+        help="simulated time at which recording begins (default 0s)",
     )
     parser.add_argument(
         "--record-for", metavar="TIME", type=_arguments.duration_s, help="for how long it lasts (default: to the end)"
@@ -64,21 +76,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Checks everything, runs, writes."""
-    _check_options(arguments)
+    check_options(arguments)
     until, jobs = _arguments.until_of(arguments), _arguments.jobs_of(arguments)
     seeds = seed_list(until.most) if until else _arguments.seeds_of(arguments)
     scenario, resolved = _arguments.resolved_of(arguments)
+    resolved.check_simulable()
+    load_code([resolved])
+    result = carry_out(arguments, scenario, resolved, seeds, jobs, until=until)
+    return report(result, arguments, len(seeds))
+
+
+def carry_out(
+    arguments: argparse.Namespace,
+    scenario: Scenario,
+    resolved: _core.ResolvedScenario,
+    seeds: list[int],
+    jobs: int,
+    *,
+    until: Until | None = None,
+    start: Starter | None = None,
+    warnings: list[str] | None = None,
+    quiet: bool = False,
+) -> Result:
+    """Checks what is to be kept, runs, and writes it; `start` runs seeds otherwise than on threads of the engine.
+
+    `warnings`: those of the scenario, where they are others than in a simulation. `quiet`: shows no progress.
+    """
+    warnings = resolved.warnings() if warnings is None else warnings
     interval_s = _interval_s(arguments, resolved.duration_s())
     exports = Exports.of(arguments, len(seeds))
     request = _request(arguments, resolved.duration_s(), exports)
     captures = _capture_request(arguments)
     _check_targets(arguments)
-    for warning in resolved.warnings():
+    for warning in warnings:
         note(f"warning: {warning}")
     with ExitStack() as stack:
         directory = stack.enter_context(ResultDirectory(arguments.out)) if arguments.out is not None else None
         new = stack.enter_context(NewCaptures(captures)) if captures is not None else None
-        with Progress.fitting(Path(arguments.file).stem) as progress:
+        with Progress.silent() if quiet else Progress.fitting(Path(arguments.file).stem) as progress:
             on_series = directory.add_series if directory else None
             recordings = _new_recordings(directory, stack) if request else None
             try:
@@ -89,12 +124,14 @@ def execute(arguments: argparse.Namespace) -> int:
                     interval_s,
                     progress,
                     account=arguments.explain,
-                    recording=request.into(recordings.directory) if request and recordings else None,
+                    recording=(recordings.directory, request) if request and recordings else None,
                     captures=new and new.asked,
                     on_series=on_series,
                     until=until,
                     metrics=arguments.metric,
                     resolved=resolved,
+                    start=start,
+                    warnings=list(warnings),
                 )
             except UnknownMetric as unknown:
                 raise Mistake(f"--metric {unknown}") from None
@@ -102,12 +139,12 @@ def execute(arguments: argparse.Namespace) -> int:
             _write(result, arguments, directory, exports, recordings)
         if new is not None:
             new.commit(result.seeds, several=len(seeds) > 1)
-    for warning in result.warnings[len(resolved.warnings()) :]:
+    for warning in result.warnings[len(warnings) :]:
         note(f"warning: {warning}")
-    return _report(result, arguments, len(seeds))
+    return result
 
 
-def _check_options(arguments: argparse.Namespace) -> None:
+def check_options(arguments: argparse.Namespace) -> None:
     if arguments.interval is not None and arguments.out is None:
         raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
     if arguments.record is not None and arguments.out is None:
@@ -218,7 +255,7 @@ def _write(
             write_data(arguments.json, result.json_pieces())
 
 
-def _report(result: Result, arguments: argparse.Namespace, asked: int) -> int:
+def report(result: Result, arguments: argparse.Namespace, asked: int) -> int:
     if result.told_runs:
         show(summary_text(result, arguments.metric), beside_data=arguments.json == "-")
     note_few(len(result.told_runs))

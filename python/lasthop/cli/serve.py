@@ -21,6 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=_port, default=PORT, help=f"port (default {PORT}; 0 takes a free one)")
     parser.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help="another address than 127.0.0.1; needs --token")
     parser.add_argument("--token", help="a secret that the address must carry, at least 16 characters")
+    parser.add_argument(
+        "--allow-code", action="store_true", help="also take scenarios with commands of their own, which are programs; none starts yet"
+    )
     parser.add_argument("--open", action="store_true", help="open a browser there")
 
 
@@ -35,7 +38,7 @@ def execute(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise Mistake(f"--port {arguments.port}: {error.strerror or error}; choose another with --port, or 0 for any") from None
     with opened:
-        serve(roots, opened, arguments.host, arguments.token, _tell, opens=arguments.open)
+        serve(roots, opened, arguments.host, arguments.token, _tell, opens=arguments.open, allows_code=arguments.allow_code)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`lasthop show`: one thing that can be chosen by name with its parameters, or what a number of a result means."""
+"""`lasthop show`: one thing that can be chosen by name with its parameters, what a number of a result means, or what is in a BPF object."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from typing import Any
 from .. import _core
 from ..quantities import FLOW
 from ..scenario import readable_text
+from ._mistake import Mistake
 
+OBJECT_ENDING = ".o"
+LARGEST_OBJECT = 16 << 20
 SUMMARY = "show what a name stands for and its parameters"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop show` accepts."""
     parser.add_argument(
-        "name", metavar="NAME", help=f"e.g. cubic, tcp.profile.ns2, a section: bss, bss.ap, or what is measured: {FLOW.goodput_bps}"
+        "name", metavar="NAME", help=f"e.g. cubic, tcp.profile.ns2, a section: bss, bss.ap, what is measured: {FLOW.goodput_bps}, or a BPF object: mine.bpf.o"
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
@@ -25,9 +28,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints what is known of the name."""
     name = readable_text(arguments.name)
+    if name.endswith(OBJECT_ENDING):
+        for_people, for_programs = _object(name)
+        sys.stdout.write(_json(json.loads(for_programs)) if arguments.json else for_people)
+        return 0
     entry = json.loads(_core.show_json(name))
     sys.stdout.write(_json(entry) if arguments.json else _text(entry))
     return 0
+
+
+def _object(name: str) -> tuple[str, str]:
+    """What is known of a BPF object, which is read and not run."""
+    try:
+        with open(name, "rb") as file:
+            data = file.read(LARGEST_OBJECT + 1)
+        if len(data) > LARGEST_OBJECT:
+            raise Mistake(f"{name}: is longer than {LARGEST_OBJECT >> 20} MB, which no BPF object is")
+        return _core.describe_object(data, name)
+    except OSError as error:
+        raise Mistake(f"{name}: {error.strerror}") from None
+    except ValueError as error:
+        raise Mistake(str(error)) from None
 
 
 def _json(document: Any) -> str:

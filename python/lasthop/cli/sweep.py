@@ -21,6 +21,7 @@ from ..quantities import MEDIUM, TOTALS
 from ..store import Store
 from ..sweep import Point, Swept, grid, run_points
 from . import _arguments, _rows
+from ._code import load_code
 from ._mistake import Mistake
 from ._output import label, note, note_few, show
 from ._table import table
@@ -57,6 +58,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Checks every point, then runs what is not stored yet."""
     rule, seeds = _arguments.until_of(arguments), _arguments.seeds_of(arguments)
     points = _points(arguments)
+    load_code(point.scenario.resolve() for point in points)
     executor = _executor(arguments)
     _rows.check_output(arguments)
     if arguments.store == "":

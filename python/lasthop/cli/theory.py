@@ -13,6 +13,7 @@ from ..progress import Progress
 from ..result import Result
 from ..simulation import simulate
 from . import _arguments
+from ._code import load_code
 from ._output import note, show, write_data
 from ._table import table
 
@@ -30,8 +31,10 @@ def execute(arguments: argparse.Namespace) -> int:
     """Asks for the closed forms first, so that a scenario without any fails before it runs."""
     seeds, jobs = _arguments.seeds_of(arguments), _arguments.jobs_of(arguments)
     scenario = _arguments.scenario_of(arguments)
-    rows = json.loads(_core.theory_json(scenario.resolve()))["rows"]
+    resolved = scenario.resolve()
+    rows = json.loads(_core.theory_json(resolved))["rows"]
     _arguments.check_file("--json", arguments.json)
+    load_code([resolved])
     with Progress.fitting("simulating") as progress:
         result = simulate(scenario, seeds, jobs, None, progress)
     for failure in result.failures:

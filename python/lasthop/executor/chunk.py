@@ -164,5 +164,7 @@ def _resolved(text: str, file_name: str, settings: Any, files: dict[str, bytes])
             file = Path(folder) / str(number)
             file.write_bytes(content)
             scenario = scenario.set(path, toml_value(str(file)))
-        return scenario.resolve()
+        resolved = scenario.resolve()
+        resolved.load_code()
+        return resolved
 

@@ -1,4 +1,7 @@
-"""Threads of this process, which are the engine's: none of them waits for Python, and Python waits for none."""
+"""Threads of this process, which are the engine's: none of them waits for Python, and Python waits for none.
+
+Runs whose code is in Python are run by processes.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import time
 from itertools import count
 
 from .. import _core
-from ..simulation import core_count
+from ..code.processes import Order, ProcessPool, needs_processes
+from ..simulation import Kept, core_count
 from . import Outcome, Task, outcome_of, series_interval_s
 
 # As many runs are handed out as are done in so much time, but no more than that: whoever takes them may be writing.
@@ -21,6 +25,7 @@ class Threads:
         self._jobs = jobs or core_count()
         self._tickets = count()
         self._tasks: dict[int, Task] = {}
+        self._processes: ProcessPool | None = None
 
     def __enter__(self) -> Threads:
         self._pool = _core.Pool(self._jobs)
@@ -30,6 +35,9 @@ class Threads:
 
     def __exit__(self, *_: object) -> None:
         self._pool.close()
+        if self._processes:
+            self._processes.close()
+            self._processes = None
 
     @property
     def _in_flight(self) -> int:
@@ -44,21 +52,31 @@ class Threads:
         """Takes a task."""
         ticket = next(self._tickets)
         self._tasks[ticket] = task
-        self._pool.submit(ticket, task.identity.resolved, task.job.seed, series_interval_s(task.job))
+        resolved, seed, interval_s = task.identity.resolved, task.job.seed, series_interval_s(task.job)
+        if needs_processes(resolved):
+            resolved.load_code()  # what is wrong with it is said before anything runs
+            self._processes = self._processes or ProcessPool(self._jobs)
+            self._processes.submit(ticket, Order(task.job.scenario, resolved.duration_s(), seed, Kept(interval_s)))
+        else:
+            self._pool.submit(ticket, resolved, seed, interval_s)
 
     def finished(self, wait_s: float) -> list[Outcome]:
         """Outcomes since the last call; waits for the first."""
-        found = self._pool.take_finished(wait_s)
+        by_processes = self._processes is not None and not self._processes.is_idle()
+        found = self._processes.take_finished(wait_s) if by_processes else []
+        found += self._pool.take_finished(0 if by_processes else wait_s)
         self._done += len(found)
         return [self._taken(self._tasks.pop(ticket), run) for ticket, run in found]
 
     def fraction(self) -> float:
         """Tasks' worth of work done in those that run."""
-        return self._pool.fraction()
+        return self._pool.fraction() + (self._processes.fraction() if self._processes else 0.0)
 
     def cancel(self) -> None:
         """Stops what runs."""
         self._pool.cancel()
+        if self._processes:
+            self._processes.cancel()
 
     def _taken(self, task: Task, run: _core.RunOutcome) -> Outcome:
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .account import CHANNEL_TERMS, FLOW_TERMS, ChannelTime, Explanation, FlowTime, explanation_of
 from .answers import answers
 from .difference import Change, Difference, difference_of
-from .rerun import scenario_of, with_account
+from .rerun import scenario_of, to_be_run, with_account
 
 __all__ = [
     "CHANNEL_TERMS",

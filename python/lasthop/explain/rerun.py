@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 
 from .. import _core
 from ..progress import Progress
@@ -49,36 +50,60 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
+def has_account(result: Result) -> bool:
+    """Whether it need not be run again to be explained."""
+    return bool(result.runs) and all("account" in run for run in result.runs)
+
+
+def to_be_run(sides: Iterable[Result | Scenario]) -> Iterator[Scenario]:
+    """The scenarios among `sides`, and those of results that have to be run again to be explained."""
+    for side in sides:
+        if not isinstance(side, Result):
+            yield side
+        elif side.runs and not has_account(side):
+            yield scenario_of(side)
+
+
 def with_account(result: Result, *, jobs: int | None = None, progress: Progress | None = None) -> Result:
     """`result` itself if it holds an account, else the same runs again with one.
 
     Raises `ScenarioError` where they do not give the same numbers, and `KeyboardInterrupt` on Ctrl-C.
     """
-    if result.runs and all("account" in run for run in result.runs):
+    if has_account(result):
         return result
     if not result.runs:
         raise _core.ScenarioError(f"{result.source or 'this result'}: holds no finished run to explain")
+    check_simulated(result)
     progress = progress or Progress.silent()
     again = simulate(scenario_of(result), result.seeds, jobs or core_count(), None, progress, account=True)
     if again.interrupted:
         raise KeyboardInterrupt
-    if not _are_alike(again.runs, result.runs):
-        made_by = result.to_dict()["lasthop"]
-        raise _core.ScenarioError(
-            f"{result.source or 'this result'}: made by lasthop {made_by}; running it again with this one "
-            f"({_core.__version__}) gives other numbers; make it anew with `lasthop run FILE --explain`"
-        )
+    check_alike(result, [run["seed"] for run in again.runs], again.runs)
     again.source = result.source
     return again
 
 
-def _are_alike(some: list[dict], others: list[dict]) -> bool:
-    seeds = [[run["seed"] for run in runs] for runs in (some, others)]
-    return seeds[0] == seeds[1] and list(map(goodputs, some)) == list(map(goodputs, others))
+def check_simulated(result: Result) -> None:
+    """Raises `ScenarioError` where a kernel has had a part in `result`, as a simulation does not repeat that."""
+    if any(run["simulator"].get("kind") == "emulation" for run in result.told_runs):
+        raise _core.ScenarioError(
+            f"{result.source or 'this result'}: emulated, which a simulation cannot repeat; "
+            "`lasthop emulate FILE --out DIR --explain --record all` keeps all that can be asked for later"
+        )
+
+
+def check_alike(result: Result, seeds: list[int], again: list[dict]) -> None:
+    """Raises `ScenarioError` unless `again`, runs of `seeds`, have the numbers of those seeds in `result`."""
+    wanted = {run["seed"]: goodputs(run) for run in result.runs}
+    if [wanted.get(seed) for seed in seeds] != [goodputs(run) for run in again]:
+        raise _core.ScenarioError(
+            f"{result.source or 'this result'}: made by lasthop {result.made_by}; running it again with this one "
+            f"({_core.__version__}) gives other numbers; make it anew with `lasthop run FILE --explain`"
+        )
 
 
 def goodputs(run: dict) -> list:
-    """What two runs of a scenario and seed must have alike: a later version may count more, but what a run gives it must not change."""
+    """What two runs of a seed must have alike: a later version may count more, but what a run gives it must not change."""
     return [run["totals"][TOTALS.goodput_bps], *((flow["id"], flow[FLOW.goodput_bps]) for flow in run["flows"])]
 
 

@@ -31,6 +31,8 @@ class Desk:
 
     library: Library
     jobs: Jobs = field(default_factory=Jobs)
+    # Whether scenarios may have commands, which are programs.
+    allows_code: bool = False
     # What must end when the page does: called once, last first.
     at_end: list = field(default_factory=list)
     # Whether Ctrl-C came: streams that would not end by themselves then do.

@@ -8,7 +8,8 @@ it had booked for another term, that is set right in the slices before, so that 
 from __future__ import annotations
 
 import json
-import threading
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,98 +18,73 @@ from .. import _core
 from ..explain import explanation_of
 from ..explain.account import CHANNEL_TERMS, FLOW_TERMS, SILENT
 from ..explain.answers import answers
-from ..explain.rerun import goodputs, scenario_of
+from ..explain.rerun import check_alike, check_simulated
 from ..explain.suffering import suffering
 from ..result import Result
+from .again import STOPPED, Again
+from .jobs import JobProgress
 from .recorded import nanoseconds
 
 SLICES = 120
-OTHER_NUMBERS = f"lasthop {_core.__version__} gives other numbers than the version that made this result; run it anew"
 
 
-class Slices:
-    """The account of one seed in slices, made on a thread of its own."""
+class Slices(Again):
+    """The account of one seed in slices: `found` once it is there, else None."""
 
-    def __init__(self, result: Result, seed: int, resolved: _core.ResolvedScenario | None = None, turn: threading.Semaphore | None = None) -> None:
-        self.error: str | None = None
-        self._result = result
-        self._account: dict[str, Any] = {}
-        self.told: dict[str, Any] | None = None
-        self.progress = 0.0
-        self._stopped = False
-        self._resolved = resolved or scenario_of(result).resolve()
-        self._seed = seed
-        self._turn = turn or threading.Semaphore()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+    # `edges_ns`, and shares of each slice by term: `flows` by id, `channels`.
+    found: dict[str, Any] | None = None
 
-    def stop(self) -> None:
-        """Ends it after the slice that is under way."""
-        self._stopped = True
-
-    def close(self) -> None:
-        """The same, and waits for that."""
-        self.stop()
-        self._thread.join(10)
-
-    def wait(self, timeout_s: float) -> None:
-        """Waits until it is done, for so long at most."""
-        self._thread.join(timeout_s)
-
-    def is_explained(self) -> bool:
-        """Whether the result holds an account of this seed."""
-        return "account" in self._run_of_seed()
-
-    def of_seed(self) -> Result:
-        """The result of this seed alone, as it is."""
-        return Result({**self._result.to_dict(), "runs": [self._run_of_seed()]}, source=self._result.source)
-
-    def result(self) -> Result:
-        """The same with the account that was made, once that is there."""
-        run = {**self._run_of_seed(), "account": self._account}
-        return Result({**self._result.to_dict(), "runs": [run]}, source=self._result.source)
-
-    def _run_of_seed(self) -> dict[str, Any]:
-        return next(run for run in self._result.runs if run["seed"] == self._seed)
-
-    def _run(self) -> None:
-        try:
-            with self._turn:
-                self.told = self._sliced()
-        except BaseException as error:  # whatever it is, who waits is told
-            self.error = f"{type(error).__name__}: {error}"
-
-    def _sliced(self) -> dict[str, Any] | None:
-        run = _core.AccountSoFar(self._resolved, self._seed)
+    def work(self) -> None:
+        """Makes it. Raises `ScenarioError` where the run gives other numbers than before."""
+        check_simulated(self.result)
+        run = _core.AccountSoFar(self.resolved, self.seed)
         end_ns = run.end_ns()
-        document = json.loads(self._resolved.to_json())
-        begin_ns = nanoseconds(document["warmup"])
+        begin_ns = nanoseconds(self.result.scenario["warmup"])
         edges = [begin_ns + round((end_ns - begin_ns) * part / SLICES) for part in range(SLICES + 1)]
-        accounts = []
-        for number, edge in enumerate(edges):
-            if self._stopped:
-                return None
-            accounts.append(json.loads(run.until(edge)) if number else None)
-            self.progress = edge / end_ns
-        own = self._run_of_seed()
-        if goodputs(json.loads(run.metrics_json() or "null") or own) != goodputs(own):
-            self.error = OTHER_NUMBERS
-            return None
+        progress, accounts = JobProgress(self), []
+        for edge in edges[1:]:
+            if self.requests.count:
+                return self.tell(state="stopped", error=STOPPED)
+            accounts.append(json.loads(run.until(edge)))
+            progress.update(edge / end_ns, 0, 1)
+        again = {**json.loads(run.metrics_json() or "{}"), "account": accounts[-1]}
+        check_alike(self.result, [self.seed], [again])
         self._account = accounts[-1]
-        return {"edges_ns": edges, **_gains(accounts[1:], edges)}
+        self.found = {"edges_ns": edges, **_gains(accounts, edges)}
+        return self.tell(state="done")
+
+    @cached_property
+    def known(self) -> dict[str, Any]:
+        """What the account that the result holds says, if it does, in words."""
+        return _in_words(self.result.with_runs([self.run])) if "account" in self.run else {}
+
+    def summary(self) -> dict[str, Any]:
+        """What the account that was made says in words, and the time of channels."""
+        assert self.found is not None
+        return {**self._words, "edges_ns": self.found["edges_ns"], "channels": self.found["channels"]}
+
+    @cached_property
+    def _words(self) -> dict[str, Any]:
+        return _in_words(self.explained())
+
+    def explained(self) -> Result:
+        """The result of this seed alone, with the account that was made."""
+        return self.result.with_runs([{**self.run, "account": self._account}])
 
 
 def _gains(accounts: list[dict[str, Any]], edges: list[int]) -> dict[str, Any]:
-    lengths = [(b - a) / 1e9 for a, b in zip(edges, edges[1:], strict=False)]
-    flows = {
-        flow["id"]: _shares({term: [a["flows"][index]["terms"].get(f"{term}_s", 0.0) for a in accounts] for term in FLOW_TERMS}, lengths)
-        for index, flow in enumerate(accounts[-1]["flows"])
-    }
-    channels = [
-        _shares({term: [_of_channel(a["channels"][index], term) for a in accounts] for term in CHANNEL_TERMS}, lengths)
-        for index in range(len(accounts[-1]["channels"]))
-    ]
-    return {"flows": flows, "channels": channels}
+    lengths = [(b - a) / 1e9 for a, b in pairwise(edges)]
+    def of_flow(index: int) -> dict[str, list[float]]:
+        terms = [account["flows"][index]["terms"] for account in accounts]
+        return _shares({term: [of.get(f"{term}_s", 0.0) for of in terms] for term in FLOW_TERMS}, lengths)
+
+    def of_channel(index: int) -> dict[str, list[float]]:
+        channels = [account["channels"][index] for account in accounts]
+        return _shares({term: [_of_channel(of, term) for of in channels] for term in CHANNEL_TERMS}, lengths)
+
+    last = accounts[-1]
+    flows = {flow["id"]: of_flow(index) for index, flow in enumerate(last["flows"])}
+    return {"flows": flows, "channels": [of_channel(index) for index in range(len(last["channels"]))]}
 
 
 def _of_channel(channel: dict[str, Any], term: str) -> float:
@@ -132,7 +108,7 @@ def _shares(terms: dict[str, list[float]], lengths: list[float]) -> dict[str, li
     return {name: np.round(share, 5).tolist() for name, share in zip(terms, shares, strict=True) if share.any()}
 
 
-def in_words(result: Result) -> dict[str, Any]:
+def _in_words(result: Result) -> dict[str, Any]:
     """What the account of a result says in sentences, and how terms are called."""
     explanation = explanation_of(result)
     return {

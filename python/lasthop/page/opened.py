@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 from collections import OrderedDict
 from collections.abc import Callable
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..quantities import FLOW
-from ..recording import Recordings
+from ..recording import FOLDER, Recordings
 from ..result import Result
 from .library import Unknown
 
@@ -145,6 +146,12 @@ def recorded_beside(result: Result, seed: int) -> Recordings | None:
     """The recording of a seed that lies beside its result, where one does."""
     beside = result._stored_recordings()
     return beside if beside is not None and (seed, "ppdu") in beside.tables() else None
+
+
+def recorded_in(place: Path, seed: int) -> Recordings | None:
+    """The recording of a seed that was put into `place`, where it was."""
+    there = Recordings(place / FOLDER)
+    return there if (seed, "ppdu") in there.tables() else None
 
 
 def summary_of(result: Result, seed: int, key: str | None) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from starlette.routing import Route
 
 from .library import Unknown
 from .opened import Opened, summary_of
-from .shelf import Making, Missing, Shelf
+from .again import Recorder
+from .shelf import Missing, Shelf
 
 if TYPE_CHECKING:
     from .app import Desk
@@ -89,7 +90,7 @@ class Answers:
             return JSONResponse({"recorded": True, **self._shelf.opened(run, seed).described()})
         except Missing:
             summary = summary_of(self._library.result(run), seed, run)
-            return JSONResponse({"recorded": False, **summary, **_state(self._shelf.making(run, seed))})
+            return JSONResponse({"recorded": False, **summary, **_state(self._shelf.recorder(run, seed))})
 
     def record(self, request: Request) -> Response:
         """Begins to record a seed, and tells how far that is."""
@@ -132,27 +133,22 @@ class Answers:
 
     def explained(self, request: Request) -> Response:
         """The account in sentences, and each channel's over time; how far it is while it is made."""
-        from .explaining import in_words
-
         slices = self._shelf.slices(*_which(request))
-        slices.wait(0.1)
-        if slices.told is None:
-            known = in_words(slices.of_seed()) if slices.is_explained() else {}
-            return JSONResponse({"progress": slices.progress, "error": slices.error, **known})
-        told = slices.told
-        return JSONResponse({**in_words(slices.result()), "edges_ns": told["edges_ns"], "channels": told["channels"]})
+        if slices.found is None:
+            return JSONResponse({"progress": slices.progress, "error": slices.error, **slices.known})
+        return JSONResponse(slices.summary())
 
     def explained_flow(self, request: Request) -> Response:
         """The account of a flow over time."""
         run, seed = _which(request)
         slices = self._shelf.slices(run, seed)
-        if slices.told is None:
+        if slices.found is None:
             return JSONResponse({"progress": slices.progress})
-        names = list(slices.told["flows"])
+        shares = [*slices.found["flows"].values()]
         flow = request.path_params["flow"]
-        if flow >= len(names):
-            raise Unknown(f"flow {flow}: there are {len(names)}")
-        return JSONResponse(slices.told["flows"][names[flow]])
+        if flow >= len(shares):
+            raise Unknown(f"flow {flow}: there are {len(shares)}")
+        return JSONResponse(shares[flow])
 
 
 def _which(request: Request) -> tuple[str, int]:
@@ -163,10 +159,11 @@ def _numbers(request: Request, *names: str) -> list[int]:
     return [request.path_params[name] for name in names]
 
 
-def _state(making: Making | None) -> dict[str, Any]:
-    if making is None:
+def _state(recorder: Recorder | None) -> dict[str, Any]:
+    if recorder is None:
         return {"making": None, "error": None}
-    return {"making": making.progress, "done": making.done, "error": making.error}
+    told = recorder.told()
+    return {"making": told["fraction"], "done": told["state"] == "done", "error": told["error"]}
 
 
 def _check_tile(level: int, index: int) -> None:

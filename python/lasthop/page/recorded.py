@@ -11,6 +11,7 @@ import numpy as np
 
 from ..recording import Recordings
 from ..result import Result
+from ..warmup import seconds
 
 if TYPE_CHECKING:
     import pyarrow
@@ -178,8 +179,7 @@ def _none(kind: type) -> int | bool:
 
 def nanoseconds(length: str) -> int:
     """A length of time as a resolved scenario has it, such as `10 s`."""
-    number, unit = length.split()
-    return round(float(number) * {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0, "min": 6e10, "h": 3.6e12}[unit])
+    return round(seconds(length) * 1e9)
 
 
 def between(column: np.ndarray, first: int, end: int) -> slice:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from .. import __version__
 from ..progress import Progress
 from .app import STATIC, as_data, module_map, modules
-from .explaining import Slices, in_words
+from .explaining import Slices
 from .frames import contents_of, packet_facts, ppdu_facts
 from .opened import Opened
 
@@ -48,7 +48,7 @@ class Side(NamedTuple):
     opened: Opened
     window: Window
     flows: list[int]
-    slices: Slices | None
+    slices: Slices
 
 
 def window_of(opened: Opened, from_s: float | None, length_s: float | None) -> Window:
@@ -165,14 +165,11 @@ def _packets(side: Side) -> Iterator[tuple[str, bytes]]:
 
 
 def _explained(side: Side) -> Iterator[tuple[str, bytes]]:
-    slices = side.slices
-    if slices is None or slices.told is None:
+    if side.slices.found is None:
         return
-    told = slices.told
-    facts = {**in_words(slices.result()), "edges_ns": told["edges_ns"], "channels": told["channels"]}
-    yield "explained", json.dumps(facts).encode()
-    for number, flow in enumerate(side.opened.recorded.flows):
-        yield f"explained/{number}", json.dumps(told["flows"][flow.name]).encode()
+    yield "explained", json.dumps(side.slices.summary()).encode()
+    for number, shares in enumerate(side.slices.found["flows"].values()):
+        yield f"explained/{number}", json.dumps(shares).encode()
 
 
 def _packed(answers: dict[str, bytes]) -> bytes:

@@ -25,6 +25,7 @@ from ..recording import Request as Recorded
 from ..result import Result, ResultDirectory
 from ..scenario import Scenario
 from ..simulation import Runs, core_count, seed_list
+from .again import TABLES
 from .bodies import json_body, text_of
 from .checking import resolved_of, scenario_in
 from .editing import folder_of
@@ -34,7 +35,6 @@ from .library import Library, key_of
 if TYPE_CHECKING:
     from .app import Desk
 
-TABLES = ("air", "tcp", "queue", "backoff", "waits", "rate")
 # Of more seeds the first is recorded alone: one air takes as much room as all other numbers of fifty.
 RECORDED = 5
 MOST_SEEDS = 1000
@@ -50,7 +50,7 @@ def routes(desk: Desk) -> list[Route]:
 
     async def begin(request: Request) -> JSONResponse:
         body = await json_body(request)
-        job = await run_in_threadpool(_job_of, body, desk.library)
+        job = await run_in_threadpool(_job_of, body, desk.library, allows_code=desk.allows_code)
         jobs.add(job)
         return JSONResponse(job.told(), 201)
 
@@ -96,10 +96,13 @@ async def _events(job: Job, is_ending: Callable[[], bool]) -> AsyncIterator[str]
         silent_s += LOOK_S
 
 
-def _job_of(body: dict[str, Any], library: Library) -> SimulationJob:
+def _job_of(body: dict[str, Any], library: Library, *, allows_code: bool) -> SimulationJob:
     """The job that a request asks for, checked. Raises `ScenarioError` and `ValueError`."""
     text, folder = text_of(body, "text"), folder_of(body, library)
     resolved = resolved_of(text, folder, library)
+    if not allows_code:
+        resolved.check_without_code()
+    resolved.check_simulable()  # nothing here emulates
     seeds = _seeds_of(body.get("seeds", 1))
     name = text_of(body, "name", "") or json.loads(resolved.to_json()).get("name") or "run"
     return SimulationJob(name, scenario_in(text, folder), resolved, seeds, library, records=body.get("record", True) is True)
@@ -157,7 +160,7 @@ class SimulationJob(Job):
         progress = JobProgress(self)
         runs, done = None, 0
         for part in parts:
-            recording = recorded.into(directory.new_recordings().directory) if recorded and runs is None else None
+            recording = (directory.new_recordings().directory, recorded) if recorded and runs is None else None
             new = self._runs(directory, recording, runs)
             before, share = done / len(self._seeds), len(part) / len(self._seeds)
 

@@ -32,11 +32,15 @@ def scenario_text(library: Library, key: str) -> dict[str, Any]:
     return {"key": key, "name": entry.name, "text": text, "saved": library.is_within(entry.path)}
 
 
-def run_again(library: Library, result: Result) -> _core.ResolvedScenario:
-    """The scenario of a result as it is run again. Raises `ScenarioError`, also for files elsewhere, before any is opened."""
+def run_again(library: Library, result: Result, *, allows_code: bool) -> _core.ResolvedScenario:
+    """The scenario of a result as it is run again. Raises `ScenarioError`, also for files elsewhere, before any is opened, and
+    for code where the page may run none."""
     scenario = scenario_of(result)
     refuse_settings_elsewhere(scenario, library)
-    return scenario.resolve()
+    resolved = scenario.resolve()
+    if not allows_code:
+        resolved.check_without_code()
+    return resolved
 
 
 def refuse_settings_elsewhere(scenario: Scenario, library: Library) -> None:

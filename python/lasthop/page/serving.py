@@ -36,15 +36,23 @@ def address_of(host: str, port: int, token: str | None) -> str:
 
 
 def serve(
-    roots: list[Path], at: socket.socket, host: str, token: str | None, told: Callable[[str], None], *, opens: bool
+    roots: list[Path],
+    at: socket.socket,
+    host: str,
+    token: str | None,
+    told: Callable[[str], None],
+    *,
+    opens: bool,
+    allows_code: bool = False,
 ) -> None:
     """Serves what lies below `roots` at a listening socket until Ctrl-C, which raises `KeyboardInterrupt`.
 
-    `told` gets the address, where what comes early waits; `opens`: whether a browser is opened there.
+    `told` gets the address, where what comes early waits; `opens`: whether a browser is opened there; `allows_code`: whether
+    scenarios may have commands.
     """
     port = at.getsockname()[1]
     address = address_of(host, port, token)
-    desk = Desk(Library(roots))
+    desk = Desk(Library(roots), allows_code=allows_code)
     config = uvicorn.Config(
         make(desk, own_names(host, port), token),
         log_level="warning",

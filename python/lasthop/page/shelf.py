@@ -5,32 +5,28 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-import time
 from collections import OrderedDict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from .. import _core
-from ..recording import NewRecordings, Recordings
-from ..recording import Request as Wanted
+from ..explain.rerun import goodputs
+from ..recording import Recordings
 from ..result import Result
-from ..runs import document_of
+from .again import Recorder
+from .explaining import Slices
+from .jobs import Jobs
 from .library import Unknown, digest_of
-from ..explain.rerun import goodputs, scenario_of
-from .opened import Opened, recorded_beside
+from .opened import Opened, recorded_beside, recorded_in
 from .scenario_text import run_again
-
-from .explaining import OTHER_NUMBERS, Slices
 
 if TYPE_CHECKING:
     from .app import Desk
 
-# What a seed is run again with.
-TABLES = ("air", "tcp", "queue", "backoff", "waits", "rate")
 # So many recordings are kept in memory; one of a minute of a busy network has some 300 MB.
 KEPT = 3
-POLL_S = 0.05
+# A seed of a run of which this is the digest.
+Key = tuple[str, int, str]
 
 
 class Missing(LookupError):
@@ -42,15 +38,15 @@ class Shelf:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._opened: OrderedDict[tuple[str, int, str], Opened] = OrderedDict()
+        self._opened: OrderedDict[Key, Opened] = OrderedDict()
         # What a run of a result is, by its key and when its file was written: another may come to lie in the same place.
         self._versions: dict[tuple[str, int, float], str] = {}
-        # One seed is run again at a time.
-        self._turn = threading.Semaphore()
+        # Apart from what users run, so that looking need not wait for that.
+        self._again = Jobs()
         self._lock = threading.Lock()
         self._made = TemporaryDirectory(prefix="lasthop-page-")
-        self._making: dict[tuple[str, int, str], Making] = {}
-        self._slices: dict[tuple[str, int, str], Slices] = {}
+        self._recorders: dict[Key, Recorder] = {}
+        self._slices: dict[Key, Slices] = {}
         desk.at_end.append(self._end)
         desk.expect = self._expect
 
@@ -66,7 +62,7 @@ class Shelf:
                 self._opened.popitem(last=False)[1].forget()
         return opened
 
-    def _found(self, run: str, seed: int) -> tuple[Result, tuple[str, int, str]]:
+    def _found(self, run: str, seed: int) -> tuple[Result, Key]:
         """A result, and what tells this seed of it from any other run. Raises `Unknown`."""
         result, entry = self._desk.library.result(run), self._desk.library.entry(run)
         if seed not in result.seeds:
@@ -87,113 +83,40 @@ class Shelf:
             for node in range(len(opened.recorded.nodes)):
                 opened.air.sums(node)
 
-    def _recordings(self, key: tuple[str, int, str], result: Result) -> Recordings:
-        seed = key[1]
-        beside = recorded_beside(result, seed)
-        if beside is not None:
-            return beside
-        made = Recordings(self._place(key))
-        if (seed, "ppdu") in made.tables():
-            return made
-        raise Missing(f"seed {seed}: was not recorded")
+    def _recordings(self, key: Key, result: Result) -> Recordings:
+        found = recorded_beside(result, key[1]) or recorded_in(self._place(key), key[1])
+        if found is None:
+            raise Missing(f"seed {key[1]}: was not recorded")
+        return found
 
-    def _place(self, key: tuple[str, int, str]) -> Path:
-        return Path(self._made.name) / f"{key[0]}-{key[2]}"
+    def _place(self, key: Key) -> Path:
+        return Path(self._made.name) / "-".join(map(str, key))
 
-    def record(self, run: str, seed: int) -> Making:
+    def record(self, run: str, seed: int) -> Recorder:
         """Begins to run a seed again with a recording, unless that is under way."""
         result, key = self._found(run, seed)
         with self._lock:
-            making = self._making.get(key)
-            if making is None or making.error is not None:
-                again = run_again(self._desk.library, result)
-                making = self._making[key] = Making(result, seed, self._place(key), again, self._turn)
-            return making
+            recorder = self._recorders.get(key)
+            if recorder is None or recorder.error is not None:
+                again = run_again(self._desk.library, result, allows_code=self._desk.allows_code)
+                recorder = self._recorders[key] = Recorder(result, seed, self._place(key), again)
+                self._again.add(recorder)
+            return recorder
 
-    def making(self, run: str, seed: int) -> Making | None:
-        """The recording that is being made of a seed, if one is."""
-        return self._making.get(self._found(run, seed)[1])
+    def recorder(self, run: str, seed: int) -> Recorder | None:
+        """What records a seed, if that was asked for."""
+        return self._recorders.get(self._found(run, seed)[1])
 
     def slices(self, run: str, seed: int) -> Slices:
         """The account of a seed over time, which begins to be made at the first call."""
         result, key = self._found(run, seed)
         with self._lock:
             if key not in self._slices:
-                self._slices[key] = Slices(result, seed, run_again(self._desk.library, result), self._turn)
+                again = run_again(self._desk.library, result, allows_code=self._desk.allows_code)
+                self._slices[key] = Slices(result, seed, again)
+                self._again.add(self._slices[key])
             return self._slices[key]
 
     def _end(self) -> None:
-        under_way = [*self._slices.values(), *self._making.values()]
-        for one in under_way:
-            one.stop()
-        for one in under_way:
-            one.close()
+        self._again.close()
         self._made.cleanup()
-
-
-class Making:
-    """A seed that is run again with a recording, on a thread of its own, when its `turn` comes."""
-
-    def __init__(
-        self,
-        result: Result,
-        seed: int,
-        place: Path,
-        resolved: _core.ResolvedScenario | None = None,
-        turn: threading.Semaphore | None = None,
-    ) -> None:
-        self.error: str | None = None
-        self.done = False
-        self._wanted = goodputs(next(run for run in result.runs if run["seed"] == seed))
-        self._resolved = resolved or scenario_of(result).resolve()
-        self._place = place
-        self._seed = seed
-        self._turn = turn or threading.Semaphore()
-        self._stopped = False
-        self._campaign: _core.Campaign | None = None
-        self._new = NewRecordings()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    @property
-    def progress(self) -> float:
-        """How much of it is done, from 0 to 1."""
-        return 1.0 if self.done else self._campaign.progress() if self._campaign else 0.0
-
-    def stop(self) -> None:
-        """Gives up what is not done."""
-        self._stopped = True
-        if self._campaign is not None:
-            self._campaign.cancel()
-
-    def close(self) -> None:
-        """The same, and waits for that."""
-        self.stop()
-        self._thread.join(10)
-        self._new.discard()
-
-    def _run(self) -> None:
-        try:
-            with self._turn:
-                self.error = self._failure()
-        except BaseException as error:  # whatever it is, who waits is told
-            self.error = f"{type(error).__name__}: {error}"
-        self._new.discard()
-        self.done = self.error is None
-
-    def _failure(self) -> str | None:
-        """Runs the seed and puts its recording into its place, or says why that cannot be."""
-        recording = Wanted(TABLES).into(self._new.directory)
-        self._campaign = _core.Campaign(self._resolved, [self._seed], 1, None, False, recording)
-        while not self._campaign.is_done():
-            if self._stopped:
-                self._campaign.cancel()
-            time.sleep(POLL_S)
-        outcomes = self._campaign.take_finished()
-        if not outcomes or outcomes[0].run is None:
-            return (outcomes and outcomes[0].error) or "it was stopped"
-        if goodputs(document_of(outcomes[0].run)) != self._wanted:
-            return OTHER_NUMBERS
-        self._place.mkdir(parents=True, exist_ok=True)
-        (self._new.directory / f"seed-{self._seed}").rename(self._place / f"seed-{self._seed}")
-        return None

@@ -64,7 +64,7 @@ class Planner:
 
     def _resolve(self, point: Point) -> None:
         try:
-            point.scenario.resolve()
+            point.scenario.resolve().check_simulable()
         except _core.ScenarioError as error:
             raise PaperError(f"{self._paper.file}: case.{point}: {error}") from None
 

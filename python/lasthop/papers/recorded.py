@@ -9,10 +9,10 @@ from typing import Any
 import numpy
 
 from ..store import Job, Store
+from ..warmup import seconds
 from .measure import RARE_SERIES, Missing
 from .needs import Needs
 from .paper import PaperError, Point
-
 
 MAX_RUNS = 1_000_000
 
@@ -149,15 +149,7 @@ class Recorded:
         return function
 
     def warmup_s(self, point: Point) -> float:
-        return _seconds(point.scenario.to_dict()["warmup"])
+        return seconds(point.scenario.to_dict()["warmup"])
 
     def _document(self, point: Point) -> dict[str, Any]:
         return self._runs.document(point, self._seed)
-
-
-def _seconds(quantity: Any) -> float:
-    """A length of time as a resolved scenario writes it, in seconds."""
-    if isinstance(quantity, int | float):
-        return float(quantity)
-    number, unit = str(quantity).split()
-    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}[unit]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from .. import _core
-from ..scenario import Scenario
+from ..scenario import Scenario, setting_of
 
 NOT_PART_OF_A_RUN = ("name", "description", "sweep")
 
@@ -57,8 +58,9 @@ def identify(scenario: Scenario) -> Identity:
     folder = Path(scenario.file_name).parent
     resolved = scenario.resolve()
     document = json.loads(resolved.to_json())
-    files = {path: (folder / name).read_bytes() for path, name in _files(document)}
-    return Identity(resolved, document, files, _scenario_key(document, files))
+    traces = {path: (folder / name).read_bytes() for path, name in _files(document)}
+    code = code_of(resolved)
+    return Identity(resolved, document, traces | code, _scenario_key(document, traces, code))
 
 
 def run_key(scenario_key: str, seed: int) -> str:
@@ -72,12 +74,26 @@ def engine_identity() -> str:
     return f"{_core.__version__}+{_core.source_digest}"
 
 
-def _scenario_key(document: Mapping[str, Any], files: Mapping[str, bytes]) -> str:
+def code_of(resolved: _core.ResolvedScenario) -> dict[str, bytes]:
+    """What is in the files of a scenario's code, by setting path such as `tcp.congestion_control.file`; raises `ScenarioError`."""
+    return {setting_of(path): _content(path, name, file) for _, path, name, file in resolved.code()}
+
+
+def _content(path: str, name: str, file: os.PathLike[str]) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise _core.ScenarioError(f"{path}: {name}: {error.strerror}") from None
+
+
+def _scenario_key(document: Mapping[str, Any], files: Mapping[str, bytes], code: Mapping[str, bytes]) -> str:
     told = {name: value for name, value in document.items() if name not in NOT_PART_OF_A_RUN}
     told = json.loads(json.dumps(told))
     for path, content in files.items():
         # What the file says counts, not what it is called.
         _table_at(told, path)["file"] = hashlib.sha256(content).hexdigest()
+    if code:
+        told["code"] = {path: hashlib.sha256(content).hexdigest() for path, content in code.items()}
     return _uuid(_canonical(told))
 
 

@@ -42,6 +42,7 @@ mod transfer;
 mod wire;
 
 use host::Trouble;
+use lasthop_registry::Value;
 pub use runner::{Code, Ending, Ran};
 
 /// The longest script, in bytes. The longest of the public ones has a hundredth of it.
@@ -49,6 +50,11 @@ const LONGEST: usize = 1 << 20;
 
 /// Runs the text of a script. `extra` holds options beside its own, as `("tolerance_usecs", "10000")`, which win.
 pub fn run(text: &str, extra: &[(String, String)]) -> Ran {
+    run_with(text, extra, &[])
+}
+
+/// As [`run`], with keys of `[tcp]` of an endpoint as a line of the script sets them, before its own.
+pub fn run_with(text: &str, extra: &[(String, String)], tcp: &[(String, Value)]) -> Ran {
     let ended = |ending: Ending| Ran { ending, code: Vec::new() };
     if text.len() > LONGEST {
         let why = format!("{} bytes; a script may have {LONGEST}", text.len());
@@ -68,6 +74,7 @@ pub fn run(text: &str, extra: &[(String, String)]) -> Ran {
         Err(Trouble::Mismatch(why)) => return ended(Ending::Failed { line: 1, why }),
     };
     let mut settings = setup::Settings::new();
+    settings.own.extend_from_slice(tcp);
     if let Some((line, lines)) = &script.set_up
         && let Err(why) = settings.run(lines)
     {

@@ -130,6 +130,10 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
         Some(packet)
     }
 
+    fn failure(&self) -> Option<&str> {
+        self.above.failure()
+    }
+
     fn packets(&self) -> u32 {
         self.occupancy().0
     }

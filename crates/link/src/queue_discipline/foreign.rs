@@ -82,6 +82,10 @@ impl<B: Send> QueueDiscipline<B> for ForeignQueue<B> {
         self.discipline.set_weight(station, weight);
     }
 
+    fn failure(&self) -> Option<&str> {
+        self.discipline.failure()
+    }
+
     fn schedules_stations(&self) -> bool {
         self.discipline.schedules_stations()
     }

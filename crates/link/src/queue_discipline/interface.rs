@@ -120,6 +120,10 @@ pub trait QueueDiscipline<B>: Send {
     fn schedules_stations(&self) -> bool {
         false
     }
+    /// Why this queue cannot go on, if code that somebody brought has failed and left the run.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
     /// Whose turn it is, where the MAC holds packets of the stations `retrying` that want another attempt;
     /// `None`: whoever [`dequeue`](Self::dequeue) chooses. Such packets come first unless a discipline says
     /// otherwise.

@@ -44,6 +44,7 @@ registry! {
         airtime_fq_codel => AirtimeFqCodel: source "mac80211 of Linux 6.18", status "unit tests";
     }
     foreign: QueueMaker;
+    code: Python;
     planned:
 }
 

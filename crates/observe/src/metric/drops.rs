@@ -39,6 +39,9 @@ crate::quantities! {
     WIRED_ACKS_FILTERED: Node, u64, Summary => "wired_acks_filtered", Count, Packets, "wired ACKs filtered", only "APs";
     /// Packets that the queues of the wired link marked with CE.
     WIRED_MARKS: Node, u64, Summary => "wired_queue_marks", Count, Packets, "wired queue marks", only "APs";
+    /// Packets that the wired link lost by chance, both directions, as `wired.loss` says; absent where none was. None of them
+    /// is among the drops of its queues.
+    WIRED_LOSSES: Node, u64, Summary => "wired_losses", Count, Packets, "wired losses", only "APs";
     /// Packets that the queue of this direction dropped.
     DROPS_OF_WIRE: Wire, u64, Summary => "queue_drops", Count, Packets, "queue drops";
     /// Pure TCP ACKs that the queue of this direction dropped.
@@ -64,6 +67,7 @@ struct Counts {
     tail: u64,
     early: u64,
     acks_filtered: u64,
+    lost: u64,
     marks: u64,
     retry_limit: u64,
     reorder_timeout: u64,
@@ -78,6 +82,7 @@ impl Counts {
             DropReason::QueueFull => self.tail += 1,
             DropReason::Early => self.early += 1,
             DropReason::AckFiltered => self.acks_filtered += 1,
+            DropReason::Lost => self.lost += 1,
             DropReason::RetryLimit => self.retry_limit += 1,
             DropReason::ReorderTimeout => self.reorder_timeout += 1,
         }
@@ -157,6 +162,9 @@ impl Metric for Drops {
             row.put(WIRED_DROPS_EARLY, both(|c| c.early));
             row.put(WIRED_ACKS_FILTERED, both(|c| c.acks_filtered));
             row.put(WIRED_MARKS, both(|c| c.marks));
+            if both(|c| c.lost) > 0 {
+                row.put(WIRED_LOSSES, both(|c| c.lost));
+            }
             report.wires.push(wired.map(|counts| {
                 let mut row = Row::default();
                 row.put(DROPS_OF_WIRE, counts.drops());

@@ -233,8 +233,8 @@ words! {
         WireOut = "wire_out", Received = "received",
     }
     DropReason {
-        QueueFull = "queue_full", Early = "early", AckFiltered = "ack_filtered", RetryLimit = "retry_limit",
-        ReorderTimeout = "reorder_timeout",
+        QueueFull = "queue_full", Early = "early", AckFiltered = "ack_filtered", Lost = "lost",
+        RetryLimit = "retry_limit", ReorderTimeout = "reorder_timeout",
     }
     QueueLayer { Interface = "interface", Mac = "mac", WiredUp = "wired_up", WiredDown = "wired_down" }
     Hold {

@@ -1,9 +1,10 @@
-//! Which keys of `[[flow]]` go with which traffic.
+//! Which keys of `[[flow]]` go with which traffic, and with which program.
 
 use lasthop_registry::ParamError;
 use lasthop_units::Bytes;
 
 use super::{Direction, FlowSection, TransportWord, UdpRate};
+use crate::application::ApplicationKind;
 use crate::traffic::TrafficKind;
 
 /// What carries such traffic where nothing is said.
@@ -31,6 +32,9 @@ pub(super) fn check(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     }
     if flow.repeat == 0 {
         return fail(path, "repeat", "at least 1");
+    }
+    if let Some(program) = flow.application.as_ref().filter(|application| application.is_program()) {
+        check_program(program, flow, path)?;
     }
     match flow.traffic {
         TrafficKind::Bulk(_) => check_bulk(flow, path),
@@ -110,4 +114,34 @@ fn check_down(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
         flow.traffic.name()
     );
     fail(path, "direction", message)
+}
+
+/// A program knows itself what it sends, and how much.
+fn check_program(program: &ApplicationKind, flow: &FlowSection, path: &str) -> Result<(), ParamError> {
+    let name = program.name();
+    if !program.goes_with(&flow.traffic) {
+        let traffic = flow.traffic.name();
+        return fail(
+            path,
+            "traffic",
+            format!("\"{name}\" decides itself what it sends, and is not \"{traffic}\"; remove one of the two"),
+        );
+    }
+    if flow.transport == TransportWord::Udp {
+        return fail(path, "transport", format!("\"{name}\" is there over TCP only; remove this key"));
+    }
+    let given = [("size", flow.size.is_some()), ("rate", flow.rate.is_some()), ("repeat", flow.repeat != 1)];
+    if let Some((key, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+        let remedy = match (key, program) {
+            ("size", ApplicationKind::Iperf3(_) | ApplicationKind::Curl(_)) => {
+                format!("write application = {{ kind = \"{name}\", size = \"…\" }}")
+            }
+            _ => "remove it".into(),
+        };
+        return fail(path, key, format!("`{key}` has no effect on \"{name}\"; {remedy}"));
+    }
+    if matches!(program, ApplicationKind::Curl(_)) && flow.direction != Direction::Down {
+        return fail(path, "direction", "\"curl\" fetches a file from the server; set \"down\"");
+    }
+    Ok(())
 }

@@ -39,6 +39,11 @@ impl Dscp {
     /// Best effort.
     pub(crate) const DEFAULT: Dscp = Dscp(0);
 
+    /// The code point with number `point`, of which the lowest six bits count.
+    pub(crate) const fn of_code_point(point: u8) -> Dscp {
+        Dscp(point & 0x3f)
+    }
+
     /// The code point, 0 to 63.
     pub(crate) const fn code_point(self) -> u8 {
         self.0

@@ -7,6 +7,7 @@ use lasthop_tcp::{Config, Profile};
 use lasthop_units::{Bytes, DataRate, Duration};
 
 use super::{Dscp, application};
+use crate::application::ApplicationKind;
 use crate::traffic::TrafficKind;
 
 words! {
@@ -116,6 +117,9 @@ params! {
         pub wired_delay: Duration = Duration::ZERO,
         /// What the application does.
         pub traffic: TrafficKind = TrafficKind::Bulk(crate::traffic::bulk::Params::default()),
+        /// The program that carries the flow under `lasthop emulate`; without it bulk data over TCP goes through sockets of two
+        /// kernels, and "simulated" keeps it from them. A simulation starts no program.
+        pub application: Option<ApplicationKind> = None,
     }
     check |this, path| {
         check_name(this, path)?;

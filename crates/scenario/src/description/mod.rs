@@ -4,6 +4,7 @@ mod application;
 mod bss;
 mod channel;
 mod dscp;
+mod emulation;
 mod flow;
 mod one_or_many;
 mod station;
@@ -17,6 +18,8 @@ use lasthop_units::Duration;
 pub(crate) use bss::{AccessChoice, AggregationTable, Ap, Bss, Category, Compat, Edca, RetryLimit};
 pub(crate) use channel::ChannelSection;
 pub(crate) use dscp::Dscp;
+pub(crate) use emulation::EmulationSection;
+pub use emulation::{KernelChoice, TimeKind};
 pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
 pub(crate) use one_or_many::OneOrMany;
 pub(crate) use station::{NodeQueue, StationGroup, StationQueue};
@@ -78,6 +81,8 @@ params! {
         pub tcp: TcpSection = TcpSection::default(),
         /// Flows between stations and the server.
         pub flow: OneOrMany<FlowTable> = OneOrMany(Vec::new()),
+        /// How `lasthop emulate` runs the scenario on kernels.
+        pub emulation: Option<EmulationSection> = None,
         /// What `lasthop sweep` varies: paths and lists of values.
         pub sweep: Sweep = Sweep::default(),
     }

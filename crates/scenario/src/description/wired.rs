@@ -1,6 +1,6 @@
 //! `[wired]`: the server side of the access point.
 
-use lasthop_link::QueueDisciplineKind;
+use lasthop_link::{LossKind, QueueDisciplineKind, loss};
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{DataRate, Duration};
 
@@ -14,6 +14,8 @@ params! {
         /// Where packets wait for its transmitter, in each direction; default with 802.11n and later and tcp.profile =
         /// "linux": { kind = "fifo", limit = "1000 packets" }; else a queue that never drops.
         pub queue: Option<QueueDisciplineKind> = None,
+        /// What it loses besides, whatever room there is: "none", or e.g. { kind = "random", share = 0.02, only = "pure_acks" }.
+        pub loss: LossKind = LossKind::None(loss::none::Params::default()),
     }
     check |this, path| {
         if this.rate < DataRate::from_bps(1_000) {

@@ -118,6 +118,11 @@ impl Connection {
         &self.ends
     }
 
+    /// Why the controller of an end cannot go on, if one cannot.
+    pub(super) fn controller_failure(&self) -> Option<&str> {
+        self.ends.iter().find_map(Endpoint::controller_failure)
+    }
+
     /// What waits in the queue of its station, for the connection that follows it there.
     pub(super) fn own_queue(&self) -> OwnQueue {
         self.own_queue

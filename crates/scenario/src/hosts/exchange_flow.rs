@@ -128,6 +128,10 @@ impl ExchangeFlow {
         Some(ExchangeFlow { id, span, pool, driver, wake: None })
     }
 
+    pub(crate) fn controller_failure(&self) -> Option<&str> {
+        self.pool.controller_failure()
+    }
+
     /// The end at which the application decides what comes next.
     pub(crate) fn active_side(&self) -> Side {
         match self.driver {

@@ -92,6 +92,15 @@ impl Flow {
         }
     }
 
+    /// Why a congestion controller of it cannot go on, if one cannot.
+    pub(crate) fn controller_failure(&self) -> Option<&str> {
+        match &self.carrier {
+            Carrier::Tcp(tcp) => tcp.controller_failure(),
+            Carrier::Exchange(exchange) => exchange.controller_failure(),
+            Carrier::Udp(_) => None,
+        }
+    }
+
     /// The time has come to start; which end may have to send.
     pub(crate) fn start(&mut self, now: Time) -> Side {
         match &mut self.carrier {

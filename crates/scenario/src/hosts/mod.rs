@@ -25,7 +25,7 @@ pub(crate) use application::Span;
 pub(crate) use body::Body;
 use body::Places;
 pub(crate) use flow::{Flow, Wants};
-use numbers::Numbers;
+pub(crate) use numbers::{Headed, Numbers, note_received};
 pub(crate) use side::Side;
 
 /// What flows schedule for themselves.
@@ -37,7 +37,7 @@ pub(crate) enum FlowEvent {
     Timer(FlowId, Side),
 }
 
-type At<'a, O> = Context<'a, FlowEvent, O>;
+pub(crate) type At<'a, O> = Context<'a, FlowEvent, O>;
 
 /// Names and sizes in bytes of what there is of each flow; see [`crate::sizes_in_bytes`].
 pub(crate) fn connection_sizes() -> Vec<(&'static str, usize)> {
@@ -145,7 +145,7 @@ impl Hosts<Body> for FlowHosts {
         let delay = at.now.since(packet.body.sent_at());
         at.observer.observe(at.now, Record::PacketDelivered { station, up, delay });
         at.tell(Step::Arrived { flow });
-        numbers::note_received(&packet, at);
+        note_received(&packet, at);
         let side = self.flows[flow.index()].arrive(at.now, &mut packet, at.observer);
         self.places.take_back(packet.body);
         self.begin(flow, side);

@@ -8,14 +8,23 @@ use lasthop_tcp::Segment;
 
 use super::body::{Body, Carried};
 
+/// What packets carry, as far as recordings and captures are told of it.
+pub(crate) trait Headed {
+    /// The TCP header; none of a datagram.
+    fn header(&self) -> Option<TcpHeader>;
+
+    /// SACK blocks: how many, and the newest of them.
+    fn sack(&self) -> (u32, Option<(u32, u32)>);
+}
+
 /// The number that each flow's next packet has, down and up, less one.
 #[derive(Default)]
-pub(super) struct Numbers(Vec<[u32; 2]>);
+pub(crate) struct Numbers(Vec<[u32; 2]>);
 
 impl Numbers {
     /// Numbers a packet that its host sends, and tells of it.
     #[inline(always)]
-    pub(super) fn note_sent<E, O: Observer>(&mut self, packet: &mut Packet<Body>, at: &mut Context<'_, E, O>) {
+    pub(crate) fn note_sent<B: Headed, E, O: Observer>(&mut self, packet: &mut Packet<B>, at: &mut Context<'_, E, O>) {
         if O::READS_DETAILS {
             packet.meta.packet = self.next(&packet.meta);
             tell(packet, true, at);
@@ -35,32 +44,43 @@ impl Numbers {
 
 /// Tells of a packet that has reached its host.
 #[inline(always)]
-pub(super) fn note_received<E, O: Observer>(packet: &Packet<Body>, at: &mut Context<'_, E, O>) {
+pub(crate) fn note_received<B: Headed, E, O: Observer>(packet: &Packet<B>, at: &mut Context<'_, E, O>) {
     if O::READS_DETAILS {
         tell(packet, false, at);
     }
 }
 
-fn tell<E, O: Observer>(packet: &Packet<Body>, sent: bool, at: &mut Context<'_, E, O>) {
+fn tell<B: Headed, E, O: Observer>(packet: &Packet<B>, sent: bool, at: &mut Context<'_, E, O>) {
     let Packet { meta, body } = packet;
     if O::READS_FRAMES {
         at.detail(Detail::Packet(packet_facts(packet, sent)));
     }
     at.detail(meta.passes(if sent { Passage::Sent } else { Passage::Received }, meta.station));
-    if let Body::Tcp(carried) = body
-        && at.observer.reads_segments()
+    if at.observer.reads_segments()
+        && let Some(header) = body.header()
     {
-        at.detail(Detail::Segment(facts(meta, carried, sent)));
+        at.detail(Detail::Segment(facts(meta, &header, body.sack(), sent)));
     }
 }
 
-fn packet_facts(packet: &Packet<Body>, sent: bool) -> PacketFacts {
+fn packet_facts<B: Headed>(packet: &Packet<B>, sent: bool) -> PacketFacts {
     let PacketMeta { flow, up, packet: number, bytes, ecn, .. } = packet.meta;
-    let tcp = match &packet.body {
-        Body::Tcp(carried) => Some(header(carried)),
-        Body::Udp { .. } => None,
-    };
-    PacketFacts { flow, up, packet: number, sent, bytes, ecn, tcp }
+    PacketFacts { flow, up, packet: number, sent, bytes, ecn, tcp: packet.body.header() }
+}
+
+impl Headed for Body {
+    fn header(&self) -> Option<TcpHeader> {
+        match self {
+            Body::Tcp(carried) => Some(header(carried)),
+            Body::Udp { .. } => None,
+        }
+    }
+
+    fn sack(&self) -> (u32, Option<(u32, u32)>) {
+        let Body::Tcp(carried) = self else { return (0, None) };
+        let blocks = carried.segment.sack.as_slice();
+        (blocks.len() as u32, blocks.first().map(|newest| (newest.left.0, newest.right.0)))
+    }
 }
 
 fn header(carried: &Carried) -> TcpHeader {
@@ -90,21 +110,20 @@ fn options(segment: &Segment) -> TcpOptions {
     }
 }
 
-fn facts(meta: &PacketMeta, carried: &Carried, sent: bool) -> SegmentFacts {
-    let segment = &carried.segment;
-    let newest = segment.sack.as_slice().first();
+fn facts(meta: &PacketMeta, header: &TcpHeader, sack: (u32, Option<(u32, u32)>), sent: bool) -> SegmentFacts {
+    let (sack_blocks, newest) = sack;
     SegmentFacts {
         flow: meta.flow,
-        connection: carried.connection,
+        connection: header.connection,
         host: if sent == meta.up { Host::Station } else { Host::Server },
         sent,
-        seq: segment.seq.0,
-        ack: segment.ack.0,
-        payload: segment.payload,
-        window: u32::from(segment.window),
-        flags: u32::from(segment.flags.bits()),
-        sack_blocks: segment.sack.as_slice().len() as u32,
-        sack: newest.map(|block| (block.left.0, block.right.0)),
+        seq: header.seq,
+        ack: header.ack,
+        payload: header.payload,
+        window: u32::from(header.window),
+        flags: u32::from(header.flags),
+        sack_blocks,
+        sack: newest,
         packet: meta.packet,
     }
 }

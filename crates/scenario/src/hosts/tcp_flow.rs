@@ -68,6 +68,10 @@ impl TcpFlow {
         }
     }
 
+    pub(crate) fn controller_failure(&self) -> Option<&str> {
+        self.connection.controller_failure()
+    }
+
     pub(crate) fn start(&mut self, now: Time) {
         self.running = true;
         self.started_at = now;

@@ -107,6 +107,11 @@ impl Pool {
         }
     }
 
+    /// Why a controller cannot go on, if one cannot.
+    pub(super) fn controller_failure(&self) -> Option<&str> {
+        self.lines.iter().find_map(|line| line.connection.controller_failure())
+    }
+
     /// A new connection that `side` opens.
     pub(super) fn open(&mut self, now: Time, side: Side) -> u32 {
         self.opened += 1;

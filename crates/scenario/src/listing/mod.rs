@@ -1,6 +1,6 @@
 //! `lasthop list` and `lasthop show`: what there is, its parameters, and what is measured.
 
-use lasthop_link::QueueDisciplineKind;
+use lasthop_link::{LossKind, QueueDisciplineKind};
 use lasthop_registry::{Entry, Field, Parameters, Registry};
 use lasthop_tcp::{Config, Profile};
 use lasthop_wifi::phy::Standard;
@@ -11,6 +11,7 @@ use lasthop_wifi::rate_control::RateControlKind;
 use serde_json::{Value as Json, json};
 
 use crate::InputError;
+use crate::application::ApplicationKind;
 use crate::quantities::{self, called, quantities, quantity_json};
 use crate::resolved::fields_of_today;
 use crate::traffic::TrafficKind;
@@ -20,7 +21,7 @@ mod tcp_profiles;
 
 use parameters::parameters_json;
 
-fn registries() -> [&'static Registry; 8] {
+fn registries() -> [&'static Registry; 10] {
     [
         lasthop_tcp::congestion_control::Algorithm::REGISTRY,
         QueueDisciplineKind::REGISTRY,
@@ -29,7 +30,9 @@ fn registries() -> [&'static Registry; 8] {
         ErrorModelKind::REGISTRY,
         PathLossKind::REGISTRY,
         FadingKind::REGISTRY,
+        LossKind::REGISTRY,
         TrafficKind::REGISTRY,
+        ApplicationKind::REGISTRY,
     ]
 }
 
@@ -60,7 +63,7 @@ pub fn list_json(kind: Option<&str>) -> Result<String, InputError> {
     let wanted = |k: &str| kind.is_none_or(|kind| kind == k);
     let mut rows: Vec<Json> = Vec::new();
     for registry in registries().into_iter().filter(|r| wanted(r.kind)) {
-        rows.extend(registry.entries.iter().map(|e| entry_json(registry.kind, e)));
+        rows.extend(registry.all_entries().map(|e| entry_json(registry.kind, e)));
     }
     if wanted("tcp.profile") {
         rows.extend(Profile::ALL.iter().map(profile_json));
@@ -80,7 +83,7 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
         let qualified = format!("{}.{}", registry.kind, short);
         let (name, short) = (registry.meant(name), registry.meant(short));
         // Names of standards have a dot of their own.
-        let found = registry.entries.iter().find(|e| e.name == name || (name == qualified && e.name == short));
+        let found = registry.all_entries().find(|e| e.name == name || (name == qualified && e.name == short));
         if let Some(entry) = found {
             let mut shown = entry_json(registry.kind, entry);
             shown["parameters"] = match registry.kind {
@@ -110,8 +113,8 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
         let entries: Vec<Json> = measured.into_iter().map(quantity_json).collect();
         return Ok(json!({ "kind": quantities::KIND, "name": name, "quantities": entries }).to_string());
     }
-    let names = registries().into_iter().flat_map(|r| r.entries.iter().map(|e| e.name));
-    let sections = ["scenario", "channel", "bss", "bss.ap", "station", "wired", "tcp", "flow"];
+    let names = registries().into_iter().flat_map(|r| r.all_entries().map(|e| e.name));
+    let sections = ["scenario", "channel", "bss", "bss.ap", "station", "wired", "tcp", "flow", "emulation"];
     let profiles: Vec<String> = Profile::ALL.iter().map(|(p, _)| format!("tcp.profile.{}", p.word())).collect();
     let measured = quantities().into_iter().map(|quantity| quantity.name);
     let all = names.chain(sections).chain(measured).chain(profiles.iter().map(String::as_str));

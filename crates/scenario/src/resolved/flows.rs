@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_registry::ParamError;
 use lasthop_units::{Bytes, Duration};
@@ -11,6 +12,7 @@ use lasthop_wifi::phy::frame_size::LLC_SNAP;
 
 use super::nodes::NodeSpec;
 use super::place::error;
+use super::simulated::as_simulated;
 use crate::description::{Description, Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
 use crate::traffic::{Offer, TrafficKind, trace};
 
@@ -35,6 +37,15 @@ pub(crate) struct FlowSpec {
     pub tcp: TcpSection,
     /// What its file lists, for `traffic = "trace"`.
     pub trace: Option<Arc<[Offer]>>,
+}
+
+impl FlowSpec {
+    /// When the flow starts under `seed`.
+    pub fn starts_at(&self, seed: u64) -> Duration {
+        let jitter = self.section.start_jitter.as_nanos() as f64;
+        let late = Stream::named(seed, "start", &self.stream).unit() * jitter;
+        self.section.start + Duration::from_nanos(late as u64)
+    }
 }
 
 /// The ids that are given away.
@@ -242,7 +253,7 @@ pub(super) fn flows_of(
                     let both = section.direction == Direction::Both;
                     let (id, stream) = ids.next(&nodes[node].name, name, up, both);
                     let station = NodeId(node as u32);
-                    let (section, tcp, trace) = (section.clone(), tcp.clone(), trace.clone());
+                    let (section, tcp, trace) = (as_simulated(section), tcp.clone(), trace.clone());
                     flows.push(FlowSpec { id, stream, station, up, section, tcp, trace });
                 }
             }

@@ -1,22 +1,25 @@
 //! A scenario checked as a whole.
 //!
-//! `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their places and links. `flows`: who sends what to whom. `space`:
-//! places, ways and walls; `hearing`: whether all hear all; `geometry`: what is to be said of them. `radio`: who hears whom.
+//! `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their places and links. `flows`: who sends what to whom; `simulated`: programs
+//! as flows of a simulation, `programs`: what is to be said of them. `space`: places, ways and walls; `hearing`: whether all hear all; `geometry`: what is to be said of them. `radio`: who hears whom.
 
 mod bss;
 mod cautions;
+mod code;
 mod defaults;
 mod flows;
 mod geometry;
 mod hearing;
 mod nodes;
 mod place;
+mod programs;
 mod radio;
+mod simulated;
 mod space;
 mod today;
 mod wording;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lasthop_observe::{Layout, NodeId};
 use lasthop_registry::{ParamError, Parameters, Switch, Value, read_table};
@@ -24,9 +27,10 @@ use lasthop_units::Duration;
 use lasthop_wifi::ChannelAccess;
 use lasthop_wifi::phy::{ChannelWidth, ModulationClass, Phy, Preamble};
 
+use crate::code::{Code, Found, in_folder};
 use crate::description::{AggregationTable, Bss, Description, Edca, TransportWord};
 use crate::document::{Document, InputError};
-use crate::plugins::{self, Plugins};
+use crate::plugins::{self, Nobody, Plugins};
 pub(crate) use bss::BssSpec;
 use bss::bss_of;
 pub use defaults::DefaultTaken;
@@ -38,6 +42,7 @@ use nodes::{DEFAULT_DISTANCE, LinkRateControl, hidden_pairs, links_of, nodes_of}
 use place::error;
 use space::{POSITION_INTERVAL, check_space, geometry_keys};
 pub(crate) use today::fields_of_today;
+pub(crate) use wording::{alike, named};
 
 /// A scenario that can be run: every default filled in, every key checked.
 #[derive(Clone)]
@@ -50,6 +55,11 @@ pub struct ResolvedScenario {
     hidden: Vec<(usize, usize)>,
     defaults: Vec<DefaultTaken>,
     warnings: Vec<String>,
+    /// Where its first command stands, as messages have it.
+    command_at: Option<String>,
+    pub(crate) code: Vec<Code>,
+    /// Where its file lies.
+    folder: PathBuf,
 }
 
 /// Reads a scenario: `text` as it stands in the file called `file_name`, then `settings`, in order. Packet traces that it
@@ -58,7 +68,7 @@ pub struct ResolvedScenario {
 /// # Errors
 /// One message with place and remedy.
 pub fn resolve(text: &str, file_name: &str, settings: &[(String, String)]) -> Result<ResolvedScenario, InputError> {
-    resolve_document(document(text, file_name, settings)?, file_name)
+    resolve_with(text, file_name, settings, &Nobody)
 }
 
 /// As [`resolve`], where `plugins` answer for names of algorithms that lasthop does not have.
@@ -72,8 +82,9 @@ pub fn resolve_with(
     plugins: &dyn Plugins,
 ) -> Result<ResolvedScenario, InputError> {
     let mut document = document(text, file_name, settings)?;
-    plugins::find_in(&mut document.root, plugins).map_err(|error| document.locate(error))?;
-    resolve_document(document, file_name)
+    let found = Found::default();
+    plugins::find_in(&mut document.root, plugins, &found).map_err(|error| document.locate(error))?;
+    resolve_document(document, found, file_name)
 }
 
 fn document(text: &str, file_name: &str, settings: &[(String, String)]) -> Result<Document, InputError> {
@@ -84,12 +95,16 @@ fn document(text: &str, file_name: &str, settings: &[(String, String)]) -> Resul
     Ok(document)
 }
 
-fn resolve_document(document: Document, file_name: &str) -> Result<ResolvedScenario, InputError> {
+fn resolve_document(document: Document, found: Found, file_name: &str) -> Result<ResolvedScenario, InputError> {
     let description = read_table(Description::default(), &document.root, "", &[]);
     let folder = Path::new(file_name).parent().unwrap_or(Path::new(""));
-    description
+    let scenario = description
         .and_then(|description| ResolvedScenario::new(description, folder))
-        .map_err(|error| document.locate(error))
+        .map_err(|error| document.locate(error))?;
+    let place = |path: String| format!("{}: {path}", document.origin(&path));
+    let command_at = simulated::first_command(&scenario.description).map(place);
+    let code = found.into_codes(&document, folder);
+    Ok(ResolvedScenario { command_at, code, ..scenario })
 }
 
 /// What is printed as it stands says nothing to a terminal.
@@ -115,8 +130,19 @@ impl ResolvedScenario {
         let hidden = hidden_pairs(&description, &nodes)?;
         let links = links_of(&description, &nodes);
         let description = with_defaults_of_the_phy(description, &bss);
-        let scenario =
-            ResolvedScenario { bss, nodes, flows, links, hidden, defaults, warnings: Vec::new(), description };
+        let scenario = ResolvedScenario {
+            bss,
+            nodes,
+            flows,
+            links,
+            hidden,
+            defaults,
+            warnings: Vec::new(),
+            command_at: None,
+            code: Vec::new(),
+            folder: folder.into(),
+            description,
+        };
         let controls = scenario.rate_controls(0)?;
         let warnings = scenario.find_warnings(controls, &geometry);
         Ok(ResolvedScenario { warnings, ..scenario })
@@ -151,9 +177,14 @@ impl ResolvedScenario {
         Value::List(tables.collect())
     }
 
-    /// What a reader of the results should know.
+    /// What a reader of the results of a simulation should know.
     pub fn warnings(&self) -> Vec<String> {
-        self.warnings.clone()
+        self.warnings.iter().cloned().chain(self.warnings_of_programs()).collect()
+    }
+
+    /// What concerns the medium, whoever sends over it.
+    pub(crate) fn warnings_of_medium(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Keys that the file leaves out and whose default depends on what is simulated.
@@ -171,9 +202,14 @@ impl ResolvedScenario {
         self.description.duration.as_secs_f64()
     }
 
+    /// Names of all stations, in the order of the file.
+    pub fn stations(&self) -> Vec<&str> {
+        self.nodes.iter().filter(|node| node.group.is_some()).map(|node| node.name.as_str()).collect()
+    }
+
     /// The `[sweep]` table: paths, each with its values as `--set` reads them.
     pub fn sweep(&self) -> Vec<(String, Vec<String>)> {
-        let text = |v: &Value| if let Value::Text(s) = v { s.clone() } else { v.to_string() };
+        let text = |v: &Value| if let Value::Text(s) = v { s.clone() } else { in_folder(v, &self.folder).to_string() };
         self.description.sweep.0.iter().map(|(k, v)| (k.clone(), v.iter().map(text).collect())).collect()
     }
 

@@ -4,7 +4,7 @@
 const NAMED: usize = 4;
 
 /// `flow a`, `flows a and b`, `all 16 flows`, `12 of 16 flows (a, b, c, d and more)`.
-pub(super) fn named(noun: &str, names: &[&str], of: usize) -> String {
+pub(crate) fn named(noun: &str, names: &[&str], of: usize) -> String {
     match names {
         [name] => format!("{noun} {name}"),
         _ if names.len() == of => format!("all {of} {noun}s"),
@@ -14,7 +14,7 @@ pub(super) fn named(noun: &str, names: &[&str], of: usize) -> String {
 }
 
 /// What is said alike of several, in the order in which each is first said; with whom it concerns.
-pub(super) fn alike<'a, T: PartialEq>(said: impl Iterator<Item = (&'a str, T)>) -> Vec<(T, Vec<&'a str>)> {
+pub(crate) fn alike<'a, T: PartialEq>(said: impl Iterator<Item = (&'a str, T)>) -> Vec<(T, Vec<&'a str>)> {
     let mut groups: Vec<(T, Vec<&str>)> = Vec::new();
     for (name, what) in said {
         match groups.iter_mut().find(|(known, _)| *known == what) {

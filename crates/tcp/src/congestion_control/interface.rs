@@ -241,6 +241,21 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn rtt(&self) -> Option<Duration> {
         None
     }
+    /// Why this controller cannot go on, if it cannot: code that somebody brought has failed, and has called
+    /// [`give_up`].
+    fn failure(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// What unwinds through a run whose controller has failed; [`CongestionControl::failure`] says why.
+#[derive(Clone, Copy, Debug)]
+pub struct GaveUp;
+
+/// Leaves the run at once, from within any method of a controller that has noted its failure before. Nothing is printed;
+/// whoever runs the simulation catches [`GaveUp`] and asks its controllers.
+pub fn give_up() -> ! {
+    std::panic::resume_unwind(Box::new(GaveUp))
 }
 
 /// The least window after a loss, in segments. [RFC 5681 §3.1 (4)]

@@ -26,7 +26,8 @@ mod round;
 pub use draws::Draws;
 pub use growth::{Growth, GrowthMode};
 pub use interface::{
-    AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Moment, Prior, RateSample, slow_start,
+    AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, GaveUp, Moment, Prior, RateSample,
+    give_up, slow_start,
 };
 use interface::{LOSS_WINDOW, MIN_SSTHRESH};
 pub use linux::KernelEra;
@@ -81,6 +82,7 @@ registry! {
     }
     aliases: "reno" => newreno;
     foreign: ControlMaker;
+    code: Python, C, Bpf;
     planned:
 }
 

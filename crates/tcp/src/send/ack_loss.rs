@@ -9,11 +9,11 @@
 //!     └── one RTT after ── Disarmed ◄─────────────┴── data loss, timeout
 //! ```
 //! An acknowledgement number that jumps by more than is normal hides the ACKs in between. `mode = "paper"` takes
-//! `normal_jump` for normal. `mode = "general"` learns it: the least jump that covers three of four recent ACKs, two
-//! segments at least until 64 ACKs have been seen [RFC 1122 §4.2.3.2]; what was counted while waiting is counted again
-//! by what has been learned since. It lets no jump count whose ACK echoes the timestamp of the first segment that it
-//! covers, since the receiver cannot have acknowledged that one before [RFC 7323 §4.3]; duplicate ACKs count as
-//! ACKs that came, and a DSACK while waiting shows reordering or an ACK path that repeats, and cancels. [RFC 2883]
+//! `normal_jump` for normal. `mode = "general"` learns it: the jump that acknowledged the median segment of the last round
+//! trip, two segments at least until 64 ACKs have been seen [RFC 1122 §4.2.3.2]; waiting begins a round trip, by whose
+//! median what was counted is counted again. It lets no jump count whose ACK echoes the tick in which the first segment
+//! went out that it covers, since the receiver cannot have acknowledged that one before [RFC 7323 §4.3], unless another of
+//! the same tick; duplicate ACKs count as ACKs that came, and a DSACK while waiting shows reordering or an ACK path that repeats, and cancels. [RFC 2883]
 //! Leaves out: RFC 5690's agreement with the receiver on the ratio.
 
 use lasthop_units::{Duration, Time};
@@ -35,13 +35,11 @@ impl Sender {
         self.ack_watch.as_ref()?;
         let una = self.board.una();
         let head = self.board.head();
-        let newest = self.board.newest_below(ack.ack);
-        // The echo is of the head's tick, and another segment has a later one.
-        let is_first = head.zip(newest).is_some_and(|(head, newest)| {
+        // The echo is of the head's tick.
+        let is_first = head.is_some_and(|head| {
             ack.echo_ends != Time::NEVER
                 && head.sent_at < ack.echo_ends
                 && ack.echo_ends.since(head.sent_at) <= self.config.timestamp_clock
-                && newest.sent_at >= ack.echo_ends
         });
         let first_block = ack.sack.as_slice().first();
         let dsack =

@@ -6,10 +6,8 @@ use crate::config::{AckLoss, AckLossMode, CountOver, Pending};
 
 /// Jumps are told apart up to so many segments.
 const LARGEST_JUMP: usize = 64;
-/// Weight of an ACK in what is learned.
-const WEIGHT: f32 = 1.0 / 8.0;
-/// Share of ACKs that a normal jump covers.
-const NORMAL_SHARE: f32 = 0.75;
+/// ACKs of which a median is taken at least.
+const FEW: u32 = 4;
 /// ACKs before a single segment counts as normal.
 const CERTAIN: u32 = 64;
 
@@ -26,7 +24,7 @@ pub(super) struct Sighting {
     pub now: Time,
     /// segments that the acknowledgement number advanced by
     pub jump: u32,
-    /// its echo shows that it is the first ACK for them
+    /// its echo is as old as the first of them: none was acknowledged before
     pub is_first: bool,
     pub dsack: bool,
     /// data is being recovered
@@ -58,29 +56,64 @@ pub(super) struct AckWatch {
     learned: Learned,
 }
 
-/// Shares of jumps among recent ACKs.
+/// The jump that acknowledged the median segment of the last round trip.
 #[derive(Clone, Copy, Debug)]
 struct Learned {
-    shares: [f32; LARGEST_JUMP + 1],
+    /// 0 before the first ACK
+    jump: u32,
+    /// a round trip is over; before, `jump` is the median so far
+    is_settled: bool,
+    /// ACKs so far, as far as that matters
     acks: u32,
+    /// ACKs of this round trip, by their jump
+    round: [u16; LARGEST_JUMP + 1],
+    round_acks: u32,
+    round_end: u64,
 }
 
 impl Learned {
-    fn hear(&mut self, jump: usize) {
-        self.acks = self.acks.saturating_add(1);
-        self.shares.iter_mut().for_each(|share| *share *= 1.0 - WEIGHT);
-        self.shares[jump] += WEIGHT;
+    fn new() -> Learned {
+        Learned { jump: 0, is_settled: false, acks: 0, round: [0; LARGEST_JUMP + 1], round_acks: 0, round_end: 0 }
+    }
+
+    fn begin_round(&mut self, snd_nxt: u64) {
+        *self = Learned { round: [0; LARGEST_JUMP + 1], round_acks: 0, round_end: snd_nxt, ..*self };
+    }
+
+    fn hear(&mut self, jump: usize, ack: &Sighting) {
+        self.acks = (self.acks + 1).min(CERTAIN);
+        self.round[jump] = self.round[jump].saturating_add(1);
+        self.round_acks += 1;
+        if ack.snd_una > self.round_end && self.round_acks >= FEW {
+            self.learn();
+            self.begin_round(ack.snd_nxt);
+        } else if !self.is_settled {
+            self.jump = self.median();
+        }
+    }
+
+    /// Learns of this round trip as far as it has come, if it had enough ACKs.
+    fn learn(&mut self) {
+        if self.round_acks >= FEW {
+            self.jump = self.median();
+            self.is_settled = true;
+        }
+    }
+
+    fn median(&self) -> u32 {
+        let segments = |(jump, &acks): (usize, &u16)| jump as u32 * u32::from(acks);
+        let all: u32 = self.round.iter().enumerate().map(segments).sum();
+        let mut covered = 0;
+        let half = self.round.iter().enumerate().position(|row| {
+            covered += segments(row);
+            covered > 0 && 2 * covered >= all
+        });
+        half.map_or(1, |jump| jump as u32)
     }
 
     fn normal_jump(&self) -> u32 {
-        let wanted = NORMAL_SHARE * self.shares.iter().sum::<f32>();
-        let mut covered = 0.0;
-        let normal = self.shares.iter().position(|share| {
-            covered += share;
-            covered >= wanted
-        });
         let least = if self.acks < CERTAIN { 2 } else { 1 };
-        normal.map_or(least, |normal| (normal as u32).max(least))
+        self.jump.max(least)
     }
 }
 
@@ -93,7 +126,7 @@ impl AckWatch {
             window_end: 0,
             window_ends_at: Time::ZERO,
             duplicates: 0,
-            learned: Learned { shares: [0.0; LARGEST_JUMP + 1], acks: 0 },
+            learned: Learned::new(),
         }
     }
 
@@ -111,6 +144,7 @@ impl AckWatch {
             State::Disarmed { .. } => {}
             State::Waiting { .. } if is_general && ack.dsack => self.arm(ack),
             State::Waiting { until } if ack.now >= until => {
+                self.learned.learn();
                 let halve = !is_general || self.missing() > self.params.threshold;
                 self.arm(ack);
                 return Found { missing, halve };
@@ -119,6 +153,7 @@ impl AckWatch {
             State::Armed => {
                 if self.missing() > self.params.threshold {
                     self.state = State::Waiting { until: ack.now + ack.srtt };
+                    self.learned.begin_round(ack.snd_nxt);
                 }
             }
         }
@@ -161,7 +196,7 @@ impl AckWatch {
             self.count(jump);
             return self.hidden(jump, self.params.normal_jump);
         }
-        self.learned.hear(jump);
+        self.learned.hear(jump, ack);
         let normal = self.learned.normal_jump();
         if ack.is_first {
             return 0;

@@ -16,6 +16,10 @@ pub trait RateControl: Send {
     fn rates_for(&mut self, frame: &FrameInfo) -> RateChain;
     /// What became of an attempt.
     fn on_tx_status(&mut self, status: &TxStatus);
+    /// Why it cannot go on, if code that somebody brought has failed and left the run.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// A frame about to be sent.

@@ -45,6 +45,7 @@ registry! {
         thompson_sampling => ThompsonSampling: source "ns-3; Thompson 1933", status "unit tests";
     }
     foreign: RateControlMaker;
+    code: Python;
     planned:
 }
 

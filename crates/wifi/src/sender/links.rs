@@ -31,6 +31,11 @@ impl Links {
         &mut *self.controls[link.index()]
     }
 
+    /// The first that cannot go on, and why.
+    pub(crate) fn failure(&self) -> Option<(LinkId, &str)> {
+        (0..).zip(&self.controls).find_map(|(link, control)| Some((LinkId(link), control.failure()?)))
+    }
+
     /// Remembers what became of the latest attempt on a link.
     #[inline(always)]
     pub(crate) fn last_outcome(&mut self, link: LinkId, outcome: Outcome) {

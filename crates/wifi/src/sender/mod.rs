@@ -115,6 +115,11 @@ impl<B> Sender<B> {
         }
     }
 
+    /// Why its queue cannot go on, if it cannot.
+    pub(crate) fn queue_failure(&self) -> Option<&str> {
+        self.queue.failure()
+    }
+
     /// Whether it makes A-MPDUs.
     #[inline(always)]
     pub(crate) fn aggregates(&self) -> bool {

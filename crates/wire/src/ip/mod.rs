@@ -19,6 +19,27 @@ pub mod protocol {
     pub const UDP: u8 = 17;
 }
 
+/// Sets the ECN field of the packet at the front of `bytes` to CE, as a router that marks does, and mends the checksum of
+/// IPv4. What is no IP packet stays as it is. [RFC 3168 §5; RFC 1624]
+pub fn set_ce(bytes: &mut [u8]) {
+    const CE: u8 = 0b11;
+    match bytes.first().map(|byte| byte >> 4) {
+        Some(4) if bytes.len() >= 20 => {
+            let before = u16::from_be_bytes([bytes[0], bytes[1]]);
+            bytes[1] |= CE;
+            let after = u16::from_be_bytes([bytes[0], bytes[1]]);
+            let checksum = u16::from_be_bytes([bytes[10], bytes[11]]);
+            let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+            let folded = (sum & 0xffff) + (sum >> 16);
+            let folded = (folded & 0xffff) + (folded >> 16);
+            bytes[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+        }
+        // The two lowest bits of the traffic class are the upper half of the lower half of the second byte.
+        Some(6) if bytes.len() >= 2 => bytes[1] |= CE << 4,
+        _ => {}
+    }
+}
+
 /// An IP packet of either version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ip<'a> {
@@ -87,6 +108,45 @@ impl<'a> Ip<'a> {
         match self {
             Ip::V4(header) => header.fragment.offset > 0,
             Ip::V6(header) => header.fragment_offset > 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_changes_the_ecn_field_and_keeps_the_checksum_good() {
+        for (dscp, identification) in [(0, 0), (46, 0x1234), (63, 0xffff)] {
+            for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+                let mut bytes = Vec::new();
+                let before = Ipv4 { dscp, identification, ecn, payload_length: 4, ..Ipv4::default() };
+                before.append(&mut bytes);
+                bytes.extend([1, 2, 3, 4]);
+                set_ce(&mut bytes);
+                let (after, _) = Ipv4::parse(&bytes).unwrap();
+                assert_eq!(after, Ipv4 { ecn: Ecn::Ce, ..before });
+                assert!(Ipv4::checksum_is_good(&bytes), "{before:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mark_of_ipv6_stands_in_its_traffic_class() {
+        let mut bytes = Vec::new();
+        Ipv6 { dscp: 46, ecn: Ecn::Ect0, protocol: protocol::UDP, ..Ipv6::default() }.append(&mut bytes);
+        set_ce(&mut bytes);
+        let (after, _) = Ipv6::parse(&bytes).unwrap();
+        assert_eq!((after.dscp, after.ecn), (46, Ecn::Ce));
+    }
+
+    #[test]
+    fn what_is_no_packet_stays_as_it_is() {
+        for bytes in [vec![], vec![0x45], vec![0x45, 0, 0], vec![0x10; 40]] {
+            let mut marked = bytes.clone();
+            set_ce(&mut marked);
+            assert_eq!(marked, bytes);
         }
     }
 }

@@ -42,6 +42,22 @@ pub fn judge(text: &str) -> Result<(String, Option<Agreement>), String> {
     Ok((format!("{title}: {report} (tolerance {tolerance})"), Some(report.verdict())))
 }
 
+/// As [`judge`], for another controller than the recorded one: its windows are held against those of the file, exactly where
+/// no controller here has a tolerance for it.
+///
+/// # Errors
+/// A sentence, if the text is no trace, or one of BBR's state, which no other has.
+pub fn judge_as(text: &str, algorithm: &Algorithm) -> Result<(String, Option<Agreement>), String> {
+    let trace = Trace::parse(text)?;
+    if matches!(trace.rows, Rows::Bbr(_)) {
+        return Err("this trace holds the state of BBR, which no other controller has".into());
+    }
+    let title = format!("{} of {}", trace.name, trace.kernel.name());
+    let tolerance = trace.subject().map_or(Tolerance::EXACT, |(_, tolerance)| tolerance);
+    let report = replay(&trace, algorithm, tolerance);
+    Ok((format!("{title}, {}: {report} (tolerance {tolerance})", algorithm.name()), Some(report.verdict())))
+}
+
 /// Replays a trace against an algorithm.
 pub fn replay(trace: &Trace, algorithm: &Algorithm, tolerance: Tolerance) -> Report {
     let growth = match trace.kernel {

@@ -159,11 +159,6 @@ impl Scoreboard {
     pub fn head(&self) -> Option<&Outstanding> {
         self.segments.front()
     }
-    /// The newest segment that ends at an offset or below.
-    pub fn newest_below(&self, end: u64) -> Option<&Outstanding> {
-        let after = self.segments.partition_point(|segment| segment.end() <= end);
-        self.segments.get(after.checked_sub(1)?)
-    }
     /// The segment that contains `offset`.
     pub fn at(&self, offset: u64) -> Option<&Outstanding> {
         let is_out = self.una <= offset && offset < self.nxt;

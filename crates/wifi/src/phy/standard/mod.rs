@@ -40,6 +40,7 @@ impl Standard {
             dot11ax::TABLE.entry(),
         ],
         aliases: &[],
+        code: &[],
         planned: &[],
     };
 

@@ -1,0 +1,370 @@
+//! What goes on on the air: who sends what for how long, and what is answered.
+//!
+//! ```text
+//!  data      |=========|                            answered: the attempt ends with the answer
+//!  Ack                 <SIFS>|==|
+//!  data      |=========|                            not answered: when its sender gives up waiting
+//!                      <SIFS + slot>  <start of a PHY header>
+//! ```
+
+use std::collections::BTreeMap;
+
+use lasthop_observe::{LinkId, Outcome, Record};
+use lasthop_units::{DataRate, Duration, Time};
+
+use crate::durations::{Durations, Mode};
+use crate::events::{Attempt, Event, Events};
+use crate::missed::Missed;
+use crate::ppdu::{Kind, Mpdu, NO_TID, Ppdu};
+use crate::sequence::{Numbers, Place};
+use crate::site::{Site, id};
+
+/// By how much the clock of a sniffer may be off between a frame and its answer.
+const CLOCK: Duration = Duration::from_micros(10);
+
+/// Bytes of the longest PSDU, of HE. [802.11ax-2021 Table 27-55]
+const LONGEST_PSDU: u32 = 6_500_631;
+
+/// A frame whose answer has not come.
+struct Waiting {
+    from: u32,
+    to: u32,
+    kind: Kind,
+    link: Option<LinkId>,
+    /// the answer has begun by then
+    deadline: Time,
+    gives_up: Time,
+    rate: DataRate,
+    mpdus: Vec<u16>,
+    is_retry: bool,
+}
+
+/// What is counted of one link.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LinkTally {
+    pub mpdus: u64,
+    pub mpdus_retried: u64,
+    pub mpdus_protected: u64,
+    /// of these, how many are as short as a pure TCP ACK
+    pub mpdus_short: u64,
+    /// by rate in bit/s: attempts, and MPDUs
+    pub rates: BTreeMap<u64, (u64, u64)>,
+    /// RTS without a CTS
+    pub rts_unanswered: u64,
+}
+
+/// What is counted of all.
+#[derive(Debug, Default)]
+pub(crate) struct AirTally {
+    pub links: Vec<LinkTally>,
+    /// by node and kind
+    pub airtime: BTreeMap<(u32, Kind), Duration>,
+    /// of PPDUs whose sender is not known
+    pub airtime_of_others: Duration,
+    pub ppdus: u64,
+    pub frames: u64,
+    pub frames_retried: u64,
+    pub bad_fcs: u64,
+    pub captured_twice: u64,
+    /// PPDUs of whose duration radiotap says too little
+    pub unknown_duration: u64,
+    pub is_cut_off: bool,
+    pub missed: Missed,
+}
+
+/// The air as one sniffer hears it.
+pub(crate) struct Air {
+    pub durations: Durations,
+    pub tally: AirTally,
+    window: (Time, Time),
+    file: usize,
+    ppdu: Option<Ppdu>,
+    waiting: Vec<Waiting>,
+    numbers: BTreeMap<(u32, u32, u8), Numbers>,
+    /// mode and MPDUs of the latest data PPDU of a link, for what an RTS announces
+    latest: BTreeMap<LinkId, (DataRate, u32)>,
+    /// links whose latest attempt ended without all that it held, and whether it was an RTS
+    failed: BTreeMap<LinkId, bool>,
+}
+
+/// A body with no more than LLC and SNAP, the headers of IPv6 and TCP with all options, and what encryption adds.
+const SHORT_MPDU: u32 = 26 + 8 + 40 + 60 + 16 + 4;
+
+impl Air {
+    pub(crate) fn new(site: &Site, window: (Time, Time), file: usize) -> Air {
+        let tally = AirTally { links: vec![LinkTally::default(); site.link_ends.len()], ..AirTally::default() };
+        Air {
+            durations: Durations::default(),
+            tally,
+            window,
+            file,
+            ppdu: None,
+            waiting: Vec::new(),
+            numbers: BTreeMap::new(),
+            latest: BTreeMap::new(),
+            failed: BTreeMap::new(),
+        }
+    }
+
+    /// A frame was heard.
+    pub(crate) fn hear(&mut self, at: Time, heard: &crate::frame::Heard<'_>, site: &Site, events: &mut Events) {
+        if self.is_measured(at) {
+            self.tally.frames += 1;
+            self.tally.bad_fcs += u64::from(!heard.is_good);
+        }
+        if let Some(ppdu) = self.ppdu.as_mut().filter(|ppdu| ppdu.holds(at, heard)) {
+            return ppdu.add(heard);
+        }
+        self.flush(site, events);
+        self.ppdu = Ppdu::begin(at, heard);
+    }
+
+    /// What comes from now on is not before `at`. Gives the time up to which all is known.
+    pub(crate) fn known_until(&mut self, at: Time, events: &mut Events) -> Time {
+        let until = self.ppdu.as_ref().map_or(at, |ppdu| ppdu.start.min(at));
+        self.give_up(until, events);
+        self.waiting.iter().map(|waiting| waiting.gives_up).fold(until, Time::min)
+    }
+
+    /// Nothing more comes.
+    pub(crate) fn end(&mut self, site: &Site, events: &mut Events) {
+        self.flush(site, events);
+        // What was not answered by the end of the capture is not known to have failed.
+        self.waiting.clear();
+        // Without QoS all that a transmitter sends has one sequence, beacons too: a hole tells little.
+        for (_, numbers) in self.numbers.iter().filter(|(key, _)| key.2 != NO_TID) {
+            self.tally.missed.add_numbers(numbers);
+        }
+    }
+
+    fn is_measured(&self, at: Time) -> bool {
+        self.window.0 <= at && at < self.window.1
+    }
+
+    /// The frames that wait in vain for an answer that had to begin before `at`.
+    fn give_up(&mut self, at: Time, events: &mut Events) {
+        while let Some(place) = self.waiting.iter().position(|waiting| waiting.deadline < at) {
+            let waiting = self.waiting.swap_remove(place);
+            let gives_up = waiting.gives_up;
+            self.attempted(gives_up, &waiting, 0, events);
+        }
+    }
+
+    /// All frames of the PPDU were heard.
+    fn flush(&mut self, site: &Site, events: &mut Events) {
+        let Some(ppdu) = self.ppdu.take() else { return };
+        self.give_up(ppdu.start, events);
+        let mode = ppdu.sending.filter(|_| ppdu.bytes <= LONGEST_PSDU);
+        let mode = mode.and_then(|sending| self.durations.mode(sending));
+        let measured = self.is_measured(ppdu.start);
+        if measured {
+            self.tally.ppdus += 1;
+            self.tally.captured_twice += ppdu.twice;
+            self.tally.unknown_duration += u64::from(mode.is_none());
+        }
+        self.tally.is_cut_off |= ppdu.is_cut_off;
+        let Some(mode) = mode else { return };
+        let duration = self.durations.ppdu(mode, ppdu.bytes);
+        let end = ppdu.start + duration;
+        let to = site.node_of.get(&ppdu.receiver).copied();
+        let told = ppdu.transmitter.and_then(|mac| site.node_of.get(&mac)).copied();
+        let (from, link) = match ppdu.kind {
+            Kind::Ack | Kind::Cts | Kind::BlockAck => self.answer(&ppdu, told, to, end, site, events),
+            _ => (told, told.zip(to).and_then(|(from, to)| site.link(from, to))),
+        };
+        self.occupy(&ppdu, end, from, link, site, events);
+        if let (Some(from), Some(to), Kind::Data) = (from, to, ppdu.kind) {
+            self.read_mpdus(&ppdu, from, to, end, link, events);
+        }
+        if let (Some(from), Some(to), true) = (from, to, ppdu.wants_answer) {
+            self.wait(&ppdu, from, to, end, mode, link, events);
+        }
+    }
+
+    /// The PPDU is on the air from its start to its end.
+    fn occupy(
+        &mut self,
+        ppdu: &Ppdu,
+        end: Time,
+        from: Option<u32>,
+        link: Option<LinkId>,
+        site: &Site,
+        events: &mut Events,
+    ) {
+        let within = end.min(self.window.1).since(ppdu.start.max(self.window.0));
+        let channel = ppdu.channel_mhz.and_then(|mhz| site.channels.iter().position(|own| *own == mhz));
+        let channel = channel.unwrap_or(0) as u32;
+        events.push(ppdu.start, Event::OnAir { channel, begins: true });
+        events.push(end, Event::OnAir { channel, begins: false });
+        let Some(from) = from else {
+            self.tally.airtime_of_others += within;
+            return;
+        };
+        let spent = self.tally.airtime.entry((from, ppdu.kind)).or_default();
+        *spent += within;
+        let node = id(from);
+        events.push(ppdu.start, Event::Told(Record::TransmitterOn { node, link }));
+        events.push(end, Event::Told(Record::Airtime { node, link, duration: end.since(ppdu.start) }));
+    }
+
+    /// An answer has come: for whom it is has waited. Gives who sends it, and over which link.
+    fn answer(
+        &mut self,
+        ppdu: &Ppdu,
+        told: Option<u32>,
+        to: Option<u32>,
+        end: Time,
+        site: &Site,
+        events: &mut Events,
+    ) -> (Option<u32>, Option<LinkId>) {
+        let place = self.waiting.iter().position(|waiting| {
+            Some(waiting.from) == to && told.is_none_or(|from| from == waiting.to) && answers(ppdu.kind, waiting)
+        });
+        let waiting = place.map(|place| self.waiting.swap_remove(place));
+        let measured = self.is_measured(ppdu.start) && ppdu.is_good;
+        // A CTS may be to itself, and what a BlockAck tells is counted by MPDU.
+        if measured && to.is_some() && ppdu.kind == Kind::Ack {
+            self.tally.missed.answer(waiting.is_some());
+        }
+        let (from, link) = match &waiting {
+            Some(waiting) => (Some(waiting.to), site.link(waiting.to, waiting.from)),
+            // Stations are answered by their AP; a CTS that answers nothing is to its sender itself.
+            None if ppdu.kind == Kind::Cts => (to, None),
+            None => {
+                let from =
+                    told.or_else(|| to.map(|to| (to, site.nodes[to as usize].ap)).filter(|(a, b)| a != b).map(|p| p.1));
+                (from, from.zip(to).and_then(|(from, to)| site.link(from, to)))
+            }
+        };
+        let mut acknowledged = u32::from(ppdu.is_good && ppdu.kind == Kind::Ack);
+        if let (Some(block_ack), Some(originator), true) = (&ppdu.block_ack, to, ppdu.is_good) {
+            let told: Vec<u16> = (0..block_ack.bitmap.frames())
+                .filter(|&offset| block_ack.bitmap.contains(offset))
+                .map(|offset| (block_ack.start + offset) % 4096)
+                .collect();
+            let of_psdu = waiting.as_ref().map_or(&[][..], |waiting| &waiting.mpdus);
+            acknowledged = of_psdu.iter().filter(|number| told.contains(number)).count() as u32;
+            if let Some(numbers) = from.and_then(|from| self.numbers.get_mut(&(originator, from, block_ack.tid))) {
+                for came_whole in told.iter().filter_map(|&number| numbers.acknowledge(number)) {
+                    if measured {
+                        self.tally.missed.answer(came_whole);
+                    }
+                }
+            }
+        }
+        if let Some(waiting) = &waiting
+            && (waiting.kind != Kind::Rts || !ppdu.is_good)
+        {
+            self.attempted(end, waiting, acknowledged, events);
+        }
+        (from, link)
+    }
+
+    /// An attempt has ended.
+    fn attempted(&mut self, at: Time, waiting: &Waiting, acknowledged: u32, events: &mut Events) {
+        let Some(link) = waiting.link else { return };
+        let (rate, mpdus) = match waiting.kind {
+            Kind::Data => (waiting.rate, waiting.mpdus.len() as u32),
+            Kind::Rts => {
+                if self.is_measured(at) {
+                    self.tally.links[link.index()].rts_unanswered += 1;
+                }
+                // What it announced is not told; it was most likely as what came before.
+                let Some(latest) = self.latest.get(&link) else { return };
+                *latest
+            }
+            _ => return,
+        };
+        if acknowledged < mpdus {
+            self.failed.insert(link, waiting.kind == Kind::Rts);
+        } else {
+            self.failed.remove(&link);
+        }
+        let outcome = if acknowledged > 0 { Outcome::Success } else { Outcome::Noise };
+        let (node, retry) = (id(waiting.from), waiting.is_retry);
+        events.push(at, Event::Told(Record::Attempt { link, node, rate, mpdus, acknowledged, retry, outcome }));
+        events.push(at, Event::Attempted(Attempt { link: link.0, rate, mpdus }));
+    }
+
+    fn read_mpdus(&mut self, ppdu: &Ppdu, from: u32, to: u32, end: Time, link: Option<LinkId>, events: &mut Events) {
+        let measured = self.is_measured(ppdu.start);
+        let mut first = 0;
+        for mpdu in &ppdu.mpdus {
+            if measured {
+                self.tally.frames_retried += u64::from(mpdu.is_retry);
+                if let Some(link) = link {
+                    count(&mut self.tally.links[link.index()], mpdu);
+                }
+            }
+            let packets = &ppdu.packets[first..mpdu.packets_until];
+            first = mpdu.packets_until;
+            // Frames without a payload have no numbers that count. [802.11-2020 §10.3.2.14.2]
+            if mpdu.is_null {
+                continue;
+            }
+            let key = if mpdu.tid == NO_TID { (from, from, NO_TID) } else { (from, to, mpdu.tid) };
+            let numbers = self.numbers.entry(key).or_insert_with(|| Numbers::new(mpdu.number));
+            let place = numbers.hear(mpdu.number, mpdu.is_good);
+            if place != Place::Again && mpdu.is_good {
+                for &packet in packets {
+                    events.push(end, Event::Packet { file: self.file, packet, place });
+                }
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "all that is known of the frame")]
+    fn wait(
+        &mut self,
+        ppdu: &Ppdu,
+        from: u32,
+        to: u32,
+        end: Time,
+        mode: Mode,
+        link: Option<LinkId>,
+        events: &mut Events,
+    ) {
+        if let Some(before) = self.waiting.iter().position(|waiting| waiting.from == from) {
+            let before = self.waiting.swap_remove(before);
+            self.attempted(before.gives_up.min(ppdu.start), &before, 0, events);
+        }
+        let rate = self.durations.rate(mode);
+        let mpdus: Vec<u16> = ppdu.mpdus.iter().map(|mpdu| mpdu.number).collect();
+        if let (Some(link), Kind::Data) = (link, ppdu.kind) {
+            self.latest.insert(link, (rate, mpdus.len() as u32));
+        }
+        // An RTS does not say whether what it announces was tried before; what came of the attempt before it does.
+        let follows_failure = link.and_then(|link| self.failed.get(&link)).copied();
+        let is_retry = match ppdu.kind {
+            Kind::Rts => follows_failure.is_some(),
+            _ => follows_failure == Some(true) || ppdu.mpdus.iter().any(|mpdu| mpdu.is_retry),
+        };
+        self.waiting.push(Waiting {
+            from,
+            to,
+            kind: ppdu.kind,
+            link,
+            deadline: end + self.durations.answer_begins(mode) + CLOCK,
+            gives_up: end + self.durations.answer_timeout(mode),
+            rate,
+            mpdus,
+            is_retry,
+        });
+    }
+}
+
+fn count(tally: &mut LinkTally, mpdu: &Mpdu) {
+    tally.mpdus += 1;
+    tally.mpdus_retried += u64::from(mpdu.is_retry);
+    tally.mpdus_protected += u64::from(mpdu.is_protected);
+    tally.mpdus_short += u64::from(mpdu.is_protected && mpdu.length <= SHORT_MPDU);
+}
+
+/// Whether a frame of this kind may be the answer.
+fn answers(kind: Kind, waiting: &Waiting) -> bool {
+    match kind {
+        Kind::Cts => waiting.kind == Kind::Rts,
+        Kind::BlockAck => matches!(waiting.kind, Kind::Data | Kind::BlockAckReq),
+        _ => matches!(waiting.kind, Kind::Data | Kind::Management),
+    }
+}

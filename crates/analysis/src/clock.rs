@@ -1,0 +1,46 @@
+//! When PPDUs begin: the clock of the file, made finer by that of the radio.
+
+use lasthop_wire::radiotap::Radiotap;
+
+/// A radio whose clock is farther off than this from where it was has been set anew, or has drifted.
+const FARTHEST_NS: i64 = 50_000_000;
+
+/// What is known of the clock of a radio.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RadioClock {
+    /// TSFT in µs, and the time of the file that goes with it
+    anchor: Option<(u64, i64)>,
+}
+
+impl RadioClock {
+    /// When the PPDU of a frame began that was captured at `at`, in nanoseconds.
+    pub(crate) fn start_ns(&mut self, at: i64, radiotap: &Radiotap) -> i64 {
+        // Radiotap's own time stamp of the PPDU in nanoseconds: the file has that too.
+        let is_exact = radiotap.timestamp.is_some_and(|stamp| stamp.position == 1 && stamp.unit == 2);
+        let Some(tsft_us) = radiotap.tsft_us.filter(|_| !is_exact) else { return at };
+        let (tsft_0, at_0) = *self.anchor.get_or_insert((tsft_us, at));
+        let passed_us = tsft_us.wrapping_sub(tsft_0) as i64;
+        let told = at_0.saturating_add(passed_us.saturating_mul(1000));
+        if told.saturating_sub(at).unsigned_abs() > FARTHEST_NS as u64 {
+            self.anchor = Some((tsft_us, at));
+            return at;
+        }
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_radio_says_finely_what_the_file_says_coarsely_and_may_be_set_anew() {
+        let mut clock = RadioClock::default();
+        let with = |tsft_us| Radiotap { tsft_us: Some(tsft_us), ..Radiotap::default() };
+        assert_eq!(clock.start_ns(5_000_000, &with(100)), 5_000_000);
+        assert_eq!(clock.start_ns(5_900_000, &with(350)), 5_250_000);
+        assert_eq!(clock.start_ns(6_000_000, &with(7)), 5_000_000 - 93_000);
+        assert_eq!(clock.start_ns(90_000_000, &with(8)), 90_000_000);
+        assert_eq!(clock.start_ns(90_100_000, &with(58)), 90_050_000);
+    }
+}

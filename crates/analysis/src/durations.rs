@@ -1,0 +1,170 @@
+//! How long PPDUs last, and how long answers take: asked of the PHYs of the simulator, so that there is one source of both.
+
+use std::collections::BTreeMap;
+
+use lasthop_units::{Bytes, DataRate, Duration};
+use lasthop_wifi::phy::{ChannelWidth, GuardInterval, ModeId, Phy, PhyOptions, Preamble, Standard};
+use lasthop_wire::radiotap::{Flags, Radiotap};
+
+/// How a PPDU was sent, as far as radiotap says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Sending {
+    format: Format,
+    is_2_4_ghz: bool,
+    /// MCS, or the rate in units of 500 kbit/s
+    index: u8,
+    streams: u8,
+    width_mhz: u16,
+    guard_ns: u16,
+    has_short_preamble: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Format {
+    Dsss,
+    Ofdm,
+    Ht,
+    Vht,
+    He,
+}
+
+/// A mode of a PHY of the simulator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mode {
+    phy: usize,
+    id: ModeId,
+}
+
+/// The modes that were asked for so far.
+#[derive(Default)]
+pub(crate) struct Durations {
+    phys: Vec<Phy>,
+    modes: BTreeMap<Sending, Option<Mode>>,
+}
+
+impl Sending {
+    /// As radiotap says; none where it leaves open what the duration depends on.
+    pub(crate) fn of(radiotap: &Radiotap) -> Option<Sending> {
+        let is_2_4_ghz = radiotap.channel.is_some_and(|channel| channel.mhz < 3000);
+        let flags = radiotap.flags.unwrap_or_default();
+        let plain = Sending {
+            format: Format::Ofdm,
+            is_2_4_ghz,
+            index: 0,
+            streams: 1,
+            width_mhz: 20,
+            guard_ns: 800,
+            has_short_preamble: false,
+        };
+        if let Some(he) = radiotap.he {
+            let (index, width_mhz) = (he.mcs?, he.bandwidth_mhz()?);
+            let (streams, guard_ns) = (he.space_time_streams.max(1), he.guard_interval_ns()?);
+            return Some(Sending { format: Format::He, index, streams, width_mhz, guard_ns, ..plain });
+        }
+        if let Some(vht) = radiotap.vht {
+            let user = vht.users[0]?;
+            let guard_ns = if vht.short_guard_interval? { 400 } else { 800 };
+            let (index, streams, width_mhz) = (user.mcs, user.spatial_streams, vht.bandwidth_mhz()?);
+            return Some(Sending { format: Format::Vht, index, streams, width_mhz, guard_ns, ..plain });
+        }
+        if let Some(ht) = radiotap.mcs {
+            let index = ht.index.filter(|index| *index < 32)?;
+            let guard_ns = if ht.short_guard_interval? { 400 } else { 800 };
+            let (streams, width_mhz) = (index / 8 + 1, if ht.bandwidth? == 1 { 40 } else { 20 });
+            return Some(Sending { format: Format::Ht, index, streams, width_mhz, guard_ns, ..plain });
+        }
+        let index = radiotap.rate_500kbps?;
+        let is_dsss = matches!(index, 2 | 4 | 11 | 22);
+        let has_short_preamble = is_dsss && flags.contains(Flags::SHORT_PREAMBLE);
+        Some(Sending { format: if is_dsss { Format::Dsss } else { Format::Ofdm }, index, has_short_preamble, ..plain })
+    }
+
+    fn options(&self) -> Option<PhyOptions> {
+        let (standard, channel) = match self.format {
+            Format::Dsss => ("802.11b", 6),
+            Format::Ofdm if self.is_2_4_ghz => ("802.11g", 6),
+            Format::Ofdm => ("802.11a", 36),
+            Format::Ht => ("802.11n", if self.is_2_4_ghz { 6 } else { 36 }),
+            Format::Vht => ("802.11ac", 36),
+            Format::He => ("802.11ax", if self.is_2_4_ghz { 6 } else { 36 }),
+        };
+        let mut options = PhyOptions::new(Standard::named(standard).ok()?);
+        options.channel = Some(channel);
+        if self.has_short_preamble {
+            options.preamble = Some(Preamble::Short);
+        }
+        if matches!(self.format, Format::Ht | Format::Vht | Format::He) {
+            let is_he = self.format == Format::He;
+            options.spatial_streams = Some(self.streams);
+            options.channel_width = Some(match self.width_mhz {
+                20 => ChannelWidth::Mhz20,
+                40 => ChannelWidth::Mhz40,
+                80 => ChannelWidth::Mhz80,
+                _ => ChannelWidth::Mhz160,
+            });
+            options.guard_interval = Some(match (self.guard_ns, is_he) {
+                (400, _) => GuardInterval::Short,
+                (800, false) => GuardInterval::Long,
+                (800, true) => GuardInterval::Us0_8,
+                (1600, _) => GuardInterval::Us1_6,
+                _ => GuardInterval::Us3_2,
+            });
+        }
+        Some(options)
+    }
+
+    fn find(&self, phy: &Phy) -> Option<ModeId> {
+        let place = match self.format {
+            Format::Dsss | Format::Ofdm => {
+                let rate = DataRate::from_bps(u64::from(self.index) * 500_000);
+                phy.modes().iter().position(|mode| mode.mcs.is_none() && mode.rate == rate)
+            }
+            _ => phy.modes().iter().position(|mode| {
+                mode.mcs_index() == Some(self.index)
+                    && mode.streams == self.streams
+                    && mode.guard_interval.as_nanos() == u64::from(self.guard_ns)
+                    && mode.bandwidth_hz == f64::from(self.width_mhz) * 1e6
+            }),
+        };
+        place.map(|place| ModeId(place as u16))
+    }
+}
+
+impl Durations {
+    /// The mode of a PPDU; none where the simulator knows none such.
+    pub(crate) fn mode(&mut self, sending: Sending) -> Option<Mode> {
+        if let Some(known) = self.modes.get(&sending) {
+            return *known;
+        }
+        let phy = sending.options().and_then(|options| options.resolve("bss").ok());
+        let found = phy.and_then(|phy| {
+            let id = sending.find(&phy)?;
+            self.phys.push(phy);
+            Some(Mode { phy: self.phys.len() - 1, id })
+        });
+        self.modes.insert(sending, found);
+        found
+    }
+
+    /// Time on the air of a PPDU with so many bytes.
+    pub(crate) fn ppdu(&self, mode: Mode, psdu: u32) -> Duration {
+        self.phys[mode.phy].ppdu_duration(mode.id, Bytes(psdu.into()))
+    }
+
+    /// Bits in a second of its PSDU.
+    pub(crate) fn rate(&self, mode: Mode) -> DataRate {
+        self.phys[mode.phy].mode(mode.id).rate
+    }
+
+    /// SIFS and a slot after it an answer has begun, if there is one.
+    pub(crate) fn answer_begins(&self, mode: Mode) -> Duration {
+        let phy = &self.phys[mode.phy];
+        phy.sifs() + phy.slot()
+    }
+
+    /// How long after a frame its sender gives up waiting for the answer.
+    pub(crate) fn answer_timeout(&self, mode: Mode) -> Duration {
+        let phy = &self.phys[mode.phy];
+        phy.ack_timeout(phy.control_response_mode(mode.id))
+    }
+}

@@ -1,0 +1,80 @@
+//! What happens, put in the order of time: it is found out in another.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use lasthop_observe::Record;
+use lasthop_units::{DataRate, Time};
+
+use crate::frame::Packet;
+use crate::sequence::Place;
+
+/// An attempt to send a data PPDU, for what observers do not ask.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt {
+    pub link: u32,
+    pub rate: DataRate,
+    pub mpdus: u32,
+}
+
+/// Something that happens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// as observers are told
+    Told(Record),
+    /// one PPDU more on a channel, or one fewer
+    OnAir { channel: u32, begins: bool },
+    /// an attempt has ended
+    Attempted(Attempt),
+    /// a packet passes where a file was captured
+    Packet { file: usize, packet: Packet, place: Place },
+}
+
+struct Due {
+    at: Time,
+    order: u64,
+    event: Event,
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Due) -> Ordering {
+        (other.at, other.order).cmp(&(self.at, self.order))
+    }
+}
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Due) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Due {
+    fn eq(&self, other: &Due) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+impl Eq for Due {}
+
+/// Events that are to come.
+#[derive(Default)]
+pub(crate) struct Events {
+    heap: BinaryHeap<Due>,
+    orders: u64,
+    now: Time,
+}
+
+impl Events {
+    /// `event` happens at `at`, or now if that has passed.
+    pub(crate) fn push(&mut self, at: Time, event: Event) {
+        self.orders += 1;
+        self.heap.push(Due { at: at.max(self.now), order: self.orders, event });
+    }
+
+    /// The next before `limit`.
+    pub(crate) fn pop_before(&mut self, limit: Time) -> Option<(Time, Event)> {
+        if self.heap.peek()?.at >= limit {
+            return None;
+        }
+        let due = self.heap.pop()?;
+        self.now = due.at;
+        Some((due.at, due.event))
+    }
+}

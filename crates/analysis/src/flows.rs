@@ -1,0 +1,219 @@
+//! Flows, as their packets pass where they were captured.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use lasthop_observe::{Histogram, Record};
+use lasthop_units::{Duration, Time};
+use lasthop_wire::tcp::TcpFlags;
+
+use crate::frame::{Packet, Segment, Transport};
+use crate::sequence::Place;
+use crate::site::{Role, Site};
+use crate::survey::connection_of;
+use crate::tcp::{Arrival, Stream, Told};
+
+/// What is counted of a flow beside the metrics.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowTally {
+    /// RTT from the point of capture to the receiver and back
+    pub rtt_beyond: Histogram,
+    /// from what a segment echoes to its acknowledgement: the RTT, and for how long the sender had nothing to send
+    pub rtt_by_timestamps: Histogram,
+    /// segments with data, and those of them that TCP had sent before
+    pub segments: u64,
+    pub retransmissions: u64,
+    pub acks: u64,
+    /// acknowledgements of more than two segments
+    pub ack_jumps: u64,
+    pub duplicate_acks: u64,
+    /// D-SACKs: retransmissions for nothing
+    pub spurious: u64,
+    pub out_of_order: u64,
+    /// bytes that were acknowledged and never seen
+    pub never_seen_bytes: u64,
+    pub mss: u32,
+    /// integral of the flight in bytes times nanoseconds
+    pub flight: f64,
+}
+
+/// A connection at one point of capture.
+#[derive(Default)]
+struct Reading {
+    /// of the data, and of what goes the other way
+    streams: [Option<Stream>; 2],
+    /// time stamps that pass towards the sender, with when the latest packet passed that has each
+    echoes: VecDeque<(u32, Time)>,
+    flight: u64,
+    since: Time,
+}
+
+/// Time stamps that are remembered: a second or more of clocks of 1 ms.
+const MOST_ECHOES: usize = 4096;
+
+/// All flows.
+pub(crate) struct Flows {
+    readings: BTreeMap<(usize, usize), Reading>,
+    pub tallies: Vec<FlowTally>,
+    window: (Time, Time),
+    air: Option<usize>,
+}
+
+impl Flows {
+    pub(crate) fn new(site: &Site, window: (Time, Time)) -> Flows {
+        let tallies = vec![FlowTally::default(); site.flows.len()];
+        Flows { readings: BTreeMap::new(), tallies, window, air: site.air }
+    }
+
+    /// A packet passes where `file` was captured; `tell` is told what observers are to know.
+    pub(crate) fn pass(
+        &mut self,
+        at: Time,
+        file: usize,
+        packet: &Packet,
+        place: Place,
+        site: &Site,
+        mut tell: impl FnMut(Record),
+    ) {
+        let (connection, is_first_way) = connection_of(packet);
+        let Some(&role) = site.roles.get(&connection) else { return };
+        let is_data_way = is_first_way == role.is_first_way;
+        match &packet.transport {
+            Transport::Udp { .. } if site.flows[role.flow.index()].is_echo => {}
+            Transport::Udp { bytes } if is_data_way => datagram(file, *bytes, &role, tell),
+            Transport::Udp { .. } => {}
+            Transport::Tcp(segment) => self.segment(at, file, segment, place, (&role, is_data_way), site, &mut tell),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a segment, where and when it passes, and who is told")]
+    fn segment(
+        &mut self,
+        at: Time,
+        file: usize,
+        segment: &Segment,
+        place: Place,
+        (role, is_data_way): (&Role, bool),
+        site: &Site,
+        tell: &mut impl FnMut(Record),
+    ) {
+        let reading = self.readings.entry((file, role.number)).or_default();
+        let tally = &mut self.tallies[role.flow.index()];
+        let sender_is_seen = site.flows[role.flow.index()].sender_is_seen;
+        let is_measured = self.window.0 <= at && at < self.window.1;
+        let near_sender = file == role.near_sender;
+        if near_sender {
+            let (since, until) = (reading.since.max(self.window.0), at.min(self.window.1));
+            tally.flight += reading.flight as f64 * until.since(since).as_nanos() as f64;
+            reading.since = at;
+        }
+        let (arrival, told) = reading.read(at, segment, place, is_data_way);
+        let data = reading.streams[0].as_ref();
+        reading.flight = data.map_or(0, Stream::flight);
+        tally.mss = tally.mss.max(data.map_or(0, |stream| stream.mss));
+        if Some(file) == self.air && is_measured {
+            tally.never_seen_bytes += told.never_seen;
+        }
+        let flow = role.flow;
+        // What goes the other way is acknowledged here, and its acknowledgement delivers nothing of the data.
+        let receiver_is_seen = site.flows[role.flow.index()].receiver_is_seen;
+        // What passes here may be lost behind it: then the acknowledgements tell what has arrived.
+        let in_order = match (receiver_is_seen, is_data_way) {
+            (true, true) => arrival.in_order,
+            (true, false) => told.in_order,
+            (false, true) => 0,
+            (false, false) => told.acknowledged,
+        };
+        if in_order > 0 && file == role.near_receiver {
+            tell(Record::Delivered { flow, bytes: in_order });
+        }
+        if is_data_way && segment.payload > 0 {
+            if near_sender {
+                tell(Record::SegmentSent { flow, retransmission: arrival.is_retransmission });
+                tally.segments += u64::from(is_measured);
+                tally.retransmissions += u64::from(is_measured && arrival.is_retransmission);
+            }
+            tally.out_of_order += u64::from(is_measured && file == role.near_receiver && arrival.is_out_of_order);
+        }
+        if !is_data_way && near_sender {
+            if let Some(sample) = told.rtt.filter(|_| sender_is_seen) {
+                tell(Record::Rtt { flow, sample, controller: None });
+            }
+            if is_measured {
+                tally.count_ack(segment, &told);
+            }
+        }
+    }
+}
+
+impl FlowTally {
+    fn count_ack(&mut self, segment: &Segment, told: &Told) {
+        if let Some(rtt) = told.rtt {
+            self.rtt_beyond.add(rtt);
+        }
+        if let Some(rtt) = told.rtt_of_sender {
+            self.rtt_by_timestamps.add(rtt);
+        }
+        self.acks += u64::from(segment.flags.contains(TcpFlags::ACK) && segment.payload == 0);
+        self.ack_jumps += u64::from(told.is_jump);
+        self.duplicate_acks += u64::from(told.is_duplicate);
+        self.spurious += u64::from(told.is_dsack);
+    }
+}
+
+impl Reading {
+    /// Reads a segment of the way of the data, or of the other.
+    fn read(&mut self, at: Time, segment: &Segment, place: Place, is_data_way: bool) -> (Arrival, Told) {
+        let (own, other) = (usize::from(!is_data_way), usize::from(is_data_way));
+        let is_syn = segment.flags.contains(TcpFlags::SYN);
+        if is_syn {
+            // A connection begins, perhaps anew with the ports of another.
+            self.streams[own] = Some(Stream::new(segment.seq.wrapping_add(1)));
+        }
+        let left = if is_data_way { self.left(at, segment) } else { None };
+        let stream = self.streams[own].get_or_insert_with(|| Stream::new(segment.seq));
+        let arrival = if is_syn { Arrival::default() } else { stream.data(at, left, segment, place) };
+        if !is_data_way && let Some(timestamps) = segment.timestamps {
+            self.remember(timestamps.value, at);
+        }
+        let mut told = Told::default();
+        if segment.flags.contains(TcpFlags::ACK) {
+            let stream = self.streams[other].get_or_insert_with(|| Stream::new(segment.ack));
+            told = stream.acknowledge(at, segment);
+        }
+        (arrival, told)
+    }
+
+    /// When a segment left its sender: when what it echoes passed here, which made the sender send it.
+    fn left(&self, at: Time, segment: &Segment) -> Option<Time> {
+        let echo = segment.timestamps?.echo;
+        let place = self.echoes.partition_point(|entry| (entry.0.wrapping_sub(echo) as i32) < 0);
+        let (_, passed) = self.echoes.get(place).filter(|entry| entry.0 == echo)?;
+        Some(at.min(*passed))
+    }
+
+    fn remember(&mut self, value: u32, at: Time) {
+        match self.echoes.back_mut() {
+            Some(latest) if latest.0 == value => latest.1 = at,
+            Some(latest) if (value.wrapping_sub(latest.0) as i32) < 0 => {}
+            _ => self.echoes.push_back((value, at)),
+        }
+        if self.echoes.len() > MOST_ECHOES {
+            self.echoes.pop_front();
+        }
+    }
+}
+
+fn datagram(file: usize, bytes: u32, role: &Role, mut tell: impl FnMut(Record)) {
+    let flow = role.flow;
+    if file == role.near_sender {
+        tell(Record::SegmentSent { flow, retransmission: false });
+    }
+    if file == role.near_receiver {
+        tell(Record::Delivered { flow, bytes: bytes.into() });
+    }
+}
+
+/// hashimoto2016's load: a flight of so many segments in packets of 1500 bytes, over an RTT, in bit/s.
+pub(crate) fn load_bps(flight_segments: f64, rtt: Duration) -> Option<f64> {
+    (rtt > Duration::ZERO).then(|| flight_segments * 1500.0 * 8.0 / rtt.as_secs_f64())
+}

@@ -1,0 +1,174 @@
+//! Captures that are read side by side, their packets in the order of time.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lasthop_wire::MacAddress;
+use lasthop_wire::capture::{LinkType, NamedAddress, Names, ReadError, Reader, Record};
+
+/// A packet as it was captured.
+#[derive(Debug, Default)]
+pub(crate) struct Captured {
+    /// nanoseconds since 1970
+    pub time_ns: i64,
+    pub link_type: LinkType,
+    pub original_length: usize,
+    pub bytes: Vec<u8>,
+}
+
+/// Names that captures give to addresses.
+#[derive(Debug, Default)]
+pub(crate) struct NameBook {
+    pub of_mac: BTreeMap<MacAddress, String>,
+    pub of_ip: BTreeMap<std::net::IpAddr, String>,
+}
+
+/// What of a file could not be used.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Damage {
+    /// records that are wrong, or have no time
+    pub records: u64,
+    /// packets whose time is before that of the packet before them
+    pub out_of_order: u64,
+    /// the first of the wrong records, with its place
+    pub first: Option<String>,
+}
+
+/// A file that adds to a count what has been read of it.
+struct Counted {
+    file: File,
+    count: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.count.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// A capture that is being read.
+struct Input {
+    path: PathBuf,
+    reader: Reader<Counted>,
+    /// the packet that comes next
+    next: Captured,
+    has_next: bool,
+    latest_ns: i64,
+    packets: u64,
+    damage: Damage,
+}
+
+/// All captures.
+pub(crate) struct Inputs {
+    inputs: Vec<Input>,
+    names: NameBook,
+}
+
+impl Inputs {
+    /// Opens them; `count` grows with the bytes that are read.
+    ///
+    /// # Errors
+    /// A sentence with the file, where one cannot be read or is no capture.
+    pub(crate) fn open(paths: &[PathBuf], count: &Arc<AtomicU64>) -> Result<Inputs, String> {
+        let mut all = Inputs { inputs: Vec::new(), names: NameBook::default() };
+        for path in paths {
+            let file = File::open(path).map_err(|error| said(path, &error))?;
+            let reader = Reader::new(Counted { file, count: count.clone() });
+            let mut input = Input {
+                path: path.clone(),
+                reader,
+                next: Captured::default(),
+                has_next: false,
+                latest_ns: i64::MIN,
+                packets: 0,
+                damage: Damage::default(),
+            };
+            input.advance(&mut all.names)?;
+            all.inputs.push(input);
+        }
+        Ok(all)
+    }
+
+    /// The next packet in time, with the number of its file; none at the end.
+    ///
+    /// # Errors
+    /// A sentence with the file, where one cannot be read.
+    pub(crate) fn next(&mut self, packet: &mut Captured) -> Result<Option<usize>, String> {
+        let earliest = (0..self.inputs.len())
+            .filter(|&file| self.inputs[file].has_next)
+            .min_by_key(|&file| self.inputs[file].next.time_ns);
+        let Some(file) = earliest else { return Ok(None) };
+        let input = &mut self.inputs[file];
+        std::mem::swap(packet, &mut input.next);
+        input.advance(&mut self.names)?;
+        Ok(Some(file))
+    }
+
+    /// The names that were told so far.
+    pub(crate) fn names(&self) -> &NameBook {
+        &self.names
+    }
+
+    /// What could not be used of each file.
+    pub(crate) fn damages(&self) -> impl Iterator<Item = (&Path, &Damage)> {
+        self.inputs.iter().map(|input| (input.path.as_path(), &input.damage))
+    }
+}
+
+impl Input {
+    /// Reads up to the next packet that has a time.
+    fn advance(&mut self, names: &mut NameBook) -> Result<(), String> {
+        self.has_next = false;
+        loop {
+            match self.reader.record() {
+                Ok(None) => return Ok(()),
+                Ok(Some(Record::Packet(packet))) => {
+                    let Some(time_ns) = packet.time_ns else {
+                        self.damage.records += 1;
+                        self.damage.first.get_or_insert_with(|| "a packet has no time".into());
+                        continue;
+                    };
+                    self.next.time_ns = time_ns;
+                    self.next.link_type = packet.link_type;
+                    self.next.original_length = packet.original_length as usize;
+                    self.next.bytes.clear();
+                    self.next.bytes.extend_from_slice(packet.bytes);
+                    self.has_next = true;
+                    self.packets += 1;
+                    self.damage.out_of_order += u64::from(time_ns < self.latest_ns);
+                    self.latest_ns = self.latest_ns.max(time_ns);
+                    return Ok(());
+                }
+                Ok(Some(Record::Names(told))) => learn(names, told),
+                Ok(Some(_)) => {}
+                Err(ReadError::Io(error)) => return Err(said(&self.path, &error)),
+                // Without a packet before it, this is no capture.
+                Err(ReadError::Format(error)) if self.packets == 0 => return Err(said(&self.path, &error)),
+                Err(ReadError::Format(error)) => {
+                    self.damage.records += 1;
+                    self.damage.first.get_or_insert_with(|| error.to_string());
+                }
+            }
+        }
+    }
+}
+
+fn learn(names: &mut NameBook, told: Names<'_>) {
+    for name in told.map_while(Result::ok).filter(|name| !name.name.is_empty()) {
+        match name.address {
+            NamedAddress::Mac(mac) => drop(names.of_mac.entry(mac).or_insert_with(|| name.name.into())),
+            NamedAddress::V4(ip) => drop(names.of_ip.entry(ip.into()).or_insert_with(|| name.name.into())),
+            NamedAddress::V6(ip) => drop(names.of_ip.entry(ip.into()).or_insert_with(|| name.name.into())),
+        }
+    }
+}
+
+fn said(path: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("{}: {error}", path.display())
+}

@@ -1,0 +1,36 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # How
+//!
+//! Captures are read twice: once to see who is there, once to measure. The second time, what is seen is told to the metrics
+//! of the simulator ([`lasthop_observe::metric`]) as records, so that a quantity means the same of a capture and of a run.
+//! Memory grows with nodes and connections, not with frames.
+//!
+//! ```text
+//! input      files, their packets in the order of time
+//! frame      link type -> frame or packet          survey, site  who is there
+//! ppdu       MPDUs -> PPDU                         durations     how long it lasts
+//! air        PPDUs -> exchanges, attempts          sequence      what is a retry, what was missed
+//! flows, tcp segments, read from both directions   events        all of it in the order of time
+//! measure    records -> metrics                    document      metrics -> tables
+//! ```
+
+mod air;
+mod clock;
+mod document;
+mod durations;
+mod events;
+mod flows;
+mod frame;
+mod input;
+mod measure;
+mod missed;
+mod ppdu;
+mod reading;
+mod sequence;
+mod site;
+mod survey;
+mod tcp;
+
+pub use document::{Analysis, Table};
+pub use reading::{Request, analyze};

@@ -1,0 +1,165 @@
+//! The metrics of a run, fed with what a capture tells. What it does not tell is absent.
+
+use lasthop_observe::metric::airtime::{Airtime, AirtimeOverTime};
+use lasthop_observe::metric::frames::{self, Frames, FramesOverTime};
+use lasthop_observe::metric::goodput::{Goodput, GoodputOverTime};
+use lasthop_observe::metric::medium::{self, Medium};
+use lasthop_observe::metric::rtt::{Rtt, RttOverTime};
+use lasthop_observe::metric::segments::{self, Segments};
+use lasthop_observe::metric::{Metric, OverTime};
+use lasthop_observe::{Layout, Record, Report, Series};
+use lasthop_units::{Duration, Time};
+
+/// The metrics that a capture can feed, from the begin of a window to its end.
+pub(crate) struct Measure {
+    layout: Layout,
+    window: (Time, Time),
+    has_begun: bool,
+    goodput: Goodput,
+    rtt: Rtt,
+    segments: Segments,
+    frames: Frames,
+    airtime: Airtime,
+    medium: Medium,
+    over_time: Option<Sampled>,
+}
+
+struct Sampled {
+    interval: Duration,
+    next: Time,
+    series: Series,
+    goodput: GoodputOverTime,
+    rtt: RttOverTime,
+    frames: FramesOverTime,
+    airtime: AirtimeOverTime,
+}
+
+impl Measure {
+    pub(crate) fn new(layout: Layout, window: (Time, Time), interval: Option<Duration>) -> Measure {
+        let over_time = interval.filter(|interval| *interval > Duration::ZERO).map(|interval| Sampled {
+            interval,
+            next: window.0 + interval,
+            series: Series::default(),
+            goodput: GoodputOverTime::new(&layout),
+            rtt: RttOverTime::new(&layout),
+            frames: FramesOverTime::new(&layout),
+            airtime: AirtimeOverTime::new(&layout),
+        });
+        Measure {
+            window,
+            has_begun: false,
+            goodput: Goodput::new(&layout),
+            rtt: Rtt::new(&layout),
+            segments: Segments::new(&layout),
+            frames: Frames::new(&layout),
+            airtime: Airtime::new(&layout),
+            medium: Medium::new(&layout),
+            over_time,
+            layout,
+        }
+    }
+
+    /// Time goes on to `at`.
+    pub(crate) fn advance(&mut self, at: Time) {
+        if !self.has_begun && at >= self.window.0 {
+            self.has_begun = true;
+            let now = self.window.0;
+            self.goodput.start(now);
+            self.rtt.start(now);
+            self.segments.start(now);
+            self.frames.start(now);
+            self.airtime.start(now);
+            self.medium.start(now);
+            if let Some(sampled) = &mut self.over_time {
+                sampled.begin(now);
+            }
+        }
+        if let Some(sampled) = &mut self.over_time {
+            sampled.advance(at.min(self.window.1));
+        }
+    }
+
+    /// `record` happened at `at`, which is before the end of the window.
+    pub(crate) fn observe(&mut self, at: Time, record: &Record) {
+        self.goodput.observe(at, record);
+        self.rtt.observe(at, record);
+        self.segments.observe(at, record);
+        self.frames.observe(at, record);
+        self.airtime.observe(at, record);
+        self.medium.observe(at, record);
+        if let Some(sampled) = &mut self.over_time {
+            sampled.goodput.observe(at, record);
+            sampled.rtt.observe(at, record);
+            sampled.frames.observe(at, record);
+            sampled.airtime.observe(at, record);
+        }
+    }
+
+    /// The summary of the window, and the series; of each flow is told whether some capture stands beside its sender.
+    pub(crate) fn finish(mut self, is_sender_seen: impl Iterator<Item = bool>) -> (Report, Option<Series>) {
+        let now = self.window.1;
+        self.advance(now);
+        let covered = now.since(self.window.0);
+        let mut report = Report::new(&self.layout);
+        self.goodput.report(now, covered, &mut report);
+        self.rtt.report(now, covered, &mut report);
+        self.segments.report(now, covered, &mut report);
+        self.frames.report(now, covered, &mut report);
+        self.airtime.report(now, covered, &mut report);
+        self.medium.report(now, covered, &mut report);
+        withdraw(&mut report);
+        // What waits and is dropped in the queue of a station passes no sniffer.
+        for (flow, _) in report.flows.iter_mut().zip(is_sender_seen).filter(|(_, is_seen)| !is_seen) {
+            flow.withdraw(segments::SEGMENTS_SENT);
+            flow.withdraw(segments::SEGMENTS_RETRANSMITTED);
+        }
+        (report, self.over_time.map(|sampled| sampled.series))
+    }
+}
+
+impl Sampled {
+    /// Series begin with the window.
+    fn begin(&mut self, now: Time) {
+        let mut forgotten = Series::default();
+        self.take(now, &mut forgotten);
+    }
+
+    fn advance(&mut self, at: Time) {
+        while self.next <= at {
+            let now = self.next;
+            let mut series = std::mem::take(&mut self.series);
+            self.take(now, &mut series);
+            self.series = series;
+            self.next = now + self.interval;
+        }
+    }
+
+    fn take(&mut self, now: Time, series: &mut Series) {
+        self.goodput.sample(now, self.interval, series);
+        self.rtt.sample(now, self.interval, series);
+        self.frames.sample(now, self.interval, series);
+        self.airtime.sample(now, self.interval, series);
+    }
+}
+
+/// Takes out what the metrics work out from records that a capture does not give.
+fn withdraw(report: &mut Report) {
+    for flow in &mut report.flows {
+        flow.withdraw(segments::TIMEOUTS);
+        flow.withdraw(segments::ACK_LOSSES_DETECTED);
+    }
+    for node in &mut report.nodes {
+        node.withdraw(frames::COLLISIONS);
+        node.withdraw(frames::NOISE);
+        node.withdraw(frames::INTERFERENCE);
+        node.withdraw(frames::INTERNAL_COLLISIONS);
+    }
+    for link in &mut report.links {
+        link.withdraw(frames::DELAY_P50);
+        link.withdraw(frames::DELAY_P95);
+        link.withdraw(frames::DELAY_QUANTILES);
+    }
+    report.medium.withdraw(frames::COLLISIONS_OF_ALL);
+    report.medium.withdraw(medium::COLLISION);
+    report.medium.withdraw(medium::CONTENDERS);
+}

@@ -1,0 +1,179 @@
+//! MPDUs put together to the PPDU that brought them: by the reference of their A-MPDU, else by their TSFT.
+
+use lasthop_units::Time;
+use lasthop_wire::MacAddress;
+use lasthop_wire::ieee80211::{AMPDU_DELIMITER, AckPolicy, BlockAck, DataKind, Frame, FrameFlags};
+use lasthop_wire::radiotap::Radiotap;
+
+use crate::durations::Sending;
+use crate::frame::{Content, Heard, Packet, packets_of};
+
+/// What a PPDU is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Data,
+    Rts,
+    Cts,
+    Ack,
+    BlockAck,
+    BlockAckReq,
+    Management,
+    /// any other control frame
+    Control,
+}
+
+impl Kind {
+    pub(crate) const ALL: [(Kind, &'static str); 8] = [
+        (Kind::Data, "data_s"),
+        (Kind::Rts, "rts_s"),
+        (Kind::Cts, "cts_s"),
+        (Kind::Ack, "ack_s"),
+        (Kind::BlockAck, "block_ack_s"),
+        (Kind::BlockAckReq, "block_ack_req_s"),
+        (Kind::Management, "management_s"),
+        (Kind::Control, "other_control_s"),
+    ];
+}
+
+/// An MPDU with data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mpdu {
+    pub number: u16,
+    pub fragment: u8,
+    pub tid: u8,
+    pub is_retry: bool,
+    pub is_good: bool,
+    pub is_protected: bool,
+    pub is_null: bool,
+    /// bytes, FCS included
+    pub length: u32,
+    /// how many of the packets of the PPDU come before those of the next
+    pub packets_until: usize,
+}
+
+/// A PPDU, as far as it was heard.
+#[derive(Clone, Debug)]
+pub(crate) struct Ppdu {
+    pub start: Time,
+    pub kind: Kind,
+    /// none in an Ack and a CTS
+    pub transmitter: Option<MacAddress>,
+    pub receiver: MacAddress,
+    pub sending: Option<Sending>,
+    /// centre frequency in MHz
+    pub channel_mhz: Option<u16>,
+    /// bytes of its PSDU
+    pub bytes: u32,
+    pub is_good: bool,
+    /// whether it asks for an Ack or a BlockAck
+    pub wants_answer: bool,
+    pub mpdus: Vec<Mpdu>,
+    pub packets: Vec<Packet>,
+    /// packets behind the first of an A-MSDU were cut off
+    pub is_cut_off: bool,
+    pub block_ack: Option<BlockAck>,
+    /// frames that were captured twice
+    pub twice: u64,
+    /// what frames of the same PPDU have in common
+    reference: Option<u32>,
+    tsft_us: Option<u64>,
+    is_ampdu: bool,
+}
+
+/// TID of frames without QoS.
+pub(crate) const NO_TID: u8 = 16;
+/// Longest PPDU [802.11-2020 Table 21-29], with room for clocks: later frames are of another, whatever their reference.
+const LONGEST_NS: u64 = 6_000_000;
+
+impl Ppdu {
+    /// The PPDU of a frame; none for what is not looked at.
+    pub(crate) fn begin(start: Time, heard: &Heard<'_>) -> Option<Ppdu> {
+        let radiotap: &Radiotap = &heard.radiotap;
+        let (kind, transmitter, receiver) = match &heard.frame {
+            Frame::Data(data) => (Kind::Data, Some(data.address_2), data.address_1),
+            Frame::Rts(rts) => (Kind::Rts, Some(rts.transmitter), rts.receiver),
+            Frame::Cts(cts) => (Kind::Cts, None, cts.receiver),
+            Frame::Ack(ack) => (Kind::Ack, None, ack.receiver),
+            Frame::BlockAck(answer) => (Kind::BlockAck, Some(answer.transmitter), answer.receiver),
+            Frame::BlockAckReq(request) => (Kind::BlockAckReq, Some(request.transmitter), request.receiver),
+            Frame::Beacon(beacon) => (Kind::Management, Some(beacon.transmitter), beacon.receiver),
+            Frame::Management(frame) => (Kind::Management, Some(frame.transmitter), frame.receiver),
+            Frame::Control(frame) => (Kind::Control, None, frame.receiver),
+            Frame::Extension(_) => return None,
+        };
+        let mut ppdu = Ppdu {
+            start,
+            kind,
+            transmitter,
+            receiver,
+            sending: Sending::of(radiotap),
+            channel_mhz: radiotap.channel.map(|channel| channel.mhz),
+            bytes: 0,
+            is_good: false,
+            wants_answer: matches!(kind, Kind::Rts | Kind::BlockAckReq),
+            mpdus: Vec::new(),
+            packets: Vec::new(),
+            is_cut_off: false,
+            block_ack: None,
+            twice: 0,
+            reference: radiotap.ampdu.map(|ampdu| ampdu.reference),
+            tsft_us: radiotap.tsft_us,
+            is_ampdu: radiotap.ampdu.is_some(),
+        };
+        ppdu.add(heard);
+        Some(ppdu)
+    }
+
+    /// Whether a frame travelled in it as well.
+    pub(crate) fn holds(&self, start: Time, heard: &Heard<'_>) -> bool {
+        let Frame::Data(data) = &heard.frame else { return false };
+        let reference = heard.radiotap.ampdu.map(|ampdu| ampdu.reference);
+        let is_near = start.since(self.start).as_nanos() < LONGEST_NS && self.kind == Kind::Data;
+        let is_same = match (self.reference, reference) {
+            (Some(own), Some(other)) => own == other,
+            (None, None) => self.tsft_us.is_some() && self.tsft_us == heard.radiotap.tsft_us,
+            _ => false,
+        };
+        is_near && is_same && self.transmitter == Some(data.address_2)
+    }
+
+    /// Takes a frame in.
+    pub(crate) fn add(&mut self, heard: &Heard<'_>) {
+        match &heard.frame {
+            Frame::Data(data) => {
+                let mpdu = Mpdu {
+                    number: data.sequence.number,
+                    fragment: data.sequence.fragment,
+                    tid: data.qos.map_or(NO_TID, |qos| qos.tid),
+                    is_retry: data.flags.contains(FrameFlags::RETRY),
+                    is_good: heard.is_good,
+                    is_protected: data.flags.contains(FrameFlags::PROTECTED),
+                    is_null: data.kind == DataKind::Null,
+                    length: heard.length,
+                    packets_until: 0,
+                };
+                let is_same = |m: &Mpdu| (m.number, m.fragment, m.tid) == (mpdu.number, mpdu.fragment, mpdu.tid);
+                if self.mpdus.iter().any(|m| is_same(m) && m.is_retry == mpdu.is_retry) {
+                    self.twice += 1;
+                    return;
+                }
+                if heard.is_good && packets_of(data, |packet| self.packets.push(packet)) == Content::CutOff {
+                    self.is_cut_off = true;
+                }
+                self.wants_answer |= !data.address_1.is_group()
+                    && data.qos.is_none_or(|qos| matches!(qos.ack_policy, AckPolicy::Normal));
+                self.mpdus.push(Mpdu { packets_until: self.packets.len(), ..mpdu });
+            }
+            Frame::BlockAck(answer) => self.block_ack = Some(*answer),
+            Frame::Management(_) => self.wants_answer = !self.receiver.is_group(),
+            _ => {}
+        }
+        self.is_good |= heard.is_good;
+        self.bytes = if self.is_ampdu {
+            // Each but the last is filled up to a multiple of four. [802.11-2020 §9.7.1]
+            (self.bytes.saturating_add(3) / 4 * 4).saturating_add(AMPDU_DELIMITER as u32 + heard.length)
+        } else {
+            heard.length
+        };
+    }
+}

@@ -1,0 +1,201 @@
+//! The two passes over the captures.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use lasthop_observe::Record;
+use lasthop_units::{Duration, Time};
+
+use crate::air::{Air, AirTally};
+use crate::clock::RadioClock;
+use crate::document::{self, Analysis, Measured};
+use crate::durations::Durations;
+use crate::events::{Event, Events};
+use crate::flows::Flows;
+use crate::frame::{Seen, read};
+use crate::input::{Captured, Inputs};
+use crate::measure::Measure;
+use crate::sequence::Place;
+use crate::site::Site;
+use crate::survey::Survey;
+
+/// What is to be analysed.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Captures, pcap or pcapng.
+    pub files: Vec<PathBuf>,
+    /// When measuring begins, from the beginning of the captures on; of those that begin in 1970, from then on.
+    pub from: Option<Duration>,
+    /// When it ends.
+    pub to: Option<Duration>,
+    /// The time between rows of the series; no series without it.
+    pub interval: Option<Duration>,
+}
+
+/// Time stamps below this, a day after the beginning of 1970, are of a clock that counts from zero.
+const UNSET_NS: i64 = 86_400_000_000_000;
+
+/// Values of a quantity over time, at most.
+const MOST_VALUES: u64 = 10_000_000;
+
+/// Analyses captures; `progress` grows by twice their bytes.
+///
+/// # Errors
+/// A sentence with the file, where one cannot be read, is no capture, or holds nothing that is known here.
+pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis, String> {
+    let mut inputs = Inputs::open(&request.files, progress)?;
+    let mut survey = Survey::new(request.files.len());
+    let mut captured = Captured::default();
+    while let Some(file) = inputs.next(&mut captured)? {
+        survey.look(file, &captured);
+    }
+    let site = Site::of(&survey, inputs.names());
+    let Some(span_ns) = survey.span_ns.filter(|_| !site.nodes.is_empty() || !site.flows.is_empty()) else {
+        return Err(format!("{}: holds neither frames of 802.11 nor packets of TCP or UDP", names_of(&request.files)));
+    };
+    let origin_ns = if span_ns.0 < UNSET_NS { 0 } else { span_ns.0 };
+    let window = window(request, (span_ns.0 - origin_ns, span_ns.1 - origin_ns), latest_lasts(&survey))?;
+    check_rows(request.interval, window, &site)?;
+    let mut pass = Pass::new(&site, window, origin_ns, request.interval);
+    let mut again = Inputs::open(&request.files, progress)?;
+    while let Some(file) = again.next(&mut captured)? {
+        pass.take(file, &captured);
+    }
+    let measured = pass.finish();
+    let damages = again.damages().map(|(path, damage)| (path.display().to_string(), damage.clone())).collect();
+    Ok(document::write(&site, &survey, &measured, damages, request.interval))
+}
+
+fn names_of(files: &[PathBuf]) -> String {
+    files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Refuses series that would fill the memory.
+fn check_rows(interval: Option<Duration>, window: (Time, Time), site: &Site) -> Result<(), String> {
+    let Some(interval) = interval else { return Ok(()) };
+    let covered = window.1.since(window.0);
+    let rows = covered.as_nanos() / interval.as_nanos().max(1);
+    let values = rows.saturating_mul((site.flows.len() + site.link_ends.len()) as u64);
+    if values <= MOST_VALUES {
+        return Ok(());
+    }
+    let (interval_s, covered_s) = (interval.as_secs_f64(), covered.as_secs_f64());
+    Err(format!(
+        "--interval: {interval_s} s gives {rows} rows over {covered_s} s; a longer one, or --from and --to, give fewer"
+    ))
+}
+
+/// How long the latest frame lasts.
+fn latest_lasts(survey: &Survey) -> Duration {
+    let mut durations = Durations::default();
+    let latest = survey.latest_frame.and_then(|(sending, bytes)| Some((durations.mode(sending)?, bytes)));
+    latest.map_or(Duration::ZERO, |(mode, bytes)| durations.ppdu(mode, bytes))
+}
+
+/// When measuring begins and ends; the latest frame `lasts` for some time too.
+fn window(request: &Request, (first_ns, last_ns): (i64, i64), lasts: Duration) -> Result<(Time, Time), String> {
+    let (first, last) = (first_ns.max(0) as u64, last_ns.max(0) as u64);
+    let from = request.from.map_or(first, Duration::as_nanos);
+    let to = request.to.map_or(last + lasts.as_nanos() + 1, Duration::as_nanos);
+    if from > last {
+        let (asked, there) = (from as f64 / 1e9, last as f64 / 1e9);
+        return Err(format!("--from: {asked} s is behind the last packet, at {there:.6} s"));
+    }
+    if to <= from {
+        return Err(format!("--to: {} s is not after the beginning, {} s", to as f64 / 1e9, from as f64 / 1e9));
+    }
+    if to <= first {
+        return Err(format!("--to: {} s is before the first packet, at {:.6} s", to as f64 / 1e9, first as f64 / 1e9));
+    }
+    Ok((Time::from_nanos(from), Time::from_nanos(to)))
+}
+
+/// The second pass.
+struct Pass<'a> {
+    site: &'a Site,
+    window: (Time, Time),
+    origin_ns: i64,
+    clock: RadioClock,
+    air: Air,
+    flows: Flows,
+    events: Events,
+    measure: Measure,
+    /// PPDUs on each channel
+    on_air: Vec<u32>,
+}
+
+impl<'a> Pass<'a> {
+    fn new(site: &'a Site, window: (Time, Time), origin_ns: i64, interval: Option<Duration>) -> Pass<'a> {
+        let layout = site.layout();
+        Pass {
+            window,
+            origin_ns,
+            clock: RadioClock::default(),
+            air: Air::new(site, window, site.air.unwrap_or(0)),
+            flows: Flows::new(site, window),
+            events: Events::default(),
+            on_air: vec![0; layout.channels],
+            measure: Measure::new(layout, window, interval),
+            site,
+        }
+    }
+
+    fn time(&self, ns: i64) -> Time {
+        Time::from_nanos(ns.saturating_sub(self.origin_ns).max(0) as u64)
+    }
+
+    fn take(&mut self, file: usize, captured: &Captured) {
+        let mut at = self.time(captured.time_ns);
+        match read(captured) {
+            Ok(Seen::Air(heard)) if Some(file) == self.site.air => {
+                let start_ns = self.clock.start_ns(captured.time_ns, &heard.radiotap);
+                at = self.time(start_ns);
+                self.air.hear(at, &heard, self.site, &mut self.events);
+            }
+            Ok(Seen::Wired(packet)) => self.events.push(at, Event::Packet { file, packet, place: Place::New }),
+            _ => {}
+        }
+        let until = self.air.known_until(at, &mut self.events);
+        self.happen(until);
+    }
+
+    /// All that is before `until` happens.
+    fn happen(&mut self, until: Time) {
+        while let Some((at, event)) = self.events.pop_before(until) {
+            if at >= self.window.1 {
+                continue;
+            }
+            self.measure.advance(at);
+            match event {
+                Event::Told(record) => self.measure.observe(at, &record),
+                Event::OnAir { channel, begins } => self.on_air(at, channel, begins),
+                Event::Attempted(attempt) => {
+                    if at >= self.window.0 {
+                        let rates = &mut self.air.tally.links[attempt.link as usize].rates;
+                        let (attempts, mpdus) = rates.entry(attempt.rate.as_bps()).or_default();
+                        (*attempts, *mpdus) = (*attempts + 1, *mpdus + u64::from(attempt.mpdus));
+                    }
+                }
+                Event::Packet { file, packet, place } => {
+                    let measure = &mut self.measure;
+                    self.flows.pass(at, file, &packet, place, self.site, |record| measure.observe(at, &record));
+                }
+            }
+        }
+    }
+
+    fn on_air(&mut self, at: Time, channel: u32, begins: bool) {
+        let count = &mut self.on_air[channel as usize];
+        *count = if begins { *count + 1 } else { count.saturating_sub(1) };
+        self.measure.observe(at, &Record::OnAir { channel, count: *count });
+    }
+
+    fn finish(mut self) -> Measured {
+        self.air.end(self.site, &mut self.events);
+        self.happen(Time::NEVER);
+        let (report, series) = self.measure.finish(self.site.flows.iter().map(|flow| flow.sender_is_seen));
+        let air: AirTally = self.air.tally;
+        Measured { window: self.window, report, series, air, flows: self.flows.tallies }
+    }
+}

@@ -1,0 +1,176 @@
+//! The sequence numbers of one transmitter and TID: what was heard, what came whole, what was acknowledged.
+//! [802.11-2020 §10.3.2.14]
+
+/// Numbers before they wrap.
+const SPACE: u64 = 4096;
+const WORDS: usize = (SPACE / 64) as usize;
+
+/// Numbers of the last 4096 MPDUs.
+#[derive(Clone, Debug)]
+struct Marks([u64; WORDS]);
+
+impl Marks {
+    fn has(&self, number: u64) -> bool {
+        let place = number % SPACE;
+        self.0[(place / 64) as usize] >> (place % 64) & 1 == 1
+    }
+    fn set(&mut self, number: u64, to: bool) {
+        let place = number % SPACE;
+        let bit = 1 << (place % 64);
+        let word = &mut self.0[(place / 64) as usize];
+        *word = if to { *word | bit } else { *word & !bit };
+    }
+}
+
+/// How a number stands to those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// later than all that came whole before
+    New,
+    /// earlier, and not come whole before
+    Late,
+    /// it had come whole
+    Again,
+}
+
+/// The numbers of one transmitter, receiver and TID. They are counted on past 4095.
+#[derive(Clone, Debug)]
+pub(crate) struct Numbers {
+    first: u64,
+    latest: u64,
+    latest_whole: u64,
+    heard: Marks,
+    whole: Marks,
+    acknowledged: Marks,
+    /// numbers between the first and the latest of which nothing was heard
+    pub never_heard: u64,
+    /// numbers between the first and the latest
+    pub spanned: u64,
+}
+
+impl Numbers {
+    /// The first that is heard has `number`.
+    pub(crate) fn new(number: u16) -> Numbers {
+        let first = SPACE + u64::from(number);
+        let none = Marks([0; WORDS]);
+        let mut numbers = Numbers {
+            first,
+            latest: first,
+            latest_whole: first - 1,
+            heard: none.clone(),
+            whole: none.clone(),
+            acknowledged: none,
+            never_heard: 0,
+            spanned: 1,
+        };
+        numbers.heard.set(first, true);
+        numbers
+    }
+
+    /// The number that is meant: the one that is nearest to the latest.
+    fn unwrapped(&self, number: u16) -> u64 {
+        let base = self.latest - self.latest % SPACE + u64::from(number % SPACE as u16);
+        if base + SPACE / 2 < self.latest {
+            base + SPACE
+        } else if base > self.latest + SPACE / 2 {
+            base - SPACE
+        } else {
+            base
+        }
+    }
+
+    fn advance(&mut self, to: u64) {
+        for number in self.latest + 1..=to {
+            for marks in [&mut self.heard, &mut self.whole, &mut self.acknowledged] {
+                marks.set(number, false);
+            }
+        }
+        if to > self.latest {
+            self.never_heard += to - self.latest;
+            self.spanned += to - self.latest;
+            self.latest = to;
+        }
+    }
+
+    /// An MPDU was heard; `is_whole` if its FCS fits.
+    pub(crate) fn hear(&mut self, number: u16, is_whole: bool) -> Place {
+        let number = self.unwrapped(number);
+        self.advance(number);
+        if number >= self.first && !self.heard.has(number) {
+            self.never_heard = self.never_heard.saturating_sub(1);
+        }
+        self.heard.set(number, true);
+        if self.whole.has(number) {
+            return Place::Again;
+        }
+        self.whole.set(number, is_whole);
+        let place = if number > self.latest_whole { Place::New } else { Place::Late };
+        if is_whole {
+            self.latest_whole = self.latest_whole.max(number);
+        }
+        place
+    }
+
+    /// It is acknowledged. Whether it came whole, if that is told for the first time and can be known.
+    pub(crate) fn acknowledge(&mut self, number: u16) -> Option<bool> {
+        let number = self.unwrapped(number);
+        if number < self.first {
+            return None;
+        }
+        self.advance(number);
+        if self.acknowledged.has(number) {
+            return None;
+        }
+        self.acknowledged.set(number, true);
+        Some(self.whole.has(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_retry_of_what_came_whole_is_told_from_one_of_what_did_not() {
+        let mut numbers = Numbers::new(4094);
+        assert_eq!(numbers.hear(4094, true), Place::New);
+        assert_eq!(numbers.hear(4095, false), Place::New);
+        assert_eq!(numbers.hear(0, true), Place::New);
+        assert_eq!(numbers.hear(4095, true), Place::Late);
+        assert_eq!(numbers.hear(4095, true), Place::Again);
+        assert_eq!(numbers.hear(0, true), Place::Again);
+        assert_eq!((numbers.never_heard, numbers.spanned), (0, 3));
+    }
+
+    #[test]
+    fn a_number_comes_round_after_4096() {
+        let mut numbers = Numbers::new(0);
+        for number in 0..10_000_u32 {
+            assert_eq!(numbers.hear((number % 4096) as u16, true), Place::New, "{number}");
+        }
+        assert_eq!(numbers.never_heard, 0);
+    }
+
+    #[test]
+    fn what_is_passed_over_counts_until_it_comes() {
+        let mut numbers = Numbers::new(10);
+        numbers.hear(10, true);
+        numbers.hear(15, true);
+        assert_eq!((numbers.never_heard, numbers.spanned), (4, 6));
+        numbers.hear(12, false);
+        assert_eq!(numbers.never_heard, 3);
+        numbers.hear(12, true);
+        assert_eq!(numbers.never_heard, 3);
+    }
+
+    #[test]
+    fn an_acknowledgement_says_once_whether_the_mpdu_came_whole() {
+        let mut numbers = Numbers::new(10);
+        numbers.hear(10, true);
+        numbers.hear(11, false);
+        assert_eq!(
+            [9, 10, 10, 11, 12].map(|n| numbers.acknowledge(n)),
+            [None, Some(true), None, Some(false), Some(false)]
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! Who is there, in the order in which a result tells of them.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use lasthop_observe::{FlowId, Layout, LinkId, NodeId, Transport};
+use lasthop_wire::MacAddress;
+
+use crate::frame::End;
+use crate::input::NameBook;
+use crate::survey::{Connection, Survey, WaySeen};
+
+/// A node of the wireless side.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub name: String,
+    /// its AP; of an AP itself
+    pub ap: u32,
+}
+
+/// What one station exchanges with one port of one server.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    pub id: String,
+    pub station: String,
+    pub node: Option<u32>,
+    pub up: bool,
+    pub is_tcp: bool,
+    /// datagrams that come back, as those of a ping do: the same number of bytes both ways
+    pub is_echo: bool,
+    /// some capture stands on the wire beside the sender of the data
+    pub sender_is_seen: bool,
+    /// some capture stands beside its receiver
+    pub receiver_is_seen: bool,
+}
+
+/// How a connection is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Role {
+    pub flow: FlowId,
+    /// data flow from its first end to its second
+    pub is_first_way: bool,
+    /// the files nearest to who sends the data, and to who gets it
+    pub near_sender: usize,
+    pub near_receiver: usize,
+    /// its number, from 0 on
+    pub number: usize,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Site {
+    pub nodes: Vec<Node>,
+    pub aps: usize,
+    pub node_of: BTreeMap<MacAddress, u32>,
+    /// those without an AP have no link
+    links: BTreeMap<(u32, u32), u32>,
+    pub link_ends: Vec<(u32, u32)>,
+    pub channels: Vec<u16>,
+    pub flows: Vec<Flow>,
+    pub roles: BTreeMap<Connection, Role>,
+    /// the file from which the MAC is read
+    pub air: Option<usize>,
+}
+
+impl Site {
+    pub(crate) fn of(survey: &Survey, names: &NameBook) -> Site {
+        let heard = survey.files.iter().enumerate().filter(|(_, file)| file.heard > 0);
+        let air = heard.max_by_key(|(place, file)| (file.heard, std::cmp::Reverse(*place))).map(|(place, _)| place);
+        let mut site = Site { channels: survey.channels.clone(), air, ..Site::default() };
+        site.add_nodes(survey, names);
+        site.add_flows(survey, names);
+        site
+    }
+
+    fn add_nodes(&mut self, survey: &Survey, names: &NameBook) {
+        let aps = survey.nodes.iter().filter(|(_, node)| node.is_ap);
+        let stations = || survey.nodes.iter().filter(|(_, node)| !node.is_ap);
+        for (mac, _) in aps.chain(stations()) {
+            let number = self.nodes.len() as u32;
+            let name = names.of_mac.get(mac).cloned().unwrap_or_else(|| mac.to_string());
+            self.nodes.push(Node { name, ap: number });
+            self.node_of.insert(*mac, number);
+        }
+        for (mac, node) in stations() {
+            let (Some(&station), Some(&ap)) =
+                (self.node_of.get(mac), node.bssid.and_then(|bssid| self.node_of.get(&bssid)))
+            else {
+                continue;
+            };
+            self.nodes[station as usize].ap = ap;
+            for ends in [(station, ap), (ap, station)] {
+                self.links.insert(ends, self.link_ends.len() as u32);
+                self.link_ends.push(ends);
+            }
+        }
+        self.aps = survey.nodes.values().filter(|node| node.is_ap).count();
+    }
+
+    /// The link from one node to another.
+    pub(crate) fn link(&self, from: u32, to: u32) -> Option<LinkId> {
+        self.links.get(&(from, to)).map(|&link| LinkId(link))
+    }
+
+    fn add_flows(&mut self, survey: &Survey, names: &NameBook) {
+        let mut flow_of: BTreeMap<(End, End, bool, bool), u32> = BTreeMap::new();
+        let mut all: Vec<_> = survey.connections.iter().collect();
+        all.sort_by_key(|(connection, (number, _))| {
+            let ends = [connection.0, connection.1];
+            let node = ends.iter().find_map(|end| self.node_of.get(survey.stations.get(&end.0)?));
+            // The lower port is most likely that of the service.
+            (node.copied().unwrap_or(u32::MAX), connection.0.1.min(connection.1.1), *number)
+        });
+        for (connection, (number, ways)) in all {
+            if ways.iter().all(|way| way.bytes == 0) {
+                continue;
+            }
+            let is_first_way = match ways[0].bytes.cmp(&ways[1].bytes) {
+                Ordering::Equal => begins(&ways[0]) <= begins(&ways[1]),
+                order => order == Ordering::Greater,
+            };
+            let up = is_first_way == is_first_the_station(survey, connection, ways);
+            let (first, second) = (connection.0, connection.1);
+            let (station, server) = if is_first_way == up { (first, second) } else { (second, first) };
+            let key = ((station.0, 0), server, up, connection.2);
+            let data = &ways[usize::from(!is_first_way)];
+            let (near_sender, near_receiver) = (nearest(data, true), nearest(data, false));
+            // Of what comes down the air is the last part; what goes up is counted when it has passed the air, if no wire tells.
+            let receiver_is_seen = self.air.is_some() && (up || survey.files[near_receiver].heard > 0);
+            let sender_is_seen = survey.files[near_sender].heard == 0 && (!up || self.air.is_none());
+            let next = flow_of.len() as u32;
+            let flow = *flow_of.entry(key).or_insert(next);
+            if flow == next {
+                let node = survey.stations.get(&station.0).and_then(|mac| self.node_of.get(mac)).copied();
+                let named = || names.of_ip.get(&station.0).cloned().unwrap_or_else(|| station.0.to_string());
+                let station = node.map_or_else(named, |node| self.nodes[node as usize].name.clone());
+                let id = self.unused_id(&format!("{station}.{}", if up { "up" } else { "down" }));
+                let is_tcp = connection.2;
+                let is_echo = !is_tcp && ways[0].bytes == ways[1].bytes;
+                let flow = Flow { id, station, node, up, is_tcp, is_echo, sender_is_seen, receiver_is_seen };
+                self.flows.push(flow);
+            }
+            let role = Role { flow: FlowId(flow), is_first_way, near_sender, near_receiver, number: self.roles.len() };
+            self.roles.insert(*connection, Role { number: role.number.min(*number), ..role });
+        }
+        // Numbers are places in a list of those that there are.
+        for (place, role) in self.roles.values_mut().enumerate() {
+            role.number = place;
+        }
+    }
+
+    fn unused_id(&self, wanted: &str) -> String {
+        let is_free = |id: &str| self.flows.iter().all(|flow| flow.id != id);
+        let numbered = (2..).map(|number| format!("{wanted}.{number}"));
+        std::iter::once(wanted.to_string()).chain(numbered).find(|id| is_free(id)).unwrap_or_default()
+    }
+
+    /// For the metrics.
+    pub(crate) fn layout(&self) -> Layout {
+        let transport = |flow: &Flow| match (flow.is_tcp, flow.is_echo) {
+            (true, _) => Transport::Tcp,
+            (false, true) => Transport::Echo,
+            (false, false) => Transport::Udp,
+        };
+        Layout {
+            flows: self.flows.iter().map(|flow| (transport(flow), flow.up)).collect(),
+            nodes: self.nodes.len(),
+            aps: self.aps,
+            links: self.link_ends.len(),
+            channels: self.channels.len().max(1),
+        }
+    }
+}
+
+/// Whether the first end of a connection is the station: who is known as one, else who opened it, else the higher port.
+fn is_first_the_station(survey: &Survey, connection: &Connection, ways: &[WaySeen; 2]) -> bool {
+    let (first, second, _) = connection;
+    let known = [first, second].map(|end| survey.stations.contains_key(&end.0));
+    match known {
+        [true, false] => true,
+        [false, true] => false,
+        _ if ways[0].opens != ways[1].opens => ways[0].opens,
+        _ => first.1 >= second.1,
+    }
+}
+
+/// When the first data were seen anywhere.
+fn begins(way: &WaySeen) -> i64 {
+    way.first_data_ns.values().copied().min().unwrap_or(i64::MAX)
+}
+
+/// The file that data pass first, or last.
+fn nearest(way: &WaySeen, sender: bool) -> usize {
+    let order = |entry: &(&usize, &i64)| (*entry.1, *entry.0);
+    let files = way.first_data_ns.iter();
+    let found = if sender { files.min_by_key(order) } else { files.max_by_key(order) };
+    found.map_or(0, |(file, _)| *file)
+}
+
+/// A node as observers know it.
+pub(crate) fn id(node: u32) -> NodeId {
+    NodeId(node)
+}

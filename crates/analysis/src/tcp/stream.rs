@@ -1,0 +1,265 @@
+//! One direction of a connection, as somebody on the way sees it: data one way, acknowledgements the other.
+
+use std::collections::VecDeque;
+
+use lasthop_units::{Duration, Time};
+use lasthop_wire::tcp::TcpFlags;
+
+use super::ranges::Ranges;
+use crate::frame::Segment;
+use crate::sequence::Place;
+
+/// Segments whose acknowledgement is waited for, at most.
+const MOST_OUTSTANDING: usize = 1 << 15;
+/// A number farther from what was seen belongs to another connection, or to none.
+const FARTHEST: u64 = 1 << 30;
+
+/// A segment that was seen and not yet acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    end: u64,
+    at: Time,
+    /// when it left its sender, where that can be told
+    left: Option<Time>,
+    /// no RTT is taken of it: it was sent again [RFC 6298 §3], or has been acknowledged by SACK
+    is_spent: bool,
+    /// it was sent again
+    is_again: bool,
+}
+
+/// When a segment passed, and when it had left its sender.
+type Passed = (Time, Option<Time>);
+
+/// What a segment with data was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    /// bytes that are in order now and were not before
+    pub in_order: u64,
+    pub is_retransmission: bool,
+    pub is_out_of_order: bool,
+}
+
+/// What an acknowledgement told.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Told {
+    /// bytes that must have been in order at the receiver, though they were not seen
+    pub never_seen: u64,
+    /// bytes that are in order now and were not before
+    pub in_order: u64,
+    /// bytes that are acknowledged for the first time
+    pub acknowledged: u64,
+    /// from here to the receiver and back
+    pub rtt: Option<Duration>,
+    /// from the sender to the receiver and back here
+    pub rtt_of_sender: Option<Duration>,
+    /// it acknowledges more than two segments
+    pub is_jump: bool,
+    /// it repeats what is acknowledged, and nothing else
+    pub is_duplicate: bool,
+    /// it reports a segment that had come twice
+    pub is_dsack: bool,
+}
+
+/// Data in one direction. Numbers are counted on past 2^32.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    seen: Ranges,
+    acknowledged: u64,
+    /// where the stream ends, once a FIN was seen
+    end: Option<u64>,
+    outstanding: VecDeque<Outstanding>,
+    pub mss: u32,
+}
+
+fn unwrapped(number: u32, near: u64) -> u64 {
+    near.wrapping_add_signed(i64::from(number.wrapping_sub(near as u32) as i32))
+}
+
+impl Stream {
+    /// A stream whose first number that is of interest is `next`; all before it counts as acknowledged.
+    pub(crate) fn new(next: u32) -> Stream {
+        // Room for numbers that lie before.
+        let next = (1 << 32) + u64::from(next);
+        Stream { seen: Ranges::from(next), acknowledged: next, end: None, outstanding: VecDeque::new(), mss: 0 }
+    }
+
+    /// Bytes that were seen, or must have been sent, and are not acknowledged.
+    pub(crate) fn flight(&self) -> u64 {
+        self.seen.end().saturating_sub(self.acknowledged)
+    }
+
+    /// A segment with data passes that has `left` its sender; `place` is where its frame stands among those of its transmitter.
+    pub(crate) fn data(&mut self, at: Time, left: Option<Time>, segment: &Segment, place: Place) -> Arrival {
+        let start = unwrapped(segment.seq, self.seen.next());
+        let end = start + u64::from(segment.payload);
+        if start.abs_diff(self.seen.next()) > FARTHEST {
+            return Arrival::default();
+        }
+        if segment.flags.contains(TcpFlags::FIN) {
+            self.end = Some(end);
+        }
+        if segment.payload == 0 {
+            return Arrival::default();
+        }
+        self.mss = self.mss.max(segment.payload);
+        let (before, is_old) = (self.seen.next(), start < self.seen.end());
+        let was_seen = self.seen.touches(start, end);
+        // A frame that is sent again by the MAC brings what was sent once by TCP.
+        let is_retransmission = is_old && (was_seen || place == Place::New);
+        self.seen.add(start, end);
+        if is_retransmission {
+            self.spend(start, end, true);
+        } else if !is_old {
+            if self.outstanding.len() == MOST_OUTSTANDING {
+                self.outstanding.pop_front();
+            }
+            self.outstanding.push_back(Outstanding { end, at, left, is_spent: false, is_again: false });
+        }
+        Arrival {
+            in_order: self.seen.next() - before,
+            is_retransmission,
+            is_out_of_order: is_old && !is_retransmission,
+        }
+    }
+
+    /// Of what lies in `start..end`, perhaps sent `again`, no RTT is taken any more; gives the time of the latest that was not so before.
+    fn spend(&mut self, start: u64, end: u64, again: bool) -> Option<Passed> {
+        let first = self.outstanding.partition_point(|segment| segment.end <= start);
+        let mut latest = None;
+        for segment in self.outstanding.range_mut(first..).take_while(|segment| segment.end <= end) {
+            segment.is_again |= again;
+            if !std::mem::replace(&mut segment.is_spent, true) {
+                latest = Some((segment.at, segment.left));
+            }
+        }
+        latest
+    }
+
+    /// An acknowledgement passes the other way.
+    pub(crate) fn acknowledge(&mut self, at: Time, segment: &Segment) -> Told {
+        let mut told = Told::default();
+        let number = unwrapped(segment.ack, self.acknowledged);
+        // Of the FIN, which takes a number, nothing is delivered.
+        let number = self.end.map_or(number, |end| number.min(end));
+        if number.abs_diff(self.acknowledged) > FARTHEST {
+            return told;
+        }
+        let mut measured = None;
+        if number > self.acknowledged {
+            measured = self.pass(number, &mut told);
+        } else if number == self.acknowledged && segment.payload == 0 && self.flight() > 0 {
+            told.is_duplicate = true;
+        }
+        let (by_sack, is_dsack) = self.read_sack(segment);
+        told.is_dsack = is_dsack;
+        if let Some((passed, left)) = measured.or(by_sack) {
+            told.rtt = Some(at.since(passed));
+            told.rtt_of_sender = left.map(|left| at.since(left));
+        }
+        told
+    }
+
+    /// All before `number` is acknowledged; gives when the latest was sent of what was sent once.
+    fn pass(&mut self, number: u64, told: &mut Told) -> Option<Passed> {
+        let (mut measured, mut has_again) = (None, false);
+        while let Some(segment) = self.outstanding.front().filter(|segment| segment.end <= number) {
+            if !segment.is_spent {
+                measured = Some((segment.at, segment.left));
+            }
+            has_again |= segment.is_again;
+            self.outstanding.pop_front();
+        }
+        told.is_jump = self.mss > 0 && number - self.acknowledged > 2 * u64::from(self.mss);
+        let before = self.seen.next();
+        if number > before {
+            told.never_seen = self.seen.missing_before(number);
+            self.seen.fill(number);
+            told.in_order = self.seen.next() - before;
+        }
+        told.acknowledged = number - self.acknowledged;
+        self.acknowledged = number;
+        // What of it was sent again may have called the acknowledgement forth.
+        measured.filter(|_| !has_again)
+    }
+
+    /// Takes note of SACK blocks: when the latest was sent that they tell of anew, and whether one is a D-SACK [RFC 2883 §4].
+    fn read_sack(&mut self, segment: &Segment) -> (Option<Passed>, bool) {
+        let near = self.acknowledged;
+        let mut blocks = segment.sack.iter().flatten().map(|&(a, b)| (unwrapped(a, near), unwrapped(b, near)));
+        let Some(first) = blocks.next() else { return (None, false) };
+        let second = segment.sack[1].map(|(a, b)| (unwrapped(a, near), unwrapped(b, near)));
+        let within = second.is_some_and(|(start, end)| start <= first.0 && first.1 <= end);
+        let is_dsack = first.1 <= near || within;
+        let mut latest: Option<Passed> = None;
+        for (start, end) in std::iter::once(first).chain(blocks).filter(|block| block.0 >= near) {
+            let sent = self.spend(start, end, false);
+            latest = latest.max(sent);
+        }
+        (latest, is_dsack)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_wire::tcp::TcpFlags;
+
+    fn segment(seq: u32, payload: u32, ack: u32) -> Segment {
+        let flags = TcpFlags::ACK;
+        Segment { seq, ack, flags, payload, timestamps: None, sack: [None; 4] }
+    }
+    fn ms(n: u64) -> Time {
+        Time::from_nanos(n * 1_000_000)
+    }
+
+    #[test]
+    fn data_and_its_acknowledgement_give_an_rtt_also_where_numbers_wrap() {
+        let mut stream = Stream::new(u32::MAX - 99);
+        assert_eq!(stream.data(ms(1), None, &segment(u32::MAX - 99, 100, 0), Place::New).in_order, 100);
+        assert_eq!(stream.data(ms(2), None, &segment(0, 100, 0), Place::New).in_order, 100);
+        assert_eq!(stream.flight(), 200);
+        let told = stream.acknowledge(ms(5), &segment(0, 0, 100));
+        // Of the segment that is acknowledged last: 5 - 2.
+        assert_eq!((told.rtt, told.never_seen, stream.flight()), (Some(Duration::from_millis(3)), 0, 0));
+    }
+
+    #[test]
+    fn what_was_sent_again_gives_no_rtt() {
+        let mut stream = Stream::new(0);
+        stream.data(ms(1), None, &segment(0, 100, 0), Place::New);
+        assert!(stream.data(ms(2), None, &segment(0, 100, 0), Place::New).is_retransmission);
+        assert_eq!(stream.acknowledge(ms(5), &segment(0, 0, 100)).rtt, None);
+    }
+
+    #[test]
+    fn a_hole_that_the_mac_fills_is_out_of_order_and_one_that_tcp_fills_a_retransmission() {
+        for (place, is_retransmission) in [(Place::Late, false), (Place::New, true)] {
+            let mut stream = Stream::new(0);
+            stream.data(ms(1), None, &segment(100, 100, 0), Place::New);
+            let filled = stream.data(ms(2), None, &segment(0, 100, 0), place);
+            assert_eq!(filled, Arrival { in_order: 200, is_retransmission, is_out_of_order: !is_retransmission });
+        }
+    }
+
+    #[test]
+    fn what_is_acknowledged_was_delivered_though_nobody_saw_it() {
+        let mut stream = Stream::new(0);
+        stream.data(ms(1), None, &segment(100, 100, 0), Place::New);
+        let told = stream.acknowledge(ms(2), &segment(0, 0, 300));
+        assert_eq!((told.never_seen, told.in_order), (200, 300));
+    }
+
+    #[test]
+    fn a_first_block_below_the_acknowledgement_or_in_the_second_is_a_dsack() {
+        let mut stream = Stream::new(0);
+        stream.data(ms(1), None, &segment(0, 500, 0), Place::New);
+        let with = |blocks: &[(u32, u32)]| {
+            let mut read = segment(0, 0, 200);
+            blocks.iter().zip(&mut read.sack).for_each(|(block, place)| *place = Some(*block));
+            read
+        };
+        assert!(stream.acknowledge(ms(2), &with(&[(100, 200)])).is_dsack);
+        assert!(!stream.acknowledge(ms(2), &with(&[(300, 400)])).is_dsack);
+        assert!(stream.acknowledge(ms(2), &with(&[(300, 350), (300, 400)])).is_dsack);
+    }
+}

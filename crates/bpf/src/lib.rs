@@ -1,0 +1,36 @@
+//! Congestion controls that were compiled for Linux, in a simulated endpoint.
+//!
+//! ```text
+//!   mine.bpf.o ──► Object ── check, describe ──► controller ──► Box<dyn CongestionControl>
+//!    ELF, BTF,      linked, explored              a machine and a socket per connection
+//!    .BTF.ext
+//! ```
+//!
+//! Models: objects that Linux loads as `struct_ops` `tcp_congestion_ops`: the instruction set of RFC 9669 as far as clang
+//! emits it, functions with frames, data sections, maps, helpers and functions of the kernel that controllers call, and the part
+//! of `struct tcp_sock` that a sender's model knows (`docs/model/bpf.md`). The socket lies in memory as the object's own BTF has it,
+//! so that instructions need no relocation. Every access is checked; what a kernel would refuse is refused.
+//!
+//! Leaves out: the verifier's proofs, callbacks, dynamic pointers, variables of the kernel's configuration but `CONFIG_HZ`,
+//! fields that are declared under another flavour (`___`).
+
+mod analysis;
+mod btf;
+mod bytes;
+mod controller;
+mod elf;
+mod error;
+mod kernel;
+mod machine;
+mod object;
+mod program;
+mod socket;
+mod states;
+
+pub use error::Error;
+pub use object::{Description, Object};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

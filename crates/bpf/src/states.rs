@@ -1,0 +1,52 @@
+//! Numbers by which the kernel names states, events and flags; from its BTF, where it has them.
+
+/// What a sender does. [enum tcp_ca_state]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CaState {
+    Open = 0,
+    Cwr = 2,
+    Recovery = 3,
+    Loss = 4,
+}
+
+impl CaState {
+    pub fn of(number: u8) -> Option<CaState> {
+        [CaState::Open, CaState::Cwr, CaState::Recovery, CaState::Loss].into_iter().find(|state| *state as u8 == number)
+    }
+}
+
+/// What a controller is told of beside ACKs. [enum tcp_ca_event]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    TransmitStart = 0,
+    WindowRestart = 1,
+    ReductionComplete = 2,
+    Loss = 3,
+}
+
+/// No slow-start threshold.
+pub(crate) const INFINITE: u32 = i32::MAX as u32;
+/// `flags` of the ops: it wants marks.
+pub(crate) const NEEDS_ECN: u32 = 2;
+/// `ecn_flags`: both ends have agreed on marks.
+pub(crate) const ECN_AGREED: u64 = 1;
+/// `skc_state`: the connection is open.
+pub(crate) const ESTABLISHED: u64 = 1;
+/// IPv4, as sockets name it.
+pub(crate) const AF_INET: u64 = 2;
+/// What `in_ack_event` is told: the ACK is no plain one, or carried ECE. [enum tcp_ca_ack_event_flags]
+pub(crate) const ACK_SLOW_PATH: u64 = 1;
+pub(crate) const ACK_ECE: u64 = 4;
+
+/// Whole segments, as a socket has them.
+pub(crate) fn whole(segments: f64) -> u64 {
+    if segments < f64::from(INFINITE) { segments.max(0.0) as u64 } else { u64::from(INFINITE) }
+}
+
+/// What `cong_control` is told of an ACK.
+pub(crate) mod ack_flag {
+    pub const DATA_ACKED: u64 = 0x04;
+    pub const DATA_SACKED: u64 = 0x20;
+    pub const ECE: u64 = 0x40;
+    pub const SND_UNA_ADVANCED: u64 = 0x400;
+}

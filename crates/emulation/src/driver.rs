@@ -1,0 +1,199 @@
+//! The loop between a network and real hosts: what is due, what hosts have sent, and the wait for either.
+//!
+//! There is no system call in it; clock and hosts are a [`Ground`]. Events are handled at their own time and not at that of
+//! waking, so that being late once makes nothing later: what is late are only packets, when they are handed to a host, and that
+//! is measured.
+
+use std::collections::BTreeMap;
+
+use lasthop_observe::{FlowId, NodeId, Watcher};
+use lasthop_scenario::emulation::{Emulation, KernelView, Stray};
+use lasthop_units::{Duration, Time};
+
+use crate::lateness::Lateness;
+
+/// A clock, and the hosts that live by it.
+pub trait Ground {
+    /// Why it cannot go on.
+    type Error;
+
+    /// The time since the run began.
+    fn now(&mut self) -> Time;
+
+    /// The time since the run began, as it was when it was last asked for if it cannot have passed since.
+    fn stamp(&mut self) -> Time {
+        self.now()
+    }
+
+    /// Whether the run is over before its time.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// The next packet that a host has sent, with the node it was sent at: a station, or an AP for the server behind it.
+    ///
+    /// # Errors
+    /// The host is gone.
+    fn take(&mut self) -> Result<Option<(NodeId, Vec<u8>)>, Self::Error>;
+
+    /// Hands a packet to the host at a node; false if it has no room.
+    ///
+    /// # Errors
+    /// The host is gone.
+    fn give(&mut self, node: NodeId, packet: &[u8]) -> Result<bool, Self::Error>;
+
+    /// Returns once a host has sent something or `until` has come, perhaps earlier.
+    ///
+    /// # Errors
+    /// Hosts cannot be waited for.
+    fn wait(&mut self, until: Time) -> Result<(), Self::Error>;
+
+    /// Adds what the kernels say of real flows now.
+    ///
+    /// # Errors
+    /// They cannot be asked, or something that the run needs has ended.
+    fn look(&mut self, into: &mut Vec<(FlowId, KernelView)>) -> Result<(), Self::Error>;
+}
+
+/// What came of the loop.
+#[derive(Clone, Debug, Default)]
+pub struct Driven {
+    /// packets that hosts have sent
+    pub taken: u64,
+    /// packets that were handed to hosts
+    pub given: u64,
+    /// packets that hosts had no room for
+    pub refused: u64,
+    /// packets that did not enter the network, by why
+    pub strays: BTreeMap<Stray, u64>,
+    /// how late packets were handed to hosts
+    pub lateness: Lateness,
+    /// over times, nodes and bytes of all deliveries
+    pub digest: u64,
+}
+
+/// Between two tellings of how far the run is.
+const TOLD_EVERY: Duration = Duration::from_millis(10);
+/// Packets that are taken before what is due is looked at again.
+const AT_A_TIME: usize = 64;
+
+/// Drives `emulation` to its end over `ground`, and asks kernels every `interval`. `progress` is told how far it is.
+///
+/// # Errors
+/// Those of `ground`, and what a watcher could not keep.
+pub fn drive<O: Watcher, G: Ground>(
+    emulation: &mut Emulation<O>,
+    ground: &mut G,
+    interval: Duration,
+    progress: &mut dyn FnMut(Time),
+) -> Result<Driven, G::Error> {
+    let mut driver = Driver { driven: Driven::default(), views: Vec::new() };
+    let end = emulation.end();
+    let mut look_at = Time::ZERO + interval;
+    let mut tell_at = Time::ZERO;
+    loop {
+        let now = ground.now();
+        if now >= end {
+            break;
+        }
+        if now >= tell_at {
+            progress(now);
+            tell_at = now + TOLD_EVERY;
+        }
+        while look_at <= now {
+            driver.deliver_until(look_at, emulation, ground)?;
+            driver.look(emulation, ground)?;
+            look_at += interval;
+        }
+        driver.deliver_until(now, emulation, ground)?;
+        if emulation.observer().failure().is_some() {
+            break;
+        }
+        if ground.is_over() {
+            emulation.end_here();
+            break;
+        }
+        if driver.take(emulation, ground)? {
+            continue;
+        }
+        let due = emulation.next_at().unwrap_or(end).min(end).min(look_at);
+        ground.wait(due)?;
+    }
+    driver.deliver_until(emulation.end(), emulation, ground)?;
+    Ok(driver.driven)
+}
+
+struct Driver {
+    driven: Driven,
+    views: Vec<(FlowId, KernelView)>,
+}
+
+impl Driver {
+    /// Handles what is due before or at `until`, event by event, and hands over what arrives.
+    fn deliver_until<O: Watcher, G: Ground>(
+        &mut self,
+        until: Time,
+        emulation: &mut Emulation<O>,
+        ground: &mut G,
+    ) -> Result<(), G::Error> {
+        while let Some(at) = emulation.next_at().filter(|at| *at <= until) {
+            if emulation.run_until(at + Duration::from_nanos(1)) {
+                // The end of the run; what is due then is not part of it.
+                break;
+            }
+            self.hand_over(emulation, ground)?;
+        }
+        emulation.run_until(until);
+        self.hand_over(emulation, ground)
+    }
+
+    fn hand_over<O: Watcher, G: Ground>(
+        &mut self,
+        emulation: &mut Emulation<O>,
+        ground: &mut G,
+    ) -> Result<(), G::Error> {
+        for delivery in emulation.deliveries() {
+            self.driven.digest = digest(self.driven.digest, delivery.at, delivery.node, &delivery.bytes);
+            if ground.give(delivery.node, &delivery.bytes)? {
+                self.driven.given += 1;
+            } else {
+                self.driven.refused += 1;
+            }
+            self.driven.lateness.add(ground.stamp().since(delivery.at));
+        }
+        Ok(())
+    }
+
+    /// Takes what hosts have sent; true if there may be more.
+    fn take<O: Watcher, G: Ground>(&mut self, emulation: &mut Emulation<O>, ground: &mut G) -> Result<bool, G::Error> {
+        for _ in 0..AT_A_TIME {
+            let Some((node, packet)) = ground.take()? else { return Ok(false) };
+            self.driven.taken += 1;
+            let now = ground.stamp();
+            if let Err(stray) = emulation.take(now, node, packet) {
+                *self.driven.strays.entry(stray).or_default() += 1;
+            }
+        }
+        Ok(true)
+    }
+
+    fn look<O: Watcher, G: Ground>(&mut self, emulation: &mut Emulation<O>, ground: &mut G) -> Result<(), G::Error> {
+        ground.look(&mut self.views)?;
+        self.views.drain(..).for_each(|(flow, view)| emulation.note(flow, &view));
+        Ok(())
+    }
+}
+
+/// Adds a delivery to a digest: FNV-1a over words of eight bytes. [Fowler, Noll, Vo]
+fn digest(before: u64, at: Time, node: NodeId, bytes: &[u8]) -> u64 {
+    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    // The product alone carries nothing from higher to lower bits.
+    let mix = |digest: u64, word: u64| ((digest ^ word).wrapping_mul(PRIME)).rotate_left(29);
+    let (words, tail) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..tail.len()].copy_from_slice(tail);
+    let head = [at.as_nanos(), u64::from(node.0), bytes.len() as u64];
+    let of_packet = words.iter().chain([&last]).map(|word| u64::from_le_bytes(*word));
+    head.into_iter().chain(of_packet).fold(if before == 0 { BASIS } else { before }, mix)
+}

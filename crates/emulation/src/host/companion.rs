@@ -1,0 +1,77 @@
+//! A process beside the emulator that does something of its own, and a channel of messages between the two.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
+use rustix::process::{Pid, Signal, WaitOptions};
+
+use crate::error::{Place, Result};
+use crate::system_calls::{Fork, exit_now, fork};
+
+/// A fork of the emulator. It ends with this value, and with the process that started it.
+#[derive(Debug)]
+pub(crate) struct Companion {
+    /// what it is called in errors
+    name: &'static str,
+    process: Pid,
+    channel: OwnedFd,
+}
+
+impl Companion {
+    /// Starts a process that does `life` with its end of the channel. Call it in a process of one thread.
+    ///
+    /// # Errors
+    /// There can be no further process.
+    pub(crate) fn start(name: &'static str, life: impl FnOnce(OwnedFd)) -> Result<Companion> {
+        let (ours, theirs) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+                .place(|| "a pair of sockets cannot be had".to_owned())?;
+        match fork().place(|| format!("{name} cannot be started"))? {
+            Fork::Child => {
+                drop(ours);
+                // The end of the emulator is also seen on the channel; this is for when it comes while nobody looks.
+                rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).ok();
+                // A panic must not run on into what the emulator would do next.
+                let whole = catch_unwind(AssertUnwindSafe(|| life(theirs)));
+                exit_now(i32::from(whole.is_err()))
+            }
+            Fork::Parent(process) => Ok(Companion { name, process, channel: ours }),
+        }
+    }
+
+    /// What it is called.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Its number.
+    pub(crate) fn process(&self) -> u32 {
+        self.process.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// Says when time zero is, in nanoseconds of `CLOCK_MONOTONIC`.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub(crate) fn begin(&self, zero_ns: u64) -> Result<()> {
+        rustix::net::send(&self.channel, &zero_ns.to_ne_bytes(), SendFlags::NOSIGNAL)
+            .map(drop)
+            .place(|| format!("{} cannot be told when to begin", self.name))
+    }
+}
+
+impl AsFd for Companion {
+    /// Readable when it has said something.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+}
+
+impl Drop for Companion {
+    fn drop(&mut self) {
+        rustix::process::kill_process(self.process, Signal::KILL).ok();
+        while matches!(rustix::process::waitpid(Some(self.process), WaitOptions::empty()), Err(Errno::INTR)) {}
+    }
+}

@@ -1,0 +1,76 @@
+//! The first process of a guest: a kernel that was started for one run, whose root is that of the host.
+
+use std::fs;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mount::MountFlags;
+use rustix::system::RebootCommand;
+
+use crate::error::{Place, Result};
+use crate::host::supervise::{signals, supervise};
+use crate::system_calls::{Fork, fork};
+
+/// The file systems of a guest beside its root: the type, and where it is mounted.
+const MOUNTS: [(&str, &str); 4] = [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run")];
+
+/// Mounts `/proc`, `/sys`, `/dev` and `/run`. One that the kernel has mounted by itself stays.
+///
+/// # Errors
+/// The kernel lacks one of these file systems.
+pub fn mount_guest() -> Result<()> {
+    for (kind, at) in MOUNTS {
+        match rustix::mount::mount(kind, at, kind, MountFlags::NOSUID, None) {
+            Ok(()) | Err(Errno::BUSY) => {}
+            Err(error) => return Err(error).place(|| format!("{kind} cannot be mounted at {at}")),
+        }
+    }
+    // Terminals, for programs that open some. A kernel without them runs all others.
+    fs::create_dir_all("/dev/pts").ok();
+    rustix::mount::mount("devpts", "/dev/pts", "devpts", MountFlags::NOSUID, None).ok();
+    Ok(())
+}
+
+/// Goes on in a child of the first process, which reaps what is left by others. When the child has ended, the first process calls
+/// `at_end` with its exit status and switches the guest off.
+///
+/// # Errors
+/// There can be no further process. It is returned in the first process.
+pub fn go_on_below_init(at_end: impl FnOnce(i32)) -> Result<()> {
+    let signals = signals();
+    let blocked = signals.block();
+    match fork().place(|| "the guest has no room for a process".to_owned())? {
+        Fork::Child => {
+            drop(blocked);
+            Ok(())
+        }
+        Fork::Parent(below) => {
+            at_end(supervise(below, &signals));
+            power_off()
+        }
+    }
+}
+
+/// Writes what is unwritten and switches the guest off.
+///
+/// # Panics
+/// The kernel refuses: the process may not.
+pub fn power_off() -> ! {
+    rustix::fs::sync();
+    let answer = rustix::system::reboot(RebootCommand::PowerOff);
+    panic!("the guest cannot be switched off: {answer:?}")
+}
+
+/// Loads a kernel module from a file. One that is loaded already stays.
+///
+/// # Errors
+/// The file is no module of this kernel, or is compressed.
+pub fn load_module(path: &Path) -> Result<()> {
+    let place = || format!("{}: the module cannot be loaded", path.display());
+    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).place(place)?;
+    match rustix::system::finit_module(&file, c"", 0) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(error).place(place),
+    }
+}

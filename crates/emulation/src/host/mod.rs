@@ -1,0 +1,22 @@
+//! Hosts: network namespaces, their devices and settings, and the programs that run in them.
+
+mod bottleneck;
+mod companion;
+mod contain;
+pub mod guest;
+mod hosts_file;
+mod namespace;
+mod netlink;
+pub mod program;
+mod realtime;
+mod supervise;
+pub mod sysctl;
+
+pub use bottleneck::QueueDiscipline;
+pub(crate) use companion::Companion;
+pub use contain::{Contain, Inside, contain};
+pub use hosts_file::set_hosts;
+pub use namespace::Namespace;
+pub use netlink::{Netlink, RouteMetrics};
+pub use program::Program;
+pub use realtime::{Granted, ask_for_realtime};

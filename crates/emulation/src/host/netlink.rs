@@ -1,0 +1,211 @@
+//! Devices, addresses and routes of a namespace, over rtnetlink.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::OwnedFd;
+
+use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use rustix::net::{RecvFlags, SendFlags, SocketFlags, SocketType};
+
+use crate::error::{Error, Place, Result};
+use crate::host::namespace::Namespace;
+
+/// `RTAX_FEATURE_ECN`: connections over the route ask for ECN.
+const FEATURE_ECN: u32 = 1;
+
+/// The values that connections over a route start with. `None` leaves a metric to the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RouteMetrics {
+    /// initial congestion window, in segments
+    pub initial_window: Option<u32>,
+    /// initial receive window, in segments
+    pub initial_receive_window: Option<u32>,
+    /// MSS that is announced, in bytes
+    pub advertised_mss: Option<u32>,
+    /// largest window that is offered, in bytes
+    pub receive_window: Option<u32>,
+    /// least retransmission timeout, in milliseconds
+    pub least_rto_ms: Option<u32>,
+    /// whether every segment is acknowledged at once
+    pub quick_ack: Option<bool>,
+    /// whether ECN is asked for, whatever the setting of the namespace
+    pub ecn: bool,
+}
+
+impl RouteMetrics {
+    fn attributes(&self) -> Vec<RouteMetric> {
+        let ecn = self.ecn.then_some(RouteMetric::Features(FEATURE_ECN));
+        [
+            self.initial_window.map(RouteMetric::InitCwnd),
+            self.initial_receive_window.map(RouteMetric::InitRwnd),
+            self.advertised_mss.map(RouteMetric::Advmss),
+            self.receive_window.map(RouteMetric::Window),
+            self.least_rto_ms.map(RouteMetric::RtoMin),
+            self.quick_ack.map(|on| RouteMetric::QuickAck(u32::from(on))),
+            ecn,
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// A conversation with the kernel about the network of one namespace.
+#[derive(Debug)]
+pub struct Netlink {
+    socket: OwnedFd,
+    sequence: u32,
+    buffer: Vec<u8>,
+}
+
+impl Netlink {
+    /// Opens it. The socket belongs to `namespace` from then on, wherever the caller is.
+    ///
+    /// # Errors
+    /// The namespace cannot be entered, or the kernel has no netlink.
+    pub fn open(namespace: &Namespace) -> Result<Netlink> {
+        let socket = namespace.enter(|| {
+            // Protocol 0 is NETLINK_ROUTE.
+            rustix::net::socket_with(rustix::net::AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)
+        })?;
+        let socket = socket.place(|| "a netlink socket cannot be opened".to_owned())?;
+        Ok(Netlink { socket, sequence: 0, buffer: vec![0; 32 * 1024] })
+    }
+
+    /// The index of a device.
+    ///
+    /// # Errors
+    /// There is no device of this name.
+    pub fn index(&mut self, device: &str) -> Result<u32> {
+        Ok(self.link(device)?.header.index)
+    }
+
+    /// Packets that the device has dropped on their way out, as the kernel counts them.
+    ///
+    /// # Errors
+    /// There is no device of this name.
+    pub fn dropped(&mut self, device: &str) -> Result<u64> {
+        let dropped = self.link(device)?.attributes.iter().find_map(|attribute| match attribute {
+            LinkAttribute::Stats64(counts) => Some(counts.tx_dropped),
+            _ => None,
+        });
+        dropped.ok_or_else(|| Error::new(format!("{device}: the kernel tells no counts of packets")))
+    }
+
+    /// Sets the MTU, in bytes, and the length of the transmit queue, in packets.
+    ///
+    /// # Errors
+    /// The kernel refuses one of them, or the caller has no `CAP_NET_ADMIN`.
+    pub fn set_sizes(&mut self, device: &str, mtu: u32, queue: u32) -> Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = self.index(device)?;
+        link.attributes = vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(queue)];
+        self.ask(RouteNetlinkMessage::SetLink(link), NLM_F_ACK)
+            .map(drop)
+            .place(|| format!("{device}: MTU {mtu} and a queue of {queue} packets cannot be set"))
+    }
+
+    /// Brings the device up, without multicast.
+    ///
+    /// # Errors
+    /// The caller has no `CAP_NET_ADMIN`.
+    pub fn bring_up(&mut self, device: &str) -> Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = self.index(device)?;
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = LinkFlags::Up | LinkFlags::Multicast;
+        self.ask(RouteNetlinkMessage::SetLink(link), NLM_F_ACK)
+            .map(drop)
+            .place(|| format!("{device}: the device cannot be brought up"))
+    }
+
+    /// Gives the device an address; the kernel adds the route to its prefix while the device is up.
+    ///
+    /// # Errors
+    /// The device has the address already, or the caller has no `CAP_NET_ADMIN`.
+    pub fn add_address(&mut self, device: &str, address: Ipv4Addr, prefix: u8) -> Result<()> {
+        let mut message = AddressMessage::default();
+        message.header.family = AddressFamily::Inet;
+        message.header.prefix_len = prefix;
+        message.header.index = self.index(device)?;
+        message.attributes =
+            vec![AddressAttribute::Local(IpAddr::V4(address)), AddressAttribute::Address(IpAddr::V4(address))];
+        self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE)
+            .map(drop)
+            .place(|| format!("{device}: address {address}/{prefix} cannot be set"))
+    }
+
+    /// Makes the route to `destination` lead over the device with these metrics, in place of any that there is.
+    ///
+    /// # Errors
+    /// The device is down, the kernel refuses a metric, or the caller has no `CAP_NET_ADMIN`.
+    pub fn set_route(
+        &mut self,
+        device: &str,
+        destination: (Ipv4Addr, u8),
+        source: Ipv4Addr,
+        metrics: &RouteMetrics,
+    ) -> Result<()> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = AddressFamily::Inet;
+        message.header.destination_prefix_length = destination.1;
+        message.header.table = RouteHeader::RT_TABLE_MAIN;
+        // The kernel marks so the route that comes with an address, and this one is to stand in its place.
+        message.header.protocol = RouteProtocol::Kernel;
+        message.header.scope = RouteScope::Link;
+        message.header.kind = RouteType::Unicast;
+        message.attributes = vec![
+            RouteAttribute::Destination(RouteAddress::Inet(destination.0)),
+            RouteAttribute::PrefSource(RouteAddress::Inet(source)),
+            RouteAttribute::Oif(self.index(device)?),
+            RouteAttribute::Metrics(metrics.attributes()),
+        ];
+        self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE)
+            .map(drop)
+            .place(|| format!("{device}: the route to {}/{} cannot be set", destination.0, destination.1))
+    }
+
+    /// A device, as the kernel describes it.
+    pub(super) fn link(&mut self, device: &str) -> Result<LinkMessage> {
+        let mut link = LinkMessage::default();
+        link.attributes = vec![LinkAttribute::IfName(device.to_owned())];
+        match self.ask(RouteNetlinkMessage::GetLink(link), 0).place(|| format!("{device}: no such device"))? {
+            Some(RouteNetlinkMessage::NewLink(link)) => Ok(link),
+            _ => Err(Error::new(format!("{device}: the kernel did not tell of the device"))),
+        }
+    }
+
+    /// Sends one request and reads the one answer to it: a message, or an acknowledgement.
+    pub(super) fn ask(
+        &mut self,
+        request: RouteNetlinkMessage,
+        flags: u16,
+    ) -> std::io::Result<Option<RouteNetlinkMessage>> {
+        self.sequence += 1;
+        let mut message = NetlinkMessage::from(request);
+        message.header.flags = NLM_F_REQUEST | flags;
+        message.header.sequence_number = self.sequence;
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        rustix::net::send(&self.socket, &bytes, SendFlags::empty())?;
+        loop {
+            let (length, _) = rustix::net::recv(&self.socket, self.buffer.as_mut_slice(), RecvFlags::empty())?;
+            let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&self.buffer[..length])
+                .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error.to_string()))?;
+            if answer.header.sequence_number != self.sequence {
+                continue;
+            }
+            return match answer.payload {
+                NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+                NetlinkPayload::InnerMessage(message) => Ok(Some(message)),
+                _ => Ok(None),
+            };
+        }
+    }
+}

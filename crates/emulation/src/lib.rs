@@ -1,0 +1,27 @@
+//! A simulated network between real Linux network stacks.
+//!
+//! Each station and each server is a network namespace with a TUN device. A packet that the stack of a namespace sends is
+//! read from its device, and one that the simulated network delivers is written to it. The crate knows how such hosts are made and ended, what
+//! carries data between them over real sockets, and what the kernel tells of those sockets. All of it is Linux's.
+
+#![cfg(target_os = "linux")]
+
+mod clock;
+pub mod device;
+pub mod diag;
+pub mod driver;
+mod error;
+pub mod host;
+mod lateness;
+pub mod live;
+mod system_calls;
+pub mod traffic;
+
+pub use error::{Error, Result};
+pub use lateness::Lateness;
+pub use live::{Live, Place, Ways, settle};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,292 @@
+//! What is set up for a run: hosts with their devices, and what sends data between them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+
+use lasthop_observe::NodeId;
+use lasthop_scenario::emulation::{EmulationPlan, LiveFlow, LiveNode, Load, RouteMetrics, Site};
+use lasthop_units::Duration;
+
+use super::programs::{Programs, Scheduled};
+use super::views::Views;
+use super::ways::{Place, Ways};
+use crate::clock::monotonic_ns;
+use crate::device::{Interface, Tun};
+use crate::diag::Diag;
+use crate::error::Result;
+use crate::host::program::Streams;
+use crate::host::{self, Namespace, Netlink, set_hosts, sysctl};
+use crate::traffic::{HttpServer, Offers, Side, SocketOptions, Traffic, Transfer};
+
+/// The algorithm of sockets that choose none.
+const CONTROL: &str = "net.ipv4.tcp_congestion_control";
+/// All addresses of a scenario are in this network.
+const NETWORK: (std::net::Ipv4Addr, u8) = (std::net::Ipv4Addr::new(10, 0, 0, 0), 8);
+/// Packets that may wait to be read. Kernels send at most what ACKs let out before the next read; a ring that is much longer
+/// not every kernel can allocate.
+const QUEUE: u32 = 10_000;
+/// Time zero lies so far ahead of the end of the preparations.
+const AHEAD: Duration = Duration::from_millis(50);
+/// The same, where servers of the user's are to have begun by then.
+const AHEAD_OF_PROGRAMS: Duration = Duration::from_secs(1);
+/// A rate that limits nothing; all ones would switch pacing off.
+const UNLIMITED: u32 = u32::MAX - 1;
+/// In a guest time zero is at a multiple of this, where waiting costs nothing: what preparations take, such as files for a recording,
+/// is then nothing to the run.
+const ROUND: Duration = Duration::from_secs(10);
+/// The port that programs try where they are told none.
+const HTTP: u16 = 80;
+/// Of the environment of this process, what programs see too where time is real.
+const INHERITED: [&str; 6] = ["PATH", "HOME", "LANG", "TERM", "SHELL", "USER"];
+
+/// A station, or the server behind an AP.
+pub(super) struct Host {
+    pub(super) node: NodeId,
+    pub(super) namespace: Namespace,
+    pub(super) tun: Tun,
+    /// what the kernel says of flows that send from here
+    pub(super) views: Option<Views>,
+}
+
+/// The hosts of a run, and what runs at them.
+pub(super) struct Field {
+    pub(super) hosts: Vec<Host>,
+    pub(super) traffic: Traffic,
+    pub(super) programs: Programs,
+    /// of each program, whose it is
+    pub(super) owners: Vec<Owner>,
+    /// what could not be had, a sentence each
+    pub(super) notes: Vec<String>,
+    place: Place,
+}
+
+/// Whose program it is.
+pub(super) struct Owner {
+    pub(super) name: String,
+    /// its end is that of the run
+    pub(super) ends_run: bool,
+    /// somebody types what it does, and its exit status is that of the last line
+    is_typed: bool,
+    /// where it writes what goes wrong
+    pub(super) errors: PathBuf,
+}
+
+impl Field {
+    /// Sets up the hosts of all real flows.
+    pub(super) fn set_up(plan: &EmulationPlan, ways: &Ways) -> Result<Field> {
+        let has_end = |node: &&LiveNode| plan.flows.iter().any(|flow| flow.has_end_at(node.node));
+        let nodes = || plan.nodes.iter().filter(has_end);
+        let mut notes = ways.refused.clone();
+        let hosts: Vec<Host> = nodes().map(|node| host(node, &plan.flows, &mut notes)).collect::<Result<_>>()?;
+        let at: BTreeMap<NodeId, &Namespace> = hosts.iter().map(|host| (host.node, &host.namespace)).collect();
+        let transfers: Vec<Transfer<'_>> = plan.flows.iter().filter_map(|flow| transfer(flow, &at)).collect();
+        let mut traffic = Traffic::start(&transfers, &zeros(plan, &at))?;
+        traffic.ready()?;
+        let (scheduled, owners): (Vec<_>, Vec<_>) =
+            plan.flows.iter().flat_map(|flow| scheduled(flow, plan, ways, &at)).unzip();
+        if !scheduled.is_empty() {
+            let stations = nodes().filter(|node| node.ap.is_some());
+            let stations = stations.map(|node| (Site::address(node.node), node.name.as_str()));
+            set_hosts(&stations.chain([(Site::SERVER, "server")]).collect::<Vec<_>>())?;
+        }
+        let programs = Programs::start(&scheduled)?;
+        Ok(Field { hosts, traffic, programs, owners, notes, place: ways.place })
+    }
+
+    /// Lets everything begin at time zero, which is returned in nanoseconds of the monotonic clock.
+    pub(super) fn begin(&mut self) -> Result<u64> {
+        let ahead = if self.owners.is_empty() { AHEAD } else { AHEAD_OF_PROGRAMS };
+        let earliest_ns = monotonic_ns() + ahead.as_nanos();
+        let zero_ns = match self.place {
+            Place::Host => earliest_ns,
+            Place::Guest => earliest_ns.next_multiple_of(ROUND.as_nanos()),
+        };
+        self.traffic.begin(zero_ns)?;
+        self.programs.begin(zero_ns)?;
+        Ok(zero_ns)
+    }
+
+    /// Whether the program has ended whose end is that of the run.
+    pub(super) fn is_over(&mut self) -> Result<bool> {
+        let Field { programs, owners, .. } = self;
+        Ok(programs.ended()?.iter().any(|ended| owners[ended.program].ends_run))
+    }
+
+    /// Whether the machine has refused this.
+    pub(super) fn is_refused(&self, what: &str) -> bool {
+        self.notes.iter().any(|note| note.contains(what))
+    }
+
+    /// Whether somebody types at a terminal, and may send nothing.
+    pub(super) fn has_terminal(&self) -> bool {
+        self.owners.iter().any(|owner| owner.is_typed)
+    }
+
+    /// Packets that kernels have dropped because nobody had read them.
+    pub(super) fn drops(&self) -> Result<u64> {
+        self.hosts.iter().map(|host| host.tun.drops()).sum()
+    }
+
+    /// Programs that have ended badly, a sentence each.
+    pub(super) fn failures(&mut self) -> Result<Vec<String>> {
+        let Field { programs, owners, .. } = self;
+        let failed = programs
+            .ended()?
+            .iter()
+            .filter_map(|ended| Some((&owners[ended.program], ended.failure.as_ref()?)))
+            .filter(|(owner, _)| !owner.is_typed);
+        Ok(failed.map(|(owner, how)| format!("{} {how}{}", owner.name, owner.last_words())).collect())
+    }
+}
+
+impl Owner {
+    /// The last line of what it has complained of, to be put behind a sentence.
+    fn last_words(&self) -> String {
+        let said = fs::read_to_string(&self.errors).unwrap_or_default();
+        said.lines().rfind(|line| !line.trim().is_empty()).map_or(String::new(), |line| format!(": {}", line.trim()))
+    }
+}
+
+fn host(node: &LiveNode, flows: &[LiveFlow], notes: &mut Vec<String>) -> Result<Host> {
+    let namespace = Namespace::new()?;
+    let (name, address) = match node.ap {
+        Some(_) => ("wlan0", Site::address(node.node)),
+        None => ("eth0", Site::SERVER),
+    };
+    let has_commands = flows.iter().any(|flow| flow.is_command() && flow.has_end_at(node.node));
+    let refused = set(&namespace, node)?;
+    notes.extend(refused.missing);
+    // All but commands choose their algorithm themselves.
+    notes.extend(refused.control.filter(|_| has_commands));
+    let setup = Interface { name: name.into(), address, prefix: NETWORK.1, mtu: node.mtu, queue: QUEUE };
+    let tun = Tun::open(&namespace, &setup)?;
+    Netlink::open(&namespace)?.set_route(name, NETWORK, address, &metrics(&node.route))?;
+    let views = Views::new(node.node, Diag::open(&namespace)?, flows);
+    Ok(Host { node: node.node, namespace, tun, views })
+}
+
+/// What a kernel does not do that it was told, a sentence each.
+struct Refused {
+    /// of sysctls that it does not have
+    missing: Vec<String>,
+    /// of the algorithm of sockets that choose none
+    control: Option<String>,
+}
+
+/// Sets what a kernel is told for all of a namespace.
+fn set(namespace: &Namespace, node: &LiveNode) -> Result<Refused> {
+    let pairs = || node.sysctls.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let (control, others): (Vec<_>, Vec<_>) = pairs().partition(|(name, _)| *name == CONTROL);
+    let missing = sysctl::set_all(namespace, &others)?;
+    let missing = missing
+        .into_iter()
+        .map(|name| format!("{}: this kernel has no {name}, and does as it does", node.name))
+        .collect();
+    // An algorithm that the machine does not let everybody use may still be chosen for a socket.
+    let refused = control.into_iter().find_map(|(name, value)| sysctl::set(namespace, name, value).err());
+    let control = refused.map(|error| format!("{}: {error}: net.ipv4.tcp_allowed_congestion_control of the machine does not list it; programs that choose none have the machine's", node.name));
+    Ok(Refused { missing, control })
+}
+
+fn metrics(route: &RouteMetrics) -> host::RouteMetrics {
+    host::RouteMetrics {
+        initial_window: route.initial_window,
+        advertised_mss: route.advertised_mss,
+        receive_window: route.receive_window,
+        least_rto_ms: route.min_rto.map(|time| (time.as_nanos() / 1_000_000) as u32),
+        quick_ack: route.quick_ack.then_some(true),
+        ..host::RouteMetrics::default()
+    }
+}
+
+/// What the emulator's own sender and sink carry of a flow, if it is a bulk flow.
+fn transfer<'a>(flow: &LiveFlow, at: &BTreeMap<NodeId, &'a Namespace>) -> Option<Transfer<'a>> {
+    let Load::Bulk { size, repeat, rate } = flow.load else { return None };
+    let tcp = &flow.tcp;
+    Some(Transfer {
+        name: flow.id.clone(),
+        sender: if flow.up { Side::Station } else { Side::Server },
+        station: at[&flow.station],
+        server: at[&flow.ap],
+        station_address: Site::address(flow.station),
+        server_address: Site::SERVER,
+        server_port: flow.port,
+        station_ports: Site::STATION_PORTS,
+        size,
+        repeat,
+        start: flow.start,
+        rate: rate.map(|(bytes, interval)| Offers { bytes, interval }),
+        socket: SocketOptions {
+            window_clamp: tcp.receive_window,
+            pacing_rate: tcp.paced.then_some(UNLIMITED),
+            user_timeout: tcp.user_timeout,
+            ..socket_of(flow)
+        },
+    })
+}
+
+/// What all sockets of a flow are told.
+fn socket_of(flow: &LiveFlow) -> SocketOptions {
+    SocketOptions {
+        congestion_control: Some(flow.tcp.congestion_control.clone()),
+        mss: flow.tcp.max_segment,
+        tos: flow.dscp << 2,
+        ..SocketOptions::default()
+    }
+}
+
+/// Servers of zeros behind each AP: at the ports of flows that fetch, and at that of HTTP.
+fn zeros<'a>(plan: &EmulationPlan, at: &BTreeMap<NodeId, &'a Namespace>) -> Vec<HttpServer<'a>> {
+    let server = |port: u16, flow: &LiveFlow| HttpServer {
+        namespace: at[&flow.ap],
+        address: Site::SERVER,
+        port,
+        socket: socket_of(flow),
+    };
+    let fetching = plan.flows.iter().filter(|flow| matches!(flow.load, Load::Curl { .. }));
+    let of_flows = fetching.map(|flow| server(flow.port, flow));
+    let with_programs = plan.flows.iter().filter(|flow| flow.is_command());
+    let by_ap: BTreeMap<NodeId, &LiveFlow> = with_programs.map(|flow| (flow.ap, flow)).collect();
+    of_flows.chain(by_ap.into_values().map(|flow| server(HTTP, flow))).collect()
+}
+
+/// The programs of a flow, each with whose it is.
+fn scheduled<'a>(
+    flow: &LiveFlow,
+    plan: &EmulationPlan,
+    ways: &Ways,
+    at: &BTreeMap<NodeId, &'a Namespace>,
+) -> Vec<(Scheduled<'a>, Owner)> {
+    let programs = flow.programs(plan.duration);
+    let ends_run = ways.ends_with.as_deref() == Some(&*flow.id);
+    let one = |end: &str, words: Vec<String>, node: NodeId, start: Option<Duration>| {
+        let file = |what: &str| ways.files.join(format!("{}.{end}.{what}", flow.id));
+        let ends_run = ends_run && start.is_some();
+        let (output, error) = (file("out"), file("err"));
+        let is_typed = ends_run && ways.terminal;
+        let name = format!("the {end} of {}", flow.id);
+        let owner = Owner { name, ends_run, is_typed, errors: error.clone() };
+        let streams = if is_typed { Streams::Terminal } else { Streams::Files { output, error } };
+        let environment = environment(ways.place);
+        (Scheduled { name: owner.name.clone(), words, namespace: at[&node], start, environment, streams }, owner)
+    };
+    let server = programs.server.map(|words| one("server", words, flow.ap, None));
+    let client = programs.client.map(|words| one("client", words, flow.station, Some(flow.start)));
+    server.into_iter().chain(client).collect()
+}
+
+/// What programs see: in a guest the same each time.
+fn environment(place: Place) -> Vec<(OsString, OsString)> {
+    let fixed = [
+        ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+        ("HOME", "/"),
+        ("LANG", "C.UTF-8"),
+        ("TMPDIR", "/run"),
+    ];
+    match place {
+        Place::Guest => fixed.map(|(name, value)| (name.into(), value.into())).to_vec(),
+        Place::Host => INHERITED.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect(),
+    }
+}

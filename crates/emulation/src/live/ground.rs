@@ -1,0 +1,129 @@
+//! The driver's view of a run's hosts and of the clock.
+
+use std::os::fd::AsFd;
+
+use lasthop_observe::{FlowId, NodeId};
+use lasthop_scenario::emulation::KernelView;
+use lasthop_units::{Duration, Time};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use super::field::Field;
+use super::ways::Place;
+use crate::clock::{monotonic_ns, timespec};
+use crate::driver::Ground;
+use crate::error::{Error, Place as _, Result};
+
+/// The longest packet.
+const LONGEST: usize = 65_535;
+
+/// Hosts by the monotonic clock.
+pub(super) struct LiveGround<'a> {
+    field: &'a mut Field,
+    zero_ns: u64,
+    spin: Duration,
+    /// the last reading of the clock
+    now_ns: u64,
+    /// no time passes unless the clock is read, so that the last reading serves
+    stands_still: bool,
+    /// the host of each node, by their numbers
+    host_of: Vec<Option<usize>>,
+    /// hosts whose devices had packets when they were waited for
+    ready: Vec<usize>,
+    buffer: Vec<u8>,
+    is_over: bool,
+}
+
+impl<'a> LiveGround<'a> {
+    /// Time zero is `zero_ns` of the monotonic clock; deadlines are slept by until `spin` before them.
+    pub(super) fn new(field: &'a mut Field, zero_ns: u64, spin: Duration, place: Place) -> LiveGround<'a> {
+        let stands_still = place == Place::Guest;
+        let nodes = field.hosts.iter().map(|host| host.node.index() + 1).max().unwrap_or(0);
+        let mut host_of = vec![None; nodes];
+        field.hosts.iter().enumerate().for_each(|(place, host)| host_of[host.node.index()] = Some(place));
+        LiveGround {
+            field,
+            zero_ns,
+            spin,
+            now_ns: 0,
+            stands_still,
+            host_of,
+            ready: Vec::new(),
+            buffer: vec![0; LONGEST],
+            is_over: false,
+        }
+    }
+}
+
+impl LiveGround<'_> {
+    fn since_zero(&self) -> Time {
+        // Before time zero it is zero: nothing is due then.
+        Time::from_nanos(self.now_ns.saturating_sub(self.zero_ns))
+    }
+}
+
+impl Ground for LiveGround<'_> {
+    type Error = Error;
+
+    fn now(&mut self) -> Time {
+        self.now_ns = monotonic_ns();
+        self.since_zero()
+    }
+
+    fn stamp(&mut self) -> Time {
+        // In a guest the clock moves by a step whenever somebody reads it, and else only while all wait.
+        if self.stands_still { self.since_zero() } else { self.now() }
+    }
+
+    fn take(&mut self) -> Result<Option<(NodeId, Vec<u8>)>> {
+        while let Some(&place) = self.ready.last() {
+            let host = &self.field.hosts[place];
+            if let Some(length) = host.tun.read(&mut self.buffer)? {
+                return Ok(Some((host.node, self.buffer[..length].to_vec())));
+            }
+            self.ready.pop();
+        }
+        Ok(None)
+    }
+
+    fn give(&mut self, node: NodeId, packet: &[u8]) -> Result<bool> {
+        let place = self.host_of.get(node.index()).copied().flatten();
+        let place =
+            place.ok_or_else(|| Error::new(format!("node {} has no host that a packet could go to", node.0)))?;
+        self.field.hosts[place].tun.write(packet)
+    }
+
+    fn wait(&mut self, until: Time) -> Result<()> {
+        let until_ns = self.zero_ns + until.as_nanos();
+        let sleep = until_ns.saturating_sub(self.now_ns).saturating_sub(self.spin.as_nanos());
+        let hosts = &self.field.hosts;
+        let mut watched: Vec<PollFd<'_>> =
+            hosts.iter().map(|host| PollFd::from_borrowed_fd(host.tun.as_fd(), PollFlags::IN)).collect();
+        match poll(&mut watched, Some(&timespec(sleep))) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error).place(|| "hosts cannot be waited for".to_owned()),
+        }
+        let has_packets = |watched: &PollFd<'_>| watched.revents().contains(PollFlags::IN);
+        self.ready.extend((0..watched.len()).rev().filter(|&place| has_packets(&watched[place])));
+        if self.ready.is_empty() && self.spin > Duration::ZERO {
+            while monotonic_ns() < until_ns {
+                std::hint::spin_loop();
+            }
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn look(&mut self, into: &mut Vec<(FlowId, KernelView)>) -> Result<()> {
+        for views in self.field.hosts.iter_mut().filter_map(|host| host.views.as_mut()) {
+            views.look(into)?;
+        }
+        if self.field.is_over()? {
+            self.is_over = true;
+        }
+        self.field.traffic.failure().map_or(Ok(()), |sentence| Err(Error::new(sentence)))
+    }
+}

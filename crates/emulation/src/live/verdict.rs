@@ -1,0 +1,53 @@
+//! Whether a run can be trusted.
+
+use lasthop_scenario::emulation::{Certificate, EmulationPlan};
+
+use super::field::Field;
+use super::ways::Place;
+use crate::driver::Driven;
+use crate::error::Result;
+
+/// The certificate of a run that has ended.
+///
+/// # Errors
+/// What is to be asked for it is gone.
+pub(super) fn of(driven: &Driven, field: &mut Field, plan: &EmulationPlan, place: Place) -> Result<Certificate> {
+    let drops = field.drops()?;
+    let lateness = &driven.lateness;
+    let p99 = lateness.quantile(0.99);
+    let mut faults = field.failures()?;
+    if p99 > plan.max_lateness {
+        let remedy = match place {
+            Place::Host if field.is_refused("SCHED_FIFO") => "run as root for SCHED_FIFO, or in virtual time",
+            Place::Host => "run on an idle machine, or in virtual time",
+            Place::Guest => "a program reads the clock in a loop, which moves virtual time",
+        };
+        let late_ms = p99.as_secs_f64() * 1e3;
+        faults.push(format!(
+            "packets were {late_ms:.3} ms late at the 99th percentile, more than {}; {remedy}",
+            plan.max_lateness
+        ));
+    }
+    if drops > 0 {
+        faults.push(format!("kernels dropped {drops} packets before they could be taken"));
+    }
+    if driven.given == 0 && faults.is_empty() && !field.has_terminal() {
+        faults.push("no packet reached a host".to_owned());
+    }
+    if driven.refused > 0 {
+        faults.push(format!("kernels had no room for {} packets", driven.refused));
+    }
+    Ok(Certificate {
+        faults,
+        notes: field.notes.clone(),
+        deliveries: driven.given,
+        taken: driven.taken,
+        lateness_p50: lateness.quantile(0.5),
+        lateness_p99: p99,
+        lateness_p999: lateness.quantile(0.999),
+        lateness_max: lateness.most(),
+        tun_drops: drops,
+        refused: driven.refused,
+        strays: driven.strays.iter().map(|(stray, count)| (stray.to_string(), *count)).collect(),
+    })
+}

@@ -1,0 +1,126 @@
+//! Sockets with the settings of a transfer.
+
+use std::net::SocketAddrV4;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+
+use super::transfer::{End, SocketOptions};
+use crate::error::{Error, Place, Result};
+use crate::host::Namespace;
+use crate::system_calls::set_number;
+
+/// How many connections may wait to be accepted.
+const BACKLOG: i32 = 128;
+
+/// A socket that waits for connections at an address, over which it will receive.
+pub(super) fn listen(at: &End<'_>, options: &SocketOptions) -> Result<OwnedFd> {
+    listen_with(at, options, set_for_receiver)
+}
+
+/// A socket that waits for connections at an address, over which it will send.
+pub(super) fn listen_as_sender(at: &End<'_>, options: &SocketOptions) -> Result<OwnedFd> {
+    listen_with(at, options, set_for_sender)
+}
+
+/// Connections have the settings of the socket that waits for them.
+fn listen_with(
+    at: &End<'_>,
+    options: &SocketOptions,
+    set: fn(&OwnedFd, &SocketOptions) -> Result<()>,
+) -> Result<OwnedFd> {
+    let place = || format!("port {} of {} cannot be listened on", at.address.port(), at.address.ip());
+    let socket = open(at.namespace)?;
+    set_for_both(&socket, options)?;
+    set(&socket, options)?;
+    rustix::net::bind(&socket, &at.address).place(place)?;
+    rustix::net::listen(&socket, BACKLOG).place(place)?;
+    Ok(socket)
+}
+
+/// A socket that is about to be connected from one address to another.
+pub(super) fn connect(from: &End<'_>, to: SocketAddrV4, options: &SocketOptions) -> Result<OwnedFd> {
+    let socket = open(from.namespace)?;
+    set_for_both(&socket, options)?;
+    set_for_sender(&socket, options)?;
+    bind_or_leave(&socket, from.address)?;
+    match rustix::net::connect(&socket, &to) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+        Err(error) => Err(error).place(|| format!("{to} cannot be reached from {}", from.address)),
+    }
+}
+
+/// Opens a TCP socket in a namespace.
+fn open(namespace: &Namespace) -> Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = namespace.enter(|| rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None))?;
+    let socket = socket.place(|| "a TCP socket cannot be opened".to_owned())?;
+    sockopt::set_socket_reuseaddr(&socket, true).place(|| "SO_REUSEADDR cannot be set".to_owned())?;
+    Ok(socket)
+}
+
+/// Takes the port of the address, or one of the kernel's choice where another connection listens there.
+fn bind_or_leave(socket: &OwnedFd, address: SocketAddrV4) -> Result<()> {
+    match rustix::net::bind(socket, &address) {
+        Err(Errno::ADDRINUSE) => rustix::net::bind(socket, &SocketAddrV4::new(*address.ip(), 0)),
+        answer => answer,
+    }
+    .place(|| format!("{address} cannot be taken"))
+}
+
+fn set_for_both(socket: &OwnedFd, options: &SocketOptions) -> Result<()> {
+    sockopt::set_ip_tos(socket, options.tos).place(|| format!("TOS {} cannot be set", options.tos))?;
+    set_tcp(socket, libc::TCP_MAXSEG, "TCP_MAXSEG", options.mss)?;
+    set_congestion_control(socket, options)
+}
+
+fn set_for_sender(socket: &OwnedFd, options: &SocketOptions) -> Result<()> {
+    if let Some(bytes) = options.send_buffer {
+        sockopt::set_socket_send_buffer_size(socket, bytes as usize)
+            .place(|| format!("a send buffer of {bytes} bytes cannot be set"))?;
+    }
+    if let Some(rate) = options.pacing_rate {
+        set_number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate as libc::c_int)
+            .place(|| format!("SO_MAX_PACING_RATE {rate} cannot be set"))?;
+    }
+    let timeout_ms = options.user_timeout.map(|time| (time.as_nanos() / 1_000_000) as u32);
+    set_tcp(socket, libc::TCP_USER_TIMEOUT, "TCP_USER_TIMEOUT", timeout_ms)?;
+    Ok(())
+}
+
+/// Both ends have the algorithm: one that asks for ECN is answered so only by a socket that has it too.
+fn set_congestion_control(socket: &OwnedFd, options: &SocketOptions) -> Result<()> {
+    let Some(name) = &options.congestion_control else { return Ok(()) };
+    match sockopt::set_tcp_congestion(socket, name) {
+        Err(Errno::NOENT) => Err(Error::new(format!(
+            "this kernel has no congestion control \"{name}\"; /proc/sys/net/ipv4/tcp_available_congestion_control lists those it has"
+        ))),
+        answer => answer.place(|| format!("congestion control \"{name}\" cannot be set")),
+    }
+}
+
+fn set_for_receiver(socket: &OwnedFd, options: &SocketOptions) -> Result<()> {
+    if let Some(bytes) = options.receive_buffer {
+        sockopt::set_socket_recv_buffer_size(socket, bytes as usize)
+            .place(|| format!("a receive buffer of {bytes} bytes cannot be set"))?;
+    }
+    set_tcp(socket, libc::TCP_WINDOW_CLAMP, "TCP_WINDOW_CLAMP", options.window_clamp)
+}
+
+/// Sets again what the kernel forgets while a connection receives: quick acknowledgements with any segment, and from Linux 6.6 on
+/// the clamp of the window with the first full one.
+pub(super) fn renew_for_receiver(socket: &OwnedFd, options: &SocketOptions) {
+    // Both fail only where the connection has ended, and then the next read tells.
+    if let Some(on) = options.quick_ack {
+        sockopt::set_tcp_quickack(socket, on).ok();
+    }
+    set_tcp(socket, libc::TCP_WINDOW_CLAMP, "TCP_WINDOW_CLAMP", options.window_clamp).ok();
+}
+
+fn set_tcp(socket: &OwnedFd, option: i32, name: &str, value: Option<u32>) -> Result<()> {
+    let Some(value) = value else { return Ok(()) };
+    let refused = || format!("{name} = {value} cannot be set");
+    let number = i32::try_from(value).map_err(|_| Error::new(refused()))?;
+    set_number(socket.as_fd(), libc::IPPROTO_TCP, option, number).place(refused)
+}

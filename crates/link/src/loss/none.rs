@@ -1,0 +1,6 @@
+//! No losses.
+
+lasthop_registry::params! {
+    /// Parameters.
+    pub struct Params {}
+}

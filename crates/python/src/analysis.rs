@@ -1,0 +1,61 @@
+//! What captures tell.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration as Wall;
+
+use lasthop_analysis::{Request, Table, analyze as analyze_captures};
+use lasthop_scenario as engine;
+use lasthop_units::Duration;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::outcome::SeriesBlock;
+
+/// How often it is told how far the work is, and Python asked whether a signal has come.
+const POLL: Wall = Wall::from_millis(50);
+
+/// What captures tell: `(run, series, notes)`, the run as JSON. `show` is told how many bytes were read; each file is read twice.
+#[pyfunction]
+#[pyo3(signature = (files, from_s = None, to_s = None, interval_s = None, show = None))]
+pub fn analyze(
+    py: Python<'_>,
+    files: Vec<PathBuf>,
+    from_s: Option<f64>,
+    to_s: Option<f64>,
+    interval_s: Option<f64>,
+    show: Option<Py<PyAny>>,
+) -> PyResult<(String, Vec<SeriesBlock>, Vec<String>)> {
+    let time = |seconds: Option<f64>| seconds.map(Duration::from_secs_f64);
+    let request = Request { files, from: time(from_s), to: time(to_s), interval: time(interval_s) };
+    let progress = Arc::new(AtomicU64::new(0));
+    let (result, arrives) = channel();
+    let arrives = Mutex::new(arrives);
+    let wait = || arrives.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(POLL);
+    let read = progress.clone();
+    std::thread::spawn(move || drop(result.send(analyze_captures(&request, &read))));
+    let analysis = loop {
+        match py.detach(wait) {
+            Ok(analysis) => break analysis.map_err(PyValueError::new_err)?,
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals()?;
+                if let Some(show) = &show {
+                    show.call1(py, (progress.load(Ordering::Relaxed),))?;
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(PyValueError::new_err("the analysis has stopped; this is a defect of lasthop"));
+            }
+        }
+    };
+    let series = analysis.series.into_iter().map(|table| SeriesBlock(block(table))).collect();
+    Ok((analysis.run.to_string(), series, analysis.notes))
+}
+
+fn block(table: Table) -> engine::SeriesBlock {
+    let Table { quantity, entities, start_s, interval_s, values } = table;
+    let times = values.len() / entities.len().max(1);
+    engine::SeriesBlock { quantity, entities, times, start_s, interval_s, values }
+}

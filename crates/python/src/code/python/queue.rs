@@ -1,0 +1,272 @@
+//! A queue discipline that is a class in Python.
+//!
+//! The packets stay here. What Python is handed stands for them: it says which is next and which are dropped.
+
+use std::sync::{Arc, OnceLock};
+
+use lasthop_engine::Stream;
+use lasthop_link::queue_discipline::Ticket;
+use lasthop_link::{Drop, Packet, PacketMeta, QueueDiscipline, Wanted};
+use lasthop_observe::DropReason;
+use lasthop_tcp::congestion_control::give_up;
+use lasthop_units::{Ecn, Time};
+use pyo3::intern;
+use pyo3::prelude::*;
+
+use super::source::Source;
+
+/// A packet that waits, as Python sees it.
+#[pyclass(name = "Packet", module = "lasthop._core")]
+pub(crate) struct Waiting {
+    meta: PacketMeta,
+    place: usize,
+    marked: bool,
+}
+
+#[pymethods]
+impl Waiting {
+    /// Size of the IP packet in bytes.
+    #[getter]
+    fn bytes(&self) -> u32 {
+        self.meta.bytes
+    }
+    /// The number of its flow.
+    #[getter]
+    fn flow(&self) -> u32 {
+        self.meta.flow.0
+    }
+    /// The number of the station at the wireless end.
+    #[getter]
+    fn station(&self) -> u32 {
+        self.meta.station.0
+    }
+    /// True from the station towards the server.
+    #[getter]
+    fn up(&self) -> bool {
+        self.meta.up
+    }
+    /// User priority, 0 to 7.
+    #[getter]
+    fn tid(&self) -> u8 {
+        self.meta.tid
+    }
+    /// A TCP segment without data, SYN, FIN or RST.
+    #[getter]
+    fn is_tcp_ack(&self) -> bool {
+        self.meta.pure_ack
+    }
+    /// Whether it may be marked instead of dropped. [RFC 3168]
+    #[getter]
+    fn is_ecn_capable(&self) -> bool {
+        self.meta.ecn.is_capable()
+    }
+    /// Marks it with CE; True if it is ECN-capable.
+    fn mark(&mut self) -> bool {
+        self.marked |= self.meta.ecn.is_capable();
+        self.meta.ecn.is_capable()
+    }
+}
+
+/// Which packets may be taken out: an A-MPDU takes those of one station and TID, out of turn.
+#[pyclass(frozen, name = "Wanted", module = "lasthop._core")]
+pub(crate) struct Taken(Wanted);
+
+#[pymethods]
+impl Taken {
+    /// Whether this packet may be taken out.
+    fn includes(&self, packet: PyRef<'_, Waiting>) -> bool {
+        self.0.includes(&packet.meta)
+    }
+    /// Whether any may.
+    #[getter]
+    fn any(&self) -> bool {
+        self.0 == Wanted::ANY
+    }
+}
+
+/// What a queue is told at the start.
+#[pyclass(name = "QueueContext", module = "lasthop._core")]
+pub(crate) struct QueueContext(Stream);
+
+#[pymethods]
+impl QueueContext {
+    /// A random number from 0 up to 1; under the same seed the same numbers.
+    fn random(&mut self) -> f64 {
+        self.0.unit()
+    }
+}
+
+/// What a class says of all its instances.
+#[derive(Clone, Copy)]
+pub(super) struct Traits {
+    limits: bool,
+}
+
+impl Traits {
+    pub(super) fn of(source: &Source) -> Traits {
+        Traits { limits: Python::attach(|py| source.overrides(py, "has_room")) }
+    }
+}
+
+/// A queue.
+pub(super) struct Queue {
+    source: Arc<Source>,
+    traits: Traits,
+    /// None where it could not be made.
+    object: Option<Py<PyAny>>,
+    places: Vec<Option<Packet<Ticket>>>,
+    free: Vec<usize>,
+    packets: u32,
+    tcp_acks: u32,
+    marks: u64,
+    failure: OnceLock<String>,
+}
+
+/// An empty queue. One that cannot be made gives up when it is first used.
+pub(super) fn build(source: &Arc<Source>, traits: Traits, random: Stream) -> Queue {
+    let failure = OnceLock::new();
+    let object = Python::attach(|py| {
+        let made = Bound::new(py, QueueContext(random)).and_then(|context| source.instance(context.as_any()));
+        made.map(Bound::unbind).map_err(|error| drop(failure.set(source.sentence(py, &error)))).ok()
+    });
+    let (places, free) = (Vec::new(), Vec::new());
+    Queue { source: Arc::clone(source), traits, object, places, free, packets: 0, tcp_acks: 0, marks: 0, failure }
+}
+
+/// Makes one, to see whether its parameters are right.
+///
+/// # Errors
+/// What is wrong with them.
+pub(super) fn try_out(source: &Arc<Source>, traits: Traits) -> Result<(), String> {
+    build(source, traits, Stream::new(0, "queue", 0)).failure.into_inner().map_or(Ok(()), Err)
+}
+
+impl Queue {
+    /// What `call` gives with the instance; leaves the run where that fails.
+    fn ask<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> T {
+        let asked =
+            self.object.as_ref().filter(|_| self.failure.get().is_none()).map(|object| {
+                Python::attach(|py| call(object.bind(py)).map_err(|error| self.source.sentence(py, &error)))
+            });
+        match asked {
+            Some(Ok(answer)) => answer,
+            Some(Err(why)) => self.fail(why),
+            None => give_up(),
+        }
+    }
+
+    fn fail(&self, why: String) -> ! {
+        drop(self.failure.set(why));
+        give_up()
+    }
+
+    fn keep(&mut self, packet: Packet<Ticket>) -> Waiting {
+        let place = self.free.pop().unwrap_or(self.places.len());
+        let waiting = Waiting { meta: packet.meta, place, marked: false };
+        (self.packets, self.tcp_acks) = (self.packets + 1, self.tcp_acks + u32::from(packet.meta.pure_ack));
+        match self.places.get_mut(place) {
+            Some(empty) => *empty = Some(packet),
+            None => self.places.push(Some(packet)),
+        }
+        waiting
+    }
+
+    fn take(&mut self, place: usize, marked: bool) -> Packet<Ticket> {
+        let Some(mut packet) = self.places.get_mut(place).and_then(Option::take) else {
+            self.fail(format!("{}: a packet was taken out or dropped that does not wait any more", self.source.name()))
+        };
+        self.free.push(place);
+        (self.packets, self.tcp_acks) = (self.packets - 1, self.tcp_acks - u32::from(packet.meta.pure_ack));
+        if marked {
+            packet.meta.ecn = Ecn::Ce;
+            self.marks += 1;
+        }
+        packet
+    }
+
+    /// Drops what the instance has asked to drop since the last call.
+    fn drop_chosen(&mut self, dropped: &mut Vec<Drop<Ticket>>) {
+        let chosen: Vec<(usize, bool)> = self.ask(|queue| {
+            let list = queue.getattr(intern!(queue.py(), "_dropped"))?;
+            if list.len()? == 0 {
+                return Ok(Vec::new());
+            }
+            let of = |entry: Bound<'_, PyAny>| {
+                let (packet, early): (PyRef<'_, Waiting>, bool) = entry.extract()?;
+                Ok((packet.place, early))
+            };
+            let chosen = list.try_iter()?.map(|entry| of(entry?)).collect::<PyResult<_>>()?;
+            list.call_method0("clear")?;
+            Ok(chosen)
+        });
+        for (place, early) in chosen {
+            let reason = if early { DropReason::Early } else { DropReason::QueueFull };
+            let packet = self.take(place, false);
+            dropped.push((packet, reason));
+        }
+    }
+}
+
+const fn seconds(now: Time) -> f64 {
+    now.as_nanos() as f64 / 1e9
+}
+
+impl QueueDiscipline<Ticket> for Queue {
+    fn enqueue(&mut self, now: Time, packet: Packet<Ticket>, dropped: &mut Vec<Drop<Ticket>>) {
+        let waiting = self.keep(packet);
+        self.ask(|queue| queue.call_method1(intern!(queue.py(), "enqueue"), (waiting, seconds(now))).map(drop));
+        self.drop_chosen(dropped);
+    }
+
+    fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<Ticket>>) -> Option<Packet<Ticket>> {
+        if self.packets == 0 {
+            return None;
+        }
+        let next = self.ask(|queue| {
+            let next = queue.call_method1(intern!(queue.py(), "dequeue"), (Taken(wanted), seconds(now)))?;
+            if next.is_none() {
+                return Ok(None);
+            }
+            let next: PyRef<'_, Waiting> = next.extract()?;
+            Ok(Some((next.place, next.marked, wanted.includes(&next.meta))))
+        });
+        self.drop_chosen(dropped);
+        let Some((place, marked, is_wanted)) = next else {
+            if wanted == Wanted::ANY && self.packets > 0 {
+                self.fail(format!(
+                    "{}: dequeue gave no packet although some wait and any is wanted",
+                    self.source.name()
+                ));
+            }
+            return None;
+        };
+        if !is_wanted {
+            self.fail(format!(
+                "{}: dequeue gave a packet that was not wanted; see Wanted.includes",
+                self.source.name()
+            ));
+        }
+        Some(self.take(place, marked))
+    }
+
+    fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    fn tcp_acks(&self) -> u32 {
+        self.tcp_acks
+    }
+
+    fn has_room(&self, bytes: u32) -> bool {
+        !self.traits.limits
+            || self.ask(|queue| queue.call_method1(intern!(queue.py(), "has_room"), (bytes,))?.is_truthy())
+    }
+
+    fn marks(&self) -> u64 {
+        self.marks
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
+    }
+}

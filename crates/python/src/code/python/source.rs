@@ -1,0 +1,87 @@
+//! A class in a Python file: how it is found, and what is said where it fails.
+
+use lasthop_registry::Value;
+use lasthop_scenario::Code;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// The module that reads such files and tells of what goes wrong in them.
+const LOADING: &str = "lasthop.code.loading";
+
+/// A class that was loaded, and what it is given besides its context.
+pub(super) struct Source {
+    name: String,
+    class: Py<PyAny>,
+    parameters: Vec<(String, Value)>,
+}
+
+impl Source {
+    /// Runs the file of `code` and finds its class, which extends `base` of the package.
+    ///
+    /// # Errors
+    /// A sentence that names the file, and the line where there is one.
+    pub(super) fn load(code: &Code, base: &str) -> Result<Source, String> {
+        let class = code.class.as_deref().unwrap_or_default();
+        Python::attach(|py| {
+            let load = py.import(LOADING).and_then(|module| module.getattr("load"));
+            let loaded = load.and_then(|load| load.call1((&code.file, &code.name, class, base)));
+            let class = loaded.map_err(|error| sentence_of(py, &error, &code.name))?.unbind();
+            Ok(Source { name: code.name.clone(), class, parameters: code.parameters.clone() })
+        })
+    }
+
+    /// An instance for `context`.
+    pub(super) fn instance<'py>(&self, context: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = context.py();
+        let parameters = PyDict::new(py);
+        for (key, value) in &self.parameters {
+            match value {
+                Value::Bool(value) => parameters.set_item(key, value)?,
+                Value::Integer(value) => parameters.set_item(key, value)?,
+                Value::Float(value) => parameters.set_item(key, value)?,
+                other => parameters.set_item(key, text_of(other))?,
+            }
+        }
+        self.class.bind(py).call(PyTuple::new(py, [context])?, Some(&parameters))
+    }
+
+    /// Whether the class has a method of this name of its own, and not that of its base alone.
+    pub(super) fn overrides(&self, py: Python<'_>, method: &str) -> bool {
+        let overrides = py.import(LOADING).and_then(|module| module.getattr("overrides"));
+        overrides.and_then(|of| of.call1((&self.class, method))?.extract()).unwrap_or(true)
+    }
+
+    /// An attribute of the class.
+    pub(super) fn attribute<'py, T>(&self, py: Python<'py>, name: &str) -> Result<T, String>
+    where
+        T: for<'a> FromPyObject<'a, 'py>,
+    {
+        let found = self.class.bind(py).getattr(name);
+        let wrong = |_| format!("{}: {name} of the class is none that lasthop knows", self.name);
+        found.map_err(|error| sentence_of(py, &error, &self.name))?.extract().map_err(wrong)
+    }
+
+    /// What is to be said of an error: file, line, what it is, and in which function.
+    pub(super) fn sentence(&self, py: Python<'_>, error: &PyErr) -> String {
+        sentence_of(py, error, &self.name)
+    }
+
+    /// The file as the scenario has it.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn sentence_of(py: Python<'_>, error: &PyErr, name: &str) -> String {
+    let told = py.import(LOADING).and_then(|module| module.getattr("sentence_of"));
+    let told =
+        told.and_then(|sentence| sentence.call1((error.clone_ref(py).into_value(py), name))?.extract::<String>());
+    told.unwrap_or_else(|_| format!("{name}: {error}"))
+}

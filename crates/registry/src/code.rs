@@ -1,0 +1,79 @@
+//! Algorithms that are code of whoever wrote a scenario: in which languages they may be, and what is said of each.
+
+use crate::{Entry, Parameters, params};
+
+/// A language, which is the `kind` of such a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// a class in a Python file
+    Python,
+    /// a shared library with the interface of C
+    C,
+    /// an object of BPF that a kernel could load
+    Bpf,
+}
+
+impl Language {
+    const ALL: [Language; 3] = [Language::Python, Language::C, Language::Bpf];
+
+    /// The word in scenario files.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Language::Python => "python",
+            Language::C => "c",
+            Language::Bpf => "bpf",
+        }
+    }
+
+    /// The language that `kind` names.
+    pub fn of(kind: &str) -> Option<Language> {
+        Language::ALL.into_iter().find(|language| language.word() == kind)
+    }
+
+    /// The key that names the file, and an example of one.
+    pub const fn file(self) -> (&'static str, &'static str) {
+        match self {
+            Language::Python => ("file", "mine.py"),
+            Language::C => ("library", "./mine.so"),
+            Language::Bpf => ("object", "my_cc.bpf.o"),
+        }
+    }
+
+    /// How a row of a registry says it.
+    pub const fn entry(self) -> Entry {
+        let (summary, fields) = match self {
+            Language::Python => ("A class in a Python file of your own.", PythonKeys::fields as fn() -> _),
+            Language::C => {
+                ("A shared library of your own, in C or what speaks its interface.", CKeys::fields as fn() -> _)
+            }
+            Language::Bpf => ("A BPF object of your own, as a Linux kernel loads it.", BpfKeys::fields as fn() -> _),
+        };
+        Entry { name: self.word(), summary, source: "docs/controllers.md", status: "code of yours", fields }
+    }
+}
+
+params! {
+    /// What a class in a Python file is found by.
+    pub struct PythonKeys {
+        /// The file, counted from the folder of the scenario file. All keys but this and `class` are handed to the class.
+        pub file: Option<String> = None,
+        /// The class in it.
+        pub class: Option<String> = None,
+    }
+}
+
+params! {
+    /// What a shared library is found by.
+    pub struct CKeys {
+        /// The file, counted from the folder of the scenario file. All other keys are handed to it.
+        pub library: Option<String> = None,
+    }
+}
+
+params! {
+    /// What a BPF object is found by.
+    pub struct BpfKeys {
+        /// The file, counted from the folder of the scenario file. All other keys are handed to it.
+        pub object: Option<String> = None,
+    }
+}

@@ -1,0 +1,30 @@
+//! Commands of one's own at both ends.
+
+use lasthop_registry::ParamError;
+
+use super::placeholder;
+
+lasthop_registry::params! {
+    /// Parameters of `command`.
+    pub struct Params {
+        /// What `/bin/sh -c` runs at the station, where {server}, {station} and {port} are filled in: two addresses, and a
+        /// port of this flow's own.
+        pub client: String = String::new(),
+        /// What runs at the server meanwhile, with the same placeholders; it starts first, and is ended with the client.
+        pub server: Option<String> = None,
+    }
+    check |this, path| {
+        if this.client.trim().is_empty() {
+            let message = "which command? e.g. client = \"nc {server} {port} < /dev/zero\"";
+            return Err(ParamError::new(format!("{path}.client"), message));
+        }
+        placeholder::check(&this.client, &format!("{path}.client"))?;
+        match &this.server {
+            Some(server) if server.trim().is_empty() => {
+                Err(ParamError::new(format!("{path}.server"), "an empty command; leave the key out"))
+            }
+            Some(server) => placeholder::check(server, &format!("{path}.server")),
+            None => Ok(()),
+        }
+    }
+}

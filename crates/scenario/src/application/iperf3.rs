@@ -1,0 +1,44 @@
+//! iperf3: bulk data over TCP, and the report that iperf3 makes of it.
+
+use lasthop_registry::ParamError;
+use lasthop_units::{Bytes, Duration};
+
+/// What iperf3 takes for `--time`, in seconds.
+const LONGEST_S: u64 = 86_400;
+/// What iperf3 takes for `--parallel`.
+const MOST_STREAMS: u32 = 128;
+
+lasthop_registry::params! {
+    /// Parameters of `iperf3`.
+    pub struct Params {
+        /// How long it sends, in whole seconds; without it and `size` to the end of the run.
+        pub duration: Option<Duration> = None,
+        /// How many bytes it sends, instead of a duration.
+        pub size: Option<Bytes> = None,
+        /// How many connections it has at once, from 1 to 128.
+        pub parallel: u32 = 1,
+    }
+    check |this, path| {
+        let fail = |key: &str, message: String| Err(ParamError::new(format!("{path}.{key}"), message));
+        if this.duration.is_some() && this.size.is_some() {
+            return fail("size", "duration and size both say when iperf3 ends; keep one of them".into());
+        }
+        if let Some(duration) = this.duration
+            && !(duration.as_nanos().is_multiple_of(1_000_000_000) && (1..=LONGEST_S).contains(&seconds(duration)))
+        {
+            return fail("duration", format!("{duration} is no time for iperf3; whole seconds, from 1 s to {LONGEST_S} s"));
+        }
+        if this.size == Some(Bytes(0)) {
+            return fail("size", "a transfer of 0 B moves nothing; at least 1 B".into());
+        }
+        if !(1..=MOST_STREAMS).contains(&this.parallel) {
+            return fail("parallel", format!("{} connections; from 1 to {MOST_STREAMS}", this.parallel));
+        }
+        Ok(())
+    }
+}
+
+/// Whole seconds, rounded up.
+pub(crate) fn seconds(time: Duration) -> u64 {
+    time.as_nanos().div_ceil(1_000_000_000)
+}

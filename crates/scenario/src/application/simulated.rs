@@ -1,0 +1,6 @@
+//! No program: the word says that a flow stays simulated where others are carried by kernels.
+
+lasthop_registry::params! {
+    /// Parameters of `simulated`: none.
+    pub struct Params {}
+}

@@ -1,0 +1,235 @@
+//! Code that a scenario brings: found when its file is read, and loaded before a run, if there is one.
+//!
+//! To read, check and show a scenario runs nothing of it. Until it is loaded another algorithm stands in its place, which is
+//! asked what any is asked while a scenario is checked, and never runs.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use lasthop_link::queue_discipline::fifo;
+use lasthop_link::{QueueDisciplineKind, QueueMaker};
+use lasthop_registry::{Language, ParamError, Plugged, Value};
+use lasthop_tcp::congestion_control::{Algorithm, Context, ControlMaker, newreno};
+use lasthop_wifi::phy::ModeId;
+use lasthop_wifi::rate_control::{
+    FrameInfo, PeerModes, RateChain, RateControl, RateControlKind, RateControlMaker, TxStatus,
+};
+
+use crate::document::Document;
+
+/// Loads the code of scenarios. An error is a sentence without a place: that is added.
+pub trait CodeLoader {
+    /// What makes a controller for each connection.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or what is wrong in it.
+    fn congestion_control(&self, code: &Code) -> Result<Arc<ControlMaker>, String> {
+        Err(cannot_load(code))
+    }
+
+    /// What makes a queue.
+    ///
+    /// # Errors
+    /// As [`congestion_control`](Self::congestion_control).
+    fn queue_discipline(&self, code: &Code) -> Result<Arc<QueueMaker>, String> {
+        Err(cannot_load(code))
+    }
+
+    /// What makes a rate control for each peer.
+    ///
+    /// # Errors
+    /// As [`congestion_control`](Self::congestion_control).
+    fn rate_control(&self, code: &Code) -> Result<Arc<RateControlMaker>, String> {
+        Err(cannot_load(code))
+    }
+}
+
+fn cannot_load(code: &Code) -> String {
+    format!("nothing here loads \"{}\"", code.language.word())
+}
+
+/// An algorithm that is code: where the scenario says so, and what it says.
+#[derive(Clone)]
+pub struct Code {
+    /// what it is written in
+    pub language: Language,
+    /// its place in the scenario, such as `flow[0].congestion_control`
+    pub path: String,
+    /// its file as the scenario has it
+    pub name: String,
+    /// the same, counted from the folder of the scenario file; from the current one where a setting names it
+    pub file: PathBuf,
+    /// a setting names it, and no file does
+    pub is_set: bool,
+    /// the class in it, of Python
+    pub class: Option<String>,
+    /// all other keys, in their order: numbers, texts and truth values
+    pub parameters: Vec<(String, Value)>,
+    /// line and place, as messages have them
+    pub(crate) place: String,
+    slot: Slot,
+}
+
+/// What is to be loaded, and where it then is.
+#[derive(Clone)]
+enum Slot {
+    CongestionControl(Arc<OnceLock<Arc<ControlMaker>>>),
+    QueueDiscipline(Arc<OnceLock<Arc<QueueMaker>>>),
+    RateControl(Arc<OnceLock<Arc<RateControlMaker>>>),
+}
+
+impl Code {
+    /// The place of the key that names its file.
+    pub fn file_path(&self) -> String {
+        format!("{}.{}", self.path, self.language.file().0)
+    }
+
+    pub(crate) fn is_loaded(&self) -> bool {
+        match &self.slot {
+            Slot::CongestionControl(slot) => slot.get().is_some(),
+            Slot::QueueDiscipline(slot) => slot.get().is_some(),
+            Slot::RateControl(slot) => slot.get().is_some(),
+        }
+    }
+
+    /// Loads it.
+    pub(crate) fn load(&self, loader: &dyn CodeLoader) -> Result<(), String> {
+        match &self.slot {
+            Slot::CongestionControl(slot) => drop(slot.set(loader.congestion_control(self)?)),
+            Slot::QueueDiscipline(slot) => drop(slot.set(loader.queue_discipline(self)?)),
+            Slot::RateControl(slot) => drop(slot.set(loader.rate_control(self)?)),
+        }
+        Ok(())
+    }
+
+    /// Reads a choice, where its `kind` is a language.
+    fn read(language: Language, written: &Value, path: &str, slot: Slot) -> Result<Code, ParamError> {
+        let (key, example) = language.file();
+        let text = |key: &str, example: &str| match written.get(key) {
+            Some(Value::Text(text)) if !text.trim().is_empty() => Ok(text.clone()),
+            Some(other) => {
+                Err(ParamError::new(format!("{path}.{key}"), format!("{other} stands where a name is needed")))
+            }
+            None => Err(ParamError::new(format!("{path}.{key}"), format!("which {key}? e.g. {key} = \"{example}\""))),
+        };
+        let name = text(key, example)?;
+        let class = (language == Language::Python).then(|| text("class", "Mine")).transpose()?;
+        let parameters = parameters_of(written, &["kind", key, if class.is_some() { "class" } else { key }], path)?;
+        let file = PathBuf::from(&name);
+        let path = path.into();
+        Ok(Code { language, path, name, file, is_set: false, class, parameters, place: String::new(), slot })
+    }
+}
+
+/// The keys that are handed on.
+fn parameters_of(written: &Value, own: &[&str], path: &str) -> Result<Vec<(String, Value)>, ParamError> {
+    let Value::Table(entries) = written else { return Ok(Vec::new()) };
+    let others = entries.iter().filter(|(key, _)| !own.contains(&key.as_str()));
+    let check = |(key, value): &(String, Value)| match value {
+        Value::Bool(_) | Value::Integer(_) | Value::Float(_) | Value::Text(_) => Ok((key.clone(), value.clone())),
+        _ => Err(ParamError::new(
+            format!("{path}.{key}"),
+            format!("{} is no parameter for code; a number, a text, or true or false", value.kind()),
+        )),
+    };
+    others.map(check).collect()
+}
+
+/// A choice whose file counts from `folder`, as one whose file counts from the current one; all else as it is.
+pub(crate) fn in_folder(choice: &Value, folder: &Path) -> Value {
+    let language = match choice.get("kind") {
+        Some(Value::Text(kind)) => Language::of(kind),
+        _ => None,
+    };
+    let (Some(language), Value::Table(entries)) = (language, choice) else { return choice.clone() };
+    let counted = |(key, value): &(String, Value)| match value {
+        Value::Text(file) if key == language.file().0 => (key.clone(), Value::text(folder.join(file).display())),
+        _ => (key.clone(), value.clone()),
+    };
+    Value::Table(entries.iter().map(counted).collect())
+}
+
+/// What was found while a document is read.
+#[derive(Default)]
+pub(crate) struct Found(RefCell<Vec<Code>>);
+
+impl Found {
+    /// What stands in the place of a choice of this `kind` of algorithm whose name is a language.
+    pub(crate) fn find(
+        &self,
+        kind: &str,
+        name: &str,
+        written: &Value,
+        path: &str,
+    ) -> Result<Option<Value>, ParamError> {
+        let languages = |codes: &[lasthop_registry::Entry]| codes.iter().any(|entry| entry.name == name);
+        let Some(language) = Language::of(name) else { return Ok(None) };
+        let (slot, value) = if kind == Algorithm::REGISTRY.kind && languages(Algorithm::REGISTRY.code) {
+            let (slot, maker) = control();
+            (Slot::CongestionControl(slot), Plugged::new(name, written.clone(), maker).into_value())
+        } else if kind == QueueDisciplineKind::REGISTRY.kind && languages(QueueDisciplineKind::REGISTRY.code) {
+            let (slot, maker) = queue();
+            (Slot::QueueDiscipline(slot), Plugged::new(name, written.clone(), maker).into_value())
+        } else if kind == RateControlKind::REGISTRY.kind && languages(RateControlKind::REGISTRY.code) {
+            let (slot, maker) = rate_control();
+            (Slot::RateControl(slot), Plugged::new(name, written.clone(), maker).into_value())
+        } else {
+            return Ok(None);
+        };
+        self.0.borrow_mut().push(Code::read(language, written, path, slot)?);
+        Ok(Some(value))
+    }
+
+    /// All of it, with its places in `document`, whose file lies in `folder`.
+    pub(crate) fn into_codes(self, document: &Document, folder: &Path) -> Vec<Code> {
+        let located = |code: Code| {
+            let is_set = document.setting(&code.file_path()).is_some();
+            let file = if is_set { code.file.clone() } else { folder.join(&code.file) };
+            Code { place: format!("{}: {}", document.origin(&code.path), code.path), file, is_set, ..code }
+        };
+        self.0.into_inner().into_iter().map(located).collect()
+    }
+}
+
+type Late<T> = (Arc<OnceLock<Arc<T>>>, Arc<T>);
+
+fn control() -> Late<ControlMaker> {
+    let slot = Arc::new(OnceLock::<Arc<ControlMaker>>::new());
+    let loaded = Arc::clone(&slot);
+    let maker = move |context: &Context| match loaded.get() {
+        Some(maker) => maker(context),
+        None => Algorithm::Newreno(newreno::Params::default()).build(context),
+    };
+    (slot, Arc::new(maker))
+}
+
+fn queue() -> Late<QueueMaker> {
+    let slot = Arc::new(OnceLock::<Arc<QueueMaker>>::new());
+    let loaded = Arc::clone(&slot);
+    let maker = move |random| match loaded.get() {
+        Some(maker) => maker(random),
+        None => QueueDisciplineKind::Fifo(fifo::Params::default()).build(random),
+    };
+    (slot, Arc::new(maker))
+}
+
+fn rate_control() -> Late<RateControlMaker> {
+    let slot = Arc::new(OnceLock::<Arc<RateControlMaker>>::new());
+    let loaded = Arc::clone(&slot);
+    let maker = move |peer: &PeerModes<'_>, path: &str| match loaded.get() {
+        Some(maker) => maker(peer, path),
+        None => Ok(Box::new(Lowest(peer.modes[0])) as Box<dyn RateControl>),
+    };
+    (slot, Arc::new(maker))
+}
+
+/// Stands where a rate control is to be loaded.
+struct Lowest(ModeId);
+
+impl RateControl for Lowest {
+    fn rates_for(&mut self, _: &FrameInfo) -> RateChain {
+        RateChain::single(self.0, 1)
+    }
+    fn on_tx_status(&mut self, _: &TxStatus) {}
+}

@@ -1,0 +1,238 @@
+//! A scenario's network with whoever its hosts are, as far as it has run, and what is measured of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+use lasthop_network::{Alarm, Hosts, Network, Topology};
+use lasthop_observe::metric::{airtime, medium};
+use lasthop_observe::{Collector, FlowId, NodeId, Report, Watcher};
+use lasthop_tcp::congestion_control::GaveUp;
+use lasthop_units::Time;
+use lasthop_wifi::Failed;
+
+use crate::description::TransportWord;
+use crate::hosts::{Flow, FlowEvent, FlowHosts, Span};
+use crate::text::Text;
+use crate::{ResolvedScenario, queues, tables};
+
+const WARMUP_ENDS: Alarm = Alarm(0);
+
+/// What a run gave.
+pub struct Finished<O = ()> {
+    /// the metrics, over the time from the end of the warm-up
+    pub report: Report,
+    /// who watched
+    pub observer: O,
+    /// events handled
+    pub events: u64,
+    /// when the run ended
+    pub end: Time,
+}
+
+impl<O> Finished<O> {
+    /// What was measured, and who watched.
+    pub(crate) fn without_observer(self) -> (Finished, O) {
+        let Finished { report, observer, events, end } = self;
+        (Finished { report, observer: (), events, end }, observer)
+    }
+}
+
+/// The hosts of a scenario, whatever their packets carry.
+pub(crate) trait Population: Hosts<Self::Body, Event = FlowEvent> {
+    /// What packets carry.
+    type Body: Send + 'static;
+
+    /// The flows whose ends are simulated.
+    fn simulated(&mut self) -> &mut FlowHosts;
+
+    /// Whether the ends of this flow are.
+    fn simulates(&self, flow: FlowId) -> bool {
+        let _ = flow;
+        true
+    }
+
+    /// Adds what the hosts have counted, and takes away what they cannot know.
+    fn report(&self, report: &mut Report);
+
+    /// Checks that no flow has more than was sent.
+    ///
+    /// # Errors
+    /// A sentence that says which has.
+    fn check_conservation(&self) -> Result<(), String>;
+}
+
+/// One scenario under one seed, from its start to wherever it was run to.
+pub(crate) struct Course<P: Population, O> {
+    pub(crate) network: Network<P::Body, Collector<O>, P>,
+    pub(crate) scenario: Arc<ResolvedScenario>,
+    pub(crate) seed: u64,
+    pub(crate) end: Time,
+    /// Why code of the scenario's cannot go on, which ends the run.
+    failure: Option<String>,
+}
+
+impl<P: Population, O: Watcher> Course<P, O> {
+    /// At time zero.
+    pub(crate) fn new(
+        scenario: Arc<ResolvedScenario>,
+        seed: u64,
+        topology: Topology<P::Body>,
+        hosts: P,
+        observer: O,
+    ) -> Course<P, O> {
+        let collector = Collector::new(scenario.layout(), observer);
+        let network = Network::with_hosts(topology, collector, hosts);
+        let end = Time::ZERO + scenario.description.duration;
+        let mut course = Course { network, scenario, seed, end, failure: None };
+        course.populate();
+        course
+    }
+
+    /// Adds the flows, and schedules what begins by itself.
+    fn populate(&mut self) {
+        let scenario = Arc::clone(&self.scenario);
+        let warmup_ends = Time::ZERO + scenario.description.warmup;
+        let span = Span { from: warmup_ends, end: self.end };
+        for spec in &scenario.flows {
+            // What is paced leaves when it is due, be the device free or not: small queues alone bound what waits there.
+            let paced = spec.section.transport == TransportWord::Tcp && spec.tcp.config.is_paced();
+            let asked = spec.up && self.network.is_backpressured(spec.station) && !paced;
+            let id = self.network.open_flow(spec.section.wired_delay);
+            self.network.hosts_mut().simulated().add(Flow::new(id, spec, self.seed, span, asked));
+        }
+        for (id, spec) in (0..).map(FlowId).zip(&scenario.flows) {
+            if self.network.hosts().simulates(id) {
+                self.network.schedule(Time::ZERO + spec.starts_at(self.seed), FlowEvent::Starts(id));
+            }
+        }
+        self.network.set_alarm(warmup_ends, WARMUP_ENDS);
+    }
+
+    /// Who watches.
+    pub(crate) fn observer(&self) -> &O {
+        self.network.observer().observer()
+    }
+
+    /// Handles all events before `until` or the end of the run, whichever comes first; true at the end, which also is where code
+    /// of the scenario's fails.
+    pub(crate) fn run_until(&mut self, until: Time) -> bool {
+        if self.failure.is_some() {
+            return true;
+        }
+        match catch_unwind(AssertUnwindSafe(|| self.advance(until))) {
+            Ok(ended) => ended,
+            Err(thrown) if thrown.is::<GaveUp>() => {
+                self.failure = Some(self.who_gave_up());
+                true
+            }
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+
+    /// Why code of the scenario's has ended the run, if it has.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// Who has given up, when, and why.
+    fn who_gave_up(&mut self) -> String {
+        let at = self.network.now().since(Time::ZERO).as_secs_f64();
+        let flows = self.network.hosts_mut().simulated().flows().iter();
+        let flow = flows.zip(&self.scenario.flows).find_map(|(flow, spec)| Some((spec, flow.controller_failure()?)));
+        if let Some((spec, why)) = flow {
+            return format!("flow {} at {at:.4} s: {why}", spec.id);
+        }
+        let name = |node: NodeId| &self.scenario.nodes[node.index()].name;
+        match (self.network.failure(), self.network.wire_failure()) {
+            (Some((Failed::Queue(node), why)), _) => format!("queue of {} at {at:.4} s: {why}", name(node)),
+            (Some((Failed::RateControl(link), why)), _) => {
+                let (sender, receiver) = self.scenario.link_ends(link.index());
+                format!("rate control of {sender}->{receiver} at {at:.4} s: {why}")
+            }
+            (None, Some((ap, why))) => format!("queue of the wired link of {} at {at:.4} s: {why}", name(ap)),
+            (None, None) => format!("code of the scenario's has given up at {at:.4} s and does not say why"),
+        }
+    }
+
+    fn advance(&mut self, until: Time) -> bool {
+        let stop = until.min(self.end);
+        while let at = self.observer().next_sample()
+            && at <= stop
+        {
+            // Of what happens at the very time of a sample none has any, as nothing is handled at the end of a run.
+            self.handle_until(at);
+            self.network.observer_mut().sample(at);
+        }
+        self.handle_until(stop);
+        stop == self.end
+    }
+
+    fn handle_until(&mut self, until: Time) {
+        while let Some(alarm) = self.network.run_until(until) {
+            debug_assert_eq!(alarm, WARMUP_ENDS, "no other is set");
+            let now = self.network.now();
+            self.network.observer_mut().start(now);
+            self.network.start_counting();
+        }
+    }
+
+    /// The metrics from the end of the warm-up to the present; `None` while the warm-up lasts.
+    pub(crate) fn metrics(&self) -> Option<Report> {
+        let now = self.network.now();
+        if now <= Time::ZERO + self.scenario.description.warmup {
+            return None;
+        }
+        let mut report = self.network.observer().report_so_far(now);
+        self.add_rows(now, &mut report);
+        Some(report)
+    }
+
+    /// "flows", "totals", "nodes", "links" and "medium" of [`metrics`](Self::metrics) as JSON.
+    pub(crate) fn metrics_json(&self) -> Option<String> {
+        let report = self.metrics()?;
+        let mut text = Text::default();
+        text.table(|text| tables::write_metrics(text, &self.scenario, &report));
+        Some(text.finish())
+    }
+
+    /// Adds what the hosts and the queues have counted.
+    fn add_rows(&self, now: Time, report: &mut Report) {
+        let covered = self.network.observer().covered(now);
+        queues::add_rows(report, covered, self.network.offered(), self.network.wire_use());
+        self.network.hosts().report(report);
+    }
+
+    /// Runs to the end: what was measured.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot be trusted.
+    pub(crate) fn finish(mut self) -> Result<Finished<O>, String> {
+        self.run_until(self.end);
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        self.network.check_conservation()?;
+        self.network.hosts().check_conservation()?;
+        let end = self.end;
+        let mut report = self.network.observer_mut().report(end);
+        check_airtime(&report, self.scenario.channels())?;
+        self.add_rows(end, &mut report);
+        let events = self.network.events();
+        let (collector, _) = self.network.into_parts();
+        Ok(Finished { report, observer: collector.into_observer(), events, end })
+    }
+}
+
+/// No transmitter was on for longer than the medium was busy.
+fn check_airtime(report: &Report, channels: usize) -> Result<(), String> {
+    let busy = report.medium.get(medium::BUSY).unwrap_or(0.0);
+    let nodes = report.nodes.iter().map(|row| row.get(airtime::OF_NODE));
+    let links = report.links.iter().map(|row| row.get(airtime::OF_LINK));
+    for airtime in nodes.chain(links).flatten() {
+        // Both are exact; their quotients are rounded.
+        if airtime > channels as f64 * busy + 1e-9 {
+            return Err(format!("a transmitter was on for {airtime} of the time, the medium busy for {busy}"));
+        }
+    }
+    Ok(())
+}

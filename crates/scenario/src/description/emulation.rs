@@ -1,0 +1,94 @@
+//! `[emulation]`: how `lasthop emulate` runs a scenario on kernels. A simulation reads none of it.
+
+use lasthop_registry::{ParamError, Parameter, Shape, Value, params, words};
+use lasthop_units::Duration;
+
+words! {
+    /// Which clock an emulation goes by.
+    pub enum TimeKind {
+        /// that of a kernel in User Mode Linux, which stands still while anything computes
+        Virtual = "virtual",
+        /// that of this machine
+        Real = "real",
+    }
+}
+
+/// Which kernel runs in virtual time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KernelChoice {
+    /// The one that `lasthop emulate --build-kernel` has built.
+    Own,
+    /// The one that the distribution's package `user-mode-linux` has.
+    Stock,
+    /// The User Mode Linux kernel in this file.
+    File(String),
+}
+
+impl Parameter for KernelChoice {
+    fn shape() -> Shape {
+        Shape::AnyOf(vec![Shape::Words(vec!["own".into(), "stock".into()]), Shape::Text])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        let needed = "\"own\", \"stock\" or the path of a User Mode Linux kernel, such as \"./linux\"";
+        match value {
+            Value::Text(word) if word == "own" => Ok(KernelChoice::Own),
+            Value::Text(word) if word == "stock" => Ok(KernelChoice::Stock),
+            // A word without a slash is a slip of the pen rather than a file.
+            Value::Text(file) if file.contains('/') => Ok(KernelChoice::File(file.clone())),
+            _ => Err(ParamError::new(path, format!("{value} stands where {needed} is needed"))),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(match self {
+            KernelChoice::Own => Value::text("own"),
+            KernelChoice::Stock => Value::text("stock"),
+            KernelChoice::File(file) => Value::text(file),
+        })
+    }
+}
+
+/// What a receiving kernel merges before TCP sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gro {
+    /// Nothing.
+    Off,
+}
+
+impl Parameter for Gro {
+    fn shape() -> Shape {
+        Shape::Words(vec!["off".into()])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        match value {
+            Value::Text(word) if word == "off" => Ok(Gro::Off),
+            Value::Text(word) if word == "ampdu" => {
+                Err(ParamError::new(path, "\"ampdu\" is not there yet; write \"off\", or leave the key out"))
+            }
+            _ => Err(ParamError::new(path, format!("{value} stands where \"off\" is needed"))),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::text("off"))
+    }
+}
+
+params! {
+    /// How `lasthop emulate` runs the scenario.
+    pub(crate) struct EmulationSection {
+        /// The clock: "virtual", which gives the same bytes each time whatever else the machine does, or "real".
+        pub time: TimeKind = TimeKind::Virtual,
+        /// The kernel of virtual time: "own", which `lasthop emulate --build-kernel` builds; "stock", the distribution's
+        /// user-mode-linux, which stands in where none was built; or the path of one.
+        pub kernel: KernelChoice = KernelChoice::Own,
+        /// What a receiving kernel merges before TCP sees it: "off", nothing.
+        pub gro: Gro = Gro::Off,
+        /// Real time: how late 99 in 100 packets may be taken or delivered at most; a run that is later is not valid.
+        pub max_lateness: Duration = Duration::from_millis(1),
+    }
+    check |this, path| {
+        if this.max_lateness == Duration::ZERO {
+            return Err(ParamError::new(format!("{path}.max_lateness"), "nothing is ever on time to the nanosecond; write \"1 ms\""));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,60 @@
+//! What packets carry where some hosts are simulated and others are not.
+
+use lasthop_link::Packet;
+use lasthop_observe::detail::TcpHeader;
+use lasthop_units::Time;
+
+use crate::hosts::{Body, Headed};
+
+/// A packet of a real network stack.
+#[derive(Debug)]
+pub(crate) struct Datagram {
+    /// as the stack wrote it, from its IP header on
+    pub(crate) bytes: Vec<u8>,
+    /// its TCP header, if it has one
+    pub(crate) tcp: Option<TcpHeader>,
+    /// when it entered the network
+    pub(crate) entered_at: Time,
+}
+
+/// A packet of either kind of host.
+#[derive(Debug)]
+pub(crate) enum Carriage {
+    Simulated(Body),
+    // Boxed, so that packets of simulated hosts stay small.
+    Real(Box<Datagram>),
+}
+
+impl Carriage {
+    /// A packet of a simulated host, as one of this network.
+    pub(crate) fn simulated(packet: Packet<Body>) -> Packet<Carriage> {
+        Packet { meta: packet.meta, body: Carriage::Simulated(packet.body) }
+    }
+}
+
+impl Headed for Datagram {
+    fn header(&self) -> Option<TcpHeader> {
+        self.tcp
+    }
+
+    fn sack(&self) -> (u32, Option<(u32, u32)>) {
+        let Some(options) = self.tcp.and_then(|header| header.options) else { return (0, None) };
+        (options.sack_blocks.into(), (options.sack_blocks > 0).then(|| options.sack[0]))
+    }
+}
+
+impl Headed for Carriage {
+    fn header(&self) -> Option<TcpHeader> {
+        match self {
+            Carriage::Simulated(body) => body.header(),
+            Carriage::Real(datagram) => datagram.header(),
+        }
+    }
+
+    fn sack(&self) -> (u32, Option<(u32, u32)>) {
+        match self {
+            Carriage::Simulated(body) => body.sack(),
+            Carriage::Real(datagram) => datagram.sack(),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What a result says of the emulation that it comes from, and whether that can be trusted.
+
+use lasthop_units::Duration;
+use serde_json::{Value as Json, json};
+
+/// Whether real time has kept up with the model's, and whether anything was lost between them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Certificate {
+    /// why the run is not valid, a sentence each; it is, if there are none
+    pub faults: Vec<String>,
+    /// what was to be had of a kernel and was not, a sentence each
+    pub notes: Vec<String>,
+    /// packets that were handed to real hosts
+    pub deliveries: u64,
+    /// packets that real hosts have sent
+    pub taken: u64,
+    /// median of how late a packet was handed to its host
+    pub lateness_p50: Duration,
+    /// its 99th percentile
+    pub lateness_p99: Duration,
+    /// 99.9th percentile
+    pub lateness_p999: Duration,
+    /// the most
+    pub lateness_max: Duration,
+    /// packets that a kernel dropped before the model could take them
+    pub tun_drops: u64,
+    /// packets that a kernel refused to take
+    pub refused: u64,
+    /// packets of no flow of the scenario, by why; they did not enter
+    pub strays: Vec<(String, u64)>,
+}
+
+impl Certificate {
+    /// Whether nothing speaks against the run.
+    pub fn is_valid(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    fn json(&self) -> Json {
+        let strays: serde_json::Map<String, Json> =
+            self.strays.iter().map(|(why, count)| (why.clone(), json!(count))).collect();
+        json!({
+            "valid": self.is_valid(),
+            "faults": self.faults,
+            "notes": self.notes,
+            "deliveries": self.deliveries,
+            "packets_sent": self.taken,
+            "lateness_p50_s": self.lateness_p50.as_secs_f64(),
+            "lateness_p99_s": self.lateness_p99.as_secs_f64(),
+            "lateness_p999_s": self.lateness_p999.as_secs_f64(),
+            "lateness_max_s": self.lateness_max.as_secs_f64(),
+            "tun_drops": self.tun_drops,
+            "refused": self.refused,
+            "strays": strays,
+        })
+    }
+}
+
+/// How an emulation was carried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Carried {
+    /// "virtual" or "real"
+    pub time: &'static str,
+    /// release of the kernel whose TCP it was, such as `6.12.117`
+    pub kernel: String,
+    /// over times, nodes and bytes of all deliveries: equal, if the runs were
+    pub digest: u64,
+    /// whether it can be trusted
+    pub certificate: Certificate,
+}
+
+impl Carried {
+    /// What "simulator" of a result has besides its quantities.
+    pub(crate) fn columns(&self) -> [(&'static str, Json); 5] {
+        [
+            ("kind", json!("emulation")),
+            ("time", json!(self.time)),
+            ("kernel", json!(self.kernel)),
+            ("digest", json!(format!("{:016x}", self.digest))),
+            ("certificate", self.certificate.json()),
+        ]
+    }
+}
+
+/// What the schema of results says of these.
+pub(crate) fn schema() -> [(&'static str, Json); 5] {
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    let seconds = |description: &str| json!({ "type": "number", "minimum": 0, "description": description });
+    let count = |description: &str| json!({ "type": "integer", "minimum": 0, "description": description });
+    let certificate = json!({
+        "valid": { "type": "boolean", "description": "Whether nothing speaks against the run." },
+        "faults": { "type": "array", "items": { "type": "string" }, "description": "What does." },
+        "notes": { "type": "array", "items": { "type": "string" }, "description": "What a kernel did not do." },
+        "deliveries": count("Packets that were handed to real hosts."),
+        "packets_sent": count("Packets that real hosts have sent."),
+        "lateness_p50_s": seconds("How late packets were handed to hosts: median, in seconds."),
+        "lateness_p99_s": seconds("The 99th percentile."),
+        "lateness_p999_s": seconds("The 99.9th percentile."),
+        "lateness_max_s": seconds("The most."),
+        "tun_drops": count("Packets that a kernel dropped before the model could take them."),
+        "refused": count("Packets that a kernel refused to take."),
+        "strays": {
+            "type": "object",
+            "description": "Packets that entered no flow of the scenario, by why.",
+            "additionalProperties": { "type": "integer", "minimum": 0 },
+        },
+    });
+    [
+        ("kind", text("\"emulation\"; absent in a simulation.")),
+        ("time", text("\"virtual\" or \"real\".")),
+        ("kernel", text("Release of the kernel whose TCP it was.")),
+        ("digest", text("Over times, nodes and bytes of all deliveries to real hosts: equal, if the runs were.")),
+        ("certificate", json!({ "type": "object", "properties": certificate })),
+    ]
+}

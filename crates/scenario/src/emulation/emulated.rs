@@ -1,0 +1,159 @@
+//! A run whose hosts are partly real: a driver hands in what they send, and takes out what reaches them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use lasthop_link::queue_discipline::fifo;
+use lasthop_link::{Packet, QueueDisciplineKind};
+use lasthop_observe::{FlowId, NodeId, Observer, Record, Watcher};
+use lasthop_registry::Amount;
+use lasthop_units::{Duration, Time};
+
+use super::carriage::{Carriage, Datagram};
+use super::classify::{Classified, Classifier, Member, Stray};
+use super::hosts::{Delivery, MixedHosts, RealFlow, Told};
+use super::reading::Reading;
+use super::{EmulationPlan, LiveFlow, Load};
+use crate::ResolvedScenario;
+use crate::course::{Course, Finished};
+use crate::description::NodeQueue;
+use crate::simulation::topology;
+
+/// What a kernel says of a flow at a moment, over all its connections.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KernelView {
+    /// congestion window in segments
+    pub cwnd: f64,
+    /// slow-start threshold in segments; infinite where there is none
+    pub ssthresh: f64,
+    /// smoothed round-trip time, once there is one
+    pub rtt: Option<Duration>,
+    /// how often its retransmission timer has fired since it was last asked, where the kernel counts that
+    pub timeouts: Option<u64>,
+}
+
+/// A scenario under one seed whose real flows a driver carries, from its start to wherever it was run to.
+pub struct Emulation<O = ()> {
+    course: Course<MixedHosts, O>,
+    classifier: Classifier,
+}
+
+impl<O: Watcher> Emulation<O> {
+    /// `scenario` under `seed` at time zero; the flows of `plan` are real, all others are simulated.
+    ///
+    /// The interface of a station with real flows asks nobody for data: where the scenario has it so, a queue without limit
+    /// stands in.
+    pub fn new(scenario: &ResolvedScenario, seed: u64, plan: &EmulationPlan, observer: O) -> Emulation<O> {
+        let scenario = Arc::new(without_backpressure(scenario, plan));
+        let topology = topology(&scenario, seed, O::READS_STEPS);
+        let real = plan.flows.iter().map(|flow| (flow.flow, real_flow(flow))).collect::<BTreeMap<_, _>>();
+        let hosts = MixedHosts::new(topology.homes(), topology.wires.len(), real);
+        let members: Vec<Member> = plan.flows.iter().map(member).collect();
+        Emulation {
+            course: Course::new(scenario, seed, topology, hosts, observer),
+            classifier: Classifier::new(&members),
+        }
+    }
+
+    /// The scenario, with the queues that it has here.
+    pub fn scenario(&self) -> &ResolvedScenario {
+        &self.course.scenario
+    }
+
+    /// The present.
+    pub fn now(&self) -> Time {
+        self.course.network.now()
+    }
+
+    /// When the run ends.
+    pub fn end(&self) -> Time {
+        self.course.end
+    }
+
+    /// Lets the run end at present, before its time.
+    pub fn end_here(&mut self) {
+        self.course.end = self.now();
+    }
+
+    /// When the next event is due.
+    pub fn next_at(&self) -> Option<Time> {
+        self.course.network.next_at()
+    }
+
+    /// Who watches.
+    pub fn observer(&self) -> &O {
+        self.course.observer()
+    }
+
+    /// Handles all events before `until` or the end of the run, whichever comes first; true at the end.
+    pub fn run_until(&mut self, until: Time) -> bool {
+        self.course.run_until(until)
+    }
+
+    /// Takes a packet that the host at `node` has sent, a station or the server behind an AP, in at time `at`, or now if
+    /// that is past.
+    ///
+    /// # Errors
+    /// Why it does not enter the network.
+    pub fn take(&mut self, at: Time, node: NodeId, bytes: Vec<u8>) -> Result<(), Stray> {
+        let up = node.index() >= self.course.scenario.access_points();
+        let Classified { meta, tcp } = self.classifier.read(&bytes, up)?;
+        let at = at.max(self.now());
+        let body = Carriage::Real(Box::new(Datagram { bytes, tcp, entered_at: at }));
+        self.course.network.inject(at, node, Packet { meta, body }).map_err(|_| Stray::Address)
+    }
+
+    /// What has reached real hosts since the last call, in the order of arrival.
+    pub fn deliveries(&mut self) -> impl Iterator<Item = Delivery> {
+        self.course.network.hosts_mut().deliveries()
+    }
+
+    /// Writes down what a kernel says of a real flow at present.
+    pub fn note(&mut self, flow: FlowId, view: &KernelView) {
+        let network = &mut self.course.network;
+        let now = network.now();
+        let Some(real) = network.hosts_mut().real_flow(flow) else { return };
+        real.told = Told { window: true, timeouts: real.told.timeouts || view.timeouts.is_some() };
+        let flight_bytes = real.reading.flight_bytes();
+        let KernelView { cwnd, ssthresh, rtt, timeouts } = *view;
+        let observer = network.observer_mut();
+        observer.observe(now, Record::Window { flow, cwnd, ssthresh, flight_bytes });
+        if let Some(sample) = rtt {
+            observer.observe(now, Record::Rtt { flow, sample, controller: None });
+        }
+        (0..timeouts.unwrap_or(0)).for_each(|_| observer.observe(now, Record::Timeout { flow }));
+    }
+
+    /// Runs to the end: what was measured.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot be trusted.
+    pub(crate) fn finish(self) -> Result<Finished<O>, String> {
+        self.course.finish()
+    }
+}
+
+fn real_flow(flow: &LiveFlow) -> RealFlow {
+    let size = match flow.load {
+        Load::Bulk { size, .. } => size,
+        _ => None,
+    };
+    RealFlow { id: flow.id.clone(), reading: Reading::new(flow.up, size), told: Told::default() }
+}
+
+fn member(flow: &LiveFlow) -> Member {
+    Member { flow: flow.flow, station: flow.station, port: flow.port, takes_others: flow.is_command() }
+}
+
+/// The scenario with a queue without limit where an interface would ask a real host for its data.
+fn without_backpressure(scenario: &ResolvedScenario, plan: &EmulationPlan) -> ResolvedScenario {
+    let mut scenario = scenario.clone();
+    for flow in &plan.flows {
+        let node = &mut scenario.nodes[flow.station.index()];
+        if node.queue == NodeQueue::Backpressure {
+            node.queue = NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Unlimited }));
+            node.config.backpressured = false;
+        }
+    }
+    scenario
+}

@@ -1,0 +1,203 @@
+//! Hosts of which some are simulated and some are real.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use lasthop_link::{Packet, PacketMeta};
+use lasthop_network::{Hosts, Order};
+use lasthop_observe::metric::{segments, window};
+use lasthop_observe::{FlowId, NodeId, Observer, Record, Report, Step};
+use lasthop_units::Time;
+use lasthop_wifi::AccessCategory;
+
+use super::carriage::{Carriage, Datagram};
+use super::classify::mark;
+use super::reading::Reading;
+use crate::course::Population;
+use crate::hosts::{At, Body, Flow, FlowEvent, FlowHosts, Numbers, note_received};
+
+/// A packet that has reached a real host.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// when
+    pub at: Time,
+    /// which host: a station, or an AP for the server behind it
+    pub node: NodeId,
+    /// the packet from its IP header on, with the congestion mark that it has got under way
+    pub bytes: Vec<u8>,
+}
+
+/// What a kernel has told of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    /// windows and round trips
+    pub(super) window: bool,
+    /// how often a retransmission timer has fired
+    pub(super) timeouts: bool,
+}
+
+/// A flow whose ends are real.
+#[derive(Debug)]
+pub(super) struct RealFlow {
+    pub(super) id: String,
+    pub(super) reading: Reading,
+    pub(super) told: Told,
+}
+
+/// All hosts of a scenario of which some flows are real.
+pub(crate) struct MixedHosts {
+    simulated: FlowHosts,
+    real: BTreeMap<FlowId, RealFlow>,
+    numbers: Numbers,
+    /// of each node, its AP
+    homes: Vec<NodeId>,
+    arrived: VecDeque<Delivery>,
+}
+
+impl MixedHosts {
+    pub(super) fn new(homes: Vec<NodeId>, aps: usize, real: BTreeMap<FlowId, RealFlow>) -> MixedHosts {
+        let simulated = FlowHosts::new(homes.clone(), aps);
+        MixedHosts { simulated, real, numbers: Numbers::default(), homes, arrived: VecDeque::new() }
+    }
+
+    pub(super) fn real_flow(&mut self, flow: FlowId) -> Option<&mut RealFlow> {
+        self.real.get_mut(&flow)
+    }
+
+    pub(super) fn deliveries(&mut self) -> impl Iterator<Item = Delivery> {
+        self.arrived.drain(..)
+    }
+
+    /// A packet of a real flow has reached the host at its end.
+    fn reach<O: Observer>(&mut self, meta: PacketMeta, datagram: Datagram, at: &mut At<'_, O>) {
+        let PacketMeta { flow, station, up, ecn, .. } = meta;
+        let delay = at.now.since(datagram.entered_at);
+        at.observer.observe(at.now, Record::PacketDelivered { station, up, delay });
+        at.tell(Step::Arrived { flow });
+        let packet = Packet { meta, body: datagram };
+        note_received(&packet, at);
+        let Datagram { mut bytes, tcp, .. } = packet.body;
+        if let (Some(real), Some(header)) = (self.real.get_mut(&flow), tcp) {
+            let news = real.reading.arrived(at.now, &header, up);
+            if news.delivered > 0 {
+                at.observer.observe(at.now, Record::Delivered { flow, bytes: news.delivered });
+            }
+            if let Some(took) = news.completed {
+                at.observer.observe(at.now, Record::Completed { flow, took });
+            }
+            tell_waits(real, flow, at);
+        }
+        mark(&mut bytes, ecn);
+        let node = if up { self.homes[station.index()] } else { station };
+        self.arrived.push_back(Delivery { at: at.now, node, bytes });
+    }
+}
+
+fn tell_waits<O: Observer>(real: &RealFlow, flow: FlowId, at: &mut At<'_, O>) {
+    if at.observer.reads_waits() {
+        at.tell(real.reading.waits(flow));
+    }
+}
+
+impl Hosts<Carriage> for MixedHosts {
+    type Event = FlowEvent;
+
+    fn arrive<O: Observer>(&mut self, packet: Packet<Carriage>, at: &mut At<'_, O>) {
+        match packet.body {
+            Carriage::Simulated(body) => self.simulated.arrive(Packet { meta: packet.meta, body }, at),
+            Carriage::Real(datagram) => self.reach(packet.meta, *datagram, at),
+        }
+    }
+
+    fn handle<O: Observer>(&mut self, event: FlowEvent, at: &mut At<'_, O>) {
+        self.simulated.handle(event, at);
+    }
+
+    fn next<O: Observer>(&mut self, at: &mut At<'_, O>) -> Option<Order<Carriage>> {
+        Some(match self.simulated.next(at)? {
+            Order::Send(packet) => Order::Send(Carriage::simulated(packet)),
+            Order::Offer { station, tid } => Order::Offer { station, tid },
+            Order::Feed { ap } => Order::Feed { ap },
+        })
+    }
+
+    fn resume(&mut self) -> bool {
+        Hosts::<Body>::resume(&mut self.simulated)
+    }
+
+    fn pull<O: Observer>(
+        &mut self,
+        station: NodeId,
+        category: Option<AccessCategory>,
+        at: &mut At<'_, O>,
+    ) -> Option<Packet<Carriage>> {
+        self.simulated.pull(station, category, at).map(Carriage::simulated)
+    }
+
+    fn feed<O: Observer>(&mut self, ap: NodeId, at: &mut At<'_, O>) -> Option<Packet<Carriage>> {
+        self.simulated.feed(ap, at).map(Carriage::simulated)
+    }
+
+    fn released<O: Observer>(&mut self, packet: &PacketMeta, refused: bool, at: &mut At<'_, O>) {
+        if self.simulates(packet.flow) {
+            Hosts::<Body>::released(&mut self.simulated, packet, refused, at);
+        }
+    }
+
+    fn enters<O: Observer>(&mut self, packet: &mut Packet<Carriage>, at: &mut At<'_, O>) {
+        let flow = packet.meta.flow;
+        at.tell(Step::Emitted { flow });
+        let Carriage::Real(datagram) = &mut packet.body else { unreachable!("only real hosts are outside") };
+        datagram.entered_at = at.now;
+        if let (Some(real), Some(header)) = (self.real.get_mut(&flow), datagram.tcp) {
+            let sent = real.reading.sent(at.now, &header, packet.meta.up);
+            if let Some(retransmission) = sent {
+                at.observer.observe(at.now, Record::SegmentSent { flow, retransmission });
+            }
+            tell_waits(real, flow, at);
+        }
+        self.numbers.note_sent(packet, at);
+    }
+
+    fn discarded(&mut self, body: Carriage) {
+        if let Carriage::Simulated(body) = body {
+            self.simulated.discarded(body);
+        }
+    }
+}
+
+impl Population for MixedHosts {
+    type Body = Carriage;
+
+    fn simulated(&mut self) -> &mut FlowHosts {
+        &mut self.simulated
+    }
+
+    fn simulates(&self, flow: FlowId) -> bool {
+        !self.real.contains_key(&flow)
+    }
+
+    fn report(&self, report: &mut Report) {
+        for (index, (flow, row)) in self.simulated.flows().iter().zip(&mut report.flows).enumerate() {
+            let Some(real) = self.real.get(&FlowId(index as u32)) else {
+                flow.report(row);
+                continue;
+            };
+            row.withdraw(segments::ACK_LOSSES_DETECTED);
+            if !real.told.timeouts {
+                row.withdraw(segments::TIMEOUTS);
+            }
+            if !real.told.window {
+                row.withdraw(window::CWND_MEAN);
+                row.withdraw(window::CWND_MAX);
+            }
+        }
+    }
+
+    fn check_conservation(&self) -> Result<(), String> {
+        let simulated = self.simulated.flows().iter().enumerate();
+        simulated
+            .filter(|(index, _)| self.simulates(FlowId(*index as u32)))
+            .try_for_each(|(_, flow)| Flow::check_conservation(flow))?;
+        self.real.values().try_for_each(|real| real.reading.check_conservation(&real.id))
+    }
+}

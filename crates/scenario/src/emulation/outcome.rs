@@ -1,0 +1,86 @@
+//! An emulation from its start to its result, with whoever watches; who carries its packets is the caller's.
+
+use lasthop_observe::account::Account;
+use lasthop_observe::recording::Tape;
+use lasthop_observe::{TimeSeries, Watcher};
+
+use super::certificate::Carried;
+use super::{Emulation, EmulationPlan};
+use crate::run::{Clock, Told, result_of};
+use crate::{Keep, ResolvedScenario, RunResult, account};
+
+/// Whoever carries packets between a network and real hosts.
+pub trait Carrier {
+    /// Runs `emulation` to its end.
+    ///
+    /// # Errors
+    /// A sentence that says why it could not.
+    fn carry<O: Watcher>(&mut self, emulation: &mut Emulation<O>) -> Result<Carried, String>;
+}
+
+/// Emulates `scenario` under `seed`: the flows of `plan` over whatever `carrier` carries them on.
+///
+/// # Errors
+/// A sentence that says why there is no result: the carrier failed, a file could not be written, something was not
+/// conserved. A run whose certificate is not valid has a result.
+pub fn emulate(
+    scenario: &ResolvedScenario,
+    seed: u64,
+    plan: &EmulationPlan,
+    keep: &Keep,
+    carrier: &mut impl Carrier,
+) -> Result<(RunResult, Carried), String> {
+    let clock = Clock::start();
+    let series = keep.interval.map(|interval| scenario.time_series(interval));
+    let books = keep.account.then(|| account::of(scenario));
+    let tape = keep.recording.as_ref().map(|recording| recording.tape(scenario, seed)).transpose()?;
+    let capture = keep.captures.as_ref().map(|captures| captures.begin(scenario, seed)).transpose()?;
+    let of = Of { scenario, seed, plan };
+    if books.is_none() && tape.is_none() && capture.is_none() {
+        let (told, series) = of.watched_by(series, carrier)?;
+        return Ok(told.result(series, None, &clock));
+    }
+    let everybody: Watchers<_> = (series, (books, (tape, capture)));
+    let (told, (series, (books, (tape, capture)))) = of.watched_by(everybody, carrier)?;
+    tape.map_or(Ok(()), Tape::close)?;
+    capture.map_or(Ok(()), |capture| capture.close())?;
+    Ok(told.result(series, books, &clock))
+}
+
+/// All who may watch beside the metrics.
+type Watchers<C> = (Option<TimeSeries>, (Option<Account>, (Option<Tape>, C)));
+
+/// What is emulated.
+#[derive(Clone, Copy)]
+struct Of<'a> {
+    scenario: &'a ResolvedScenario,
+    seed: u64,
+    plan: &'a EmulationPlan,
+}
+
+impl<'a> Of<'a> {
+    fn watched_by<O: Watcher>(self, observer: O, carrier: &mut impl Carrier) -> Result<(Ended<'a>, O), String> {
+        let mut emulation = Emulation::new(self.scenario, self.seed, self.plan, observer);
+        let carried = carrier.carry(&mut emulation)?;
+        if let Some(failure) = emulation.observer().failure() {
+            return Err(failure.to_string());
+        }
+        let (finished, observer) = emulation.finish()?.without_observer();
+        Ok((Ended { of: self, finished, carried }, observer))
+    }
+}
+
+struct Ended<'a> {
+    of: Of<'a>,
+    finished: crate::Finished,
+    carried: Carried,
+}
+
+impl Ended<'_> {
+    fn result(self, series: Option<TimeSeries>, books: Option<Account>, clock: &Clock) -> (RunResult, Carried) {
+        let Ended { of, finished, carried } = self;
+        let balance = books.map(|books| books.close(finished.end));
+        let told = Told { balance: balance.as_ref(), carried: Some(&carried), wall_s: clock.seconds() };
+        (result_of(of.scenario, of.seed, finished, &told, series), carried)
+    }
+}

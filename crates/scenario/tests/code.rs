@@ -1,0 +1,131 @@
+//! Algorithms that a scenario brings: when they are loaded, from where, and what a run says that they end.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use lasthop_registry::Value;
+use lasthop_scenario::{Code, CodeLoader, ResolvedScenario, resolve, run};
+use lasthop_tcp::congestion_control::{
+    AckSample, Algorithm, CongestionControl, CongestionEvent, Context, ControlMaker, give_up, newreno,
+};
+
+const TEXT: &str = "duration = \"3 s\"\n[bss]\nstandard = \"802.11g\"\n[[station]]\n[tcp]\n\
+    congestion_control = { kind = \"c\", library = \"mine.so\", alpha = 2 }\n[[flow]]\nstation = \"*\"\ndirection = \"up\"\n";
+
+/// NewReno that gives up after so many ACKs.
+#[derive(Debug)]
+struct Mortal {
+    inner: Box<dyn CongestionControl>,
+    left: u32,
+}
+
+impl CongestionControl for Mortal {
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            give_up();
+        }
+        self.inner.on_ack(ack);
+    }
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.inner.on_congestion(event);
+    }
+    fn on_timeout(&mut self, event: &CongestionEvent) {
+        self.inner.on_timeout(event);
+    }
+    fn set_window(&mut self, segments: f64) {
+        self.inner.set_window(segments);
+    }
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.inner.set_ssthresh(segments);
+    }
+    fn cwnd(&self) -> f64 {
+        self.inner.cwnd()
+    }
+    fn ssthresh(&self) -> f64 {
+        self.inner.ssthresh()
+    }
+    fn failure(&self) -> Option<&str> {
+        (self.left == 0).then_some("no life left")
+    }
+}
+
+/// Loads it, and remembers from which files.
+#[derive(Default)]
+struct Loader {
+    lives: u32,
+    files: Mutex<Vec<(PathBuf, Vec<(String, Value)>)>>,
+}
+
+impl CodeLoader for Loader {
+    fn congestion_control(&self, code: &Code) -> Result<Arc<ControlMaker>, String> {
+        self.files.lock().unwrap().push((code.file.clone(), code.parameters.clone()));
+        let lives = self.lives;
+        Ok(Arc::new(move |context: &Context| {
+            let inner = Algorithm::Newreno(newreno::Params::default()).build(context);
+            Box::new(Mortal { inner, left: lives })
+        }))
+    }
+}
+
+fn scenario(settings: &[(&str, &str)]) -> ResolvedScenario {
+    let settings: Vec<_> = settings.iter().map(|(path, value)| (path.to_string(), value.to_string())).collect();
+    resolve(TEXT, "folder/f.toml", &settings).unwrap()
+}
+
+#[test]
+fn code_is_loaded_once_from_where_it_is_named() {
+    let loader = Loader { lives: u32::MAX, ..Loader::default() };
+    let named = scenario(&[]);
+    assert!(run(&named, 1, None).unwrap_err().ends_with("tcp.congestion_control: mine.so has not been loaded"));
+    named.load_code(&loader).unwrap();
+    named.clone().load_code(&loader).unwrap();
+    let set = scenario(&[("flow.0.congestion_control", "{ kind = \"bpf\", object = \"mine.o\" }")]);
+    set.load_code(&loader).unwrap();
+    let two = vec![("alpha".to_string(), Value::Integer(2))];
+    let files = loader.files.into_inner().unwrap();
+    assert_eq!(
+        files,
+        [("folder/mine.so".into(), two.clone()), ("folder/mine.so".into(), two), ("mine.o".into(), Vec::new())]
+    );
+}
+
+#[test]
+fn what_ends_a_run_is_told_with_flow_and_time() {
+    let loader = Loader { lives: 5, ..Loader::default() };
+    let named = scenario(&[]);
+    named.load_code(&loader).unwrap();
+    let said = run(&named, 1, None).unwrap_err();
+    assert!(said.starts_with("flow sta.up at 0.0") && said.ends_with(" s: no life left"), "{said}");
+}
+
+#[test]
+fn what_nothing_loads_is_told_with_its_line() {
+    struct Nobody;
+    impl CodeLoader for Nobody {}
+    let said = scenario(&[]).load_code(&Nobody).unwrap_err().to_string();
+    assert_eq!(said, "folder/f.toml:6: tcp.congestion_control: nothing here loads \"c\"");
+}
+
+#[test]
+fn code_is_no_data() {
+    let named = scenario(&[]);
+    assert!(named.check_without_code().unwrap_err().to_string().contains("tcp.congestion_control: this is code"));
+    assert_eq!(named.check_simulable(), Ok(()));
+    assert!(named.to_json().contains(r#""congestion_control":{"kind":"c","library":"mine.so","alpha":2}"#));
+}
+
+#[test]
+fn a_kernel_takes_none() {
+    let said = scenario(&[]).emulation_plan(1).err().unwrap().to_string();
+    assert!(said.contains("no Linux kernel has congestion_control = \"c\""), "{said}");
+    assert!(said.contains("application = \"simulated\""), "{said}");
+}
+
+#[test]
+fn a_sweep_names_files_as_settings_do() {
+    let text =
+        format!("{TEXT}[sweep]\n\"tcp.congestion_control\" = [\"cubic\", {{ kind = \"c\", library = \"b.so\" }}]\n");
+    let swept = resolve(&text, "folder/f.toml", &[]).unwrap().sweep();
+    assert_eq!(swept[0].1, ["cubic", "{ kind = \"c\", library = \"folder/b.so\" }"]);
+}

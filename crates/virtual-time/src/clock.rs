@@ -1,0 +1,146 @@
+//! A clock that stands still, and the one alarm that can be set on it.
+//!
+//! Its fields are atomics because an alarm's handler runs in the middle of a reading and reads the clock itself. Each step
+//! leaves the clock as it shall be before anybody is told of an alarm.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What a reading costs, in ns: a thousandth of a short air time, and a millisecond's waiting in 20,000 readings.
+pub const READING_NS: u64 = 50;
+/// The clock at its start, in ns. Zero would look unset to those who keep times as numbers.
+pub const START_NS: u64 = 1_000_000_000;
+/// No alarm is set.
+const NEVER: u64 = u64::MAX;
+
+/// Virtual time in ns, with its alarm.
+pub struct Clock {
+    now: AtomicU64,
+    alarm: AtomicU64,
+    interval: AtomicU64,
+}
+
+/// When an alarm is wanted.
+#[derive(Clone, Copy)]
+pub enum Wanted {
+    /// At this reading of the clock, in ns.
+    At(u64),
+    /// So many ns from now.
+    After(u64),
+    /// Not at all.
+    Never,
+}
+
+/// Whether an alarm is to be given now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Alarm {
+    /// It is due.
+    Due,
+    /// There is none, or its time has not come.
+    None,
+}
+
+impl Clock {
+    /// A clock at its start, without an alarm.
+    pub const fn new() -> Clock {
+        Clock { now: AtomicU64::new(START_NS), alarm: AtomicU64::new(NEVER), interval: AtomicU64::new(0) }
+    }
+
+    /// The time in ns, and whether the reading has brought the alarm.
+    pub fn read(&self) -> (u64, Alarm) {
+        let now = self.now.fetch_add(READING_NS, Relaxed) + READING_NS;
+        let due = self.alarm.load(Relaxed) <= now;
+        if due {
+            self.set_next();
+        }
+        (now, if due { Alarm::Due } else { Alarm::None })
+    }
+
+    /// Sets the alarm, which comes again each `interval` ns after that, unless that is zero.
+    pub fn set(&self, wanted: Wanted, interval: u64) {
+        let alarm = match wanted {
+            Wanted::At(time) => time,
+            Wanted::After(delay) => self.now.load(Relaxed).saturating_add(delay),
+            Wanted::Never => NEVER,
+        };
+        self.interval.store(interval, Relaxed);
+        self.alarm.store(alarm, Relaxed);
+    }
+
+    /// Nothing runs: the clock jumps to the alarm, if one is set.
+    pub fn jump(&self) -> Alarm {
+        let alarm = self.alarm.load(Relaxed);
+        if alarm == NEVER {
+            return Alarm::None;
+        }
+        self.now.fetch_max(alarm, Relaxed);
+        self.set_next();
+        Alarm::Due
+    }
+
+    /// The alarm has come: sets the one after it.
+    fn set_next(&self) {
+        let next = match self.interval.load(Relaxed) {
+            0 => NEVER,
+            interval => self.alarm.load(Relaxed).saturating_add(interval),
+        };
+        self.alarm.store(next, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_passes_by_readings_alone() {
+        let clock = Clock::new();
+        assert_eq!(clock.read(), (START_NS + READING_NS, Alarm::None));
+        assert_eq!(clock.read(), (START_NS + 2 * READING_NS, Alarm::None));
+    }
+
+    #[test]
+    fn an_idle_kernel_finds_itself_at_its_alarm() {
+        let clock = Clock::new();
+        clock.set(Wanted::After(1_000_000), 0);
+        assert_eq!(clock.jump(), Alarm::Due);
+        assert_eq!(clock.read(), (START_NS + 1_000_000 + READING_NS, Alarm::None));
+        // It came once.
+        assert_eq!(clock.jump(), Alarm::None);
+    }
+
+    #[test]
+    fn an_alarm_comes_in_the_middle_of_readings() {
+        let clock = Clock::new();
+        clock.set(Wanted::After(2 * READING_NS), 0);
+        assert_eq!(clock.read().1, Alarm::None);
+        assert_eq!(clock.read().1, Alarm::Due);
+        assert_eq!(clock.read().1, Alarm::None);
+    }
+
+    #[test]
+    fn an_interval_counts_from_the_alarm_and_not_from_when_it_was_noticed() {
+        let clock = Clock::new();
+        clock.set(Wanted::At(START_NS + 10), 4_000_000);
+        // The reading notices it 40 ns late.
+        assert_eq!(clock.read(), (START_NS + 50, Alarm::Due));
+        assert_eq!(clock.jump(), Alarm::Due);
+        assert_eq!(clock.read().0, START_NS + 10 + 4_000_000 + READING_NS);
+    }
+
+    #[test]
+    fn an_alarm_in_the_past_does_not_turn_the_clock_back() {
+        let clock = Clock::new();
+        clock.set(Wanted::At(5), 0);
+        assert_eq!(clock.jump(), Alarm::Due);
+        assert_eq!(clock.read().0, START_NS + READING_NS);
+    }
+
+    #[test]
+    fn an_alarm_that_is_switched_off_does_not_come() {
+        let clock = Clock::new();
+        clock.set(Wanted::After(READING_NS), 0);
+        clock.set(Wanted::Never, 0);
+        assert_eq!(clock.jump(), Alarm::None);
+        assert_eq!(clock.read().1, Alarm::None);
+    }
+}

@@ -1,0 +1,132 @@
+//! The functions that stand in for those of the C library, as `time.h` and `sys/random.h` declare them.
+//!
+//! The kernel is their only caller, from one thread. It blocks the alarm's signal, or marks it as pending, wherever one
+//! must not come, since it must do that for alarms of the host too.
+#![expect(unsafe_code, reason = "functions of the C library have its signatures")]
+
+use std::ffi::c_void;
+use std::sync::OnceLock;
+use std::{ptr, slice};
+
+use libc::{CLOCK_REALTIME, SIGALRM, TIMER_ABSTIME};
+use libc::{c_int, c_uint, clockid_t, itimerspec, sigevent, size_t, ssize_t, timer_t, timespec};
+
+use crate::clock::{Alarm, Clock, START_NS, Wanted};
+use crate::random::Stream;
+
+static CLOCK: Clock = Clock::new();
+static STREAM: Stream = Stream::new();
+/// The date at which the clock starts, in s since 1970, as the caller gives it.
+const START_DATE: &str = "LASTHOP_START_S";
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// The virtual clock; `CLOCK_REALTIME` has the date, all others count from the start.
+///
+/// # Safety
+/// `time` must be valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
+    let (now, alarm) = CLOCK.read();
+    let shown = if clock == CLOCK_REALTIME { now - START_NS + start_date() } else { now };
+    // SAFETY: the caller gives a place for the result.
+    unsafe { time.write(as_timespec(shown)) };
+    give(alarm);
+    0
+}
+
+/// Makes the kernel's timer, which is the clock's alarm.
+///
+/// # Safety
+/// `timer` must be valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn timer_create(_clock: clockid_t, _event: *mut sigevent, timer: *mut timer_t) -> c_int {
+    // SAFETY: the caller gives a place for the result.
+    unsafe { timer.write(ptr::null_mut()) };
+    0
+}
+
+/// Sets the alarm, or switches it off where both times are zero.
+///
+/// # Safety
+/// `wanted` must be valid for a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn timer_settime(
+    _timer: timer_t,
+    flags: c_int,
+    wanted: *const itimerspec,
+    _old: *mut itimerspec,
+) -> c_int {
+    // SAFETY: the caller gives what is wanted.
+    let wanted = unsafe { wanted.read() };
+    let (value, interval) = (as_ns(wanted.it_value), as_ns(wanted.it_interval));
+    CLOCK.set(
+        match (value, interval) {
+            (0, 0) => Wanted::Never,
+            (0, interval) => Wanted::After(interval),
+            (time, _) if flags & TIMER_ABSTIME != 0 => Wanted::At(time),
+            (delay, _) => Wanted::After(delay),
+        },
+        interval,
+    );
+    0
+}
+
+/// The kernel is idle and asks how long its alarm is away: it is there now. It sleeps until a signal, which has come.
+///
+/// # Safety
+/// `left` must be valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn timer_gettime(_timer: timer_t, left: *mut itimerspec) -> c_int {
+    let alarm = CLOCK.jump();
+    let left_ns = if alarm == Alarm::Due { 1 } else { 0 };
+    // SAFETY: the caller gives a place for the result.
+    unsafe { left.write(itimerspec { it_interval: as_timespec(0), it_value: as_timespec(left_ns) }) };
+    give(alarm);
+    0
+}
+
+/// Forgets the kernel's timer.
+#[unsafe(no_mangle)]
+pub extern "C" fn timer_delete(_timer: timer_t) -> c_int {
+    CLOCK.set(Wanted::Never, 0);
+    0
+}
+
+/// Fills all that is asked for.
+///
+/// # Safety
+/// `bytes` must be valid for `length` writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getrandom(bytes: *mut c_void, length: size_t, _flags: c_uint) -> ssize_t {
+    // SAFETY: the caller gives a place for so many bytes.
+    let bytes = unsafe { slice::from_raw_parts_mut(bytes.cast::<u8>(), length) };
+    for part in bytes.chunks_mut(8) {
+        part.copy_from_slice(&STREAM.next()[..part.len()]);
+    }
+    length as ssize_t
+}
+
+/// Tells the kernel of an alarm.
+fn give(alarm: Alarm) {
+    if alarm == Alarm::Due {
+        // SAFETY: the kernel has a handler for this signal before it sets an alarm.
+        unsafe { libc::raise(SIGALRM) };
+    }
+}
+
+/// In ns since 1970; 1970 itself where the caller gives no date.
+fn start_date() -> u64 {
+    static DATE: OnceLock<u64> = OnceLock::new();
+    *DATE.get_or_init(|| {
+        std::env::var(START_DATE).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0) * NS_PER_S
+    })
+}
+
+fn as_timespec(ns: u64) -> timespec {
+    // Both fit: 2^63 s are many, and the rest is below 10^9.
+    timespec { tv_sec: (ns / NS_PER_S) as _, tv_nsec: (ns % NS_PER_S) as _ }
+}
+
+fn as_ns(time: timespec) -> u64 {
+    (time.tv_sec as u64).saturating_mul(NS_PER_S).saturating_add(time.tv_nsec as u64)
+}

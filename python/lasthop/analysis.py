@@ -1,0 +1,67 @@
+"""Captures of 802.11 and TCP, analysed: a result like that of a run, as far as captures tell."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import _core
+from .quantities import FLOW, LINK, MEDIUM, NODE, TOTALS, Quantities
+from .result import FORMAT, Result
+
+#: Tables of a run, each with the quantities that a row of it has.
+TABLES: dict[str, Quantities] = {"flows": FLOW, "totals": TOTALS, "nodes": NODE, "links": LINK, "medium": MEDIUM}
+
+
+def analyze(
+    files: Sequence[str | os.PathLike[str]],
+    from_s: float | None = None,
+    to_s: float | None = None,
+    interval_s: float | None = 1.0,
+    show: Callable[[float], None] | None = None,
+) -> Result:
+    """A result with what the captures in `files` tell, pcap or pcapng, from `from_s` to `to_s`.
+
+    Times are in seconds from the beginning of the captures on; of captures that begin in 1970, as those of a simulation do,
+    from then on. Quantities that captures do not tell are null; `capture` of the run has what runs do not have, such as how
+    much the sniffer missed. `interval_s` is the time between rows of the time series, None for no series. `show` is told how
+    far it is, from 0 to 1. Raises `ValueError` with a sentence where a file is no capture, `OSError` where one cannot be read.
+    """
+    paths = [os.fspath(file) for file in files]
+    whole = 2 * sum(Path(path).stat().st_size for path in paths)
+
+    def tell(done: int) -> None:
+        if show is not None:
+            show(min(1.0, done / max(whole, 1)))
+
+    text, series, notes = _core.analyze(paths, from_s, to_s, interval_s, tell)
+    run = json.loads(text)
+    _fill(run)
+    span = run["capture"]
+    scenario = {
+        "name": Path(paths[0]).stem,
+        "description": f"read from {', '.join(paths)}",
+        "warmup": f"{span['from_s']!r} s",
+        "duration": f"{span['to_s']!r} s",
+        "bss": [],
+        "station": [],
+        "flow": [],
+    }
+    head = {"format": FORMAT, "lasthop": _core.__version__, "scenario": scenario, "warnings": notes, "runs": [run]}
+    result = Result(head, scenario_text=f"# No scenario: {scenario['description']}.\n")
+    if series:
+        result.add_series(run["seed"], series)
+    return result
+
+
+def _fill(run: dict[str, Any]) -> None:
+    """Gives each row all quantities of its table: null is what a capture does not tell."""
+    for table, quantities in TABLES.items():
+        rows = run[table] if isinstance(run[table], list) else [run[table]]
+        absent = [str(quantity) for quantity in quantities if quantity.in_summary and quantity.only is None]
+        for row in rows:
+            for name in absent:
+                row.setdefault(name, None)

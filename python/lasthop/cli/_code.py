@@ -1,0 +1,19 @@
+"""Code that scenarios bring: loaded before anything runs, and said so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .. import _core
+from ._output import note
+
+
+def load_code(scenarios: Iterable[_core.ResolvedScenario]) -> None:
+    """Loads the code of scenarios, and says once of each file that it is code; raises `ScenarioError` where that fails."""
+    said: set[str] = set()
+    for resolved in scenarios:
+        for _, _, name, _ in resolved.code():
+            if name not in said:
+                note(f"{name} is code of the scenario's and runs with your rights")
+                said.add(name)
+        resolved.load_code()

@@ -1,0 +1,146 @@
+"""`lasthop analyze`: captures of a network, read into the tables of a run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..analysis import analyze
+from ..progress import Progress
+from ..quantities import LINK
+from ..result import Result
+from . import _arguments
+from ._mistake import Mistake
+from ._output import note, show, summary_text, write_data
+from ._table import table
+
+SUMMARY = "read captures of 802.11 and TCP into the tables of a run"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `lasthop analyze` accepts."""
+    parser.add_argument(
+        "captures", metavar="CAPTURE", nargs="+", help="pcap or pcapng: the air with radiotap, Ethernet, or IP; several at once"
+    )
+    parser.add_argument(
+        "--from",
+        dest="begin",
+        metavar="TIME",
+        type=_arguments.moment_s,
+        help="when measuring begins, counted from the first packet; in a capture of a simulation, simulated time",
+    )
+    parser.add_argument("--to", metavar="TIME", type=_arguments.moment_s, help="when it ends (default: with the last packet)")
+    parser.add_argument("--out", metavar="DIR", help="write result.json, tables and time series (Parquet) to DIR")
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON to FILE, or to standard output with -")
+    parser.add_argument(
+        "--interval",
+        metavar="TIME",
+        type=_arguments.duration_s,
+        help="time between rows of the time series in --out (default 1s)",
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Reads, writes, shows."""
+    if arguments.interval is not None and arguments.out is None:
+        raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
+    if arguments.begin is not None and arguments.to is not None and arguments.to <= arguments.begin:
+        raise Mistake(f"--to: {arguments.to:g} s is not after --from, {arguments.begin:g} s")
+    _arguments.check_file("--json", arguments.json)
+    if arguments.out is not None:
+        _arguments.check_directory("--out", arguments.out)
+    result = _read(arguments)
+    if arguments.out is not None:
+        result.save(arguments.out)
+    if arguments.json is not None:
+        write_data(arguments.json, result.json_pieces())
+    show(text_of(result), beside_data=arguments.json == "-")
+    for warning in result.warnings:
+        note(f"warning: {warning}")
+    return 0
+
+
+def _read(arguments: argparse.Namespace) -> Result:
+    interval_s = (arguments.interval or 1.0) if arguments.out is not None else None
+    with Progress.fitting(Path(arguments.captures[0]).stem, "captures") as progress:
+        count = len(arguments.captures)
+        try:
+            return analyze(
+                arguments.captures,
+                arguments.begin,
+                arguments.to,
+                interval_s,
+                lambda part: progress.update(part, 0, count),
+            )
+        except ValueError as error:
+            raise Mistake(str(error)) from None
+        except OSError as error:
+            raise Mistake(f"{error.filename}: {error.strerror}") from None
+
+
+def text_of(result: Result) -> str:
+    """What the sniffer missed, the tables of a run, and what captures alone have."""
+    (run,) = result.runs
+    capture = run["capture"]
+    parts = [missed_text(capture), summary_text(result), _links_text(run), _flows_text(capture)]
+    return "\n".join(part for part in parts if part)
+
+
+def missed_text(capture: Mapping[str, Any]) -> str:
+    """How much the sniffer of the air missed."""
+    missed = capture["missed"]
+    if capture["air"] is None:
+        return "no capture of the air: nothing is told of the MAC\n"
+    if missed["fraction"] is None:
+        return "missed by the sniffer: unknown, as no acknowledged frame was heard\n"
+    share, low, high = (100 * missed[name] for name in ("fraction", "fraction_low", "fraction_high"))
+    lines = [
+        f"missed by the sniffer: {share:.2f} % of frames (95 % interval {low:.2f} to {high:.2f} %): "
+        f"{missed['mpdus_acknowledged_unheard']} of {missed['mpdus_acknowledged']} acknowledged MPDUs were not heard",
+        f"never heard at any attempt: {missed['sequence_numbers_never_heard']} of {missed['sequence_numbers']} sequence numbers",
+    ]
+    if missed["tcp_bytes_never_seen"] is not None:
+        lines.append(f"acknowledged by TCP and never seen: {missed['tcp_bytes_never_seen']} bytes")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _links_text(run: Mapping[str, Any]) -> str:
+    rows = []
+    for link, told in zip(run["links"], run["capture"]["links"], strict=True):
+        if told["mpdus"]:
+            share, rate = 100 * told["mpdus_retried"] / told["mpdus"], link[LINK.mean_data_rate_bps]
+            rows.append(
+                [
+                    f"{link['node']} → {link['peer']}",
+                    str(told["mpdus"]),
+                    f"{share:.2f}",
+                    "-" if rate is None else f"{rate / 1e6:.1f}",
+                    _decimal(link[LINK.mpdus_per_ampdu_mean], 1),
+                    _decimal(link[LINK.airtime_fraction], 2, 100),
+                ]
+            )
+    heads = ["link", "MPDUs", "retried (%)", "PHY rate (Mbit/s)", "MPDUs per A-MPDU", "airtime (%)"]
+    return table(heads, rows, left=1) if rows else ""
+
+
+def _flows_text(capture: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            flow["id"],
+            _decimal(flow["rtt_beyond_mean_s"], 1, 1e3),
+            _decimal(flow["flight_mean_segments"], 1),
+            _decimal(flow["load_bps"], 1, 1e-6),
+            _decimal(flow["load_over_mac_rate"], 2),
+            *(str(flow[name]) for name in ("ack_jumps", "segments_spurious", "segments_out_of_order")),
+        ]
+        for flow in capture["flows"]
+        if "acks" in flow
+    ]
+    heads = ["flow", "RTT beyond (ms)", "flight (segments)", "load (Mbit/s)", "load / PHY rate", "ACK jumps", "spurious"]
+    return table([*heads, "out of order"], rows, left=1) if rows else ""
+
+
+def _decimal(value: float | None, decimals: int, scale: float = 1.0) -> str:
+    return "-" if value is None else f"{value * scale:.{decimals}f}"

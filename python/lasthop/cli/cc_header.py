@@ -1,0 +1,21 @@
+"""`lasthop cc-header`: the C header for congestion controls of one's own."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+SUMMARY = "print the C header for a congestion control of your own, or where it is"
+HEADER = Path(__file__).parents[1] / "include" / "lasthop_cc.h"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `lasthop cc-header` accepts."""
+    parser.add_argument("--path", action="store_true", help='the folder instead, for a compiler\'s -I: cc -I"$(lasthop cc-header --path)" …')
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints the header, or its folder."""
+    sys.stdout.write(f"{HEADER.parent}\n" if arguments.path else HEADER.read_text(encoding="utf-8"))
+    return 0

@@ -1,0 +1,31 @@
+"""`lasthop check-cc`: a congestion control against what all controllers promise."""
+
+from __future__ import annotations
+
+import argparse
+
+from .. import _core
+from ._mistake import Mistake
+from ._output import write_data
+
+SUMMARY = "hold a congestion control to what all of them promise"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `lasthop check-cc` accepts."""
+    parser.epilog = "Code that CHOICE names is loaded and runs with your rights."
+    what = 'a name such as cubic, or a table such as \'{ kind = "python", file = "mine.py", class = "Mine" }\''
+    parser.add_argument("choice", metavar="CHOICE", help=what)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """One line for each promise; 1 if one is not kept."""
+    try:
+        checked = _core.check_cc(arguments.choice)
+    except _core.ScenarioError as error:
+        raise Mistake(str(error)) from None
+    for rule, found in checked:
+        write_data("-", [f"{'pass' if found is None else 'fail'}  {rule.replace('_', ' ')}{f': {found}' if found else ''}\n"])
+    broken = sum(found is not None for _, found in checked)
+    write_data("-", [f"{len(checked) - broken} kept, {broken} broken\n"])
+    return 1 if broken else 0

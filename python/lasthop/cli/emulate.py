@@ -1,0 +1,245 @@
+"""`lasthop emulate`: a scenario whose TCP is that of a real kernel."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from .. import _core
+from ..emulation import EmulationError, Kernel, build_kernel, find_kernel
+from ..emulation.build import BuildStep
+from ..emulation.campaign import Emulations
+from ..emulation.certificate import verdicts
+from ..emulation.places import Guests, Host, Place
+from ..progress import Progress
+from ..scenario import Scenario, toml_value
+from ..simulation import Kept, core_count
+from . import _arguments
+from ._code import load_code
+from ._mistake import Mistake
+from ._output import note
+from .run import add_kept, carry_out, check_options, report
+
+SUMMARY = "run a scenario over the TCP of a real kernel"
+# Nobody types for longer.
+SHELL_LASTS = "1000000 s"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `lasthop emulate` accepts."""
+    parser.add_argument("file", metavar="FILE", nargs="?", help="scenario file (TOML)")
+    _arguments.add_settings(parser)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--seeds", metavar="N", type=_arguments._whole, help="run seeds 1 to N (default 1)")
+    which.add_argument("--seed", metavar="K", type=_arguments._whole, help="run seed K only")
+    parser.add_argument("--jobs", metavar="N", type=_arguments._whole, help="guests at a time (default: all cores)")
+    parser.add_argument("--time", choices=("virtual", "real"), help="the clock: that of a guest, or this machine's (default: emulation.time, virtual)")
+    parser.add_argument("--kernel", metavar="KERNEL", help="of virtual time: own, stock, or the path of one (default: emulation.kernel, own)")
+    add_kept(parser)
+    parser.add_argument(
+        "--station", metavar="NAME", help="run the command that stands after -- at this station, too; the run ends with it"
+    )
+    parser.add_argument("--shell", metavar="NAME", help="open a shell at this station, in real time; the run ends with it")
+    parser.add_argument("--build-kernel", action="store_true", help="build the kernel for virtual time, and do no more")
+    parser.add_argument(
+        "--source", metavar="TREE", help="with --build-kernel: a kernel's source, a folder or an archive"
+    )
+    parser.set_defaults(metric=[], command=[])
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Checks everything, runs, writes; 1 where a run is not valid."""
+    if sys.platform != "linux":
+        raise Mistake("emulate: needs Linux; `lasthop run` simulates the same scenario here")
+    try:
+        return _build(arguments) if arguments.build_kernel else _emulate(arguments)
+    except EmulationError as error:
+        raise Mistake(str(error)) from None
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    if arguments.file is not None:
+        raise Mistake("--build-kernel: takes no scenario; run it by itself")
+    source = None if arguments.source is None else Path(arguments.source)
+    with Progress.fitting("kernel", "files") as progress:
+        kernel = build_kernel(source, partial(_show_step, progress))
+    sys.stdout.write(f"{kernel}\n")
+    return 0
+
+
+def _show_step(progress: Progress, step: BuildStep) -> None:
+    if step.doing == "compiling":
+        progress.update(step.done / max(step.total, 1), step.done, step.total)
+    else:
+        progress.say(step.doing)
+
+
+def _emulate(arguments: argparse.Namespace) -> int:
+    _check_arguments(arguments)
+    check_options(arguments)
+    scenario, added = _scenario(arguments)
+    resolved = _resolved(scenario, arguments)
+    if arguments.seeds is None and arguments.seed is None:
+        arguments.seeds = 1
+    seeds = _arguments.seeds_of(arguments)
+    if added is not None and len(seeds) > 1:
+        raise Mistake("--seeds: a command or a shell runs once; choose one with --seed")
+    plan = json.loads(_core.emulation_plan_json(resolved, seeds[0]))
+    if not plan["flows"]:
+        raise Mistake(
+            f"{scenario.file_name}: no flow of this scenario is for a kernel, which carries bulk data over TCP and programs; "
+            "`lasthop run` simulates it"
+        )
+    load_code([resolved])
+    place = _place(arguments, plan, scenario)
+    for line in started(plan):
+        note(line)
+    with ExitStack() as stack:
+        emulations: list[Emulations] = []
+        start = partial(_start, emulations, stack, scenario, resolved.duration_s(), place, added)
+        result = carry_out(
+            arguments, scenario, resolved, seeds, _arguments.jobs_of(arguments), start=start, warnings=plan["warnings"], quiet=arguments.shell is not None
+        )
+        for emulated in emulations:
+            _show_output(emulated, seeds, added, arguments)
+    status = report(result, arguments, len(seeds))
+    for verdict in verdicts(result):
+        for line in verdict.lines:
+            note(line)
+        status = status or int(not verdict.valid)
+    return status
+
+
+def _show_output(emulated: Emulations, seeds: list[int], added: str | None, arguments: argparse.Namespace) -> None:
+    """What programs have printed: that of the command line's own to where it belongs, that of all others to --out."""
+    for seed in seeds:
+        for file in emulated.outputs(seed):
+            if added is not None and file.name.startswith(f"{added}.client."):
+                stream = sys.stdout if file.suffix == ".out" else sys.stderr
+                stream.write(file.read_text(errors="replace"))
+            if arguments.out is not None:
+                into = Path(arguments.out) / "programs" / f"seed-{seed}"
+                into.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, into / file.name)
+
+
+def started(plan: dict[str, Any]) -> Iterator[str]:
+    """What will be run of the user's, a line each."""
+    for flow in plan["flows"]:
+        for end, node in (("server", f"the server behind {flow['ap']}"), ("client", flow["station"])):
+            if (command := flow[end]) is not None:
+                yield f"{flow['id']} runs at {node}: {shlex.join(command)}"
+
+
+def _start(
+    emulations: list[Emulations],
+    stack: ExitStack,
+    scenario: Scenario,
+    duration_s: float,
+    place: Place,
+    added: str | None,
+    seeds: Sequence[int],
+    jobs: int,
+    kept: Kept,
+) -> Emulations:
+    emulated = Emulations(scenario, duration_s, seeds, place, kept, jobs=jobs, ends_with=added)
+    stack.callback(emulated.close)
+    emulations.append(emulated)
+    return emulated
+
+
+def _check_arguments(arguments: argparse.Namespace) -> None:
+    if arguments.file is None:
+        raise Mistake("a scenario file is needed, or --build-kernel")
+    if arguments.source is not None:
+        raise Mistake("--source: has no effect without --build-kernel")
+    if arguments.shell is not None and arguments.station is not None:
+        raise Mistake("--shell: opens a shell at a station itself, so that --station has no place beside it")
+    if bool(arguments.command) != (arguments.station is not None):
+        raise Mistake("--station: say what runs there after --, e.g. --station sta1 -- curl http://server/big")
+    if arguments.shell is not None and arguments.time == "virtual":
+        raise Mistake("--shell: nobody types in virtual time; use --time real")
+    if arguments.kernel is not None and arguments.time == "real":
+        raise Mistake("--kernel: real time has the kernel of this machine; leave it out, or use --time virtual")
+
+
+def _scenario(arguments: argparse.Namespace) -> tuple[Scenario, str | None]:
+    """The scenario with what the command line adds to it, and the id of the flow that it adds, if it does."""
+    scenario = _arguments.scenario_of(arguments)
+    for option in ("time", "kernel"):
+        if (given := getattr(arguments, option)) is not None:
+            scenario = scenario.set(f"emulation.{option}", given)
+    if arguments.shell is None and arguments.station is None:
+        return scenario, None
+    # The program may end before a warm-up does, and with it ends the run.
+    scenario = _unless_given(scenario, "warmup", "0 s")
+    if arguments.shell is None:
+        return _with_program(scenario, arguments.station, "command", shlex.join(arguments.command))
+    scenario = _unless_given(scenario, "duration", SHELL_LASTS).set("emulation.time", "real")
+    return _with_program(scenario, arguments.shell, "shell", "exec $SHELL")
+
+
+def _unless_given(scenario: Scenario, path: str, value: str) -> Scenario:
+    return scenario if any(path == given for given, _ in scenario.settings) else scenario.set(path, value)
+
+
+def _resolved(scenario: Scenario, arguments: argparse.Namespace) -> _core.ResolvedScenario:
+    """Checked; a station that is not there is the option's fault where the option names it."""
+    try:
+        return scenario.resolve()
+    except _core.ScenarioError as error:
+        option = "--station" if arguments.shell is None else "--shell"
+        name = arguments.shell or arguments.station
+        _, missing, others = str(error).partition(f'there is no station "{name}"')
+        if name is None or not missing:
+            raise
+        raise Mistake(f"{option}: {missing}{others}") from None
+
+
+def _with_program(scenario: Scenario, station: str, name: str, line: str) -> tuple[Scenario, str]:
+    """The scenario with a flow more, which a program at this station is, and its id."""
+    # Within quotes, as each word with a brace is; a brace with a quote behind it begins no placeholder.
+    client = line.replace("{", "'\"{\"'")
+    flow = {"name": name, "station": station, "direction": "down", "application": {"kind": "command", "client": client}}
+    keys = "".join(f"{key} = {toml_value(value)}\n" for key, value in flow.items())
+    text = f"{scenario.text.rstrip()}\n\n[[flow]]\n{keys}"
+    return Scenario(text, scenario.file_name, scenario.settings), f"{station}.{name}"
+
+
+def _place(arguments: argparse.Namespace, plan: dict[str, Any], scenario: Scenario) -> Place:
+    """Where the scenario runs."""
+    if plan["time"] == "real":
+        return Host(terminal=arguments.shell is not None)
+    kernel = _kernel(
+        plan["kernel"],
+        is_asked_for="kernel" in tomllib.loads(scenario.text).get("emulation", {}) or bool(arguments.kernel),
+    )
+    if kernel.virtual == "approximate":
+        note(f"{kernel.path} has no time travel: the same seed gives nearly the same run, and not the same to the bit")
+    return Guests(kernel, core_count(), (flow["congestion_control"] for flow in plan["flows"]))
+
+
+def _kernel(choice: str, *, is_asked_for: bool) -> Kernel:
+    """The kernel of virtual time: where nobody has asked for one and none was built, the distribution's."""
+    try:
+        return find_kernel(choice)
+    except EmulationError:
+        if is_asked_for:
+            raise
+    try:
+        kernel = find_kernel("stock")
+    except EmulationError:
+        return find_kernel(choice)
+    note(
+        f"no kernel was built for virtual time (`lasthop emulate --build-kernel`): {kernel.path} runs, Linux {kernel.version}"
+    )
+    return kernel

@@ -1,0 +1,79 @@
+"""`lasthop new`: files to begin with, a scenario or a congestion control."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from ._mistake import Mistake
+from ._output import note
+
+SUMMARY = "write files to begin with: a scenario, or a congestion control of your own with a test"
+TEMPLATES = Path(__file__).parents[1] / "templates"
+# A name of a kernel's congestion control has less than 16 characters, and those of Python and C begin with a letter.
+CONTROLLER_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
+SCENARIO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+# What is written for each language: the template, and the file's ending.
+FILES = {
+    "python": (("controller.py", ".py"), ("controller_python.toml", ".toml"), ("test_controller_python.py", "")),
+    "c": (("controller.c", ".c"), ("controller_c.toml", ".toml"), ("test_controller_c.py", "")),
+    "bpf": (("controller.bpf.c", ".bpf.c"), ("controller_bpf.toml", ".toml"), ("test_controller_bpf.py", "")),
+}
+BUILD = {
+    "python": "",
+    "c": 'cc -O2 -ffp-contract=off -shared -fPIC -I"$(lasthop cc-header --path)" {name}.c -o {name}.so && ',
+    "bpf": "clang -O2 -g -target bpf -c {name}.bpf.c -o {name}.bpf.o && ",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `lasthop new` accepts."""
+    parser.add_argument("name", metavar="NAME", help="of a scenario: NAME.toml is written; or the word controller")
+    language = parser.add_mutually_exclusive_group()
+    for word, what in (("python", "a class in Python"), ("c", "a shared library in C"), ("bpf", "a struct_ops of BPF, as for Linux")):
+        language.add_argument(f"--{word}", metavar="CONTROLLER", help=f"after the word controller, its name: {what}")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Writes the files into the current folder, or none of them, and says what to do next."""
+    asked = [(language, getattr(arguments, language)) for language in FILES if getattr(arguments, language) is not None]
+    if arguments.name == "controller":
+        if not asked:
+            raise Mistake("controller: in which language, and of which name? e.g. `lasthop new controller --python my_cc`, --c or --bpf")
+        return _controller(*asked[0])
+    if asked:
+        language, name = asked[0]
+        raise Mistake(f"{arguments.name}: only a controller has a language; `lasthop new controller --{language} {name}`")
+    return _scenario(arguments.name)
+
+
+def _scenario(given: str) -> int:
+    name = given.removesuffix(".toml")
+    if not SCENARIO_NAME.fullmatch(name):
+        raise Mistake(f"{given}: give a name of letters, digits, '_', '-' and '.'; the file is written into the current folder")
+    _write({f"{name}.toml": "scenario.toml"}, name)
+    note(f"next: lasthop run {name}.toml --seeds 3")
+    return 0
+
+
+def _controller(language: str, name: str) -> int:
+    if not CONTROLLER_NAME.fullmatch(name):
+        raise Mistake(f"{name}: give a name of small letters, digits and '_', 15 at most, that begins with a letter; e.g. my_cc")
+    _write({f"{name}{end}" if end else f"test_{name}.py": template for template, end in FILES[language]}, name)
+    note(f"next: {BUILD[language].format(name=name)}lasthop run {name}.toml --seeds 3")
+    note(f"test: python -m pytest test_{name}.py")
+    return 0
+
+
+def _write(files: dict[str, str], name: str) -> None:
+    """Writes each file from its template, in which @name@ and @Class@ stand for the name; overwrites none."""
+    there = [file for file in files if Path(file).exists()]
+    if there:
+        raise Mistake(f"{there[0]}: is there already; choose another name, or another folder")
+    class_name = "".join(part.capitalize() for part in name.split("_"))
+    for file, template in files.items():
+        text = (TEMPLATES / f"{template}.in").read_text(encoding="utf-8")
+        with open(file, "x", encoding="utf-8") as to:
+            to.write(text.replace("@name@", name).replace("@Class@", class_name))
+        note(f"{file}: written")

@@ -1,0 +1,34 @@
+"""The process of a run whose code is in Python: `python -P inside.py JOB`, a file that `processes.py` has written.
+
+Ctrl-C is for the process that has started it, and where that has gone this one ends too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+
+def main() -> None:
+    """Carries out the job."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    text = Path(sys.argv[1]).read_text(encoding="utf-8")
+    sys.path[:] = json.loads(text)["path"]
+    from lasthop import _core
+
+    _core.run_job(text)
+
+
+def _end_with_parent() -> None:
+    """The parent holds the other end of standard input, and writes nothing."""
+    os.read(0, 1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

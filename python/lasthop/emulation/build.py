@@ -1,0 +1,180 @@
+"""Builds a kernel for virtual time, once for each source and recipe.
+
+Below the kernel's directory in the cache stand `work/source` and `work/build` as long as the build goes on. One that was
+interrupted goes on where it stopped. The finished kernel is moved into its place in one step, with its configuration
+beside it, and the rest is removed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from . import recipe
+from .cache import NAME, place_of
+from .error import EmulationError
+from .source import Source, find_source, root_of_tree
+
+# What a build compiles of Linux 6.12, host programs among them.
+COMPILED = 660
+MACHINE = "x86_64"
+COMPILES = re.compile(r"^\s+(CC|AS|HOSTCC)\s")
+LAST_LINES = 20
+# Programs that a build starts, and the packages of Debian that have them.
+PROGRAMS = {
+    "gcc": "gcc", "ld": "binutils", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "perl": "perl",
+}  # fmt: skip
+
+
+class BuildStep(NamedTuple):
+    """How far a build is."""
+
+    doing: str
+    """`unpacking`, `configuring` or `compiling`"""
+    done: int
+    """of `total`: bytes of the tarball, or files compiled"""
+    total: int
+    """an estimate where files are compiled, but never below `done`"""
+
+
+Progress = Callable[[BuildStep], None]
+
+
+def build_kernel(source: Path | None = None, progress: Progress = lambda _step: None) -> Path:
+    """The kernel that comes of `source` (a tree, a tarball, or by default the distribution's package), built unless it is there.
+
+    Raises `EmulationError` where the source or a program is missing, where the source refuses a needed option, and
+    where the build fails.
+    """
+    found = find_source(source)
+    place = place_of(found.name)
+    if (place / NAME).exists() and not found.is_tree:
+        return place / NAME
+    _check_machine()
+    with _alone(place) as lock:
+        if not (place / NAME).exists() or found.is_tree:
+            _build(found, place, lock, progress)
+    return place / NAME
+
+
+def _build(source: Source, place: Path, lock: TextIO, progress: Progress) -> None:
+    work = place / "work"
+    tree = _tree(source, work, progress)
+    build = work / "build"
+    build.mkdir(parents=True, exist_ok=True)
+    make = _Make(tree, build, place / "build.log", lock)
+    progress(BuildStep("configuring", 0, 1))
+    _configure(make, tree, build)
+    make.run("linux", progress)
+    shutil.copy(build / ".config", place / "config")
+    os.replace(build / NAME, place / NAME)
+    shutil.rmtree(work)
+
+
+def _tree(source: Source, work: Path, progress: Progress) -> Path:
+    """The source as a tree; a tarball is unpacked under another name, so that a half is never taken for the whole."""
+    if source.is_tree:
+        return source.path
+    unpacked, partial = work / "source", work / "source.partial"
+    if not unpacked.exists():
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        source.unpack(partial, lambda done, total: progress(BuildStep("unpacking", done, total)))
+        partial.rename(unpacked)
+    return root_of_tree(unpacked, source.path)
+
+
+def _configure(make: _Make, tree: Path, build: Path) -> None:
+    """Writes `.config`, unless it is that of the interrupted build, and checks what came of it."""
+    wanted = build / "wanted.config"
+    if not (build / ".config").exists():
+        wanted.write_text(recipe.options())
+        make.kconfig.write_text(recipe.root_of_configuration((tree / "Kconfig").read_text()))
+        make.run("allnoconfig", variables=(f"KCONFIG_ALLCONFIG={wanted}",))
+    refused = recipe.refused((build / ".config").read_text())
+    if refused:
+        (build / ".config").unlink()
+        raise EmulationError(
+            f"{tree} does not give a kernel for virtual time: it refuses {', '.join(refused)}; take a later source"
+        )
+
+
+class _Make:
+    """Calls of `make` for one build; all of them write to one log."""
+
+    def __init__(self, tree: Path, build: Path, log: Path, lock: TextIO) -> None:
+        self.tree, self.build, self.log, self.lock = tree, build, log, lock
+        self.kconfig = build / "Kconfig.lasthop"
+
+    def run(self, target: str, progress: Progress | None = None, variables: tuple[str, ...] = ()) -> None:
+        """Makes `target`; raises `EmulationError` with the last lines if that fails."""
+        command = ("make", "-C", str(self.tree), f"O={self.build}", f"KBUILD_KCONFIG={self.kconfig}", *variables)
+        last: deque[str] = deque(maxlen=LAST_LINES)
+        done = sum(1 for _ in self.build.rglob(".*.o.cmd"))
+        with self.log.open("a") as log, self._started((*command, f"-j{os.cpu_count() or 1}", target)) as process:
+            try:
+                for line in _counted(process, progress, done):
+                    log.write(line)
+                    last.append(line)
+            except BaseException:
+                os.killpg(process.pid, signal.SIGTERM)
+                raise
+        if process.returncode != 0:
+            raise EmulationError(
+                f"`make {target}` failed in {self.build}; all it said is in {self.log}", "".join(last).rstrip()
+            )
+
+    def _started(self, command: tuple[str, ...]) -> subprocess.Popen[str]:
+        # The lock goes along: if this process is killed and make lives on, no second build gets in its way.
+        return subprocess.Popen(
+            command, env=recipe.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, errors="replace", process_group=0, pass_fds=(self.lock.fileno(),),
+        )  # fmt: skip
+
+
+def _counted(process: subprocess.Popen[str], progress: Progress | None, done: int) -> Iterator[str]:
+    """The lines of a build as they come; each file that is compiled counts, after those that were compiled before."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        yield line
+        if progress and COMPILES.match(line):
+            done += 1
+            progress(BuildStep("compiling", done, max(COMPILED, done)))
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[TextIO]:
+    """Holds the lock of a kernel's directory, which it makes."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with (place / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield lock
+    except BlockingIOError as error:
+        raise EmulationError(f"{place}: this kernel is being built already; wait for that to end") from error
+    except OSError as error:
+        raise EmulationError(
+            f"{place}: no kernel can be built here: {error.strerror}; set XDG_CACHE_HOME to choose another place"
+        ) from error
+
+
+def _check_machine() -> None:
+    if platform.machine() != MACHINE:
+        raise EmulationError(
+            f"User Mode Linux runs on {MACHINE} alone, and this is {platform.machine()}: use `--time real`"
+        )
+    missing = {program: package for program, package in PROGRAMS.items() if shutil.which(program) is None}
+    if missing:
+        raise EmulationError(
+            f"a kernel cannot be built without {', '.join(missing)}: `apt install {' '.join(missing.values())}` as root, or the like"
+        )

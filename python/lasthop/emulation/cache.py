@@ -1,0 +1,29 @@
+"""Where kernels that were built are kept: a directory for each source and recipe."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from . import recipe
+
+NAME = "linux"
+
+
+def cache() -> Path:
+    """`$XDG_CACHE_HOME/lasthop/kernels`, or the same below `~/.cache`."""
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG specification has relative paths ignored.
+    base = Path(home) if home.startswith("/") else Path.home() / ".cache"
+    return base / "lasthop" / "kernels"
+
+
+def place_of(source_name: str) -> Path:
+    """The directory of the kernel that the present recipe makes of that source."""
+    return cache() / f"{source_name}-{recipe.digest(source_name)}"
+
+
+def built_kernels() -> list[Path]:
+    """The kernels that are ready, of the present recipe: one made after another is none of ours any more."""
+    found = (path for path in cache().glob(f"*/{NAME}") if path.is_file())
+    return sorted(path for path in found if place_of(path.parent.name.rpartition("-")[0]) == path.parent)

@@ -1,0 +1,51 @@
+"""What a guest's kernel is started with: arguments and environment, the same for each job.
+
+The kernel mixes its command line into its random pool. So nothing stands there that differs from job to job, save for
+the seed, with a fixed number of digits: the guest's directory is the current one, and the program is named by a script
+in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from .error import EmulationError
+from .job import GuestJob
+from .kernel import Kernel
+from .memory import memory_directory
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# The name of a guest among those of one directory, of which there is one.
+NAME = "uml"
+PRELOAD = Path(__file__).with_name("virtual_time.so")
+# What a kernel without time travel must not do at boot: wait for alarms in a loop without a system call (calibrating
+# delays, choosing a RAID 6 algorithm), and read the host's random device.
+NO_LOOPS = ("lpj=1000000", "initcall_blacklist=raid6_select_algo,rng_init")
+
+
+def arguments(kernel: Kernel, job: GuestJob, seed: int) -> Iterator[str]:
+    """The kernel's arguments."""
+    yield f"mem={job.memory_mib}M"
+    if kernel.time_travel:
+        yield from ("time-travel=inf-cpu", f"time-travel-start={job.start_s * 1_000_000_000}")
+    else:
+        yield from NO_LOOPS
+    yield from ("rootfstype=hostfs", "rootflags=/", "rw", "norandmaps", f"init=/proc/self/cwd/{job.launcher.name}")
+    # The console goes to a file and is never read: nothing of the host may interrupt the guest.
+    yield from ("con=null", "con0=null,fd:1", "ssl=null", "uml_dir=.", f"umid={NAME}", "quiet")
+    yield f"lasthop.seed={seed:016x}"
+
+
+def environment(kernel: Kernel, job: GuestJob) -> Iterator[str]:
+    """All of the kernel's environment, as `NAME=VALUE`."""
+    yield f"PATH={PATH}"
+    yield "HOME=/"
+    yield f"TMPDIR={memory_directory()}"
+    if not kernel.time_travel:
+        if not PRELOAD.exists():
+            raise EmulationError(
+                f"{kernel.path} needs {PRELOAD}, which is not there: `make build` makes it; or use `--kernel own`"
+            )
+        yield f"LD_PRELOAD={PRELOAD}"
+        yield f"LASTHOP_START_S={job.start_s}"

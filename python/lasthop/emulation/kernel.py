@@ -1,0 +1,108 @@
+"""The User Mode Linux kernels of this machine: our own, the distribution's, or one at a path."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from .cache import built_kernels
+from .error import EmulationError
+
+STOCK = "linux.uml"
+STOCK_MODULES = Path("/usr/lib/uml/modules")
+TIME_TRAVEL = "CONFIG_UML_TIME_TRAVEL_SUPPORT=y"
+# By name of a function, an initialisation can be left out; that needs the names.
+NAMES = "CONFIG_KALLSYMS=y"
+VERSION = re.compile(r"\d+\.\d+\S*")
+TICKS = re.compile(r"^CONFIG_HZ=(\d+)$", re.MULTILINE)
+# Of User Mode Linux, where nothing else was chosen.
+USUAL_HZ = 100
+TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that a guest can be booted with."""
+
+    path: Path
+    version: str
+    kind: Literal["own", "stock", "path"]
+    time_travel: bool
+    """whether its virtual time is its own (`time-travel=inf-cpu`); otherwise it comes of a library that is preloaded"""
+    virtual: Literal["exact", "approximate"]
+    """whether the same seed gives the same run to the bit"""
+    hz: int
+    """ticks of its clock in a second, by which timers of TCP count"""
+
+    def module(self, place: str) -> Path | None:
+        """The file of a module such as `drivers/net/tun`; nothing if the kernel has none."""
+        path = STOCK_MODULES / self.version / "kernel" / f"{place}.ko"
+        return path if path.exists() else None
+
+
+def find_kernel(choice: str | Path) -> Kernel:
+    """The kernel called `own` or `stock`, or the one at a path. Raises `EmulationError` if there is none, with a remedy."""
+    if choice == "own":
+        return _own()
+    if choice == "stock":
+        return _stock()
+    return _at(Path(choice), "path")
+
+
+def _own() -> Kernel:
+    built = built_kernels()
+    if not built:
+        raise EmulationError(
+            "no kernel for virtual time has been built: `lasthop emulate --build-kernel` does so in a few minutes, "
+            "and `--kernel stock` takes the distribution's"
+        )
+    return max((_at(path, "own") for path in built), key=lambda kernel: _order(kernel.version))
+
+
+def _stock() -> Kernel:
+    found = shutil.which(STOCK)
+    if found is None:
+        raise EmulationError(f"{STOCK} is not installed: `apt install user-mode-linux` as root, or `--kernel own`")
+    return _at(Path(found), "stock")
+
+
+def _at(path: Path, kind: Literal["own", "stock", "path"]) -> Kernel:
+    """Raises `EmulationError` where `path` is no kernel that starts."""
+    version = VERSION.fullmatch(_says(path, "--version").strip())
+    if version is None:
+        raise EmulationError(
+            f"{path} is no User Mode Linux kernel: it does not tell a version when asked with --version"
+        )
+    config = _says(path, "--showconfig")
+    options = set(config.splitlines())
+    ticks = TICKS.search(config)
+    virtual: Literal["exact", "approximate"] = "exact" if options & {TIME_TRAVEL, NAMES} else "approximate"
+    return Kernel(
+        path.resolve(), version[0], kind, TIME_TRAVEL in options, virtual, int(ticks[1]) if ticks else USUAL_HZ
+    )
+
+
+def _says(path: Path, question: str) -> str:
+    try:
+        asked = subprocess.run(
+            (path.resolve(), question),
+            env={},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except OSError as error:
+        raise EmulationError(f"{path} cannot be run as a kernel: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise EmulationError(f"{path} is no User Mode Linux kernel: it does not answer to {question}") from error
+    return asked.stdout
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version))

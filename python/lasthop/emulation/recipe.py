@@ -1,0 +1,66 @@
+"""What a kernel for virtual time is built with: its options, its tick, and a build that is the same everywhere.
+
+The options stand in `kernel.config` (each must come out as it stands there) and `algorithms.config` (taken where the
+source has them). Two things cannot be said by an option:
+
+- **The tick.** User Mode Linux has 100 Hz without a choice, so retransmission timers would count 10 ms. The root of the
+  configuration gets a default of 1000 Hz in front, which the profile `linux` has too.
+- **Names of a build.** The kernel mixes its version string into its random pool, and that string has a date, a user
+  and a host. All three are fixed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+HZ = 1000
+TICK = f"config HZ\n\tint\n\tdefault {HZ}\n"
+HERE = Path(__file__).parent
+NEEDED = HERE / "kernel.config"
+WELCOME = HERE / "algorithms.config"
+OPTION = re.compile(r"^(CONFIG_\w+)=(.*)$", re.MULTILINE)
+BUILD_NAMES = {
+    "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_USER": "lasthop",
+    "KBUILD_BUILD_HOST": "lasthop",
+    "KBUILD_BUILD_VERSION": "1",
+}
+
+
+def digest(source_name: str) -> str:
+    """Names a kernel that is built in this way from that source."""
+    parts = (source_name, NEEDED.read_text(), WELCOME.read_text(), TICK, repr(sorted(BUILD_NAMES.items())))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def environment() -> dict[str, str]:
+    """What the programs of a build see; nothing of the user's but where programs are and where home is."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    return kept | BUILD_NAMES | {"LC_ALL": "C", "ARCH": "um"}
+
+
+def options() -> str:
+    """Both lists, as one file from which everything else is switched off."""
+    return NEEDED.read_text() + WELCOME.read_text()
+
+
+def root_of_configuration(kconfig: str) -> str:
+    """The text of a source's `Kconfig` with our tick in front; of several defaults, the first one counts."""
+    head, line, rest = kconfig.partition('source "scripts/Kconfig.include"\n')
+    return f"{head}{line}\n{TICK}{rest}" if line else f"{TICK}{kconfig}"
+
+
+def refused(config: str) -> list[str]:
+    """The needed options that a finished `.config` does not have, and the tick if it is another."""
+    got = dict(OPTION.findall(config))
+    wanted = OPTION.findall(NEEDED.read_text()) + [("CONFIG_HZ", str(HZ))]
+    return [f"{name}={value}" for name, value in wanted if got.get(name) != value]
+
+
+def absent(config: str) -> list[str]:
+    """The algorithms that the source does not have."""
+    got = dict(OPTION.findall(config))
+    return [name for name, value in OPTION.findall(WELCOME.read_text()) if got.get(name) != value]

@@ -1,0 +1,21 @@
+"""Mechanisms of papers on this machine's own kernel: programs of `bpf/`, loaded, read and taken out.
+
+What is loaded stays until it is unloaded or the machine restarts: its links and maps are pinned in the BPF file system, each
+program in a folder of its own, which also keeps what the host was set to before.
+"""
+
+from .needs import HostError, NotHere, why_not
+from .programs import NAMES, Loaded, load_ack_loss, load_ack_skip, load_split_queue, loaded, unload
+
+__all__ = (
+    "NAMES",
+    "HostError",
+    "Loaded",
+    "NotHere",
+    "load_ack_loss",
+    "load_ack_skip",
+    "load_split_queue",
+    "loaded",
+    "unload",
+    "why_not",
+)

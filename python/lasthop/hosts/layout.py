@@ -1,0 +1,80 @@
+"""The bytes that programs in the kernel and this package exchange: `bpf/layout.h` in Python."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import NamedTuple
+
+BASES = {"cubic": 0, "reno": 1}
+EVENTS = ("round trip", "missing", "halved", "ended")
+
+ACK_LOSS_SETTINGS = struct.Struct("=II")
+ACK_SKIP_SETTINGS = struct.Struct("=II")
+SPLIT_QUEUE_SETTINGS = struct.Struct("=I")
+COUNTS = struct.Struct("=QQ")
+SOCKET = struct.Struct("=QQQQQ16s16sIIIIHHHH")
+RECORD = struct.Struct("=QQIIIIII")
+# As the kernel writes an ssthresh that nothing has set.
+UNSET = 0x7FFFFFFF
+
+
+class Socket(NamedTuple):
+    """What has become of a socket under `ack_loss`: addresses with ports, counts, the window in segments."""
+
+    serial: int
+    began_s: float
+    acks: int
+    missing: int
+    halvings: int
+    local: str
+    remote: str
+    cwnd_segments: int
+    ssthresh_segments: int | None
+    srtt_s: float
+    normal_jump_segments: int
+    ended: bool
+
+
+class Record(NamedTuple):
+    """What happened to a socket; times in seconds of CLOCK_MONOTONIC."""
+
+    time_s: float
+    serial: int
+    event: str
+    missing: int
+    cwnd_segments: int
+    ssthresh_segments: int | None
+    srtt_s: float
+    normal_jump_segments: int
+
+
+def socket_of(raw: bytes) -> Socket | None:
+    """A place of the map; none where no socket has taken it."""
+    serial, began, acks, missing, halvings, local, remote, cwnd, ssthresh, srtt, jump, family, port, peer, ended = (
+        SOCKET.unpack(raw)
+    )
+    if serial == 0:
+        return None
+    return Socket(
+        *(serial, began / 1e9, acks, missing, halvings),
+        *(_address(family, local, port), _address(family, remote, peer)),
+        *(cwnd, _set(ssthresh), srtt / 1e6, jump, bool(ended)),
+    )
+
+
+def record_of(raw: bytes) -> Record:
+    """A record of the ring buffer."""
+    time, serial, event, missing, cwnd, ssthresh, srtt, jump = RECORD.unpack(raw)
+    return Record(time / 1e9, serial, EVENTS[event], missing, cwnd, _set(ssthresh), srtt / 1e6, jump)
+
+
+def _set(ssthresh: int) -> int | None:
+    return None if ssthresh >= UNSET else ssthresh
+
+
+def _address(family: int, raw: bytes, port: int) -> str:
+    if family == socket.AF_INET6:
+        address = socket.inet_ntop(socket.AF_INET6, raw)
+        return f"{address.removeprefix('::ffff:')}:{port}" if address.startswith("::ffff:") else f"[{address}]:{port}"
+    return f"{socket.inet_ntop(socket.AF_INET, raw[:4])}:{port}"

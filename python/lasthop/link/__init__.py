@@ -1,0 +1,9 @@
+"""What a station's link lets through, for tests of other transports: `measure` saturates it in a scenario, `formats` writes it down.
+
+A link is measured as a saturating sender sees it: its station's own flows are taken out, a UDP sender that always has data stands
+in their place, and all others of the scenario contend as they do. What it got, packet by packet, are the link's opportunities.
+"""
+
+from .measure import Direction, Link, measure
+
+__all__ = ["Direction", "Link", "measure"]

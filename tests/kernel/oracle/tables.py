@@ -1,0 +1,206 @@
+"""Writes what real kernels and lasthop did beside each other into docs/kernel.md.
+
+`tables.py` has guests do everything again, which takes a quarter of an hour of one core; `tables.py --kept` makes the tables of what is
+kept in recorded/. Status 77 where no kernel for virtual time has been built: then the page stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1]))
+import air
+import pacing
+import queues
+import windows
+from lasthop.emulation import EmulationError, find_kernel
+from page import put
+
+GOODPUT, DELAY, DROPS, WINDOW, GAP = 0.05, 0.10, 0.15, 0.01, 0.05
+
+AIR = """\
+Two uploads and a download over 802.11g at 24 Mbit/s, FIFOs of 60 packets, 10 ms of wire, 20 s of which 5 s are warm-up
+(`tests/kernel/oracle/air.toml`). The same bulk flows were carried by sockets of Linux {kernel} (`lasthop emulate`, {kernels}
+seeds) and by the `linux` profile ({profiles} seeds) on {date}. Each cell has the kernel first, then the profile. Goodput is
+in Mbit/s; window, in segments, and RTT, in ms, are those of the uploads: median and 95 %. `dctcp_marked`: the uploads' queues mark
+what waits for over 20 ms. The goodput of all flows, which the medium decides where it is saturated, and those of the uploads and of
+the download are each to agree within 5 %.
+
+| control | all flows | | up | | down | | window | RTT | sent again, % | |
+|---|---|---|---|---|---|---|---|---|---|---|
+"""
+AIR_NOTES = """
+Known differences:
+
+- **A kernel acknowledges at once a full segment that has PSH**, once its application has read it; the profile's data has no
+  PSH. A Linux sender sets PSH on the last segment of each send, so this shows where a send has an odd number of segments: of the
+  first segments after an ACK, 738 of 738 with PSH were acknowledged at once in an upload of CUBIC, and of those without it
+  only 428 of 5,039, most of them because the window grew, for which the profile does the same. The AP's queue took in as many packets on both
+  sides, 10,184 and 10,112 in 15 s of CUBIC, but of the kernel's 480 more were ACKs and 410 fewer the download's, which has what
+  uploads leave it of that queue. That was counted in one run of CUBIC. It would explain the rows that are out, but no
+  experiment has shown that it does, and `bic`, `yeah` and `westwood`, whose sockets set PSH too, show no such gap.
+- `dctcp_marked`: the kernel's SYN is ECN-capable, as DCTCP has it, and a listener that has another control does not agree to
+  ECN then. When this was recorded, only the sender had DCTCP in `lasthop emulate` (now both ends have it), so the kernel's packets were
+  not marked: its figures are those of the row above, and the row compares nothing. DCTCP's answer to marks is held against vectors (vectors.md).
+- Ticks: this kernel has {hz} Hz, which the profile is told (`timer_tick`, `controller_tick`).
+- A TUN takes all that is sent, so that neither TSQ nor a drop in the sender's own queue acts; the profile is told this too.
+"""
+QUEUES = """\
+Four CUBIC flows and datagrams through a router of Linux {kernel}, in virtual time on {date}: `tbf` of 20 Mbit/s with the
+discipline as its child, ACKs come back after 20 ms, 20 s. The same arrivals were then replayed through ours behind an equal
+token bucket (`crates/link/examples/replay_arrivals.rs`); means of {replays} seeds. Delays are from arrival to departure, in
+ms. Mean and 95 % are to agree within 10 %, drops within 15 %. The replay is open: arrivals follow the kernel's drops.
+
+| discipline | packets | mean: kernel | ours | | 95 %: kernel | ours | | drops: kernel | ours | | |
+|---|---|---|---|---|---|---|---|---|---|---|---|
+"""
+QUEUES_NOTES = """
+What the set-up does, and ours is told: `tbf` takes a packet out of its child before there are tokens for it, which SFQ still
+counts against its limit and RED in its average. A timer of a kernel that ticks at 100 Hz fires one tick late, so that PIE which
+is told 20 ms calculates every 30 ms (`tc -s` shows a new probability each 30.2 ms).
+
+Known differences:
+
+- **CoDel takes one step of Newton's method** where ours takes the square root. After the second drop of a series a kernel
+  waits for 100/2 = 50 ms and ours for 100/sqrt(2) = 70.7 ms; later waits are alike. With such a step ours has 111 of the 112
+  drops of `codel` in 6 s; without it, the series part at the third drop.
+- **`fq_codel` looks at the bytes of all flows** where it asks whether hardly any queue is left, ours at those of the flow. With both as in
+  Linux, each of 10,972 packets in 6 s has the same fate and leaves within 0.5 us of the kernel's time.
+- PIE and RED draw random numbers, so that single packets differ.
+
+What ours is told was found after a first comparison, in which it was told less. There `fq_pie` was out (mean -10.5 %, 95 %
+-10.1 %), `pie` within (-4.5 %, -2.7 %, drops +8.1 %), `sfq` (+0.9 %, +2.7 %) and `red` (+3.2 %, +4.6 %, drops -11.9 %) too. The timer was measured
+on `pie` alone, and that `tbf`'s packet counts in RED on a probe of its limit; of RED's difference a part is not explained.
+"""
+WINDOWS = """\
+A download over 802.11g at 54 Mbit/s and 25 ms of wire, NewReno, `receive_window = "autotune"`
+(`tests/kernel/oracle/download.toml`): what the station's segments offer, by Linux {kernel} on {date} and by the profile. The queue
+drops nothing and NewReno's slow start fills it, so that the window is bounded by the receiver's memory whatever the seed. The first
+and the last window are to agree within 1 %. When the window grows depends on when segments come, which chance decides.
+
+| | in the SYN, B | after ten segments, B | last, B | half of it at, s | 99 % at, s | steps | |
+|---|---|---|---|---|---|---|---|
+"""
+PACING = """\
+A sender with CUBIC and a bottleneck of 20 Mbit/s and 50 ms: Linux {kernel} in a guest on {date}, under `fq` or paced by TCP
+itself (`SO_MAX_PACING_RATE`), and the profile with `pacing = "on"` (`tests/kernel/oracle/wire.toml`). A burst is what leaves
+within 20 us. Gaps from one burst to the next are in us: 10 %, median, 90 %. Slow start is the first 0.5 s, avoidance 3 s to
+8 s. In avoidance the median gap and the rate are to agree within 5 % with `fq`.
+
+| device takes | sender | phase | segments/s | segments of a burst | gaps | |
+|---|---|---|---|---|---|---|
+"""
+PACING_NOTES = """
+In avoidance an ACK lets two segments go, which `fq` sends 259 us apart: cwnd/srtt x 1.2. TCP's own pacing, and the
+profile's, let the second go 10 us sooner, a credit for the time that passed before. The profile sends what its rate gives in a
+millisecond as one burst, as a kernel does over a device with segmentation offload; over a device that takes single segments
+the kernel spaces those too, which `min_burst = 1` gives in avoidance, and nothing gives in slow start, where bursts of the
+profile are larger. With offload its bursts in slow start are smaller than the kernel's, and as much more often; why was not found.
+"""
+
+
+def verdict(*agrees: bool) -> str:
+    """A word for the last column."""
+    return "pass" if all(agrees) else "out"
+
+
+def of(run: dict[str, float], key: str) -> float:
+    """A quantity of a run; `total_bps` is that of all flows."""
+    return run["up_bps"] + run["down_bps"] if key == "total_bps" else run[key]
+
+
+def air_rows(kept: dict[str, Any]) -> Iterator[str]:
+    """A row for each control."""
+    for name, sides in kept["controls"].items():
+
+        def means(key: str, scale: float = 1, sides: Any = sides) -> list[float]:
+            return [mean(of(run, key) for run in sides[side]) * scale for side in ("kernel", "profile")]
+
+        cells, out = [], []
+        for part in ("total", "up", "down"):
+            theirs, ours = means(f"{part}_bps", 1e-6)
+            off = ours / theirs - 1
+            cells += [f"{theirs:.2f} {ours:.2f}", f"{100 * off:+.1f} %"]
+            out += [part] if abs(off) > GOODPUT else []
+        for digits, unit, key, scale in ((0, "segments", "cwnd", 1), (0, "s", "rtt", 1e3)):
+            median, high = (means(f"{key}_{quantile}_{unit}", scale) for quantile in ("p50", "p95"))
+            pairs = zip(median, high, strict=True)
+            cells.append(", ".join(f"{low:.{digits}f} to {top:.{digits}f}" for low, top in pairs))
+        cells.append(" ".join(f"{value:.2f}" for value in means("retransmitted", 100)))
+        yield f"| {name} | {' | '.join(cells)} | {'out: ' + ', '.join(out) if out else 'pass'} |\n"
+
+
+def queue_rows(kept: dict[str, Any]) -> Iterator[str]:
+    """A row for each discipline."""
+    for name, found in kept["disciplines"].items():
+        theirs, cells, agrees = found["kernel"], [], []
+        quantities = (("delay_mean_s", 1e3, 2, DELAY), ("delay_p95_s", 1e3, 2, DELAY), ("dropped", 1, 0, DROPS))
+        for key, scale, digits, tolerance in quantities:
+            ours = mean(run[key] for run in found["ours"])
+            off = ours / theirs[key] - 1
+            agrees.append(abs(off) <= tolerance)
+            cells += [f"{theirs[key] * scale:.{digits}f}", f"{ours * scale:.{digits}f}", f"{100 * off:+.1f} %"]
+        yield f"| {name} | {theirs['packets']} | {' | '.join(cells)} | {verdict(*agrees)} |\n"
+
+
+def window_rows(kept: dict[str, Any]) -> Iterator[str]:
+    """A row for each side."""
+    theirs = kept["windows"]["kernel"]
+    for side, found in kept["windows"].items():
+        sizes = [found[key] for key in ("offered_bytes", "after_flight_bytes", "final_bytes")]
+        agrees = [abs(size / theirs[key] - 1) <= WINDOW for key, size in found.items() if key.endswith("_bytes")]
+        times = [f"{found[key]:.2f}" for key in ("half_s", "full_s")]
+        word = "" if side == "kernel" else verdict(*agrees)
+        yield f"| {side} | {' | '.join(f'{size:,}' for size in sizes)} | {' | '.join(times)} | {found['steps']} | {word} |\n"
+
+
+def pace_rows(kept: dict[str, Any]) -> Iterator[str]:
+    """A row for each device, sender and phase."""
+    for device, senders in kept["devices"].items():
+        reference = senders["kernel, fq"]["avoidance"]
+        for sender, phases in senders.items():
+            for phase, found in phases.items():
+                gaps = ", ".join(f"{found[f'gap_{quantile}_s'] * 1e6:.0f}" for quantile in ("p10", "p50", "p90"))
+                agrees = [abs(found[key] / reference[key] - 1) <= GAP for key in ("segments_hz", "gap_p50_s")]
+                word = verdict(*agrees) if phase == "avoidance" and sender.startswith("profile") else ""
+                burst = f"{found['segments_hz']:.0f} | {found['burst_mean']:.2f}"
+                yield f"| {device} | {sender} | {phase} | {burst} | {gaps} | {word} |\n"
+
+
+def write() -> None:
+    """The sections, of what is kept."""
+    kept = {part: json.loads(part.KEPT.read_text()) for part in (air, queues, windows, pacing)}
+    numbers = {"kernels": air.SEEDS["kernel"], "profiles": air.SEEDS["profile"]}
+    text = AIR.format(**kept[air], **numbers) + "".join(air_rows(kept[air])) + AIR_NOTES.format(**kept[air])
+    put("In virtual time: congestion controls over the air", text)
+    text = QUEUES.format(**kept[queues], replays=queues.REPLAYS) + "".join(queue_rows(kept[queues])) + QUEUES_NOTES
+    put("In virtual time: queue disciplines", text)
+    put("In virtual time: the receive window", WINDOWS.format(**kept[windows]) + "".join(window_rows(kept[windows])))
+    put("In virtual time: pace", PACING.format(**kept[pacing]) + "".join(pace_rows(kept[pacing])) + PACING_NOTES)
+
+
+def main() -> int:
+    """Has guests do everything again, unless told not to, and writes."""
+    if sys.argv[1:] != ["--kept"]:
+        name = os.environ.get("LASTHOP_KERNEL", "own")
+        try:
+            find_kernel(name)
+        except EmulationError as error:
+            sys.stderr.write(f"kernel: {error}\n")
+            return 77
+        air.main([], name)
+        queues.main([])
+        windows.main()
+        pacing.main()
+    write()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

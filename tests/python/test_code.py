@@ -1,0 +1,328 @@
+"""Algorithms that a scenario brings in Python: when they are loaded, what they may say, and what is said of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import SMALL
+from page_bench import Page
+from test_mistakes import refused
+
+import lasthop
+from lasthop import _core
+from lasthop.scenario import toml_value
+
+REPOSITORY = Path(__file__).parents[2]
+EXAMPLES = REPOSITORY / "examples" / "controllers" / "python"
+
+MINE = """\
+import lasthop
+
+open("loaded", "a").write("x")
+
+
+class Mine(lasthop.CongestionControl):
+    def __init__(self, context, beta=0.5, fails_after_s=1e9):
+        self.beta = beta
+        self.fails_after_s = fails_after_s
+
+    def on_ack(self, ack):
+        if ack.now_s > self.fails_after_s:
+            self.divide(0)
+        self.window += ack.avoidance_credit / self.window
+
+    def divide(self, by):
+        return 1 / by
+
+    def on_congestion(self, event):
+        self.ssthresh = self.window = max(2.0, event.window * self.beta)
+"""
+CHOICE = '{ kind = "python", file = "mine.py", class = "Mine", beta = 0.7 }'
+NOTE = "lasthop: mine.py is code of the scenario's and runs with your rights\n"
+
+
+@pytest.fixture
+def mine(small: Path) -> str:
+    """A scenario with a controller of its own beside it, both in the current directory."""
+    (small.parent / "mine.py").write_text(MINE)
+    text = SMALL.replace('congestion_control = "newreno"', f"congestion_control = {CHOICE}")
+    small.write_text(text)
+    return text
+
+
+def example(file: str, name: str, **parameters: object) -> dict[str, object]:
+    return {"kind": "python", "file": str(EXAMPLES / file), "class": name, **parameters}
+
+
+# What reads, and what runs.
+
+
+def test_reading_a_scenario_runs_nothing_of_it(mine, small, command):
+    resolved = lasthop.load(small).resolve()
+    assert json.loads(resolved.to_json())["tcp"]["congestion_control"]["beta"] == 0.7
+    _core.theory_json(resolved)
+    assert resolved.code() == [("python", "tcp.congestion_control.file", "mine.py", small.parent / "mine.py")]
+    page = Page(small.parent)
+    try:
+        assert page.post("/api/check", {"text": mine})["problems"] == []
+        assert "this is code" in page.refused("POST", "/api/runs", 422, json={"text": mine})
+    finally:
+        page.desk.close()
+    assert not Path("loaded").exists()
+
+
+def test_a_run_says_once_that_it_is_code(mine, command):
+    done = command("run", "small.toml", "--seeds", 2)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(NOTE) == 1
+
+
+def test_a_file_counts_from_the_scenario_and_that_of_a_setting_from_here(mine, small, command, tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert command("run", "../small.toml", "--seed", 1).returncode == 0
+    setting = "tcp.congestion_control.file=mine.py"
+    done = command("run", "../small.toml", "--seed", 1, "--set", setting)
+    assert done.returncode == 2 and "elsewhere/mine.py: No such file" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("file=nix.py", ["nix.py: ", "No such file"]),
+        ("class=Mein", ["mine.py: has no class Mein; did you mean Mine?"]),
+        ("beat=1", ["small.toml:18: tcp.congestion_control: mine.py: TypeError", "'beat'"]),
+        ("class=lasthop", ["mine.py: lasthop does not extend lasthop.CongestionControl"]),
+        ("beta=[1]", ["tcp.congestion_control.beta: a list is no parameter for code"]),
+    ],
+)
+def test_what_cannot_be_loaded_is_a_mistake_of_input(mine, command, setting, said):
+    done = command("run", "small.toml", "--seed", 1, "--set", f"tcp.congestion_control.{setting}")
+    assert done.returncode == 2
+    assert all(words in done.stderr for words in said), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ("python", 'tcp.congestion_control.file: which file? e.g. file = "mine.py"'),
+        ("pyhton", 'did you mean "python"?'),
+        ('{ kind = "python", file = "mine.py" }', 'which class? e.g. class = "Mine"'),
+    ],
+)
+def test_what_is_wrong_with_a_choice_is_said_when_it_is_read(mine, command, choice, said):
+    refused(command("show", "nix"), "nothing called")
+    refused(command("run", "small.toml", "--set", f"tcp.congestion_control={choice}"), said)
+
+
+def test_syntax_is_told_with_its_line(mine, command):
+    Path("mine.py").write_text("import lasthop\nclass Mine(\n")
+    done = command("run", "small.toml", "--seed", 1)
+    assert done.returncode == 2 and "mine.py:2: SyntaxError: '(' was never closed" in done.stderr, done.stderr
+
+
+# What fails in a run.
+
+
+def test_an_exception_names_file_line_function_flow_and_time(mine, command):
+    done = command("run", "small.toml", "--seed", 1, "--set", "tcp.congestion_control.fails_after_s=1")
+    assert done.returncode == 1
+    line = 1 + MINE.splitlines().index("        return 1 / by")
+    assert "lasthop: flow sta" in done.stderr and ".up at 1.0" in done.stderr, done.stderr
+    assert f" s: mine.py:{line}: ZeroDivisionError: division by zero; in divide; " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("self.window = float('nan')", "window is NaN after on_ack; it is a number of segments, 1 or more"),
+        ("self.window = 0", "window is 0 after on_ack"),
+        ("self.pacing_rate = -1", "pacing_rate is -1 after on_ack; it is in bit/s, or None"),
+        ("self.window = 'wide'", "TypeError: must be real number, not str"),
+        ("raise KeyError", "KeyError; in on_ack"),
+    ],
+)
+def test_an_impossible_window_ends_the_run(mine, line, said):
+    Path("mine.py").write_text(f"import lasthop\nclass Mine(lasthop.CongestionControl):\n    def on_ack(self, ack):\n        {line}\n")
+    scenario = lasthop.load("small.toml").set("tcp.congestion_control", {"kind": "python", "file": "mine.py", "class": "Mine"})
+    with pytest.raises(lasthop.RunFailed) as failed:
+        lasthop.run(scenario, [1], progress=False)
+    assert said in str(failed.value)
+
+
+def test_a_simulation_between_calls_says_it_too(mine):
+    simulation = lasthop.open(lasthop.load("small.toml").set("tcp.congestion_control.fails_after_s", 1), seed=1)
+    simulation.run_until("900 ms")
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        simulation.run_until("2 s")
+    with pytest.raises(lasthop.RunFailed, match="ZeroDivisionError"):
+        simulation.finish()
+
+
+# What identifies a run.
+
+
+def test_edited_code_is_another_run(mine, command):
+    def sweep() -> str:
+        return command("sweep", "small.toml", "--over", "station.0.count=1,2", "--seeds", 1, "--store", "s.duckdb").stderr
+
+    def runs() -> int:
+        return int(command("query", "s.duckdb", "SELECT count(*) AS n FROM runs").stdout.split()[-1])
+
+    sweep()
+    assert runs() == 2
+    sweep()
+    assert runs() == 2
+    Path("mine.py").write_text(MINE.replace("max(2.0", "max(3.0"))
+    sweep()
+    assert runs() == 4
+
+
+def test_a_run_is_the_same_in_a_process_and_between_calls(mine):
+    scenario = lasthop.load("small.toml")
+    ran, simulation = lasthop.run(scenario, [1], progress=False), lasthop.open(scenario, seed=1)
+    simulation.run_until("700 ms")
+    finished = simulation.finish()
+    assert ran.flows.equals(finished.flows) and ran.timeseries.equals(finished.timeseries)
+
+
+def test_processes_forget_what_a_run_left_in_a_module(small):
+    Path("mine.py").write_text(MINE + "\nrows = []\nMine.on_transmit_start = lambda self, at: rows.append(1)\n")
+    small.write_text(SMALL.replace('congestion_control = "newreno"', f"congestion_control = {CHOICE}"))
+    both = lasthop.run(lasthop.load(small), [1, 2], progress=False)
+    alone = lasthop.run(lasthop.load(small), [2], progress=False)
+    assert both.flows[both.flows.seed == 2].reset_index(drop=True).equals(alone.flows)
+
+
+# The examples.
+
+READY = [
+    ("khademi2011-uplink-11b", "newreno", "newreno.py", "NewReno"),
+    ("khademi2011-uplink-11b", "cubic", "cubic.py", "Cubic"),
+    ("gopal2005-ack-skipping", "newreno", "newreno.py", "OlderLinuxNewReno"),
+    ("hashimoto2008-updown-11a", "newreno", "newreno.py", "OlderLinuxNewReno"),
+    ("khademi2011-uplink-11g-delay", "newreno", "newreno.py", "OlderLinuxNewReno"),
+    ("office-11ax", "newreno", "newreno.py", "LinuxNewReno"),
+    *(
+        (scenario, "cubic", "cubic.py", "LinuxCubic")
+        for scenario in (
+            *("anomaly-3-stations", "anomaly-30-stations", "download-11n", "hashimoto2016-anomaly-11n", "office-11ax"),
+            *("rrul", "rtt-fair", "tcp-ndown", "tcp-nup", "tcp-nup-ndown"),
+        )
+    ),
+]
+
+
+def told(scenario: lasthop.Scenario) -> tuple[dict, object]:
+    """All that a run gives but for names and the wall clock."""
+    result = lasthop.run(scenario, [1], interval_s=0.1, progress=False)
+    document = json.loads(b"".join(result.json_pieces()))["runs"][0]
+    del document["simulator"]["wall_s"]
+    for flow in document["flows"]:
+        flow.pop("congestion_control", None)
+        flow.pop("congestion_control_validation", None)
+    return document, result.timeseries
+
+
+@pytest.mark.parametrize(("name", "built_in", "file", "class_name"), READY)
+def test_the_examples_are_the_built_in_controllers(name, built_in, file, class_name):
+    scenario = lasthop.load(REPOSITORY / "scenarios" / f"{name}.toml").set("duration", "8 s").set("warmup", "5 s")
+    document, series = told(scenario.set("tcp.congestion_control", built_in))
+    own_document, own_series = told(scenario.set("tcp.congestion_control", example(file, class_name)))
+    assert own_document == document
+    assert own_series.equals(series)
+    assert sum(flow["segments_sent"] for flow in document["flows"] if "segments_sent" in flow) > 100
+
+
+def test_a_head_drop_queue_that_never_fills_is_a_fifo(small):
+    def queued(queue: object) -> dict:
+        return told(lasthop.load(small).set("bss.ap.queue", queue))[0]["flows"]
+
+    fifo = {"kind": "fifo", "limit": "100000 packets"}
+    assert queued(example("head_drop.py", "HeadDrop", limit=100_000)) == queued(fifo)
+    short = lasthop.load(small).set("bss.ap.queue", example("head_drop.py", "HeadDrop", limit=2)).set("flow.0.direction", "down")
+    nodes = json.loads(b"".join(lasthop.run(short, [1], progress=False).json_pieces()))["runs"][0]["nodes"]
+    assert next(node for node in nodes if node["name"] == "ap")["queue_drops"] > 10
+
+
+def test_a_queue_that_gives_a_packet_twice_ends_the_run(small):
+    Path("q.py").write_text(
+        "import lasthop\nclass Twice(lasthop.QueueDiscipline):\n"
+        "    def dequeue(self, wanted, now_s):\n        return self.waiting[0]\n"
+    )
+    scenario = lasthop.load(small).set("bss.ap.queue", {"kind": "python", "file": "q.py", "class": "Twice"})
+    with pytest.raises(lasthop.RunFailed, match="queue of ap at .*: q.py: a packet was taken out or dropped that does not wait"):
+        lasthop.run(scenario, [1], progress=False)
+
+
+def test_a_cautious_rate_control_climbs_to_the_best_rate(small):
+    scenario = lasthop.load(small).set("bss.rate_control", example("cautious.py", "Cautious"))
+    links = json.loads(b"".join(lasthop.run(scenario, [1], progress=False).json_pieces()))["runs"][0]["links"]
+    assert max(link["mean_data_rate_bps"] or 0 for link in links) > 10e6
+
+
+def test_a_mode_that_is_not_there_ends_the_run(small):
+    Path("r.py").write_text("import lasthop\nclass High(lasthop.RateControl):\n    def rates_for(self, frame):\n        return 99\n")
+    scenario = lasthop.load(small).set("bss.rate_control", {"kind": "python", "file": "r.py", "class": "High"})
+    with pytest.raises(lasthop.RunFailed, match=r"rate control of .*->.* at .*: r.py: rates_for gave \[\(99, 1\)\]"):
+        lasthop.run(scenario, [1], progress=False)
+
+
+# Evidence.
+
+
+def test_controllers_of_ones_own_are_held_to_what_all_promise(mine, command):
+    done = command("check-cc", toml_value(example("newreno.py", "NewReno")))
+    assert done.returncode == 0 and "12 kept, 0 broken" in done.stdout, done.stdout
+    done = command("check-cc", CHOICE.replace("0.7", "0.99"))
+    assert done.returncode == 1 and "fail  starts as told and doubles in slow start: a window of" in done.stdout, done.stdout
+    failing = CHOICE.replace("beta = 0.7", "fails_after_s = 0.0")
+    done = command("check-cc", failing)
+    assert done.returncode == 1 and "ZeroDivisionError" in done.stdout, done.stdout
+    refused(command("check-cc", "cubik"), 'did you mean "cubic"?')
+
+
+def test_traces_are_replayed_to_a_controller_of_ones_own(command):
+    trace = next((REPOSITORY / "tests/data/vectors/cc/linux612").glob("reno.*"))
+    done = command("replay-cc", trace, "--congestion-control", toml_value(example("newreno.py", "LinuxNewReno")))
+    assert done.returncode == 0 and "python" in done.stdout, done.stdout + done.stderr
+    done = command("replay-cc", trace, "--congestion-control", toml_value(example("newreno.py", "OlderLinuxNewReno")))
+    assert done.returncode == 1, done.stdout
+
+
+def test_scripts_are_run_with_a_controller_of_ones_own(command):
+    script = REPOSITORY / "tests/scripts/rack-lost-retransmission.pkt"
+    done = command("packetdrill", script, "--congestion-control", toml_value(example("cubic.py", "LinuxCubic")))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# Results, which lie elsewhere.
+
+
+def test_a_result_with_code_is_explained_wherever_it_lies(mine, command):
+    assert command("run", "small.toml", "--seed", 1, "--out", "else/where").returncode == 0
+    done = command("explain", "else/where")
+    assert done.returncode == 0, done.stderr
+    assert NOTE.replace("mine.py is", "") not in done.stderr and "mine.py is code of the scenario's" in done.stderr
+
+
+def test_the_page_runs_no_code_of_a_result_again_unless_it_may(mine, command, small):
+    assert command("run", "small.toml", "--seed", 1, "--out", "out").returncode == 0
+    (small.parent / "loaded").unlink()
+    page = Page(small.parent)
+    try:
+        (run,) = (entry["key"] for entry in page.get("/api/entries")["entries"] if entry["kind"] == "result")
+        assert "--allow-code" in page.refused("POST", f"/api/runs/{run}/seeds/1/record", 422)
+    finally:
+        page.desk.close()
+    assert not (small.parent / "loaded").exists()
+
+
+def test_a_hook_whose_name_is_misspelt_is_no_silent_default(mine, command, small):
+    file = small.parent / "mine.py"
+    file.write_text(file.read_text().replace("on_congestion", "on_congetsion"))
+    refused(command("run", "small.toml", "--seed", 1), "mine.py: nothing calls Mine.on_congetsion; did you mean on_congestion?")

@@ -1,0 +1,128 @@
+"""Congestion controls that a scenario brings as libraries in C and as BPF objects."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from test_code import READY, REPOSITORY, told
+from test_mistakes import refused
+
+import lasthop
+from lasthop.scenario import toml_value
+
+C = REPOSITORY / "examples" / "controllers" / "c"
+BPF = REPOSITORY / "examples" / "controllers" / "bpf"
+ERAS = {
+    ("newreno", "NewReno"): {},
+    ("newreno", "LinuxNewReno"): {"era": "linux"},
+    ("newreno", "OlderLinuxNewReno"): {"era": "linux-2.6"},
+    ("cubic", "Cubic"): {},
+    ("cubic", "LinuxCubic"): {"era": "linux", "hystart": "classic"},
+}
+
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The examples in C, compiled."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no cc")
+    folder = tmp_path_factory.mktemp("c") / "controllers" / "c"
+    shutil.copytree(C, folder)
+    include = REPOSITORY / "python" / "lasthop" / "include"
+    subprocess.run(["make", "-s", "-C", folder, f"INCLUDE={include}"], check=True)
+    return folder
+
+
+def short(name: str) -> lasthop.Scenario:
+    return lasthop.load(REPOSITORY / "scenarios" / f"{name}.toml").set("duration", "8 s").set("warmup", "5 s")
+
+
+@pytest.mark.parametrize(("name", "built_in", "_file", "class_name"), READY)
+def test_the_examples_in_c_are_the_built_in_controllers(libraries, name, built_in, _file, class_name):
+    choice = {"kind": "c", "library": str(libraries / f"{built_in}.so"), **ERAS[built_in, class_name]}
+    document, series = told(short(name).set("tcp.congestion_control", built_in))
+    own_document, own_series = told(short(name).set("tcp.congestion_control", choice))
+    assert own_document == document
+    assert own_series.equals(series)
+
+
+@pytest.mark.parametrize("name", ["download-11n", "tcp-nup"])
+@pytest.mark.parametrize("control", ["newreno", "cubic"])
+def test_objects_do_as_the_built_in_controllers_of_linux(name, control):
+    document, _ = told(short(name).set("tcp.congestion_control", control))
+    own, _ = told(short(name).set("tcp.congestion_control", {"kind": "bpf", "object": str(BPF / f"{control}.bpf.o")}))
+    assert own == document
+
+
+def test_a_table_may_stand_at_an_address(libraries):
+    library = ctypes.CDLL(str(libraries / "newreno.so"))
+    where = ctypes.addressof(ctypes.c_char.in_dll(library, "lasthop_cc"))
+    by_file = {"kind": "c", "library": str(libraries / "newreno.so")}
+    by_address = {"kind": "c", "library": f"address:{where:#x}"}
+    scenario = short("tcp-nup")
+    assert told(scenario.set("tcp.congestion_control", by_address))[0] == told(scenario.set("tcp.congestion_control", by_file))[0]
+
+
+def test_an_address_and_code_in_python_do_not_go_together(small):
+    scenario = lasthop.load("small.toml").set("tcp.congestion_control", {"kind": "c", "library": "address:4096"})
+    both = scenario.set("flow.0.congestion_control", {"kind": "python", "file": "mine.py", "class": "Mine"})
+    with pytest.raises(lasthop.ScenarioError, match="name a file"):
+        lasthop.run(both, seeds=1)
+
+
+def test_no_file_names_an_address(small, command):
+    choice = '{ kind = "c", library = "address:4096" }'
+    small.write_text(small.read_text().replace('congestion_control = "newreno"', f"congestion_control = {choice}"))
+    done = command("run", "small.toml", "--seed", 1)
+    assert done.returncode == 2 and "small.toml:18: tcp.congestion_control" in done.stderr
+    assert "an address is of one process" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ({"kind": "c", "library": "mine.so"}, "mine.so"),
+        ({"kind": "c", "library": "garbage"}, "is no shared library"),
+        ({"kind": "c", "library": "address:12x"}, "no address follows"),
+        ({"kind": "c", "library": "address:0"}, "address"),
+        ({"kind": "bpf", "object": "mine.o"}, "mine.o"),
+        ({"kind": "bpf", "object": "garbage"}, "garbage"),
+        ({"kind": "bpf", "object": str(BPF / "cubic.bpf.o"), "gamma": 1}, "has no whole number `const volatile` called \"gamma\""),
+        ({"kind": "bpf", "object": str(BPF / "cubic.bpf.o"), "hystart": 0.5}, "a constant of an object is a whole number"),
+        ({"kind": "bpf", "object": str(BPF / "cubic.bpf.o"), "ops": "third"}, "has no controller \"third\""),
+    ],
+)
+def test_what_cannot_be_loaded_is_one_message(small, command, choice, said):
+    (small.parent / "garbage").write_bytes(bytes(range(256)) * 8)
+    done = command("run", "small.toml", "--seed", 1, "--set", f"tcp.congestion_control={toml_value(choice)}")
+    assert done.returncode == 2 and done.stdout == ""
+    assert said in done.stderr.splitlines()[-1]
+    assert "tcp.congestion_control" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_show_says_what_is_in_an_object(command, small):
+    done = command("show", BPF / "cubic.bpf.o")
+    assert done.returncode == 0, done.stderr
+    for line in ("  reads: ", "tcp_sock.snd_cwnd", "  missing: nothing"):
+        assert line in done.stdout
+    told = json.loads(command("show", "--json", BPF / "cubic.bpf.o").stdout)
+    assert "cong_avoid" in told["hooks"] and told["missing"] == [] and "tcp_sock.snd_ssthresh" in told["writes"]
+    refused(command("show", "none.bpf.o"), "none.bpf.o: No such file")
+    (small.parent / "garbage.o").write_bytes(b"\x7fELF" + bytes(100))
+    refused(command("show", "garbage.o"), "garbage.o: ")
+
+
+def test_own_controllers_of_every_language_keep_the_promises(command, libraries):
+    for choice in (
+        {"kind": "c", "library": str(libraries / "newreno.so")},
+        {"kind": "bpf", "object": str(BPF / "newreno.bpf.o")},
+    ):
+        done = command("check-cc", toml_value(choice))
+        assert done.returncode == 0, done.stdout
+        assert done.stdout.endswith("0 broken\n")

@@ -1,0 +1,96 @@
+"""A kernel in virtual time and lasthop side by side: a short row of each table of docs/kernel.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from statistics import mean
+
+import pytest
+from lasthop.emulation import EmulationError, Kernel, find_kernel
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tests" / "kernel" / "oracle"))
+import air
+import pacing
+import queues
+import tables
+import windows
+from records import Segment
+
+NAME = os.environ.get("LASTHOP_KERNEL", "own")
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Kernel:
+    """A kernel for virtual time."""
+    try:
+        found = find_kernel(NAME)
+    except EmulationError as error:
+        pytest.skip(str(error))
+    if found.virtual != "exact":
+        pytest.skip(f"{found.path} has no time travel")
+    return found
+
+
+def test_cubic_gets_what_a_kernels_cubic_gets(kernel: Kernel) -> None:
+    """8 s instead of 20 s, and a seed of the kernel: a window differs by a tenth from seed to seed."""
+    short = ('duration="8 s"', 'warmup="2 s"')
+    runs = {side: air.run(side, "cubic", seeds, NAME, short) for side, seeds in (("kernel", 1), ("profile", 5))}
+    goodput, window = (
+        {side: mean(getattr(it, key) for it in found) for side, found in runs.items()}
+        for key in ("up_bps", "cwnd_p50_segments")
+    )
+    assert goodput["profile"] == pytest.approx(goodput["kernel"], rel=tables.GOODPUT)
+    assert window["profile"] == pytest.approx(window["kernel"], rel=0.2)
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="the replay of arrivals needs cargo")
+def test_fq_codel_delays_and_drops_as_a_kernels(kernel: Kernel) -> None:
+    """8 s have a hundred drops and more; a kernel drops a little sooner, as docs/kernel.md says."""
+    theirs, (ours,) = queues.compare(queues.CASES["fq_codel"], kernel, duration_s=8, replays=1)
+    assert theirs.dropped > 50
+    assert ours.delay_mean_s == pytest.approx(theirs.delay_mean_s, rel=0.15)
+    assert ours.dropped == pytest.approx(theirs.dropped, rel=0.15)
+
+
+def test_a_window_grows_to_where_a_kernels_does(kernel: Kernel) -> None:
+    found = windows.compare(NAME, seed=2)
+    assert found["profile"].offered_bytes == found["kernel"].offered_bytes
+    assert found["profile"].after_flight_bytes == found["kernel"].after_flight_bytes
+    assert found["profile"].final_bytes == pytest.approx(found["kernel"].final_bytes, rel=0.01)
+    assert found["profile"].half_s == pytest.approx(found["kernel"].half_s, rel=0.1)
+
+
+def test_a_paced_sender_keeps_the_gaps_of_fq(kernel: Kernel) -> None:
+    """Over a device that takes single segments, in avoidance."""
+    span = (2.0, 4.0)
+    theirs = pacing.pace(pacing.by_kernel(kernel, {"sender_discipline": "fq", "duration_s": 4.5}), span)
+    ours = pacing.pace(pacing.by_profile(kernel, {"tcp.min_burst": 1, "duration": "5 s"}), span)
+    assert ours.gap_p50_s == pytest.approx(theirs.gap_p50_s, rel=0.05)
+    assert ours.burst_mean == pytest.approx(1, rel=0.02)
+
+
+def test_the_tables_can_be_made_of_what_is_kept() -> None:
+    rows = list(tables.air_rows(json.loads(air.KEPT.read_text())))
+    assert [row.split()[1] for row in rows] == list(air.CONTROLS)
+
+
+def test_a_record_of_a_segment_is_read_as_it_was_written() -> None:
+    header = bytes.fromhex("45000034 12340000 40060000 0a000101 0a000201 ea6013880000000700000009801000ff00000000 0101")
+    segment = Segment.of(5, True, header + bytes(10))
+    assert segment is not None
+    assert (segment.server, segment.identification, segment.bytes, segment.payload) == (5000, 0x1234, 52, 0)
+    assert (segment.sequence, segment.acknowledgement, segment.window) == (7, 9, 255)
+
+
+def test_make_kernel_says_why_it_leaves_out_virtual_time(tmp_path: Path) -> None:
+    told = {**os.environ, "LASTHOP_KERNEL": str(tmp_path / "none")}
+    tables = ROOT / "tests" / "kernel" / "oracle" / "tables.py"
+    ended = subprocess.run((sys.executable, tables), capture_output=True, text=True, env=told)
+    assert ended.returncode == 77
+    assert "none" in ended.stderr
