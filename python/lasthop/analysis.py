@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
-from .quantities import FLOW, LINK, MEDIUM, NODE, TOTALS, Quantities
+from .absent import fill
 from .result import FORMAT, Result
-
-#: Tables of a run, each with the quantities that a row of it has.
-TABLES: dict[str, Quantities] = {"flows": FLOW, "totals": TOTALS, "nodes": NODE, "links": LINK, "medium": MEDIUM}
 
 
 def analyze(
@@ -29,6 +26,8 @@ def analyze(
     from then on. Quantities that captures do not tell are null; `capture` of the run has what runs do not have, such as how
     much the sniffer missed. `interval_s` is the time between rows of the time series, None for no series. `show` is told how
     far it is, from 0 to 1. Raises `ValueError` with a sentence where a file is no capture, `OSError` where one cannot be read.
+
+    Files of iperf3, Flent and ss are read by `lasthop.testbed.read`.
     """
     paths = [os.fspath(file) for file in files]
     whole = 2 * sum(Path(path).stat().st_size for path in paths)
@@ -39,7 +38,7 @@ def analyze(
 
     text, series, notes = _core.analyze(paths, from_s, to_s, interval_s, tell)
     run = json.loads(text)
-    _fill(run)
+    fill(run)
     span = run["capture"]
     scenario = {
         "name": Path(paths[0]).stem,
@@ -56,12 +55,3 @@ def analyze(
         result.add_series(run["seed"], series)
     return result
 
-
-def _fill(run: dict[str, Any]) -> None:
-    """Gives each row all quantities of its table: null is what a capture does not tell."""
-    for table, quantities in TABLES.items():
-        rows = run[table] if isinstance(run[table], list) else [run[table]]
-        absent = [str(quantity) for quantity in quantities if quantity.in_summary and quantity.only is None]
-        for row in rows:
-            for name in absent:
-                row.setdefault(name, None)

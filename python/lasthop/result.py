@@ -53,7 +53,7 @@ class Result:
         self.until: dict[str, Any] | None = document.get("until")
         self.source = source
         self._scenario_text = scenario_text
-        self._series: list[tuple[int, list[_core.SeriesBlock]]] = []
+        self._series: list[tuple[int, Sequence[tables.Series]]] = []
         self._recordings: Recordings | None = None
 
     @classmethod
@@ -86,7 +86,7 @@ class Result:
         if series:
             self.add_series(outcome.seed, series)
 
-    def add_series(self, seed: int, series: list[_core.SeriesBlock]) -> None:
+    def add_series(self, seed: int, series: Sequence[tables.Series]) -> None:
         """Adds the time series of a seed whose run is there."""
         self._series.append((seed, series))
 
@@ -382,7 +382,7 @@ class ResultDirectory:
         if recordings is not None:
             self._recordings = copied_beside(recordings, self._directory)
 
-    def add_series(self, seed: int, blocks: Iterable[_core.SeriesBlock]) -> None:
+    def add_series(self, seed: int, blocks: Iterable[tables.Series]) -> None:
         """Appends the time series of one seed."""
         self._series.add(seed, blocks)
 

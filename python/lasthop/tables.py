@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from .files import PendingFile
@@ -14,6 +14,18 @@ from .runs import Run, table
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+
+
+class Samples(NamedTuple):
+    """A quantity of one entity at times of its own, as files of a testbed have it; those of the engine are blocks."""
+
+    entity: str
+    metric: str
+    times_s: list[float]
+    values: list[float]
+
+
+Series = _core.SeriesBlock | Samples
 
 
 def frame(runs: Iterable[Run], kind: str) -> pandas.DataFrame:
@@ -31,7 +43,7 @@ def write_table(path: Path, runs: Iterable[Run], kind: str) -> None:
     _core.write_table(path, list(table(runs, kind).items()))
 
 
-def series_table(series: Iterable[tuple[int, list[_core.SeriesBlock]]]) -> pyarrow.Table:
+def series_table(series: Iterable[tuple[int, Iterable[Series]]]) -> pyarrow.Table:
     """Time series as a tidy table: seed, time_s, entity, metric, value."""
     import pyarrow
 
@@ -52,10 +64,14 @@ class SeriesFile:
     def __init__(self, path: Path) -> None:
         self._pending = PendingFile(path)
         self._writer: _core.SeriesFile | None = None
+        self._samples: list[tuple[int, Samples]] = []
 
-    def add(self, seed: int, blocks: Iterable[_core.SeriesBlock]) -> None:
+    def add(self, seed: int, blocks: Iterable[Series]) -> None:
         """Appends one seed."""
         for block in blocks:
+            if isinstance(block, Samples):
+                self._samples.append((seed, block))
+                continue
             if self._writer is None:
                 self._writer = _core.SeriesFile(self._pending.temporary)
             self._writer.add(seed, block)
@@ -68,6 +84,8 @@ class SeriesFile:
         """Gives the file its name; without a series, removes what an earlier run left under it."""
         if self._writer is not None:
             self._writer.close()
+        elif self._samples:
+            _write_samples(self._pending.temporary, self._samples)
         if self._pending.temporary.exists():
             self._pending.commit()
         else:
@@ -78,10 +96,26 @@ class SeriesFile:
         self._pending.discard()
 
 
-def _block_table(seed: int, block: _core.SeriesBlock) -> pyarrow.Table:
+def _write_samples(file: Path, samples: Iterable[tuple[int, Samples]]) -> None:
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(series_table((seed, [each]) for seed, each in samples), file, compression="zstd")
+
+
+def _block_table(seed: int, block: Series) -> pyarrow.Table:
     import numpy
     import pyarrow
 
+    if isinstance(block, Samples):
+        places = numpy.zeros(len(block.values), dtype=numpy.int32)
+        columns = {
+            "seed": pyarrow.array(numpy.full(len(places), seed, dtype=numpy.int64)),
+            "time_s": pyarrow.array(block.times_s, pyarrow.float64()),
+            "entity": _names(places, [block.entity]),
+            "metric": _names(places, [block.metric]),
+            "value": pyarrow.array(block.values, pyarrow.float64()),
+        }
+        return pyarrow.table(columns)
     entities, cells = len(block.entities), block.times * len(block.entities)
     values = numpy.frombuffer(block.values, dtype=numpy.float64)
     instants = block.start_s + block.interval_s * numpy.arange(block.times)

@@ -1,4 +1,4 @@
-"""`lasthop analyze`: captures of a network, read into the tables of a run."""
+"""`lasthop analyze`: captures of a network, or what iperf3, Flent and ss wrote, read into the tables of a run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from . import _arguments
 from ._mistake import Mistake
 from ._output import note, show, summary_text, write_data
 from ._table import table
+from ._testbed import execute_testbed, of_testbed
 
-SUMMARY = "read captures of 802.11 and TCP into the tables of a run"
+SUMMARY = "read captures, or files of iperf3, Flent and ss, into the tables of a run"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop analyze` accepts."""
     parser.add_argument(
-        "captures", metavar="CAPTURE", nargs="+", help="pcap or pcapng: the air with radiotap, Ethernet, or IP; several at once"
+        "captures",
+        metavar="FILE",
+        nargs="+",
+        help="captures (pcap or pcapng: the air with radiotap, Ethernet, or IP); or files of iperf3 --json, Flent or ss -tin; several at once",
     )
     parser.add_argument(
         "--from",
@@ -32,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="when measuring begins, counted from the first packet; in a capture of a simulation, simulated time",
     )
     parser.add_argument("--to", metavar="TIME", type=_arguments.moment_s, help="when it ends (default: with the last packet)")
+    parser.add_argument(
+        "--repeats", action="store_true", help="files of iperf3, Flent or ss: the tests are repetitions of one, and become runs of one result"
+    )
     parser.add_argument("--out", metavar="DIR", help="write result.json, tables and time series (Parquet) to DIR")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON to FILE, or to standard output with -")
     parser.add_argument(
@@ -44,6 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Reads, writes, shows."""
+    if of_testbed(arguments.captures):
+        return execute_testbed(arguments)
+    if arguments.repeats:
+        raise Mistake("--repeats: is for files of iperf3, Flent and ss; captures given together are of one network at one time")
     if arguments.interval is not None and arguments.out is None:
         raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
     if arguments.begin is not None and arguments.to is not None and arguments.to <= arguments.begin:

@@ -10,6 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from .. import plot
+from ..absent import is_measured
 from ..plot import PLACES, TABLES, Chart, Options, StoredRuns, SweepTable, is_store, read_sweep
 from ..result import Result
 from . import _arguments
@@ -90,7 +91,8 @@ def execute(arguments: argparse.Namespace) -> int:
     _arguments.check_file("--out", out)
     sources = [_source(path) for path in arguments.results]
     chart = _chart(arguments, sources)
-    if arguments.kind in OF_SAWTEETH and 0 < (points := max(len(curve.x) for curve in chart.curves)) < FEW_POINTS:
+    simulated = not any(isinstance(source, Result) and any(map(is_measured, source.runs)) for source in sources)
+    if simulated and arguments.kind in OF_SAWTEETH and 0 < (points := max(len(curve.x) for curve in chart.curves)) < FEW_POINTS:
         note(f"{points} points a line; `lasthop run --interval 20ms --out DIR` keeps more than one a second")
     if out == "-":
         sys.stdout.buffer.write(_png(chart))

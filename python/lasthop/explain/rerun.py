@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from .. import _core
+from ..absent import is_measured
 from ..progress import Progress
 from ..quantities import FLOW, TOTALS
 from ..result import Result
@@ -61,6 +62,7 @@ def to_be_run(sides: Iterable[Result | Scenario]) -> Iterator[Scenario]:
         if not isinstance(side, Result):
             yield side
         elif side.runs and not has_account(side):
+            check_simulated(side)
             yield scenario_of(side)
 
 
@@ -84,7 +86,11 @@ def with_account(result: Result, *, jobs: int | None = None, progress: Progress 
 
 
 def check_simulated(result: Result) -> None:
-    """Raises `ScenarioError` where a kernel has had a part in `result`, as a simulation does not repeat that."""
+    """Raises `ScenarioError` where `result` was measured, or a kernel has had a part in it, as a simulation does not repeat that."""
+    if any(map(is_measured, result.runs)):
+        raise _core.ScenarioError(
+            f"{result.source or 'this result'}: read from files by `lasthop analyze`; there is no scenario that could be run again to explain it"
+        )
     if any(run["simulator"].get("kind") == "emulation" for run in result.told_runs):
         raise _core.ScenarioError(
             f"{result.source or 'this result'}: emulated, which a simulation cannot repeat; "

@@ -32,7 +32,7 @@ def chart(sources, options):
     for name, found in zip(names, rows, strict=True):
         if not found:
             raise LookupError(
-                f"{name}: has no {METRICS[metric]} of any {METRICS[metric].table[:-1]}; was it run by an older lasthop?"
+                f"{name}: has no {METRICS[metric]} of any {METRICS[metric].table[:-1]}; runs of this lasthop have it, and pings of Flent"
             )
     by = options.by or ("flow" if len(results) == 1 else "traffic")
     lines = _lines(names, rows, by)

@@ -1,0 +1,31 @@
+"""What is not told is null: rows that come from elsewhere get every quantity of their table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .quantities import FLOW, LINK, MEDIUM, NODE, SIMULATOR, TOTALS, Quantities
+
+#: Tables of a run, each with the quantities that a row of it has.
+TABLES: dict[str, Quantities] = {
+    **{"flows": FLOW, "totals": TOTALS, "nodes": NODE, "links": LINK, "medium": MEDIUM},
+    "simulator": SIMULATOR,
+}
+# What made a result that no simulation gave.
+CAPTURE = "capture"
+
+
+def is_measured(run: Any) -> bool:
+    """Whether captures or files of a testbed gave this run, so that there is no scenario to run again."""
+    return run.get("simulator", {}).get("kind") == CAPTURE
+
+
+def fill(run: dict[str, Any]) -> None:
+    """Gives each row of a measured run all quantities of its table, null where nothing tells."""
+    run["simulator"]["kind"] = CAPTURE
+    for table, quantities in TABLES.items():
+        rows = run[table] if isinstance(run[table], list) else [run[table]]
+        absent = [str(quantity) for quantity in quantities if quantity.in_summary and quantity.only is None]
+        for row in rows:
+            for name in absent:
+                row.setdefault(name, None)

@@ -1,0 +1,133 @@
+"""Files of `iperf3 --json` and `--json-stream`: a document for each test that one end has told of.
+
+The format is that of iperf3 3.0 to 3.21, as these programs write it: `start` (connections, parameters), `intervals`, `end`, and `error`
+where a test ended early. A server that serves several tests writes one document behind the other.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from .model import Unreadable
+
+
+@dataclass
+class Document:
+    """What one end tells of one test."""
+
+    file: str
+    start: dict[str, Any]
+    intervals: list[dict[str, Any]]
+    end: dict[str, Any]
+    error: str | None
+
+    @property
+    def is_client(self) -> bool:
+        """Whether the client wrote it."""
+        return "accepted_connection" not in self.start
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters of the test."""
+        return _dict(self.start.get("test_start"))
+
+    @property
+    def cookie(self) -> str | None:
+        """The same at both ends of a test, and of no other."""
+        cookie = self.start.get("cookie")
+        return cookie if isinstance(cookie, str) and cookie else None
+
+    @property
+    def began_s(self) -> float | None:
+        """When it began, in seconds since 1970; whole seconds before iperf3 3.18."""
+        stamp = _dict(self.start.get("timestamp"))
+        exact = number(stamp, "timemillisecs")
+        return exact / 1e3 if exact is not None else number(stamp, "timesecs")
+
+
+def looks_like_iperf3(text: str) -> bool:
+    """Whether a file that begins so is one of iperf3."""
+    head = text.lstrip()
+    return head.startswith("{") and ('"event"' in head[:40] or '"start"' in head[:40])
+
+
+def documents(file: str, text: str) -> list[Document]:
+    """The tests that the text of a file tells of; those that a client fetched from its server stand behind its own.
+
+    Raises `Unreadable` where it is none of iperf3, or tells of no test.
+    """
+    values = _values(file, text)
+    if values and "event" in values[0]:
+        values = _of_events(file, values)
+    found = [document for value in values for document in _with_server(file, value)]
+    told = [document for document in found if document.intervals or _dict(document.end).get("streams")]
+    if told:
+        return told
+    said = next((document.error for document in found if document.error), None)
+    if said:
+        raise Unreadable(f"{file}: iperf3 measured nothing: {said.removeprefix('error - ')}; repeat the test")
+    raise Unreadable(f"{file}: iperf3 measured nothing; was it ended before the first interval? repeat the test")
+
+
+def _values(file: str, text: str) -> list[dict[str, Any]]:
+    """The JSON objects that stand in a text one behind the other."""
+    decoder, at, found = json.JSONDecoder(), 0, []
+    while True:
+        at += len(text[at:]) - len(text[at:].lstrip())
+        if at == len(text):
+            return found
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            line = text.count("\n", 0, getattr(error, "pos", at)) + 1
+            if found and "event" in found[0]:
+                return found  # a stream is whole up to the line in which it was cut off
+            raise Unreadable(
+                f"{file}, line {line}: is no whole JSON; iperf3 writes it at its end, so it may have been killed: "
+                "stop it with Ctrl-C, or use --json-stream"
+            ) from None
+        if not isinstance(value, dict):
+            raise Unreadable(f"{file}: not what iperf3 --json writes: no object with start, intervals and end")
+        found.append(value)
+
+
+def _of_events(file: str, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Documents of the events of `--json-stream`."""
+    found: list[dict[str, Any]] = []
+    for event in events:
+        kind, data = event.get("event"), event.get("data")
+        if kind == "start":
+            found.append({"start": data, "intervals": [], "end": {}})
+        elif not found:
+            raise Unreadable(f"{file}: its first event is {kind!r}, not 'start'; give the file from its beginning")
+        elif kind == "interval":
+            found[-1]["intervals"].append(data)
+        elif kind in ("end", "error", "server_output_json"):
+            found[-1][kind] = data
+    for document in found:
+        if not document["end"] and "error" not in document:
+            document["error"] = "the file has no end"
+    return found
+
+
+def _with_server(file: str, value: dict[str, Any]) -> list[Document]:
+    start, intervals, end, error = (value.get(key) for key in ("start", "intervals", "end", "error"))
+    if not isinstance(start, dict) or not isinstance(intervals, list) or not isinstance(end or {}, dict):
+        raise Unreadable(f"{file}: not what iperf3 --json writes: no object with start, intervals and end")
+    if not all(isinstance(interval, dict) for interval in intervals):
+        raise Unreadable(f"{file}: an interval is no object, as those of iperf3 are")
+    own = Document(file, start, intervals, end or {}, str(error) if error else None)
+    fetched = value.get("server_output_json")
+    return [own, *(_with_server(file, fetched) if isinstance(fetched, dict) else [])]
+
+
+def number(row: dict[str, Any], key: str) -> Any:
+    """A number of a row, or None."""
+    value = row.get(key)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,88 @@
+"""What a file of a testbed tells of a test: its flows, each with numbers and series, in the terms of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+BULK, PING = "bulk", "ping"
+
+
+class Unreadable(ValueError):
+    """A file that cannot be read as what it seems to be: one sentence with its place and the remedy."""
+
+
+class Series(NamedTuple):
+    """A quantity over time: seconds from the beginning of the test, and values in the unit in which results have it."""
+
+    times_s: list[float]
+    values: list[float]
+
+
+@dataclass
+class Flow:
+    """What went one way between a station and a server."""
+
+    station: str
+    server: str
+    direction: str
+    """`up` from the station to the server, or `down`"""
+    transport: str
+    traffic: str = BULK
+    name: str | None = None
+    """where the file names it; its id is then STATION.NAME"""
+    congestion_control: str | None = None
+    dscp: str | None = None
+    ends: tuple[str, str] | None = None
+    """addresses with ports: of the sender, of the receiver"""
+    values: dict[str, Any] = field(default_factory=dict)
+    """by quantity of a flow"""
+    series: dict[str, Series] = field(default_factory=dict)
+    """by quantity of a series; those of a kernel's socket that no run has are called as `ss` calls them"""
+    is_as_written: bool = False
+    """whether its goodput over time is what the sender wrote, for want of what arrived"""
+    id: str = ""
+    """its id in the result, once all flows are known"""
+
+
+@dataclass
+class Test:
+    """A test, told by one file or by several of the same test."""
+
+    tool: str
+    version: str
+    name: str
+    files: list[str]
+    flows: list[Flow]
+    began_s: float | None
+    """seconds since 1970"""
+    from_s: float
+    to_s: float
+    """the window that numbers cover, in seconds of the test"""
+    notes: list[str] = field(default_factory=list)
+
+
+def add_ids(flows: Sequence[Flow]) -> None:
+    """Names the flows as a scenario does: STATION.up, STATION.up.2, or STATION.NAME."""
+    taken: set[str] = set()
+    for flow in flows:
+        wanted = f"{flow.station}.{flow.name or flow.direction}"
+        number, flow.id = 2, wanted
+        while flow.id in taken:
+            number, flow.id = number + 1, f"{wanted}.{number}"
+        taken.add(flow.id)
+
+
+def level_mean(series: Series, from_s: float, to_s: float) -> float | None:
+    """Mean over time of what is sampled: a sample stands for the time since the one before it."""
+    weights, total, before = 0.0, 0.0, from_s
+    for time_s, value in zip(series.times_s, series.values, strict=True):
+        if from_s < time_s <= to_s:
+            weights, total, before = weights + time_s - before, total + value * (time_s - before), time_s
+    return total / weights if weights else None
+
+
+def within(series: Series, from_s: float, to_s: float) -> list[float]:
+    """The values of the window."""
+    return [value for time_s, value in zip(series.times_s, series.values, strict=True) if from_s <= time_s <= to_s]
