@@ -11,6 +11,8 @@ TABLES: dict[str, Quantities] = {
     **{"flows": FLOW, "totals": TOTALS, "nodes": NODE, "links": LINK, "medium": MEDIUM},
     "simulator": SIMULATOR,
 }
+# What rows of a run have whatever the flow carries: those of TCP are null for UDP there, too.
+OF_EVERY_FLOW = (None, "TCP", "TCP, ping", "with size")
 # What made a result that no simulation gave.
 CAPTURE = "capture"
 
@@ -25,7 +27,7 @@ def fill(run: dict[str, Any]) -> None:
     run["simulator"]["kind"] = CAPTURE
     for table, quantities in TABLES.items():
         rows = run[table] if isinstance(run[table], list) else [run[table]]
-        absent = [str(quantity) for quantity in quantities if quantity.in_summary and quantity.only is None]
+        absent = [str(quantity) for quantity in quantities if quantity.in_summary and quantity.only in OF_EVERY_FLOW]
         for row in rows:
             for name in absent:
                 row.setdefault(name, None)

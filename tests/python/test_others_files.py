@@ -284,8 +284,10 @@ def test_throughput_of_flent_is_netperfs_and_pings_are_as_measured_under_load():
     meta = document["metadata"]["SERIES_META"]["TCP upload"]
     assert upload["goodput_bps"] == run["totals"]["goodput_bps"] == meta["MEAN_VALUE"] * 1e6
     assert (upload["direction"], upload["bytes_delivered"], upload["congestion_control"]) == ("up", meta["BYTES_RECVD"], "bbr")
-    goodput = series_of(result, "goodput_bps", "vm.tcp-upload")
-    assert goodput["value"].mean() == pytest.approx(upload["goodput_bps"], rel=0.05)
+    assert series_of(result, "goodput_bps", "vm.tcp-upload")["value"].tolist() == pytest.approx(
+        [value * 1e6 for value in document["results"]["TCP upload"] if value is not None]
+    )
+    assert any("what the sender wrote" in warning for warning in result.warnings)
     begun = lasthop.testbed.flent._moment(document["metadata"]["T0"])
     window = run["capture"]["from_s"], run["capture"]["to_s"]
     samples = [row["val"] for row in document["raw_values"]["Ping (ms) ICMP"] if window[0] <= row["t"] - begun <= window[1]]
@@ -335,8 +337,6 @@ def test_a_testbed_stands_beside_a_simulation(command, small, tmp_path):
     compared = command("compare", out, tmp_path / "run", "--json", "-")
     (goodput,) = [row for row in json.loads(compared.stdout)["rows"] if row["metric"] == "goodput"]
     assert goodput["a"]["mean"] == pytest.approx(19.273, abs=0.001) and goodput["difference"] is not None
-    found = command("query", out, "SELECT id, goodput_bps FROM flows")
-    assert found.returncode == 0 and "10.1.0.2.up" in found.stdout
     explained = command("explain", out)
     assert explained.returncode == 2 and "no scenario that could be run again" in explained.stderr and explained.stderr.count("\n") == 1
 
@@ -385,7 +385,7 @@ def damaged(name: str, content: bytes | str):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("cut.json", (DATA / "up.client.json").read_bytes()[:3000], "line 110: is no whole JSON"),
+        ("cut.json", (DATA / "up.client.json").read_bytes()[:3000], "line 138: is no whole JSON"),
         ("empty.json", b'{"start": {"connected": []}, "intervals": [], "end": {}}', "measured nothing"),
         ("odd.json", b'{"start": {"connected": 3}, "intervals": [{"streams": []}], "end": {}}', "start.connected names no connection"),
         ("odd.json", b'{"start": [], "intervals": 4}', "no object with start, intervals and end"),

@@ -32,7 +32,7 @@ def chart(sources, options):
     for name, found in zip(names, rows, strict=True):
         if not found:
             raise LookupError(
-                f"{name}: has no {METRICS[metric]} of any {METRICS[metric].table[:-1]}; runs of this lasthop have it, and pings of Flent"
+                f"{name}: has no {METRICS[metric]} of any {METRICS[metric].table[:-1]}; a run of an older lasthop has none, nor most files that were analysed"
             )
     by = options.by or ("flow" if len(results) == 1 else "traffic")
     lines = _lines(names, rows, by)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..quantities import FLOW
 from . import flent, iperf3, iperf3_file, ss, ss_log
 from .iperf3_file import Document
-from .model import Test, Unreadable
+from .model import Test, Unreadable, add_ids
 from .ss_log import Log
 
 GZIP = b"\x1f\x8b"
@@ -73,6 +73,7 @@ def read_tests(paths: Sequence[str], show: Callable[[float], None] | None = None
             alone.append(log)
     tests += ss.tests_of(alone)
     for test in tests:
+        add_ids(test.flows)
         if not test.flows:
             raise Unreadable(f"{', '.join(test.files)}: no connection in it carried data; log while the test runs")
         test.notes += _doubts(test)
@@ -86,8 +87,10 @@ def _doubts(test: Test) -> list[str]:
     if unknown:
         ends = " and the ".join(dict.fromkeys("server" if flow.direction == "up" else "client" for flow in unknown))
         found.append(f"{files}: goodput is unknown, as what arrived is counted by the {ends} alone; give its file, or a log of ss, beside this one")
-    if any(flow.is_as_written for flow in test.flows):
-        found.append(f"{files}: goodput over time is what the sender wrote; what arrived in each interval is in the file of the other end")
+    written = [flow for flow in test.flows if flow.is_as_written and flow.series]
+    if written:
+        remedy = "" if test.tool == FLENT else "; what arrived in each interval is in the file of the other end"
+        found.append(f"{files}: goodput of {', '.join(flow.id for flow in written)} over time is what the sender wrote{remedy}")
     return found
 
 

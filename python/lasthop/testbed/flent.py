@@ -136,6 +136,8 @@ def _add_throughput(flow: Flow, found: Series, meta: dict[str, Any], test: Test)
         return
     bps = Series(found.times_s, [value * 1e6 for value in found.values])
     flow.series[SERIES.goodput_bps] = bps
+    # The interim results of netperf are those of the host on which it runs.
+    flow.is_as_written = flow.direction == "up"
     mean = meta.get("MEAN_VALUE")
     # netperf's own number, where it is there: the bytes at the receiver over the time of the test.
     flow.values[FLOW.goodput_bps] = mean * 1e6 if _is_number(mean) else level_mean(bps, test.from_s, test.to_s)

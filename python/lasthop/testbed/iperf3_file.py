@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from .model import Unreadable
@@ -126,7 +127,7 @@ def _with_server(file: str, value: dict[str, Any]) -> list[Document]:
 def number(row: dict[str, Any], key: str) -> Any:
     """A number of a row, or None."""
     value = row.get(key)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) else None
 
 
 def _dict(value: Any) -> dict[str, Any]:

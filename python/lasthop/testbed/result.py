@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from math import isfinite
 from pathlib import PurePath
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..result import FORMAT, Result
 from ..tables import Samples
 from .files import read_tests
 from .flent import PROBABILITIES
-from .model import PING, Flow, Test, Unreadable, add_ids
+from .model import PING, Flow, Test, Unreadable
 
 
 def result_of(tests: Sequence[Test]) -> Result:
@@ -22,8 +23,6 @@ def result_of(tests: Sequence[Test]) -> Result:
 
     Raises `Unreadable` where they are not the same flows again.
     """
-    for test in tests:
-        add_ids(test.flows)
     first = tests[0]
     for test in tests[1:]:
         if _shape(test) != _shape(first):
@@ -106,12 +105,17 @@ def _row(flow: Flow) -> dict[str, Any]:
         "dscp": flow.dscp,
         "congestion_control": flow.congestion_control if flow.transport == "tcp" else None,
         "congestion_control_validation": None,
-        **flow.values,
+        **{quantity: _finite(value) for quantity, value in flow.values.items()},
     }
 
 
+def _finite(value: Any) -> Any:
+    """A number that a damaged file makes infinite is none."""
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
 def _totals(flows: Sequence[Flow]) -> dict[str, Any]:
-    ways = {way: [flow.values.get(FLOW.goodput_bps) for flow in flows if way in (flow.direction, None)] for way in (None, "up", "down")}
+    ways = {way: [_finite(flow.values.get(FLOW.goodput_bps)) for flow in flows if way in (flow.direction, None)] for way in (None, "up", "down")}
     return {
         TOTALS.goodput_bps: _sum(ways[None]),
         TOTALS.goodput_up_bps: _sum(ways["up"]),
