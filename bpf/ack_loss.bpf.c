@@ -42,11 +42,15 @@ struct watch {
 	u32 duplicates;
 	u32 dsacks;
 	u32 head_ms; /* when the first segment went out that this ACK may cover; 0 where there is none */
+	u32 round_later; /* segments of this round trip by ACKs that others had gone missing before */
+	u32 before_ms;   /* head_ms of the last ACK that moved forward, and its jump */
+	u32 before_jump;
 	u8 state;
 	u8 recovers;
 	u8 settled; /* a round trip is over */
-	u8 unused[5];
+	u8 hides;   /* that half of the segments or more came so: something on the way leaves ACKs out */
 	u16 window[LARGEST_JUMP + 1]; /* ACKs of this window, by their jump */
+	u16 later[LARGEST_JUMP + 1];  /* likewise, those that are certain to hide one */
 	u16 round[LARGEST_JUMP + 1];  /* ACKs of this round trip, likewise */
 };
 
@@ -149,6 +153,7 @@ static always_inline void record(struct sock *sk, const struct watch *watch, u32
 static always_inline void begin_round(struct watch *watch, u32 nxt)
 {
 	__builtin_memset(watch->round, 0, sizeof(watch->round));
+	watch->round_later = 0;
 	watch->round_acks = 0;
 	watch->round_segments = 0;
 	watch->round_end = nxt;
@@ -157,6 +162,7 @@ static always_inline void begin_round(struct watch *watch, u32 nxt)
 static always_inline void begin_window(struct watch *watch, u32 nxt)
 {
 	__builtin_memset(watch->window, 0, sizeof(watch->window));
+	__builtin_memset(watch->later, 0, sizeof(watch->later));
 	watch->missing = 0;
 	watch->window_end = nxt;
 }
@@ -171,12 +177,16 @@ static always_inline void arm(struct watch *watch, u32 nxt)
  * loop once and not for each state of each caller. */
 __attribute__((noinline)) u32 count_anew(struct watch *watch, u32 normal)
 {
-	u32 missing = 0;
+	u32 missing = 0, least;
 	if (!watch || !normal)
 		return 0;
+	least = !watch->hides;
 #pragma clang loop unroll(disable)
-	for (u64 jump = 1; jump <= LARGEST_JUMP; jump++)
-		missing += hidden(jump, normal) * watch->window[jump];
+	for (u64 jump = 1; jump <= LARGEST_JUMP; jump++) {
+		u32 by_jump = hidden(jump, normal);
+		missing += by_jump * watch->window[jump];
+		missing += (by_jump < least ? least : by_jump) * watch->later[jump];
+	}
 	return missing;
 }
 
@@ -195,62 +205,105 @@ __attribute__((noinline)) u32 median(const struct watch *watch)
 	return LARGEST_JUMP;
 }
 
+static always_inline void take_in(struct watch *watch)
+{
+	watch->learned = median(watch);
+	watch->hides = 2 * watch->round_later >= watch->round_segments;
+}
+
 /* Learns of the round trip, if it had enough ACKs. */
 static always_inline void learn(struct watch *watch)
 {
 	if (watch->round_acks < FEW)
 		return;
-	watch->learned = median(watch);
+	take_in(watch);
 	watch->settled = 1;
 }
 
-static always_inline void hear(struct watch *watch, u64 jump, u32 una, u32 nxt)
+static always_inline void count(u16 *acks)
+{
+	*acks += *acks != 0xffff;
+}
+
+static always_inline void hear(struct watch *watch, u64 jump, int later, u32 una, u32 nxt)
 {
 	watch->acks += watch->acks < CERTAIN;
-	watch->round[jump]++;
+	count(&watch->round[jump]);
 	watch->round_acks++;
 	watch->round_segments += jump;
+	if (later)
+		watch->round_later += jump;
 	if (is_after(una, watch->round_end) && watch->round_acks >= FEW) {
 		learn(watch);
 		begin_round(watch, nxt);
 	} else if (!watch->settled) {
-		watch->learned = median(watch);
+		take_in(watch);
 	}
 }
 
 /* Whether the ACK echoes the tick in which the first segment went out that it covers: none was acknowledged before, unless
  * another of the same tick. */
-static always_inline int is_first(const struct watch *watch, const struct tcp_sock *tp)
+static always_inline int is_first(u32 head_ms, const struct tcp_sock *tp)
 {
-	return watch->head_ms && tp->rx_opt.rcv_tsecr == watch->head_ms;
+	return head_ms && tp->rx_opt.rcv_tsecr == head_ms;
+}
+
+/* Whether it echoes a later one, so that an ACK of what was sent before is missing. What was not sent in between is no echo. */
+static always_inline int is_later(u32 head_ms, const struct tcp_sock *tp)
+{
+	u32 ahead = tp->rx_opt.rcv_tsecr - head_ms, age = (u32)(tp->tcp_mstamp / 1000) - head_ms;
+	return head_ms && ahead && age < 1U << 31 && ahead <= age;
 }
 
 /* Counts a jump; the ACKs that it hides. */
 static always_inline u32 take(struct watch *watch, u64 jump, u32 duplicates, const struct tcp_sock *tp)
 {
-	u32 before = normal_jump(watch), normal;
+	u32 before = normal_jump(watch), normal, missing;
+	int later = is_later(watch->head_ms, tp), hid = watch->hides;
 	u64 ours; /* a duplicate ACK came for each of these */
 	if (watch->state == ARMED && is_after(tp->snd_una, watch->window_end))
 		begin_window(watch, tp->snd_nxt);
 	if (jump > LARGEST_JUMP)
 		jump = LARGEST_JUMP;
-	hear(watch, jump, tp->snd_una, tp->snd_nxt);
+	hear(watch, jump, later, tp->snd_una, tp->snd_nxt);
 	normal = normal_jump(watch);
-	if (normal != before)
+	if (normal != before || watch->hides != hid)
 		watch->missing = count_anew(watch, normal);
-	if (is_first(watch, tp))
+	if (is_first(watch->head_ms, tp))
 		return 0;
 	ours = (u64)duplicates * normal;
 	jump = jump > ours ? jump - ours : 0;
 	if (watch->state == DISARMED || jump > LARGEST_JUMP)
 		return 0;
-	watch->window[jump]++;
-	watch->missing += hidden(jump, normal);
-	return hidden(jump, normal);
+	missing = hidden(jump, normal);
+	if (!jump || !later) {
+		count(&watch->window[jump]);
+	} else {
+		count(&watch->later[jump]);
+		if (!missing && !watch->hides)
+			missing = 1;
+	}
+	watch->missing += missing;
+	return missing;
 }
 
+/* Whether this ACK would have told of it, had the one before it been lost: then both would have been one jump with its echo. */
+static always_inline int would_show(const struct watch *watch, u64 jump, const struct tcp_sock *tp)
+{
+	if (watch->state == DISARMED || is_first(watch->before_ms, tp))
+		return 0;
+	return hidden(watch->before_jump + jump, normal_jump(watch)) || (is_later(watch->before_ms, tp) && !watch->hides);
+}
+
+/* Of one ACK. */
+struct found {
+	u32 missing;
+	u32 watched;
+	u32 would_show;
+};
+
 /* Takes in an ACK; whether to halve. */
-static always_inline int on_ack(struct watch *watch, const struct tcp_sock *tp, u32 *missing)
+static always_inline int on_ack(struct watch *watch, const struct tcp_sock *tp, struct found *found)
 {
 	u32 una = tp->snd_una, nxt = tp->snd_nxt, mss = tp->mss_cache ? tp->mss_cache : 1;
 	u64 jump = ((u64)(una - watch->una) + mss - 1) / mss;
@@ -265,8 +318,15 @@ static always_inline int on_ack(struct watch *watch, const struct tcp_sock *tp, 
 		watch->state = DISARMED;
 		watch->until_us = now + srtt;
 	}
-	if (jump)
-		*missing = take(watch, jump, duplicates, tp);
+	if (jump) {
+		found->missing = take(watch, jump, duplicates, tp);
+		if (watch->before_jump && !found->missing) {
+			found->watched = 1;
+			found->would_show = would_show(watch, jump, tp);
+		}
+		watch->before_jump = jump < LARGEST_JUMP ? jump : LARGEST_JUMP;
+		watch->before_ms = watch->head_ms;
+	}
 	switch (watch->state) {
 	case DISARMED:
 		if (now >= watch->until_us)
@@ -306,14 +366,16 @@ static always_inline void halve(struct sock *sk)
 		tp->snd_cwnd = half;
 }
 
-static always_inline void note(struct sock *sk, const struct watch *watch, u32 missing, int halves)
+static always_inline void note(struct sock *sk, const struct watch *watch, const struct found *found, int halves)
 {
 	struct ack_loss_socket *socket = place_of(watch);
 	struct tcp_sock *tp = tcp(sk);
 	if (!socket)
 		return;
 	socket->acks++;
-	socket->missing += missing;
+	socket->missing += found->missing;
+	socket->watched += found->watched;
+	socket->would_show += found->would_show;
 	socket->halvings += halves;
 	socket->cwnd = tp->snd_cwnd;
 	socket->ssthresh = tp->snd_ssthresh;
@@ -437,21 +499,22 @@ SEC("struct_ops/ack_loss_pkts_acked") void ack_loss_pkts_acked(u64 *context)
 {
 	struct sock *sk = (void *)context[0];
 	struct watch *watch = watch_of(sk);
-	u32 missing = 0, round_end;
+	struct found found = {};
+	u32 round_end;
 	int halves;
 	if (is_cubic())
 		cubictcp_acked(sk, (void *)context[1]);
 	if (!watch)
 		return;
 	round_end = watch->round_end;
-	halves = on_ack(watch, tcp(sk), &missing);
+	halves = on_ack(watch, tcp(sk), &found);
 	if (halves)
 		halve(sk);
-	note(sk, watch, missing, halves);
+	note(sk, watch, &found, halves);
 	if (halves)
-		record(sk, watch, ACK_LOSS_HALVED, missing);
-	else if (missing)
-		record(sk, watch, ACK_LOSS_MISSING, missing);
+		record(sk, watch, ACK_LOSS_HALVED, found.missing);
+	else if (found.missing)
+		record(sk, watch, ACK_LOSS_MISSING, found.missing);
 	else if (watch->round_end != round_end)
 		record(sk, watch, ACK_LOSS_ROUND_TRIP, 0);
 }

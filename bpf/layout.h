@@ -29,6 +29,8 @@ struct ack_loss_socket {
 	u64 acks;    /* that were heard */
 	u64 missing; /* ACKs that were found missing */
 	u64 halvings;
+	u64 watched;    /* ACKs that came next to one that came */
+	u64 would_show; /* of these, those by which it would have shown, had the one before been lost */
 	u8 local[16]; /* an address of IPv4 takes four bytes */
 	u8 remote[16];
 	u32 cwnd; /* segments */

@@ -17,6 +17,11 @@ pub struct Counters {
     pub duplicate_acks_received: u64,
     /// ACKs found missing; always 0 without `ack_loss`, since nothing looks for them.
     pub ack_losses_detected: u64,
+    /// ACKs that came next to one that came, both with new data; always 0 without `ack_loss`.
+    pub acks_watched: u64,
+    /// Of these, those by which it would have shown, had the one before been lost. `ack_losses_detected` divided by their
+    /// share estimates how many ACKs were lost.
+    pub acks_that_would_show: u64,
     /// Segments with payload received.
     pub segments_received: u64,
     /// Of these, those that were not the next in order.

@@ -143,14 +143,16 @@ def _stats_text() -> str:
 
 
 def _sockets_text() -> str:
-    head = ["ack_loss", "ACKs", "missing", "halvings", "cwnd", "RTT (ms)", "normal jump"]
+    head = ["ack_loss", "ACKs", "missing", "findable (%)", "lost, about", "halvings", "cwnd", "RTT (ms)", "normal jump"]
     rows = [
         [
             f"{one.local} to {one.remote}" + (" (ended)" if one.ended else ""),
-            *map(str, (one.acks, one.missing, one.halvings, one.cwnd_segments)),
+            *map(str, (one.acks, one.missing)),
+            *("" if one.findable_share is None else f"{100 * one.findable_share:.0f}", "" if one.lost_estimate is None else f"{one.lost_estimate:.0f}"),
+            *map(str, (one.halvings, one.cwnd_segments)),
             *(f"{one.srtt_s * 1e3:.1f}", str(one.normal_jump_segments)),
         ]
         for one in readings.sockets()
         if one.acks
     ]
-    return table(head, rows or [["no socket has heard an ACK", *[""] * 6]])
+    return table(head, rows or [["no socket has heard an ACK", *[""] * (len(head) - 1)]])

@@ -13,20 +13,26 @@ ACK_LOSS_SETTINGS = struct.Struct("=II")
 ACK_SKIP_SETTINGS = struct.Struct("=II")
 SPLIT_QUEUE_SETTINGS = struct.Struct("=I")
 COUNTS = struct.Struct("=QQ")
-SOCKET = struct.Struct("=QQQQQ16s16sIIIIHHHH")
+SOCKET = struct.Struct("=QQQQQQQ16s16sIIIIHHHH")
 RECORD = struct.Struct("=QQIIIIII")
 # As the kernel writes an ssthresh that nothing has set.
 UNSET = 0x7FFFFFFF
 
 
 class Socket(NamedTuple):
-    """What has become of a socket under `ack_loss`: addresses with ports, counts, the window in segments."""
+    """What has become of a socket under `ack_loss`: addresses with ports, counts, the window in segments.
+
+    `watched` are ACKs that came next to one that came, `would_show` those of them by which it would have shown, had the one before
+    been lost.
+    """
 
     serial: int
     began_s: float
     acks: int
     missing: int
     halvings: int
+    watched: int
+    would_show: int
     local: str
     remote: str
     cwnd_segments: int
@@ -34,6 +40,16 @@ class Socket(NamedTuple):
     srtt_s: float
     normal_jump_segments: int
     ended: bool
+
+    @property
+    def findable_share(self) -> float | None:
+        """Of ACKs that are lost, the share that this sender can find; None before it has seen any."""
+        return self.would_show / self.watched if self.watched else None
+
+    @property
+    def lost_estimate(self) -> float | None:
+        """How many ACKs were lost, as those that were found and the share that can be found tell; None where nothing tells."""
+        return self.missing / self.findable_share if self.findable_share else None
 
 
 class Record(NamedTuple):
@@ -51,13 +67,11 @@ class Record(NamedTuple):
 
 def socket_of(raw: bytes) -> Socket | None:
     """A place of the map; none where no socket has taken it."""
-    serial, began, acks, missing, halvings, local, remote, cwnd, ssthresh, srtt, jump, family, port, peer, ended = (
-        SOCKET.unpack(raw)
-    )
+    serial, began, *counts, local, remote, cwnd, ssthresh, srtt, jump, family, port, peer, ended = SOCKET.unpack(raw)
     if serial == 0:
         return None
     return Socket(
-        *(serial, began / 1e9, acks, missing, halvings),
+        *(serial, began / 1e9, *counts),
         *(_address(family, local, port), _address(family, remote, peer)),
         *(cwnd, _set(ssthresh), srtt / 1e6, jump, bool(ended)),
     )

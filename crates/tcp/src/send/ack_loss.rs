@@ -19,7 +19,7 @@
 use lasthop_units::{Duration, Time};
 
 use super::Sender;
-use super::ack_watch::Sighting;
+use super::ack_watch::{Sighting, Tick};
 use super::arriving::Acknowledgement;
 use super::recovery::Phase;
 use crate::congestion_control::CongestionCause;
@@ -34,20 +34,15 @@ impl Sender {
     pub(super) fn sight(&self, ack: &Acknowledgement) -> Option<Sighting> {
         self.ack_watch.as_ref()?;
         let una = self.board.una();
-        let head = self.board.head();
-        // The echo is of the head's tick.
-        let is_first = head.is_some_and(|head| {
-            ack.echo_ends != Time::NEVER
-                && head.sent_at < ack.echo_ends
-                && ack.echo_ends.since(head.sent_at) <= self.config.timestamp_clock
-        });
+        let echo = Tick { ends: ack.echo_ends, length: self.config.timestamp_clock };
         let first_block = ack.sack.as_slice().first();
         let dsack =
             first_block.and_then(|block| self.numbering.offset(block.right, una)).is_some_and(|end| end <= ack.ack);
         Some(Sighting {
             now: ack.now,
             jump: ack.ack.saturating_sub(una).div_ceil(u64::from(self.mss)).min(u64::from(u32::MAX)) as u32,
-            is_first,
+            head_sent_at: self.board.head().map_or(ack.now, |head| head.sent_at),
+            echo: (ack.echo_ends != Time::NEVER).then_some(echo),
             dsack,
             in_recovery: false,
             srtt: Duration::ZERO,
@@ -64,6 +59,8 @@ impl Sender {
         let sets_ssthresh = watch.params.set_ssthresh;
         let found = watch.on_ack(&Sighting { in_recovery, srtt, ..*seen });
         counters.ack_losses_detected += u64::from(found.missing);
+        counters.acks_watched += u64::from(found.would_show.is_some());
+        counters.acks_that_would_show += u64::from(found.would_show == Some(true));
         if found.halve && !in_recovery {
             self.halve(seen.now, sets_ssthresh);
         }

@@ -2,14 +2,8 @@
 
 use lasthop_units::{Duration, Time};
 
+use super::ack_jumps::{Jumps, LARGEST_JUMP, Learned};
 use crate::config::{AckLoss, AckLossMode, CountOver, Pending};
-
-/// Jumps are told apart up to so many segments.
-const LARGEST_JUMP: usize = 64;
-/// ACKs of which a median is taken at least.
-const FEW: u32 = 4;
-/// ACKs before a single segment counts as normal.
-const CERTAIN: u32 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
@@ -18,14 +12,33 @@ enum State {
     Disarmed { until: Time },
 }
 
+/// The tick in which the segment went out that an ACK echoes: the first that it covers itself. [RFC 7323 §4.3]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tick {
+    pub ends: Time,
+    pub length: Duration,
+}
+
+impl Tick {
+    fn has(self, sent_at: Time) -> bool {
+        sent_at < self.ends && self.ends.since(sent_at) <= self.length
+    }
+
+    fn is_after(self, sent_at: Time) -> bool {
+        sent_at < self.ends && !self.has(sent_at)
+    }
+}
+
 /// What one ACK looks like to the watcher.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sighting {
     pub now: Time,
     /// segments that the acknowledgement number advanced by
     pub jump: u32,
-    /// its echo is as old as the first of them: none was acknowledged before
-    pub is_first: bool,
+    /// when the first of them went out
+    pub head_sent_at: Time,
+    /// of its timestamp
+    pub echo: Option<Tick>,
     pub dsack: bool,
     /// data is being recovered
     pub in_recovery: bool,
@@ -34,12 +47,26 @@ pub(super) struct Sighting {
     pub snd_nxt: u64,
 }
 
+impl Sighting {
+    /// Nothing that it covers was acknowledged before, unless of the same tick.
+    fn is_first(&self) -> bool {
+        self.echo.is_some_and(|tick| tick.has(self.head_sent_at))
+    }
+
+    /// An ACK is missing before it: something that it covers was acknowledged already.
+    pub(super) fn is_later(&self) -> bool {
+        self.echo.is_some_and(|tick| tick.is_after(self.head_sent_at))
+    }
+}
+
 /// What the watcher found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     /// ACKs missing before this one
     pub missing: u32,
     pub halve: bool,
+    /// whether it would show, had the ACK before this one been lost
+    pub would_show: Option<bool>,
 }
 
 /// Watches the acknowledgement number.
@@ -47,74 +74,17 @@ pub(super) struct Found {
 pub(super) struct AckWatch {
     pub params: AckLoss,
     state: State,
-    /// ACKs of this window, by their jump
-    jumps: [u16; LARGEST_JUMP + 1],
+    /// ACKs of this window
+    jumps: Jumps,
+    /// of these, those that are certain to hide one
+    later: Jumps,
     window_end: u64,
     window_ends_at: Time,
     /// duplicate ACKs since the number advanced last
     duplicates: u32,
+    /// the last ACK that moved forward: its jump, and when the first segment went out that it covers
+    previous: Option<(u32, Time)>,
     learned: Learned,
-}
-
-/// The jump that acknowledged the median segment of the last round trip.
-#[derive(Clone, Copy, Debug)]
-struct Learned {
-    /// 0 before the first ACK
-    jump: u32,
-    /// a round trip is over; before, `jump` is the median so far
-    is_settled: bool,
-    /// ACKs so far, as far as that matters
-    acks: u32,
-    /// ACKs of this round trip, by their jump
-    round: [u16; LARGEST_JUMP + 1],
-    round_acks: u32,
-    round_end: u64,
-}
-
-impl Learned {
-    fn new() -> Learned {
-        Learned { jump: 0, is_settled: false, acks: 0, round: [0; LARGEST_JUMP + 1], round_acks: 0, round_end: 0 }
-    }
-
-    fn begin_round(&mut self, snd_nxt: u64) {
-        *self = Learned { round: [0; LARGEST_JUMP + 1], round_acks: 0, round_end: snd_nxt, ..*self };
-    }
-
-    fn hear(&mut self, jump: usize, ack: &Sighting) {
-        self.acks = (self.acks + 1).min(CERTAIN);
-        self.round[jump] = self.round[jump].saturating_add(1);
-        self.round_acks += 1;
-        if ack.snd_una > self.round_end && self.round_acks >= FEW {
-            self.learn();
-            self.begin_round(ack.snd_nxt);
-        } else if !self.is_settled {
-            self.jump = self.median();
-        }
-    }
-
-    /// Learns of this round trip as far as it has come, if it had enough ACKs.
-    fn learn(&mut self) {
-        if self.round_acks >= FEW {
-            self.jump = self.median();
-            self.is_settled = true;
-        }
-    }
-
-    fn median(&self) -> u32 {
-        let segments = |(jump, &acks): (usize, &u16)| jump as u32 * u32::from(acks);
-        let all: u32 = self.round.iter().enumerate().map(segments).sum();
-        let mut covered = 0;
-        let half = self.round.iter().enumerate().position(|row| {
-            covered += segments(row);
-            covered > 0 && 2 * covered >= all
-        });
-        half.map_or(1, |jump| jump as u32)
-    }
-
-    fn normal_jump(&self) -> u32 {
-        let least = if self.acks < CERTAIN { 2 } else { 1 };
-        self.jump.max(least)
-    }
 }
 
 impl AckWatch {
@@ -123,9 +93,11 @@ impl AckWatch {
             params: params.clone(),
             state: State::Armed,
             jumps: [0; LARGEST_JUMP + 1],
+            later: [0; LARGEST_JUMP + 1],
             window_end: 0,
             window_ends_at: Time::ZERO,
             duplicates: 0,
+            previous: None,
             learned: Learned::new(),
         }
     }
@@ -139,6 +111,10 @@ impl AckWatch {
         let duplicates = if ack.jump == 0 { self.duplicates + 1 } else { 0 };
         let duplicates_before = core::mem::replace(&mut self.duplicates, duplicates);
         let missing = if ack.jump == 0 { 0 } else { self.take(ack, duplicates_before) };
+        let would_show = if ack.jump == 0 || missing > 0 { None } else { self.would_show(ack) };
+        if ack.jump > 0 {
+            self.previous = Some((ack.jump, ack.head_sent_at));
+        }
         match self.state {
             State::Disarmed { until } if ack.now >= until => self.arm(ack),
             State::Disarmed { .. } => {}
@@ -147,7 +123,7 @@ impl AckWatch {
                 self.learned.learn();
                 let halve = !is_general || self.missing() > self.params.threshold;
                 self.arm(ack);
-                return Found { missing, halve };
+                return Found { missing, halve, would_show };
             }
             State::Waiting { .. } => {}
             State::Armed => {
@@ -157,7 +133,7 @@ impl AckWatch {
                 }
             }
         }
-        Found { missing, halve: false }
+        Found { missing, halve: false, would_show }
     }
 
     /// Data is lost: for one RTT jumps mean nothing.
@@ -175,6 +151,7 @@ impl AckWatch {
 
     fn begin_window(&mut self, ack: &Sighting) {
         self.jumps = [0; LARGEST_JUMP + 1];
+        self.later = [0; LARGEST_JUMP + 1];
         self.window_end = ack.snd_nxt;
         self.window_ends_at = ack.now + ack.srtt;
     }
@@ -193,24 +170,26 @@ impl AckWatch {
         }
         let jump = (ack.jump as usize).min(LARGEST_JUMP);
         if self.params.mode == AckLossMode::Paper {
-            self.count(jump);
-            return self.hidden(jump, self.params.normal_jump);
+            return self.count(jump, self.params.normal_jump, false);
         }
         self.learned.hear(jump, ack);
-        let normal = self.learned.normal_jump();
-        if ack.is_first {
+        if ack.is_first() {
             return 0;
         }
+        let normal = self.learned.normal_jump();
         // A duplicate ACK came for each of these.
         let jump = jump.saturating_sub(duplicates as usize * normal as usize);
-        self.count(jump);
-        self.hidden(jump, normal)
+        self.count(jump, normal, jump > 0 && ack.is_later())
     }
 
-    fn count(&mut self, jump: usize) {
-        if !matches!(self.state, State::Disarmed { .. }) {
-            self.jumps[jump] = self.jumps[jump].saturating_add(1);
+    /// Counts a jump; the ACKs that it hides, none while disarmed.
+    fn count(&mut self, jump: usize, normal: u32, is_later: bool) -> u32 {
+        if matches!(self.state, State::Disarmed { .. }) {
+            return 0;
         }
+        let of = if is_later { &mut self.later } else { &mut self.jumps };
+        of[jump] = of[jump].saturating_add(1);
+        hidden(jump, normal).max(u32::from(is_later && !self.learned.hides()))
     }
 
     fn normal_jump(&self) -> u32 {
@@ -220,20 +199,34 @@ impl AckWatch {
         }
     }
 
-    /// ACKs hidden by a jump; none while disarmed.
-    fn hidden(&self, jump: usize, normal: u32) -> u32 {
-        if matches!(self.state, State::Disarmed { .. }) { 0 } else { (jump as u32).saturating_sub(1) / normal }
+    /// Whether this ACK would have told of it, had the one before it been lost: then both would have been one jump with its echo.
+    fn would_show(&self, ack: &Sighting) -> Option<bool> {
+        let (jump, head_sent_at) = self.previous?;
+        if matches!(self.state, State::Disarmed { .. }) {
+            return Some(false);
+        }
+        let both = Sighting { jump: jump.saturating_add(ack.jump), head_sent_at, ..*ack };
+        let hides = hidden(both.jump as usize, self.normal_jump()) > 0;
+        Some(match self.params.mode {
+            AckLossMode::Paper => hides,
+            AckLossMode::General => !both.is_first() && (hides || both.is_later() && !self.learned.hides()),
+        })
     }
 
     /// ACKs missing in this window, by what is normal now.
     fn missing(&self) -> u32 {
         let normal = self.normal_jump();
-        self.jumps
-            .iter()
-            .enumerate()
-            .map(|(jump, &acks)| (jump as u32).saturating_sub(1) / normal * u32::from(acks))
-            .sum()
+        let least = u32::from(!self.learned.hides());
+        let hidden_by = |jumps: &Jumps, least: u32| -> u32 {
+            jumps.iter().enumerate().map(|(jump, &acks)| hidden(jump, normal).max(least) * u32::from(acks)).sum()
+        };
+        hidden_by(&self.jumps, 0) + hidden_by(&self.later, least)
     }
+}
+
+/// ACKs that a jump hides by its length.
+fn hidden(jump: usize, normal: u32) -> u32 {
+    (jump as u32).saturating_sub(1) / normal
 }
 
 #[cfg(test)]
@@ -248,12 +241,20 @@ mod tests {
         now: Time,
         una: u64,
         missing: u32,
+        would_show: Option<bool>,
         halvings: Vec<Time>,
     }
 
     impl Feed {
         fn new(params: AckLoss) -> Feed {
-            Feed { watch: AckWatch::new(&params), now: Time::ZERO, una: 0, missing: 0, halvings: Vec::new() }
+            Feed {
+                watch: AckWatch::new(&params),
+                now: Time::ZERO,
+                una: 0,
+                missing: 0,
+                would_show: None,
+                halvings: Vec::new(),
+            }
         }
 
         fn ack(&mut self, jump: u32) -> &mut Feed {
@@ -266,7 +267,8 @@ mod tests {
             let mut seen = Sighting {
                 now: self.now,
                 jump,
-                is_first: false,
+                head_sent_at: self.now,
+                echo: None,
                 dsack: false,
                 in_recovery: false,
                 srtt: RTT,
@@ -276,6 +278,7 @@ mod tests {
             change(&mut seen);
             let found = self.watch.on_ack(&seen);
             self.missing += found.missing;
+            self.would_show = found.would_show;
             if found.halve {
                 self.halvings.push(self.now);
             }
@@ -288,6 +291,11 @@ mod tests {
             });
             self
         }
+    }
+
+    /// The tick of a millisecond that begins so long after `sent_at`.
+    fn tick_after(sent_at: Time, ms: u64) -> Tick {
+        Tick { ends: sent_at + Duration::from_millis(ms + 1), length: Duration::from_millis(1) }
     }
 
     fn paper() -> AckLoss {
@@ -367,8 +375,64 @@ mod tests {
     #[test]
     fn an_ack_that_echoes_its_first_segment_hides_none() {
         let mut feed = Feed::new(general());
-        feed.acks(1, 200).see(6, |seen| seen.is_first = true).acks(1, 100);
+        feed.acks(1, 200).see(6, |seen| seen.echo = Some(tick_after(seen.head_sent_at, 0))).acks(1, 100);
         assert_eq!((feed.missing, feed.halvings.len()), (0, 0));
+    }
+
+    #[test]
+    fn an_ack_that_echoes_a_later_segment_hides_one_however_small_its_jump() {
+        // A receiver of one segment an ACK or of two: the jump of two is normal, and its echo is of the second.
+        let mut feed = Feed::new(general());
+        for _ in 0..100 {
+            feed.see(2, |seen| seen.echo = Some(tick_after(seen.head_sent_at, 0)));
+            feed.see(1, |seen| seen.echo = Some(tick_after(seen.head_sent_at, 0)));
+        }
+        assert_eq!(feed.missing, 0);
+        for _ in 0..2 {
+            feed.see(2, |seen| seen.echo = Some(tick_after(seen.head_sent_at, 5)));
+        }
+        feed.acks(1, 100);
+        assert_eq!((feed.missing, feed.halvings.len()), (2, 1));
+    }
+
+    #[test]
+    fn acks_left_out_on_the_way_are_learned_though_their_echo_tells() {
+        // Something on the way drops every second ACK of two segments from now on, as cake's ack-filter may.
+        let mut feed = Feed::new(general());
+        feed.acks(2, 100);
+        for _ in 0..300 {
+            feed.see(4, |seen| seen.echo = Some(tick_after(seen.head_sent_at, 10)));
+        }
+        assert_eq!(feed.halvings.len(), 0);
+    }
+
+    #[test]
+    fn an_echo_from_before_the_first_segment_tells_nothing() {
+        // A probe has been sent again, and its first copy is acknowledged.
+        let mut feed = Feed::new(general());
+        feed.acks(2, 100).see(2, |seen| seen.echo = Some(Tick { ends: seen.head_sent_at, length: RTT })).acks(2, 20);
+        assert_eq!(feed.missing, 0);
+    }
+
+    #[test]
+    fn whether_a_loss_would_show_is_told_of_each_ack_that_came() {
+        let mut feed = Feed::new(general());
+        feed.acks(2, 100);
+        // jumps alone: 2 and 2 would be 4, which hides one; 1 and 1 would be 2
+        assert_eq!(feed.ack(2).would_show, Some(true));
+        assert_eq!(feed.ack(1).ack(1).would_show, Some(false));
+        // of one tick with the one before: nothing would show
+        let shared = tick_after(feed.now, 50);
+        let within = |feed: &mut Feed, ms: u64| {
+            feed.see(2, |seen| {
+                seen.head_sent_at = shared.ends - Duration::from_micros(ms * 100);
+                seen.echo = Some(shared);
+            })
+            .would_show
+        };
+        within(&mut feed, 9);
+        assert_eq!(within(&mut feed, 1), Some(false));
+        assert_eq!(feed.see(1, |seen| seen.echo = Some(tick_after(seen.head_sent_at, 0))).would_show, Some(true));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The sending half: what may be sent now, and what acknowledgements change.
 
+mod ack_jumps;
 mod ack_loss;
 mod ack_watch;
 mod acknowledgement;
