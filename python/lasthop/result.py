@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import weakref
@@ -40,8 +41,7 @@ class Result:
 
     def __init__(self, document: dict[str, Any], *, source: Path | None = None, scenario_text: str = "") -> None:
         self._head = {key: document[key] for key in ("format", "lasthop", "scenario", "warnings")}
-        if "defaults" in document:
-            self._head["defaults"] = document["defaults"]
+        self._head |= {key: document[key] for key in ("defaults", "code") if key in document}
         # As they came: text of the engine, until somebody asks for all of it, or documents.
         self._runs: list[Run] = document["runs"]
         # How many runs there were when their metrics were gathered, and these.
@@ -69,6 +69,12 @@ class Result:
             "defaults": [dict(zip(("key", "value", "because"), taken, strict=True)) for taken in resolved.defaults()],
             "runs": [],
         }
+        if contents := resolved.code_contents():
+            names = {path: name for _, path, name, _ in resolved.code()}
+            head["code"] = [
+                {"key": setting_of(path), "file": names[path], "sha256": hashlib.sha256(content).hexdigest()}
+                for path, content in contents
+            ]
         # Paths of code count from the scenario's folder, and a result lies elsewhere.
         code = [
             (setting_of(path), str(Path(file).resolve()))
@@ -135,6 +141,11 @@ class Result:
     def defaults(self) -> list[dict[str, str]]:
         """Keys that the file leaves out and whose default depends on what is simulated: key, value, because."""
         return self._head.get("defaults", [])
+
+    @property
+    def code(self) -> list[dict[str, str]]:
+        """The files of code that the scenario brings: key, file and the SHA-256 of what ran."""
+        return self._head.get("code", [])
 
     @property
     def seeds(self) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,15 @@ class Scenario:
     def to_dict(self) -> dict[str, Any]:
         """The resolved scenario, every default filled in; raises `ScenarioError`."""
         return json.loads(self.resolve().to_json())
+
+    def repeating_command(self, seed: int) -> str:
+        """The command line that runs `seed` of it again."""
+        settings = [part for path, value in self.settings for part in ("--set", f"{path}={value}")]
+        return shlex.join(["lasthop", "run", self.file_name, *settings, "--seed", str(seed)])
+
+    def with_command(self, error: str, seed: int) -> str:
+        """What the engine says of a run that failed, with the whole command that repeats it."""
+        return error.replace(f"lasthop run FILE --seed {seed}", self.repeating_command(seed))
 
     def file_text(self, laid_over: Iterable[tuple[str, str]] = ()) -> str:
         """The file as it was read, headed by the settings that were laid over it, and those of `laid_over` after them."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from . import _core
 from .captures import SNAP, NewCaptures, check_snap
 from .captures import Request as CaptureRequest
-from .code.processes import Processes, needs_processes
+from .code.processes import Order, Processes, needs_processes
 from .losses import loss_warnings
 from .metric import check_names
 from .progress import Progress, progress_here
@@ -297,7 +297,7 @@ class Runs:
         """Runs `seeds`; fewer on Ctrl-C. `show` is told what fraction of the work is done, and how many of them."""
         waiting: dict[int, _core.RunOutcome] = {}
         order = list(seeds)
-        finished = 0
+        finished = ended = 0
         # No method of its own is kept: it would keep the result until a collection of garbage.
         campaign = (self._start or self._usual_start())(seeds, min(self._jobs, len(seeds)), self._kept)
         while True:
@@ -307,7 +307,8 @@ class Runs:
             done = campaign.is_done()
             for outcome in campaign.take_finished():
                 waiting[outcome.seed] = outcome
-                finished += 1
+                finished += outcome.run is not None
+                ended += 1
             while order and order[0] in waiting:
                 self.deliver(waiting.pop(order.pop(0)))
             show(campaign.progress(), finished)
@@ -317,7 +318,7 @@ class Runs:
         for seed in order:
             if seed in waiting:
                 self.deliver(waiting.pop(seed))
-        self.result.interrupted = requests.count > 0 and finished < len(seeds)
+        self.result.interrupted = requests.count > 0 and ended < len(seeds)
 
     def _usual_start(self) -> Starter:
         start = self._in_processes if needs_processes(self.resolved) else self._on_threads
@@ -325,7 +326,8 @@ class Runs:
         return start
 
     def _in_processes(self, seeds: list[int], jobs: int, kept: Kept) -> Processes:
-        return Processes(self._scenario, self.resolved.duration_s(), seeds, jobs, kept)
+        duration_s, code = self.resolved.duration_s(), self.resolved.code_contents()
+        return Processes([Order(self._scenario, duration_s, seed, kept, code) for seed in seeds], jobs)
 
     def _on_threads(self, seeds: list[int], threads: int, kept: Kept) -> _core.Campaign:
         recording = None if kept.recording is None else kept.recording[1].into(kept.recording[0])
@@ -342,6 +344,9 @@ class Runs:
         series = outcome.take_series()
         if self._metrics and outcome.run and not self.result.told_runs:
             check_names(self._metrics, metric_names(document_of(outcome.run)))
+        if outcome.run is None and self._start is None:
+            self.result.failures.append({"seed": outcome.seed, "error": self._scenario.with_command(outcome.error, outcome.seed)})
+            return
         self.result.add(outcome, series if self._keep_series else [])
         if self._on_series is not None and series:
             self._on_series(outcome.seed, series if self._keep_series else _drained(series))

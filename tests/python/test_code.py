@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -198,6 +204,91 @@ def test_processes_forget_what_a_run_left_in_a_module(small):
     assert both.flows[both.flows.seed == 2].reset_index(drop=True).equals(alone.flows)
 
 
+# What ran.
+
+
+def test_a_result_tells_the_digest_of_the_code_that_ran(mine, command, small):
+    assert command("run", "small.toml", "--seed", 1, "--json", "out.json").returncode == 0
+    document = json.loads(Path("out.json").read_text())
+    digest = hashlib.sha256((small.parent / "mine.py").read_bytes()).hexdigest()
+    assert document["code"] == [{"key": "tcp.congestion_control.file", "file": "mine.py", "sha256": digest}]
+
+
+def test_a_file_that_changes_during_a_run_mixes_nothing(mine, small):
+    # The first seed's instance overwrites the file with one that fails.
+    file = small.parent / "mine.py"
+    file.write_text(MINE + f"\nif __import__('os').path.exists('loaded-once'):\n    open({str(file)!r}, 'w').write('1/0')\n")
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    Path("loaded-once").touch()
+    result = lasthop.run(lasthop.load(small), [1, 2, 3], jobs=1, progress=False)
+    assert file.read_text() == "1/0"
+    assert [told["sha256"] for told in result.code] == [digest]
+    assert not result.failures and len(result.seeds) == 3
+
+
+def test_a_failure_names_the_command_with_its_settings(mine, command):
+    setting = "tcp.congestion_control.fails_after_s=1.0"
+    done = command("run", "small.toml", "--seeds", 2, "--set", setting)
+    assert done.returncode == 1
+    assert f"`lasthop run small.toml --set {setting} --seed 1` repeats it" in done.stderr, done.stderr
+    assert "2 of 2" not in done.stderr
+    assert command("run", "small.toml", "--set", setting, "--seed", 1).returncode == 1
+
+
+def test_a_file_that_is_not_there_is_not_called_code(mine, command, small):
+    (small.parent / "mine.py").unlink()
+    done = command("run", "small.toml", "--seed", 1)
+    assert done.returncode == 2 and NOTE not in done.stderr and "No such file" in done.stderr, done.stderr
+
+
+# Ctrl-C, and what does not come back.
+
+ENDLESS = MINE.replace("        self.window +=", "        while ack.now_s > 1.0:\n            pass\n        self.window +=")
+
+
+def test_a_call_that_does_not_return_is_told_of_and_ctrl_c_names_it(mine, small):
+    (small.parent / "mine.py").write_text(ENDLESS)
+    command = [sys.executable, "-m", "lasthop", "run", "small.toml", "--seed", "1"]
+    environment = {**os.environ, "LASTHOP_PATIENCE_S": "0.5"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as run:
+        said = next(line for line in run.stderr if "has not returned" in line)
+        assert said.startswith("lasthop: warning: seed 1: mine.py:1"), said
+        assert "Mine.on_ack has not returned for 0.5 s, called after" in said, said
+        run.send_signal(signal.SIGINT)
+        rest = run.stderr.read()
+    assert run.returncode == 130
+    assert "seed 1 was ended: mine.py:1" in rest and "Mine.on_ack" in rest, rest
+
+
+@pytest.mark.parametrize("call", ["lasthop.open('small.toml', seed=1).run_until('5 s')", "lasthop.open('small.toml', seed=1).finish()"])
+def test_ctrl_c_in_a_method_is_an_interrupt_and_no_failure(mine, small, call):
+    (small.parent / "mine.py").write_text(ENDLESS.replace("while ack.now_s", "open('reached', 'w').close()\n        while ack.now_s"))
+    _interrupted([sys.executable, "-c", f"import lasthop\n{call}"])
+
+
+@pytest.mark.parametrize("words", [("check-cc",), ("replay-cc", "TRACE", "--congestion-control")])
+def test_ctrl_c_in_a_command_that_holds_code_against_evidence_is_an_interrupt(mine, small, words):
+    endless = ENDLESS.replace("while ack.now_s > 1.0", "open('reached', 'w').close()\n        while True")
+    (small.parent / "mine.py").write_text(endless)
+    trace = next((REPOSITORY / "tests/data/vectors/cc/linux612").glob("reno.*"))
+    said = _interrupted([sys.executable, "-m", "lasthop", *(str(trace) if word == "TRACE" else word for word in words), CHOICE])
+    assert "mine.py" not in said, said
+
+
+def _interrupted(command: list[str]) -> str:
+    """Standard error of a command that got Ctrl-C while code of a scenario ran, and ended by it."""
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:
+        ends = time.monotonic() + 20
+        while not Path("reached").exists():
+            assert time.monotonic() < ends and run.poll() is None, run.stderr.read()
+            time.sleep(0.02)
+        time.sleep(0.1)
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=20)
+    assert run.returncode in (130, -signal.SIGINT), said
+    return said
+
+
 # The examples.
 
 READY = [
@@ -206,6 +297,10 @@ READY = [
     ("gopal2005-ack-skipping", "newreno", "newreno.py", "OlderLinuxNewReno"),
     ("hashimoto2008-updown-11a", "newreno", "newreno.py", "OlderLinuxNewReno"),
     ("khademi2011-uplink-11g-delay", "newreno", "newreno.py", "OlderLinuxNewReno"),
+    *(
+        (scenario, "cubic", "cubic.py", "OlderLinuxCubic")
+        for scenario in ("gopal2005-ack-skipping", "hashimoto2008-updown-11a", "khademi2011-uplink-11g-delay")
+    ),
     ("office-11ax", "newreno", "newreno.py", "LinuxNewReno"),
     *(
         (scenario, "cubic", "cubic.py", "LinuxCubic")
@@ -256,6 +351,20 @@ def test_a_queue_that_gives_a_packet_twice_ends_the_run(small):
     )
     scenario = lasthop.load(small).set("bss.ap.queue", {"kind": "python", "file": "q.py", "class": "Twice"})
     with pytest.raises(lasthop.RunFailed, match="queue of ap at .*: q.py: a packet was taken out or dropped that does not wait"):
+        lasthop.run(scenario, [1], progress=False)
+
+
+def test_a_packet_that_has_gone_out_stands_for_no_later_one(small):
+    # The first packet's place is taken again long before the hundredth comes.
+    Path("q.py").write_text(
+        "import lasthop\nclass Keeps(lasthop.QueueDiscipline):\n"
+        "    def __init__(self, context):\n        self.first, self.seen = None, 0\n"
+        "    def enqueue(self, packet, now_s):\n"
+        "        self.seen += 1\n        self.first = self.first or packet\n"
+        "        super().enqueue(self.first if self.seen == 100 else packet, now_s)\n"
+    )
+    scenario = lasthop.load(small).set("bss.ap.queue", {"kind": "python", "file": "q.py", "class": "Keeps"})
+    with pytest.raises(lasthop.RunFailed, match="does not wait any more: it has gone out or was dropped before"):
         lasthop.run(scenario, [1], progress=False)
 
 

@@ -22,6 +22,7 @@ ERAS = {
     ("newreno", "LinuxNewReno"): {"era": "linux"},
     ("newreno", "OlderLinuxNewReno"): {"era": "linux-2.6"},
     ("cubic", "Cubic"): {},
+    ("cubic", "OlderLinuxCubic"): {"era": "linux-2.6"},
     ("cubic", "LinuxCubic"): {"era": "linux", "hystart": "classic"},
 }
 

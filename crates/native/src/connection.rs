@@ -22,6 +22,8 @@ pub(crate) struct Connection {
     /// Behind `sock.private`, in units of its alignment.
     _private: Vec<u128>,
     library: Arc<Library>,
+    /// `init` has taken it, so that it is to be released
+    is_made: bool,
 }
 
 // SAFETY: nobody but this value and the functions that it calls has the pointers, and the header requires functions that
@@ -61,11 +63,14 @@ impl Connection {
             error: [0; ERROR_BYTES],
         };
         let shared = NonNull::from(Box::leak(Box::new(Shared { sock, draws: context.draws })));
-        let mut connection = Connection { shared, _private: private, library: library.clone() };
+        let mut connection = Connection { shared, _private: private, library: library.clone(), is_made: false };
         connection.init(context, settings)?;
         match connection.complaint() {
             Some(text) => Err(Error::new(library.name(), text)),
-            None => Ok(connection),
+            None => {
+                connection.is_made = true;
+                Ok(connection)
+            }
         }
     }
 
@@ -186,7 +191,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if let Some(release) = self.library.table().release {
+        if let Some(release) = self.library.table().release.filter(|_| self.is_made) {
             // SAFETY: a function of the table, with the sock of this connection, for the last time.
             unsafe { release(self.pointer()) };
         }

@@ -12,7 +12,7 @@ use lasthop_tcp::congestion_control::{
 use lasthop_units::{DataRate, Duration};
 use pyo3::prelude::*;
 
-use crate::code::Loader;
+use crate::code::{Loader, raise_if_kept};
 use crate::scenario::ScenarioError;
 
 /// A scenario in which a choice is read as in any other.
@@ -39,6 +39,7 @@ impl Chosen {
         let setting = format!("--set {KEY}={text}");
         let read = engine::resolve(SCENARIO, "", &[(KEY.into(), text.into())])
             .and_then(|scenario| scenario.load_code(&Loader).map(|()| scenario));
+        raise_if_kept()?;
         let scenario = read.map_err(|error| {
             let said = error.to_string();
             ScenarioError::new_err(said.replacen(&format!("{setting}: {KEY}"), text, 1))

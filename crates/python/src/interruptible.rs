@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use crate::code::raise_if_kept;
 use lasthop_scenario::RUN_THREAD;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -23,7 +24,7 @@ pub fn interruptible<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T
     py.detach(move || {
         loop {
             match arrives.recv_timeout(POLL) {
-                Ok(Ok(found)) => return Ok(found),
+                Ok(Ok(found)) => return raise_if_kept().map(|()| found),
                 Ok(Err(panic)) => return Err(PyValueError::new_err(sentence_of(panic.as_ref()))),
                 Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
                 Err(RecvTimeoutError::Disconnected) => return Err(PyValueError::new_err("the replay has ended")),

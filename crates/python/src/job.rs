@@ -42,8 +42,14 @@ impl Job {
         let pair = |pair: &Json| Some((pair[0].as_str()?.to_string(), pair[1].as_str()?.to_string()));
         let settings: Vec<_> = self.0["settings"].as_array().into_iter().flatten().filter_map(pair).collect();
         let scenario = engine::resolve(self.text("text")?, self.text("file_name")?, &settings);
-        let loaded = scenario.and_then(|scenario| scenario.load_code(&Loader).map(|()| scenario));
-        loaded.map_err(|error| error.to_string())
+        let scenario = scenario.map_err(|error| error.to_string())?;
+        for code in scenario.code() {
+            if let Some(content) = self.0["code"][code.file_path()].as_str() {
+                code.set_content(bytes_of(content));
+            }
+        }
+        scenario.load_code(&Loader).map_err(|error| error.to_string())?;
+        Ok(scenario)
     }
 
     /// What is kept of the run.
@@ -66,6 +72,11 @@ impl Job {
         let file = opened.ok();
         move |reached: Time| drop(file.as_ref().map(|mut file| writeln!(file, "{}", reached.as_secs_f64())))
     }
+}
+
+/// Bytes that are written as the characters of their numbers.
+fn bytes_of(text: &str) -> Vec<u8> {
+    text.chars().map(|byte| u32::from(byte) as u8).collect()
 }
 
 /// Simulates what a job says, on this thread and without letting go of the interpreter, which code of the scenario may want at

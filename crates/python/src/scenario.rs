@@ -7,8 +7,9 @@ use lasthop_scenario as engine;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
-use crate::code::Loader;
+use crate::code::{Loader, raise_if_kept};
 
 create_exception!(
     lasthop,
@@ -31,7 +32,8 @@ impl ResolvedScenario {
     /// # Errors
     /// A flow is a command, which only `lasthop emulate` runs, or code cannot be loaded.
     pub(crate) fn to_simulate(&self) -> PyResult<Arc<engine::ResolvedScenario>> {
-        self.0.check_simulable().and_then(|()| self.0.load_code(&Loader)).map_err(scenario_error)?;
+        self.check_simulable()?;
+        self.load_code()?;
         Ok(Arc::clone(&self.0))
     }
 }
@@ -50,7 +52,21 @@ impl ResolvedScenario {
 
     /// Loads the code that the scenario brings, with all rights of this process; raises an error where that fails.
     fn load_code(&self) -> PyResult<()> {
-        self.0.load_code(&Loader).map_err(scenario_error)
+        let loaded = self.0.load_code(&Loader);
+        raise_if_kept()?;
+        loaded.map_err(scenario_error)
+    }
+
+    /// What is in the files of the code that the scenario brings, by the place of the key that names the file: read once, and so
+    /// what is loaded. Raises an error where one cannot be read. A table at an address has none.
+    fn code_contents<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
+        let in_files = self.0.code().iter().filter(|code| !code.is_at_address());
+        let content = |code: &engine::Code| {
+            let path = code.file_path();
+            let content = code.content().map_err(|why| ScenarioError::new_err(format!("{path}: {why}")))?;
+            Ok((path, PyBytes::new(py, content)))
+        };
+        in_files.map(content).collect()
     }
 
     /// The code that the scenario brings: language, place of the key that names the file, the file as it is written there, and

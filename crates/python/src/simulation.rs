@@ -7,6 +7,7 @@ use lasthop_units::{Duration, Time};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::code::raise_if_kept;
 use crate::outcome::RunOutcome;
 use crate::scenario::ResolvedScenario;
 
@@ -22,7 +23,8 @@ impl Simulation {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `work` with the run while other Python threads go on.
+    /// Calls `work` with the run while other Python threads go on. The interpreter is let go before the lock is taken: who has the
+    /// lock may wait for the interpreter, where the scenario brings code in Python.
     fn with<R: Send>(&self, py: Python<'_>, work: impl Send + FnOnce(&mut engine::OpenRun) -> R) -> PyResult<R> {
         py.detach(|| self.lock().as_mut().map(work)).ok_or_else(finished)
     }
@@ -68,7 +70,7 @@ impl Simulation {
         let until: Duration = text.parse().map_err(|error| PyValueError::new_err(format!("run_until: {error}")))?;
         let ended = self.advance(py, Time::ZERO + until)?;
         match self.with(py, |run| run.failure().map(str::to_string))? {
-            Some(why) => Err(PyRuntimeError::new_err(why)),
+            Some(why) => raise_if_kept().and(Err(PyRuntimeError::new_err(why))),
             None => Ok(ended),
         }
     }
@@ -81,14 +83,22 @@ impl Simulation {
     /// Runs to the end and closes the simulation: what `Campaign` would have given for this seed.
     fn finish(&self, py: Python<'_>) -> PyResult<RunOutcome> {
         self.advance(py, Time::NEVER)?;
-        let run = self.lock().take().ok_or_else(finished)?;
-        Ok(RunOutcome::from(py.detach(|| run.finish())))
+        let outcome = py.detach(|| self.lock().take().map(engine::OpenRun::finish)).ok_or_else(finished)?;
+        raise_if_kept()?;
+        Ok(RunOutcome::from(outcome))
     }
 }
 
 /// A run whose account can be read at moments of it.
 #[pyclass(frozen, module = "lasthop._core")]
 pub(crate) struct AccountSoFar(Mutex<engine::AccountSoFar>);
+
+impl AccountSoFar {
+    /// As that of [`Simulation`].
+    fn with<R: Send>(&self, py: Python<'_>, work: impl Send + FnOnce(&mut engine::AccountSoFar) -> R) -> R {
+        py.detach(|| work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
 
 #[pymethods]
 impl AccountSoFar {
@@ -102,17 +112,18 @@ impl AccountSoFar {
     /// Runs to `until_ns` nanoseconds or the end: the account from the end of the warm-up to then, as JSON.
     fn until(&self, py: Python<'_>, until_ns: u64) -> PyResult<String> {
         let until = Time::ZERO + Duration::from_nanos(until_ns);
-        let told = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).until(until));
+        let told = self.with(py, |run| run.until(until));
+        raise_if_kept()?;
         told.map_err(PyRuntimeError::new_err)
     }
 
     /// The metrics from the end of the warm-up to the present as JSON; None while the warm-up lasts.
-    fn metrics_json(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).metrics_json()
+    fn metrics_json(&self, py: Python<'_>) -> Option<String> {
+        self.with(py, |run| run.metrics_json())
     }
 
     /// When the run ends, in nanoseconds.
-    fn end_ns(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).end().as_nanos()
+    fn end_ns(&self, py: Python<'_>) -> u64 {
+        self.with(py, |run| run.end().as_nanos())
     }
 }

@@ -4,7 +4,8 @@
 //! asked what any is asked while a scenario is checked, and never runs.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use lasthop_link::queue_discipline::fifo;
@@ -17,6 +18,9 @@ use lasthop_wifi::rate_control::{
 };
 
 use crate::document::Document;
+
+/// What stands before the address of a table in this process, in place of the file of a library in C.
+pub const ADDRESS: &str = "address:";
 
 /// Loads the code of scenarios. An error is a sentence without a place: that is added.
 pub trait CodeLoader {
@@ -68,6 +72,8 @@ pub struct Code {
     pub parameters: Vec<(String, Value)>,
     /// line and place, as messages have them
     pub(crate) place: String,
+    /// what is in the file, once it was read
+    content: Arc<OnceLock<Vec<u8>>>,
     slot: Slot,
 }
 
@@ -83,6 +89,32 @@ impl Code {
     /// The place of the key that names its file.
     pub fn file_path(&self) -> String {
         format!("{}.{}", self.path, self.language.file().0)
+    }
+
+    /// A table in this process, and no file.
+    pub fn is_at_address(&self) -> bool {
+        self.language == Language::C && self.name.starts_with(ADDRESS)
+    }
+
+    /// What is in its file. It is read once: from then on a change of the file changes nothing of this scenario.
+    ///
+    /// # Errors
+    /// A file that cannot be read, in one sentence without a place.
+    pub fn content(&self) -> Result<&[u8], String> {
+        if let Some(content) = self.content.get() {
+            return Ok(content);
+        }
+        let cannot = |error| {
+            let file = path::absolute(&self.file).unwrap_or_else(|_| self.file.clone());
+            format!("{}: {}: {error}", self.name, file.display())
+        };
+        let read = fs::read(&self.file).map_err(cannot)?;
+        Ok(self.content.get_or_init(|| read))
+    }
+
+    /// What is in its file, from who has read it; nothing changes where it was read already.
+    pub fn set_content(&self, content: Vec<u8>) {
+        drop(self.content.set(content));
     }
 
     pub(crate) fn is_loaded(&self) -> bool {
@@ -118,7 +150,8 @@ impl Code {
         let parameters = parameters_of(written, &["kind", key, if class.is_some() { "class" } else { key }], path)?;
         let file = PathBuf::from(&name);
         let path = path.into();
-        Ok(Code { language, path, name, file, is_set: false, class, parameters, place: String::new(), slot })
+        let (place, content) = (String::new(), Arc::default());
+        Ok(Code { language, path, name, file, is_set: false, class, parameters, place, content, slot })
     }
 }
 

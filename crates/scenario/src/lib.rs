@@ -37,7 +37,7 @@ mod traffic;
 pub use account_so_far::AccountSoFar;
 pub use campaign::{Campaign, RUN_THREAD, RunOutcome, run_here};
 pub use capture::{Captures, LEAST_SNAP, SNAP};
-pub use code::{Code, CodeLoader};
+pub use code::{ADDRESS, Code, CodeLoader};
 pub use description::{KernelChoice, TimeKind};
 pub use document::InputError;
 pub use emulation::{EmulationPlan, KernelTcp, LiveFlow, LiveNode, Load, Programs, RouteMetrics};

@@ -123,6 +123,15 @@ pub fn result_schema_json() -> String {
                 "description": "Seeds that stopped.",
                 "items": record([("seed", json!({ "type": "integer" })), ("error", json!({ "type": "string" }))]),
             },
+            "code": {
+                "type": "array",
+                "description": "The files of code that the scenario brings: place of the key, file, and digest of what ran.",
+                "items": record([
+                    ("key", json!({ "type": "string" })),
+                    ("file", json!({ "type": "string" })),
+                    ("sha256", json!({ "type": "string", "pattern": "^[0-9a-f]{64}$" })),
+                ]),
+            },
             "runs": { "type": "array", "items": run_schema() },
             "summary": {
                 "type": "object",

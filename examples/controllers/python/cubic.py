@@ -1,4 +1,4 @@
-"""CUBIC twice: as standardised, and in the whole numbers of a current Linux kernel with HyStart.
+"""CUBIC three times: as standardised, in the whole numbers of a current Linux kernel with HyStart, and in those of Linux 2.6.
 
     congestion_control = { kind = "python", file = "cubic.py", class = "Cubic", beta = 0.7 }
 
@@ -267,6 +267,123 @@ class LinuxCubic(lasthop.CongestionControl):
 
     def on_idle(self, restart_window):
         self.window = min(self.window, int(restart_window))
+
+
+class OlderLinuxCubic(LinuxCubic):
+    """Linux 2.6.16 to 2.6.22, which counts ACKs: `era = "linux-2.6"`.
+
+    Above the origin it grows at most 16 segments per 100 ms, and one ACK per segment counts as 31/16.
+    """
+
+    ACKS_BEFORE_FIRST_LOSS = 50
+    MAX_INCREMENT = 16  # segments per 100 ms
+
+    is_open = True  # neither in recovery nor after a timeout
+
+    def __init__(self, context):
+        super().__init__(context, hystart=False)
+
+    def forget(self, now_ns, snd_nxt):
+        super().forget(now_ns, snd_nxt)
+        self.lost_before = False
+        self.more_per_ack = 0  # in 1/16 segment, above 2
+
+    @property
+    def rtt_ns(self):
+        """`delay_min` is in eighths of a tick here."""
+        return None if self.delay_min is None else self.delay_min * self.tick_ns // 1000 // 8 * 1000
+
+    def on_transmit_start(self, at):
+        """Time without data in flight counts."""
+
+    def observe(self, ack):
+        if self.is_open and ack.acked_segments:
+            self.more_per_ack += ack.acked_segments - (self.sixteenths_per_ack() >> 4)
+
+    def sixteenths_per_ack(self):
+        return 32 + self.more_per_ack
+
+    def on_ack(self, ack):
+        if not ack.observed:
+            self.observe(ack)
+        if ack.ends_timeout:
+            self.in_recovery, self.is_open = False, True
+        acked = ack.acked_segments
+        if not acked or ack.in_recovery or ack.app_limited:
+            return
+        now = ack.now_ns // self.tick_ns
+        self.measure_delay(ack, now)
+        window = int(self.window)
+        if window <= self.ssthresh:
+            self.buy(window, 1 if self.slow_start_per_ack else acked)
+            return
+        if self.start is not None:
+            self.reno_credit += 1
+        if self.count >= self.priced(window, 1, now):
+            self.window, self.count = window + 1, 0
+        else:
+            self.count += 1
+
+    def buy(self, window, acked):
+        """Each segment earns as much credit as the window is large, and each segment of growth costs as much."""
+        credit = self.count + acked * window
+        while credit >= window:
+            credit -= window
+            window += 1
+        self.window, self.count = window, credit
+
+    def measure_delay(self, ack, now):
+        """The time since a segment was sent, by its timestamp."""
+        if ack.rtt_ns is None or (self.start is not None and now - self.start < self.hz):
+            return
+        sent = max(ack.now_ns - ack.rtt_ns, 0) // self.tick_ns
+        if sent:
+            delay = max(now - sent << 3, 1)
+            self.delay_min = delay if self.delay_min is None else min(self.delay_min, delay)
+
+    def priced(self, window, acked, now):
+        """ACKs that buy a segment now."""
+        if self.price_window == window and now - self.price_at <= self.hz // QUOTES_HOLD:
+            return self.price
+        if self.start is None:
+            self.begin_stage(window, acked, now)
+        price = self.curve_price(window, now) if self.lost_before else self.ACKS_BEFORE_FIRST_LOSS
+        per_segment = max(window * RENO_EIGHTHS >> 3, 1)
+        due = max(self.reno_credit - 1, 0) // per_segment
+        self.reno_credit -= due * per_segment
+        self.reno_window += due
+        if self.reno_window > window:
+            price = min(price, window // (self.reno_window - window))
+        self.price = max((price << 4) // max(self.sixteenths_per_ack(), 1), 1)
+        self.price_window, self.price_at = window, now
+        return self.price
+
+    def curve_price(self, window, now):
+        delay = self.delay_min or 0
+        t = (now + delay // 8 - self.start << TICK_SHIFT) // self.hz
+        distance = min(C * abs(t - self.k) ** 3 >> 4 * TICK_SHIFT, U32)
+        target = max(self.origin - distance, 0) if t < self.k else self.origin + distance
+        price = window // (target - window) if target > window else 100 * window
+        if t < self.k or not delay:
+            return price
+        return max(price, 8 * window * self.hz // (10 * self.MAX_INCREMENT * delay))
+
+    def reduce(self, event):
+        super().reduce(event)
+        self.lost_before = True
+        self.is_open = False
+
+    def on_timeout(self, event):
+        super().on_timeout(event)
+        self.is_open = False
+
+    def on_recovery_exit(self, at):
+        super().on_recovery_exit(at)
+        self.is_open = True
+
+    def on_spurious(self, prior, at):
+        super().on_spurious(prior, at)
+        self.is_open = True
 
 
 def cube_root(a):

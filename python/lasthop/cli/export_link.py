@@ -6,14 +6,13 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from ..files import write_whole
 from ..link import Link, formats, measure
 from ..link.measure import DIRECTIONS
 from ..progress import Progress
 from ..warmup import seconds
 from . import _arguments
 from ._mistake import Mistake
-from ._output import note
+from ._output import note, write_data
 
 SUMMARY = "write what a station's link lets through, for Mahimahi, netem or as JSON"
 
@@ -23,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _arguments.add_scenario(parser)
     parser.add_argument("--station", metavar="NAME", required=True, help="whose link")
     parser.add_argument("--format", choices=sorted(WRITERS), required=True, help="mahimahi: two traces; netem: a script; json: both directions")
-    parser.add_argument("--out", metavar="PREFIX", help="names of files begin so (default: SCENARIO-STATION)")
+    parser.add_argument("--out", metavar="PREFIX", help="names of files begin so (default: SCENARIO-STATION); - is standard output, for netem and json")
     parser.add_argument("--seed", metavar="K", type=_arguments._whole, default=1, help="which seed (default 1)")
     parser.add_argument(
         "--interval", metavar="TIME", type=_arguments.duration_s, default=0.1, help="netem: how long a step lasts (default 100ms)"
@@ -36,8 +35,12 @@ def execute(arguments: argparse.Namespace) -> int:
     described = scenario.to_dict()
     if arguments.format == "netem" and seconds(described["duration"]) - seconds(described["warmup"]) < arguments.interval:
         raise Mistake("--interval: is longer than what is measured, from the end of the warm-up on")
+    if arguments.out == "-" and len(ENDINGS[arguments.format]) > 1:
+        raise Mistake(f"--out -: {arguments.format} is {len(ENDINGS[arguments.format])} files, and standard output is one; give a PREFIX")
     prefix = arguments.out or f"{Path(arguments.file).stem}-{arguments.station}"
-    _arguments.check_file("--out", f"{prefix}.{ENDINGS[arguments.format][0]}")
+    files = ["-"] if prefix == "-" else [f"{prefix}.{ending}" for ending in ENDINGS[arguments.format]]
+    for file in files:
+        _arguments.check_file("--out", file)
     try:
         with Progress.fitting("measuring") as progress:
             links = [measure(scenario, arguments.station, direction, arguments.seed, progress) for direction in DIRECTIONS]
@@ -48,9 +51,10 @@ def execute(arguments: argparse.Namespace) -> int:
         return 1
     for warning in resolved.warnings():
         note(warning)
-    for ending, text in zip(ENDINGS[arguments.format], WRITERS[arguments.format](links, round(arguments.interval * 1e9)), strict=True):
-        write_whole(f"{prefix}.{ending}", [text])
-        note(f"{prefix}.{ending}")
+    for file, text in zip(files, WRITERS[arguments.format](links, round(arguments.interval * 1e9)), strict=True):
+        write_data(file, [text])
+        if file != "-":
+            note(file)
     for link in links:
         note(f"{link.direction}: {link.rate_bps / 1e6:.2f} Mbit/s, {100 * link.loss:.2g} % of packets lost, {link.wire_delay_ns / 1e6:g} ms of wire")
     return 0

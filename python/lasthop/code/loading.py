@@ -21,13 +21,13 @@ class CodeError(ValueError):
     """What is wrong with a file, in one sentence."""
 
 
-def load(file: str | os.PathLike[str], name: str, class_name: str, base_name: str) -> type:
-    """Runs `file`, which the scenario calls `name`, and returns the class of that name in it.
+def load(content: bytes, file: str | os.PathLike[str], name: str, class_name: str, base_name: str) -> type:
+    """Runs `content`, that of `file`, which the scenario calls `name`, and returns the class of that name in it.
 
     It is run anew each time: what it keeps in its module belongs to one scenario. Raises `CodeError` where there is no such
     class, or it extends another base; and whatever the file raises.
     """
-    module = _module_of(Path(file), name)
+    module = _module_of(content, Path(file), name)
     found = getattr(module, class_name, None)
     base = BASES[base_name]
     if isinstance(found, type) and issubclass(found, base):
@@ -52,16 +52,12 @@ def _check_hooks(found: type, base: type, name: str) -> None:
             raise CodeError(f"{name}: nothing calls {found.__name__}.{key}; {hint}")
 
 
-def _module_of(file: Path, name: str) -> ModuleType:
-    try:
-        text = file.read_bytes()
-    except OSError as error:
-        raise CodeError(f"{name}: {file.resolve()}: {error.strerror}") from None
+def _module_of(content: bytes, file: Path, name: str) -> ModuleType:
     module = ModuleType(f"lasthop code {file}")
     module.__file__ = str(file)
     # Where some of the standard library looks for the module of a class.
     sys.modules[module.__name__] = module
-    exec(compile(text, name, "exec"), vars(module))  # noqa: S102  that is what it is for, and the user is told
+    exec(compile(content, name, "exec"), vars(module))  # noqa: S102  that is what it is for, and the user is told
     return module
 
 

@@ -14,6 +14,7 @@ import tempfile
 import time
 import weakref
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 INSIDE = Path(__file__).with_name("inside.py")
 POLL_S = 0.01
+# How often it is looked whether code of a run does not return.
+LOOK_S = 0.5
+# As `inside.py` calls it.
+STUCK = "stuck"
 
 
 def needs_processes(resolved: _core.ResolvedScenario) -> bool:
@@ -40,12 +45,17 @@ def needs_processes(resolved: _core.ResolvedScenario) -> bool:
 
 
 class Order(NamedTuple):
-    """A run that is wanted: `duration_s` is its length in simulated seconds, `kept` what is kept of it."""
+    """A run that is wanted: `duration_s` is its length in simulated seconds, `kept` what is kept of it.
+
+    `code` has what is in the files of its code, by the places of their keys: all runs of a scenario have the same, whatever
+    becomes of the files meanwhile.
+    """
 
     scenario: Scenario
     duration_s: float
     seed: int
     kept: Kept
+    code: Sequence[tuple[str, bytes]]
 
 
 class _Run:
@@ -54,6 +64,7 @@ class _Run:
     def __init__(self, order: Order, folder: Path) -> None:
         folder.mkdir()
         self._order = order
+        self._is_told = False
         self._folder = folder
         scenario = order.scenario
         job = {
@@ -63,6 +74,8 @@ class _Run:
             "file_name": scenario.file_name,
             "settings": list(scenario.settings),
             "seed": order.seed,
+            # Bytes as the characters of their numbers.
+            "code": {path: content.decode("latin-1") for path, content in order.code},
             **order.kept.told(),
         }
         (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
@@ -70,6 +83,19 @@ class _Run:
         # What the code prints goes to standard error: standard output may be for the result. The pipe tells the process that
         # this one has gone. Ctrl-C at a terminal is for this one alone.
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=2, start_new_session=True)
+
+    def stuck(self) -> str | None:
+        """Where its code stays without coming back, for who watches; None while all is well."""
+        try:
+            return (self._folder / STUCK).read_text(encoding="utf-8") or None
+        except OSError:
+            return None
+
+    def tell_if_stuck(self) -> None:
+        """Says once on standard error which function does not return."""
+        if not self._is_told and (where := self.stuck()) is not None:
+            self._is_told = True
+            print(f"lasthop: warning: seed {self._order.seed}: {where}; Ctrl-C ends it", file=sys.stderr, flush=True)
 
     def outcome(self) -> _core.RunOutcome | None:
         """What came of it; None while it runs."""
@@ -83,6 +109,11 @@ class _Run:
         outcome = _core.RunOutcome.read(self._order.seed, self._folder)
         shutil.rmtree(self._folder, ignore_errors=True)
         return outcome
+
+    @property
+    def seed(self) -> int:
+        """Which seed it is."""
+        return self._order.seed
 
     def fraction(self) -> float:
         """Fraction done, 0 to 1."""
@@ -112,6 +143,7 @@ class ProcessPool:
         self._running: dict[Any, _Run] = {}
         self._directory = Path(tempfile.mkdtemp(prefix="lasthop-code-"))
         self._begun = 0
+        self._looks_at = 0.0
         self._finalizer = weakref.finalize(self, _end_all, self._running, self._directory)
 
     def submit(self, ticket: Any, order: Order) -> None:
@@ -124,6 +156,10 @@ class ProcessPool:
         while True:
             self._start()
             outcomes = [(ticket, run.outcome()) for ticket, run in self._running.items()]
+            if time.monotonic() > self._looks_at:
+                self._looks_at = time.monotonic() + LOOK_S
+                for run in self._running.values():
+                    run.tell_if_stuck()
             finished = [(ticket, outcome) for ticket, outcome in outcomes if outcome is not None]
             for ticket, _ in finished:
                 del self._running[ticket]
@@ -144,6 +180,8 @@ class ProcessPool:
         """Forgets what waits, and ends what runs."""
         self._waiting.clear()
         for run in self._running.values():
+            if (where := run.stuck()) is not None:
+                print(f"lasthop: seed {run.seed} was ended: {where}", file=sys.stderr, flush=True)
             run.end()
         self._running.clear()
 
@@ -169,13 +207,13 @@ def _end_all(running: dict[Any, _Run], directory: Path) -> None:
 class Processes:
     """Seeds of one scenario, with what the engine's `Campaign` answers."""
 
-    def __init__(self, scenario: Scenario, duration_s: float, seeds: list[int], jobs: int, kept: Kept) -> None:
+    def __init__(self, orders: Sequence[Order], jobs: int) -> None:
         self._pool = ProcessPool(jobs)
-        self._of = len(seeds)
+        self._of = len(orders)
         self._ended = 0
         self._finished: list[_core.RunOutcome] = []
-        for seed in seeds:
-            self._pool.submit(seed, Order(scenario, duration_s, seed, kept))
+        for order in orders:
+            self._pool.submit(order.seed, order)
 
     def progress(self) -> float:
         """Fraction done over all seeds, 0 to 1."""

@@ -10,7 +10,6 @@ An executor is a context manager with
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,14 +61,12 @@ def outcome_of(task: Task, run: _core.RunOutcome) -> Outcome:
 
 def with_command(error: str, job: Job) -> str:
     """`error` with the whole command that repeats the run."""
-    command = repeating_command(job.scenario, job.seed)
-    return error.replace(f"lasthop run FILE --seed {job.seed}", command)
+    return job.scenario.with_command(error, job.seed)
 
 
 def repeating_command(scenario: Scenario, seed: int) -> str:
     """The command line that runs `seed` of `scenario` again."""
-    settings = [part for path, value in scenario.settings for part in ("--set", f"{path}={value}")]
-    return shlex.join(["lasthop", "run", scenario.file_name, *settings, "--seed", str(seed)])
+    return scenario.repeating_command(seed)
 
 
 def series_of(run: _core.RunOutcome, seed: int, metrics: Collection[str]) -> pyarrow.Table:

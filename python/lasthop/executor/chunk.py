@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _core
+from ..code.processes import needs_processes
 from ..scenario import Scenario, toml_value
 from . import SERIES_INTERVAL_S, Outcome, Task, series_of, with_command
 
@@ -83,7 +84,8 @@ def run_chunk(payload: Payload, longest_s: float = LONGEST_S) -> Done:
         started = time.perf_counter()
         if seconds and started > begun + longest_s:
             break
-        if index not in resolved:
+        # Code in Python keeps what it likes in its module: it is run anew for each seed, so that none sees another's.
+        if index not in resolved or needs_processes(resolved[index]):
             resolved[index] = _resolved(*payload.scenarios[index])
         outcome = _run(pool, resolved[index], seed, SERIES_INTERVAL_S if series else None)
         if outcome.json is None:

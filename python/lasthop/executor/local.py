@@ -56,7 +56,7 @@ class Threads:
         if needs_processes(resolved):
             resolved.load_code()  # what is wrong with it is said before anything runs
             self._processes = self._processes or ProcessPool(self._jobs)
-            self._processes.submit(ticket, Order(task.job.scenario, resolved.duration_s(), seed, Kept(interval_s)))
+            self._processes.submit(ticket, Order(task.job.scenario, resolved.duration_s(), seed, Kept(interval_s), resolved.code_contents()))
         else:
             self._pool.submit(ticket, resolved, seed, interval_s)
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from .. import _core
-from ..scenario import Scenario, setting_of
+from ..scenario import ADDRESS, Scenario, setting_of
 
 NOT_PART_OF_A_RUN = ("name", "description", "sweep")
 
@@ -76,14 +75,10 @@ def engine_identity() -> str:
 
 def code_of(resolved: _core.ResolvedScenario) -> dict[str, bytes]:
     """What is in the files of a scenario's code, by setting path such as `tcp.congestion_control.file`; raises `ScenarioError`."""
-    return {setting_of(path): _content(path, name, file) for _, path, name, file in resolved.code()}
-
-
-def _content(path: str, name: str, file: os.PathLike[str]) -> bytes:
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise _core.ScenarioError(f"{path}: {name}: {error.strerror}") from None
+    for _, path, name, _ in resolved.code():
+        if name.startswith(ADDRESS):
+            raise _core.ScenarioError(f"{path}: {name} is in this process alone, and a store knows code by its file; name a file")
+    return {setting_of(path): content for path, content in resolved.code_contents()}
 
 
 def _scenario_key(document: Mapping[str, Any], files: Mapping[str, bytes], code: Mapping[str, bytes]) -> str:

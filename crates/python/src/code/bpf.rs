@@ -1,6 +1,5 @@
 //! Congestion controls that are BPF objects.
 
-use std::fs;
 use std::sync::Arc;
 
 use lasthop_bpf::Object;
@@ -19,8 +18,7 @@ const OPS: &str = "ops";
 
 /// Loads `code.file`, sets its constants, and says what is missing in it.
 pub(super) fn congestion_control(code: &Code) -> Result<Arc<ControlMaker>, String> {
-    let bytes = fs::read(&code.file).map_err(|error| format!("{}: {error}", code.name))?;
-    let mut object = Object::read(&bytes, &code.name).map_err(|error| error.to_string())?;
+    let mut object = Object::read(code.content()?, &code.name).map_err(|error| error.to_string())?;
     for (key, value) in &code.parameters {
         match (key.as_str(), value) {
             (OPS, Value::Text(name)) => object.choose(name),

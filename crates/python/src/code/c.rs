@@ -1,22 +1,20 @@
 //! Congestion controls that are libraries in C.
 
+use std::fs;
 use std::sync::Arc;
 
 use lasthop_native::{Library, Setting};
 use lasthop_registry::Value;
-use lasthop_scenario::Code;
+use lasthop_scenario::{ADDRESS, Code};
 use lasthop_tcp::Config;
 use lasthop_tcp::congestion_control::{Context, ControlMaker};
 
 use super::refused;
 
-/// What stands before the address of a table in this process, in place of a file.
-const ADDRESS: &str = "address:";
-
 /// Loads `code.file`, and makes a controller of it, so that wrong parameters are found at once.
 pub(super) fn congestion_control(code: &Code) -> Result<Arc<ControlMaker>, String> {
     let library = match code.name.strip_prefix(ADDRESS) {
-        None => Library::open(&code.file).map_err(|error| error.to_string())?,
+        None => open(code)?,
         Some(_) if !code.is_set => {
             return Err(format!("{}: an address is of one process; a setting may give it, and no file", code.name));
         }
@@ -31,6 +29,16 @@ pub(super) fn congestion_control(code: &Code) -> Result<Arc<ControlMaker>, Strin
     Ok(Arc::new(move |context: &Context| {
         library.controller(context, &settings).unwrap_or_else(|error| refused(context, error.to_string()))
     }))
+}
+
+/// The library in a file. The system reads it for itself, so that another content than that which the run began with is refused.
+fn open(code: &Code) -> Result<Library, String> {
+    let library = Library::open(&code.file).map_err(|error| error.to_string())?;
+    let now = fs::read(&code.file).map_err(|error| format!("{}: {error}", code.name))?;
+    if code.content()? != now {
+        return Err(format!("{}: has changed since the run began; run it again", code.name));
+    }
+    Ok(library)
 }
 
 /// The table at an address, decimal or with `0x`, which functions compiled in this process have.

@@ -13,7 +13,8 @@
 //! trip, two segments at least until 64 ACKs have been seen [RFC 1122 §4.2.3.2]; waiting begins a round trip, by whose
 //! median what was counted is counted again. It lets no jump count whose ACK echoes the tick in which the first segment
 //! went out that it covers, since the receiver cannot have acknowledged that one before [RFC 7323 §4.3], unless another of
-//! the same tick; duplicate ACKs count as ACKs that came, and a DSACK while waiting shows reordering or an ACK path that repeats, and cancels. [RFC 2883]
+//! the same tick. One that echoes a later tick hides an ACK at least, unless half of the segments or more come so: then something
+//! on the way leaves ACKs out, and jumps alone count. Duplicate ACKs count as ACKs that came, and a DSACK while waiting shows reordering or an ACK path that repeats, and cancels. [RFC 2883]
 //! Leaves out: RFC 5690's agreement with the receiver on the ratio.
 
 use lasthop_units::{Duration, Time};

@@ -4,6 +4,7 @@
 //! `rate_control` stand in the engine for its instances.
 
 mod control;
+mod interrupt;
 mod queue;
 mod rate_control;
 mod source;
@@ -18,6 +19,7 @@ use lasthop_tcp::congestion_control::{CongestionControl, Context, ControlMaker};
 use lasthop_wifi::rate_control::RateControlMaker;
 use pyo3::prelude::*;
 
+pub(crate) use interrupt::raise_if_kept;
 use source::Source;
 
 /// Adds the classes that such code is handed.

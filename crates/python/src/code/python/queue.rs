@@ -20,6 +20,8 @@ use super::source::Source;
 pub(crate) struct Waiting {
     meta: PacketMeta,
     place: usize,
+    /// which of those that this queue has taken in, since places are used again
+    number: u64,
     marked: bool,
 }
 
@@ -114,8 +116,9 @@ pub(super) struct Queue {
     traits: Traits,
     /// None where it could not be made.
     object: Option<Py<PyAny>>,
-    places: Vec<Option<Packet<Ticket>>>,
+    places: Vec<Option<(u64, Packet<Ticket>)>>,
     free: Vec<usize>,
+    taken_in: u64,
     packets: u32,
     tcp_acks: u32,
     marks: u64,
@@ -130,7 +133,8 @@ pub(super) fn build(source: &Arc<Source>, traits: Traits, random: Stream) -> Que
         made.map(Bound::unbind).map_err(|error| drop(failure.set(source.sentence(py, &error)))).ok()
     });
     let (places, free) = (Vec::new(), Vec::new());
-    Queue { source: Arc::clone(source), traits, object, places, free, packets: 0, tcp_acks: 0, marks: 0, failure }
+    let (taken_in, packets, tcp_acks, marks) = (0, 0, 0, 0);
+    Queue { source: Arc::clone(source), traits, object, places, free, taken_in, packets, tcp_acks, marks, failure }
 }
 
 /// Makes one, to see whether its parameters are right.
@@ -162,18 +166,24 @@ impl Queue {
 
     fn keep(&mut self, packet: Packet<Ticket>) -> Waiting {
         let place = self.free.pop().unwrap_or(self.places.len());
-        let waiting = Waiting { meta: packet.meta, place, marked: false };
+        let number = self.taken_in;
+        self.taken_in += 1;
+        let waiting = Waiting { meta: packet.meta, place, number, marked: false };
         (self.packets, self.tcp_acks) = (self.packets + 1, self.tcp_acks + u32::from(packet.meta.pure_ack));
         match self.places.get_mut(place) {
-            Some(empty) => *empty = Some(packet),
-            None => self.places.push(Some(packet)),
+            Some(empty) => *empty = Some((number, packet)),
+            None => self.places.push(Some((number, packet))),
         }
         waiting
     }
 
-    fn take(&mut self, place: usize, marked: bool) -> Packet<Ticket> {
-        let Some(mut packet) = self.places.get_mut(place).and_then(Option::take) else {
-            self.fail(format!("{}: a packet was taken out or dropped that does not wait any more", self.source.name()))
+    fn take(&mut self, (place, number): (usize, u64), marked: bool) -> Packet<Ticket> {
+        let waiting = self.places.get_mut(place).and_then(|place| place.take_if(|(there, _)| *there == number));
+        let Some((_, mut packet)) = waiting else {
+            self.fail(format!(
+                "{}: a packet was taken out or dropped that does not wait any more: it has gone out or was dropped before",
+                self.source.name()
+            ))
         };
         self.free.push(place);
         (self.packets, self.tcp_acks) = (self.packets - 1, self.tcp_acks - u32::from(packet.meta.pure_ack));
@@ -186,14 +196,14 @@ impl Queue {
 
     /// Drops what the instance has asked to drop since the last call.
     fn drop_chosen(&mut self, dropped: &mut Vec<Drop<Ticket>>) {
-        let chosen: Vec<(usize, bool)> = self.ask(|queue| {
+        let chosen: Vec<((usize, u64), bool)> = self.ask(|queue| {
             let list = queue.getattr(intern!(queue.py(), "_dropped"))?;
             if list.len()? == 0 {
                 return Ok(Vec::new());
             }
             let of = |entry: Bound<'_, PyAny>| {
                 let (packet, early): (PyRef<'_, Waiting>, bool) = entry.extract()?;
-                Ok((packet.place, early))
+                Ok(((packet.place, packet.number), early))
             };
             let chosen = list.try_iter()?.map(|entry| of(entry?)).collect::<PyResult<_>>()?;
             list.call_method0("clear")?;
@@ -228,7 +238,7 @@ impl QueueDiscipline<Ticket> for Queue {
                 return Ok(None);
             }
             let next: PyRef<'_, Waiting> = next.extract()?;
-            Ok(Some((next.place, next.marked, wanted.includes(&next.meta))))
+            Ok(Some(((next.place, next.number), next.marked, wanted.includes(&next.meta))))
         });
         self.drop_chosen(dropped);
         let Some((place, marked, is_wanted)) = next else {

@@ -3,7 +3,9 @@
 use lasthop_registry::Value;
 use lasthop_scenario::Code;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+
+use super::interrupt;
 
 /// The module that reads such files and tells of what goes wrong in them.
 const LOADING: &str = "lasthop.code.loading";
@@ -22,9 +24,11 @@ impl Source {
     /// A sentence that names the file, and the line where there is one.
     pub(super) fn load(code: &Code, base: &str) -> Result<Source, String> {
         let class = code.class.as_deref().unwrap_or_default();
+        let content = code.content()?;
         Python::attach(|py| {
             let load = py.import(LOADING).and_then(|module| module.getattr("load"));
-            let loaded = load.and_then(|load| load.call1((&code.file, &code.name, class, base)));
+            let loaded =
+                load.and_then(|load| load.call1((PyBytes::new(py, content), &code.file, &code.name, class, base)));
             let class = loaded.map_err(|error| sentence_of(py, &error, &code.name))?.unbind();
             Ok(Source { name: code.name.clone(), class, parameters: code.parameters.clone() })
         })
@@ -80,6 +84,7 @@ fn text_of(value: &Value) -> String {
 }
 
 fn sentence_of(py: Python<'_>, error: &PyErr, name: &str) -> String {
+    interrupt::keep(py, error);
     let told = py.import(LOADING).and_then(|module| module.getattr("sentence_of"));
     let told =
         told.and_then(|sentence| sentence.call1((error.clone_ref(py).into_value(py), name))?.extract::<String>());
