@@ -250,6 +250,9 @@ def packetdrill(
     text: str, options: list[tuple[str, str]], choice: str | None = None
 ) -> tuple[str, int, str, list[tuple[int, str, list[tuple[str, int]]]]]: ...
 def replay_recovery(text: str) -> tuple[str, str, str, str]: ...
+def collision_probability(stations: int, window: int, doublings: int, attempts: int | None) -> float:
+    """Of an attempt of one of saturated stations, by Bianchi's model: all begin with `window` slots, which double `doublings` times."""
+
 def analyze(
     files: list[str | PathLike[str]],
     from_s: float | None = None,

@@ -84,17 +84,6 @@ def test_json_that_is_a_directory_is_refused(command, small):
     refused(command("run", "small.toml", "--json", "."), "--json")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "twin",
-    ],
-)
-def test_command_of_a_later_version_says_so(command, small, name):
-    refused(command(name, "anything"), name, "not there yet")
-    assert f"    {name} " not in command("--help").stdout
-
-
 def test_unknown_command_is_answered_with_the_nearest(command, small):
     refused(command("rum"), "rum: there is no such command; did you mean run?", "`lasthop help`")
     refused(command("explian", "x"), "did you mean explain?")

@@ -12,9 +12,10 @@ use std::collections::BTreeMap;
 use lasthop_observe::{LinkId, Outcome, Record};
 use lasthop_units::{DataRate, Duration, Time};
 
-use crate::durations::{Durations, Mode};
+use crate::durations::{Durations, Mode, Sending};
 use crate::events::{Attempt, Event, Events};
 use crate::missed::Missed;
+use crate::modes::{LatestExchange, LinkModes, Tried};
 use crate::ppdu::{Kind, Mpdu, NO_TID, Ppdu};
 use crate::sequence::{Numbers, Place};
 use crate::site::{Site, id};
@@ -37,6 +38,17 @@ struct Waiting {
     rate: DataRate,
     mpdus: Vec<u16>,
     is_retry: bool,
+    sent: Option<Sent>,
+}
+
+/// How a data PPDU was sent.
+struct Sent {
+    sending: Sending,
+    psdu_bytes: u32,
+    duration: Duration,
+    has_retry: bool,
+    follows_own_exchange: bool,
+    follows_rts: bool,
 }
 
 /// What is counted of one link.
@@ -51,6 +63,7 @@ pub(crate) struct LinkTally {
     pub rates: BTreeMap<u64, (u64, u64)>,
     /// RTS without a CTS
     pub rts_unanswered: u64,
+    pub modes: LinkModes,
 }
 
 /// What is counted of all.
@@ -85,6 +98,9 @@ pub(crate) struct Air {
     latest: BTreeMap<LinkId, (DataRate, u32)>,
     /// links whose latest attempt ended without all that it held, and whether it was an RTS
     failed: BTreeMap<LinkId, bool>,
+    exchange: LatestExchange,
+    /// whose RTS was answered last
+    announced: Option<u32>,
 }
 
 /// A body with no more than LLC and SNAP, the headers of IPv6 and TCP with all options, and what encryption adds.
@@ -103,6 +119,8 @@ impl Air {
             numbers: BTreeMap::new(),
             latest: BTreeMap::new(),
             failed: BTreeMap::new(),
+            exchange: LatestExchange::default(),
+            announced: None,
         }
     }
 
@@ -252,6 +270,11 @@ impl Air {
                 }
             }
         }
+        match &waiting {
+            Some(waiting) if waiting.kind == Kind::Rts => self.announced = ppdu.is_good.then_some(waiting.from),
+            Some(waiting) => self.exchange.ended(waiting.from, end),
+            None => {}
+        }
         if let Some(waiting) = &waiting
             && (waiting.kind != Kind::Rts || !ppdu.is_good)
         {
@@ -275,6 +298,25 @@ impl Air {
             }
             _ => return,
         };
+        if let (Some(sent), true) = (&waiting.sent, self.is_measured(at)) {
+            let Sent { sending, psdu_bytes, duration, has_retry, follows_own_exchange, follows_rts } = *sent;
+            let mpdus = waiting.mpdus.as_slice();
+            let since = at.since(self.window.0);
+            let rate = waiting.rate;
+            let tried = Tried {
+                sending,
+                rate,
+                since,
+                mpdus,
+                acknowledged,
+                has_retry,
+                psdu_bytes,
+                duration,
+                follows_own_exchange,
+                follows_rts,
+            };
+            self.tally.links[link.index()].modes.count(&tried);
+        }
         if acknowledged < mpdus {
             self.failed.insert(link, waiting.kind == Kind::Rts);
         } else {
@@ -339,7 +381,19 @@ impl Air {
             Kind::Rts => follows_failure.is_some(),
             _ => follows_failure == Some(true) || ppdu.mpdus.iter().any(|mpdu| mpdu.is_retry),
         };
+        let is_data = ppdu.kind == Kind::Data;
+        let follows_rts = is_data && self.announced.take() == Some(from);
+        let sent = ppdu.sending.filter(|_| is_data).map(|sending| Sent {
+            sending,
+            psdu_bytes: ppdu.bytes,
+            duration: end.since(ppdu.start),
+            has_retry: ppdu.mpdus.iter().any(|mpdu| mpdu.is_retry),
+            follows_rts,
+            follows_own_exchange: !follows_rts
+                && self.exchange.is_followed(from, ppdu.start, self.durations.answer_begins(mode)),
+        });
         self.waiting.push(Waiting {
+            sent,
             from,
             to,
             kind: ppdu.kind,

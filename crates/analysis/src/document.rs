@@ -146,6 +146,7 @@ fn capture(site: &Site, survey: &Survey, measured: &Measured, damages: &Damages)
     let links = site.link_ends.iter().zip(&air.links).map(|(ends, tally)| {
         let rates: Vec<_> =
             tally.rates.iter().map(|(rate, (attempts, mpdus))| json!([rate, attempts, mpdus])).collect();
+        let sent = tally.modes.to_json();
         let tally = json!({
             "mpdus": tally.mpdus,
             "mpdus_retried": tally.mpdus_retried,
@@ -153,12 +154,13 @@ fn capture(site: &Site, survey: &Survey, measured: &Measured, damages: &Damages)
             "mpdus_protected_short": tally.mpdus_short,
             "rts_unanswered": tally.rts_unanswered,
             "rates": rates,
+            "sent": sent,
         });
         behind(ends_of(site, *ends), map_of(tally))
     });
     let flows = site.flows.iter().zip(&measured.flows).map(|(flow, tally)| {
         let tcp = if flow.is_tcp { tcp_row(site, flow, tally, report, window.1.since(window.0)) } else { Map::new() };
-        behind([("id", json!(flow.id))], tcp)
+        behind([("id", json!(flow.id)), ("load", tally.load.to_json(tally.mss))], tcp)
     });
     json!({
         "from_s": window.0.as_secs_f64(),
@@ -166,10 +168,19 @@ fn capture(site: &Site, survey: &Survey, measured: &Measured, damages: &Damages)
         "files": files.collect::<Vec<_>>(),
         "missed": missed(site, measured),
         "air": site.air.map(|_| air_row(air)),
+        "aps": site.aps,
+        "stations": stations(site),
+        "channels_mhz": site.channels,
         "airtime": site.air.map_or_else(Vec::new, |_| airtime(site, air)),
         "links": links.collect::<Vec<_>>(),
         "flows": flows.collect::<Vec<_>>(),
     })
+}
+
+/// Each station with its AP.
+fn stations(site: &Site) -> Vec<Json> {
+    let nodes = site.nodes.iter().skip(site.aps);
+    nodes.map(|node| json!({ "name": node.name, "ap": site.nodes[node.ap as usize].name })).collect()
 }
 
 /// What the sniffer of the air missed.

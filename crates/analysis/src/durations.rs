@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use lasthop_units::{Bytes, DataRate, Duration};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, ModeId, Phy, PhyOptions, Preamble, Standard};
 use lasthop_wire::radiotap::{Flags, Radiotap};
+use serde_json::{Value as Json, json};
 
 /// How a PPDU was sent, as far as radiotap says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,6 +78,33 @@ impl Sending {
         let is_dsss = matches!(index, 2 | 4 | 11 | 22);
         let has_short_preamble = is_dsss && flags.contains(Flags::SHORT_PREAMBLE);
         Some(Sending { format: if is_dsss { Format::Dsss } else { Format::Ofdm }, index, has_short_preamble, ..plain })
+    }
+
+    /// As the document has it: the standard that brought the format, then what names the mode within it.
+    pub(crate) fn to_json(self) -> Json {
+        let format = match self.format {
+            Format::Dsss => "dsss",
+            Format::Ofdm => "ofdm",
+            Format::Ht => "ht",
+            Format::Vht => "vht",
+            Format::He => "he",
+        };
+        let has_mcs = matches!(self.format, Format::Ht | Format::Vht | Format::He);
+        json!({
+            "format": format,
+            "is_2_4_ghz": self.is_2_4_ghz,
+            "mcs": has_mcs.then_some(self.index),
+            "streams": self.streams,
+            "width_mhz": self.width_mhz,
+            "guard_ns": self.guard_ns,
+            "has_short_preamble": self.has_short_preamble,
+        })
+    }
+
+    /// Some mode, for tests.
+    #[cfg(test)]
+    pub(crate) fn example() -> Sending {
+        Sending::of(&Radiotap { rate_500kbps: Some(108), ..Radiotap::default() }).expect("a rate names a mode")
     }
 
     fn options(&self) -> Option<PhyOptions> {

@@ -7,6 +7,7 @@ use lasthop_units::{Duration, Time};
 use lasthop_wire::tcp::TcpFlags;
 
 use crate::frame::{Packet, Segment, Transport};
+use crate::load::Load;
 use crate::sequence::Place;
 use crate::site::{Role, Site};
 use crate::survey::connection_of;
@@ -34,6 +35,7 @@ pub(crate) struct FlowTally {
     pub mss: u32,
     /// integral of the flight in bytes times nanoseconds
     pub flight: f64,
+    pub load: Load,
 }
 
 /// A connection at one point of capture.
@@ -78,8 +80,14 @@ impl Flows {
         let Some(&role) = site.roles.get(&connection) else { return };
         let is_data_way = is_first_way == role.is_first_way;
         match &packet.transport {
-            Transport::Udp { .. } if site.flows[role.flow.index()].is_echo => {}
-            Transport::Udp { bytes } if is_data_way => datagram(file, *bytes, &role, tell),
+            Transport::Udp { bytes } if is_data_way => {
+                if file == role.near_sender && self.window.0 <= at && at < self.window.1 {
+                    self.tallies[role.flow.index()].load.datagram(at, *bytes);
+                }
+                if !site.flows[role.flow.index()].is_echo {
+                    datagram(file, *bytes, &role, tell);
+                }
+            }
             Transport::Udp { .. } => {}
             Transport::Tcp(segment) => self.segment(at, file, segment, place, (&role, is_data_way), site, &mut tell),
         }
@@ -101,10 +109,17 @@ impl Flows {
         let sender_is_seen = site.flows[role.flow.index()].sender_is_seen;
         let is_measured = self.window.0 <= at && at < self.window.1;
         let near_sender = file == role.near_sender;
+        let idle = if reading.flight == 0 { at.since(reading.since.max(self.window.0)) } else { Duration::ZERO };
         if near_sender {
             let (since, until) = (reading.since.max(self.window.0), at.min(self.window.1));
             tally.flight += reading.flight as f64 * until.since(since).as_nanos() as f64;
             reading.since = at;
+        }
+        if is_measured && segment.flags.contains(TcpFlags::SYN) {
+            tally.load.opens(at);
+        }
+        if Some(file) == self.air && is_measured {
+            tally.load.over_the_air(at, segment, is_data_way == site.flows[role.flow.index()].up);
         }
         let (arrival, told) = reading.read(at, segment, place, is_data_way);
         let data = reading.streams[0].as_ref();
@@ -129,6 +144,9 @@ impl Flows {
         if is_data_way && segment.payload > 0 {
             if near_sender {
                 tell(Record::SegmentSent { flow, retransmission: arrival.is_retransmission });
+                if is_measured && !arrival.is_retransmission {
+                    tally.load.data(at, segment.payload, idle);
+                }
                 tally.segments += u64::from(is_measured);
                 tally.retransmissions += u64::from(is_measured && arrival.is_retransmission);
             }

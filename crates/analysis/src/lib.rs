@@ -12,6 +12,7 @@
 //! ppdu       MPDUs -> PPDU                         durations     how long it lasts
 //! air        PPDUs -> exchanges, attempts          sequence      what is a retry, what was missed
 //! flows, tcp segments, read from both directions   events        all of it in the order of time
+//! modes      frames by PHY mode, for models of a link   load  what a flow asks for
 //! measure    records -> metrics                    document      metrics -> tables
 //! ```
 
@@ -23,8 +24,10 @@ mod events;
 mod flows;
 mod frame;
 mod input;
+mod load;
 mod measure;
 mod missed;
+mod modes;
 mod ppdu;
 mod reading;
 mod sequence;

@@ -8,6 +8,7 @@ use std::time::Duration as Wall;
 
 use lasthop_analysis::{Request, Table, analyze as analyze_captures};
 use lasthop_scenario as engine;
+use lasthop_theory::bianchi::Backoff;
 use lasthop_units::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -52,6 +53,16 @@ pub fn analyze(
     };
     let series = analysis.series.into_iter().map(|table| SeriesBlock(block(table))).collect();
     Ok((analysis.run.to_string(), series, analysis.notes))
+}
+
+/// The probability that an attempt of one of `stations` saturated ones collides, as Bianchi's model has it; all double the window
+/// of `window` slots `doublings` times, and try `attempts` times.
+#[pyfunction]
+pub fn collision_probability(stations: u32, window: u32, doublings: u32, attempts: Option<u32>) -> PyResult<f64> {
+    if stations == 0 || window == 0 || attempts == Some(0) {
+        return Err(PyValueError::new_err("stations, window and attempts are at least 1"));
+    }
+    Ok(Backoff { window, doublings, attempts }.solve(stations).p)
 }
 
 fn block(table: Table) -> engine::SeriesBlock {

@@ -116,5 +116,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(wrap_pyfunction!(emulation::emulate, module)?)?;
     }
     module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::collision_probability, module)?)?;
     module.add_function(wrap_pyfunction!(recovery::replay_recovery, module)?)
 }

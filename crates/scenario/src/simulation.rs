@@ -174,7 +174,7 @@ fn medium_config<B: Send + 'static>(scenario: &ResolvedScenario, seed: u64, comp
         ideals: if compares { scenario.ideal_rate_controls() } else { Vec::new() },
         channel: scenario.channel(seed),
         noise_mw_per_hz: scenario.noise_mw_per_hz(),
-        error_model: chosen(&scenario.description.channel.error_model).build(seed),
+        error_model: scenario.error_model(seed),
         capture: scenario.capture(),
         countdown: scenario.first_bss().countdown,
         after_loss: scenario.after_loss(),

@@ -20,16 +20,12 @@ from ._mistake import Mistake
 
 COMMANDS = (
     *("run", "sweep", "query", "reproduce", "plot", "compare", "explain", "theory", "emulate", "serve", "report"),
-    *("analyze", "export-link"),
+    *("analyze", "twin", "export-link"),
     *("packetdrill", "replay-cc", "replay-recovery", "check-cc"),
     *("new", "cc-header"),
     *("bpf", "deploy"),
     *("list", "show", "schema", "doctor", "bench"),
 )
-# Not among the commands that the help names; who types them is told.
-NOT_YET = {
-    "twin": "a scenario that behaves like a capture",
-}
 
 
 class Parser(argparse.ArgumentParser):
@@ -145,8 +141,6 @@ def _checked(given: list[str]) -> list[str]:
 
 
 def _refuse_command(name: str) -> NoReturn:
-    if name in NOT_YET:
-        raise Mistake(f"{name}: {NOT_YET[name]} is not there yet")
     if name.startswith("-"):
         raise Mistake(f"{name}: there is no such option before a command; see `lasthop --help`")
     if name.endswith((".toml", ".json")):

@@ -4,7 +4,7 @@ use lasthop_engine::Stream;
 use lasthop_link::queue_discipline::fifo;
 use lasthop_link::{QueueDiscipline, QueueDisciplineKind};
 use lasthop_registry::{Amount, ParamError, Parameter, Shape, Value, params};
-use lasthop_units::{Dbm, Metres};
+use lasthop_units::{Dbm, Metres, Probability};
 use lasthop_wifi::rate_control::RateControlKind;
 
 use super::{RetryLimit, Waypoint};
@@ -84,6 +84,11 @@ params! {
         pub rate_control: Option<RateControlKind> = None,
         /// Rate control of what the AP sends to it, where that differs.
         pub downlink_rate_control: Option<RateControlKind> = None,
+        /// Probability that noise destroys a data frame of its link, either way, in place of what channel.error_model, "none"
+        /// or "fixed", says; default: that.
+        pub frame_error_rate: Option<Probability> = None,
+        /// The same for what the AP sends to it, where that differs.
+        pub downlink_frame_error_rate: Option<Probability> = None,
         /// Its share of airtime under queue = "airtime_fq_codel" at the AP, where 256 is that of every other.
         pub airtime_weight: Option<u32> = None,
         /// Its transmit power; default: the channel's.

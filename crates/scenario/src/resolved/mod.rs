@@ -10,6 +10,7 @@ mod defaults;
 mod flows;
 mod geometry;
 mod hearing;
+mod losses;
 mod nodes;
 mod place;
 mod programs;
@@ -124,6 +125,7 @@ impl ResolvedScenario {
         check_titles(&description)?;
         check_times(&description)?;
         check_space(&description)?;
+        losses::check_losses(&description)?;
         let bss = bss_of(&description)?;
         let nodes = nodes_of(&description, &bss)?;
         let flows = flows_of(&description, &nodes, folder)?;

@@ -97,6 +97,7 @@ impl ResolvedScenario {
         let channel = &self.description.channel;
         channel.capture.as_option().is_some()
             || !chosen(&channel.error_model).is_without_errors()
+            || self.has_own_losses()
             || channel.fading.is_on()
             || !self.everybody_hears_everybody(&self.space())
     }

@@ -33,7 +33,7 @@ pub struct Fixed(RateChain);
 impl Fixed {
     pub(super) fn new(params: &Params, peer: &PeerModes, path: &str) -> Result<Fixed, ParamError> {
         let mode = match (params.rate, params.mcs) {
-            (Some(rate), _) => of_rate(rate, peer, path)?,
+            (Some(rate), _) => of_rate(rate, peer, &format!("{path}.rate"))?,
             (None, Some(mcs)) => of_mcs(mcs, peer, path)?,
             (None, None) => *simplest(peer).last().expect("a peer has at least one mode"),
         };
@@ -41,11 +41,12 @@ impl Fixed {
     }
 }
 
-fn of_rate(rate: DataRate, peer: &PeerModes, path: &str) -> Result<ModeId, ParamError> {
+/// The mode of a rate; `path` is the place of the rate.
+pub(super) fn of_rate(rate: DataRate, peer: &PeerModes, path: &str) -> Result<ModeId, ParamError> {
     let name = peer.phy.standard().name();
     simplest(peer).into_iter().find(|m| peer.phy.mode(*m).has_rate(rate)).ok_or_else(|| {
         let message = format!("{rate} is not among the rates of this {name} link; it has {}", rates(peer));
-        ParamError::new(format!("{path}.rate"), message)
+        ParamError::new(path, message)
     })
 }
 

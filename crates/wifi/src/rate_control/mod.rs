@@ -25,6 +25,8 @@ registry! {
     pub enum RateControlKind as "rate_control" {
         /// One mode for every frame.
         fixed => Fixed: source "—", status "unit tests";
+        /// A rate for each interval, from a list.
+        trace => Trace: source "—", status "unit tests";
         /// Up after successes in a row or a timer, down after failures in a row.
         arf => Arf: source "Kamerman, Monteban 1997", status "unit tests";
         /// ARF that probes less and less often where probes fail.
@@ -63,6 +65,7 @@ impl RateControlKind {
         assert!(!peer.modes.is_empty(), "a peer has at least one mode");
         Ok(match self {
             RateControlKind::Fixed(params) => Box::new(fixed::Fixed::new(params, peer, path)?),
+            RateControlKind::Trace(params) => Box::new(trace::Trace::new(params, peer, path)?),
             RateControlKind::Arf(params) => Box::new(arf::new(params, peer)),
             RateControlKind::Aarf(params) => Box::new(aarf::new(params, peer)),
             RateControlKind::Ideal(params) => Box::new(ideal::Ideal::new(params, peer)),
@@ -223,7 +226,7 @@ mod tests {
 
     #[test]
     fn every_rate_control_is_down_at_the_lowest_rate_where_nothing_arrives() {
-        for kind in RateControlKind::all().into_iter().filter(|k| !matches!(k.name(), "fixed" | "ideal")) {
+        for kind in RateControlKind::all().into_iter().filter(|k| !matches!(k.name(), "fixed" | "trace" | "ideal")) {
             let phy = phy("802.11a");
             let mut control = kind.build(&peer(&phy), "rate_control").unwrap();
             let mut lowest = 0;

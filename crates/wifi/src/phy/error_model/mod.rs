@@ -4,6 +4,7 @@
 //! signal comes in as the SINR. Where interference changes during a PPDU, the caller asks for each
 //! stretch and multiplies. A model that needs no SINR judges frames whole, and is asked once for each.
 
+mod by_link;
 mod convolutional;
 mod dsss;
 mod independent;
@@ -11,6 +12,7 @@ mod interface;
 
 use lasthop_registry::registry;
 
+pub use by_link::ByLink;
 pub use interface::{Direction, ErrorModel, FrameKind, ReceivedFrame};
 
 registry! {

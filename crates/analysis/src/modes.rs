@@ -1,0 +1,268 @@
+//! How the frames of a link were sent, and what became of them: by PHY mode, as a model of the link needs it.
+//!
+//! ```text
+//!              | MPDU | MPDU | MPDU |   BlockAck      answered: what the BlockAck lacks was lost alone, to noise
+//!              | MPDU | MPDU | MPDU |                 unanswered: all of it was lost at once, to a collision or to noise
+//! ```
+
+use std::collections::BTreeMap;
+
+use lasthop_units::{DataRate, Duration, Time};
+use serde_json::{Value as Json, json};
+
+use crate::durations::Sending;
+
+/// Of fewer MPDUs all may well be lost, each alone.
+const LARGE: u64 = 4;
+/// How long the modes of a link are counted together, for how they change with time.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// Intervals that are kept, three hours; what comes later is left out.
+const MOST_INTERVALS: usize = 108_000;
+
+/// A data PPDU whose attempt has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tried<'a> {
+    pub sending: Sending,
+    pub rate: DataRate,
+    /// since measuring began
+    pub since: Duration,
+    pub mpdus: &'a [u16],
+    pub acknowledged: u32,
+    pub has_retry: bool,
+    pub psdu_bytes: u32,
+    pub duration: Duration,
+    pub follows_own_exchange: bool,
+    pub follows_rts: bool,
+}
+
+/// What is counted of one mode.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ModeTally {
+    pub attempts: u64,
+    pub unanswered: u64,
+    pub mpdus: u64,
+    /// of A-MPDUs of at least [`LARGE`] MPDUs that were answered: how many, their MPDUs, and those that were not acknowledged
+    pub large_answered: u64,
+    pub mpdus_answered: u64,
+    pub mpdus_lost_alone: u64,
+    pub rate_bps: u64,
+    /// attempts with one MPDU, and those of them that were not answered
+    pub single: u64,
+    pub single_unanswered: u64,
+}
+
+/// A limit that A-MPDUs run into: the most that was seen, and how often.
+#[derive(Clone, Copy, Debug, Default)]
+struct Most {
+    value: u64,
+    times: u64,
+}
+
+impl Most {
+    fn see(&mut self, value: u64) {
+        match value.cmp(&self.value) {
+            std::cmp::Ordering::Greater => *self = Most { value, times: 1 },
+            std::cmp::Ordering::Equal => self.times += 1,
+            std::cmp::Ordering::Less => {}
+        }
+    }
+    fn to_json(self) -> Json {
+        json!([self.value, self.times])
+    }
+}
+
+/// What is counted of one link.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LinkModes {
+    modes: BTreeMap<Sending, ModeTally>,
+    most_mpdus: Most,
+    most_bytes: Most,
+    longest: Duration,
+    /// attempts that followed an exchange of the same sender without a backoff: a TXOP went on
+    in_txop: u64,
+    /// attempts behind RTS and CTS, the bytes of the shortest of them, and of the longest without
+    after_rts: u64,
+    shortest_after_rts: Option<u32>,
+    longest_without_rts: u32,
+    /// MPDUs sent again though they were acknowledged: their sender has not heard the answer
+    answers_unheard: u64,
+    latest_answered: Option<u16>,
+    /// attempts in a row of the frame that is tried, and how often so many were the last
+    tries: u32,
+    latest_tried: Option<u16>,
+    most_tries: u32,
+    /// MPDUs by rate, in each interval
+    track: Vec<BTreeMap<u64, u32>>,
+}
+
+impl LinkModes {
+    /// An attempt has ended.
+    pub(crate) fn count(&mut self, tried: &Tried<'_>) {
+        let mode = self.modes.entry(tried.sending).or_default();
+        let (sent, is_answered) = (tried.mpdus.len() as u64, tried.acknowledged > 0);
+        mode.attempts += 1;
+        mode.mpdus += sent;
+        mode.unanswered += u64::from(!is_answered);
+        mode.rate_bps = tried.rate.as_bps();
+        if is_answered && sent >= LARGE {
+            mode.large_answered += 1;
+            mode.mpdus_answered += sent;
+            mode.mpdus_lost_alone += sent - u64::from(tried.acknowledged).min(sent);
+        }
+        if sent == 1 {
+            mode.single += 1;
+            mode.single_unanswered += u64::from(!is_answered);
+        }
+        self.most_mpdus.see(sent);
+        self.most_bytes.see(tried.psdu_bytes.into());
+        self.longest = self.longest.max(tried.duration);
+        self.in_txop += u64::from(tried.follows_own_exchange);
+        if tried.follows_rts {
+            self.after_rts += 1;
+            let shortest = self.shortest_after_rts.map_or(tried.psdu_bytes, |bytes| bytes.min(tried.psdu_bytes));
+            self.shortest_after_rts = Some(shortest);
+        } else {
+            self.longest_without_rts = self.longest_without_rts.max(tried.psdu_bytes);
+        }
+        self.follow(tried, is_answered);
+        let interval = (tried.since.as_nanos() / INTERVAL.as_nanos()) as usize;
+        if interval < MOST_INTERVALS {
+            let intervals = self.track.len().max(interval + 1);
+            self.track.resize(intervals, BTreeMap::new());
+            *self.track[interval].entry(tried.rate.as_bps()).or_default() += sent as u32;
+        }
+    }
+
+    /// The rate of most MPDUs in each interval; where nothing was sent, none.
+    fn rates_over_time(&self) -> Vec<Option<u64>> {
+        let most = |rates: &BTreeMap<u64, u32>| rates.iter().max_by_key(|(_, mpdus)| **mpdus).map(|(rate, _)| *rate);
+        self.track.iter().map(most).collect()
+    }
+
+    /// Follows a frame that is sent alone from attempt to attempt.
+    fn follow(&mut self, tried: &Tried<'_>, is_answered: bool) {
+        let [number] = *tried.mpdus else {
+            (self.latest_answered, self.latest_tried) = (None, None);
+            return;
+        };
+        self.answers_unheard += u64::from(tried.has_retry && self.latest_answered == Some(number));
+        self.latest_answered = is_answered.then_some(number);
+        self.tries = if self.latest_tried == Some(number) && tried.has_retry { self.tries + 1 } else { 1 };
+        self.latest_tried = Some(number);
+        self.most_tries = self.most_tries.max(self.tries);
+    }
+
+    /// As the document has it.
+    pub(crate) fn to_json(&self) -> Json {
+        let modes: Vec<Json> = self.modes.iter().map(|(sending, tally)| mode_json(sending, tally)).collect();
+        json!({
+            "modes": modes,
+            "mpdus_in_ampdu_most": self.most_mpdus.to_json(),
+            "psdu_bytes_most": self.most_bytes.to_json(),
+            "ppdu_longest_s": self.longest.as_secs_f64(),
+            "attempts_in_txop": self.in_txop,
+            "attempts_after_rts": self.after_rts,
+            "psdu_bytes_after_rts_least": self.shortest_after_rts,
+            "psdu_bytes_without_rts_most": self.longest_without_rts,
+            "answers_unheard": self.answers_unheard,
+            "tries_most": self.most_tries,
+            "rate_interval_s": INTERVAL.as_secs_f64(),
+            "rates_over_time_bps": if self.modes.len() > 1 { json!(self.rates_over_time()) } else { Json::Null },
+        })
+    }
+}
+
+fn mode_json(sending: &Sending, tally: &ModeTally) -> Json {
+    let mut row = sending.to_json();
+    let counts = json!({
+        "attempts": tally.attempts,
+        "unanswered": tally.unanswered,
+        "mpdus": tally.mpdus,
+        "rate_bps": tally.rate_bps,
+        "large_answered": tally.large_answered,
+        "mpdus_answered": tally.mpdus_answered,
+        "mpdus_lost_alone": tally.mpdus_lost_alone,
+        "single": tally.single,
+        "single_unanswered": tally.single_unanswered,
+    });
+    if let (Json::Object(row), Json::Object(counts)) = (&mut row, counts) {
+        row.extend(counts);
+    }
+    row
+}
+
+/// Who had the latest exchange, and when it ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LatestExchange(Option<(u32, Time)>);
+
+impl LatestExchange {
+    pub(crate) fn ended(&mut self, by: u32, at: Time) {
+        self.0 = Some((by, at));
+    }
+
+    /// Whether `by` goes on at `at` before anybody could have counted down: less than SIFS and a slot later.
+    pub(crate) fn is_followed(&self, by: u32, at: Time, within: Duration) -> bool {
+        self.0.is_some_and(|(owner, end)| owner == by && at.since(end) < within)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried(mpdus: &[u16], acknowledged: u32, has_retry: bool) -> Tried<'_> {
+        let sending = Sending::example();
+        let (psdu_bytes, duration) = (1500 * mpdus.len() as u32, Duration::from_micros(300));
+        let (rate, since) = (DataRate::from_100kbps(540), Duration::ZERO);
+        Tried {
+            sending,
+            rate,
+            since,
+            mpdus,
+            acknowledged,
+            has_retry,
+            psdu_bytes,
+            duration,
+            follows_own_exchange: false,
+            follows_rts: false,
+        }
+    }
+
+    #[test]
+    fn what_is_lost_alone_is_told_from_what_is_lost_at_once() {
+        let mut link = LinkModes::default();
+        link.count(&tried(&[1, 2, 3, 4], 3, false));
+        link.count(&tried(&[4, 5, 6, 7], 0, true));
+        link.count(&tried(&[4, 5], 1, true));
+        let mode = link.modes.values().next().unwrap();
+        assert_eq!((mode.attempts, mode.unanswered, mode.mpdus), (3, 1, 10));
+        assert_eq!((mode.large_answered, mode.mpdus_answered, mode.mpdus_lost_alone, mode.single), (1, 4, 1, 0));
+        assert_eq!((link.most_mpdus.value, link.most_mpdus.times), (4, 2));
+        assert_eq!(link.rates_over_time(), [Some(54_000_000)]);
+    }
+
+    #[test]
+    fn a_frame_that_comes_again_after_its_answer_shows_that_the_answer_was_lost() {
+        let mut link = LinkModes::default();
+        link.count(&tried(&[7], 0, false));
+        link.count(&tried(&[7], 1, true));
+        assert_eq!(link.answers_unheard, 0);
+        link.count(&tried(&[7], 1, true));
+        assert_eq!((link.answers_unheard, link.most_tries), (1, 3));
+        // Another frame, and the same number 4096 frames later, are others.
+        link.count(&tried(&[8], 1, false));
+        link.count(&tried(&[8], 1, false));
+        assert_eq!((link.answers_unheard, link.most_tries), (1, 3));
+    }
+
+    #[test]
+    fn an_exchange_is_followed_by_its_owner_alone_and_soon() {
+        let mut latest = LatestExchange::default();
+        let (at, within) = (Time::from_nanos(1_000_000), Duration::from_micros(25));
+        assert!(!latest.is_followed(1, at, within));
+        latest.ended(1, at);
+        assert!(latest.is_followed(1, at + Duration::from_micros(16), within));
+        assert!(!latest.is_followed(2, at + Duration::from_micros(16), within));
+        assert!(!latest.is_followed(1, at + Duration::from_micros(43), within));
+    }
+}

@@ -1,0 +1,64 @@
+//! Losses of data frames that a `[[station]]` gives its own link.
+
+use std::collections::BTreeMap;
+
+use lasthop_registry::ParamError;
+use lasthop_units::Probability;
+use lasthop_wifi::phy::error_model::{ByLink, ErrorModel};
+
+use super::ResolvedScenario;
+use super::defaults::chosen;
+use super::place::error;
+use crate::description::Description;
+
+/// Refuses a loss that is given where the signal decides.
+pub(super) fn check_losses(description: &Description) -> Result<(), ParamError> {
+    let model = chosen(&description.channel.error_model);
+    if !model.build(0).needs_sinr() && !matches!(model.name(), "gilbert_elliott") {
+        return Ok(());
+    }
+    for (index, group) in description.station.0.iter().enumerate() {
+        let given = [
+            ("frame_error_rate", group.frame_error_rate),
+            ("downlink_frame_error_rate", group.downlink_frame_error_rate),
+        ];
+        if let Some((key, _)) = given.iter().find(|(_, rate)| rate.is_some()) {
+            let message = format!(
+                "channel.error_model = \"{}\" decides what is lost on every link; set it to \"none\" or \"fixed\", or remove this key",
+                model.name()
+            );
+            return error(format!("station[{index}].{key}"), message);
+        }
+    }
+    Ok(())
+}
+
+impl ResolvedScenario {
+    /// Whether some link loses data frames by a rate of its own.
+    pub(super) fn has_own_losses(&self) -> bool {
+        !self.own_losses().is_empty()
+    }
+
+    /// By sender and receiver, as error models number links.
+    fn own_losses(&self) -> BTreeMap<u32, Probability> {
+        let mut losses = BTreeMap::new();
+        for (node, spec) in self.nodes.iter().enumerate() {
+            let Some(group) = spec.group.map(|group| &self.description.station.0[group]) else { continue };
+            let ap = spec.config.bss;
+            let down = group.downlink_frame_error_rate.or(group.frame_error_rate);
+            for (from, to, rate) in [(node as u32, ap, group.frame_error_rate), (ap, node as u32, down)] {
+                if let Some(rate) = rate {
+                    losses.insert(from << 16 | to, rate);
+                }
+            }
+        }
+        losses
+    }
+
+    /// What noise destroys.
+    pub(crate) fn error_model(&self, seed: u64) -> Box<dyn ErrorModel> {
+        let of_all = chosen(&self.description.channel.error_model).build(seed);
+        let own = self.own_losses();
+        if own.is_empty() { of_all } else { Box::new(ByLink::new(of_all, own)) }
+    }
+}

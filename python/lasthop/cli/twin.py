@@ -1,0 +1,69 @@
+"""`lasthop twin`: a scenario that behaves like a network of which there are captures, or what a station says of itself."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..files import write_whole
+from ..progress import Progress
+from ..simulation import RunFailed
+from ..twin import Assumed, Twin, fit, twin
+from . import _arguments
+from ._mistake import Mistake
+from ._output import note, show
+
+SUMMARY = "write a scenario that behaves like a network that was captured"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `lasthop twin` accepts."""
+    parser.add_argument("captures", metavar="CAPTURE", nargs="+", help="pcap or pcapng: the air with radiotap, and a wire beside it")
+    parser.add_argument("--out", metavar="FILE.toml", required=True, help="the scenario; traces of flows are written beside it")
+    parser.add_argument("--fit", action="store_true", help="simulate the twin, compare its captures with these, and correct it, twice")
+    parser.add_argument("--from", dest="begin", metavar="TIME", type=_arguments.moment_s, help="when to begin, as in `lasthop analyze`")
+    parser.add_argument("--to", metavar="TIME", type=_arguments.moment_s, help="when to end")
+    parser.add_argument("--congestion-control", metavar="NAME", default="cubic", help="that of the senders, which no capture shows (default cubic)")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Reads, writes, says what was found."""
+    out = Path(arguments.out)
+    if out.suffix != ".toml":
+        raise Mistake(f"--out {arguments.out}: a scenario file ends in .toml")
+    if arguments.begin is not None and arguments.to is not None and arguments.to <= arguments.begin:
+        raise Mistake(f"--to: {arguments.to:g} s is not after --from, {arguments.begin:g} s")
+    _arguments.check_file("--out", arguments.out)
+    found = _found(arguments, out.stem)
+    for name, text in found.files.items():
+        write_whole(out.parent / name, [text])
+        note(str(out.parent / name))
+    write_whole(out, [found.text()])
+    # What was written is read again, so that a twin which cannot run is told of here.
+    for warning in _arguments._readable(_arguments.load, str(out)).resolve().warnings():
+        note(f"warning: {out}: {warning}")
+    show(fit.report(found))
+    note(str(out))
+    return 0
+
+
+def _found(arguments: argparse.Namespace, name: str) -> Twin:
+    with Progress.fitting(Path(arguments.captures[0]).stem, "captures") as progress:
+        count = len(arguments.captures)
+        try:
+            return twin(
+                arguments.captures,
+                name,
+                from_s=arguments.begin,
+                to_s=arguments.to,
+                fit=arguments.fit,
+                assumed=Assumed(arguments.congestion_control),
+                show=lambda part: progress.update(part, 0, count),
+                tell=progress.say,
+            )
+        except RunFailed as failed:
+            raise Mistake(f"the twin does not run: {failed}") from None
+        except ValueError as error:
+            raise Mistake(str(error)) from None
+        except OSError as error:
+            raise Mistake(f"{error.filename}: {error.strerror}") from None

@@ -1,0 +1,138 @@
+"""Why attempts were not answered: noise, less the collisions that contention explains.
+
+An A-MPDU whose BlockAck lacks some of its MPDUs did not collide: what was lost there was lost alone. So links with
+A-MPDUs show noise and collisions apart. A frame that is sent alone does not, and the split is only as good as what is believed of
+contention: the closed form of saturated stations [Bianchi 2000] at first, a simulation of the twin where it is fitted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from .. import _core
+from .seen import Link, Mode, Seen
+
+Z = 1.959963984540054
+"""97.5 % quantile of the normal distribution"""
+ENOUGH = 100
+"""MPDUs of A-MPDUs from which their losses are taken"""
+CW_MAX = 1023
+ATTEMPTS = 8
+"""of a frame, as 802.11 has by default"""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Of the attempts of a link: how many were lost to noise, and how many to collisions, as shares."""
+
+    noise: float
+    noise_low: float
+    noise_high: float
+    """with what is not known of collisions, and the 95 % interval of the count"""
+    collided: float
+    unanswered: float
+    attempts: int
+    how: str
+    """in words, for the file"""
+
+
+def wilson(part: int, whole: int) -> tuple[float, float]:
+    """The 95 % interval of a share [Wilson 1927]."""
+    if whole == 0:
+        return 0.0, 1.0
+    p, n = part / whole, whole
+    centre = (p + Z * Z / (2 * n)) / (1 + Z * Z / n)
+    half = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n)) / (1 + Z * Z / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def split(link: Link, contention: float) -> Split:
+    """The split of a link, where `contention` is the probability that an attempt collides as far as that is only believed."""
+    share = link.unanswered / max(1, link.attempts)
+    lost, sent = sum(mode.mpdus_lost_alone for mode in link.modes), sum(mode.mpdus_answered for mode in link.modes)
+    if sent >= ENOUGH:
+        size = sent / max(1, sum(mode.large_answered for mode in link.modes))
+        low, high = (lost_alone(bound, size) for bound in wilson(lost, sent))
+        noise = lost_alone(lost / sent, size)
+        how = f"seen: {lost} of {sent} MPDUs were lost out of A-MPDUs that were answered"
+        collided = without(share, _all_lost(link.modes, noise))
+        return Split(noise, low, high, collided, share, link.attempts, how)
+    single, failed = sum(mode.single for mode in link.modes), sum(mode.single_unanswered for mode in link.modes)
+    if single == 0:
+        single, failed = link.attempts, link.unanswered
+    if single == 0:
+        return Split(0.0, 0.0, 1.0, 0.0, 0.0, 0, "assumed: nothing was sent over it")
+    share = failed / single
+    low, high = wilson(failed, single)
+    noise = without(share, contention)
+    collided = min(contention, share)
+    how = f"estimated: {failed} of {single} attempts were not answered, less {_percent(collided)} that collisions explain"
+    return Split(noise, without(low, contention), high, collided, share, single, how)
+
+
+def without(share: float, collided: float) -> float:
+    """What noise alone loses where so many are lost in all, and so many collide: losses are independent of one another."""
+    return max(0.0, 1.0 - (1.0 - share) / (1.0 - collided)) if collided < 1 else 0.0
+
+
+def lost_alone(share: float, size: float) -> float:
+    """The probability e that an MPDU is lost, of which `share` are lost in A-MPDUs of `size` that did not lose all:
+    share = (e - e^size) / (1 - e^size)."""
+    low, high = 0.0, 0.999
+    for _ in range(50):
+        e = (low + high) / 2
+        all_lost = e**size
+        low, high = (e, high) if (e - all_lost) / (1 - all_lost) < share else (low, e)
+    return 0.0 if share == 0 else (low + high) / 2
+
+
+def _all_lost(modes: Iterable[Mode], noise: float) -> float:
+    """The share of attempts of which noise destroys all MPDUs, each by itself."""
+    modes = list(modes)
+    attempts = sum(mode.attempts for mode in modes)
+    return sum(mode.attempts * noise ** (mode.mpdus / mode.attempts) for mode in modes if mode.attempts) / max(1, attempts)
+
+
+def contention(seen: Seen, contenders: float | None = None) -> float:
+    """The probability that an attempt collides where all who send do so all the time: the most that contention explains.
+
+    How many they are is the perplexity of who made the attempts: n where n make as many each.
+    """
+    count = max(1, round(contenders if contenders is not None else contender_count(seen)))
+    is_dsss_alone = all(mode.format == "dsss" for mode in seen.modes)
+    window = 32 if is_dsss_alone else 16
+    doublings = int(math.log2((CW_MAX + 1) / window))
+    return _core.collision_probability(count, window, doublings, ATTEMPTS)
+
+
+def contender_count(seen: Seen) -> float:
+    """How many contend, as the perplexity of who made the attempts."""
+    by_sender: dict[str, int] = {}
+    for link in seen.links.values():
+        by_sender[link.sender] = by_sender.get(link.sender, 0) + link.attempts
+    whole = sum(by_sender.values())
+    shares = [count / whole for count in by_sender.values() if count]
+    return math.exp(-sum(share * math.log(share) for share in shares))
+
+
+def refined(found: Split, simulated: Split) -> Split:
+    """The split where a simulation has said what contention does: it has lost `simulated.noise` of its attempts to noise."""
+    if found.how.startswith("seen"):
+        return found
+    collided = without(simulated.unanswered, simulated.noise)
+    low, high = wilson(round(found.unanswered * found.attempts), found.attempts)
+    how = f"fitted: {_percent(found.unanswered)} of {found.attempts} attempts were not answered; a simulation has {_percent(collided)} collide"
+    return replace(
+        found,
+        noise=without(found.unanswered, collided),
+        noise_low=without(low, collided),
+        noise_high=without(high, collided),
+        collided=min(collided, found.unanswered),
+        how=how,
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %"

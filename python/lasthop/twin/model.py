@@ -1,0 +1,175 @@
+"""The twin: what becomes a scenario file, each line with where it came from."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from . import losses
+from .loads import Load, load_of, warmup_of
+from .losses import Split
+from .path import Path, path_of
+from .radio import bss_lines, rate_control_lines
+from .seen import Seen
+from .told import Line, Section, percent, rate_text, time_text
+
+FOREIGN = "others"
+FOREIGN_SHARE = 0.01
+"""airtime of unknown senders that is worth a station"""
+ANSWERS_LOST = 0.01
+LEAST_ERROR = 0.0005
+"""a loss below this is none"""
+
+Ends = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """What no capture shows and who asks for the twin may know."""
+
+    congestion_control: str = "cubic"
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A network that behaves like what was seen."""
+
+    name: str
+    seen: Seen
+    splits: Mapping[Ends, Split]
+    path: Path
+    loads: tuple[Load, ...]
+    foreign_bps: float
+    assumed: Assumed
+    rounds: int = 0
+    """how often it was fitted"""
+
+    @property
+    def warmup_s(self) -> float:
+        return warmup_of(self.seen)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Files beside the scenario, by name."""
+        return dict(load.trace for load in self.loads if load.trace is not None)
+
+    def text(self) -> str:
+        """The scenario file."""
+        sections = [self._head(), *self._channel(), *self._bss(), *self._stations(), self.path.section(), self._tcp()]
+        sections += [load.section() for load in self.loads]
+        if self.foreign_bps:
+            sections.append(self._foreign_flow())
+        return f"{self._comment()}\n" + "\n\n".join(section.text() for section in sections) + "\n"
+
+    def _comment(self) -> str:
+        how = f", fitted in {self.rounds} rounds" if self.rounds else ""
+        words = f"The twin of {self.seen.source}{how}. What was seen of {time_text(self.seen.length_s)} is said behind each line."
+        lines = textwrap.wrap(words, 120)
+        if self.seen.missed:
+            lines.append(f"The sniffer missed {percent(self.seen.missed)} of frames: counts are so much too small.")
+        return "".join(f"# {line}\n" for line in lines)
+
+    def _head(self) -> Section:
+        seen = self.seen
+        why = "seen" if self.warmup_s == 0 else "assumed: flows were there before the capture"
+        return Section(
+            "",
+            (
+                Line("name", self.name, "of the file"),
+                Line("duration", time_text(self.warmup_s + seen.length_s), "seen: the length of the capture, behind the warm-up"),
+                Line("warmup", time_text(self.warmup_s), why),
+            ),
+        )
+
+    def _channel(self) -> list[Section]:
+        lines = [Line("path_loss", "none", "assumed: one sniffer does not tell where stations are; everybody hears everybody")]
+        unheard = sum(link.answers_unheard for link in self.seen.links.values())
+        answered = sum(mode.single - mode.single_unanswered for mode in self.seen.modes)
+        if unheard > ANSWERS_LOST * answered > 0:
+            origin = f"seen: {unheard} of {answered} frames were sent again though they were acknowledged"
+            lines.append(Line("error_model", {"kind": "fixed", "ack": round(unheard / answered, 4)}, origin))
+        else:
+            lines.append(Line("error_model", "none", "see frame_error_rate of each station"))
+        return [Section("[channel]", tuple(lines))]
+
+    def _bss(self) -> list[Section]:
+        several = len(self.seen.aps) > 1
+        sections = []
+        for ap in self.seen.aps:
+            lines = bss_lines(self.seen, ap)
+            if several:
+                lines.insert(0, Line("name", ap, "seen: its BSSID"))
+            sections.append(Section("[[bss]]" if several else "[bss]", tuple(lines)))
+            queue = self.path.ap_queue.line()
+            if queue:
+                sections.append(Section("[bss.ap]", tuple(queue)))
+        return sections
+
+    def _stations(self) -> list[Section]:
+        several = len(self.seen.aps) > 1
+        sections = []
+        for station, ap in self.seen.stations.items():
+            lines = [Line("name", station, "seen")]
+            if several:
+                lines.append(Line("bss", ap, "seen"))
+            lines += rate_control_lines(self.seen, station, ap)
+            lines += self._error_lines(station, ap)
+            sections.append(Section("[[station]]", tuple(lines)))
+        if self.foreign_bps:
+            sections.append(Section("[[station]]", (Line("name", FOREIGN, "stands for senders that were heard and not known"),)))
+        return sections
+
+    def _error_lines(self, station: str, ap: str) -> list[Line]:
+        keys = (("frame_error_rate", (station, ap)), ("downlink_frame_error_rate", (ap, station)))
+        found = [(key, self.splits[ends]) for key, ends in keys if ends in self.splits and self.splits[ends].attempts]
+        if not found:
+            return []
+        lines = [_error_line(key, split) for key, split in found]
+        if len(found) == 1:
+            # What is sent the other way alone would have the losses of this one.
+            return [Line("frame_error_rate", lines[0].value, lines[0].origin)] if lines[0].value else []
+        return lines if any(line.value for line in lines) else [Line("frame_error_rate", 0.0, lines[0].origin)]
+
+    def _tcp(self) -> Section:
+        lines = [
+            Line("profile", "linux", "assumed"),
+            Line("congestion_control", self.assumed.congestion_control, "assumed: --congestion-control says otherwise"),
+        ]
+        tcp = [flow for flow in self.seen.flows if flow.transport == "tcp"]
+        if tcp and not any(flow.has_timestamps for flow in tcp):
+            lines.append(Line("timestamps", False, f"seen: none of {len(tcp)} flows has them"))
+        return Section("[tcp]", tuple(lines))
+
+    def _foreign_flow(self) -> Section:
+        share = self.seen.foreign_s / self.seen.length_s
+        return Section(
+            "[[flow]]",
+            (
+                Line("station", FOREIGN, f"seen: {percent(share)} of the time is airtime of senders that are not known"),
+                Line("direction", "up", "assumed"),
+                Line("transport", "udp", "assumed"),
+                Line("rate", rate_text(round(self.foreign_bps)), "estimated: fills that time at the lowest rate of the BSS"),
+            ),
+        )
+
+
+def _error_line(key: str, split: Split) -> Line:
+    value = 0.0 if split.noise < LEAST_ERROR else round(split.noise, 4)
+    return Line(key, value, f"{split.how}; {percent(split.noise_low)} to {percent(split.noise_high)}")
+
+
+def twin_of(seen: Seen, name: str, idle_fraction: float | None, assumed: Assumed | None = None) -> Twin:
+    """The twin as far as the captures tell at once."""
+    contention = losses.contention(seen)
+    splits = {ends: losses.split(link, contention) for ends, link in seen.links.items()}
+    # A load of a station that shows nothing else than what others have is no flow of it.
+    loads = tuple(load_of(flow, seen, name) for flow in seen.flows)
+    share = seen.foreign_s / seen.length_s
+    slowest = min((mode.rate_bps for mode in seen.modes), default=0)
+    foreign = share * slowest * FOREIGN_PAYLOAD if share > FOREIGN_SHARE else 0.0
+    return Twin(name, seen, splits, path_of(seen, idle_fraction), loads, foreign, assumed or Assumed())
+
+
+FOREIGN_PAYLOAD = 0.7
+"""of the airtime of frames of 1500 bytes at a low rate; preambles and answers take the rest"""
