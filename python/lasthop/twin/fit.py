@@ -19,7 +19,9 @@ from .seen import Seen, seen_in
 from .told import percent, time_text
 
 ROUNDS = 2
-SEEDS = 3
+ENOUGH_ATTEMPTS = 30_000
+"""of all seeds together, for collisions to a third of a percent"""
+MOST_SEEDS = 8
 QUEUE_STEP = 3.0
 """by how much a queue is corrected at once, at most"""
 QUEUES = (0.5, 0.95)
@@ -39,7 +41,8 @@ class Simulated:
         failed = sum(mode.single_unanswered for link in links for mode in link.modes)
         if single == 0:
             single, failed = sum(link.attempts for link in links), sum(link.unanswered for link in links)
-        return replace(twin.splits[ends], unanswered=failed / max(1, single), attempts=single)
+        told = twin.splits[ends]
+        return replace(told, noise=told.told, unanswered=failed / max(1, single), attempts=single)
 
     @property
     def turnaround_s(self) -> float | None:
@@ -55,19 +58,24 @@ def fit(twin: Twin, tell: Callable[[str], None] = lambda _: None) -> Twin:
     twin = _with_better_queue(twin, tell)
     for number in range(1, ROUNDS + 1):
         tell(f"round {number} of {ROUNDS}")
-        twin = replace(corrected(twin, simulated(twin)), rounds=number)
+        twin = replace(corrected(twin, simulated(twin, seeds_of(twin.seen))), rounds=number)
     return twin
 
 
-def simulated(twin: Twin) -> Simulated:
+def seeds_of(seen: Seen) -> int:
+    """How many seeds say enough of collisions."""
+    return min(MOST_SEEDS, math.ceil(ENOUGH_ATTEMPTS / max(1, seen.attempts)))
+
+
+def simulated(twin: Twin, seeds: int = 1) -> Simulated:
     """Runs the twin with a few seeds, and reads its captures as those of the original."""
     with TemporaryDirectory(prefix="lasthop-twin-") as directory:
         folder = FilePath(directory)
         for name, text in twin.files.items():
             (folder / name).write_text(text, encoding="utf-8")
         scenario = Scenario(twin.text(), str(folder / "twin.toml"))
-        run(scenario, seeds=SEEDS, interval_s=None, pcap=folder / "captures", progress=False)
-        captures = [folder / "captures" / f"seed-{seed}" / "air.pcapng" for seed in range(1, SEEDS + 1)]
+        run(scenario, seeds=seeds, interval_s=None, pcap=folder / "captures", progress=False)
+        captures = sorted(folder.glob("captures/**/air.pcapng"))
         end = twin.warmup_s + twin.seen.length_s
         read = [analyze([capture], twin.warmup_s or None, end, None) for capture in captures]
     return Simulated(tuple(seen_in(result) for result in read))
@@ -75,9 +83,9 @@ def simulated(twin: Twin) -> Simulated:
 
 def corrected(twin: Twin, like: Simulated) -> Twin:
     """The twin less what `like`, simulated of it, differs by."""
-    splits = {ends: losses.refined(split, like.split(ends, twin)) for ends, split in twin.splits.items()}
+    splits = losses.pooled({ends: losses.refined(split, like.split(ends, twin)) for ends, split in twin.splits.items()})
     path = twin.path
-    if like.turnaround_s is not None and path.delay_s.origin.startswith(("seen", "fitted")):
+    if like.turnaround_s is not None and not path.delay_s.origin.startswith("assumed"):
         least = least_turnaround(twin.seen)
         delay = path.delay_s.value + (least - like.turnaround_s) / 2
         path = path.with_delay(delay, f"fitted: {time_text(least)} from the air to a server and back, and what the air takes of it")

@@ -8,16 +8,22 @@ contention: the closed form of saturated stations [Bianchi 2000] at first, a sim
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from .. import _core
 from .seen import Link, Mode, Seen
 
+K = TypeVar("K")
 Z = 1.959963984540054
 """97.5 % quantile of the normal distribution"""
 ENOUGH = 100
 """MPDUs of A-MPDUs from which their losses are taken"""
+LEAST_ERROR = 0.0005
+"""a loss below this is none"""
+BY_CHANCE = 2.5
+"""standard errors by which links may differ from what they have in common"""
 CW_MAX = 1023
 ATTEMPTS = 8
 """of a frame, as 802.11 has by default"""
@@ -36,6 +42,16 @@ class Split:
     attempts: int
     how: str
     """in words, for the file"""
+    shared: float | None = None
+    """the noise of all links together, where they do not differ by more than chance"""
+
+    @property
+    def told(self) -> float:
+        """What the twin is told to lose: nothing where that is no more than chance."""
+        if self.noise_low <= 0.0 and self.shared is None:
+            return 0.0
+        value = self.noise if self.shared is None else self.shared
+        return 0.0 if value < LEAST_ERROR else round(value, 4)
 
 
 def wilson(part: int, whole: int) -> tuple[float, float]:
@@ -64,6 +80,11 @@ def split(link: Link, contention: float) -> Split:
         single, failed = link.attempts, link.unanswered
     if single == 0:
         return Split(0.0, 0.0, 1.0, 0.0, 0.0, 0, "assumed: nothing was sent over it")
+    if link.after_rts > 0.5 * link.attempts:
+        # What an RTS has reserved does not collide.
+        tried, noise = link.attempts + link.rts_unanswered, failed / single
+        how = f"seen: {failed} of {single} attempts behind RTS were not answered"
+        return Split(noise, *wilson(failed, single), link.rts_unanswered / tried, noise, single, how)
     share = failed / single
     low, high = wilson(failed, single)
     noise = without(share, contention)
@@ -132,6 +153,25 @@ def refined(found: Split, simulated: Split) -> Split:
         collided=min(collided, found.unanswered),
         how=how,
     )
+
+
+def pooled(splits: Mapping[K, Split]) -> dict[K, Split]:
+    """The same, where links whose noise differs by no more than chance share what is known of it."""
+    weights = {ends: _weight(split) for ends, split in splits.items() if split.attempts and not split.how.startswith("seen")}
+    whole = sum(weights.values())
+    if whole == 0:
+        return dict(splits)
+    mean = sum(weight * splits[ends].noise for ends, weight in weights.items()) / whole
+    if any(abs(splits[ends].noise - mean) > BY_CHANCE / math.sqrt(weight) for ends, weight in weights.items()):
+        return {ends: replace(split, shared=None) for ends, split in splits.items()}
+    common = 0.0 if mean < Z / math.sqrt(whole) else mean
+    return {ends: replace(split, shared=common if ends in weights else None) for ends, split in splits.items()}
+
+
+def _weight(split: Split) -> float:
+    """One over the variance of its noise, by the binomial of what was not answered."""
+    share = min(max(split.unanswered, 1 / (split.attempts + 2)), 1 - 1 / (split.attempts + 2))
+    return split.attempts * (1 - split.collided) ** 2 / (share * (1 - share))
 
 
 def _percent(share: float) -> str:

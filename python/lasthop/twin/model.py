@@ -18,8 +18,6 @@ FOREIGN = "others"
 FOREIGN_SHARE = 0.01
 """airtime of unknown senders that is worth a station"""
 ANSWERS_LOST = 0.01
-LEAST_ERROR = 0.0005
-"""a loss below this is none"""
 
 Ends = tuple[str, str]
 
@@ -155,14 +153,15 @@ class Twin:
 
 
 def _error_line(key: str, split: Split) -> Line:
-    value = 0.0 if split.noise < LEAST_ERROR else round(split.noise, 4)
-    return Line(key, value, f"{split.how}; {percent(split.noise_low)} to {percent(split.noise_high)}")
+    own = f"{split.how}; {percent(split.noise_low)} to {percent(split.noise_high)}"
+    shared = "" if split.shared is None else "; all links together, which differ by no more than chance"
+    return Line(key, split.told, f"{own}{shared}")
 
 
 def twin_of(seen: Seen, name: str, idle_fraction: float | None, assumed: Assumed | None = None) -> Twin:
     """The twin as far as the captures tell at once."""
     contention = losses.contention(seen)
-    splits = {ends: losses.split(link, contention) for ends, link in seen.links.items()}
+    splits = losses.pooled({ends: losses.split(link, contention) for ends, link in seen.links.items()})
     # A load of a station that shows nothing else than what others have is no flow of it.
     loads = tuple(load_of(flow, seen, name) for flow in seen.flows)
     share = seen.foreign_s / seen.length_s

@@ -16,6 +16,7 @@ STANDING_S = 10e-3
 CODEL_S = 60e-3
 """delay that mac80211's CoDel, with a target of 20 ms, does not let stand"""
 OTHER_SERVER_S = 2e-3
+AT_MOST = "at most, as no connection was seen to open and queues may never have been empty: "
 LEAST_LIMIT = 10
 SPARE = 1.03
 """by how much a wire that is the bottleneck is faster than what goes over it, headers of links included"""
@@ -133,10 +134,20 @@ def delay_beyond(seen: Seen, flow: Flow) -> float:
     """How much farther away the server of a flow is than the nearest, one way."""
     own = flow.turnaround_s.get(0.0)
     further = 0.0 if own is None else own - least_turnaround(seen)
-    return further / 2 if further > OTHER_SERVER_S and flow.turnarounds >= 20 else 0.0
+    # What the queue before all of them may have added is no distance.
+    is_known = further > max(OTHER_SERVER_S, standing_s(seen, 0.99)) and flow.turnarounds >= 20
+    return further / 2 if is_known else 0.0
 
 
 def _delay_origin(known: list[Flow], seen: Seen) -> str:
     samples = sum(flow.turnarounds for flow in known)
     least = time_text(least_turnaround(seen))
-    return f"seen: {least}, the least of {samples} times from the air to a server and back, less {time_text(air_s(seen))} of air"
+    how = "seen: " if _was_empty(known, seen) else AT_MOST
+    return f"{how}{least}, the least of {samples} times from the air to a server and back, less {time_text(air_s(seen))} of air"
+
+
+def _was_empty(known: list[Flow], seen: Seen) -> bool:
+    """Whether the queue was empty at some time: a connection was opened, or delays are far apart, or none stood at all. A sender
+    that fills a queue, and takes back 30 % at a loss as CUBIC does, need never drain it."""
+    ratio = least_turnaround(seen) / (least_turnaround(seen) + standing_s(seen, 0.95))
+    return any(flow.opened_s is not None for flow in known) or not 0.6 <= ratio <= 0.9

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .seen import Link, Mode, Seen
-from .told import Line, percent, rate_text, time_text
+from .told import Line, percent, phy_rate_text, time_text
 
 STANDARDS = {"ht": "802.11n", "vht": "802.11ac", "he": "802.11ax"}
 MPDUS_MOST = {"802.11n": 64, "802.11ac": 64, "802.11ax": 256}
@@ -16,6 +16,10 @@ LONGEST_S = 5.484e-3
 ENOUGH_ATTEMPTS = 200
 AT_THE_LIMIT = 0.05
 """share of A-MPDUs that are as large as the largest, from which on that is a limit and no chance"""
+BEACONS = 1e-4
+"""share of the time that management frames of an AP take, from which on it sends beacons"""
+RTS_SHARE = 0.1
+"""of data PPDUs behind RTS, from which on a threshold says so, and no rate control"""
 HOLDS = 0.95
 """share of MPDUs in one mode from which on the rate is fixed"""
 
@@ -54,6 +58,9 @@ def bss_lines(seen: Seen, ap: str) -> list[Line]:
         lines.append(Line("channel", channel, f"seen: {seen.channels_mhz[0]} MHz"))
     if standard in ("802.11b", "802.11g") and any(mode.has_short_preamble for mode in modes):
         lines.append(Line("preamble", "short", "seen: in radiotap"))
+    lines += _rts(links)
+    if seen.management_s.get(ap, 0.0) > BEACONS * seen.length_s:
+        lines.append(Line("beacons", "102.4 ms", f"assumed: management frames of {ap} take {percent(seen.management_s[ap] / seen.length_s)} of the time"))
     if standard not in MPDUS_MOST:
         return lines
     width = max(mode.width_mhz for mode in modes)
@@ -106,6 +113,16 @@ def _txop(links: list[Link]) -> list[Line]:
     return []
 
 
+def _rts(links: list[Link]) -> list[Line]:
+    after, attempts = sum(link.after_rts for link in links), sum(link.attempts for link in links)
+    if after < RTS_SHARE * attempts:
+        return []
+    shortest = min(link.shortest_after_rts for link in links if link.shortest_after_rts is not None)
+    without = max(link.longest_without_rts for link in links)
+    origin = f"seen: {after} of {attempts} data PPDUs are behind RTS and CTS, of {shortest} bytes or more"
+    return [Line("rts_threshold", f"{max(0, min(shortest - 1, without) if without < shortest else shortest - 1)} B", origin)]
+
+
 def rate_control_lines(seen: Seen, station: str, ap: str) -> list[Line]:
     """How the rates of both directions of a link are chosen."""
     up, down = seen.links.get((station, ap)), seen.links.get((ap, station))
@@ -127,13 +144,13 @@ def rate_control(link: Link) -> tuple[dict, str]:
     held, rates = link.main.rate_bps, []
     for rate in link.rates_over_time_bps:
         held = held if rate is None else rate
-        rates.append(rate_text(held))
+        rates.append(phy_rate_text(held))
     shares = sorted(((mode.mpdus / whole, mode.rate_bps) for mode in link.modes), reverse=True)[:4]
-    of = ", ".join(f"{percent(share)} at {rate_text(rate)}" for share, rate in shares)
+    of = ", ".join(f"{percent(share)} at {phy_rate_text(rate)}" for share, rate in shares)
     origin = f"seen: {of}; the rate of most MPDUs in each interval, single retries and probes are left out"
     return {"kind": "trace", "interval": time_text(link.rate_interval_s), "rates": rates}, origin
 
 
 def mode_key(mode: Mode) -> dict[str, object]:
     """The key that names a mode."""
-    return {"mcs": mode.mcs} if mode.format == "ht" else {"rate": rate_text(mode.rate_bps)}
+    return {"mcs": mode.mcs} if mode.format == "ht" else {"rate": phy_rate_text(mode.rate_bps)}

@@ -51,6 +51,11 @@ class Link:
     longest_s: float
     in_txop: int
     """attempts that followed an exchange of the same sender without a backoff"""
+    after_rts: int
+    """attempts behind RTS and CTS"""
+    shortest_after_rts: int | None
+    longest_without_rts: int
+    """bytes of PSDUs"""
     answers_unheard: int
     """MPDUs that were sent again though they were acknowledged"""
     rts_unanswered: int
@@ -123,6 +128,8 @@ class Seen:
     links: Mapping[tuple[str, str], Link]
     flows: tuple[Flow, ...]
     missed: float | None
+    management_s: Mapping[str, float]
+    """airtime of management frames, by node"""
     foreign_s: float
     """airtime of PPDUs whose sender is not known"""
     notes: tuple[str, ...] = field(default=())
@@ -164,6 +171,7 @@ def seen_in(result: Result) -> Seen:
         links,
         tuple(flow for flow in flows if flow.station in stations and flow.packets),
         capture["missed"]["fraction"],
+        {names[row["name"]]: row["management_s"] for row in capture["airtime"]},
         capture["air"]["airtime_of_unknown_senders_s"],
         tuple(result.warnings),
     )
@@ -184,6 +192,9 @@ def _link(row: Mapping[str, Any], names: Mapping[str, str]) -> Link:
         tuple(sent["psdu_bytes_most"]),
         sent["ppdu_longest_s"],
         sent["attempts_in_txop"],
+        sent["attempts_after_rts"],
+        sent["psdu_bytes_after_rts_least"],
+        sent["psdu_bytes_without_rts_most"],
         sent["answers_unheard"],
         row["rts_unanswered"],
         sent["rate_interval_s"],

@@ -52,7 +52,12 @@ def value_text(value: Any) -> str:
 
 def rate_text(bps: float) -> str:
     """A data rate, such as "5.5 Mbit/s"."""
-    return f"{round(bps / 1e6, 6):g} Mbit/s" if bps % 1 == 0 and bps < 1e12 else f"{bps / 1e6:.6g} Mbit/s"
+    return f"{bps / 1e9:g} Gbit/s" if bps % 1e9 == 0 else f"{round(bps / 1e6, 3):.10g} Mbit/s"
+
+
+def phy_rate_text(bps: float) -> str:
+    """The rate of a mode, as tables of the standard round it: "960.7 Mbit/s"."""
+    return f"{round(bps / 1e6, 1):g} Mbit/s"
 
 
 def time_text(seconds: float) -> str:
