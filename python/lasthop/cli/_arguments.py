@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..analysis import analyze
 from ..files import check_writable, is_special
 from ..metric import UnknownMetric, check_keys
 from ..result import Result, read
@@ -174,8 +175,18 @@ def result_of(path: str) -> Result:
     return _readable(read, path)
 
 
+def _capture(path: str) -> Result:
+    """What a capture shows, as a result."""
+    try:
+        return _readable(lambda file: analyze([file], interval_s=None), path)
+    except ValueError as error:
+        raise Mistake(str(error)) from None
+
+
 def result_or_scenario(path: str) -> Result | Scenario:
-    """A result where `path` is a directory or ends in .json, else a scenario; both checked."""
+    """A result where `path` is a directory or ends in .json, what a capture shows (.pcap, .pcapng), else a scenario; all checked."""
+    if path.endswith((".pcap", ".pcapng", ".cap")):
+        return _capture(path)
     is_result = os.path.isdir(path) or path.endswith(".json")
     return result_of(path) if is_result else _readable(load, path)
 

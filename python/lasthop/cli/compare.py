@@ -28,7 +28,7 @@ SUMMARY = "compare two results or scenarios, with the confidence interval of the
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop compare` accepts."""
-    what = "directory or JSON file of `lasthop run`, or a scenario file to run now"
+    what = "directory or JSON file of `lasthop run`, a scenario file to run now, or a capture"
     parser.add_argument("a", metavar="A", help=what)
     parser.add_argument("b", metavar="B", help=what)
     _arguments.add_seeds(parser)

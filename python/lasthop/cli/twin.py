@@ -8,7 +8,7 @@ from pathlib import Path
 from ..files import write_whole
 from ..progress import Progress
 from ..simulation import RunFailed
-from ..twin import Assumed, Twin, fit, twin
+from ..twin import Twin, fit, twin
 from . import _arguments
 from ._mistake import Mistake
 from ._output import note, show
@@ -18,12 +18,12 @@ SUMMARY = "write a scenario that behaves like a network that was captured"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop twin` accepts."""
-    parser.add_argument("captures", metavar="CAPTURE", nargs="+", help="pcap or pcapng: the air with radiotap, and a wire beside it")
+    parser.add_argument("captures", metavar="CAPTURE", nargs="+", help="pcap or pcapng: the air with radiotap, and a wire beside it; or what `iw dev … station dump` and `ss -tin` print")
     parser.add_argument("--out", metavar="FILE.toml", required=True, help="the scenario; traces of flows are written beside it")
     parser.add_argument("--fit", action="store_true", help="simulate the twin, compare its captures with these, and correct it, twice")
     parser.add_argument("--from", dest="begin", metavar="TIME", type=_arguments.moment_s, help="when to begin, as in `lasthop analyze`")
     parser.add_argument("--to", metavar="TIME", type=_arguments.moment_s, help="when to end")
-    parser.add_argument("--congestion-control", metavar="NAME", default="cubic", help="that of the senders, which no capture shows (default cubic)")
+    parser.add_argument("--congestion-control", metavar="NAME", help="that of the senders, which no capture shows (default: that of ss, else cubic)")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -57,7 +57,7 @@ def _found(arguments: argparse.Namespace, name: str) -> Twin:
                 from_s=arguments.begin,
                 to_s=arguments.to,
                 fit=arguments.fit,
-                assumed=Assumed(arguments.congestion_control),
+                congestion_control=arguments.congestion_control,
                 show=lambda part: progress.update(part, 0, count),
                 tell=progress.say,
             )

@@ -12,7 +12,7 @@ from .losses import Split
 from .path import Path, path_of
 from .radio import bss_lines, rate_control_lines
 from .seen import Seen
-from .told import Line, Section, percent, rate_text, time_text
+from .told import Line, Section, Told, percent, rate_text, time_text
 
 FOREIGN = "others"
 FOREIGN_SHARE = 0.01
@@ -26,7 +26,7 @@ Ends = tuple[str, str]
 class Assumed:
     """What no capture shows and who asks for the twin may know."""
 
-    congestion_control: str = "cubic"
+    congestion_control: Told[str] = Told("cubic", "assumed: --congestion-control says otherwise")
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class Twin:
         how = f", fitted in {self.rounds} rounds" if self.rounds else ""
         words = f"The twin of {self.seen.source}{how}. What was seen of {time_text(self.seen.length_s)} is said behind each line."
         lines = textwrap.wrap(words, 120)
+        lines += self.seen.notes
         if self.seen.missed:
             lines.append(f"The sniffer missed {percent(self.seen.missed)} of frames: counts are so much too small.")
         return "".join(f"# {line}\n" for line in lines)
@@ -82,14 +83,31 @@ class Twin:
 
     def _channel(self) -> list[Section]:
         lines = [Line("path_loss", "none", "assumed: one sniffer does not tell where stations are; everybody hears everybody")]
+        of_all = {"data": self.common_noise, "ack": self._answers_lost()}
+        fixed = {kind: told.value for kind, told in of_all.items() if told.value}
+        origin = "; ".join(told.origin for told in of_all.values() if told.value)
+        if fixed:
+            lines.append(Line("error_model", {"kind": "fixed", **fixed}, origin))
+        else:
+            lines.append(Line("error_model", "none", self.common_noise.origin))
+        return [Section("[channel]", tuple(lines))]
+
+    @property
+    def common_noise(self) -> Told[float]:
+        """What links lose that say nothing of their own: bystanders too, as far as is known."""
+        told = [(split.told, split.attempts) for split in self.splits.values() if split.attempts]
+        whole = sum(attempts for _, attempts in told)
+        mean = sum(value * attempts for value, attempts in told) / max(1, whole)
+        if len({value for value, _ in told}) <= 1:
+            return Told(round(mean, 4), "see what is estimated of each link")
+        return Told(round(mean, 4), "assumed: bystanders lose what receivers do on average")
+
+    def _answers_lost(self) -> Told[float]:
         unheard = sum(link.answers_unheard for link in self.seen.links.values())
         answered = sum(mode.single - mode.single_unanswered for mode in self.seen.modes)
-        if unheard > ANSWERS_LOST * answered > 0:
-            origin = f"seen: {unheard} of {answered} frames were sent again though they were acknowledged"
-            lines.append(Line("error_model", {"kind": "fixed", "ack": round(unheard / answered, 4)}, origin))
-        else:
-            lines.append(Line("error_model", "none", "see frame_error_rate of each station"))
-        return [Section("[channel]", tuple(lines))]
+        share = unheard / answered if answered else 0.0
+        origin = f"seen: {unheard} of {answered} frames were sent again though they were acknowledged"
+        return Told(round(share, 4) if share > ANSWERS_LOST else 0.0, origin)
 
     def _bss(self) -> list[Section]:
         several = len(self.seen.aps) > 1
@@ -126,13 +144,13 @@ class Twin:
         lines = [_error_line(key, split) for key, split in found]
         if len(found) == 1:
             # What is sent the other way alone would have the losses of this one.
-            return [Line("frame_error_rate", lines[0].value, lines[0].origin)] if lines[0].value else []
+            return [Line("frame_error_rate", lines[0].value, f"{lines[0].origin}; assumed the other way")] if lines[0].value else []
         return lines if any(line.value for line in lines) else [Line("frame_error_rate", 0.0, lines[0].origin)]
 
     def _tcp(self) -> Section:
         lines = [
             Line("profile", "linux", "assumed"),
-            Line("congestion_control", self.assumed.congestion_control, "assumed: --congestion-control says otherwise"),
+            Line("congestion_control", self.assumed.congestion_control.value, self.assumed.congestion_control.origin),
         ]
         tcp = [flow for flow in self.seen.flows if flow.transport == "tcp"]
         if tcp and not any(flow.has_timestamps for flow in tcp):
@@ -161,7 +179,7 @@ def _error_line(key: str, split: Split) -> Line:
 def twin_of(seen: Seen, name: str, idle_fraction: float | None, assumed: Assumed | None = None) -> Twin:
     """The twin as far as the captures tell at once."""
     contention = losses.contention(seen)
-    splits = losses.pooled({ends: losses.split(link, contention) for ends, link in seen.links.items()})
+    splits = losses.pooled({ends: losses.split(link, contention) for ends, link in seen.links.items() if link.tells_losses})
     # A load of a station that shows nothing else than what others have is no flow of it.
     loads = tuple(load_of(flow, seen, name) for flow in seen.flows)
     share = seen.foreign_s / seen.length_s

@@ -61,6 +61,7 @@ class Link:
     rts_unanswered: int
     rate_interval_s: float
     rates_over_time_bps: tuple[int | None, ...]
+    tells_losses: bool = True
 
     @cached_property
     def attempts(self) -> int:
