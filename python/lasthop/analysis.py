@@ -19,13 +19,16 @@ def analyze(
     to_s: float | None = None,
     interval_s: float | None = 1.0,
     show: Callable[[float], None] | None = None,
+    *,
+    writes: bool = False,
 ) -> Result:
     """A result with what the captures in `files` tell, pcap or pcapng, from `from_s` to `to_s`.
 
     Times are in seconds from the beginning of the captures on; of captures that begin in 1970, as those of a simulation do,
     from then on. Quantities that captures do not tell are null; `capture` of the run has what runs do not have, such as how
     much the sniffer missed. `interval_s` is the time between rows of the time series, None for no series. `show` is told how
-    far it is, from 0 to 1. Raises `ValueError` with a sentence where a file is no capture, `OSError` where one cannot be read.
+    far it is, from 0 to 1. `writes` keeps when each flow that pauses had how many bytes of new data. Raises `ValueError` with a
+    sentence where a file is no capture, `OSError` where one cannot be read.
 
     Files of iperf3, Flent and ss are read by `lasthop.testbed.read`.
     """
@@ -39,6 +42,10 @@ def analyze(
     text, series, notes = _core.analyze(paths, from_s, to_s, interval_s, tell)
     run = json.loads(text)
     fill(run)
+    for link in run["capture"]["links"]:
+        link["sent"]["modes"] = [{"name": _mode_name(mode), **mode} for mode in link["sent"]["modes"]]
+    for flow in [] if writes else run["capture"]["flows"]:
+        del flow["load"]["writes"]
     span = run["capture"]
     scenario = {
         "name": Path(paths[0]).stem,
@@ -55,3 +62,9 @@ def analyze(
         result.add_series(run["seed"], series)
     return result
 
+
+def _mode_name(mode: dict[str, Any]) -> str:
+    """A mode among those of a link: "ht-mcs15-2x40MHz-400ns", "dsss-11Mbps-short"."""
+    if mode["mcs"] is None:
+        return f"{mode['format']}-{mode['rate_bps'] / 1e6:g}Mbps{'-short' if mode['has_short_preamble'] else ''}"
+    return f"{mode['format']}-mcs{mode['mcs']}-{mode['streams']}x{mode['width_mhz']}MHz-{mode['guard_ns']}ns"

@@ -18,7 +18,14 @@ SETTING = "# --set "
 
 
 def scenario_of(result: Result) -> Scenario:
-    """The scenario that `result` came from: the file beside it with the settings at its head, else the resolved one."""
+    """The scenario that `result` came from: the file beside it with the settings at its head, else the resolved one.
+
+    Raises `ScenarioError` where it came from captures, and so from none.
+    """
+    if any("capture" in run for run in result.told_runs):
+        raise _core.ScenarioError(
+            f"{result.scenario['name']}: read from a capture, which has no account of time; `lasthop twin` makes a scenario of it"
+        )
     text = result._scenario_text or written_out(result.scenario)
     settings = []
     while text.startswith(SETTING):

@@ -51,7 +51,7 @@ def twin(
         if fit:
             raise ValueError("--fit: compares captures; what hosts say of themselves can be compared with none")
         return twin_of(seen_live(live), name, None, assumed)
-    result = analyze(captures, from_s, to_s, None, show)
+    result = analyze(captures, from_s, to_s, None, show, writes=True)
     found = twin_of(seen_in(result), name, result.runs[0]["medium"].get("idle_fraction"), assumed)
     return fitting.fit(found, tell) if fit else found
 

@@ -77,7 +77,7 @@ def simulated(twin: Twin, seeds: int = 1) -> Simulated:
         run(scenario, seeds=seeds, interval_s=None, pcap=folder / "captures", progress=False)
         captures = sorted(folder.glob("captures/**/air.pcapng"))
         end = twin.warmup_s + twin.seen.length_s
-        read = [analyze([capture], twin.warmup_s or None, end, None) for capture in captures]
+        read = [analyze([capture], twin.warmup_s or None, end, None, writes=True) for capture in captures]
     return Simulated(tuple(seen_in(result) for result in read))
 
 

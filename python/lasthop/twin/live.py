@@ -180,6 +180,7 @@ def mode_of(text: str, attempts: int, failed: int, whose: str) -> Mode | None:
     is_2_4_ghz = kind == "dsss"
     rate = round(mbps * 1e6)
     return Mode(
+        text,
         kind, is_2_4_ghz, index, count, int(width[1]) if width else 20, guard, False, rate, attempts, failed, attempts, 0, 0, 0, attempts, failed
     )
 

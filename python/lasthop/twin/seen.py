@@ -18,6 +18,7 @@ TIMESTAMPS_BYTES = 12
 class Mode:
     """A PHY mode of a link, and what became of the data PPDUs in it."""
 
+    name: str
     format: str
     """"dsss", "ofdm", "ht", "vht" or "he"""
     is_2_4_ghz: bool

@@ -1,0 +1,319 @@
+"""`lasthop twin`: the twin of a simulation is the simulation, as far as captures tell; what hosts say of themselves; bad input."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import lasthop
+from lasthop import _core
+from lasthop.scenario import Scenario
+from lasthop.twin import losses, twin
+from lasthop.twin.losses import Split
+from lasthop.twin.radio import channel_of
+
+DOWNLOAD = """
+[bss]
+standard = "802.11a"
+rate_control = { kind = "fixed", rate = "54 Mbit/s" }
+[bss.ap]
+queue = { kind = "fifo", limit = "100 packets" }
+[[station]]
+[wired]
+delay = "5 ms"
+[[flow]]
+direction = "down"
+"""
+AGGREGATES = """
+[channel]
+path_loss = "none"
+error_model = { kind = "fixed", data = 0.05 }
+[bss]
+standard = "802.11n"
+spatial_streams = 2
+rate_control = { kind = "fixed", mcs = 12 }
+[[station]]
+count = 2
+[wired]
+delay = "10 ms"
+[[flow]]
+station = "sta1"
+direction = "down"
+[[flow]]
+station = "sta2"
+direction = "up"
+"""
+CONTENTION = """
+[channel]
+error_model = { kind = "fixed", data = 0.1 }
+[bss]
+standard = "802.11b"
+[[station]]
+count = 3
+[wired]
+delay = "10 ms"
+[[flow]]
+direction = "up"
+"""
+
+
+class Original:
+    """A simulated network, its captures, and the twin made of them."""
+
+    def __init__(self, text: str, folder: Path, length_s: float, **options) -> None:
+        self.scenario = Scenario(text, str(folder / "original.toml")).set("duration", f"{length_s} s")
+        self.truth = lasthop.run(self.scenario, seeds=[11], interval_s=None, pcap=folder, progress=False).runs[0]
+        self.air = folder / "air.pcapng"
+        self.twin = twin([self.air], "twin", from_s=0.0, to_s=length_s, **options)
+        for name, trace in self.twin.files.items():
+            (folder / name).write_text(trace)
+        (folder / "twin.toml").write_text(self.twin.text())
+        self.copy = lasthop.load(folder / "twin.toml")
+        self.written = tomllib.loads(self.twin.text())
+
+
+def five(scenario: Scenario) -> list[dict]:
+    return lasthop.run(scenario, seeds=5, interval_s=None, progress=False).runs
+
+
+def mean(runs: list[dict], of) -> float:
+    return statistics.fmean(of(run) for run in runs)
+
+
+def rtt(run: dict) -> float:
+    return statistics.fmean(flow["rtt_mean_s"] for flow in run["flows"])
+
+
+@pytest.fixture(scope="module")
+def download(tmp_path_factory):
+    return Original(DOWNLOAD, tmp_path_factory.mktemp("download"), 5.0, fit=True)
+
+
+@pytest.fixture(scope="module")
+def aggregates(tmp_path_factory):
+    return Original(AGGREGATES, tmp_path_factory.mktemp("aggregates"), 3.0)
+
+
+def test_a_twin_has_the_standard_the_modes_and_the_wire(download):
+    written = download.written
+    assert (written["bss"]["standard"], written["bss"]["channel"]) == ("802.11a", 36)
+    assert written["station"][0]["rate_control"] == {"kind": "fixed", "rate": "54 Mbit/s"}
+    # One way is 5 ms; the air is taken off by simulation.
+    assert download.twin.path.delay_s.value == pytest.approx(5e-3, abs=0.1e-3)
+
+
+def test_a_fitted_twin_delivers_and_queues_as_the_original(download):
+    truth, copy = five(download.scenario), five(download.copy)
+    goodput = lambda run: run["flows"][0]["goodput_bps"]  # noqa: E731
+    assert mean(copy, goodput) == pytest.approx(mean(truth, goodput), rel=0.05)
+    assert mean(copy, rtt) == pytest.approx(mean(truth, rtt), rel=0.1)
+    collided = lambda run: run["medium"]["collision_probability"]  # noqa: E731
+    assert mean(copy, collided) == pytest.approx(mean(truth, collided), abs=0.02)
+
+
+def test_fq_codel_changes_the_twin_as_it_changes_the_original(download):
+    plain, changed = (
+        [mean(five(scenario.set("bss.ap.queue", queue) if queue else scenario), rtt) for scenario in (download.scenario, download.copy)]
+        for queue in (None, '"fq_codel"')
+    )
+    truth, copy = (after - before for before, after in zip(plain, changed, strict=True))
+    assert truth < -10e-3
+    assert copy == pytest.approx(truth, rel=0.2)
+
+
+def test_noise_and_collisions_of_aggregates_are_told_apart(aggregates):
+    nodes = {node["name"]: node for node in aggregates.truth["nodes"]}
+    for (sender, _), split in aggregates.twin.splits.items():
+        assert split.noise == pytest.approx(0.05, abs=0.01), sender
+        if sender != "ap":
+            assert split.collided == pytest.approx(nodes[sender]["collision_probability"], abs=0.02), sender
+    assert all(station["rate_control"] == {"kind": "fixed", "mcs": 12} for station in aggregates.written["station"])
+    assert aggregates.written["bss"]["spatial_streams"] == 2
+
+
+def test_noise_and_collisions_of_single_frames_are_told_apart_by_a_fit(tmp_path):
+    original = Original(CONTENTION, tmp_path, 30.0, fit=True)
+    truth = original.truth["medium"]["collision_probability"]
+    up = [split for (sender, _), split in original.twin.splits.items() if sender != "ap"]
+    # Of 30 s some 12,000 attempts: the share that is unanswered has a standard error of 0.4 %.
+    assert statistics.fmean(split.told for split in up) == pytest.approx(0.1, abs=0.01)
+    assert statistics.fmean(split.collided for split in up) == pytest.approx(truth, abs=0.02)
+
+
+def test_each_line_says_where_it_came_from(aggregates):
+    lines = [line for line in aggregates.twin.text().splitlines() if line and not line.startswith(("#", "["))]
+    origins = [line.partition("  # ")[2] for line in lines]
+    assert all(origins), [line for line, origin in zip(lines, origins, strict=True) if not origin]
+    assert any(origin.startswith("seen: ") for origin in origins) and any(origin.startswith("assumed") for origin in origins)
+
+
+def test_links_that_lose_differently_have_losses_of_their_own(tmp_path):
+    text = AGGREGATES.replace("count = 2", 'name = "sta1"\n[[station]]\nname = "sta2"\nframe_error_rate = 0.2')
+    original = Original(text, tmp_path, 2.0)
+    near, far = original.written["station"]
+    assert near["downlink_frame_error_rate"] == pytest.approx(0.05, abs=0.01)
+    assert far["frame_error_rate"] == pytest.approx(0.2, abs=0.01)
+
+
+def test_rates_that_change_become_a_trace(tmp_path):
+    text = CONTENTION.replace('standard = "802.11b"', 'standard = "802.11b"\nrate_control = "aarf"')
+    original = Original(text, tmp_path, 5.0)
+    control = original.written["station"][0]["rate_control"]
+    assert control["kind"] == "trace" and len(control["rates"]) == 50
+    assert set(control["rates"]) <= {"1 Mbit/s", "2 Mbit/s", "5.5 Mbit/s", "11 Mbit/s"}
+
+
+def test_a_flow_that_pauses_becomes_a_trace_of_its_writes(tmp_path):
+    text = DOWNLOAD.replace('direction = "down"', 'direction = "down"\nrate = "2 Mbit/s"\ntraffic = { kind = "on_off", on = "500 ms", off = "500 ms" }')
+    original = Original(text, tmp_path, 6.0)
+    (trace,) = original.twin.files
+    assert original.written["flow"][0]["traffic"] == {"kind": "trace", "file": trace}
+    delivered = [lasthop.run(scenario, seeds=[11], interval_s=None, progress=False).runs[0] for scenario in (original.scenario, original.copy)]
+    truth, copy = (run["totals"]["goodput_bps"] for run in delivered)
+    assert copy == pytest.approx(truth, rel=0.05)
+
+
+def test_a_link_with_a_loss_of_its_own_loses_as_much():
+    text = DOWNLOAD.replace("[[station]]", "[[station]]\ndownlink_frame_error_rate = 0.3")
+    text = text.replace("[[flow]]", '[[flow]]\ntransport = "udp"\nrate = "5 Mbit/s"')
+    run = lasthop.run(Scenario(text).set("duration", "5 s"), seeds=1, interval_s=None, progress=False).runs[0]
+    node = {node["name"]: node for node in run["nodes"]}["ap"]
+    # Some 2,900 attempts: a standard error of 0.9 %.
+    assert node["noise_probability"] == pytest.approx(0.3, abs=0.03)
+
+
+def test_a_loss_of_a_link_is_refused_where_the_signal_decides():
+    text = DOWNLOAD.replace("[bss]", '[channel]\npath_loss = "log_distance"\nerror_model = "nist"\n[bss]', 1)
+    text = text.replace("[[station]]", "[[station]]\nframe_error_rate = 0.3")
+    with pytest.raises(lasthop.ScenarioError, match=r'station\[0\]\.frame_error_rate: channel\.error_model = "nist" decides'):
+        Scenario(text).resolve()
+
+
+@pytest.mark.parametrize(("loss", "size"), [(0.05, 32.0), (0.3, 4.0), (0.5, 5.5)])
+def test_what_is_lost_alone_is_found_in_aggregates_that_did_not_lose_all(loss, size):
+    share = (loss - loss**size) / (1 - loss**size)
+    assert losses.lost_alone(share, size) == pytest.approx(loss, abs=1e-9)
+
+
+def test_contention_is_bianchis_and_one_alone_never_collides():
+    assert _core.collision_probability(1, 32, 5, 8) == 0.0
+    # tau = 2 / (W + 1) and p = 1 - (1 - tau)^(n - 1) where windows do not double.
+    assert _core.collision_probability(5, 16, 0, None) == pytest.approx(1 - (1 - 2 / 17) ** 4)
+    with pytest.raises(ValueError, match="at least 1"):
+        _core.collision_probability(0, 16, 6, 8)
+
+
+def test_links_that_differ_by_chance_share_their_loss_and_others_do_not():
+    def of(noise: float) -> Split:
+        return Split(noise, noise - 0.02, noise + 0.02, 0.1, 1 - 0.9 * (1 - noise), 2000, "estimated")
+
+    alike = losses.pooled({"a": of(0.09), "b": of(0.11)})
+    assert [split.told for split in alike.values()] == pytest.approx([0.1, 0.1], abs=0.002)
+    apart = losses.pooled({"a": of(0.05), "b": of(0.2)})
+    assert [split.told for split in apart.values()] == [0.05, 0.2]
+    none = losses.pooled({"a": of(0.002), "b": of(0.003)})
+    assert [split.told for split in none.values()] == [0.0, 0.0]
+
+
+def test_channels_are_named_by_their_frequency():
+    assert [channel_of(mhz) for mhz in (2412, 2472, 2484, 5180, 5825, 5181, 900)] == [1, 13, 14, 36, 165, None, None]
+
+
+IW = """Station 3c:84:6a:11:22:33 (on wlan0)
+\trx packets:\t70112
+\ttx packets:\t41212
+\ttx retries:\t3788
+\ttx failed:\t3
+\tbeacon loss:\t0
+\ttx bitrate:\t390.0 MBit/s VHT-MCS 4 80MHz short GI VHT-NSS 2
+\trx bitrate:\t866.7 MBit/s VHT-MCS 9 80MHz short GI VHT-NSS 2
+\tconnected time:\t422 seconds
+"""
+SS = """State  Recv-Q Send-Q Local Address:Port  Peer Address:Port Process
+ESTAB  0      1230   192.168.1.5:51234   93.184.216.34:443
+\t bbr wscale:7,9 rto:224 rtt:21.4/3.1 mss:1448 cwnd:41 bytes_acked:9110000 bytes_received:1231 delivery_rate 18.2Mbps busy:4200ms minrtt:11.9
+"""
+
+
+def test_a_host_that_tells_of_itself_has_a_twin_too(command, tmp_path):
+    (tmp_path / "iw.txt").write_text(IW)
+    (tmp_path / "ss.txt").write_text(SS)
+    done = command("twin", tmp_path / "iw.txt", tmp_path / "ss.txt", "--out", tmp_path / "home.toml")
+    assert done.returncode == 0, done.stderr
+    written = tomllib.loads((tmp_path / "home.toml").read_text())
+    assert written["bss"] == {"standard": "802.11ac", "channel_width": "80 MHz", "spatial_streams": 2, "guard_interval": "short"}
+    (station,) = written["station"]
+    assert station["rate_control"] == {"kind": "fixed", "rate": "390 Mbit/s"}
+    assert station["downlink_rate_control"] == {"kind": "fixed", "rate": "866.7 Mbit/s"}
+    assert (written["tcp"]["congestion_control"], written["flow"][0]["direction"]) == ("bbr", "up")
+    # 11.9 ms and back, less what the air takes.
+    assert 5.5 < float(written["wired"]["delay"].removesuffix(" ms")) < 5.95
+    lasthop.load(tmp_path / "home.toml")
+
+
+def test_a_host_may_tell_in_json(tmp_path):
+    file = tmp_path / "host.json"
+    file.write_text('{"stations": [{"address": "02:00:00:00:00:01", "tx bitrate": "54.0 MBit/s", "tx packets": 900, "tx retries": 100}]}')
+    found = twin([file], "home")
+    ((ends, split),) = found.splits.items()
+    assert ends == ("ap", "02-00-00-00-00-01")
+    assert (split.attempts, split.unanswered) == (1000, pytest.approx(0.1))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"stations": [{}]}', 'stations[0]: has no "address"'),
+        ("{broken", "is no JSON"),
+        (SS, "no station: give also"),
+        (IW.replace("390.0 MBit/s", "fast"), "is no bitrate as iw prints it"),
+    ],
+)
+def test_what_a_host_tells_wrongly_is_refused_with_its_place(command, tmp_path, text, said):
+    (tmp_path / "host.txt").write_text(text)
+    done = command("twin", tmp_path / "host.txt", "--out", tmp_path / "t.toml")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr
+
+
+def test_a_fit_needs_captures(command, tmp_path):
+    (tmp_path / "iw.txt").write_text(IW)
+    done = command("twin", tmp_path / "iw.txt", "--fit", "--out", tmp_path / "t.toml")
+    assert done.returncode == 2 and "--fit: compares captures" in done.stderr
+
+
+def test_the_command_writes_a_scenario_that_can_be_compared_with_the_capture(command, download, tmp_path):
+    out = tmp_path / "copy.toml"
+    done = command("twin", download.air, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "ap → sta: " in done.stdout and done.stderr.endswith(f"{out}\n")
+    compared = command("compare", download.air, out, "--seeds", 2)
+    assert compared.returncode == 0, compared.stderr
+    assert f"A: {download.air}\nB: {out}" in compared.stdout and "goodput (Mbit/s)" in compared.stdout
+
+
+def test_a_capture_has_no_account_to_explain(command, download):
+    done = command("compare", download.air, download.air, "--explain")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "read from a capture" in done.stderr
+
+
+@pytest.mark.parametrize("option", [("--out", "twin.json"), ("--out", "t.toml", "--from", "2s", "--to", "1s"), ()])
+def test_a_wrong_command_line_is_one_sentence(command, download, tmp_path, option):
+    done = command("twin", download.air, *option)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+
+
+def test_a_wire_alone_makes_no_twin(command, download, tmp_path):
+    done = command("twin", download.air.with_name("server.pcapng"), "--out", tmp_path / "t.toml")
+    assert done.returncode == 2 and "no capture of the air" in done.stderr
+
+
+def test_an_interval_is_wilsons():
+    # 10 of 100: (0.1 + 0.0192 ± 0.0606) / 1.0384.
+    assert losses.wilson(10, 100) == pytest.approx((0.05523, 0.17437), abs=1e-4)
+    assert math.isclose(losses.without(0.19, 0.1), 0.1)
