@@ -2,36 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_registry::ParamError;
 use lasthop_units::Probability;
 use lasthop_wifi::phy::error_model::{ByLink, ErrorModel};
 
 use super::ResolvedScenario;
 use super::defaults::chosen;
-use super::place::error;
-use crate::description::Description;
-
-/// Refuses a loss that is given where the signal decides.
-pub(super) fn check_losses(description: &Description) -> Result<(), ParamError> {
-    let model = chosen(&description.channel.error_model);
-    if !model.build(0).needs_sinr() && !matches!(model.name(), "gilbert_elliott") {
-        return Ok(());
-    }
-    for (index, group) in description.station.0.iter().enumerate() {
-        let given = [
-            ("frame_error_rate", group.frame_error_rate),
-            ("downlink_frame_error_rate", group.downlink_frame_error_rate),
-        ];
-        if let Some((key, _)) = given.iter().find(|(_, rate)| rate.is_some()) {
-            let message = format!(
-                "channel.error_model = \"{}\" decides what is lost on every link; set it to \"none\" or \"fixed\", or remove this key",
-                model.name()
-            );
-            return error(format!("station[{index}].{key}"), message);
-        }
-    }
-    Ok(())
-}
 
 impl ResolvedScenario {
     /// Whether some link loses data frames by a rate of its own.

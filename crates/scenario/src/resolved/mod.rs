@@ -125,7 +125,6 @@ impl ResolvedScenario {
         check_titles(&description)?;
         check_times(&description)?;
         check_space(&description)?;
-        losses::check_losses(&description)?;
         let bss = bss_of(&description)?;
         let nodes = nodes_of(&description, &bss)?;
         let flows = flows_of(&description, &nodes, folder)?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use lasthop_registry::ParamError;
 use lasthop_units::{Dbm, Metres, Time};
 use lasthop_wifi::NodeConfig;
+use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::path_loss::{Position, Way};
 use lasthop_wifi::rate_control::RateControlKind;
 
@@ -85,6 +86,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
     for (index, group) in description.station.0.iter().enumerate() {
         let home = home_of(all, group, index)?;
         let bss = &all[home];
+        check_losses(description, group, index)?;
         if group.airtime_weight.is_some() && !chosen(&bss.ap.queue).schedules_stations() {
             let message = "the queue of its access point gives no shares of airtime; set ap.queue = \"airtime_fq_codel\", or remove this key";
             return error(format!("station[{index}].airtime_weight"), message);
@@ -124,6 +126,24 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
         return error("station", format!("{} stations; at most 20000 in all", nodes.len() - all.len()));
     }
     Ok(nodes)
+}
+
+/// Refuses a loss that is given where the signal, or a state of the link, decides.
+fn check_losses(description: &Description, group: &StationGroup, index: usize) -> Result<(), ParamError> {
+    let model = chosen(&description.channel.error_model);
+    let given = match (group.frame_error_rate, group.downlink_frame_error_rate) {
+        (Some(_), _) => "frame_error_rate",
+        (None, Some(_)) => "downlink_frame_error_rate",
+        (None, None) => return Ok(()),
+    };
+    if matches!(model, ErrorModelKind::None(_) | ErrorModelKind::Fixed(_)) {
+        return Ok(());
+    }
+    let message = format!(
+        "channel.error_model = \"{}\" decides what is lost on every link; set it to \"none\" or \"fixed\", or remove this key",
+        model.name()
+    );
+    error(format!("station[{index}].{given}"), message)
 }
 
 /// The BSS to which a group of stations belongs.
