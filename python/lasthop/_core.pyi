@@ -259,4 +259,5 @@ def analyze(
     to_s: float | None = None,
     interval_s: float | None = None,
     show: Callable[[int], None] | None = None,
+    recording: Recording | None = None,
 ) -> tuple[str, list[SeriesBlock], list[str]]: ...

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import _core
+from . import recording as recordings
 from .absent import fill
 from .result import FORMAT, Result
+
+#: Tables of a recording that captures tell.
+TABLES_TOLD = ("ppdu", "segment", "rtt")
 
 
 def analyze(
@@ -19,6 +23,7 @@ def analyze(
     to_s: float | None = None,
     interval_s: float | None = 1.0,
     show: Callable[[float], None] | None = None,
+    record: str | Iterable[str] | None = None,
     *,
     writes: bool = False,
 ) -> Result:
@@ -27,8 +32,9 @@ def analyze(
     Times are in seconds from the beginning of the captures on; of captures that begin in 1970, as those of a simulation do,
     from then on. Quantities that captures do not tell are null; `capture` of the run has what runs do not have, such as how
     much the sniffer missed. `interval_s` is the time between rows of the time series, None for no series. `show` is told how
-    far it is, from 0 to 1. `writes` keeps when each flow that pauses had how many bytes of new data. Raises `ValueError` with a
-    sentence where a file is no capture, `OSError` where one cannot be read.
+    far it is, from 0 to 1. `writes` keeps when each flow that pauses had how many bytes of new data. `record` names tables of a
+    recording (`TABLES_TOLD`), whose times count from the same moment. Raises `ValueError` with a sentence where a file is no
+    capture, `OSError` where one cannot be read.
 
     Files of iperf3, Flent and ss are read by `lasthop.testbed.read`.
     """
@@ -39,7 +45,10 @@ def analyze(
         if show is not None:
             show(min(1.0, done / max(whole, 1)))
 
-    text, series, notes = _core.analyze(paths, from_s, to_s, interval_s, tell)
+    tables = _recorded(record)
+    with recordings.NewRecordings() as new:
+        asked = recordings.Request(tables).into(new.directory) if tables else None
+        text, series, notes = _core.analyze(paths, from_s, to_s, interval_s, tell, asked)
     run = json.loads(text)
     fill(run)
     for link in run["capture"]["links"]:
@@ -60,6 +69,10 @@ def analyze(
     result = Result(head, scenario_text=f"# No scenario: {scenario['description']}.\n")
     if series:
         result.add_series(run["seed"], series)
+    if tables:
+        result.keep_recordings(new)
+    else:
+        new.discard()
     return result
 
 
@@ -68,3 +81,13 @@ def _mode_name(mode: dict[str, Any]) -> str:
     if mode["mcs"] is None:
         return f"{mode['format']}-{mode['rate_bps'] / 1e6:g}Mbps{'-short' if mode['has_short_preamble'] else ''}"
     return f"{mode['format']}-mcs{mode['mcs']}-{mode['streams']}x{mode['width_mhz']}MHz-{mode['guard_ns']}ns"
+
+
+def _recorded(record: str | Iterable[str] | None) -> tuple[str, ...]:
+    """The tables that are recorded. Raises `ValueError` for one that captures do not tell."""
+    if record is None:
+        return ()
+    tables = recordings.tables_of(recordings.chosen(record))
+    if untold := sorted(tables - set(TABLES_TOLD)):
+        raise ValueError(f"captures do not tell {', '.join(untold)}; of a recording they tell {', '.join(TABLES_TOLD)}")
+    return tuple(table for table in TABLES_TOLD if table in tables)

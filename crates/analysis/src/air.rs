@@ -3,8 +3,8 @@
 //! ```text
 //!  data      |=========|                            answered: the attempt ends with the answer
 //!  Ack                 <SIFS>|==|
-//!  data      |=========|                            not answered: when its sender gives up waiting
-//!                      <SIFS + slot>  <start of a PHY header>
+//!  data      |=========|                            not answered: the attempt ends with its frame
+//!                      <SIFS + slot>  nothing
 //! ```
 
 use std::collections::BTreeMap;
@@ -12,11 +12,14 @@ use std::collections::BTreeMap;
 use lasthop_observe::{LinkId, Outcome, Record};
 use lasthop_units::{DataRate, Duration, Time};
 
+use crate::attempts::{Announcement, Attempts, Begun, Open, Steps};
 use crate::durations::{Durations, Mode, Sending};
-use crate::events::{Attempt, Event, Events};
+use crate::events::{Event, Events};
+use crate::hidden::{Hidden, Sensed};
 use crate::missed::Missed;
 use crate::modes::{LatestExchange, LinkModes, Tried};
 use crate::ppdu::{Kind, Mpdu, NO_TID, Ppdu};
+use crate::recording::{self, Ends};
 use crate::sequence::{Numbers, Place};
 use crate::site::{Site, id};
 
@@ -34,16 +37,19 @@ struct Waiting {
     link: Option<LinkId>,
     /// the answer has begun by then
     deadline: Time,
-    gives_up: Time,
-    rate: DataRate,
+    ended: Time,
     mpdus: Vec<u16>,
-    is_retry: bool,
+    /// what a data PPDU counts as
+    begun: Option<Begun>,
+    /// what an RTS says
+    announcement: Option<Announcement>,
     sent: Option<Sent>,
 }
 
 /// How a data PPDU was sent.
 struct Sent {
     sending: Sending,
+    rate: DataRate,
     psdu_bytes: u32,
     duration: Duration,
     has_retry: bool,
@@ -63,6 +69,8 @@ pub(crate) struct LinkTally {
     pub rates: BTreeMap<u64, (u64, u64)>,
     /// RTS without a CTS
     pub rts_unanswered: u64,
+    /// what of these is not known for certain
+    pub rts_open: Open,
     pub modes: LinkModes,
 }
 
@@ -83,6 +91,8 @@ pub(crate) struct AirTally {
     pub unknown_duration: u64,
     pub is_cut_off: bool,
     pub missed: Missed,
+    pub hidden: Hidden,
+    pub steps: BTreeMap<LinkId, Steps>,
 }
 
 /// The air as one sniffer hears it.
@@ -91,13 +101,11 @@ pub(crate) struct Air {
     pub tally: AirTally,
     window: (Time, Time),
     file: usize,
+    is_recorded: bool,
     ppdu: Option<Ppdu>,
     waiting: Vec<Waiting>,
     numbers: BTreeMap<(u32, u32, u8), Numbers>,
-    /// mode and MPDUs of the latest data PPDU of a link, for what an RTS announces
-    latest: BTreeMap<LinkId, (DataRate, u32)>,
-    /// links whose latest attempt ended without all that it held, and whether it was an RTS
-    failed: BTreeMap<LinkId, bool>,
+    attempts: Attempts,
     exchange: LatestExchange,
     /// whose RTS was answered last
     announced: Option<u32>,
@@ -107,18 +115,18 @@ pub(crate) struct Air {
 const SHORT_MPDU: u32 = 26 + 8 + 40 + 60 + 16 + 4;
 
 impl Air {
-    pub(crate) fn new(site: &Site, window: (Time, Time), file: usize) -> Air {
+    pub(crate) fn new(site: &Site, window: (Time, Time), file: usize, is_recorded: bool) -> Air {
         let tally = AirTally { links: vec![LinkTally::default(); site.link_ends.len()], ..AirTally::default() };
         Air {
             durations: Durations::default(),
             tally,
             window,
             file,
+            is_recorded,
             ppdu: None,
             waiting: Vec::new(),
             numbers: BTreeMap::new(),
-            latest: BTreeMap::new(),
-            failed: BTreeMap::new(),
+            attempts: Attempts::new(window),
             exchange: LatestExchange::default(),
             announced: None,
         }
@@ -141,7 +149,9 @@ impl Air {
     pub(crate) fn known_until(&mut self, at: Time, events: &mut Events) -> Time {
         let until = self.ppdu.as_ref().map_or(at, |ppdu| ppdu.start.min(at));
         self.give_up(until, events);
-        self.waiting.iter().map(|waiting| waiting.gives_up).fold(until, Time::min)
+        self.attempts.decide(until, &mut self.durations, events);
+        let open = self.attempts.open_since().unwrap_or(until);
+        self.waiting.iter().map(|waiting| waiting.ended).fold(until.min(open), Time::min)
     }
 
     /// Nothing more comes.
@@ -149,6 +159,13 @@ impl Air {
         self.flush(site, events);
         // What was not answered by the end of the capture is not known to have failed.
         self.waiting.clear();
+        self.attempts.decide(Time::NEVER, &mut self.durations, events);
+        self.tally.steps = std::mem::take(&mut self.attempts.steps);
+        for (link, open) in &self.attempts.uncertain {
+            if let Some(tally) = self.tally.links.get_mut(link.index()) {
+                tally.rts_open = *open;
+            }
+        }
         // Without QoS all that a transmitter sends has one sequence, beacons too: a hole tells little.
         for (_, numbers) in self.numbers.iter().filter(|(key, _)| key.2 != NO_TID) {
             self.tally.missed.add_numbers(numbers);
@@ -163,8 +180,8 @@ impl Air {
     fn give_up(&mut self, at: Time, events: &mut Events) {
         while let Some(place) = self.waiting.iter().position(|waiting| waiting.deadline < at) {
             let waiting = self.waiting.swap_remove(place);
-            let gives_up = waiting.gives_up;
-            self.attempted(gives_up, &waiting, 0, events);
+            self.record_end(&waiting, Some(0), false, events);
+            self.attempted(waiting.ended, &waiting, 0, events);
         }
     }
 
@@ -187,12 +204,22 @@ impl Air {
         let to = site.node_of.get(&ppdu.receiver).copied();
         let told = ppdu.transmitter.and_then(|mac| site.node_of.get(&mac)).copied();
         let (from, link) = match ppdu.kind {
-            Kind::Ack | Kind::Cts | Kind::BlockAck => self.answer(&ppdu, told, to, end, site, events),
+            kind if is_answer(kind) => self.answer(&ppdu, told, to, end, site, events),
             _ => (told, told.zip(to).and_then(|(from, to)| site.link(from, to))),
         };
-        self.occupy(&ppdu, end, from, link, site, events);
+        self.occupy(&ppdu, end, (from, to), link, (site, mode), events);
+        let waits = ppdu.wants_answer && from.is_some() && to.is_some();
+        if !waits && let Some(from) = from.filter(|_| self.is_recorded) {
+            let goes_on = ppdu.kind == Kind::Cts;
+            let initiator = to.filter(|_| is_answer(ppdu.kind)).unwrap_or(from);
+            let detail = recording::ends(from, initiator, ppdu.mpdus.len().max(1) as u32, None, goes_on);
+            events.push(end, Event::Detail(detail));
+        }
         if let (Some(from), Some(to), Kind::Data) = (from, to, ppdu.kind) {
             self.read_mpdus(&ppdu, from, to, end, link, events);
+        }
+        if let (Some(link), Some(request)) = (link, ppdu.requests) {
+            self.attempts.given_up(link, request, &mut self.durations, events);
         }
         if let (Some(from), Some(to), true) = (from, to, ppdu.wants_answer) {
             self.wait(&ppdu, from, to, end, mode, link, events);
@@ -204,9 +231,9 @@ impl Air {
         &mut self,
         ppdu: &Ppdu,
         end: Time,
-        from: Option<u32>,
+        (from, to): (Option<u32>, Option<u32>),
         link: Option<LinkId>,
-        site: &Site,
+        (site, mode): (&Site, Mode),
         events: &mut Events,
     ) {
         let within = end.min(self.window.1).since(ppdu.start.max(self.window.0));
@@ -218,6 +245,15 @@ impl Air {
             self.tally.airtime_of_others += within;
             return;
         };
+        let ends = Ends { from, to, channel, link };
+        if self.is_recorded
+            && let Some(detail) = recording::begins(ppdu, mode, &ends, site, &self.durations)
+        {
+            events.push(ppdu.start, Event::Detail(detail));
+        }
+        let sensed = Sensed { start: ppdu.start, end, channel, from, to };
+        let measured = self.is_measured(ppdu.start);
+        self.tally.hidden.begin(&sensed, self.durations.slot_and_sifs(mode), CLOCK, measured);
         let spent = self.tally.airtime.entry((from, ppdu.kind)).or_default();
         *spent += within;
         let node = id(from);
@@ -275,34 +311,30 @@ impl Air {
             Some(waiting) => self.exchange.ended(waiting.from, end),
             None => {}
         }
-        if let Some(waiting) = &waiting
-            && (waiting.kind != Kind::Rts || !ppdu.is_good)
-        {
-            self.attempted(end, waiting, acknowledged, events);
+        if let Some(waiting) = &waiting {
+            self.record_end(waiting, Some(if waiting.kind == Kind::Data { acknowledged } else { 1 }), true, events);
+            if waiting.kind != Kind::Rts || !ppdu.is_good {
+                self.attempted(end, waiting, acknowledged, events);
+            }
         }
         (from, link)
     }
 
+    /// What waited for an answer has ended; `decoded` of it have arrived, as its answer says, or none where there is none.
+    fn record_end(&self, waiting: &Waiting, decoded: Option<u32>, goes_on: bool, events: &mut Events) {
+        if self.is_recorded {
+            let mpdus = waiting.mpdus.len().max(1) as u32;
+            let detail = recording::ends(waiting.from, waiting.from, mpdus, decoded, goes_on);
+            events.push(waiting.ended, Event::Detail(detail));
+        }
+    }
+
     /// An attempt has ended.
     fn attempted(&mut self, at: Time, waiting: &Waiting, acknowledged: u32, events: &mut Events) {
-        let Some(link) = waiting.link else { return };
-        let (rate, mpdus) = match waiting.kind {
-            Kind::Data => (waiting.rate, waiting.mpdus.len() as u32),
-            Kind::Rts => {
-                if self.is_measured(at) {
-                    self.tally.links[link.index()].rts_unanswered += 1;
-                }
-                // What it announced is not told; it was most likely as what came before.
-                let Some(latest) = self.latest.get(&link) else { return };
-                *latest
-            }
-            _ => return,
-        };
-        if let (Some(sent), true) = (&waiting.sent, self.is_measured(at)) {
-            let Sent { sending, psdu_bytes, duration, has_retry, follows_own_exchange, follows_rts } = *sent;
+        if let (Some(link), Some(sent), true) = (waiting.link, &waiting.sent, self.is_measured(at)) {
+            let Sent { sending, rate, psdu_bytes, duration, has_retry, follows_own_exchange, follows_rts } = *sent;
             let mpdus = waiting.mpdus.as_slice();
             let since = at.since(self.window.0);
-            let rate = waiting.rate;
             let tried = Tried {
                 sending,
                 rate,
@@ -317,15 +349,16 @@ impl Air {
             };
             self.tally.links[link.index()].modes.count(&tried);
         }
-        if acknowledged < mpdus {
-            self.failed.insert(link, waiting.kind == Kind::Rts);
-        } else {
-            self.failed.remove(&link);
+        if let Some(begun) = &waiting.begun {
+            let outcome = if acknowledged > 0 { Outcome::Success } else { Outcome::Noise };
+            Attempts::end(at, begun, acknowledged, outcome, events);
         }
-        let outcome = if acknowledged > 0 { Outcome::Success } else { Outcome::Noise };
-        let (node, retry) = (id(waiting.from), waiting.is_retry);
-        events.push(at, Event::Told(Record::Attempt { link, node, rate, mpdus, acknowledged, retry, outcome }));
-        events.push(at, Event::Attempted(Attempt { link: link.0, rate, mpdus }));
+        if let (Some(link), Some(announcement)) = (waiting.link, waiting.announcement) {
+            if self.is_measured(at) {
+                self.tally.links[link.index()].rts_unanswered += 1;
+            }
+            self.attempts.unanswered(at, (link, id(waiting.from)), announcement);
+        }
     }
 
     fn read_mpdus(&mut self, ppdu: &Ppdu, from: u32, to: u32, end: Time, link: Option<LinkId>, events: &mut Events) {
@@ -368,23 +401,21 @@ impl Air {
     ) {
         if let Some(before) = self.waiting.iter().position(|waiting| waiting.from == from) {
             let before = self.waiting.swap_remove(before);
-            self.attempted(before.gives_up.min(ppdu.start), &before, 0, events);
+            self.record_end(&before, Some(0), false, events);
+            self.attempted(before.ended.min(ppdu.start), &before, 0, events);
         }
-        let rate = self.durations.rate(mode);
-        let mpdus: Vec<u16> = ppdu.mpdus.iter().map(|mpdu| mpdu.number).collect();
-        if let (Some(link), Kind::Data) = (link, ppdu.kind) {
-            self.latest.insert(link, (rate, mpdus.len() as u32));
-        }
-        // An RTS does not say whether what it announces was tried before; what came of the attempt before it does.
-        let follows_failure = link.and_then(|link| self.failed.get(&link)).copied();
-        let is_retry = match ppdu.kind {
-            Kind::Rts => follows_failure.is_some(),
-            _ => follows_failure == Some(true) || ppdu.mpdus.iter().any(|mpdu| mpdu.is_retry),
+        let begun = match (link, ppdu.sending, ppdu.kind) {
+            (Some(link), Some(sending), Kind::Data) => {
+                let with = ((link, id(from)), ppdu, (sending, mode));
+                Some(self.attempts.begin(with.0, with.1, with.2, &mut self.durations, events))
+            }
+            _ => None,
         };
         let is_data = ppdu.kind == Kind::Data;
         let follows_rts = is_data && self.announced.take() == Some(from);
         let sent = ppdu.sending.filter(|_| is_data).map(|sending| Sent {
             sending,
+            rate: self.durations.rate(mode),
             psdu_bytes: ppdu.bytes,
             duration: end.since(ppdu.start),
             has_retry: ppdu.mpdus.iter().any(|mpdu| mpdu.is_retry),
@@ -392,6 +423,8 @@ impl Air {
             follows_own_exchange: !follows_rts
                 && self.exchange.is_followed(from, ppdu.start, self.durations.answer_begins(mode)),
         });
+        let announcement = (ppdu.kind == Kind::Rts).then_some(Announcement { duration_us: ppdu.reserves_us, mode });
+        let mpdus: Vec<u16> = ppdu.mpdus.iter().map(|mpdu| mpdu.number).collect();
         self.waiting.push(Waiting {
             sent,
             from,
@@ -399,10 +432,10 @@ impl Air {
             kind: ppdu.kind,
             link,
             deadline: end + self.durations.answer_begins(mode) + CLOCK,
-            gives_up: end + self.durations.answer_timeout(mode),
-            rate,
+            ended: end,
             mpdus,
-            is_retry,
+            begun,
+            announcement,
         });
     }
 }
@@ -412,6 +445,11 @@ fn count(tally: &mut LinkTally, mpdu: &Mpdu) {
     tally.mpdus_retried += u64::from(mpdu.is_retry);
     tally.mpdus_protected += u64::from(mpdu.is_protected);
     tally.mpdus_short += u64::from(mpdu.is_protected && mpdu.length <= SHORT_MPDU);
+}
+
+/// Whether frames of this kind answer others.
+fn is_answer(kind: Kind) -> bool {
+    matches!(kind, Kind::Ack | Kind::Cts | Kind::BlockAck)
 }
 
 /// Whether a frame of this kind may be the answer.

@@ -1,7 +1,7 @@
 //! The tables of a capture: those of a run, and `capture`, which a run does not have.
 
 use lasthop_observe::metric::frames::LINK_DATA_RATE_MEAN;
-use lasthop_observe::{Cell, Definition, PROBABILITIES, Report, Row, Scope, Series};
+use lasthop_observe::{Cell, Definition, LinkId, PROBABILITIES, Report, Row, Scope, Series};
 use lasthop_units::{Duration, Time};
 use serde_json::{Map, Value as Json, json};
 
@@ -11,6 +11,7 @@ use crate::input::Damage;
 use crate::ppdu::Kind;
 use crate::site::{Flow, Site};
 use crate::survey::Survey;
+use crate::tcp::{Reason, StallTally};
 
 /// What captures told.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +75,7 @@ pub(crate) fn write(
         "queues": [],
         "wires": [],
         "quantile_probabilities": PROBABILITIES,
-        "simulator": {},
+        "simulator": {"kind": "capture", "sniffer_loss": measured.air.missed.fraction().map(|f| f.0)},
         "capture": capture(site, survey, measured, &damages),
     });
     let table = |series: &Series| tables(site, series, window.0, interval.unwrap_or(Duration::ZERO));
@@ -143,7 +144,11 @@ fn capture(site: &Site, survey: &Survey, measured: &Measured, damages: &Damages)
             "packets_out_of_order": damage.out_of_order,
         })
     });
-    let links = site.link_ends.iter().zip(&air.links).map(|(ends, tally)| {
+    let told = site.link_ends.iter().zip(&air.links).zip(&report.links).enumerate();
+    let links = told.map(|(link, ((ends, tally), own))| {
+        let steps = air.steps.get(&LinkId(link as u32)).copied().unwrap_or_default();
+        let attempts: u64 = tally.rates.values().map(|(attempts, _)| attempts).sum();
+        let mean = own.get(LINK_DATA_RATE_MEAN).map(|mean| (mean, attempts as f64));
         let rates: Vec<_> =
             tally.rates.iter().map(|(rate, (attempts, mpdus))| json!([rate, attempts, mpdus])).collect();
         let sent = tally.modes.to_json();
@@ -153,6 +158,13 @@ fn capture(site: &Site, survey: &Survey, measured: &Measured, damages: &Damages)
             "mpdus_protected": tally.mpdus_protected,
             "mpdus_protected_short": tally.mpdus_short,
             "rts_unanswered": tally.rts_unanswered,
+            "rts_guessed": tally.rts_open.guessed,
+            "rts_ambiguous": tally.rts_open.ambiguous,
+            "mean_data_rate_low_bps": mean.map(|(mean, attempts)| mean - tally.rts_open.rates_below as f64 / attempts),
+            "mean_data_rate_high_bps": mean.map(|(mean, attempts)| mean + tally.rts_open.rates_above as f64 / attempts),
+            "rate_steps_up": steps.up,
+            "rate_steps_down": steps.down,
+            "rate_steps_down_after_retry": steps.down_after_retry,
             "rates": rates,
             "sent": sent,
         });
@@ -173,6 +185,7 @@ fn capture(site: &Site, survey: &Survey, measured: &Measured, damages: &Damages)
         "channels_mhz": site.channels,
         "airtime": site.air.map_or_else(Vec::new, |_| airtime(site, air)),
         "links": links.collect::<Vec<_>>(),
+        "hidden_pairs": hidden_pairs(site, air),
         "flows": flows.collect::<Vec<_>>(),
     })
 }
@@ -214,6 +227,16 @@ fn air_row(air: &AirTally) -> Json {
     })
 }
 
+/// Who began to send while another was sending, and how often it might have.
+fn hidden_pairs(site: &Site, air: &AirTally) -> Vec<Json> {
+    let name = |node: u32| json!(site.nodes[node as usize].name);
+    let of = |(&(sends, begins), &times): (&(u32, u32), &u64)| {
+        let all = air.hidden.begun.get(&begins).copied().unwrap_or(0);
+        json!({"node": name(begins), "unheard": name(sends), "ppdus_begun_during": times, "ppdus_begun": all})
+    };
+    air.hidden.pairs.iter().map(of).collect()
+}
+
 /// Seconds on the air of each node by kind of frame.
 fn airtime(site: &Site, air: &AirTally) -> Vec<Json> {
     let of = |node: u32| {
@@ -240,19 +263,36 @@ fn tcp_row(site: &Site, flow: &Flow, tally: &FlowTally, report: &Report, covered
         "rtt_beyond_mean_s": rtt_s,
         "rtt_beyond_p95_s": tally.rtt_beyond.quantile_s(0.95),
         "rtt_by_timestamps_mean_s": tally.rtt_by_timestamps.mean_s(),
+        "rtt_before_mean_s": tally.rtt_before.mean_s(),
+        "rtt_before_min_s": tally.rtt_before_least.map(|least| least.as_secs_f64()),
         "segments_seen": tally.segments,
         "retransmissions_seen": tally.retransmissions,
         "acks": tally.acks,
         "ack_jumps": tally.ack_jumps,
         "duplicate_acks": tally.duplicate_acks,
         "segments_spurious": tally.spurious,
+        "segments_spurious_by_timestamps": tally.spurious_by_timestamps,
         "segments_out_of_order": tally.out_of_order,
         "flight_mean_bytes": flight_bytes,
         "flight_mean_segments": flight_segments,
+        "receive_window_min_bytes": tally.window.least,
+        "receive_window_mean_bytes": tally.window.mean(),
+        "receive_window_max_bytes": tally.window.least.map(|_| tally.window.most),
+        "zero_windows": tally.window.zero,
+        "windows_unscaled": tally.window.unscaled,
+        "stalls": stalls(&tally.stalls),
         "load_bps": load,
         "load_over_mac_rate": load.zip(rate).and_then(|(load, rate)| ratio(load, rate)),
     });
     map_of(row)
+}
+
+/// How often and for how many seconds the sender sent nothing, by reason.
+fn stalls(tally: &StallTally) -> Json {
+    let of = |((_, name), (count, lasted)): (&(Reason, &str), &(u64, Duration))| {
+        (name.to_string(), json!({"count": count, "total_s": lasted.as_secs_f64()}))
+    };
+    Json::Object(Reason::ALL.iter().zip(&tally.by_reason).map(of).collect())
 }
 
 fn tables(site: &Site, series: &Series, from: Time, interval: Duration) -> Vec<Table> {

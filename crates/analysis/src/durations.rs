@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lasthop_units::{Bytes, DataRate, Duration};
-use lasthop_wifi::phy::{ChannelWidth, GuardInterval, ModeId, Phy, PhyOptions, Preamble, Standard};
+use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Mode as PhyMode, ModeId, Phy, PhyOptions, Preamble, Standard};
 use lasthop_wire::radiotap::{Flags, Radiotap};
 use serde_json::{Value as Json, json};
 
@@ -107,6 +107,20 @@ impl Sending {
         Sending::of(&Radiotap { rate_500kbps: Some(108), ..Radiotap::default() }).expect("a rate names a mode")
     }
 
+    /// All that differ from it in nothing but MCS, or rate, and streams, of which there may be two or as many as it has.
+    pub(crate) fn alike(&self) -> Vec<Sending> {
+        let own = *self;
+        let with = |index, streams| Sending { index, streams, ..own };
+        let streams = own.streams.max(2);
+        match own.format {
+            Format::Dsss => [2, 4, 11, 22].map(|index| with(index, 1)).into(),
+            Format::Ofdm => [12, 18, 24, 36, 48, 72, 96, 108].map(|index| with(index, 1)).into(),
+            Format::Ht => (0..8 * streams).map(|index| with(index, index / 8 + 1)).collect(),
+            Format::Vht => (1..=streams).flat_map(|streams| (0..10).map(move |index| with(index, streams))).collect(),
+            Format::He => (1..=streams).flat_map(|streams| (0..12).map(move |index| with(index, streams))).collect(),
+        }
+    }
+
     fn options(&self) -> Option<PhyOptions> {
         let (standard, channel) = match self.format {
             Format::Dsss => ("802.11b", 6),
@@ -179,20 +193,33 @@ impl Durations {
         self.phys[mode.phy].ppdu_duration(mode.id, Bytes(psdu.into()))
     }
 
+    /// What an RTS in `rts` reserves behind itself for a data PPDU with its answer. [802.11-2020 §9.2.5.2]
+    pub(crate) fn behind_rts(&self, rts: Mode, mode: Mode, psdu: u32, is_ampdu: bool) -> Duration {
+        let (announcing, phy) = (&self.phys[rts.phy], &self.phys[mode.phy]);
+        let cts = announcing.ack_duration(rts.id);
+        let answer = if is_ampdu { phy.block_ack_duration(mode.id) } else { phy.ack_duration(mode.id) };
+        announcing.sifs() * 3 + cts + self.ppdu(mode, psdu) + answer
+    }
+
     /// Bits in a second of its PSDU.
     pub(crate) fn rate(&self, mode: Mode) -> DataRate {
         self.phys[mode.phy].mode(mode.id).rate
+    }
+
+    /// What the PHY says of a mode.
+    pub(crate) fn about(&self, mode: Mode) -> &PhyMode {
+        self.phys[mode.phy].mode(mode.id)
+    }
+
+    /// A slot and SIFS.
+    pub(crate) fn slot_and_sifs(&self, mode: Mode) -> (Duration, Duration) {
+        let phy = &self.phys[mode.phy];
+        (phy.slot(), phy.sifs())
     }
 
     /// SIFS and a slot after it an answer has begun, if there is one.
     pub(crate) fn answer_begins(&self, mode: Mode) -> Duration {
         let phy = &self.phys[mode.phy];
         phy.sifs() + phy.slot()
-    }
-
-    /// How long after a frame its sender gives up waiting for the answer.
-    pub(crate) fn answer_timeout(&self, mode: Mode) -> Duration {
-        let phy = &self.phys[mode.phy];
-        phy.ack_timeout(phy.control_response_mode(mode.id))
     }
 }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use lasthop_observe::Record;
+use lasthop_observe::detail::Detail;
 use lasthop_units::{DataRate, Time};
 
 use crate::frame::Packet;
@@ -22,6 +23,8 @@ pub(crate) struct Attempt {
 pub(crate) enum Event {
     /// as observers are told
     Told(Record),
+    /// as recordings are told
+    Detail(Detail),
     /// one PPDU more on a channel, or one fewer
     OnAir { channel: u32, begins: bool },
     /// an attempt has ended

@@ -2,16 +2,18 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use lasthop_observe::{Histogram, Record};
+use lasthop_observe::detail::Detail;
+use lasthop_observe::{FlowId, Histogram, Record};
 use lasthop_units::{Duration, Time};
 use lasthop_wire::tcp::TcpFlags;
 
 use crate::frame::{Packet, Segment, Transport};
 use crate::load::Load;
+use crate::recording;
 use crate::sequence::Place;
 use crate::site::{Role, Site};
 use crate::survey::connection_of;
-use crate::tcp::{Arrival, Stream, Told};
+use crate::tcp::{Arrival, End, Gaps, Reason, ReceiveWindow, StallTally, Stream, Told, WindowTally};
 
 /// What is counted of a flow beside the metrics.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +22,9 @@ pub(crate) struct FlowTally {
     pub rtt_beyond: Histogram,
     /// from what a segment echoes to its acknowledgement: the RTT, and for how long the sender had nothing to send
     pub rtt_by_timestamps: Histogram,
+    /// from the point of capture to the sender and back: what passes to it, until a segment echoes it
+    pub rtt_before: Histogram,
+    pub rtt_before_least: Option<Duration>,
     /// segments with data, and those of them that TCP had sent before
     pub segments: u64,
     pub retransmissions: u64,
@@ -29,6 +34,11 @@ pub(crate) struct FlowTally {
     pub duplicate_acks: u64,
     /// D-SACKs: retransmissions for nothing
     pub spurious: u64,
+    /// the same, as time stamps tell
+    pub spurious_by_timestamps: u64,
+    /// what the receiver advertises
+    pub window: WindowTally,
+    pub stalls: StallTally,
     pub out_of_order: u64,
     /// bytes that were acknowledged and never seen
     pub never_seen_bytes: u64,
@@ -47,6 +57,8 @@ struct Reading {
     echoes: VecDeque<(u32, Time)>,
     flight: u64,
     since: Time,
+    window: ReceiveWindow,
+    gaps: Gaps,
 }
 
 /// Time stamps that are remembered: a second or more of clocks of 1 ms.
@@ -58,12 +70,15 @@ pub(crate) struct Flows {
     pub tallies: Vec<FlowTally>,
     window: (Time, Time),
     air: Option<usize>,
+    is_recorded: bool,
+    /// packets of each flow and direction that passed where each file was captured
+    passed: BTreeMap<(usize, FlowId, bool), u32>,
 }
 
 impl Flows {
-    pub(crate) fn new(site: &Site, window: (Time, Time)) -> Flows {
+    pub(crate) fn new(site: &Site, window: (Time, Time), is_recorded: bool) -> Flows {
         let tallies = vec![FlowTally::default(); site.flows.len()];
-        Flows { readings: BTreeMap::new(), tallies, window, air: site.air }
+        Flows { readings: BTreeMap::new(), tallies, window, air: site.air, is_recorded, passed: BTreeMap::new() }
     }
 
     /// A packet passes where `file` was captured; `tell` is told what observers are to know.
@@ -75,22 +90,33 @@ impl Flows {
         place: Place,
         site: &Site,
         mut tell: impl FnMut(Record),
-    ) {
+    ) -> Option<Detail> {
         let (connection, is_first_way) = connection_of(packet);
-        let Some(&role) = site.roles.get(&connection) else { return };
+        let &role = site.roles.get(&connection)?;
         let is_data_way = is_first_way == role.is_first_way;
         match &packet.transport {
             Transport::Udp { bytes } if is_data_way => {
                 if file == role.near_sender && self.window.0 <= at && at < self.window.1 {
                     self.tallies[role.flow.index()].load.datagram(at, *bytes);
                 }
-                if !site.flows[role.flow.index()].is_echo {
-                    datagram(file, *bytes, &role, tell);
-                }
+                let is_echo = site.flows[role.flow.index()].is_echo;
+                datagram(file, Some(*bytes).filter(|_| !is_echo), &role, tell);
             }
             Transport::Udp { .. } => {}
-            Transport::Tcp(segment) => self.segment(at, file, segment, place, (&role, is_data_way), site, &mut tell),
+            Transport::Tcp(segment) => {
+                self.segment(at, file, segment, place, (&role, is_data_way), site, &mut tell);
+                return self.is_recorded.then(|| self.detail(file, segment, &role, is_data_way, site));
+            }
         }
+        None
+    }
+
+    /// A segment as recordings have it.
+    fn detail(&mut self, file: usize, segment: &Segment, role: &Role, is_data_way: bool, site: &Site) -> Detail {
+        let is_up = site.flows[role.flow.index()].up == is_data_way;
+        let packet = self.passed.entry((file, role.flow, is_up)).or_default();
+        *packet = packet.wrapping_add(1);
+        recording::passes(role.flow, role.place, segment, (Some(file) == self.air, is_up), *packet)
     }
 
     #[expect(clippy::too_many_arguments, reason = "a segment, where and when it passes, and who is told")]
@@ -122,9 +148,22 @@ impl Flows {
             tally.load.over_the_air(at, segment, is_data_way == site.flows[role.flow.index()].up);
         }
         let (arrival, told) = reading.read(at, segment, place, is_data_way);
-        let data = reading.streams[0].as_ref();
-        reading.flight = data.map_or(0, Stream::flight);
-        tally.mss = tally.mss.max(data.map_or(0, |stream| stream.mss));
+        let mss = reading.streams[0].as_ref().map_or(0, |stream| stream.mss);
+        reading.flight = reading.streams[0].as_ref().map_or(0, Stream::flight);
+        if near_sender {
+            let (stall, window) = reading.watch(at, segment, &arrival, &told, is_data_way);
+            if is_measured {
+                stall.into_iter().for_each(|stall| tally.stalls.add(stall));
+                if let Some((bytes, has_closed)) = window {
+                    tally.window.add(bytes, has_closed);
+                }
+                if let Some(before) = arrival.rtt_before {
+                    tally.rtt_before.add(before);
+                    tally.rtt_before_least = Some(tally.rtt_before_least.map_or(before, |least| least.min(before)));
+                }
+            }
+        }
+        tally.mss = tally.mss.max(mss);
         if Some(file) == self.air && is_measured {
             tally.never_seen_bytes += told.never_seen;
         }
@@ -175,6 +214,7 @@ impl FlowTally {
         self.ack_jumps += u64::from(told.is_jump);
         self.duplicate_acks += u64::from(told.is_duplicate);
         self.spurious += u64::from(told.is_dsack);
+        self.spurious_by_timestamps += told.spurious;
     }
 }
 
@@ -189,7 +229,8 @@ impl Reading {
         }
         let left = if is_data_way { self.left(at, segment) } else { None };
         let stream = self.streams[own].get_or_insert_with(|| Stream::new(segment.seq));
-        let arrival = if is_syn { Arrival::default() } else { stream.data(at, left, segment, place) };
+        let mut arrival = if is_syn { Arrival::default() } else { stream.data(at, left, segment, place) };
+        arrival.rtt_before = left.map(|left| at.since(left)).filter(|_| segment.payload > 0);
         if !is_data_way && let Some(timestamps) = segment.timestamps {
             self.remember(timestamps.value, at);
         }
@@ -199,6 +240,38 @@ impl Reading {
             told = stream.acknowledge(at, segment);
         }
         (arrival, told)
+    }
+
+    /// Watches the receiver's window, and for how long the sender sends nothing: the stall that has ended, and what the
+    /// segment told of the window in bytes and whether it has closed.
+    fn watch(
+        &mut self,
+        at: Time,
+        segment: &Segment,
+        arrival: &Arrival,
+        told: &Told,
+        is_data_way: bool,
+    ) -> (Option<(Reason, Duration)>, Option<(Option<u64>, bool)>) {
+        if segment.flags.contains(TcpFlags::SYN) {
+            self.window.syn(segment, !is_data_way);
+        }
+        if is_data_way {
+            let is_retransmission = arrival.is_retransmission;
+            if segment.payload == 0 {
+                return (None, None);
+            }
+            let mss = self.streams[0].as_ref().map_or(0, |stream| stream.mss.into());
+            let room = self.window.latest().map(|window| window.saturating_sub(self.flight));
+            let end = End { at, is_retransmission, room, mss };
+            return (self.gaps.sent(&end), None);
+        }
+        let bytes = self.window.told(segment);
+        let has_closed = self.window.has_closed();
+        if bytes == Some(0) {
+            self.gaps.closed();
+        }
+        self.gaps.acknowledged(at, told.rtt, told.acknowledged > 0, told.is_duplicate, self.flight);
+        (None, Some((bytes, has_closed)))
     }
 
     /// When a segment left its sender: when what it echoes passed here, which made the sender send it.
@@ -221,12 +294,13 @@ impl Reading {
     }
 }
 
-fn datagram(file: usize, bytes: u32, role: &Role, mut tell: impl FnMut(Record)) {
+/// A datagram passes; of an echo nothing is delivered.
+fn datagram(file: usize, bytes: Option<u32>, role: &Role, mut tell: impl FnMut(Record)) {
     let flow = role.flow;
     if file == role.near_sender {
         tell(Record::SegmentSent { flow, retransmission: false });
     }
-    if file == role.near_receiver {
+    if let Some(bytes) = bytes.filter(|_| file == role.near_receiver) {
         tell(Record::Delivered { flow, bytes: bytes.into() });
     }
 }

@@ -59,12 +59,15 @@ pub(crate) enum Transport {
 }
 
 /// A TCP segment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Segment {
     pub seq: u32,
     pub ack: u32,
     pub flags: TcpFlags,
     pub payload: u32,
+    /// as it stands there, not scaled
+    pub window: u16,
+    pub window_scale: Option<u8>,
     pub timestamps: Option<Timestamps>,
     pub sack: [Option<(u32, u32)>; 4],
 }
@@ -173,6 +176,8 @@ fn transport_of(bytes: &[u8]) -> Option<Packet> {
                 ack: header.acknowledgement,
                 flags: header.flags,
                 payload: bytes,
+                window: header.window,
+                window_scale: header.options.window_scale,
                 timestamps: header.options.timestamps,
                 sack,
             };

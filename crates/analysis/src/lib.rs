@@ -10,19 +10,23 @@
 //! input      files, their packets in the order of time
 //! frame      link type -> frame or packet          survey, site  who is there
 //! ppdu       MPDUs -> PPDU                         durations     how long it lasts
-//! air        PPDUs -> exchanges, attempts          sequence      what is a retry, what was missed
+//! air        PPDUs -> exchanges                    sequence      what was missed
+//! attempts   at which rate, which are retries      hidden        who does not hear whom
 //! flows, tcp segments, read from both directions   events        all of it in the order of time
 //! modes      frames by PHY mode, for models of a link   load  what a flow asks for
 //! measure    records -> metrics                    document      metrics -> tables
+//! recording  PPDUs and segments, as those of a run are recorded
 //! ```
 
 mod air;
+mod attempts;
 mod clock;
 mod document;
 mod durations;
 mod events;
 mod flows;
 mod frame;
+mod hidden;
 mod input;
 mod load;
 mod measure;
@@ -30,6 +34,7 @@ mod missed;
 mod modes;
 mod ppdu;
 mod reading;
+mod recording;
 mod sequence;
 mod site;
 mod survey;
@@ -37,3 +42,4 @@ mod tcp;
 
 pub use document::{Analysis, Table};
 pub use reading::{Request, analyze};
+pub use recording::{Begin, Names, Recording};

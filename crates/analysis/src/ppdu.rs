@@ -72,12 +72,29 @@ pub(crate) struct Ppdu {
     /// packets behind the first of an A-MSDU were cut off
     pub is_cut_off: bool,
     pub block_ack: Option<BlockAck>,
+    /// its Duration field
+    pub reserves_us: u16,
+    /// of a BlockAckReq: the TID, and the first MPDU that is not given up
+    pub requests: Option<(u8, u16)>,
+    pub is_ampdu: bool,
     /// frames that were captured twice
     pub twice: u64,
     /// what frames of the same PPDU have in common
     reference: Option<u32>,
     tsft_us: Option<u64>,
-    is_ampdu: bool,
+}
+
+/// The Duration field of a frame.
+fn duration_us(frame: &Frame<'_>) -> u16 {
+    match frame {
+        Frame::Data(frame) => frame.duration_us,
+        Frame::Rts(frame) => frame.duration_us,
+        Frame::Cts(frame) => frame.duration_us,
+        Frame::Ack(frame) => frame.duration_us,
+        Frame::BlockAck(frame) => frame.duration_us,
+        Frame::BlockAckReq(frame) => frame.duration_us,
+        _ => 0,
+    }
 }
 
 /// TID of frames without QoS.
@@ -115,6 +132,8 @@ impl Ppdu {
             packets: Vec::new(),
             is_cut_off: false,
             block_ack: None,
+            reserves_us: duration_us(&heard.frame),
+            requests: None,
             twice: 0,
             reference: radiotap.ampdu.map(|ampdu| ampdu.reference),
             tsft_us: radiotap.tsft_us,
@@ -165,6 +184,7 @@ impl Ppdu {
                 self.mpdus.push(Mpdu { packets_until: self.packets.len(), ..mpdu });
             }
             Frame::BlockAck(answer) => self.block_ack = Some(*answer),
+            Frame::BlockAckReq(request) => self.requests = Some((request.tid, request.start.number)),
             Frame::Management(_) => self.wants_answer = !self.receiver.is_group(),
             _ => {}
         }

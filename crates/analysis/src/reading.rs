@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use lasthop_observe::Record;
+use lasthop_observe::recording::Tape;
+use lasthop_observe::{Observer, Record};
 use lasthop_units::{Duration, Time};
 
 use crate::air::{Air, AirTally};
@@ -16,6 +17,7 @@ use crate::flows::Flows;
 use crate::frame::{Seen, read};
 use crate::input::{Captured, Inputs};
 use crate::measure::Measure;
+use crate::recording::Recording;
 use crate::sequence::Place;
 use crate::site::Site;
 use crate::survey::Survey;
@@ -31,6 +33,8 @@ pub struct Request {
     pub to: Option<Duration>,
     /// The time between rows of the series; no series without it.
     pub interval: Option<Duration>,
+    /// What is recorded, if anything is.
+    pub recording: Option<Recording>,
 }
 
 /// Time stamps below this, a day after the beginning of 1970, are of a clock that counts from zero.
@@ -57,12 +61,12 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
     let origin_ns = if span_ns.0 < UNSET_NS { 0 } else { span_ns.0 };
     let window = window(request, (span_ns.0 - origin_ns, span_ns.1 - origin_ns), latest_lasts(&survey))?;
     check_rows(request.interval, window, &site)?;
-    let mut pass = Pass::new(&site, window, origin_ns, request.interval);
+    let mut pass = Pass::new(&site, window, origin_ns, request)?;
     let mut again = Inputs::open(&request.files, progress)?;
     while let Some(file) = again.next(&mut captured)? {
         pass.take(file, &captured);
     }
-    let measured = pass.finish();
+    let measured = pass.finish()?;
     let damages = again.damages().map(|(path, damage)| (path.display().to_string(), damage.clone())).collect();
     Ok(document::write(&site, &survey, &measured, damages, request.interval))
 }
@@ -121,24 +125,27 @@ struct Pass<'a> {
     flows: Flows,
     events: Events,
     measure: Measure,
+    tape: Option<Tape>,
     /// PPDUs on each channel
     on_air: Vec<u32>,
 }
 
 impl<'a> Pass<'a> {
-    fn new(site: &'a Site, window: (Time, Time), origin_ns: i64, interval: Option<Duration>) -> Pass<'a> {
+    fn new(site: &'a Site, window: (Time, Time), origin_ns: i64, request: &Request) -> Result<Pass<'a>, String> {
         let layout = site.layout();
-        Pass {
+        let tape = request.recording.as_ref().map(|recording| recording.tape(site, &layout, window)).transpose()?;
+        Ok(Pass {
             window,
             origin_ns,
             clock: RadioClock::default(),
-            air: Air::new(site, window, site.air.unwrap_or(0)),
-            flows: Flows::new(site, window),
+            air: Air::new(site, window, site.air.unwrap_or(0), tape.is_some()),
+            flows: Flows::new(site, window, tape.as_ref().is_some_and(Tape::reads_segments)),
+            tape,
             events: Events::default(),
             on_air: vec![0; layout.channels],
-            measure: Measure::new(layout, window, interval),
+            measure: Measure::new(layout, window, request.interval),
             site,
-        }
+        })
     }
 
     fn time(&self, ns: i64) -> Time {
@@ -168,7 +175,12 @@ impl<'a> Pass<'a> {
             }
             self.measure.advance(at);
             match event {
-                Event::Told(record) => self.measure.observe(at, &record),
+                Event::Told(record) => self.tell(at, record),
+                Event::Detail(detail) => {
+                    if let Some(tape) = &mut self.tape {
+                        tape.detail(at, detail);
+                    }
+                }
                 Event::OnAir { channel, begins } => self.on_air(at, channel, begins),
                 Event::Attempted(attempt) => {
                     if at >= self.window.0 {
@@ -178,10 +190,25 @@ impl<'a> Pass<'a> {
                     }
                 }
                 Event::Packet { file, packet, place } => {
-                    let measure = &mut self.measure;
-                    self.flows.pass(at, file, &packet, place, self.site, |record| measure.observe(at, &record));
+                    let (measure, tape) = (&mut self.measure, &mut self.tape);
+                    let detail = self.flows.pass(at, file, &packet, place, self.site, |record| {
+                        measure.observe(at, &record);
+                        if let Some(tape) = tape {
+                            tape.observe(at, record);
+                        }
+                    });
+                    if let (Some(tape), Some(detail)) = (&mut self.tape, detail) {
+                        tape.detail(at, detail);
+                    }
                 }
             }
+        }
+    }
+
+    fn tell(&mut self, at: Time, record: Record) {
+        self.measure.observe(at, &record);
+        if let Some(tape) = &mut self.tape {
+            tape.observe(at, record);
         }
     }
 
@@ -191,11 +218,12 @@ impl<'a> Pass<'a> {
         self.measure.observe(at, &Record::OnAir { channel, count: *count });
     }
 
-    fn finish(mut self) -> Measured {
+    fn finish(mut self) -> Result<Measured, String> {
         self.air.end(self.site, &mut self.events);
         self.happen(Time::NEVER);
         let (report, series) = self.measure.finish(self.site.flows.iter().map(|flow| flow.sender_is_seen));
         let air: AirTally = self.air.tally;
-        Measured { window: self.window, report, series, air, flows: self.flows.tallies }
+        self.tape.map_or(Ok(()), Tape::close)?;
+        Ok(Measured { window: self.window, report, series, air, flows: self.flows.tallies })
     }
 }

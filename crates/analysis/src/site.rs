@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use lasthop_observe::{FlowId, Layout, LinkId, NodeId, Transport};
 use lasthop_wire::MacAddress;
@@ -9,6 +10,13 @@ use lasthop_wire::MacAddress;
 use crate::frame::End;
 use crate::input::NameBook;
 use crate::survey::{Connection, Survey, WaySeen};
+
+/// Of so many datagrams that are sent back, one may be lost.
+const MOST_LOST: u64 = 20;
+
+/// A connection with fewer bytes than this either way is a request with its answer, whichever is longer: it belongs to what the
+/// station exchanges with that port otherwise. Ten segments: an initial window. [RFC 6928 §2]
+const SHORT: u64 = 14_600;
 
 /// A node of the wireless side.
 #[derive(Clone, Debug)]
@@ -45,6 +53,8 @@ pub(crate) struct Role {
     pub near_receiver: usize,
     /// its number, from 0 on
     pub number: usize,
+    /// which connection of its flow, from 0 on
+    pub place: u32,
 }
 
 /// All of them.
@@ -104,6 +114,8 @@ impl Site {
 
     fn add_flows(&mut self, survey: &Survey, names: &NameBook) {
         let mut flow_of: BTreeMap<(End, End, bool, bool), u32> = BTreeMap::new();
+        let directions = directions(survey);
+        let mut places: BTreeMap<u32, u32> = BTreeMap::new();
         let mut all: Vec<_> = survey.connections.iter().collect();
         all.sort_by_key(|(connection, (number, _))| {
             let ends = [connection.0, connection.1];
@@ -111,17 +123,21 @@ impl Site {
             // The lower port is most likely that of the service.
             (node.copied().unwrap_or(u32::MAX), connection.0.1.min(connection.1.1), *number)
         });
-        for (connection, (number, ways)) in all {
+        for (connection, (_, ways)) in all {
             if ways.iter().all(|way| way.bytes == 0) {
                 continue;
             }
-            let is_first_way = match ways[0].bytes.cmp(&ways[1].bytes) {
-                Ordering::Equal => begins(&ways[0]) <= begins(&ways[1]),
-                order => order == Ordering::Greater,
-            };
-            let up = is_first_way == is_first_the_station(survey, connection, ways);
+            let is_first_the_station = is_first_the_station(survey, connection, ways);
             let (first, second) = (connection.0, connection.1);
-            let (station, server) = if is_first_way == up { (first, second) } else { (second, first) };
+            let (station, server) = if is_first_the_station { (first, second) } else { (second, first) };
+            let is_short = ways.iter().all(|way| way.bytes < SHORT);
+            let whole = directions.get(&(station.0, server, connection.2)).copied().unwrap_or_default();
+            let up = if is_short && whole.0 != whole.1 {
+                whole.0 > whole.1
+            } else {
+                is_first_way(ways) == is_first_the_station
+            };
+            let is_first_way = is_first_the_station == up;
             let key = ((station.0, 0), server, up, connection.2);
             let data = &ways[usize::from(!is_first_way)];
             let (near_sender, near_receiver) = (nearest(data, true), nearest(data, false));
@@ -136,12 +152,15 @@ impl Site {
                 let station = node.map_or_else(named, |node| self.nodes[node as usize].name.clone());
                 let id = self.unused_id(&format!("{station}.{}", if up { "up" } else { "down" }));
                 let is_tcp = connection.2;
-                let is_echo = !is_tcp && ways[0].bytes == ways[1].bytes;
+                let is_echo = !is_tcp && is_echo(ways);
                 let flow = Flow { id, station, node, up, is_tcp, is_echo, sender_is_seen, receiver_is_seen };
                 self.flows.push(flow);
             }
-            let role = Role { flow: FlowId(flow), is_first_way, near_sender, near_receiver, number: self.roles.len() };
-            self.roles.insert(*connection, Role { number: role.number.min(*number), ..role });
+            let place = places.entry(flow).or_insert(0_u32);
+            let (flow, number) = (FlowId(flow), 0);
+            let role = Role { flow, is_first_way, near_sender, near_receiver, number, place: *place };
+            *place += 1;
+            self.roles.insert(*connection, role);
         }
         // Numbers are places in a list of those that there are.
         for (place, role) in self.roles.values_mut().enumerate() {
@@ -182,6 +201,33 @@ fn is_first_the_station(survey: &Survey, connection: &Connection, ways: &[WaySee
         _ if ways[0].opens != ways[1].opens => ways[0].opens,
         _ => first.1 >= second.1,
     }
+}
+
+/// Which way most of the data of a connection go.
+fn is_first_way(ways: &[WaySeen; 2]) -> bool {
+    match ways[0].bytes.cmp(&ways[1].bytes) {
+        Ordering::Equal => begins(&ways[0]) <= begins(&ways[1]),
+        order => order == Ordering::Greater,
+    }
+}
+
+/// Whether datagrams come back as they are: as long ones, and all but a few of them.
+fn is_echo([one, other]: &[WaySeen; 2]) -> bool {
+    let (fewer, more) = (one.packets.min(other.packets), one.packets.max(other.packets));
+    fewer > 0 && one.bytes * other.packets == other.bytes * one.packets && more - fewer <= 1 + more / MOST_LOST
+}
+
+/// Bytes up and down of all connections of a station's address with a port of a server.
+fn directions(survey: &Survey) -> BTreeMap<(IpAddr, End, bool), (u64, u64)> {
+    let mut all: BTreeMap<_, (u64, u64)> = BTreeMap::new();
+    for (connection, (_, ways)) in &survey.connections {
+        let is_first = is_first_the_station(survey, connection, ways);
+        let (station, server) = if is_first { (connection.0, connection.1) } else { (connection.1, connection.0) };
+        let (up, down) = if is_first { (&ways[0], &ways[1]) } else { (&ways[1], &ways[0]) };
+        let whole = all.entry((station.0, server, connection.2)).or_default();
+        *whole = (whole.0 + up.bytes, whole.1 + down.bytes);
+    }
+    all
 }
 
 /// When the first data were seen anywhere.

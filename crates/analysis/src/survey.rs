@@ -45,6 +45,8 @@ pub(crate) struct NodeSeen {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WaySeen {
     pub bytes: u64,
+    /// packets with data
+    pub packets: u64,
     /// for each file, when the first data passed there
     pub first_data_ns: BTreeMap<usize, i64>,
     /// it opened the connection
@@ -137,6 +139,7 @@ impl Survey {
         };
         if bytes > 0 {
             way.bytes += u64::from(bytes);
+            way.packets += 1;
             way.first_data_ns.entry(file).or_insert(at);
         }
     }

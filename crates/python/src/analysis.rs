@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration as Wall;
 
-use lasthop_analysis::{Request, Table, analyze as analyze_captures};
+use lasthop_analysis::{Names, Recording, Request, Table, analyze as analyze_captures};
 use lasthop_scenario as engine;
 use lasthop_theory::bianchi::Backoff;
 use lasthop_units::Duration;
@@ -14,13 +14,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::outcome::SeriesBlock;
+use crate::recording::PyRecording;
 
 /// How often it is told how far the work is, and Python asked whether a signal has come.
 const POLL: Wall = Wall::from_millis(50);
 
 /// What captures tell: `(run, series, notes)`, the run as JSON. `show` is told how many bytes were read; each file is read twice.
 #[pyfunction]
-#[pyo3(signature = (files, from_s = None, to_s = None, interval_s = None, show = None))]
+#[pyo3(signature = (files, from_s = None, to_s = None, interval_s = None, show = None, recording = None))]
 pub fn analyze(
     py: Python<'_>,
     files: Vec<PathBuf>,
@@ -28,9 +29,11 @@ pub fn analyze(
     to_s: Option<f64>,
     interval_s: Option<f64>,
     show: Option<Py<PyAny>>,
+    recording: Option<PyRef<'_, PyRecording>>,
 ) -> PyResult<(String, Vec<SeriesBlock>, Vec<String>)> {
     let time = |seconds: Option<f64>| seconds.map(Duration::from_secs_f64);
-    let request = Request { files, from: time(from_s), to: time(to_s), interval: time(interval_s) };
+    let recording = recording.map(|recording| recording_of(&recording.0));
+    let request = Request { files, from: time(from_s), to: time(to_s), interval: time(interval_s), recording };
     let progress = Arc::new(AtomicU64::new(0));
     let (result, arrives) = channel();
     let arrives = Mutex::new(arrives);
@@ -63,6 +66,15 @@ pub fn collision_probability(stations: u32, window: u32, doublings: u32, attempt
         return Err(PyValueError::new_err("stations, window and attempts are at least 1"));
     }
     Ok(Backoff { window, doublings, attempts }.solve(stations).p)
+}
+
+/// What captures tell, kept as the recording of a run is, as that of seed 0.
+fn recording_of(asked: &engine::recording::Recording) -> Recording {
+    let recorder = asked.recorder.clone();
+    let begin = move |chosen, Names { nodes, flows, links }: Names| {
+        recorder.begin(0, chosen, engine::recording::Names { nodes, flows, links })
+    };
+    Recording { chosen: asked.chosen, begin: Arc::new(begin) }
 }
 
 fn block(table: Table) -> engine::SeriesBlock {

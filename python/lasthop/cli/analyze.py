@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..analysis import analyze
+from ..analysis import TABLES_TOLD, analyze
 from ..progress import Progress
 from ..quantities import LINK
 from ..result import Result
@@ -42,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DIR", help="write result.json, tables and time series (Parquet) to DIR")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON to FILE, or to standard output with -")
     parser.add_argument(
+        "--record",
+        metavar="TABLES",
+        help=f"write tables of a recording to --out, with commas: {', '.join(TABLES_TOLD)}",
+    )
+    parser.add_argument(
         "--interval",
         metavar="TIME",
         type=_arguments.duration_s,
@@ -57,6 +62,8 @@ def execute(arguments: argparse.Namespace) -> int:
         raise Mistake("--repeats: is for files of iperf3, Flent and ss; captures given together are of one network at one time")
     if arguments.interval is not None and arguments.out is None:
         raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
+    if arguments.record is not None and arguments.out is None:
+        raise Mistake("--record: needs --out DIR, which is where the recording goes")
     if arguments.begin is not None and arguments.to is not None and arguments.to <= arguments.begin:
         raise Mistake(f"--to: {arguments.to:g} s is not after --from, {arguments.begin:g} s")
     _arguments.check_file("--json", arguments.json)
@@ -84,6 +91,7 @@ def _read(arguments: argparse.Namespace) -> Result:
                 arguments.to,
                 interval_s,
                 lambda part: progress.update(part, 0, count),
+                arguments.record,
             )
         except ValueError as error:
             raise Mistake(str(error)) from None

@@ -50,7 +50,9 @@ class Recorded:
         self.seed = seed
         self.duration_ns, self.warmup_ns = (nanoseconds(result.scenario[key]) for key in ("duration", "warmup"))
         # Whether all is sent with DSSS, whose slots and spaces are longer.
-        self.is_dsss = all(bss["standard"] == "802.11b" for bss in result.scenario["bss"])
+        standards = [bss["standard"] for bss in result.scenario["bss"]]
+        # A result of captures names no standard.
+        self.is_dsss = bool(standards) and all(standard == "802.11b" for standard in standards)
         run = next(run for run in result.runs if run["seed"] == seed)
         self.nodes = _nodes(run)
         self.flows = [Flow(f["id"], f["station"], f["direction"] == "up", f["transport"], f["traffic"]) for f in run["flows"]]

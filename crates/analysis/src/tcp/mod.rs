@@ -1,6 +1,10 @@
 //! TCP, read passively from both directions.
 
 mod ranges;
+mod stalls;
 mod stream;
+mod window;
 
+pub(crate) use stalls::{End, Gaps, Reason, StallTally};
 pub(crate) use stream::{Arrival, Stream, Told};
+pub(crate) use window::{ReceiveWindow, WindowTally};

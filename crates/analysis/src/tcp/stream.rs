@@ -25,6 +25,8 @@ struct Outstanding {
     is_spent: bool,
     /// it was sent again
     is_again: bool,
+    /// the time stamp with which it was sent again first
+    again: Option<u32>,
 }
 
 /// When a segment passed, and when it had left its sender.
@@ -37,6 +39,8 @@ pub(crate) struct Arrival {
     pub in_order: u64,
     pub is_retransmission: bool,
     pub is_out_of_order: bool,
+    /// from here to its sender and back, and for how long that had nothing to send
+    pub rtt_before: Option<Duration>,
 }
 
 /// What an acknowledgement told.
@@ -58,6 +62,8 @@ pub(crate) struct Told {
     pub is_duplicate: bool,
     /// it reports a segment that had come twice
     pub is_dsack: bool,
+    /// segments that were sent again though they had arrived: it echoes what was sent before [RFC 3522 §3.2]
+    pub spurious: u64,
 }
 
 /// Data in one direction. Numbers are counted on past 2^32.
@@ -109,16 +115,18 @@ impl Stream {
         self.seen.add(start, end);
         if is_retransmission {
             self.spend(start, end, true);
+            self.stamp(start, end, segment);
         } else if !is_old {
             if self.outstanding.len() == MOST_OUTSTANDING {
                 self.outstanding.pop_front();
             }
-            self.outstanding.push_back(Outstanding { end, at, left, is_spent: false, is_again: false });
+            self.outstanding.push_back(Outstanding { end, at, left, is_spent: false, is_again: false, again: None });
         }
         Arrival {
             in_order: self.seen.next() - before,
             is_retransmission,
             is_out_of_order: is_old && !is_retransmission,
+            rtt_before: None,
         }
     }
 
@@ -135,6 +143,15 @@ impl Stream {
         latest
     }
 
+    /// What lies in `start..end` is sent again with a time stamp.
+    fn stamp(&mut self, start: u64, end: u64, segment: &Segment) {
+        let Some(timestamps) = segment.timestamps else { return };
+        let first = self.outstanding.partition_point(|segment| segment.end <= start);
+        for segment in self.outstanding.range_mut(first..).take_while(|segment| segment.end <= end) {
+            segment.again.get_or_insert(timestamps.value);
+        }
+    }
+
     /// An acknowledgement passes the other way.
     pub(crate) fn acknowledge(&mut self, at: Time, segment: &Segment) -> Told {
         let mut told = Told::default();
@@ -146,7 +163,7 @@ impl Stream {
         }
         let mut measured = None;
         if number > self.acknowledged {
-            measured = self.pass(number, &mut told);
+            measured = self.pass(number, segment.timestamps.map(|stamps| stamps.echo), &mut told);
         } else if number == self.acknowledged && segment.payload == 0 && self.flight() > 0 {
             told.is_duplicate = true;
         }
@@ -160,13 +177,15 @@ impl Stream {
     }
 
     /// All before `number` is acknowledged; gives when the latest was sent of what was sent once.
-    fn pass(&mut self, number: u64, told: &mut Told) -> Option<Passed> {
+    fn pass(&mut self, number: u64, echo: Option<u32>, told: &mut Told) -> Option<Passed> {
         let (mut measured, mut has_again) = (None, false);
         while let Some(segment) = self.outstanding.front().filter(|segment| segment.end <= number) {
             if !segment.is_spent {
                 measured = Some((segment.at, segment.left));
             }
             has_again |= segment.is_again;
+            let is_earlier = |(echo, again): (u32, u32)| (echo.wrapping_sub(again) as i32) < 0;
+            told.spurious += u64::from(echo.zip(segment.again).is_some_and(is_earlier));
             self.outstanding.pop_front();
         }
         told.is_jump = self.mss > 0 && number - self.acknowledged > 2 * u64::from(self.mss);
@@ -202,11 +221,11 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_wire::tcp::TcpFlags;
+    use lasthop_wire::tcp::{TcpFlags, Timestamps};
 
     fn segment(seq: u32, payload: u32, ack: u32) -> Segment {
         let flags = TcpFlags::ACK;
-        Segment { seq, ack, flags, payload, timestamps: None, sack: [None; 4] }
+        Segment { seq, ack, flags, payload, ..Segment::default() }
     }
     fn ms(n: u64) -> Time {
         Time::from_nanos(n * 1_000_000)
@@ -232,12 +251,29 @@ mod tests {
     }
 
     #[test]
+    fn an_acknowledgement_that_echoes_the_original_says_that_the_retransmission_was_for_nothing() {
+        for (echo, spurious) in [(10, 1), (20, 0)] {
+            let mut stream = Stream::new(0);
+            let stamped = |payload, ack, value, echo| Segment {
+                timestamps: Some(Timestamps { value, echo }),
+                ..segment(0, payload, ack)
+            };
+            stream.data(ms(1), None, &stamped(100, 0, 10, 0), Place::New);
+            stream.data(ms(2), None, &stamped(100, 0, 20, 0), Place::New);
+            assert_eq!(stream.acknowledge(ms(5), &stamped(0, 100, 7, echo)).spurious, spurious);
+        }
+    }
+
+    #[test]
     fn a_hole_that_the_mac_fills_is_out_of_order_and_one_that_tcp_fills_a_retransmission() {
         for (place, is_retransmission) in [(Place::Late, false), (Place::New, true)] {
             let mut stream = Stream::new(0);
             stream.data(ms(1), None, &segment(100, 100, 0), Place::New);
             let filled = stream.data(ms(2), None, &segment(0, 100, 0), place);
-            assert_eq!(filled, Arrival { in_order: 200, is_retransmission, is_out_of_order: !is_retransmission });
+            assert_eq!(
+                filled,
+                Arrival { in_order: 200, is_retransmission, is_out_of_order: !is_retransmission, rtt_before: None }
+            );
         }
     }
 

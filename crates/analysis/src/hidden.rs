@@ -1,0 +1,89 @@
+//! Who begins to send while another is sending, and so does not hear it.
+//!
+//! Stations whose countdowns end in the same slot begin together; who begins later than a slot after another's PPDU did not sense
+//! it. [802.11-2020 §10.3.2.1] What follows a SIFS after a frame that its sender had to do with is sent whatever the medium is,
+//! and tells nothing.
+//!
+//! ```text
+//!  a        |=============================|
+//!  b           |=====|                        within a slot: a collision
+//!  c                      |=====|             c does not hear a
+//!           <slot>
+//! ```
+//!
+//! A sniffer that hears both is rarer than one that hears one of them: pairs that are not seen may be hidden all the same.
+
+use std::collections::BTreeMap;
+
+use lasthop_units::{Duration, Time};
+
+/// A PPDU as others sense it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sensed {
+    pub start: Time,
+    pub end: Time,
+    pub channel: u32,
+    pub from: u32,
+    /// who else has to do with the exchange
+    pub to: Option<u32>,
+}
+
+/// What is on the air, and who did not heed it.
+#[derive(Debug, Default)]
+pub(crate) struct Hidden {
+    on_air: Vec<Sensed>,
+    /// when the latest PPDU ended that a node sent or that was for it
+    involved: BTreeMap<u32, Time>,
+    /// by who was sending and who began: how often
+    pub pairs: BTreeMap<(u32, u32), u64>,
+    /// PPDUs of each node that follow no other by a SIFS
+    pub begun: BTreeMap<u32, u64>,
+}
+
+impl Hidden {
+    /// A PPDU begins; `slot` and `sifs` are those of its PHY, and clocks are off by up to `clock`.
+    pub(crate) fn begin(&mut self, ppdu: &Sensed, (slot, sifs): (Duration, Duration), clock: Duration, counts: bool) {
+        self.on_air.retain(|other| other.end > ppdu.start);
+        let follows = self.involved.get(&ppdu.from).is_some_and(|end| ppdu.start <= *end + sifs + clock);
+        if counts && !follows {
+            *self.begun.entry(ppdu.from).or_default() += 1;
+            for other in self.on_air.iter().filter(|other| other.channel == ppdu.channel && other.from != ppdu.from) {
+                if ppdu.start > other.start + slot + clock {
+                    *self.pairs.entry((other.from, ppdu.from)).or_default() += 1;
+                }
+            }
+        }
+        for node in std::iter::once(ppdu.from).chain(ppdu.to) {
+            let latest = self.involved.entry(node).or_insert(ppdu.end);
+            *latest = ppdu.end.max(*latest);
+        }
+        self.on_air.push(*ppdu);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(ppdus: &[(u64, u64, u32, Option<u32>)]) -> Vec<((u32, u32), u64)> {
+        let mut hidden = Hidden::default();
+        let times = (Duration::from_micros(9), Duration::from_micros(16));
+        for &(start, end, from, to) in ppdus {
+            let us = |n: u64| Time::from_nanos(n * 1000);
+            let ppdu = Sensed { start: us(start), end: us(end), channel: 0, from, to };
+            hidden.begin(&ppdu, times, Duration::ZERO, true);
+        }
+        hidden.pairs.into_iter().collect()
+    }
+
+    #[test]
+    fn who_begins_in_the_midst_of_anothers_ppdu_does_not_hear_it() {
+        assert_eq!(pairs(&[(0, 500, 1, Some(0)), (300, 600, 2, Some(0))]), [((1, 2), 1)]);
+    }
+
+    #[test]
+    fn who_begins_in_the_same_slot_or_answers_may_hear_it() {
+        assert_eq!(pairs(&[(0, 500, 1, Some(0)), (9, 600, 2, Some(0))]), []);
+        assert_eq!(pairs(&[(0, 100, 1, Some(0)), (50, 400, 2, Some(3)), (116, 160, 0, Some(1))]), [((1, 2), 1)]);
+    }
+}

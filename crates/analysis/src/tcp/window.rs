@@ -1,0 +1,122 @@
+//! The window that a receiver advertises. [RFC 9293 §3.8.6, RFC 7323 §2]
+
+use lasthop_wire::tcp::TcpFlags;
+
+use crate::frame::Segment;
+
+/// The window of one receiver, as its segments tell it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ReceiveWindow {
+    /// shift of this end and of the other, as their SYNs say; none where no SYN was seen
+    shifts: [Option<Option<u8>>; 2],
+    latest: Option<u64>,
+    /// up to where the receiver lets data be sent, beyond what it acknowledges
+    is_zero: bool,
+}
+
+/// What the windows of a receiver were over time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WindowTally {
+    pub least: Option<u64>,
+    pub most: u64,
+    sum: f64,
+    count: u64,
+    /// how often the window closed
+    pub zero: u64,
+    /// segments whose window is not known, as the handshake was not seen
+    pub unscaled: u64,
+}
+
+/// The greatest shift. [RFC 7323 §2.3]
+const GREATEST_SHIFT: u8 = 14;
+
+impl ReceiveWindow {
+    /// A SYN of the receiver, or of the other end, passes.
+    pub(crate) fn syn(&mut self, segment: &Segment, is_own: bool) {
+        if is_own && !segment.flags.contains(TcpFlags::ACK) {
+            // A new connection.
+            *self = ReceiveWindow::default();
+        }
+        self.shifts[usize::from(!is_own)] = Some(segment.window_scale);
+    }
+
+    /// A segment of the receiver passes: its window in bytes, where it is known.
+    pub(crate) fn told(&mut self, segment: &Segment) -> Option<u64> {
+        // In a SYN it is not scaled.
+        let shift = if segment.flags.contains(TcpFlags::SYN) { Some(0) } else { self.shift() };
+        let window = shift.map(|shift| u64::from(segment.window) << shift.min(GREATEST_SHIFT));
+        // Nothing is nothing in any scale.
+        self.latest = if segment.window == 0 { Some(0) } else { window };
+        self.latest
+    }
+
+    /// Both ends must have asked for scaling.
+    fn shift(&self) -> Option<u8> {
+        let [Some(own), Some(other)] = self.shifts else { return None };
+        Some(own.filter(|_| other.is_some()).unwrap_or(0))
+    }
+
+    /// The window in bytes that was told last.
+    pub(crate) fn latest(&self) -> Option<u64> {
+        self.latest
+    }
+
+    /// Whether the window has closed with what was told last.
+    pub(crate) fn has_closed(&mut self) -> bool {
+        let was_zero = std::mem::replace(&mut self.is_zero, self.latest == Some(0));
+        self.is_zero && !was_zero
+    }
+}
+
+impl WindowTally {
+    /// A segment told this window, which had just closed or not.
+    pub(crate) fn add(&mut self, window: Option<u64>, has_closed: bool) {
+        self.zero += u64::from(has_closed);
+        let Some(window) = window else {
+            self.unscaled += 1;
+            return;
+        };
+        self.least = Some(self.least.map_or(window, |least| least.min(window)));
+        self.most = self.most.max(window);
+        self.sum += window as f64;
+        self.count += 1;
+    }
+
+    /// Mean over the segments that told one.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(flags: TcpFlags, window: u16, window_scale: Option<u8>) -> Segment {
+        Segment { flags, window, window_scale, ..Segment::default() }
+    }
+
+    #[test]
+    fn a_window_is_scaled_if_both_syns_say_so_and_known_if_both_were_seen() {
+        let (syn, ack) = (TcpFlags::SYN, TcpFlags::ACK);
+        let told = |own: Option<Option<u8>>, other: Option<Option<u8>>| {
+            let mut window = ReceiveWindow::default();
+            own.into_iter().for_each(|scale| window.syn(&segment(syn, 0, scale), true));
+            other.into_iter().for_each(|scale| window.syn(&segment(syn, 0, scale), false));
+            window.told(&segment(ack, 100, None))
+        };
+        assert_eq!(told(Some(Some(7)), Some(Some(2))), Some(12_800));
+        assert_eq!(told(Some(Some(7)), Some(None)), Some(100));
+        assert_eq!(told(Some(Some(7)), None), None);
+    }
+
+    #[test]
+    fn a_window_that_stays_closed_has_closed_once() {
+        let (mut window, mut tally) = (ReceiveWindow::default(), WindowTally::default());
+        for told in [5, 0, 0, 9, 0] {
+            let bytes = window.told(&segment(TcpFlags::SYN, told, None));
+            tally.add(bytes, window.has_closed());
+        }
+        assert_eq!((tally.zero, tally.least, tally.most, tally.mean()), (2, Some(0), 9, Some(14.0 / 5.0)));
+    }
+}
