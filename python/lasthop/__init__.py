@@ -8,6 +8,7 @@
 
 from ._core import ScenarioError, __version__
 from .campaign import complete
+from .comparison import compare
 from .code import CongestionControl, QueueDiscipline, RateControl
 from .open_simulation import Simulation, open
 from .result import Result, read
@@ -30,6 +31,7 @@ __all__ = [
     "Store",
     "StoreError",
     "__version__",
+    "compare",
     "complete",
     "load",
     "open",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .confidence import Difference, Estimate, difference
-from .headline import chosen
+from .headline import chosen, label, mean_and_interval
 from .progress import Progress
 from .result import Result
 from .scenario import Scenario
@@ -28,14 +28,23 @@ class Comparison(NamedTuple):
     stored_unit: str | None = None
 
 
-def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> list[Comparison]:
+class Comparisons(list[Comparison]):
+    """The numbers of two results side by side; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        from .notebook import comparisons_html
+
+        return comparisons_html(self)
+
+
+def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> Comparisons:
     """The headline numbers of both, or all metrics whose dotted name matches one of `patterns`."""
     patterns = list(patterns)
     first, second = ({item.label: item for item in chosen(result, patterns)} for result in (a, b))
-    rows = []
-    for label in dict.fromkeys([*first, *second]):
-        kind = first.get(label) or second[label]
-        left, right = (side[label].by_seed if label in side else {} for side in (first, second))
+    rows = Comparisons()
+    for name in dict.fromkeys([*first, *second]):
+        kind = first.get(name) or second[name]
+        left, right = (side[name].by_seed if name in side else {} for side in (first, second))
         rows.append(
             Comparison(
                 kind.label,
@@ -49,6 +58,53 @@ def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> list[Comparis
             )
         )
     return rows
+
+
+def comparison_table(rows: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows as words."""
+
+    def cell(row: Comparison, found: Estimate | None) -> str:
+        return mean_and_interval(found and found.scaled(row.scale), row.decimals)
+
+    lines = [
+        [
+            label(row.label, row.unit),
+            cell(row, row.a),
+            cell(row, row.b),
+            cell(row, row.difference and row.difference.estimate),
+            _share(row),
+            _narrowing(row),
+        ]
+        for row in rows
+    ]
+    return ["", "A", "B", "B - A", "B / A - 1", "pairing"], lines
+
+
+def how_compared(rows: Sequence[Comparison]) -> str:
+    """A sentence on what the intervals are and how the differences were taken."""
+    return f"Means ± 95 % CI; differences are taken {_pairing(rows)}."
+
+
+def _pairing(rows: Sequence[Comparison]) -> str:
+    paired = [row for row in rows if row.difference is not None and row.difference.paired]
+    if not paired:
+        return "of independent means (the seeds differ)"
+    n = max(row.difference.estimate.n for row in paired)
+    of_all = all(side is None or side.n <= n for row in paired for side in (row.a, row.b))
+    seeds = "" if of_all else f" over the {n} seeds that both have"
+    gain = "; pairing: how many times narrower their interval is for it" if n > 1 else ""
+    return f"seed by seed{seeds}{gain}"
+
+
+def _narrowing(row: Comparison) -> str:
+    narrowing = row.difference and row.difference.narrowing
+    return f"{narrowing:.1f} ×" if narrowing else "-"
+
+
+def _share(row: Comparison) -> str:
+    if row.a is None or row.b is None or row.a.mean == 0:
+        return "-"
+    return f"{100 * (row.b.mean / row.a.mean - 1):+.1f} %"
 
 
 def compare_until(

@@ -63,6 +63,11 @@ def _named(name: str, by_seed: dict[int, float]) -> Headline:
     return Headline(name, unit, decimals, by_seed, scale, quantity.unit if quantity is not None else "")
 
 
+def label(name: str, unit: str) -> str:
+    """`name (unit)`."""
+    return f"{name} ({unit})" if unit else name
+
+
 def number(value: float, decimals: int) -> str:
     """`value` with so many decimals, and more where it would read as nothing."""
     if value != 0 and abs(value) < 0.5 * 10**-decimals:

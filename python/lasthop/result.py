@@ -343,6 +343,11 @@ class Result:
         beside = self.source.with_name(FOLDER) if self.source else None
         return self._recordings or (Recordings(beside) if beside and beside.is_dir() else None)
 
+    def _repr_html_(self) -> str:
+        from .notebook import result_html
+
+        return result_html(self)
+
     def __repr__(self) -> str:
         state = ", interrupted" if self.interrupted else ""
         return f"<lasthop.Result {self.name}: {len(self._runs)} seeds{state}>"

@@ -57,6 +57,11 @@ class Scenario:
         """What the engine says of a run that failed, with the whole command that repeats it."""
         return error.replace(f"lasthop run FILE --seed {seed}", self.repeating_command(seed))
 
+    def _repr_html_(self) -> str:
+        from .notebook import scenario_html
+
+        return scenario_html(self)
+
     def file_text(self, laid_over: Iterable[tuple[str, str]] = ()) -> str:
         """The file as it was read, headed by the settings that were laid over it, and those of `laid_over` after them."""
         settings = (*self.settings, *laid_over)

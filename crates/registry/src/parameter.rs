@@ -1,6 +1,6 @@
 //! Reading and writing parameters.
 
-use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Metres, Packets, Probability};
+use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Measured, Metres, Packets, Probability};
 
 use crate::{Field, ParamError, Shape, Value, not_modelled, suggestion};
 
@@ -155,7 +155,7 @@ macro_rules! quantities {
     ($($t:ty: $what:literal, $example:literal);* $(;)?) => {$(
         impl Parameter for $t {
             fn shape() -> Shape {
-                Shape::Quantity { what: $what, example: $example }
+                Shape::Quantity { what: $what, example: $example, units: <$t as Measured>::UNITS }
             }
             fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
                 let text = match value {

@@ -1,5 +1,7 @@
 //! What a parameter may be, described for the schema, the manual and the help.
 
+use lasthop_units::Unit;
+
 /// The form of a parameter's value.
 #[derive(Clone, Debug)]
 pub enum Shape {
@@ -27,6 +29,8 @@ pub enum Shape {
         what: &'static str,
         /// e.g. "50 ms"
         example: &'static str,
+        /// what may stand behind the number
+        units: &'static [Unit],
     },
     /// one of these words
     Words(Vec<String>),

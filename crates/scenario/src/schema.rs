@@ -1,83 +1,140 @@
 //! The JSON Schema of scenario files, made from the same parameters that read them.
 
 use lasthop_registry::{Entry, Field, Registry, Shape};
+use lasthop_units::Unit;
 use serde_json::{Map, Value as Json, json};
 
 use crate::json::json_of;
 use crate::resolved::fields_of_today;
 
-/// The JSON Schema (draft 2020-12) of a scenario file.
+/// What the schema calls itself, whatever place it is read from.
+const ID: &str = concat!("urn:lasthop:scenario:", env!("CARGO_PKG_VERSION"));
+
+/// The JSON Schema (draft 2020-12) of a scenario file. What stands at several places, as algorithms, quantities and tables that
+/// may be lists do, is written once, in `$defs`.
 pub fn schema_json() -> String {
-    let Json::Object(table) = table_schema(&fields_of_today(), None) else { unreachable!("a table is an object") };
+    let mut definitions = Definitions::default();
+    let Json::Object(table) = definitions.table(&fields_of_today(), None) else { unreachable!("a table is an object") };
     let mut schema = Map::new();
     schema.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
+    schema.insert("$id".into(), json!(ID));
     schema.insert("title".into(), json!("lasthop scenario"));
     schema.extend(table);
-    serde_json::to_string_pretty(&Json::Object(schema)).expect("a schema is plain data")
+    schema.insert("$defs".into(), Json::Object(definitions.0));
+    serde_json::to_string(&Json::Object(schema)).expect("a schema is plain data")
 }
 
-fn table_schema(fields: &[Field], kind: Option<&str>) -> Json {
-    let mut properties = Map::new();
-    if let Some(kind) = kind {
-        properties.insert("kind".into(), json!({ "const": kind }));
-    }
-    for field in fields {
-        let Json::Object(mut schema) = shape_schema(&field.shape) else { unreachable!("a schema is an object") };
-        schema.insert("description".into(), json!(field.help));
-        if let Some(default) = &field.default {
-            schema.insert("default".into(), default_json(default));
+/// What is referred to from several places, by name.
+#[derive(Default)]
+struct Definitions(Map<String, Json>);
+
+impl Definitions {
+    fn table(&mut self, fields: &[Field], kind: Option<&str>) -> Json {
+        let mut properties = Map::new();
+        if let Some(kind) = kind {
+            properties.insert("kind".into(), json!({ "const": kind, "description": "Which one it is." }));
         }
-        properties.insert(field.name.into(), Json::Object(schema));
+        for field in fields {
+            let Json::Object(mut schema) = self.value(&field.shape, field.name) else {
+                unreachable!("a schema is an object")
+            };
+            schema.insert("description".into(), json!(field.help));
+            if let Some(default) = &field.default {
+                schema.insert("default".into(), default_json(default));
+            }
+            properties.insert(field.name.into(), Json::Object(schema));
+        }
+        let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+        if kind.is_some() {
+            schema["required"] = json!(["kind"]);
+        }
+        schema
     }
-    let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
-    if kind.is_some() {
-        schema["required"] = json!(["kind"]);
+
+    /// The schema of a value that stands under a key.
+    fn value(&mut self, shape: &Shape, key: &str) -> Json {
+        match shape {
+            Shape::Boolean => json!({ "type": "boolean" }),
+            Shape::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+            Shape::Number { min, max } if *min > f64::MIN => {
+                json!({ "type": "number", "minimum": min, "maximum": max })
+            }
+            Shape::Number { .. } => json!({ "type": "number" }),
+            Shape::Text => json!({ "type": "string" }),
+            Shape::Quantity { what, example, units } => self.quantity(what, example, units),
+            Shape::Words(words) => json!({ "enum": words }),
+            Shape::Algorithm(registry) => self.algorithm(registry),
+            Shape::Table(fields) if fields.is_empty() => json!({ "type": "object" }),
+            Shape::Table(fields) => self.table(fields, None),
+            Shape::List(item) => json!({ "type": "array", "items": self.value(item, key) }),
+            Shape::AnyOf(shapes) => json!({ "anyOf": self.choices(shapes, key) }),
+        }
     }
-    schema
+
+    /// What a key may be; a table that may also be a list of tables is one definition for both.
+    fn choices(&mut self, shapes: &[Shape], key: &str) -> Vec<Json> {
+        let mut all: Vec<Json> = shapes.iter().map(|shape| self.value(shape, key)).collect();
+        if let Some(table) = all.iter().find(|schema| schema["properties"].is_object()).cloned()
+            && all.iter().any(|schema| schema["items"] == table)
+        {
+            let reference = self.refer(key, table.clone());
+            for schema in &mut all {
+                if *schema == table {
+                    *schema = reference.clone();
+                } else if schema["items"] == table {
+                    schema["items"] = reference.clone();
+                }
+            }
+        }
+        all
+    }
+
+    /// A reference to a definition of this name; another that has it already leaves it to this one with a number.
+    fn refer(&mut self, name: &str, schema: Json) -> Json {
+        let numbered = (1..).map(|n| if n == 1 { name.to_string() } else { format!("{name}_{n}") });
+        let free = |name: &String| self.0.get(name).is_none_or(|found| *found == schema);
+        let name = numbered.into_iter().find(free).expect("numbers do not end");
+        let reference = json!({ "$ref": format!("#/$defs/{name}") });
+        self.0.insert(name, schema);
+        reference
+    }
+
+    fn quantity(&mut self, what: &str, example: &str, units: &[Unit]) -> Json {
+        let units: Vec<&str> = units.iter().map(|(unit, _)| *unit).collect();
+        let number = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?";
+        let pattern = format!(r"^\s*{number}\s*({})\s*$", units.join("|"));
+        let schema = json!({ "type": "string", "title": what, "examples": [example], "pattern": pattern });
+        let name = what.trim_start_matches("a ").trim_start_matches("number of ").replace(' ', "_");
+        self.refer(&name, schema)
+    }
+
+    fn algorithm(&mut self, registry: &Registry) -> Json {
+        let names: Vec<&str> =
+            registry.entries.iter().map(|e| e.name).chain(registry.aliases.iter().map(|(alias, _)| *alias)).collect();
+        let mut any = vec![json!({ "enum": names })];
+        for entry in registry.entries {
+            any.push(self.table(&(entry.fields)(), Some(entry.name)));
+        }
+        for entry in registry.code {
+            any.push(self.code(entry));
+        }
+        self.refer(registry.kind, json!({ "anyOf": any }))
+    }
+
+    /// Code of a scenario's own: what it is found by, and parameters that only it knows.
+    fn code(&mut self, entry: &Entry) -> Json {
+        let fields = (entry.fields)();
+        let mut schema = self.table(&fields, Some(entry.name));
+        schema["required"] = std::iter::once("kind").chain(fields.iter().map(|field| field.name)).collect();
+        schema["additionalProperties"] = json!({ "type": ["number", "string", "boolean"] });
+        schema
+    }
 }
 
 /// A default as written in TOML on one line, as JSON.
 fn default_json(text: &str) -> Json {
     let document = crate::document::Document::parse(&format!("value = {text}"), "default");
     document.ok().and_then(|d| d.root.get("value").map(json_of)).unwrap_or_else(|| json!(text))
-}
-
-fn shape_schema(shape: &Shape) -> Json {
-    match shape {
-        Shape::Boolean => json!({ "type": "boolean" }),
-        Shape::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
-        Shape::Number { min, max } if *min > f64::MIN => json!({ "type": "number", "minimum": min, "maximum": max }),
-        Shape::Number { .. } => json!({ "type": "number" }),
-        Shape::Text => json!({ "type": "string" }),
-        Shape::Quantity { what, example } => {
-            json!({ "type": "string", "title": what, "examples": [example], "pattern": "^\\s*[-+]?[0-9.]" })
-        }
-        Shape::Words(words) => json!({ "enum": words }),
-        Shape::Algorithm(registry) => algorithm_schema(registry),
-        Shape::Table(fields) if fields.is_empty() => json!({ "type": "object" }),
-        Shape::Table(fields) => table_schema(fields, None),
-        Shape::List(item) => json!({ "type": "array", "items": shape_schema(item) }),
-        Shape::AnyOf(shapes) => json!({ "anyOf": shapes.iter().map(shape_schema).collect::<Vec<_>>() }),
-    }
-}
-
-fn algorithm_schema(registry: &Registry) -> Json {
-    let names: Vec<&str> =
-        registry.entries.iter().map(|e| e.name).chain(registry.aliases.iter().map(|(alias, _)| *alias)).collect();
-    let tables = registry.entries.iter().map(|e| table_schema(&(e.fields)(), Some(e.name)));
-    let mut any = vec![json!({ "enum": names })];
-    any.extend(tables);
-    any.extend(registry.code.iter().map(code_schema));
-    json!({ "anyOf": any })
-}
-
-/// Code of a scenario's own: what it is found by, and parameters that only it knows.
-fn code_schema(entry: &Entry) -> Json {
-    let fields = (entry.fields)();
-    let mut schema = table_schema(&fields, Some(entry.name));
-    schema["required"] = std::iter::once("kind").chain(fields.iter().map(|field| field.name)).collect();
-    schema["additionalProperties"] = json!({ "type": ["number", "string", "boolean"] });
-    schema
 }
 
 /// What a parameter may be, in words.
@@ -87,7 +144,7 @@ pub(crate) fn form(shape: &Shape) -> String {
         Shape::Integer { .. } => "a whole number".into(),
         Shape::Number { .. } => "a number".into(),
         Shape::Text => "a string".into(),
-        Shape::Quantity { what, example } => format!("{what}, e.g. \"{example}\""),
+        Shape::Quantity { what, example, .. } => format!("{what}, e.g. \"{example}\""),
         Shape::Words(words) if words.is_empty() => "not there yet".into(),
         Shape::Words(words) => words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(" | "),
         Shape::Algorithm(registry) => {
@@ -104,16 +161,47 @@ pub(crate) fn form(shape: &Shape) -> String {
 mod tests {
     use super::*;
 
+    fn schema() -> Json {
+        serde_json::from_str(&schema_json()).unwrap()
+    }
+
     #[test]
     fn the_schema_knows_every_section_default_and_algorithm() {
-        let schema: Json = serde_json::from_str(&schema_json()).unwrap();
+        let schema = schema();
         let properties = &schema["properties"];
         for section in ["name", "duration", "channel", "bss", "station", "wired", "tcp", "flow", "sweep"] {
             assert!(properties[section].is_object(), "{section}");
         }
         assert_eq!(properties["duration"]["default"], json!("60 s"));
         assert_eq!(properties["tcp"]["properties"]["profile"]["default"], json!("linux"));
-        let text = properties["bss"].to_string();
+        let text = schema["$defs"]["rate_control"].to_string();
         assert!(text.contains("aarf") && text.contains("success_threshold"), "{text}");
+    }
+
+    #[test]
+    fn every_key_is_described_and_every_reference_leads_somewhere() {
+        fn check(at: &str, value: &Json, definitions: &Json) {
+            if let Some(reference) = value["$ref"].as_str() {
+                let name = reference.strip_prefix("#/$defs/").expect("within the file");
+                assert!(definitions[name].is_object(), "{at}: {reference}");
+            }
+            for (key, property) in value["properties"].as_object().into_iter().flatten() {
+                assert!(property["description"].as_str().is_some_and(|text| !text.is_empty()), "{at}.{key}");
+            }
+            match value {
+                Json::Object(entries) => {
+                    entries.iter().for_each(|(key, each)| check(&format!("{at}.{key}"), each, definitions))
+                }
+                Json::Array(items) => items.iter().for_each(|each| check(at, each, definitions)),
+                _ => {}
+            }
+        }
+        let schema = schema();
+        check("", &schema, &schema["$defs"]);
+    }
+
+    #[test]
+    fn the_schema_is_small_enough_for_an_editor() {
+        assert!(schema_json().len() < 150_000, "{} bytes", schema_json().len());
     }
 }

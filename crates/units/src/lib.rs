@@ -13,7 +13,7 @@ mod quantity;
 mod time;
 
 pub use ecn::Ecn;
-pub use parse::UnitError;
+pub use parse::{Measured, Unit, UnitError};
 pub use present::Present;
 pub use quantity::{Bytes, DataRate, Db, Dbm, Metres, Milliwatts, Packets, Probability};
 pub use time::{Duration, Time};

@@ -17,7 +17,13 @@ impl fmt::Display for UnitError {
 impl std::error::Error for UnitError {}
 
 /// A unit and its factor to the base unit of the quantity.
-type Unit = (&'static str, f64);
+pub type Unit = (&'static str, f64);
+
+/// A quantity that is written with a unit.
+pub trait Measured {
+    /// What may stand behind the number.
+    const UNITS: &'static [Unit];
+}
 
 const TIME: &[Unit] = &[
     ("ns", 1.0),
@@ -55,6 +61,15 @@ const POWER: &[Unit] = &[("dBm", 1.0), ("mW", 1.0), ("W", 1000.0)];
 const RATIO: &[Unit] = &[("dB", 1.0)];
 const LENGTH: &[Unit] = &[("m", 1.0), ("cm", 0.01), ("km", 1000.0)];
 const COUNT: &[Unit] = &[("packets", 1.0), ("packet", 1.0)];
+
+macro_rules! measured {
+    ($($quantity:ty: $units:ident),*) => {
+        $(impl Measured for $quantity {
+            const UNITS: &'static [Unit] = $units;
+        })*
+    };
+}
+measured!(Duration: TIME, Bytes: SIZE, Packets: COUNT, DataRate: RATE, Dbm: POWER, Db: RATIO, Metres: LENGTH);
 
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();

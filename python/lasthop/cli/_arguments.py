@@ -6,7 +6,7 @@ import argparse
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,8 +126,13 @@ def scenario_of(arguments: argparse.Namespace) -> Scenario:
 
 def resolved_of(arguments: argparse.Namespace) -> tuple[Scenario, ResolvedScenario]:
     """The same, and what the engine made of it."""
-    scenario = _readable(load, arguments.file)
-    for path, value in arguments.settings:
+    return resolved_file(arguments.file, arguments.settings)
+
+
+def resolved_file(file: str, settings: Iterable[tuple[str, str]]) -> tuple[Scenario, ResolvedScenario]:
+    """A scenario file with settings laid over it, and what the engine made of it."""
+    scenario = _readable(load, file)
+    for path, value in settings:
         scenario = scenario.set(path, value)
     return scenario, scenario.resolve()
 

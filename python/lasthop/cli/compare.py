@@ -6,11 +6,9 @@ import argparse
 import json
 from typing import Any
 
-from ..comparison import Comparison, compare, compare_until
-from ..confidence import Estimate
+from ..comparison import Comparison, compare, compare_until, comparison_table, how_compared
 from ..explain import Difference, difference_of, explanation_of, to_be_run, with_account
 from ..explain.text import difference_document, difference_text
-from ..headline import mean_and_interval
 from ..metric import UnknownMetric, check_names
 from ..progress import Progress
 from ..result import Result
@@ -20,7 +18,7 @@ from ..simulation import seed_list, simulate
 from . import _arguments
 from ._code import load_code
 from ._mistake import Mistake
-from ._output import label, note, note_few, show, until_text, write_data
+from ._output import note, note_few, show, until_text, write_data
 from ._table import table
 
 SUMMARY = "compare two results or scenarios, with the confidence interval of their difference"
@@ -127,45 +125,7 @@ def _warn(path: str, result: Result) -> None:
 
 def comparison_text(a: str, b: str, rows: list[Comparison]) -> str:
     """The comparison as a table; A and B are named above it."""
-
-    def cell(row: Comparison, found: Estimate | None) -> str:
-        return mean_and_interval(found and found.scaled(row.scale), row.decimals)
-
-    lines = [
-        [
-            label(row.label, row.unit),
-            cell(row, row.a),
-            cell(row, row.b),
-            cell(row, row.difference and row.difference.estimate),
-            _share(row),
-            _narrowing(row),
-        ]
-        for row in rows
-    ]
-    head = ["", "A", "B", "B - A", "B / A - 1", "pairing"]
-    return f"A: {a}\nB: {b}\n\n{table(head, lines)}\nMeans ± 95 % CI; differences are taken {_how(rows)}.\n"
-
-
-def _how(rows: list[Comparison]) -> str:
-    paired = [row for row in rows if row.difference is not None and row.difference.paired]
-    if not paired:
-        return "of independent means (the seeds differ)"
-    n = max(row.difference.estimate.n for row in paired)
-    of_all = all(side is None or side.n <= n for row in paired for side in (row.a, row.b))
-    seeds = "" if of_all else f" over the {n} seeds that both have"
-    gain = "; pairing: how many times narrower their interval is for it" if n > 1 else ""
-    return f"seed by seed{seeds}{gain}"
-
-
-def _narrowing(row: Comparison) -> str:
-    narrowing = row.difference and row.difference.narrowing
-    return f"{narrowing:.1f} ×" if narrowing else "-"
-
-
-def _share(row: Comparison) -> str:
-    if row.a is None or row.b is None or row.a.mean == 0:
-        return "-"
-    return f"{100 * (row.b.mean / row.a.mean - 1):+.1f} %"
+    return f"A: {a}\nB: {b}\n\n{table(*comparison_table(rows))}{how_compared(rows)}\n"
 
 
 def _json(

@@ -14,7 +14,7 @@ from ..axis import axis_values
 from ..confidence import estimate
 from ..executor import ExecutorError
 from ..executor.local import Threads
-from ..headline import mean_and_interval
+from ..headline import label, mean_and_interval
 from ..metric import UnknownMetric, matching, shown
 from ..progress import Progress
 from ..quantities import MEDIUM, TOTALS
@@ -23,7 +23,7 @@ from ..sweep import Point, Swept, grid, run_points
 from . import _arguments, _rows
 from ._code import load_code
 from ._mistake import Mistake
-from ._output import label, note, note_few, show
+from ._output import note, note_few, show
 from ._table import table
 
 SUMMARY = "run every combination of some settings"

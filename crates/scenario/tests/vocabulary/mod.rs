@@ -13,6 +13,7 @@ pub struct Key {
 /// All keys of all sections but those of the run itself.
 pub fn vocabulary() -> Vec<Key> {
     let schema: Value = serde_json::from_str(&schema_json()).expect("a schema is JSON");
+    let schema = expanded(&schema, &schema["$defs"]);
     let root = schema["properties"].as_object().expect("a table");
     let mut keys = Vec::new();
     for section in ["channel", "bss", "station", "wall", "wired", "tcp", "flow"] {
@@ -22,6 +23,24 @@ pub fn vocabulary() -> Vec<Key> {
     keys_of("bss.ap", tables(ap).first().expect("a section"), &mut keys);
     assert!(keys.len() > 150, "{} keys", keys.len());
     keys
+}
+
+/// A schema with its definitions at each place that refers to them.
+fn expanded(schema: &Value, definitions: &Value) -> Value {
+    match schema {
+        Value::Object(entries) => {
+            let mut all = Map::new();
+            if let Some(reference) = entries.get("$ref").and_then(Value::as_str) {
+                let name = reference.strip_prefix("#/$defs/").expect("a reference within the schema");
+                all.extend(expanded(&definitions[name], definitions).as_object().expect("a schema").clone());
+            }
+            let own = entries.iter().filter(|(key, _)| !["$ref", "$defs"].contains(&key.as_str()));
+            all.extend(own.map(|(key, value)| (key.clone(), expanded(value, definitions))));
+            Value::Object(all)
+        }
+        Value::Array(items) => items.iter().map(|item| expanded(item, definitions)).collect(),
+        _ => schema.clone(),
+    }
 }
 
 fn keys_of(section: &str, properties: &Map<String, Value>, keys: &mut Vec<Key>) {

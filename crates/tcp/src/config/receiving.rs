@@ -4,7 +4,7 @@ use lasthop_registry::{
     Amount, Field, ParamError, Parameter, Parameters, Shape, Value, params, read_table, suggestion, table_to_value,
     words,
 };
-use lasthop_units::Bytes;
+use lasthop_units::{Bytes, Unit};
 
 /// When data is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,13 +110,15 @@ impl Parameter for AckPolicy {
     }
 }
 
+const SEGMENTS: &[Unit] = &[("segments", 1.0), ("segment", 1.0)];
+
 /// A number of segments: "10 segments".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Segments(pub u64);
 
 impl Parameter for Segments {
     fn shape() -> Shape {
-        Shape::Quantity { what: "a number of segments", example: "10 segments" }
+        Shape::Quantity { what: "a number of segments", example: "10 segments", units: SEGMENTS }
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         let text = match value {

@@ -111,6 +111,16 @@ function sayKind(table, said) {
   if (table.key === 'kind') table.kind = said.trim().slice(1, -1);
 }
 
+/** A schema with its definitions at each place that refers to them. */
+export function expanded(schema, definitions = schema.$defs ?? {}) {
+  if (Array.isArray(schema)) return schema.map((each) => expanded(each, definitions));
+  if (!schema || typeof schema !== 'object') return schema;
+  const { $ref, $defs: _, ...own } = schema;
+  const entries = Object.entries(own).map(([key, value]) => [key, expanded(value, definitions)]);
+  const referred = $ref ? expanded(definitions[$ref.slice('#/$defs/'.length)], definitions) : {};
+  return { ...referred, ...Object.fromEntries(entries) };
+}
+
 /** All that a schema allows in a place, without lists and choices round it. */
 export function alternatives(schema) {
   if (!schema) return [];
@@ -163,7 +173,7 @@ export function described(told) {
 /** Names and what they stand for, by key of a scenario. */
 export class Vocabulary {
   constructor(schema, registry) {
-    this.schema = schema;
+    this.schema = expanded(schema);
     this.registry = registry;
   }
 

@@ -30,12 +30,13 @@ PANEL_INCHES, PANEL_OF_MANY_INCHES = 2.05, 1.5
 def new_figure() -> Iterator[Figure]:
     """A figure one column wide, and matplotlib's settings for as long as it is drawn and saved."""
     import matplotlib
-    from matplotlib.figure import Figure
+
+    from .shown import ShownFigure
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # the user's own settings would change the bytes
         matplotlib.rcParams.update(style())
-        yield Figure(figsize=(COLUMN_INCHES, PANEL_INCHES), layout="constrained")
+        yield ShownFigure(figsize=(COLUMN_INCHES, PANEL_INCHES), layout="constrained")
 
 
 def draw_chart(chart: Chart, figure: Figure) -> None:

@@ -1,0 +1,36 @@
+"""`lasthop check`: whether scenario files are right, without running any."""
+
+from __future__ import annotations
+
+import argparse
+
+from .._core import ScenarioError
+from . import _arguments
+from ._mistake import Mistake
+from ._output import note
+
+SUMMARY = "say whether scenario files are right; nothing is run"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `lasthop check` accepts."""
+    parser.add_argument("files", metavar="FILE", nargs="+", help="scenario files (TOML)")
+    _arguments.add_settings(parser)
+    parser.add_argument("--strict", action="store_true", help="take a warning for a mistake")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Says one sentence for each mistake and warning of each file; status 2 if there was a mistake."""
+    results = [_check(file, arguments) for file in arguments.files]
+    return 0 if all(results) else 2
+
+
+def _check(file: str, arguments: argparse.Namespace) -> bool:
+    try:
+        warnings = _arguments.resolved_file(file, arguments.settings)[1].warnings()
+    except (Mistake, ScenarioError) as mistake:
+        note(str(mistake))
+        return False
+    for warning in warnings:
+        note(warning if warning.startswith(file) else f"{file}: {warning}")
+    return not (arguments.strict and warnings)
