@@ -45,7 +45,7 @@ def analyze(
         if show is not None:
             show(min(1.0, done / max(whole, 1)))
 
-    tables = _recorded(record)
+    tables = tables_told(record)
     with recordings.NewRecordings() as new:
         asked = recordings.Request(tables).into(new.directory) if tables else None
         text, series, notes = _core.analyze(paths, from_s, to_s, interval_s, tell, asked)
@@ -83,7 +83,7 @@ def _mode_name(mode: dict[str, Any]) -> str:
     return f"{mode['format']}-mcs{mode['mcs']}-{mode['streams']}x{mode['width_mhz']}MHz-{mode['guard_ns']}ns"
 
 
-def _recorded(record: str | Iterable[str] | None) -> tuple[str, ...]:
+def tables_told(record: str | Iterable[str] | None) -> tuple[str, ...]:
     """The tables that are recorded. Raises `ValueError` for one that captures do not tell."""
     if record is None:
         return ()

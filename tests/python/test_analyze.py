@@ -7,10 +7,11 @@ import random
 import shutil
 import struct
 import subprocess
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from test_recording import ROOT, needs_scenarios, short
+from test_recording import ROOT, SCENARIOS, needs_scenarios, short
 
 import lasthop
 from lasthop.analysis import analyze
@@ -21,22 +22,23 @@ needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark
 FROM_S, TO_S = 0.5, 2.0
 # Captures go on for longer, so that no PPDU and no answer is cut off at the end of what is compared.
 CAPTURED_S = 2.2
-# Without RTS: an RTS that is not answered does not tell what it announced.
-NAMES = ["download-11n", "khademi2011-uplink-11b", "tcp-nup-ndown", "saturation-11a", "hashimoto2008-updown-11a", "anomaly-3-stations"]
+NAMES = [file.stem for file in SCENARIOS]
 # Of these the sender draws its RTT samples as the linux profile does, over enough of them.
-RTT_NAMES = ["download-11n", "tcp-nup-ndown", "anomaly-3-stations"]
+RTT_NAMES = ["download-11n", "tcp-nup-ndown", "anomaly-3-stations", "tcp-ndown", "hashimoto2016-anomaly-11n"]
 
 
 class RoundTrip:
-    """A run, and its captures."""
+    """A run with what was recorded of it, and its captures."""
 
     def __init__(self, name: str, directory: Path) -> None:
         scenario = short(ROOT / "scenarios" / f"{name}.toml", TO_S, FROM_S)
         self.name = name
-        self.run = lasthop.run(scenario, seeds=1, interval_s=None).runs[0]
+        self.result = lasthop.run(scenario, seeds=1, interval_s=None, record="ppdu,segment,rtt")
+        self.run = self.result.runs[0]
         lasthop.run(scenario.set("duration", f"{CAPTURED_S} s"), seeds=1, interval_s=None, pcap=directory)
         self.air, self.server = directory / "air.pcapng", directory / "server.pcapng"
-        self.both = analyze([self.air, self.server], FROM_S, TO_S, None).runs[0]
+        self.read = analyze([self.air, self.server], FROM_S, TO_S, None, record="ppdu,segment,rtt")
+        self.both = self.read.runs[0]
 
     def pairs(self, table: str):
         """Rows of the run, each with that of the captures."""
@@ -59,9 +61,72 @@ def test_the_mac_is_read_exactly(round_trip):
     for row, read in round_trip.pairs("nodes"):
         assert [read[key] for key in ("frames_sent", "frames_retried")] == [row[key] for key in ("frames_sent", "frames_retried")]
     for row, read in round_trip.pairs("links"):
-        for key in ("frames_sent", "retry_fraction", "mean_data_rate_bps", "mpdus_per_ampdu_mean", "mpdu_loss_fraction"):
+        for key in ("frames_sent", "retry_fraction", "mpdus_per_ampdu_mean", "mpdu_loss_fraction"):
             # A link over which nothing is sent has no rate.
             assert read[key] == row[key] or read[key] == pytest.approx(row[key], rel=1e-12), key
+
+
+def test_rates_are_read_exactly_but_for_what_lasts_as_long_at_several(round_trip):
+    told = {(link["node"], link["peer"]): link for link in round_trip.both["capture"]["links"]}
+    for row, read in round_trip.pairs("links"):
+        link, rate = told[row["node"], row["peer"]], row["mean_data_rate_bps"]
+        assert link["rts_guessed"] == 0
+        if rate is None:
+            assert read["mean_data_rate_bps"] is None
+        elif link["rts_ambiguous"] == 0:
+            assert read["mean_data_rate_bps"] == pytest.approx(rate, rel=1e-12)
+        else:
+            assert link["mean_data_rate_low_bps"] <= rate * (1 + 1e-12) and rate <= link["mean_data_rate_high_bps"] * (1 + 1e-12)
+
+
+def test_what_rts_announced_is_ambiguous_for_few_of_them_alone(round_trip):
+    links = round_trip.both["capture"]["links"]
+    # An RTS whose PPDU lasts as long at two rates is about one short MPDU: no more are open than were unanswered.
+    assert all(link["rts_ambiguous"] <= link["rts_unanswered"] for link in links)
+    if round_trip.name in ("hashimoto2016-anomaly-11n", "office-11ax"):
+        assert sum(link["rts_unanswered"] for link in links) > 0
+
+
+PPDU_COLUMNS = ("start_ns", "duration_ns", "nav_ns", "node", "to", "initiator", "link", "channel", "kind", "mcs", "nss", "gi_ns", "width_mhz")
+
+
+def rows_of(result, table: str, columns):
+    """Rows of a recording within what is compared, as tuples in an order of their own."""
+    data = result.recording(table).select(columns).to_pylist()
+    rows = [tuple(row.values()) for row in data if FROM_S * 1e9 <= row[columns[0]] < TO_S * 1e9]
+    return sorted(rows, key=repr)
+
+
+def test_ppdus_are_recorded_as_those_of_the_run(round_trip):
+    columns = (*PPDU_COLUMNS, "rate_bps", "bytes", "mpdus", "retried")
+
+    def comparable(row):
+        told = dict(zip(columns, row, strict=True))
+        # A Duration field is in whole microseconds, rounded up.
+        told["nav_ns"] = -(-told["nav_ns"] // 1000)
+        # How many of the MPDUs that it announces were sent before is not in the frame.
+        if told["kind"] in ("RTS", "CTS-to-self"):
+            del told["retried"]
+        return told
+
+    row, read = (rows_of(result, "ppdu", columns) for result in (round_trip.result, round_trip.read))
+    assert [comparable(ppdu) for ppdu in read] == [comparable(ppdu) for ppdu in row]
+
+
+def test_what_was_decoded_of_data_is_what_was_acknowledged(download):
+    columns = ("start_ns", "node", "kind", "decoded")
+    data = [row for row in rows_of(download.result, "ppdu", columns) if row[2] == "A-MPDU" and row[0] < (TO_S - 0.01) * 1e9]
+    read = [row for row in rows_of(download.read, "ppdu", columns) if row[2] == "A-MPDU" and row[0] < (TO_S - 0.01) * 1e9]
+    acknowledged = {row[:2]: row[3] for row in read}
+    # A BlockAck that is lost leaves what arrived unknown.
+    assert all(acknowledged[row[:2]] in (row[3], 0) for row in data) and len(read) == len(data)
+
+
+def test_segments_at_the_server_are_recorded_as_those_of_the_run(round_trip):
+    columns = ("t_ns", "flow", "host", "sent", "seq", "ack", "len", "window", "flags", "sack_blocks")
+    row = [segment for segment in rows_of(round_trip.result, "segment", columns) if segment[2] == "server"]
+    read = [segment for segment in rows_of(round_trip.read, "segment", columns) if segment[2] == "server"]
+    assert read == row
 
 
 def test_airtime_is_that_of_the_run(round_trip):
@@ -81,6 +146,15 @@ def test_nothing_is_missed_by_a_perfect_sniffer(round_trip):
     missed = round_trip.both["capture"]["missed"]
     assert (missed["fraction"], missed["sequence_numbers_never_heard"]) == (0.0, 0)
     assert missed["tcp_bytes_never_seen"] in (0, None)
+
+
+def test_a_window_is_what_the_receiver_told(download):
+    told = [row["window"] for row in download.result.recording("segment").to_pylist() if row["host"] == "station" and row["sent"]]
+    for flow in download.both["capture"]["flows"]:
+        # All ACKs of this scenario advertise the same window, scaled by the shift of the SYN.
+        assert flow["windows_unscaled"] == flow["zero_windows"] == 0
+        assert flow["receive_window_min_bytes"] <= flow["receive_window_mean_bytes"] <= flow["receive_window_max_bytes"]
+        assert flow["receive_window_max_bytes"] % max(told) == 0
 
 
 def test_rtt_is_that_of_the_sender_where_a_wire_stands_beside_it(round_trip):
@@ -129,6 +203,18 @@ def test_five_percent_of_the_frames_taken_out_are_estimated_as_five(download, tm
     assert run["totals"]["goodput_bps"] == pytest.approx(download.run["totals"]["goodput_bps"], rel=0.01)
 
 
+def test_a_timeout_is_a_stall_with_its_reason(tmp_path):
+    """One station whose only frames are lost for a while: the sender's timer runs, and says so in the run."""
+    scenario = short(ROOT / "scenarios" / "khademi2011-uplink-11g-delay.toml", TO_S, FROM_S)
+    run = lasthop.run(scenario, seeds=1, interval_s=None, pcap=tmp_path).runs[0]
+    read = analyze([tmp_path / "air.pcapng", tmp_path / "server.pcapng"], FROM_S, TO_S, None).runs[0]
+    timeouts = {flow["id"]: flow["timeouts"] for flow in run["flows"]}
+    for flow in read["capture"]["flows"]:
+        seen = flow["stalls"]["timeout"]["count"]
+        # A timer that runs is seen as a stall or is shorter than one; nothing else is put down to it.
+        assert seen <= timeouts[flow["id"]]
+
+
 def fields_of(file: Path, *names: str) -> list[list[str]]:
     line = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "separator=|"]
     done = subprocess.run([*line, *(part for name in names for part in ("-e", name))], capture_output=True, text=True)
@@ -156,6 +242,57 @@ def test_tshark_finds_the_same_retransmissions_at_the_server(download):
     again = sum(bool(retransmission or out_of_order) for _, retransmission, out_of_order, _, _ in packets)
     assert sum(flow["segments_retransmitted"] for flow in download.both["flows"]) == again
     assert sum(flow["segments_sent"] for flow in download.both["flows"]) == sum(int(fields[3]) > 0 for fields in packets)
+
+
+@needs_tshark
+def test_tshark_finds_the_same_durations_of_ppdus(download):
+    """`wlan_radio.duration` is of an MPDU's PPDU in whole microseconds."""
+    names = ("frame.time_epoch", "wlan_radio.duration", "wlan.fc.type_subtype", "radiotap.ampdu.reference")
+    frames = [fields for fields in fields_of(download.air, *names) if is_within(fields[0]) and fields[1]]
+    told = defaultdict(set)
+    for row in download.read.recording("ppdu").to_pylist():
+        told[row["start_ns"]].add(row["duration_ns"])
+    # tshark tells of each MPDU of an A-MPDU how long it lasts by itself; whole PPDUs are those without a reference.
+    alone = [(round(float(time_s) * 1e9), int(lasts)) for time_s, lasts, _, reference in frames if not reference]
+    assert len(alone) > 1000
+    # Of two that begin together, either.
+    assert all(min(abs(ns - 1000 * us) for ns in told[start]) <= 1000 for start, us in alone)
+
+
+@needs_tshark
+def test_tshark_measures_the_same_rtts_at_the_server(download):
+    names = ("frame.time_epoch", "tcp.analysis.ack_rtt", "ip.src", "ip.dst")
+    packets = [fields for fields in fields_of(download.server, *names) if is_within(fields[0])]
+    told, theirs = defaultdict(set), []
+    for row in download.read.recording("rtt").to_pylist():
+        told[row["t_ns"]].add(row["rtt_ns"])
+    theirs = [(round(float(time_s) * 1e9), round(float(rtt) * 1e9)) for time_s, rtt, source, _ in packets if rtt and source != "10.0.0.1"]
+    shared = [(at, rtt) for at, rtt in theirs if at in told]
+    # tshark takes an RTT of what was sent again too [RFC 6298 §3 forbids it], and none where SACK alone acknowledges.
+    assert len(shared) > 0.98 * len(theirs) > 1000
+    assert sum(rtt in told[at] for at, rtt in shared) > 0.999 * len(shared)
+
+
+def test_explain_says_what_captures_tell_and_what_they_cannot(command, download, tmp_path):
+    out = tmp_path / "out"
+    download.read.save(out)
+    done = command("explain", out)
+    assert done.returncode == 0, done.stderr
+    assert "sta1.down: " in done.stdout and "medium: busy" in done.stdout and "does not tell the congestion window" in done.stdout
+    one = command("explain", out, "--flow", "sta2.*")
+    assert "sta1.down: " not in one.stdout and "sta2.down: " in one.stdout
+    refused = command("explain", out, out)
+    assert refused.returncode == 2 and "read from captures" in refused.stderr and refused.stderr.count("\n") == 1
+
+
+def test_a_recording_of_captures_has_what_they_tell_alone(command, download, tmp_path):
+    out = tmp_path / "out"
+    done = command("analyze", download.air, "--out", out, "--record", "ppdu")
+    assert done.returncode == 0, done.stderr
+    assert lasthop.read(out).recording("ppdu").num_rows > 1000
+    refused = command("analyze", download.air, "--out", out, "--record", "backoff")
+    assert refused.returncode == 2
+    assert refused.stderr == "lasthop: --record: captures do not tell backoff; of a recording they tell ppdu, segment, rtt\n"
 
 
 def test_the_command_prints_what_was_missed_first_and_writes_a_result(command, download, tmp_path):

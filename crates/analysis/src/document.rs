@@ -10,7 +10,7 @@ use crate::flows::{FlowTally, load_bps};
 use crate::input::Damage;
 use crate::ppdu::Kind;
 use crate::site::{Flow, Site};
-use crate::survey::Survey;
+use crate::reading::FileSeen;
 use crate::tcp::{Reason, StallTally};
 
 /// What captures told.
@@ -46,6 +46,7 @@ pub(crate) struct Measured {
     pub series: Option<Series>,
     pub air: AirTally,
     pub flows: Vec<FlowTally>,
+    pub files: Vec<FileSeen>,
 }
 
 /// Damage of each file, by its name.
@@ -53,7 +54,6 @@ type Damages = Vec<(String, Damage)>;
 
 pub(crate) fn write(
     site: &Site,
-    survey: &Survey,
     measured: &Measured,
     damages: Damages,
     interval: Option<Duration>,
@@ -61,7 +61,7 @@ pub(crate) fn write(
     let Measured { window, report, series, .. } = measured;
     let has_air = site.air.is_some();
     let medium = if has_air { row(&report.medium) } else { absent(row(&report.medium)) };
-    let notes = notes(site, survey, measured, &damages);
+    let notes = notes(site, measured, &damages);
     let run = json!({
         "seed": 0,
         "flows": site.flows.iter().zip(&report.flows).map(|(flow, own)| flow_row(flow, own)).collect::<Vec<_>>(),
@@ -76,7 +76,7 @@ pub(crate) fn write(
         "wires": [],
         "quantile_probabilities": PROBABILITIES,
         "simulator": {"kind": "capture", "sniffer_loss": measured.air.missed.fraction().map(|f| f.0)},
-        "capture": capture(site, survey, measured, &damages),
+        "capture": capture(site, measured, &damages),
     });
     let table = |series: &Series| tables(site, series, window.0, interval.unwrap_or(Duration::ZERO));
     Analysis { run: Json::Object(map_of(run)), series: series.as_ref().map(table).unwrap_or_default(), notes }
@@ -131,9 +131,9 @@ fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-fn capture(site: &Site, survey: &Survey, measured: &Measured, damages: &Damages) -> Json {
+fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Json {
     let Measured { window, report, air, .. } = measured;
-    let files = survey.files.iter().zip(damages).map(|(file, (name, damage))| {
+    let files = measured.files.iter().zip(damages).map(|(file, (name, damage))| {
         json!({
             "name": name,
             "packets": file.packets,
@@ -317,9 +317,9 @@ fn tables(site: &Site, series: &Series, from: Time, interval: Duration) -> Vec<T
 }
 
 /// What who reads the tables should know.
-fn notes(site: &Site, survey: &Survey, measured: &Measured, damages: &Damages) -> Vec<String> {
+fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<String> {
     let mut notes = Vec::new();
-    for ((name, damage), (place, file)) in damages.iter().zip(survey.files.iter().enumerate()) {
+    for ((name, damage), (place, file)) in damages.iter().zip(measured.files.iter().enumerate()) {
         if let Some(first) = &damage.first {
             notes.push(format!("{name}: {} wrong records are left out, the first: {first}", damage.records));
         }

@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! input      files, their packets in the order of time
-//! frame      link type -> frame or packet          survey, site  who is there
+//! frame      link type -> frame or packet          glance, survey, site   who is there
 //! ppdu       MPDUs -> PPDU                         durations     how long it lasts
 //! air        PPDUs -> exchanges                    sequence      what was missed
 //! attempts   at which rate, which are retries      hidden        who does not hear whom
@@ -26,6 +26,7 @@ mod durations;
 mod events;
 mod flows;
 mod frame;
+mod glance;
 mod hidden;
 mod input;
 mod load;

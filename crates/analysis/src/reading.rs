@@ -20,7 +20,7 @@ use crate::measure::Measure;
 use crate::recording::Recording;
 use crate::sequence::Place;
 use crate::site::Site;
-use crate::survey::Survey;
+use crate::survey::{Survey, frame_of};
 
 /// What is to be analysed.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +59,9 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
         return Err(format!("{}: holds neither frames of 802.11 nor packets of TCP or UDP", names_of(&request.files)));
     };
     let origin_ns = if span_ns.0 < UNSET_NS { 0 } else { span_ns.0 };
-    let window = window(request, (span_ns.0 - origin_ns, span_ns.1 - origin_ns), latest_lasts(&survey))?;
+    // What was read last is the latest.
+    let lasts = lasts(&captured);
+    let window = window(request, (span_ns.0 - origin_ns, span_ns.1 - origin_ns), lasts)?;
     check_rows(request.interval, window, &site)?;
     let mut pass = Pass::new(&site, window, origin_ns, request)?;
     let mut again = Inputs::open(&request.files, progress)?;
@@ -68,7 +70,7 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
     }
     let measured = pass.finish()?;
     let damages = again.damages().map(|(path, damage)| (path.display().to_string(), damage.clone())).collect();
-    Ok(document::write(&site, &survey, &measured, damages, request.interval))
+    Ok(document::write(&site, &measured, damages, request.interval))
 }
 
 fn names_of(files: &[PathBuf]) -> String {
@@ -90,10 +92,10 @@ fn check_rows(interval: Option<Duration>, window: (Time, Time), site: &Site) -> 
     ))
 }
 
-/// How long the latest frame lasts.
-fn latest_lasts(survey: &Survey) -> Duration {
+/// How long the PPDU of a frame lasts.
+fn lasts(captured: &Captured) -> Duration {
     let mut durations = Durations::default();
-    let latest = survey.latest_frame.and_then(|(sending, bytes)| Some((durations.mode(sending)?, bytes)));
+    let latest = frame_of(captured).and_then(|(sending, bytes)| Some((durations.mode(sending)?, bytes)));
     latest.map_or(Duration::ZERO, |(mode, bytes)| durations.ppdu(mode, bytes))
 }
 
@@ -115,6 +117,28 @@ fn window(request: &Request, (first_ns, last_ns): (i64, i64), lasts: Duration) -
     Ok((Time::from_nanos(from), Time::from_nanos(to)))
 }
 
+/// What a file holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FileSeen {
+    pub packets: u64,
+    pub heard: u64,
+    pub wired: u64,
+    /// packets that do not parse
+    pub unread: u64,
+}
+
+impl FileSeen {
+    fn count(&mut self, seen: &Result<Seen<'_>, lasthop_wire::Error>) {
+        self.packets += 1;
+        match seen {
+            Ok(Seen::Air(_)) => self.heard += 1,
+            Ok(Seen::Wired(_)) => self.wired += 1,
+            Ok(Seen::Other) => {}
+            Err(_) => self.unread += 1,
+        }
+    }
+}
+
 /// The second pass.
 struct Pass<'a> {
     site: &'a Site,
@@ -128,6 +152,7 @@ struct Pass<'a> {
     tape: Option<Tape>,
     /// PPDUs on each channel
     on_air: Vec<u32>,
+    files: Vec<FileSeen>,
 }
 
 impl<'a> Pass<'a> {
@@ -143,6 +168,7 @@ impl<'a> Pass<'a> {
             tape,
             events: Events::default(),
             on_air: vec![0; layout.channels],
+            files: vec![FileSeen::default(); request.files.len()],
             measure: Measure::new(layout, window, request.interval),
             site,
         })
@@ -154,7 +180,9 @@ impl<'a> Pass<'a> {
 
     fn take(&mut self, file: usize, captured: &Captured) {
         let mut at = self.time(captured.time_ns);
-        match read(captured) {
+        let seen = read(captured);
+        self.files[file].count(&seen);
+        match seen {
             Ok(Seen::Air(heard)) if Some(file) == self.site.air => {
                 let start_ns = self.clock.start_ns(captured.time_ns, &heard.radiotap);
                 at = self.time(start_ns);
@@ -224,6 +252,6 @@ impl<'a> Pass<'a> {
         let (report, series) = self.measure.finish(self.site.flows.iter().map(|flow| flow.sender_is_seen));
         let air: AirTally = self.air.tally;
         self.tape.map_or(Ok(()), Tape::close)?;
-        Ok(Measured { window: self.window, report, series, air, flows: self.flows.tallies })
+        Ok(Measured { window: self.window, report, series, air, flows: self.flows.tallies, files: self.files })
     }
 }

@@ -102,7 +102,8 @@ pub(crate) fn begins(ppdu: &Ppdu, mode: Mode, ends: &Ends, site: &Site, duration
         mcs: about.mcs_index(),
         streams: about.streams,
         guard_interval: about.guard_interval,
-        width_mhz: (about.bandwidth_hz / 1e6) as u16,
+        // What has no MCS is sent in the primary 20 MHz, DSSS too.
+        width_mhz: if about.mcs.is_some() { (about.bandwidth_hz / 1e6) as u16 } else { 20 },
         bytes: ppdu.bytes,
         mpdus: ppdu.mpdus.len().max(1) as u32,
         retried: ppdu.mpdus.iter().filter(|mpdu| mpdu.is_retry).count() as u32,

@@ -75,8 +75,8 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn of(survey: &Survey, names: &NameBook) -> Site {
-        let heard = survey.files.iter().enumerate().filter(|(_, file)| file.heard > 0);
-        let air = heard.max_by_key(|(place, file)| (file.heard, std::cmp::Reverse(*place))).map(|(place, _)| place);
+        let heard = survey.heard.iter().enumerate().filter(|(_, heard)| **heard > 0);
+        let air = heard.max_by_key(|(place, heard)| (**heard, std::cmp::Reverse(*place))).map(|(place, _)| place);
         let mut site = Site { channels: survey.channels.clone(), air, ..Site::default() };
         site.add_nodes(survey, names);
         site.add_flows(survey, names);
@@ -142,8 +142,8 @@ impl Site {
             let data = &ways[usize::from(!is_first_way)];
             let (near_sender, near_receiver) = (nearest(data, true), nearest(data, false));
             // Of what comes down the air is the last part; what goes up is counted when it has passed the air, if no wire tells.
-            let receiver_is_seen = self.air.is_some() && (up || survey.files[near_receiver].heard > 0);
-            let sender_is_seen = survey.files[near_sender].heard == 0 && (!up || self.air.is_none());
+            let receiver_is_seen = self.air.is_some() && (up || survey.heard[near_receiver] > 0);
+            let sender_is_seen = survey.heard[near_sender] == 0 && (!up || self.air.is_none());
             let next = flow_of.len() as u32;
             let flow = *flow_of.entry(key).or_insert(next);
             if flow == next {

@@ -8,7 +8,8 @@ use lasthop_wire::ieee80211::{Data, Frame};
 use lasthop_wire::tcp::TcpFlags;
 
 use crate::durations::Sending;
-use crate::frame::{End, Heard, Packet, Seen, Transport, packets_of, read};
+use crate::frame::{End, Heard, Packet, Seen, Segment, Transport, packets_of, read};
+use crate::glance::{Between, Brief, Glance, Glancer};
 use crate::input::Captured;
 
 /// A connection: its ends in order, and whether it is of TCP.
@@ -16,21 +17,14 @@ pub(crate) type Connection = (End, End, bool);
 
 /// The connection of a packet, and whether the packet goes from its first end to its second.
 pub(crate) fn connection_of(packet: &Packet) -> (Connection, bool) {
-    let is_tcp = matches!(packet.transport, Transport::Tcp(_));
-    match packet.from <= packet.to {
-        true => ((packet.from, packet.to, is_tcp), true),
-        false => ((packet.to, packet.from, is_tcp), false),
-    }
+    connection_between(packet.from, packet.to, matches!(packet.transport, Transport::Tcp(_)))
 }
 
-/// What a file holds.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FileSeen {
-    pub packets: u64,
-    pub heard: u64,
-    pub wired: u64,
-    /// packets that do not parse
-    pub unread: u64,
+fn connection_between(from: End, to: End, is_tcp: bool) -> (Connection, bool) {
+    match from <= to {
+        true => ((from, to, is_tcp), true),
+        false => ((to, from, is_tcp), false),
+    }
 }
 
 /// Somebody who sends frames.
@@ -56,7 +50,9 @@ pub(crate) struct WaySeen {
 /// All that was seen.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    pub files: Vec<FileSeen>,
+    glancer: Glancer,
+    /// frames of the air in each file
+    pub heard: Vec<u64>,
     pub nodes: BTreeMap<MacAddress, NodeSeen>,
     /// centre frequencies in MHz
     pub channels: Vec<u16>,
@@ -64,43 +60,91 @@ pub(crate) struct Survey {
     /// by connection: a number in the order of appearance, and both ways
     pub connections: BTreeMap<Connection, (usize, [WaySeen; 2])>,
     pub span_ns: Option<(i64, i64)>,
-    /// the latest frame: how it was sent, and its bytes
-    pub latest_frame: Option<(Sending, u32)>,
 }
 
 impl Survey {
     pub(crate) fn new(files: usize) -> Survey {
-        Survey { files: vec![FileSeen::default(); files], ..Survey::default() }
+        Survey { heard: vec![0; files], ..Survey::default() }
     }
 
     pub(crate) fn look(&mut self, file: usize, captured: &Captured) {
         let at = captured.time_ns;
         let (first, last) = self.span_ns.unwrap_or((at, at));
         self.span_ns = Some((first.min(at), last.max(at)));
-        self.files[file].packets += 1;
+        match self.glancer.glance(captured) {
+            Glance::Frame { mhz } => {
+                self.heard[file] += 1;
+                self.add_channel(mhz);
+            }
+            Glance::Data { mhz, between } => {
+                self.heard[file] += 1;
+                self.add_channel(mhz);
+                self.add_between(&between);
+            }
+            Glance::Packet { mhz, between, packet } => {
+                self.heard[file] += 1;
+                self.add_channel(mhz);
+                if let Some(station) = self.add_between(&between) {
+                    self.add_station(&between, station, (packet.from.0, packet.to.0));
+                }
+                self.add_packet(file, at, &packet);
+            }
+            Glance::Wired(packet) => self.add_packet(file, at, &packet),
+            Glance::Read => self.read(file, captured),
+        }
+    }
+
+    fn read(&mut self, file: usize, captured: &Captured) {
         match read(captured) {
             Ok(Seen::Air(heard)) => {
-                self.files[file].heard += 1;
-                self.latest_frame = Sending::of(&heard.radiotap).map(|sending| (sending, heard.length));
+                self.heard[file] += 1;
                 if heard.is_good {
-                    self.look_at_frame(file, at, &heard);
+                    self.add_channel(heard.radiotap.channel.map(|channel| channel.mhz));
+                    self.look_at_frame(file, captured.time_ns, &heard);
                 }
             }
-            Ok(Seen::Wired(packet)) => {
-                self.files[file].wired += 1;
-                self.look_at_packet(file, at, &packet);
-            }
-            Ok(Seen::Other) => {}
-            Err(_) => self.files[file].unread += 1,
+            Ok(Seen::Wired(packet)) => self.add_packet(file, captured.time_ns, &brief(&packet)),
+            Ok(Seen::Other) | Err(_) => {}
+        }
+    }
+
+    fn add_channel(&mut self, mhz: Option<u16>) {
+        if let Some(mhz) = mhz.filter(|mhz| !self.channels.contains(mhz)) {
+            self.channels.push(mhz);
+        }
+    }
+
+    /// A data frame: its station, if it has one.
+    fn add_between(&mut self, between: &Between) -> Option<MacAddress> {
+        let Between { transmitter, receiver, bssid } = *between;
+        self.nodes.entry(bssid).or_default().is_ap = true;
+        let station = if transmitter == bssid { receiver } else { transmitter };
+        let is_station = station != bssid && !station.is_group();
+        if is_station {
+            self.nodes.entry(station).or_default().bssid = Some(bssid);
+        }
+        is_station.then_some(station)
+    }
+
+    fn add_station(&mut self, between: &Between, station: MacAddress, (from, to): (IpAddr, IpAddr)) {
+        let own = if between.transmitter == between.bssid { to } else { from };
+        self.stations.insert(own, station);
+    }
+
+    fn add_packet(&mut self, file: usize, at: i64, packet: &Brief) {
+        let number = self.connections.len();
+        let (connection, is_first_way) = connection_between(packet.from, packet.to, packet.is_tcp);
+        let (_, ways) = self.connections.entry(connection).or_insert_with(|| (number, Default::default()));
+        let way = &mut ways[usize::from(!is_first_way)];
+        way.opens |= packet.opens;
+        if packet.bytes > 0 {
+            way.bytes += u64::from(packet.bytes);
+            way.packets += 1;
+            way.first_data_ns.entry(file).or_insert(at);
         }
     }
 
     fn look_at_frame(&mut self, file: usize, at: i64, heard: &Heard<'_>) {
-        if let Some(channel) = heard.radiotap.channel
-            && !self.channels.contains(&channel.mhz)
-        {
-            self.channels.push(channel.mhz);
-        }
         match &heard.frame {
             Frame::Data(data) => self.look_at_data(file, at, data),
             Frame::Beacon(beacon) => self.nodes.entry(beacon.transmitter).or_default().is_ap = true,
@@ -110,37 +154,75 @@ impl Survey {
 
     fn look_at_data(&mut self, file: usize, at: i64, data: &Data<'_>) {
         let Some(bssid) = data.bssid() else { return };
-        self.nodes.entry(bssid).or_default().is_ap = true;
-        let station = if data.address_2 == bssid { data.address_1 } else { data.address_2 };
-        let is_station = station != bssid && !station.is_group();
-        if is_station {
-            self.nodes.entry(station).or_default().bssid = Some(bssid);
-        }
+        let between = Between { transmitter: data.address_2, receiver: data.address_1, bssid };
+        let station = self.add_between(&between);
         packets_of(data, |packet| {
-            if is_station {
-                let own = if data.address_2 == bssid { packet.to.0 } else { packet.from.0 };
-                self.stations.insert(own, station);
+            if let Some(station) = station {
+                self.add_station(&between, station, (packet.from.0, packet.to.0));
             }
-            self.look_at_packet(file, at, &packet);
+            self.add_packet(file, at, &brief(&packet));
         });
     }
+}
 
-    fn look_at_packet(&mut self, file: usize, at: i64, packet: &Packet) {
-        let number = self.connections.len();
-        let (connection, is_first_way) = connection_of(packet);
-        let (_, ways) = self.connections.entry(connection).or_insert_with(|| (number, Default::default()));
-        let way = &mut ways[usize::from(!is_first_way)];
-        let bytes = match &packet.transport {
-            Transport::Udp { bytes } => *bytes,
-            Transport::Tcp(segment) => {
-                way.opens |= segment.flags.contains(TcpFlags::SYN) && !segment.flags.contains(TcpFlags::ACK);
-                segment.payload
-            }
-        };
-        if bytes > 0 {
-            way.bytes += u64::from(bytes);
-            way.packets += 1;
-            way.first_data_ns.entry(file).or_insert(at);
+/// What tells flows apart of a packet that was read.
+fn brief(packet: &Packet) -> Brief {
+    let (is_tcp, bytes, opens) = match &packet.transport {
+        Transport::Udp { bytes } => (false, *bytes, false),
+        Transport::Tcp(Segment { flags, payload, .. }) => {
+            (true, *payload, flags.contains(TcpFlags::SYN) && !flags.contains(TcpFlags::ACK))
         }
+    };
+    Brief { from: packet.from, to: packet.to, is_tcp, bytes, opens }
+}
+
+/// How the frame was sent that a packet is, and its bytes.
+pub(crate) fn frame_of(captured: &Captured) -> Option<(Sending, u32)> {
+    let Ok(Seen::Air(heard)) = read(captured) else { return None };
+    Sending::of(&heard.radiotap).map(|sending| (sending, heard.length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_wire::capture::LinkType;
+
+    /// What a survey has come to, without what is counted of files.
+    fn told(survey: &Survey) -> String {
+        format!("{:?} {:?} {:?} {:?}", survey.nodes, survey.channels, survey.stations, survey.connections)
+    }
+
+    #[test]
+    fn a_glance_sees_what_reading_sees() {
+        // Radiotap with flags, rate and channel; a QoS data frame to the AP with an IPv4 SYN.
+        let mut frame = vec![0, 0, 14, 0, 0b1110, 0, 0, 0, 0, 108, 0x3c, 0x14, 0x40, 1];
+        frame.extend([0x88, 1, 0, 0]);
+        [1, 2, 3].into_iter().for_each(|last| frame.extend([2, 0, 0, 0, 0, last]));
+        frame.extend([0, 0, 0, 0, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
+        frame.extend([0x45, 0, 0, 60, 0, 0, 0, 0, 64, 6, 0, 0, 10, 1, 0, 2, 10, 0, 0, 1]);
+        frame.extend([0xea, 0xc4, 0xc3, 0x50, 0, 0, 0, 1, 0, 0, 0, 0, 0x50, 2, 1, 0, 0, 0, 0, 0]);
+        frame.resize(frame.len() + 24, 0);
+        let mut draw = 1_u64;
+        let mut next = |below: usize| {
+            draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (draw >> 33) as usize % below
+        };
+        let mut glanced = 0;
+        for round in 0..20_000 {
+            let mut bytes = frame.clone();
+            if round > 0 {
+                let place = next(bytes.len());
+                bytes[place] = next(256) as u8;
+            }
+            let length = bytes.len();
+            let captured =
+                Captured { time_ns: 5, link_type: LinkType::RADIOTAP, original_length: length, bytes };
+            let (mut at_a_glance, mut by_reading) = (Survey::new(1), Survey::new(1));
+            at_a_glance.look(0, &captured);
+            by_reading.read(0, &captured);
+            glanced += usize::from(Glancer::default().glance(&captured) != Glance::Read);
+            assert_eq!(told(&at_a_glance), told(&by_reading), "{:?}", captured.bytes);
+        }
+        assert!(glanced > 10_000);
     }
 }

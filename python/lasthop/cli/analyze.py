@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..analysis import TABLES_TOLD, analyze
+from ..analysis import TABLES_TOLD, analyze, tables_told
 from ..progress import Progress
 from ..quantities import LINK
 from ..result import Result
@@ -64,6 +64,10 @@ def execute(arguments: argparse.Namespace) -> int:
         raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
     if arguments.record is not None and arguments.out is None:
         raise Mistake("--record: needs --out DIR, which is where the recording goes")
+    try:
+        tables_told(arguments.record)
+    except ValueError as error:
+        raise Mistake(f"--record: {error}") from None
     if arguments.begin is not None and arguments.to is not None and arguments.to <= arguments.begin:
         raise Mistake(f"--to: {arguments.to:g} s is not after --from, {arguments.begin:g} s")
     _arguments.check_file("--json", arguments.json)

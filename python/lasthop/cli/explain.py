@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import plot
-from ..explain import Explanation, difference_of, explanation_of, to_be_run, with_account
+from ..explain import Explanation, captured_text, difference_of, explanation_of, is_captured, to_be_run, with_account
 from ..explain.picture import chart_of
 from ..explain.text import difference_document, difference_text, explanation_document, explanation_text
 from ..progress import Progress
@@ -46,6 +46,8 @@ def execute(arguments: argparse.Namespace) -> int:
     paths = [path for path in (arguments.result, arguments.other) if path is not None]
     # All are read and checked before one runs.
     sides = [_laid_over(_arguments.result_or_scenario(path), path, arguments.settings) for path in paths]
+    if len(sides) == 1 and isinstance(sides[0], Result) and is_captured(sides[0]):
+        return _show_captured(sides[0], arguments)
     load_code(scenario.resolve() for scenario in to_be_run(sides))
     results = [_accounted(side, path, seeds, jobs) for path, side in zip(paths, sides, strict=True)]
     for path, result in zip(paths, results, strict=True):
@@ -58,6 +60,18 @@ def execute(arguments: argparse.Namespace) -> int:
     for failure in failures:
         note(failure["error"])
     return 1 if failures else 0
+
+
+def _show_captured(result: Result, arguments: argparse.Namespace) -> int:
+    for option in ("json", "plot"):
+        if getattr(arguments, option) is not None:
+            what = "is read from captures, which hold no account of all time"
+            raise Mistake(f"--{option}: {arguments.result} {what}; leave it out to see what they tell")
+    try:
+        show(captured_text(result, arguments.flow))
+    except LookupError as error:
+        raise Mistake(f"--flow: {error.args[0]}") from None
+    return 0
 
 
 def _check_plot(file: str | None) -> None:

@@ -13,6 +13,7 @@ from ..quantities import FLOW, TOTALS
 from ..result import Result
 from ..scenario import Scenario, toml_value
 from ..simulation import core_count, simulate
+from .captured import is_captured
 
 SETTING = "# --set "
 
@@ -94,6 +95,11 @@ def with_account(result: Result, *, jobs: int | None = None, progress: Progress 
 
 def check_simulated(result: Result) -> None:
     """Raises `ScenarioError` where `result` was measured, or a kernel has had a part in it, as a simulation does not repeat that."""
+    if is_captured(result):
+        raise _core.ScenarioError(
+            f"{result.source or 'this result'}: read from captures, which cannot be run again and hold no account of all time; "
+            "`lasthop explain RESULT` alone says what they tell"
+        )
     if any(map(is_measured, result.runs)):
         raise _core.ScenarioError(
             f"{result.source or 'this result'}: read from files by `lasthop analyze`; there is no scenario that could be run again to explain it"

@@ -1,0 +1,213 @@
+//! A first look at a packet, for those of which no more is wanted than who exchanges how much with whom: nothing is read that
+//! stands behind the ports, and what is rare is left to [`read`](crate::frame::read).
+//!
+//! ```text
+//!  radiotap: length, flags, channel | 802.11: type, addresses | LLC SNAP | IPv4: lengths, addresses | ports, flags
+//! ```
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use lasthop_wire::MacAddress;
+use lasthop_wire::capture::LinkType;
+use lasthop_wire::radiotap::{Flags, Radiotap};
+use lasthop_wire::tcp::TcpFlags;
+
+use crate::frame::End;
+use crate::input::Captured;
+
+/// What is seen of a packet at a glance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Glance {
+    /// an RTS, CTS or Ack: neither a data frame nor a beacon
+    Frame { mhz: Option<u16> },
+    /// a data frame without packets that are known here
+    Data { mhz: Option<u16>, between: Between },
+    /// a data frame with one packet
+    Packet { mhz: Option<u16>, between: Between, packet: Brief },
+    /// a packet of a wire
+    Wired(Brief),
+    /// it must be read: A-MSDUs, IPv6, extension headers, and what is not understood
+    Read,
+}
+
+/// Transmitter, receiver and BSSID of a data frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Between {
+    pub transmitter: MacAddress,
+    pub receiver: MacAddress,
+    pub bssid: MacAddress,
+}
+
+/// What of a packet tells flows apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Brief {
+    pub from: End,
+    pub to: End,
+    pub is_tcp: bool,
+    /// of payload
+    pub bytes: u32,
+    pub opens: bool,
+}
+
+/// LLC and SNAP of an IPv4 packet. [RFC 1042]
+const LLC_IPV4: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const FCS: usize = 4;
+/// Longer packets are left to who reads them.
+const LONGEST: usize = 1 << 15;
+/// Radiotap: bits of the present word, and bits of the flags.
+const TSFT: u32 = 1;
+const FLAGS: u32 = 1 << 1;
+const RATE: u32 = 1 << 2;
+const CHANNEL: u32 = 1 << 3;
+/// A 0-length PSDU, of which no frame follows.
+const ZERO_LENGTH: u32 = 1 << 26;
+const MORE: u32 = 1 << 31;
+
+/// Frame Control: what is looked at.
+const TYPE: u8 = 0b1111;
+const DATA: u8 = 0b1000;
+const RTS: u8 = 0xb4;
+const CTS: u8 = 0xc4;
+const ACK: u8 = 0xd4;
+const QOS: u8 = 0x80;
+const NULL: u8 = 0x40;
+const DS: u8 = 0b11;
+const PROTECTED: u8 = 0x40;
+const ORDER: u8 = 0x80;
+const A_MSDU: u8 = 0x80;
+
+/// Who looks at packets: it knows which headers of radiotap are whole.
+#[derive(Debug, Default)]
+pub(crate) struct Glancer {
+    /// the fields that are there, and the length with them
+    whole: Vec<(u32, usize)>,
+}
+
+/// Kinds of headers that are remembered: a sniffer writes one for each kind of frame.
+const MOST_KINDS: usize = 64;
+
+impl Glancer {
+    /// Looks at a packet.
+    pub(crate) fn glance(&mut self, captured: &Captured) -> Glance {
+        let bytes = captured.bytes.as_slice();
+        let seen = match captured.link_type {
+            LinkType::RADIOTAP => self.radiotap(bytes, captured.original_length),
+            LinkType::ETHERNET if bytes.get(12..14) == Some(&[8, 0]) => brief(&bytes[14..]).map(Glance::Wired),
+            LinkType::RAW_IP => brief(bytes).map(Glance::Wired),
+            _ => None,
+        };
+        seen.unwrap_or(Glance::Read)
+    }
+
+    /// Whether a header with these fields is as long as they are.
+    fn is_whole(&mut self, present: u32, length: usize, bytes: &[u8]) -> bool {
+        if self.whole.contains(&(present, length)) {
+            return true;
+        }
+        let is_whole = Radiotap::parse(bytes).is_ok();
+        if is_whole && self.whole.len() < MOST_KINDS {
+            self.whole.push((present, length));
+        }
+        is_whole
+    }
+
+    fn radiotap(&mut self, bytes: &[u8], original: usize) -> Option<Glance> {
+        let length = u16_le(bytes, 2)?;
+        let present: &[u8; 4] = bytes.get(4..8)?.first_chunk()?;
+        let present = u32::from_le_bytes(*present);
+        if bytes[0] != 0 || present & (ZERO_LENGTH | MORE) != 0 || original > LONGEST || bytes.len() < length {
+            return None;
+        }
+        if !self.is_whole(present, length, bytes) {
+            return None;
+        }
+        let mut at = 8;
+        at += if present & TSFT != 0 { 8 } else { 0 };
+        let flags = Flags(if present & FLAGS != 0 { *bytes.get(at)? } else { 0 });
+        at += usize::from(present & FLAGS != 0) + usize::from(present & RATE != 0);
+        let mhz = if present & CHANNEL != 0 { Some(u16_le(bytes, at.next_multiple_of(2))? as u16) } else { None };
+        if flags.contains(Flags::PADDED_HEADER) || flags.contains(Flags::BAD_FCS) {
+            return None;
+        }
+        let behind = if flags.contains(Flags::FCS_AT_END) { FCS } else { 0 };
+        let body = (original - length).checked_sub(behind)?;
+        let frame = bytes.get(length..)?;
+        air(&frame[..frame.len().min(body)], mhz)
+    }
+}
+
+fn u16_le(bytes: &[u8], at: usize) -> Option<usize> {
+    let pair = bytes.get(at..at + 2)?;
+    Some(usize::from(u16::from_le_bytes([pair[0], pair[1]])))
+}
+
+fn u16_be(bytes: &[u8], at: usize) -> Option<u16> {
+    let pair = bytes.get(at..at + 2)?;
+    Some(u16::from_be_bytes([pair[0], pair[1]]))
+}
+
+fn air(frame: &[u8], mhz: Option<u16>) -> Option<Glance> {
+    let (&control, &flags) = (frame.first()?, frame.get(1)?);
+    if control & 0b11 != 0 || frame.len() < 10 {
+        return None;
+    }
+    if control & TYPE != DATA {
+        let least = match control {
+            RTS => 16,
+            CTS | ACK => 10,
+            _ => return None,
+        };
+        return (frame.len() >= least).then_some(Glance::Frame { mhz });
+    }
+    let address = |at: usize| Some(MacAddress(*frame.get(at..at + 6)?.first_chunk()?));
+    let (receiver, transmitter) = (address(4)?, address(10)?);
+    let bssid = match flags & DS {
+        1 => receiver,
+        2 => transmitter,
+        _ => return None,
+    };
+    let between = Between { transmitter, receiver, bssid };
+    if control & NULL != 0 || flags & PROTECTED != 0 {
+        return Some(Glance::Data { mhz, between });
+    }
+    let has_qos = control & QOS != 0;
+    let body = if has_qos { 26 } else { 24 };
+    if flags & ORDER != 0 || (has_qos && frame.get(24)? & A_MSDU != 0) {
+        return None;
+    }
+    if frame.get(body..body + LLC_IPV4.len())? != LLC_IPV4 {
+        return None;
+    }
+    let packet = brief(&frame[body + LLC_IPV4.len()..])?;
+    Some(Glance::Packet { mhz, between, packet })
+}
+
+/// An IPv4 packet of TCP or UDP that is no later fragment.
+fn brief(ip: &[u8]) -> Option<Brief> {
+    let (version, header) = (ip.first()? >> 4, usize::from(ip[0] & 15) * 4);
+    let whole = usize::from(u16_be(ip, 2)?);
+    let fragment = u16_be(ip, 6)? & 0x1fff;
+    if version != 4 || header < 20 || whole < header || fragment != 0 {
+        return None;
+    }
+    let protocol = ip[9];
+    let transport = ip.get(header..)?;
+    let ports = (u16_be(transport, 0)?, u16_be(transport, 2)?);
+    let address = |at: usize| Some(IpAddr::V4(Ipv4Addr::from(*ip.get(at..at + 4)?.first_chunk::<4>()?)));
+    let (from, to) = ((address(12)?, ports.0), (address(16)?, ports.1));
+    let (bytes, opens) = match protocol {
+        TCP => {
+            let (header_4, flags) = (usize::from(transport.get(12)? >> 4), TcpFlags(u16::from(*transport.get(13)?)));
+            if header_4 < 5 || transport.len() < header_4 * 4 {
+                return None;
+            }
+            let opens = flags.contains(TcpFlags::SYN) && !flags.contains(TcpFlags::ACK);
+            ((whole - header).checked_sub(header_4 * 4)?, opens)
+        }
+        UDP => (usize::from(u16_be(transport, 4)?).checked_sub(8).filter(|_| transport.len() >= 8)?, false),
+        _ => return None,
+    };
+    Some(Brief { from, to, is_tcp: protocol == TCP, bytes: bytes as u32, opens })
+}
