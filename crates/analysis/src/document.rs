@@ -9,8 +9,8 @@ use crate::air::AirTally;
 use crate::flows::{FlowTally, load_bps};
 use crate::input::Damage;
 use crate::ppdu::Kind;
-use crate::site::{Flow, Site};
 use crate::reading::FileSeen;
+use crate::site::{Flow, Site};
 use crate::tcp::{Reason, StallTally};
 
 /// What captures told.
@@ -52,12 +52,7 @@ pub(crate) struct Measured {
 /// Damage of each file, by its name.
 type Damages = Vec<(String, Damage)>;
 
-pub(crate) fn write(
-    site: &Site,
-    measured: &Measured,
-    damages: Damages,
-    interval: Option<Duration>,
-) -> Analysis {
+pub(crate) fn write(site: &Site, measured: &Measured, damages: Damages, interval: Option<Duration>) -> Analysis {
     let Measured { window, report, series, .. } = measured;
     let has_air = site.air.is_some();
     let medium = if has_air { row(&report.medium) } else { absent(row(&report.medium)) };

@@ -13,7 +13,7 @@ use crate::recording;
 use crate::sequence::Place;
 use crate::site::{Role, Site};
 use crate::survey::connection_of;
-use crate::tcp::{Arrival, End, Gaps, Reason, ReceiveWindow, StallTally, Stream, Told, WindowTally};
+use crate::tcp::{Advertised, Arrival, End, Gaps, ReceiveWindow, Stall, StallTally, Stream, Told, WindowTally};
 
 /// What is counted of a flow beside the metrics.
 #[derive(Clone, Debug, Default)]
@@ -154,9 +154,7 @@ impl Flows {
             let (stall, window) = reading.watch(at, segment, &arrival, &told, is_data_way);
             if is_measured {
                 stall.into_iter().for_each(|stall| tally.stalls.add(stall));
-                if let Some((bytes, has_closed)) = window {
-                    tally.window.add(bytes, has_closed);
-                }
+                window.into_iter().for_each(|window| tally.window.add(window));
                 if let Some(before) = arrival.rtt_before {
                     tally.rtt_before.add(before);
                     tally.rtt_before_least = Some(tally.rtt_before_least.map_or(before, |least| least.min(before)));
@@ -251,7 +249,7 @@ impl Reading {
         arrival: &Arrival,
         told: &Told,
         is_data_way: bool,
-    ) -> (Option<(Reason, Duration)>, Option<(Option<u64>, bool)>) {
+    ) -> (Option<Stall>, Option<Advertised>) {
         if segment.flags.contains(TcpFlags::SYN) {
             self.window.syn(segment, !is_data_way);
         }

@@ -215,8 +215,7 @@ mod tests {
                 bytes[place] = next(256) as u8;
             }
             let length = bytes.len();
-            let captured =
-                Captured { time_ns: 5, link_type: LinkType::RADIOTAP, original_length: length, bytes };
+            let captured = Captured { time_ns: 5, link_type: LinkType::RADIOTAP, original_length: length, bytes };
             let (mut at_a_glance, mut by_reading) = (Survey::new(1), Survey::new(1));
             at_a_glance.look(0, &captured);
             by_reading.read(0, &captured);

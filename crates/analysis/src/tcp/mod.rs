@@ -5,6 +5,6 @@ mod stalls;
 mod stream;
 mod window;
 
-pub(crate) use stalls::{End, Gaps, Reason, StallTally};
+pub(crate) use stalls::{End, Gaps, Reason, Stall, StallTally};
 pub(crate) use stream::{Arrival, Stream, Told};
-pub(crate) use window::{ReceiveWindow, WindowTally};
+pub(crate) use window::{Advertised, ReceiveWindow, WindowTally};

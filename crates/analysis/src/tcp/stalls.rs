@@ -71,6 +71,9 @@ pub(crate) struct End {
     pub mss: u64,
 }
 
+/// Why nothing was sent, and for how long.
+pub(crate) type Stall = (Reason, Duration);
+
 /// How often, and for how long.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StallTally {
@@ -100,7 +103,7 @@ impl Gaps {
     }
 
     /// A segment with data passes: the stall that it ends, if it does.
-    pub(crate) fn sent(&mut self, end: &End) -> Option<(Reason, Duration)> {
+    pub(crate) fn sent(&mut self, end: &End) -> Option<Stall> {
         let limit = self.srtt.map_or(INITIAL_RTO, |srtt| (srtt * 2).max(SHORTEST));
         let gap = end.at.since(self.since.unwrap_or(end.at));
         let stall = (gap > limit).then(|| (self.reason(end, limit), gap));
@@ -131,7 +134,7 @@ impl Gaps {
 }
 
 impl StallTally {
-    pub(crate) fn add(&mut self, (reason, lasted): (Reason, Duration)) {
+    pub(crate) fn add(&mut self, (reason, lasted): Stall) {
         let place = Reason::ALL.iter().position(|(known, _)| *known == reason).unwrap_or(Reason::ALL.len() - 1);
         let (count, sum) = &mut self.by_reason[place];
         (*count, *sum) = (*count + 1, *sum + lasted);

@@ -14,6 +14,9 @@ pub(crate) struct ReceiveWindow {
     is_zero: bool,
 }
 
+/// The window in bytes, where it is known, and whether it has just closed.
+pub(crate) type Advertised = (Option<u64>, bool);
+
 /// What the windows of a receiver were over time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowTally {
@@ -70,7 +73,7 @@ impl ReceiveWindow {
 
 impl WindowTally {
     /// A segment told this window, which had just closed or not.
-    pub(crate) fn add(&mut self, window: Option<u64>, has_closed: bool) {
+    pub(crate) fn add(&mut self, (window, has_closed): Advertised) {
         self.zero += u64::from(has_closed);
         let Some(window) = window else {
             self.unscaled += 1;
@@ -115,7 +118,7 @@ mod tests {
         let (mut window, mut tally) = (ReceiveWindow::default(), WindowTally::default());
         for told in [5, 0, 0, 9, 0] {
             let bytes = window.told(&segment(TcpFlags::SYN, told, None));
-            tally.add(bytes, window.has_closed());
+            tally.add((bytes, window.has_closed()));
         }
         assert_eq!((tally.zero, tally.least, tally.most, tally.mean()), (2, Some(0), 9, Some(14.0 / 5.0)));
     }
