@@ -37,8 +37,8 @@ def warmup_of(seen: Seen) -> float:
     return RAMP_S if any(flow.opened_s is None and flow.transport == "tcp" for flow in seen.flows) else 0.0
 
 
-def load_of(flow: Flow, seen: Seen, name: str) -> Load:
-    """A flow that asks for what was asked for; `name` begins the name of its file, if it needs one."""
+def load_of(flow: Flow, seen: Seen, name: str, delay_s: float) -> Load:
+    """A flow that asks for what was asked for; `name` begins the name of its file, if it needs one, `delay_s` is the wire's."""
     lines = [
         Line("station", flow.station, "seen"),
         Line("direction", flow.direction, "seen: it goes where most bytes went"),
@@ -50,18 +50,20 @@ def load_of(flow: Flow, seen: Seen, name: str) -> Load:
     further = delay_beyond(seen, flow)
     if further:
         lines.append(Line("wired_delay", time_text(further), "seen: so much longer are its shortest turnarounds, halved"))
-    lines += _start(flow, warmup_of(seen))
+    lines += _start(flow, warmup_of(seen), delay_s + further if flow.direction == "down" else 0.0)
     if flow.transport == "tcp":
         lines += _acks(flow)
     more, trace = _demand(flow, seen, name)
     return Load(flow, (*lines, *more), trace)
 
 
-def _start(flow: Flow, warmup_s: float) -> list[Line]:
-    begins = flow.opened_s if flow.opened_s is not None else flow.first_s
-    if begins is None or (begins < AT_ONCE_S and warmup_s == 0) or (flow.opened_s is None and begins < AT_ONCE_S):
-        return [Line("start_jitter", JITTER, "assumed: its start was not seen, or stands at the beginning")]
-    return [Line("start", time_text(begins + warmup_s), "seen")]
+def _start(flow: Flow, warmup_s: float, behind_s: float) -> list[Line]:
+    """When it starts: `behind_s` before its first packet reaches the air, as servers open what goes down."""
+    if flow.opened_s is not None:
+        return [Line("start", time_text(max(0.0, flow.opened_s + warmup_s - behind_s)), "seen: its connection was opened then")]
+    if flow.first_s is not None and flow.first_s >= AT_ONCE_S:
+        return [Line("start", time_text(flow.first_s + warmup_s), "seen: its first data")]
+    return [Line("start_jitter", JITTER, "assumed: it was there when the capture began")]
 
 
 def _acks(flow: Flow) -> list[Line]:

@@ -180,12 +180,12 @@ def twin_of(seen: Seen, name: str, idle_fraction: float | None, assumed: Assumed
     """The twin as far as the captures tell at once."""
     contention = losses.contention(seen)
     splits = losses.pooled({ends: losses.split(link, contention) for ends, link in seen.links.items() if link.tells_losses})
-    # A load of a station that shows nothing else than what others have is no flow of it.
-    loads = tuple(load_of(flow, seen, name) for flow in seen.flows)
+    path = path_of(seen, idle_fraction)
+    loads = tuple(load_of(flow, seen, name, path.delay_s.value) for flow in seen.flows)
     share = seen.foreign_s / seen.length_s
     slowest = min((mode.rate_bps for mode in seen.modes), default=0)
     foreign = share * slowest * FOREIGN_PAYLOAD if share > FOREIGN_SHARE else 0.0
-    return Twin(name, seen, splits, path_of(seen, idle_fraction), loads, foreign, assumed or Assumed())
+    return Twin(name, seen, splits, path, loads, foreign, assumed or Assumed())
 
 
 FOREIGN_PAYLOAD = 0.7
