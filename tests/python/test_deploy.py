@@ -17,6 +17,12 @@ def printed(capsys: pytest.CaptureFixture[str], scenario: str, *settings: str) -
     return capsys.readouterr().out.splitlines()
 
 
+def test_without_dry_run_it_is_refused_with_the_remedy(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["deploy", str(SCENARIOS / "download-11n.toml")]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and "give --dry-run" in told.err
+
+
 def test_mechanisms_become_commands(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "hashimoto2008-updown-11a", "tcp.ack_loss.threshold=2", "bss.ap.queue=split_ack")
     assert "lasthop bpf load ack_loss --base reno --threshold 2 --default" in lines

@@ -13,6 +13,7 @@ use lasthop_units::{DataRate, Duration};
 use pyo3::prelude::*;
 
 use crate::code::{Loader, raise_if_kept};
+use crate::interruptible::{interruptible, interruptible_here};
 use crate::scenario::ScenarioError;
 
 /// A scenario in which a choice is read as in any other.
@@ -52,6 +53,18 @@ impl Chosen {
     /// As it was written.
     pub(crate) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Does `work`, in which these controllers are used, so that Ctrl-C ends it.
+    ///
+    /// # Errors
+    /// As [`interruptible`].
+    pub(crate) fn interruptible<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> PyResult<T> {
+        if self.is_python { interruptible_here(work) } else { interruptible(py, work) }
     }
 
     /// The same, for those who know promises by it.

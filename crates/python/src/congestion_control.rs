@@ -8,6 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::chosen::Chosen;
+use crate::code::is_interrupted;
 use crate::interruptible::interruptible;
 
 /// Replays the trace in `text`: `(line, verdict)`, with "pass", "fail" or "skip". `choice`: a controller in place of that
@@ -16,15 +17,16 @@ use crate::interruptible::interruptible;
 #[pyo3(signature = (text, choice = None))]
 pub fn replay_cc(py: Python<'_>, text: String, choice: Option<&str>) -> PyResult<(String, &'static str)> {
     let chosen = choice.map(Chosen::read).transpose()?;
-    let replayed = move || match chosen {
-        None => judge(&text),
+    let replayed = match chosen {
+        None => interruptible(py, move || judge(&text)),
         Some(chosen) => {
             let value = chosen.clone().into_value();
-            let algorithm = Algorithm::parse(&value, "").map_err(|error| error.to_string())?;
-            chosen.attempt(|| judge_as(&text, &algorithm)).and_then(|judged| judged)
+            let algorithm = Algorithm::parse(&value, "").map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let its = chosen.clone();
+            chosen.interruptible(py, move || its.attempt(|| judge_as(&text, &algorithm)).and_then(|judged| judged))
         }
     };
-    let (line, verdict) = interruptible(py, replayed)?.map_err(PyValueError::new_err)?;
+    let (line, verdict) = replayed?.map_err(PyValueError::new_err)?;
     let verdict = match verdict {
         Some(Agreement::Exact | Agreement::Within) => "pass",
         Some(Agreement::Off) => "fail",
@@ -38,14 +40,15 @@ pub fn replay_cc(py: Python<'_>, text: String, choice: Option<&str>) -> PyResult
 #[pyfunction]
 pub fn check_cc(py: Python<'_>, choice: &str) -> PyResult<Vec<(&'static str, Option<String>)>> {
     let chosen = Chosen::read(choice)?;
-    interruptible(py, move || {
+    chosen.clone().interruptible(py, move || {
         let build = |context: &Context| chosen.build(context);
         let candidate = Candidate {
             command: |subject, _, _| format!("lasthop check-cc '{subject}'"),
             name: chosen.text().to_string(),
             ..Candidate::registered(chosen.algorithm(), &build)
         };
-        let tested = RULES.iter().map(|rule| {
+        let left = RULES.iter().take_while(|_| !is_interrupted());
+        let tested = left.map(|rule| {
             let tested = chosen.attempt(|| (rule.test)(&candidate, rule.seeds.clone()));
             let found = tested.map(|held| held.err().map(|failure| failure.found)).unwrap_or_else(Some);
             (rule.name, found)

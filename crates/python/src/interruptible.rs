@@ -12,6 +12,17 @@ use pyo3::prelude::*;
 /// How often Python is asked whether a signal has come.
 const POLL: Duration = Duration::from_millis(50);
 
+/// Does `work`, which calls code in Python all the time, on this thread: there a signal's handler raises within the code, and
+/// nothing of Python's is left behind.
+///
+/// # Errors
+/// As [`interruptible`].
+pub fn interruptible_here<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    raise_if_kept()?;
+    done.map_err(|panic| PyValueError::new_err(sentence_of(panic.as_ref())))
+}
+
 /// Does `work` on a thread of its own while other Python threads run and signals are heard. Where a signal's handler
 /// raises, the thread is left behind: it holds nothing of Python's, its work is bounded, and it ends with the process.
 ///
@@ -24,7 +35,7 @@ pub fn interruptible<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T
     py.detach(move || {
         loop {
             match arrives.recv_timeout(POLL) {
-                Ok(Ok(found)) => return raise_if_kept().map(|()| found),
+                Ok(Ok(found)) => return Ok(found),
                 Ok(Err(panic)) => return Err(PyValueError::new_err(sentence_of(panic.as_ref()))),
                 Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
                 Err(RecvTimeoutError::Disconnected) => return Err(PyValueError::new_err("the replay has ended")),

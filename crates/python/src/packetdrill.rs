@@ -20,13 +20,16 @@ pub(crate) fn packetdrill(
     choice: Option<&str>,
 ) -> PyResult<(&'static str, usize, String, Vec<Code>)> {
     let chosen = choice.map(Chosen::read).transpose()?;
-    let ran = interruptible(py, move || match chosen {
-        None => Ok(run(&text, &options)),
+    let ran = match chosen {
+        None => Ok(interruptible(py, move || run(&text, &options))?),
         Some(chosen) => {
-            let tcp = [("congestion_control".to_string(), chosen.clone().into_value())];
-            chosen.attempt(|| run_with(&text, &options, &tcp))
+            let its = chosen.clone();
+            chosen.interruptible(py, move || {
+                let tcp = [("congestion_control".to_string(), its.clone().into_value())];
+                its.attempt(|| run_with(&text, &options, &tcp))
+            })?
         }
-    })?;
+    };
     let ran = match ran {
         Ok(ran) => ran,
         Err(why) => return Ok(("fail", 0, why, Vec::new())),

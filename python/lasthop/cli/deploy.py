@@ -8,7 +8,8 @@ import tomllib
 
 from ..hosts.deployment import deployment
 from . import _arguments
-from ._output import note, show
+from ._mistake import Mistake
+from ._output import show
 
 SUMMARY = "print the commands that bring a scenario's mechanisms to real hosts"
 
@@ -18,17 +19,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="scenario file (TOML)")
     _arguments.add_settings(parser)
     parser.add_argument("--device", metavar="DEVICE", default="wlan0", help="the Wi-Fi device of stations and AP (default wlan0)")
-    parser.add_argument("--dry-run", action="store_true", help="print, and run nothing: all that there is yet")
+    parser.add_argument("--dry-run", action="store_true", help="print the commands, and run nothing: must be given, as hosts are not reached from here")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints a line each; what is no command stands behind a #."""
+    if not arguments.dry_run:
+        raise Mistake("deploy: reaches no hosts; give --dry-run, which prints the commands for each host, and run them there")
     scenario = _arguments.scenario_of(arguments)
     resolved = json.loads(scenario.resolve().to_json())
     lines = deployment(resolved, tomllib.loads(scenario.text), arguments.device)
     for host in dict.fromkeys(line.host for line in lines):
         own = [line.text if line.is_command else f"# {line.text}" for line in lines if line.host == host]
         show("\n".join((f"# {host}", *own, "")))
-    if not arguments.dry_run:
-        note("deploy only prints yet: copy the lines to the hosts that they are for")
     return 0

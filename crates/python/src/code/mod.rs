@@ -14,7 +14,7 @@ use lasthop_tcp::congestion_control::ControlMaker;
 use lasthop_wifi::rate_control::RateControlMaker;
 
 pub(crate) use bpf::describe_object;
-pub(crate) use python::{add_classes, raise_if_kept};
+pub(crate) use python::{add_classes, is_interrupted, raise_if_kept};
 use refused::refused;
 
 /// Loads code of every language that a scenario may be in.

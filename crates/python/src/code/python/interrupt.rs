@@ -17,6 +17,11 @@ pub(super) fn keep(py: Python<'_>, error: &PyErr) {
     }
 }
 
+/// Whether one has come that nobody has raised yet.
+pub(crate) fn is_interrupted() -> bool {
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
+
 /// An interrupt, if one has ended what was begun last.
 ///
 /// # Errors

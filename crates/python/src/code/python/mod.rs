@@ -19,7 +19,7 @@ use lasthop_tcp::congestion_control::{CongestionControl, Context, ControlMaker};
 use lasthop_wifi::rate_control::RateControlMaker;
 use pyo3::prelude::*;
 
-pub(crate) use interrupt::raise_if_kept;
+pub(crate) use interrupt::{is_interrupted, raise_if_kept};
 use source::Source;
 
 /// Adds the classes that such code is handed.
