@@ -35,7 +35,7 @@ fn follows(name: &str, kind: &str, sequences: &[&str]) {
 }
 
 /// Unlike ours it has the kernel's own cube root. With an RTT that swings (s2) it leaves slow start an ACK later than the recorded
-/// kernel, whose rows our CUBIC follows there through the same hooks: it is the object that differs.
+/// kernel, whose rows our CUBIC follows there: the object begins a round trip of HyStart in `cong_avoid`, after the sample of that ACK.
 #[test]
 fn the_kernels_cubic_follows_the_kernels_traces() {
     follows("bpf_cubic.bpf.o", "cubic_hystart", &["s1_const40", "s3_queue20", "s4_small120", "s5_big100"]);
