@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from .ready import scenario_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +70,11 @@ class Scenario:
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:
-    """Reads and checks a scenario file; raises `ScenarioError` where it is wrong and `OSError` where it cannot be read."""
+    """Reads and checks a scenario file, or the ready scenario of this name, such as `tcp-nup`.
+
+    A file that is there goes before a name. Raises `ScenarioError` where it is wrong and `OSError` where it cannot be read.
+    """
+    path = scenario_path(path)
     name = readable_text(os.fspath(path))
     try:
         with open(path, encoding="utf-8") as file:

@@ -32,7 +32,7 @@ UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 
 def add_scenario(parser: argparse.ArgumentParser) -> None:
     """FILE and --set."""
-    parser.add_argument("file", metavar="FILE", help="scenario file (TOML)")
+    parser.add_argument("file", metavar="FILE", help="scenario file (TOML), or a name of `lasthop list scenario`")
     add_settings(parser)
 
 

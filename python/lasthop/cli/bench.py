@@ -1,4 +1,4 @@
-"""`lasthop bench`: speed on this machine. The measuring itself is benches/run.py of the source tree."""
+"""`lasthop bench`: speed on this machine. The measuring itself is benches/run.py."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ..ready import DATA
 from . import _arguments
 from ._mistake import Mistake
 
-SUMMARY = "measure speed on this machine (in the source tree)"
+SUMMARY = "measure speed on this machine"
 SCRIPT = Path("benches") / "run.py"
 MAX_ROUNDS = 100
 MARK = "<!-- bench: "
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Runs the script that belongs to this source tree."""
+    """Runs the script of the source tree that is the current folder, else that of the package."""
     if not 1 <= arguments.rounds <= MAX_ROUNDS:
         raise Mistake(f"--rounds {arguments.rounds}: the number of rounds is from 1 to {MAX_ROUNDS}")
     if arguments.json == "-":
@@ -40,11 +41,7 @@ def execute(arguments: argparse.Namespace) -> int:
     _arguments.check_file("--json", arguments.json)
     for file in arguments.write:
         _check_page(file)
-    # This package lies in python/lasthop of the tree when it was installed for development.
-    roots = (Path.cwd(), Path(__file__).resolve().parents[3])
-    script = next((root / SCRIPT for root in roots if (root / SCRIPT).is_file()), None)
-    if script is None:
-        raise Mistake(f"bench: there is no {SCRIPT} here; run it in the source tree of lasthop")
+    script = next(root / SCRIPT for root in (Path.cwd(), DATA) if (root / SCRIPT).is_file())
     options = ["--rounds", str(arguments.rounds), *(["--quick"] if arguments.quick else [])]
     options += ["--scale"] if arguments.scale else []
     options += ["--json", arguments.json] if arguments.json else []

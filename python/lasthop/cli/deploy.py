@@ -16,7 +16,7 @@ SUMMARY = "print the commands that bring a scenario's mechanisms to real hosts"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop deploy` accepts."""
-    parser.add_argument("file", metavar="FILE", help="scenario file (TOML)")
+    parser.add_argument("file", metavar="FILE", help="scenario file (TOML), or a name of `lasthop list scenario`")
     _arguments.add_settings(parser)
     parser.add_argument("--device", metavar="DEVICE", default="wlan0", help="the Wi-Fi device of stations and AP (default wlan0)")
     parser.add_argument("--dry-run", action="store_true", help="print the commands, and run nothing: must be given, as hosts are not reached from here")

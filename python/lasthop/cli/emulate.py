@@ -36,7 +36,7 @@ SHELL_LASTS = "1000000 s"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop emulate` accepts."""
-    parser.add_argument("file", metavar="FILE", nargs="?", help="scenario file (TOML)")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="scenario file (TOML), or a name of `lasthop list scenario`")
     _arguments.add_settings(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--seeds", metavar="N", type=_arguments._whole, help="run seeds 1 to N (default 1)")

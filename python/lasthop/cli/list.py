@@ -5,28 +5,43 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tomllib
 
 from .. import _core
+from ..ready import scenarios
 from ..scenario import readable_text
 from ._table import table
 
 SUMMARY = "list what can be chosen by name, and what is measured"
-QUANTITY = "quantity"
+QUANTITY, SCENARIO = "quantity", "scenario"
 HEAD = ["kind", "name", "summary", "source", "status"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop list` accepts."""
-    parser.add_argument("kind", metavar="KIND", nargs="?", help="only this kind, e.g. congestion_control; or quantity: what is measured")
+    parser.add_argument("kind", metavar="KIND", nargs="?", help="only this kind, e.g. congestion_control; or quantity: what is measured; or scenario: those that are ready")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the list."""
+    if arguments.kind == SCENARIO:
+        return _scenarios(arguments.json)
     head = ["name", "unit", "type", "only", "summary"] if arguments.kind == QUANTITY else HEAD
     entries = json.loads(_core.list_json(arguments.kind and readable_text(arguments.kind)))
     if arguments.json:
         sys.stdout.write(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
         return 0
     sys.stdout.write(table(head, [[str(entry.get(key) or "") for key in head] for entry in entries], left=len(head)))
+    return 0
+
+
+def _scenarios(as_json: bool) -> int:
+    """The ready scenarios, each with what it shows."""
+    texts = ((name, tomllib.loads(file.read_text(encoding="utf-8"))) for name, file in scenarios().items())
+    entries = [{"name": name, "summary": str(text.get("description", ""))} for name, text in texts]
+    if as_json:
+        sys.stdout.write(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write(table(["name", "summary"], [list(entry.values()) for entry in entries], left=2))
     return 0

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from pathlib import Path
 
+from ..ready import scenarios
 from ._mistake import Mistake
 from ._output import note
 
@@ -29,7 +31,7 @@ BUILD = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop new` accepts."""
-    parser.add_argument("name", metavar="NAME", help="of a scenario: NAME.toml is written; or the word controller")
+    parser.add_argument("name", metavar="NAME", help="of a scenario: NAME.toml is written; of a ready one (`lasthop list scenario`): it is printed; or the word controller")
     language = parser.add_mutually_exclusive_group()
     for word, what in (("python", "a class in Python"), ("c", "a shared library in C"), ("bpf", "a struct_ops of BPF, as for Linux")):
         language.add_argument(f"--{word}", metavar="CONTROLLER", help=f"after the word controller, its name: {what}")
@@ -49,6 +51,9 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _scenario(given: str) -> int:
+    if given in scenarios():
+        sys.stdout.write(scenarios()[given].read_text(encoding="utf-8"))
+        return 0
     name = given.removesuffix(".toml")
     if not SCENARIO_NAME.fullmatch(name):
         raise Mistake(f"{given}: give a name of letters, digits, '_', '-' and '.'; the file is written into the current folder")

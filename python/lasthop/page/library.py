@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal, NamedTuple
 
+from ..ready import SCENARIOS
 from ..result import Result, read
 from .stored import run_of
 
@@ -23,7 +24,6 @@ MOST_FILES = 50_000
 PASSED_OVER = {"node_modules", "target", "__pycache__", "site-packages"}
 RUNS = "runs"
 # In a source tree.
-READY = "scenarios"
 # Of a TOML file.
 LOOKED_AT = 100_000
 # At the ninth byte of a DuckDB file.
@@ -143,9 +143,8 @@ def _read(entry: Entry, run: str) -> Result:
 
 
 def _ready() -> Iterator[Entry]:
-    """The scenarios that come with lasthop, where it runs from its source."""
-    place = Path(__file__).resolve().parents[3] / READY
-    return _entries(place) if (place.parent / "crates").is_dir() else iter(())
+    """The scenarios that come with lasthop."""
+    return _entries(SCENARIOS.resolve())
 
 
 def _entries(root: Path) -> Iterator[Entry]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .. import ready
 from .claim_file import read_paper
 from .paper import Paper, PaperError
 from .recorded import Runs
@@ -19,11 +20,8 @@ FOLDER = "papers"
 
 
 def folder() -> Path | None:
-    """The folder of the claim files: in the working directory, else in the source tree that this package is part of."""
-    for place in (Path.cwd(), Path(__file__).resolve().parents[3]):
-        if any((place / FOLDER).glob("*.toml")):
-            return place / FOLDER
-    return None
+    """The folder of the claim files: in the working directory, else that of the package."""
+    return next((place for place in (Path.cwd() / FOLDER, ready.PAPERS) if any(place.glob("*.toml"))), None)
 
 
 def paper_files(name: str | None = None) -> list[Path]:
