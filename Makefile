@@ -117,7 +117,7 @@ wheel: rust $(VENV)/.ready $(PRELOAD) $(KERNEL)
 	$(BIN)/python -m venv dist/venv
 	dist/venv/bin/python $(PIP) download --require-hashes --requirement $(LOCK) --dest dist/locked
 	dist/venv/bin/python $(PIP) install --no-index --find-links dist/locked dist/*.whl pytest
-	dist/venv/bin/python -m pytest
+	LASTHOP_WHEEL="$$(ls $(CURDIR)/dist/*.whl)" dist/venv/bin/python -m pytest
 	@rm -rf dist/venv dist/locked
 	@ls dist/*.whl
 
