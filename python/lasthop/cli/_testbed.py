@@ -73,4 +73,5 @@ def _read(arguments: argparse.Namespace) -> dict[str, Result]:
 def _text(result: Result) -> str:
     first = result.runs[0]["capture"]
     length_s = first["to_s"] - first["from_s"]
-    return f"{first['version']}, {length_s:.3g} s: {', '.join(file for run in result.runs for file in run['capture']['files'])}\n{summary_text(result)}"
+    files = ", ".join(file for run in result.runs for file in run["capture"]["files"])
+    return f"{first['version']}, {length_s:.3g} s: {files}\n{summary_text(result)}"

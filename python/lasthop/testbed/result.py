@@ -88,11 +88,17 @@ def _run(test: Test, seed: int) -> dict[str, Any]:
             "missed": None,
             "air": None,
             "links": [],
-            "flows": [{"id": flow.id, "server": flow.server, "sender": ends[0], "receiver": ends[1]} for flow in test.flows for ends in [flow.ends or (None, None)]],
+            "flows": [_ends(flow) for flow in test.flows],
         },
     }
     fill(run)
     return run
+
+
+def _ends(flow: Flow) -> dict[str, Any]:
+    """Between which hosts a flow was, with ports where a file tells them."""
+    sender, receiver = flow.ends or (None, None)
+    return {"id": flow.id, "server": flow.server, "sender": sender, "receiver": receiver}
 
 
 def _row(flow: Flow) -> dict[str, Any]:
