@@ -423,6 +423,14 @@ def test_options_of_captures_are_refused(command, options, said, tmp_path):
     assert done.returncode == 2 and done.stderr.startswith(f"lasthop: {said}")
 
 
+@pytest.mark.parametrize(("name", "kind"), [("up.client.json", "iperf3"), ("tcp_nup.flent.gz", "flent"), ("up.client.ss.gz", "ss")])
+def test_a_plot_of_such_a_file_says_what_comes_first(command, name, kind, tmp_path):
+    (file,) = files(name)
+    done = command("plot", file, "--out", tmp_path / "x.csv")
+    assert done.returncode == 2
+    assert done.stderr == f"lasthop: {file}: is a file of {kind}; read it first, `lasthop analyze {file} --out DIR`, and give DIR\n"
+
+
 def test_captures_and_other_files_are_not_mixed(command, tmp_path):
     capture = tmp_path / "air.pcap"
     capture.write_bytes(b"\xd4\xc3\xb2\xa1" + bytes(20))

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._core import ScenarioError
 from ..analysis import analyze
 from ..files import check_writable, is_special
 from ..metric import UnknownMetric, check_keys
@@ -18,6 +19,7 @@ from ..result import Result, read
 from ..scenario import Scenario, load, readable_text
 from ..sequential import GOODPUT, MOST, Until
 from ..simulation import MAX_SEED, core_count, seed_list
+from ..testbed import kind_of
 from ._mistake import Mistake
 
 if TYPE_CHECKING:
@@ -177,7 +179,12 @@ def moment_s(text: str) -> float:
 
 def result_of(path: str) -> Result:
     """The result in a file or directory."""
-    return _readable(read, path)
+    try:
+        return _readable(read, path)
+    except ScenarioError:
+        if os.path.isfile(path) and (kind := kind_of(path)) is not None:
+            raise Mistake(f"{path}: is a file of {kind}; read it first, `lasthop analyze {path} --out DIR`, and give DIR") from None
+        raise
 
 
 def _capture(path: str) -> Result:
