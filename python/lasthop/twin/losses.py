@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from .. import _core
 from .seen import Link, Mode, Seen
+from .told import percent
 
 K = TypeVar("K")
 Z = 1.959963984540054
@@ -89,7 +90,7 @@ def split(link: Link, contention: float) -> Split:
     low, high = wilson(failed, single)
     noise = without(share, contention)
     collided = min(contention, share)
-    how = f"estimated: {failed} of {single} attempts were not answered, less {_percent(collided)} that collisions explain"
+    how = f"estimated: {failed} of {single} attempts were not answered, less {percent(collided)} that collisions explain"
     return Split(noise, without(low, contention), high, collided, share, single, how)
 
 
@@ -144,7 +145,7 @@ def refined(found: Split, simulated: Split) -> Split:
         return found
     collided = without(simulated.unanswered, simulated.noise)
     low, high = wilson(round(found.unanswered * found.attempts), found.attempts)
-    how = f"fitted: {_percent(found.unanswered)} of {found.attempts} attempts were not answered; a simulation has {_percent(collided)} collide"
+    how = f"fitted: {percent(found.unanswered)} of {found.attempts} attempts were not answered; a simulation has {percent(collided)} collide"
     return replace(
         found,
         noise=without(found.unanswered, collided),
@@ -172,7 +173,3 @@ def _weight(split: Split) -> float:
     """One over the variance of its noise, by the binomial of what was not answered."""
     share = min(max(split.unanswered, 1 / (split.attempts + 2)), 1 - 1 / (split.attempts + 2))
     return split.attempts * (1 - split.collided) ** 2 / (share * (1 - share))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f} %"

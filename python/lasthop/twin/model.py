@@ -17,6 +17,8 @@ from .told import Line, Section, Told, percent, rate_text, time_text
 FOREIGN = "others"
 FOREIGN_SHARE = 0.01
 """airtime of unknown senders that is worth a station"""
+FOREIGN_PAYLOAD = 0.7
+"""of the airtime of frames of 1500 bytes at a low rate; preambles and answers take the rest"""
 ANSWERS_LOST = 0.01
 
 Ends = tuple[str, str]
@@ -186,7 +188,3 @@ def twin_of(seen: Seen, name: str, idle_fraction: float | None, assumed: Assumed
     slowest = min((mode.rate_bps for mode in seen.modes), default=0)
     foreign = share * slowest * FOREIGN_PAYLOAD if share > FOREIGN_SHARE else 0.0
     return Twin(name, seen, splits, path, loads, foreign, assumed or Assumed())
-
-
-FOREIGN_PAYLOAD = 0.7
-"""of the airtime of frames of 1500 bytes at a low rate; preambles and answers take the rest"""
