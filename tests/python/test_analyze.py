@@ -7,6 +7,7 @@ import random
 import shutil
 import struct
 import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -377,3 +378,22 @@ def test_a_window_without_packets_is_refused(command, download, begin, end, said
     options = [*(["--from", begin] if begin else []), *(["--to", end] if end else [])]
     done = command("analyze", download.air, *options)
     assert done.returncode == 2 and f"lasthop: {said}: " in done.stderr
+
+
+def peak_kb(file: Path) -> int:
+    """The greatest memory of a process that analyses a capture."""
+    code = f"import resource; from lasthop.analysis import analyze; analyze([{str(file)!r}], interval_s=None); "
+    done = subprocess.run(
+        [sys.executable, "-c", code + "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+def test_memory_does_not_grow_with_frames(download, tmp_path):
+    whole = download.air.read_bytes()
+    part = tmp_path / "part.pcapng"
+    part.write_bytes(whole[: len(whole) // 20])
+    # 14 MB more are read, and all that is kept is kept by flow and node.
+    assert len(whole) - part.stat().st_size > 10_000_000
+    assert peak_kb(download.air) - peak_kb(part) < 3_000

@@ -7,9 +7,9 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::air::AirTally;
 use crate::flows::{FlowTally, load_bps};
+use crate::frame::FileSeen;
 use crate::input::Damage;
 use crate::ppdu::Kind;
-use crate::reading::FileSeen;
 use crate::site::{Flow, Site};
 use crate::tcp::{Reason, StallTally};
 

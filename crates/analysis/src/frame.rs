@@ -37,6 +37,29 @@ pub(crate) enum Seen<'a> {
     Other,
 }
 
+/// What a file holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FileSeen {
+    pub packets: u64,
+    pub heard: u64,
+    pub wired: u64,
+    /// packets that do not parse
+    pub unread: u64,
+}
+
+impl FileSeen {
+    /// Counts a packet that was read.
+    pub(crate) fn count(&mut self, seen: &Result<Seen<'_>, lasthop_wire::Error>) {
+        self.packets += 1;
+        match seen {
+            Ok(Seen::Air(_)) => self.heard += 1,
+            Ok(Seen::Wired(_)) => self.wired += 1,
+            Ok(Seen::Other) => {}
+            Err(_) => self.unread += 1,
+        }
+    }
+}
+
 /// An end of a connection.
 pub(crate) type End = (IpAddr, u16);
 

@@ -14,7 +14,7 @@ use crate::document::{self, Analysis, Measured};
 use crate::durations::Durations;
 use crate::events::{Event, Events};
 use crate::flows::Flows;
-use crate::frame::{Seen, read};
+use crate::frame::{FileSeen, Seen, read};
 use crate::input::{Captured, Inputs};
 use crate::measure::Measure;
 use crate::recording::Recording;
@@ -115,28 +115,6 @@ fn window(request: &Request, (first_ns, last_ns): (i64, i64), lasts: Duration) -
         return Err(format!("--to: {} s is before the first packet, at {:.6} s", to as f64 / 1e9, first as f64 / 1e9));
     }
     Ok((Time::from_nanos(from), Time::from_nanos(to)))
-}
-
-/// What a file holds.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FileSeen {
-    pub packets: u64,
-    pub heard: u64,
-    pub wired: u64,
-    /// packets that do not parse
-    pub unread: u64,
-}
-
-impl FileSeen {
-    fn count(&mut self, seen: &Result<Seen<'_>, lasthop_wire::Error>) {
-        self.packets += 1;
-        match seen {
-            Ok(Seen::Air(_)) => self.heard += 1,
-            Ok(Seen::Wired(_)) => self.wired += 1,
-            Ok(Seen::Other) => {}
-            Err(_) => self.unread += 1,
-        }
-    }
 }
 
 /// The second pass.
