@@ -204,18 +204,6 @@ def test_five_percent_of_the_frames_taken_out_are_estimated_as_five(download, tm
     assert run["totals"]["goodput_bps"] == pytest.approx(download.run["totals"]["goodput_bps"], rel=0.01)
 
 
-def test_a_timeout_is_a_stall_with_its_reason(tmp_path):
-    """One station whose only frames are lost for a while: the sender's timer runs, and says so in the run."""
-    scenario = short(ROOT / "scenarios" / "khademi2011-uplink-11g-delay.toml", TO_S, FROM_S)
-    run = lasthop.run(scenario, seeds=1, interval_s=None, pcap=tmp_path).runs[0]
-    read = analyze([tmp_path / "air.pcapng", tmp_path / "server.pcapng"], FROM_S, TO_S, None).runs[0]
-    timeouts = {flow["id"]: flow["timeouts"] for flow in run["flows"]}
-    for flow in read["capture"]["flows"]:
-        seen = flow["stalls"]["timeout"]["count"]
-        # A timer that runs is seen as a stall or is shorter than one; nothing else is put down to it.
-        assert seen <= timeouts[flow["id"]]
-
-
 def fields_of(file: Path, *names: str) -> list[list[str]]:
     line = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "separator=|"]
     done = subprocess.run([*line, *(part for name in names for part in ("-e", name))], capture_output=True, text=True)
