@@ -22,7 +22,7 @@ ERAS = {
     ("newreno", "LinuxNewReno"): {"era": "linux"},
     ("newreno", "OlderLinuxNewReno"): {"era": "linux-2.6"},
     ("cubic", "Cubic"): {},
-    ("cubic", "OlderLinuxCubic"): {"era": "linux-2.6"},
+    ("cubic", "OlderLinuxCubic"): {"era": "linux-2.6", "beta": 819 / 1024},
     ("cubic", "LinuxCubic"): {"era": "linux", "hystart": "classic"},
 }
 

@@ -104,9 +104,7 @@ class Cubic(lasthop.CongestionControl):
 
 
 TICK_SHIFT = 10  # the cubic function counts time in 1/1024 s
-BETA = 717  # in 1/1024
 C = 410  # in 1/1024 segments/s^3
-RENO_EIGHTHS = 8 * (1024 + BETA) // 3 // (1024 - BETA)
 U32 = 2**32 - 1
 BEFORE_FIRST_LOSS = 20  # the highest price then: 5 % per round trip
 LOWEST = 2  # the lowest: half a window per round trip
@@ -119,9 +117,12 @@ class LinuxCubic(lasthop.CongestionControl):
     Growth has a price: so many acknowledged segments for one of window.
     """
 
+    BETA = 717  # in 1/1024
+
     eases_marks = True
 
     def __init__(self, context, hystart=True):
+        self.reno_eighths = 8 * (1024 + self.BETA) // 3 // (1024 - self.BETA)
         self.hystart = Hystart() if hystart else None
         self.abe = context.abe
         self.tick_ns = context.tick_ns
@@ -210,7 +211,7 @@ class LinuxCubic(lasthop.CongestionControl):
         if not same_tick:
             self.price, self.price_window, self.price_at = self.curve_price(window, now), window, now
         # What Reno with the same decrease would have. [RFC 9438 §4.3]
-        per_segment = max(window * RENO_EIGHTHS >> 3, 1)
+        per_segment = max(window * self.reno_eighths >> 3, 1)
         due = max(self.reno_credit - 1, 0) // per_segment
         self.reno_credit -= due * per_segment
         self.reno_window += due
@@ -251,8 +252,8 @@ class LinuxCubic(lasthop.CongestionControl):
     def reduce(self, event):
         lost_at = int(event.window)
         self.start = None
-        self.last_max = lost_at * (1024 + BETA) // 2048 if lost_at < self.last_max else lost_at
-        kept = lost_at * 17 // 20 if self.abe and event.cause == "ecn" else lost_at * BETA // 1024
+        self.last_max = lost_at * (1024 + self.BETA) // 2048 if lost_at < self.last_max else lost_at
+        kept = lost_at * 17 // 20 if self.abe and event.cause == "ecn" else lost_at * self.BETA // 1024
         self.ssthresh = max(kept, 2)
         self.count = 0
 
@@ -275,6 +276,7 @@ class OlderLinuxCubic(LinuxCubic):
     Above the origin it grows at most 16 segments per 100 ms, and one ACK per segment counts as 31/16.
     """
 
+    BETA = 819
     ACKS_BEFORE_FIRST_LOSS = 50
     MAX_INCREMENT = 16  # segments per 100 ms
 
@@ -348,7 +350,7 @@ class OlderLinuxCubic(LinuxCubic):
         if self.start is None:
             self.begin_stage(window, acked, now)
         price = self.curve_price(window, now) if self.lost_before else self.ACKS_BEFORE_FIRST_LOSS
-        per_segment = max(window * RENO_EIGHTHS >> 3, 1)
+        per_segment = max(window * self.reno_eighths >> 3, 1)
         due = max(self.reno_credit - 1, 0) // per_segment
         self.reno_credit -= due * per_segment
         self.reno_window += due
