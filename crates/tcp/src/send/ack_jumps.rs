@@ -1,7 +1,5 @@
 //! Learns what the acknowledgement number normally advances by; see `ack_loss`.
 
-use super::ack_watch::Sighting;
-
 /// Jumps are told apart up to so many segments.
 pub(super) const LARGEST_JUMP: usize = 64;
 /// ACKs of which a median is taken at least.
@@ -11,6 +9,15 @@ const CERTAIN: u32 = 64;
 
 /// ACKs by their jump in segments.
 pub(super) type Jumps = [u16; LARGEST_JUMP + 1];
+
+/// An ACK that moved forward.
+pub(super) struct Heard {
+    pub jump: usize,
+    /// one is missing before it
+    pub is_later: bool,
+    pub snd_una: u64,
+    pub snd_nxt: u64,
+}
 
 /// The jump that acknowledged the median segment of the last round trip.
 #[derive(Clone, Copy, Debug)]
@@ -51,11 +58,12 @@ impl Learned {
         *self = Learned { round, round_acks: 0, round_later: 0, round_end: snd_nxt, ..*self };
     }
 
-    pub fn hear(&mut self, jump: usize, ack: &Sighting) {
+    pub fn hear(&mut self, ack: Heard) {
+        let jump = ack.jump;
         self.acks = (self.acks + 1).min(CERTAIN);
         self.round[jump] = self.round[jump].saturating_add(1);
         self.round_acks += 1;
-        self.round_later += if ack.is_later() { jump as u32 } else { 0 };
+        self.round_later += if ack.is_later { jump as u32 } else { 0 };
         if ack.snd_una > self.round_end && self.round_acks >= FEW {
             self.learn();
             self.begin_round(ack.snd_nxt);

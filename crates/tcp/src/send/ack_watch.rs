@@ -2,7 +2,7 @@
 
 use lasthop_units::{Duration, Time};
 
-use super::ack_jumps::{Jumps, LARGEST_JUMP, Learned};
+use super::ack_jumps::{Heard, Jumps, LARGEST_JUMP, Learned};
 use crate::config::{AckLoss, AckLossMode, CountOver, Pending};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl Sighting {
     }
 
     /// An ACK is missing before it: something that it covers was acknowledged already.
-    pub(super) fn is_later(&self) -> bool {
+    fn is_later(&self) -> bool {
         self.echo.is_some_and(|tick| tick.is_after(self.head_sent_at))
     }
 }
@@ -172,7 +172,8 @@ impl AckWatch {
         if self.params.mode == AckLossMode::Paper {
             return self.count(jump, self.params.normal_jump, false);
         }
-        self.learned.hear(jump, ack);
+        let (snd_una, snd_nxt) = (ack.snd_una, ack.snd_nxt);
+        self.learned.hear(Heard { jump, is_later: ack.is_later(), snd_una, snd_nxt });
         if ack.is_first() {
             return 0;
         }
