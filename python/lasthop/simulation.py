@@ -289,6 +289,8 @@ class Runs:
         self._keep_series = keep_series
         self._kept = Kept(interval_s, account, recording, captures)
         self._start = start
+        # Asked before files of code are read: it says what does not go together.
+        self._needs_processes = needs_processes(self.resolved)
         self._on_series = on_series
         self._metrics = metrics
         self.result = Result.empty(self.resolved, scenario, warnings)
@@ -321,7 +323,7 @@ class Runs:
         self.result.interrupted = requests.count > 0 and ended < len(seeds)
 
     def _usual_start(self) -> Starter:
-        start = self._in_processes if needs_processes(self.resolved) else self._on_threads
+        start = self._in_processes if self._needs_processes else self._on_threads
         self.resolved.load_code()
         return start
 
