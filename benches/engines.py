@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "python" / "lasthop"
+# Benchmarks that came with an installed package lie in its own folder data.
+PACKAGE = next(place for place in (ROOT / "python" / "lasthop", ROOT.parent) if (place / "cli").is_dir())
 EXTENSION = "_core.abi3.so"
 PLAIN = ROOT / "target" / "guided" / "plain"
 ASK = "import json; from lasthop import _core; print(json.dumps([_core.source_digest, _core.profile_guided]))"
