@@ -510,15 +510,16 @@ def _flatten(prefix: str, value: Any, found: dict[str, float | None]) -> None:
             _flatten(f"{prefix}.{key}" if prefix else key, item, found)
     elif isinstance(value, list):
         for item in value:
-            if isinstance(item, dict):
-                _flatten(f"{prefix}.{_entity(item)}", item, found)
+            if isinstance(item, dict) and (name := _entity(item)) is not None:
+                _flatten(f"{prefix}.{name}", item, found)
     elif value is None:
         found[prefix] = None
     elif isinstance(value, int | float) and not isinstance(value, bool):
         found[prefix] = value if is_number(value) else None
 
 
-def _entity(row: Mapping[str, Any]) -> str:
+def _entity(row: Mapping[str, Any]) -> str | None:
+    """What a row is called; None for one that has no name, as pairs of nodes in what captures tell."""
     if "id" in row:
         return str(row["id"])
-    return f"{row['node']}.{row['peer']}" if "peer" in row else str(row["name"])
+    return f"{row['node']}.{row['peer']}" if "peer" in row else row.get("name")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-RIGHT = '[bss]\nstandard = "802.11n"\n[[station]]\n[[flow]]\nstation = "sta1"\n'
+RIGHT = '[bss]\nstandard = "802.11n"\n[[station]]\n[[flow]]\nstation = "*"\n'
 ROOT = Path(__file__).parents[2]
 
 

@@ -15,11 +15,15 @@ def test_bash_completes_commands_and_options(command, tmp_path) -> None:
     (tmp_path / "completion").write_text(script)
 
     def completed(*words: str) -> list[str]:
-        line = " ".join(f"'{word}'" for word in words)
-        asked = f"""source {tmp_path / "completion"}
-COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}
-function=$(complete -p lasthop | sed 's/.*-F \\([^ ]*\\).*/\\1/')
-"$function" lasthop '{words[-1]}' ''; printf '%s\\n' "${{COMPREPLY[@]}}""""
+        asked = "\n".join(
+            (
+                f"source {tmp_path / 'completion'}",
+                f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}",
+                r"""function=$(complete -p lasthop | sed 's/.*-F \([^ ]*\).*/\1/')""",
+                f"$function lasthop {words[-1]} ''",
+                r"""printf '%s\n' "${COMPREPLY[@]}" """,
+            )
+        )
         return subprocess.run([bash, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
 
     assert "export-link" in completed("lasthop", "exp")

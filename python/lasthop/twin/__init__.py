@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from ..analysis import analyze
+from ..quantities import MEDIUM
 from . import fit as fitting
 from .live import Live, is_live, read_live, seen_live
 from .model import Assumed, Twin, twin_of
@@ -52,7 +53,7 @@ def twin(
             raise ValueError("--fit: compares captures; what hosts say of themselves can be compared with none")
         return twin_of(seen_live(live), name, None, assumed)
     result = analyze(captures, from_s, to_s, None, show, writes=True)
-    found = twin_of(seen_in(result), name, result.runs[0]["medium"].get("idle_fraction"), assumed)
+    found = twin_of(seen_in(result), name, result.runs[0]["medium"].get(MEDIUM.idle_fraction), assumed)
     return fitting.fit(found, tell) if fit else found
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ..quantities import FLOW
 from ..result import Result
 
 HEADERS_BYTES = {"tcp": 40, "udp": 28}
@@ -217,9 +218,9 @@ def _flow(row: Mapping[str, Any], told: Mapping[str, Any], names: Mapping[str, s
         names.get(row["station"], row["station"]),
         row["direction"],
         row["transport"],
-        row["goodput_bps"] or 0.0,
-        row.get("rtt_p95_s"),
-        row["transport"] == "udp" and row.get("goodput_bps") is None,
+        row[FLOW.goodput_bps] or 0.0,
+        row.get(FLOW.rtt_p95_s),
+        row["transport"] == "udp" and row.get(FLOW.goodput_bps) is None,
         since(load["opened_s"]),
         since(load["first_s"]),
         since(load["last_s"]),
