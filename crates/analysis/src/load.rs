@@ -194,7 +194,16 @@ mod tests {
     }
     fn stamped(value: u32, echo: u32) -> Segment {
         let timestamps = Some(Timestamps { value, echo });
-        Segment { seq: 0, ack: 0, flags: TcpFlags::ACK, payload: 0, timestamps, sack: [None; 4] }
+        Segment {
+            seq: 0,
+            ack: 0,
+            flags: TcpFlags::ACK,
+            payload: 0,
+            window: 0,
+            window_scale: None,
+            timestamps,
+            sack: [None; 4],
+        }
     }
 
     #[test]
