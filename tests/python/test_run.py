@@ -164,7 +164,7 @@ def test_interrupt_before_the_first_seed_writes_nothing(small, running):
 
 
 def test_engine_is_reached_in_less_than_four_tenths_of_a_second_of_processor_time(small):
-    code = "import time; t = time.process_time(); import lasthop.cli as c; c.build_parser(); print(time.process_time() - t)"
+    code = "import time; t = time.process_time(); import lasthop.cli as c; c.build_parser(['run']); print(time.process_time() - t)"
     taken = [float(subprocess.check_output([sys.executable, "-c", code], text=True)) for _ in range(5)]
     assert min(taken) < 0.4
 

@@ -299,7 +299,7 @@ def test_the_command_writes_a_scenario_that_can_be_compared_with_the_capture(com
 def test_a_capture_has_no_account_to_explain(command, download):
     done = command("compare", download.air, download.air, "--explain")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "read from a capture" in done.stderr
+    assert "read from captures" in done.stderr
 
 
 @pytest.mark.parametrize("option", [("--out", "twin.json"), ("--out", "t.toml", "--from", "2s", "--to", "1s"), ()])

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._core import ScenarioError
-from ..analysis import analyze
 from ..files import check_writable, is_special
 from ..metric import UnknownMetric, check_keys
 from ..result import Result, read
 from ..scenario import Scenario, load, readable_text
 from ..sequential import GOODPUT, MOST, Until
 from ..simulation import MAX_SEED, core_count, seed_list
-from ..testbed import kind_of
 from ._mistake import Mistake
 
 if TYPE_CHECKING:
@@ -182,6 +180,8 @@ def result_of(path: str) -> Result:
     try:
         return _readable(read, path)
     except ScenarioError:
+        from ..testbed import kind_of
+
         if os.path.isfile(path) and (kind := kind_of(path)) is not None:
             raise Mistake(f"{path}: is a file of {kind}; read it first, `lasthop analyze {path} --out DIR`, and give DIR") from None
         raise
@@ -189,6 +189,8 @@ def result_of(path: str) -> Result:
 
 def _capture(path: str) -> Result:
     """What a capture shows, as a result."""
+    from ..analysis import analyze
+
     try:
         return _readable(lambda file: analyze([file], interval_s=None), path)
     except ValueError as error:
