@@ -65,6 +65,16 @@ def example(file: str, name: str, **parameters: object) -> dict[str, object]:
 # What reads, and what runs.
 
 
+@pytest.mark.parametrize("line", [("check",), ("theory",)])
+def test_closed_forms_and_checks_load_no_code(mine, small, command, line):
+    (small.parent / "mine.py").write_text("raise SystemExit('it was loaded')\n")
+    done = command(*line, "small.toml")
+    assert done.returncode == 0 and "it was loaded" not in done.stderr
+    assert ("does not load" in done.stderr) == (line == ("theory",))
+    # Closed forms need no simulation.
+    assert ("Mbit/s" in done.stdout) == (line == ("theory",))
+
+
 def test_reading_a_scenario_runs_nothing_of_it(mine, small, command):
     resolved = lasthop.load(small).resolve()
     assert json.loads(resolved.to_json())["tcp"]["congestion_control"]["beta"] == 0.7

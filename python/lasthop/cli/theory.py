@@ -11,9 +11,9 @@ from ..confidence import Estimate, estimate
 from ..headline import mean_and_interval, number
 from ..progress import Progress
 from ..result import Result
+from ..scenario import Scenario
 from ..simulation import simulate
 from . import _arguments
-from ._code import load_code
 from ._output import note, show, write_data
 from ._table import table
 
@@ -34,19 +34,27 @@ def execute(arguments: argparse.Namespace) -> int:
     resolved = scenario.resolve()
     rows = json.loads(_core.theory_json(resolved))["rows"]
     _arguments.check_file("--json", arguments.json)
-    load_code([resolved])
+    if resolved.code():
+        note("closed forms alone: the scenario brings code, which `lasthop theory` does not load; `lasthop run` does")
+        compared, has_failed = [(row, None) for row in rows], False
+    else:
+        result = _simulate(scenario, seeds, jobs)
+        compared, has_failed = [(row, _simulated(row, result)) for row in rows], bool(result.failures)
+    if arguments.json is not None:
+        document = {"rows": [{**row, "simulated": found and found._asdict()} for row, found in compared]}
+        write_data(arguments.json, [json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False), "\n"])
+    show(_table(compared), beside_data=arguments.json == "-")
+    return 1 if has_failed else 0
+
+
+def _simulate(scenario: Scenario, seeds: list[int], jobs: int) -> Result:
     with Progress.fitting("simulating") as progress:
         result = simulate(scenario, seeds, jobs, None, progress)
     for failure in result.failures:
         note(failure["error"])
     if result.interrupted:
         raise KeyboardInterrupt
-    compared = [(row, _simulated(row, result)) for row in rows]
-    if arguments.json is not None:
-        document = {"rows": [{**row, "simulated": found and found._asdict()} for row, found in compared]}
-        write_data(arguments.json, [json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False), "\n"])
-    show(_table(compared), beside_data=arguments.json == "-")
-    return 1 if result.failures else 0
+    return result
 
 
 def _simulated(row: dict[str, Any], result: Result) -> Estimate | None:
