@@ -106,7 +106,7 @@ def _run(given: list[str]) -> int:
     try:
         own, behind = _cut(_checked(given))
         # The modules of the other commands take longer to import than most commands to run.
-        chosen = build_parser(own[:1] if own[0] in COMMANDS else COMMANDS).parse_args(own)
+        chosen = build_parser((own[0],) if own[0] in COMMANDS else COMMANDS).parse_args(own)
         if behind is not None and not hasattr(chosen, "command"):
             raise Mistake("--: nothing stands behind it; only `lasthop emulate --station NAME -- COMMAND` takes a command")
         chosen.command = behind or []

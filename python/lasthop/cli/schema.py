@@ -19,5 +19,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the schema."""
     text = _core.result_schema_json() if arguments.result else _core.schema_json()
-    sys.stdout.write(json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n")
     return 0
