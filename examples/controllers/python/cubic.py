@@ -127,6 +127,7 @@ class LinuxCubic(lasthop.CongestionControl):
         self.abe = context.abe
         self.tick_ns = context.tick_ns
         self.hz = min(max(1_000_000_000 // self.tick_ns, 1), 1_000_000)
+        self.price_holds = self.hz // QUOTES_HOLD  # ticks
         self.slow_start_per_ack = context.slow_start_growth == "per_ack"
         self.avoidance_per_ack = context.avoidance_growth == "per_ack"
         self.count = 0
@@ -162,13 +163,14 @@ class LinuxCubic(lasthop.CongestionControl):
             self.start = min(self.start + now - self.last_sent, now)
 
     def observe(self, ack):
-        now = ack.now_ns // self.tick_ns
-        self.last_sent = now
-        rtt_ns = ack.rtt_ns
+        self.last_sent = now = ack.now_ns // self.tick_ns
         # Samples do not count for a second after a stage begins.
-        if rtt_ns is None or (self.start is not None and now - self.start < self.hz):
+        if self.start is not None and now - self.start < self.hz:
             return
-        rtt = max(rtt_ns // 1000, 1)
+        rtt_ns = ack.rtt_ns
+        if rtt_ns is None:
+            return
+        rtt = rtt_ns // 1000 or 1
         if self.delay_min is None or rtt < self.delay_min:
             self.delay_min = rtt
         if self.hystart and not self.hystart.found:
@@ -192,19 +194,29 @@ class LinuxCubic(lasthop.CongestionControl):
             self.window = window = grown
         elif self.avoidance_per_ack:
             acked = 1
-        if acked:
-            price = max(self.priced(window, acked, ack.now_ns // self.tick_ns), 1)
-            # Credit earned under a higher price buys one segment at most.
-            due, credit = (1, 0) if self.count >= price else (0, self.count)
-            bought, self.count = divmod(credit + acked, price)
+        if not acked:
+            return
+        now = self.last_sent
+        # The latest price holds for a while: most ACKs take this way.
+        if self.price_window == window and now - self.price_at <= self.price_holds:
+            if self.start is not None:
+                self.reno_credit += acked
+            price = self.price
+        else:
+            price = self.priced(window, acked, now)
+        # Credit earned under a higher price buys one segment at most.
+        due, credit = (1, 0) if self.count >= price else (0, self.count)
+        credit += acked
+        if credit < price and not due:
+            self.count = credit
+        else:
+            bought, self.count = divmod(credit, price)
             self.window = window + due + bought
 
     def priced(self, window, acked, now):
         """Segments acknowledged that buy one now."""
         if self.start is not None:
             self.reno_credit += acked
-        if self.price_window == window and now - self.price_at <= self.hz // QUOTES_HOLD:
-            return self.price
         same_tick = self.price_at == now and self.start is not None
         if self.start is None:
             self.begin_stage(window, acked, now)
@@ -345,7 +357,7 @@ class OlderLinuxCubic(LinuxCubic):
 
     def priced(self, window, acked, now):
         """ACKs that buy a segment now."""
-        if self.price_window == window and now - self.price_at <= self.hz // QUOTES_HOLD:
+        if self.price_window == window and now - self.price_at <= self.price_holds:
             return self.price
         if self.start is None:
             self.begin_stage(window, acked, now)
