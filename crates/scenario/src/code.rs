@@ -49,6 +49,16 @@ pub trait CodeLoader {
     }
 }
 
+/// Whether some text in a scenario is the name of a language, without which it brings no code.
+pub(crate) fn is_named_in(value: &Value) -> bool {
+    match value {
+        Value::Text(text) => Language::of(text).is_some(),
+        Value::List(items) => items.iter().any(is_named_in),
+        Value::Table(entries) => entries.iter().any(|(_, value)| is_named_in(value)),
+        _ => false,
+    }
+}
+
 fn cannot_load(code: &Code) -> String {
     format!("nothing here loads \"{}\"", code.language.word())
 }

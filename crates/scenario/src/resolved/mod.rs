@@ -28,7 +28,7 @@ use lasthop_units::Duration;
 use lasthop_wifi::ChannelAccess;
 use lasthop_wifi::phy::{ChannelWidth, ModulationClass, Phy, Preamble};
 
-use crate::code::{Code, Found, in_folder};
+use crate::code::{Code, Found, in_folder, is_named_in};
 use crate::description::{AggregationTable, Bss, Description, Edca, TransportWord};
 use crate::document::{Document, InputError};
 use crate::plugins::{self, Nobody, Plugins};
@@ -69,7 +69,13 @@ pub struct ResolvedScenario {
 /// # Errors
 /// One message with place and remedy.
 pub fn resolve(text: &str, file_name: &str, settings: &[(String, String)]) -> Result<ResolvedScenario, InputError> {
-    resolve_with(text, file_name, settings, &Nobody)
+    let mut document = document(text, file_name, settings)?;
+    let found = Found::default();
+    // To look for code in its places costs more than all else that is read; most scenarios have none.
+    if is_named_in(&document.root) {
+        plugins::find_in(&mut document.root, &Nobody, &found).map_err(|error| document.locate(error))?;
+    }
+    resolve_document(document, found, file_name)
 }
 
 /// As [`resolve`], where `plugins` answer for names of algorithms that lasthop does not have.
