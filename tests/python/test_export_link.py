@@ -113,6 +113,14 @@ def test_tc_takes_the_script(command, cell):
     assert "delay 5ms" in ran.stdout and "rate" in ran.stdout
 
 
+def test_standard_output_has_the_file_and_nothing_else(command, cell):
+    options = ("--station", "sta1", "--format", "json", "--out")
+    shown, written = command("export-link", "cell.toml", *options, "-"), command("export-link", "cell.toml", *options, "told")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout == Path("told.json").read_text()
+    assert written.stdout == ""
+
+
 def test_mistakes_are_told(command, cell):
     refused(command("export-link", "cell.toml", "--station", "sat1", "--format", "json"), "cell.toml: no station matches 'sat1'", "did you mean")
     refused(command("export-link", "cell.toml", "--station", "sta*", "--format", "json"), "'sta*' is a pattern", "sta1")

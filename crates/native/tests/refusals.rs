@@ -116,6 +116,25 @@ fn an_unknown_parameter_is_refused_by_its_controller() {
 }
 
 #[test]
+fn release_is_for_controllers_that_init_has_taken() {
+    let text = "#include \"lasthop_cc.h\"\n\
+         static int released;\n\
+         static void init(struct lasthop_cc_sock *sk, const struct lasthop_cc_context *context, const struct lasthop_cc_setting *settings, size_t count) {\n\
+             (void)context; (void)settings; sk->cwnd = 2 + released; if (count) lasthop_cc_fail(sk, \"no\"); }\n\
+         static void release(struct lasthop_cc_sock *sk) { (void)sk; released++; }\n\
+         static double s(struct lasthop_cc_sock *sk, const struct lasthop_cc_event *e) { (void)sk; (void)e; return 2; }\n\
+         static void g(struct lasthop_cc_sock *sk, const struct lasthop_cc_ack *a) { (void)sk; (void)a; }\n\
+         const struct lasthop_cc_v1 lasthop_cc = { LASTHOP_CC_HEAD, .init = init, .release = release, .ssthresh = s, .cong_avoid = g };\n";
+    let Some(path) = bench::of_text("released", text) else { return };
+    let library = Arc::new(Library::open(&path).unwrap());
+    let context = Context::new(&config(), 1);
+    let window = || library.controller(&context, &[]).unwrap().cwnd();
+    assert!(library.controller(&context, &[("no".to_string(), Setting::Number(1.0))]).is_err());
+    assert_eq!(window(), 2.0); // the refused one was not released
+    assert_eq!(window(), 3.0); // the one before was
+}
+
+#[test]
 fn what_is_no_library_is_refused() {
     let refused = |path: &Path| Library::open(path).unwrap_err().to_string();
     assert_eq!(refused(Path::new("none.so")), "none.so: no such file or directory");
