@@ -159,7 +159,7 @@ def build_parser(names: Sequence[str] = COMMANDS) -> Parser:
     parser = Parser(
         prog="lasthop",
         description="A fast simulator of TCP over 802.11.",
-        epilog="`lasthop help COMMAND` says what a command takes.",
+        epilog="Run `lasthop help COMMAND` for the options of a command.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"lasthop {__version__}")

@@ -45,7 +45,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         type=_setting,
-        help='lay a value over the file, e.g. --set station.0.count=4 or --set "wired.delay=10 ms"; repeatable',
+        help='override a value of the file, e.g. --set station.0.count=4 or --set "wired.delay=10 ms"; repeatable',
     )
 
 
@@ -70,7 +70,7 @@ def add_until(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help=f"what --until judges and the table shows, a name or glob of `lasthop list quantity`; repeatable (default {GOODPUT})",
+        help=f"quantity that --until judges and the table shows: a name or glob of `lasthop list quantity`; repeatable (default {GOODPUT})",
     )
 
 
@@ -90,7 +90,7 @@ def add_flow(parser: argparse.ArgumentParser, when: str) -> None:
         metavar="PATTERN",
         action="append",
         default=[],
-        help=f"explain only flows with such ids, as a shell matches: 'slow.*'; repeatable {when}",
+        help=f"explain only the flows whose id matches this shell pattern, e.g. 'slow.*'; repeatable {when}",
     )
 
 

@@ -21,12 +21,12 @@ def add_exports(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--qlog",
         metavar="DIR",
-        help="write a qlog file for each end of each TCP flow, for qvis, into DIR/seed-K",
+        help="write a qlog file for each end of each TCP flow to DIR/seed-K, for qvis",
     )
     parser.add_argument(
         "--perfetto",
         metavar="FILE",
-        help="write a trace of nodes, queues and windows for ui.perfetto.dev; of several seeds a file each: NAME-seed-K.EXT",
+        help="write a trace of nodes, queues and windows for ui.perfetto.dev; with several seeds one file each: NAME-seed-K.EXT",
     )
 
 

@@ -17,7 +17,7 @@ from ._output import note, show, summary_text, write_data
 from ._table import table
 from ._testbed import execute_testbed, of_testbed
 
-SUMMARY = "read captures, or files of iperf3, Flent and ss, into the tables of a run"
+SUMMARY = "turn captures, or files of iperf3, Flent and ss, into the tables of a run"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,25 +26,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "captures",
         metavar="FILE",
         nargs="+",
-        help="captures (pcap or pcapng: the air with radiotap, Ethernet, or IP); or files of iperf3 --json, Flent or ss -tin; several at once",
+        help="captures (pcap or pcapng: the air with radiotap, Ethernet, or IP), or output of iperf3 --json, Flent or ss -tin; one file or several",
     )
     parser.add_argument(
         "--from",
         dest="begin",
         metavar="TIME",
         type=_arguments.moment_s,
-        help="when measuring begins, counted from the first packet; in a capture of a simulation, simulated time",
+        help="start of the measurement, counted from the first packet; simulated time in a capture of a simulation",
     )
-    parser.add_argument("--to", metavar="TIME", type=_arguments.moment_s, help="when it ends (default: with the last packet)")
+    parser.add_argument("--to", metavar="TIME", type=_arguments.moment_s, help="end of the measurement (default: the last packet)")
     parser.add_argument(
-        "--repeats", action="store_true", help="files of iperf3, Flent or ss: the tests are repetitions of one, and become runs of one result"
+        "--repeats", action="store_true", help="for files of iperf3, Flent or ss: treat the tests as repetitions, one run of the result each"
     )
     parser.add_argument("--out", metavar="DIR", help="write result.json, tables and time series (Parquet) to DIR")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON to FILE, or to standard output with -")
     parser.add_argument(
         "--record",
         metavar="TABLES",
-        help=f"write tables of a recording to --out, with commas: {', '.join(TABLES_TOLD)}",
+        help=f"tables of a recording to write to --out, separated by commas: {', '.join(TABLES_TOLD)}",
     )
     parser.add_argument(
         "--interval",

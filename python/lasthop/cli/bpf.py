@@ -15,7 +15,7 @@ from ._mistake import Mistake
 from ._output import note, show
 from ._table import table
 
-SUMMARY = "load mechanisms of papers into this machine's kernel"
+SUMMARY = "load the mechanisms of papers into this machine's kernel"
 PROGRAMS = {
     "ack_loss": "halves the window when ACKs are missing, around the kernel's CUBIC or Reno [hashimoto2008]",
     "ack_skip": "leaves out pure ACKs that leave a device [gopal2005]",
@@ -30,36 +30,36 @@ TOGETHER = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop bpf` accepts."""
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    actions.add_parser("list", help="what there is and what is loaded").set_defaults(act=_list)
+    actions.add_parser("list", help="list the programs and those that are loaded").set_defaults(act=_list)
     _add_load(actions.add_parser("load", help="load a program; it stays until it is unloaded", allow_abbrev=False))
-    stats = actions.add_parser("stats", help="what loaded programs have counted", allow_abbrev=False)
-    stats.add_argument("--watch", action="store_true", help="once a second, until Ctrl-C")
+    stats = actions.add_parser("stats", help="show the counters of loaded programs", allow_abbrev=False)
+    stats.add_argument("--watch", action="store_true", help="print them once a second, until Ctrl-C")
     stats.add_argument("--record", metavar="DIR", help="write windows, detections and halvings as a result to DIR")
-    stats.add_argument("--for", metavar="SECONDS", dest="seconds", type=float, default=10.0, help="for how long to record (default 10)")
+    stats.add_argument("--for", metavar="SECONDS", dest="seconds", type=float, default=10.0, help="length of the recording (default 10)")
     stats.set_defaults(act=_stats)
-    out = actions.add_parser("unload", help="take a program out and set the host back", allow_abbrev=False)
+    out = actions.add_parser("unload", help="unload a program and restore the host's settings", allow_abbrev=False)
     out.add_argument("name", metavar="NAME", choices=NAMES, help=", ".join(NAMES))
-    out.add_argument("--device", metavar="DEVICE", help="on this device alone (default: on all)")
+    out.add_argument("--device", metavar="DEVICE", help="unload it from this device only (default: from all)")
     out.set_defaults(act=_unload)
 
 
 def _add_load(parser: argparse.ArgumentParser) -> None:
     programs = parser.add_subparsers(metavar="NAME", required=True)
     ack_loss = programs.add_parser("ack_loss", help=PROGRAMS["ack_loss"], allow_abbrev=False)
-    ack_loss.add_argument("--base", choices=BASES, default="cubic", help="whose window it is (default cubic)")
-    ack_loss.add_argument("--threshold", metavar="N", type=_count, default=1, help="ACKs of a window that may be missing (default 1)")
+    ack_loss.add_argument("--base", choices=BASES, default="cubic", help="controller that sets the window (default cubic)")
+    ack_loss.add_argument("--threshold", metavar="N", type=_count, default=1, help="number of ACKs of a window that may be missing (default 1)")
     scope = ack_loss.add_mutually_exclusive_group()
-    scope.add_argument("--cgroup", metavar="PATH", help="for new sockets of this cgroup (version 2)")
-    scope.add_argument("--default", action="store_true", help="for all new sockets of this network namespace; unload sets it back")
+    scope.add_argument("--cgroup", metavar="PATH", help="use it for new sockets of this cgroup (version 2)")
+    scope.add_argument("--default", action="store_true", help="use it for all new sockets of this network namespace; unload restores the earlier default")
     ack_loss.set_defaults(act=_load_ack_loss)
     ack_skip = programs.add_parser("ack_skip", help=PROGRAMS["ack_skip"], allow_abbrev=False)
     ack_skip.add_argument("--device", metavar="DEVICE", required=True, help="the device that ACKs leave by, such as wlan0")
-    ack_skip.add_argument("--skip", metavar="N", type=_count, default=3, help="ACKs left out between two that pass (default 3)")
-    ack_skip.add_argument("--start-after", metavar="N", type=_count, default=10, help="ACKs of a flow that all pass (default 10)")
+    ack_skip.add_argument("--skip", metavar="N", type=_count, default=3, help="number of ACKs dropped between two that pass (default 3)")
+    ack_skip.add_argument("--start-after", metavar="N", type=_count, default=10, help="number of ACKs at the start of a flow that all pass (default 10)")
     ack_skip.set_defaults(act=_load_ack_skip)
     split = programs.add_parser("split_queue", help=PROGRAMS["split_queue"], allow_abbrev=False)
     split.add_argument("--device", metavar="DEVICE", required=True, help="the device that packets leave by, such as wlan0")
-    split.add_argument("--rate", metavar="RATE", help="what it sends at most, as tc writes it (50mbit), so that packets wait here")
+    split.add_argument("--rate", metavar="RATE", help="highest rate of the device, as tc writes it (50mbit), so that packets wait here")
     split.set_defaults(act=_load_split_queue)
 
 

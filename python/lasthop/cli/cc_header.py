@@ -6,13 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
-SUMMARY = "print the C header for a congestion control of your own, or where it is"
+SUMMARY = "print the C header for a congestion control of your own, or its folder"
 HEADER = Path(__file__).parents[1] / "include" / "lasthop_cc.h"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop cc-header` accepts."""
-    parser.add_argument("--path", action="store_true", help='the folder instead, for a compiler\'s -I: cc -I"$(lasthop cc-header --path)" …')
+    parser.add_argument("--path", action="store_true", help='print the folder of the header, for the compiler: cc -I"$(lasthop cc-header --path)" …')
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -9,14 +9,14 @@ from . import _arguments
 from ._mistake import Mistake
 from ._output import note
 
-SUMMARY = "say whether scenario files are right; nothing is run"
+SUMMARY = "check scenario files without running them"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop check` accepts."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="scenario files (TOML)")
     _arguments.add_settings(parser)
-    parser.add_argument("--strict", action="store_true", help="take a warning for a mistake")
+    parser.add_argument("--strict", action="store_true", help="treat warnings as errors")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -8,12 +8,12 @@ from .. import _core
 from ._mistake import Mistake
 from ._output import write_data
 
-SUMMARY = "hold a congestion control to what all of them promise"
+SUMMARY = "test a congestion control against the rules that each one must keep"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop check-cc` accepts."""
-    parser.epilog = "Code that CHOICE names is loaded and runs with your rights."
+    parser.epilog = "If CHOICE names a file of code, that code runs with your rights."
     what = 'a name such as cubic, or a table such as \'{ kind = "python", file = "mine.py", class = "Mine" }\''
     parser.add_argument("choice", metavar="CHOICE", help=what)
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-SUMMARY = "print what bash, zsh or fish needs to complete the command line"
+SUMMARY = "print the completion script for bash, zsh or fish"
 SHELLS = ("bash", "zsh", "fish")
 # What stands in the help for something that lies in the file system.
 FILES = ("FILE", "CAPTURE", "RESULT", "A", "B", "STORE", "DIR|RESULT|STORE", "PATH")

@@ -11,7 +11,7 @@ from . import _arguments
 from ._mistake import Mistake
 from ._output import show
 
-SUMMARY = "print the commands that bring a scenario's mechanisms to real hosts"
+SUMMARY = "print the commands that set up a scenario's mechanisms on real hosts"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="scenario file (TOML), or a name of `lasthop list scenario`")
     _arguments.add_settings(parser)
     parser.add_argument("--device", metavar="DEVICE", default="wlan0", help="the Wi-Fi device of stations and AP (default wlan0)")
-    parser.add_argument("--dry-run", action="store_true", help="print the commands, and run nothing: must be given, as hosts are not reached from here")
+    parser.add_argument("--dry-run", action="store_true", help="print the commands and run nothing; required, as lasthop does not reach the hosts itself")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -29,7 +29,7 @@ from ._mistake import Mistake
 from ._output import note
 from .run import add_kept, carry_out, check_options, report
 
-SUMMARY = "run a scenario over the TCP of a real kernel"
+SUMMARY = "run a scenario with the TCP of a real kernel"
 # Nobody types for longer.
 SHELL_LASTS = "1000000 s"
 
@@ -41,17 +41,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--seeds", metavar="N", type=_arguments._whole, help="run seeds 1 to N (default 1)")
     which.add_argument("--seed", metavar="K", type=_arguments._whole, help="run seed K only")
-    parser.add_argument("--jobs", metavar="N", type=_arguments._whole, help="guests at a time (default: all cores)")
-    parser.add_argument("--time", choices=("virtual", "real"), help="the clock: that of a guest, or this machine's (default: emulation.time, virtual)")
-    parser.add_argument("--kernel", metavar="KERNEL", help="of virtual time: own, stock, or the path of one (default: emulation.kernel, own)")
+    parser.add_argument("--jobs", metavar="N", type=_arguments._whole, help="number of guests that run at a time (default: all cores)")
+    parser.add_argument("--time", choices=("virtual", "real"), help="clock of the run: a guest's virtual time, or real time on this machine (default: emulation.time, virtual)")
+    parser.add_argument("--kernel", metavar="KERNEL", help="kernel for virtual time: own, stock, or a path (default: emulation.kernel, own)")
     add_kept(parser)
     parser.add_argument(
-        "--station", metavar="NAME", help="run the command that stands after -- at this station, too; the run ends with it"
+        "--station", metavar="NAME", help="also run the command after -- at this station; the run ends with it"
     )
     parser.add_argument("--shell", metavar="NAME", help="open a shell at this station, in real time; the run ends with it")
-    parser.add_argument("--build-kernel", action="store_true", help="build the kernel for virtual time, and do no more")
+    parser.add_argument("--build-kernel", action="store_true", help="only build the kernel for virtual time")
     parser.add_argument(
-        "--source", metavar="TREE", help="with --build-kernel: a kernel's source, a folder or an archive"
+        "--source", metavar="TREE", help="with --build-kernel: folder or archive of the kernel's source"
     )
     parser.set_defaults(metric=[], command=[])
 

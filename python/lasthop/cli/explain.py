@@ -21,20 +21,20 @@ from ._mistake import Mistake
 from ._output import note, show, write_data
 from ._table import table
 
-SUMMARY = "say where the time of each flow and of the channel went, or why two results differ"
+SUMMARY = "show where each flow and channel spent its time, or why two results differ"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop explain` accepts."""
     what = "directory or JSON file of `lasthop run`, or a scenario file to run now"
     parser.add_argument("result", metavar="RESULT", help=what)
-    parser.add_argument("other", metavar="B", nargs="?", help="another of these: the difference is explained")
+    parser.add_argument("other", metavar="B", nargs="?", help="a second result or scenario: explain the difference")
     _arguments.add_settings(parser)
     _arguments.add_seeds(parser)
     _arguments.add_flow(parser, "(default: of many flows those that suffer most of each kind of traffic)")
-    parser.add_argument("--json", metavar="FILE", help="write it as JSON to FILE, or to standard output with -")
+    parser.add_argument("--json", metavar="FILE", help="write the explanation as JSON to FILE, or to standard output with -")
     parser.add_argument(
-        "--plot", metavar="FILE", help="draw stacked bars to FILE (.png, .pdf or .svg), or write their data (.csv)"
+        "--plot", metavar="FILE", help="draw stacked bars to FILE (.png, .pdf or .svg) or write their data (.csv)"
     )
 
 

@@ -14,18 +14,18 @@ from . import _arguments
 from ._mistake import Mistake
 from ._output import note, write_data
 
-SUMMARY = "write what a station's link lets through, for Mahimahi, netem or as JSON"
+SUMMARY = "export a station's link as a trace for Mahimahi, a script for netem, or JSON"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop export-link` accepts."""
     _arguments.add_scenario(parser)
-    parser.add_argument("--station", metavar="NAME", required=True, help="whose link")
-    parser.add_argument("--format", choices=sorted(WRITERS), required=True, help="mahimahi: two traces; netem: a script; json: both directions")
-    parser.add_argument("--out", metavar="PREFIX", help="names of files begin so (default: SCENARIO-STATION); - is standard output, for netem and json")
-    parser.add_argument("--seed", metavar="K", type=_arguments._whole, default=1, help="which seed (default 1)")
+    parser.add_argument("--station", metavar="NAME", required=True, help="station whose link is exported")
+    parser.add_argument("--format", choices=sorted(WRITERS), required=True, help="mahimahi: two traces; netem: a script; json: one document with both directions")
+    parser.add_argument("--out", metavar="PREFIX", help="start of the names of the files (default: SCENARIO-STATION); - writes netem and json to standard output")
+    parser.add_argument("--seed", metavar="K", type=_arguments._whole, default=1, help="seed of the run (default 1)")
     parser.add_argument(
-        "--interval", metavar="TIME", type=_arguments.duration_s, default=0.1, help="netem: how long a step lasts (default 100ms)"
+        "--interval", metavar="TIME", type=_arguments.duration_s, default=0.1, help="for netem: length of a step (default 100ms)"
     )
 
 

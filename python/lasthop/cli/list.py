@@ -12,14 +12,14 @@ from ..ready import scenarios
 from ..scenario import readable_text
 from ._table import table
 
-SUMMARY = "list what can be chosen by name, and what is measured"
+SUMMARY = "list algorithms, standards, ready scenarios and measured quantities"
 QUANTITY, SCENARIO = "quantity", "scenario"
 HEAD = ["kind", "name", "summary", "source", "status"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop list` accepts."""
-    parser.add_argument("kind", metavar="KIND", nargs="?", help="only this kind, e.g. congestion_control; or quantity: what is measured; or scenario: those that are ready")
+    parser.add_argument("kind", metavar="KIND", nargs="?", help="list only this kind, e.g. congestion_control, quantity (all that is measured) or scenario (ready ones)")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 

@@ -11,7 +11,7 @@ from ..ready import scenarios
 from ._mistake import Mistake
 from ._output import note
 
-SUMMARY = "write files to begin with: a scenario, or a congestion control of your own with a test"
+SUMMARY = "write a starting point: a scenario, or a congestion control of your own with a test"
 TEMPLATES = Path(__file__).parents[1] / "templates"
 # A name of a kernel's congestion control has less than 16 characters, and those of Python and C begin with a letter.
 CONTROLLER_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
@@ -31,10 +31,10 @@ BUILD = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop new` accepts."""
-    parser.add_argument("name", metavar="NAME", help="of a scenario: NAME.toml is written; of a ready one (`lasthop list scenario`): it is printed; or the word controller")
+    parser.add_argument("name", metavar="NAME", help="name of the scenario, written to NAME.toml; a ready one (`lasthop list scenario`), which is printed; or the word controller")
     language = parser.add_mutually_exclusive_group()
     for word, what in (("python", "a class in Python"), ("c", "a shared library in C"), ("bpf", "a struct_ops of BPF, as for Linux")):
-        language.add_argument(f"--{word}", metavar="CONTROLLER", help=f"after the word controller, its name: {what}")
+        language.add_argument(f"--{word}", metavar="CONTROLLER", help=f"after the word controller: the name of {what}")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -26,10 +26,10 @@ A_DAY_US = 86_400_000_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop packetdrill` accepts."""
-    parser.epilog = "A script is a program: its code is Python and may do what you may. Read a script before you run it."
+    parser.epilog = "A script is a program: its Python code runs with your rights. Read a script before you run it."
     parser.add_argument("files", metavar="FILE", nargs="+", help="a script in the language of google/packetdrill")
     parser.add_argument(
-        "--tolerance_usecs", metavar="US", type=_microseconds, help="how far times may be off, instead of the script's own"
+        "--tolerance_usecs", metavar="US", type=_microseconds, help="tolerance of times in microseconds (default: the script's own)"
     )
     _arguments.add_congestion_control(parser, "the congestion control of the endpoint")
 

@@ -17,7 +17,7 @@ from . import _arguments
 from ._mistake import Mistake
 from ._output import note
 
-SUMMARY = "draw one result, several together, or a sweep"
+SUMMARY = "plot one result, several together, or a sweep"
 # Plots of what changes within a round trip, and fewer points than can show it.
 OF_SAWTEETH, FEW_POINTS = ("cwnd",), 100
 EXAMPLES = {"flow": "'slow.*'", "node": "'fast*'", "traffic": "ping"}
@@ -38,16 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kind",
         choices=plot.kinds(),
         default="goodput_over_time",
-        help="what to show, see below (default goodput_over_time)",
+        help="kind of plot, see below (default goodput_over_time)",
         metavar="KIND",
     )
-    parser.add_argument("--metric", metavar="NAME", help="which metric, where the kind has a choice")
-    parser.add_argument("--x", metavar="PATH", help="of a sweep: the setting along the horizontal axis")
+    parser.add_argument("--metric", metavar="NAME", help="metric to show, for kinds that leave the choice")
+    parser.add_argument("--x", metavar="PATH", help="for a sweep: the setting along the horizontal axis")
     parser.add_argument(
         "--by",
         "--y",
         metavar="PATH",
-        help="of a sweep: a line, or a row of the heat map, for each value; of latency_cdf and combined: for each flow, "
+        help="for a sweep: one line, or row of the heat map, for each value; for latency_cdf and combined: one line for each flow, "
         "traffic or result",
     )
     parser.add_argument(
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_value,
         action="append",
         default=[],
-        help="of a sweep: only the runs with this value, repeatable",
+        help="for a sweep: use only the runs with this value; repeatable",
     )
     for name, what in (("flow", "flows by id"), ("node", "nodes by name"), ("traffic", "flows by kind of traffic")):
         parser.add_argument(
@@ -64,22 +64,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             metavar="PATTERN",
             action="append",
             default=[],
-            help=f"only {what}, as a shell matches: {EXAMPLES[name]}; repeatable",
+            help=f"only {what}, matched as a shell pattern, e.g. {EXAMPLES[name]}; repeatable",
         )
     looks = parser.add_argument_group("looks")
-    looks.add_argument("--title", metavar="TEXT", help="the title (default: what is shown, over how many seeds)")
-    looks.add_argument("--x-label", metavar="TEXT", help="the label of the horizontal axis")
-    looks.add_argument("--y-label", metavar="TEXT", help="the label of the axis of values")
-    looks.add_argument("--y-min", metavar="NUMBER", type=float, help="where the axis of values begins, in its unit")
-    looks.add_argument("--y-max", metavar="NUMBER", type=float, help="where it ends")
-    looks.add_argument("--log-x", action="store_true", help="a logarithmic horizontal axis")
-    looks.add_argument("--log-y", action="store_true", help="a logarithmic axis of values")
-    looks.add_argument("--legend", metavar="PLACE", help=f"where the legend stands: {', '.join(PLACES)} (default below)")
+    looks.add_argument("--title", metavar="TEXT", help="title (default: quantity and number of seeds)")
+    looks.add_argument("--x-label", metavar="TEXT", help="label of the horizontal axis")
+    looks.add_argument("--y-label", metavar="TEXT", help="label of the value axis")
+    looks.add_argument("--y-min", metavar="NUMBER", type=float, help="lower end of the value axis, in its unit")
+    looks.add_argument("--y-max", metavar="NUMBER", type=float, help="upper end of the value axis, in its unit")
+    looks.add_argument("--log-x", action="store_true", help="use a logarithmic horizontal axis")
+    looks.add_argument("--log-y", action="store_true", help="use a logarithmic value axis")
+    looks.add_argument("--legend", metavar="PLACE", help=f"position of the legend: {', '.join(PLACES)} (default below)")
     looks.add_argument(
         "--size", metavar="WxH", type=_size, help="width and height, in inches unless cm or mm follow: 7x3, 9x6cm"
     )
     parser.add_argument(
-        "--out", metavar="FILE", help="PNG, PDF, SVG or, for the data, CSV by its ending; - for PNG (default KIND.png)"
+        "--out", metavar="FILE", help="file to write; the ending chooses PNG, PDF, SVG or, for the data, CSV; - writes PNG to standard output (default KIND.png)"
     )
 
 

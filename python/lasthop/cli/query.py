@@ -15,7 +15,7 @@ from ._mistake import Mistake
 from ._output import note, write_data
 from ._table import table
 
-SUMMARY = "ask a store of runs in SQL"
+SUMMARY = "query a store of runs in SQL"
 ROWS_SHOWN = 500
 CELL_WIDTH = 60
 

@@ -10,7 +10,7 @@ from . import _arguments
 from ._evidence import status_of, text_of
 from ._mistake import Mistake
 
-SUMMARY = "recorded traces of congestion controllers against the controllers here"
+SUMMARY = "replay recorded traces of congestion controllers through the controllers here"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

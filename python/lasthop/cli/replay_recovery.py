@@ -9,7 +9,7 @@ from .. import _core
 from ._evidence import status_of, text_of
 from ._mistake import Mistake
 
-SUMMARY = "what a kernel's sender did under scripted loss, against the `linux` profile on the same path"
+SUMMARY = "compare the `linux` profile with a recorded kernel under the same scripted loss"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

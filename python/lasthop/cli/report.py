@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from ..page.jobs import Job
     from ..page.report import Side
 
-SUMMARY = "write the page of a run, or of two, as one file that opens offline"
+SUMMARY = "write the page of one run or two as a single file that opens offline"
 POLL_S = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop report` accepts."""
     parser.add_argument("result", metavar="RESULT", help="result of `lasthop run`: directory or JSON file")
-    parser.add_argument("other", metavar="B", nargs="?", help="another one, to stand beside it on the same time axis")
+    parser.add_argument("other", metavar="B", nargs="?", help="a second result, shown beside the first on the same time axis")
     parser.add_argument("--out", metavar="FILE", required=True, help="the file to write, e.g. run.html")
     parser.add_argument("--seed", metavar="K", type=int, help="which seed (default: the first)")
     parser.add_argument(
@@ -36,13 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="from_s",
         metavar="TIME",
         type=_arguments.moment_s,
-        help="from when on each frame is told (default: the end of the warm-up)",
+        help="start of the part that shows each frame (default: the end of the warm-up)",
     )
     parser.add_argument(
-        "--for", dest="for_s", metavar="TIME", type=_arguments.duration_s, help="for how long (default: some 6000 frames)"
+        "--for", dest="for_s", metavar="TIME", type=_arguments.duration_s, help="length of that part (default: some 6000 frames)"
     )
     parser.add_argument(
-        "--flow", metavar="PATTERN", action="append", default=[], help="flows with curves, as a shell matches; repeatable (default: six)"
+        "--flow", metavar="PATTERN", action="append", default=[], help="draw curves of the flows whose id matches this shell pattern; repeatable (default: six flows)"
     )
 
 

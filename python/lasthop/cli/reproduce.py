@@ -15,20 +15,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paper", metavar="PAPER", nargs="?", help="a paper of papers/, or a claim file (default: all papers)"
     )
-    parser.add_argument("--claim", metavar="ID", action="append", default=[], help="only this claim; repeatable")
+    parser.add_argument("--claim", metavar="ID", action="append", default=[], help="check only this claim; repeatable")
     parser.add_argument(
-        "--figure", metavar="N", action="append", default=[], help="only this figure, such as 5a; repeatable"
+        "--figure", metavar="N", action="append", default=[], help="draw only this figure, such as 5a; repeatable"
     )
-    parser.add_argument("--quick", action="store_true", help="short runs and few seeds: a first look")
+    parser.add_argument("--quick", action="store_true", help="use short runs and few seeds, for a first look")
     parser.add_argument(
-        "--out", metavar="DIR", default="out/reproduction", help="where page, figures and runs go (default %(default)s)"
+        "--out", metavar="DIR", default="out/reproduction", help="folder for the page, the figures and the runs (default %(default)s)"
     )
     parser.add_argument("--json", metavar="FILE", help="write the claims as JSON to FILE, or to standard output with -")
     parser.add_argument("--jobs", metavar="N", type=_arguments._whole, help="threads (default: all cores)")
     parser.add_argument(
         "--record",
         action="store_true",
-        help="keep the verdicts as those of this release, in verdicts.json beside the claim files",
+        help="store the verdicts as those of this release, in verdicts.json beside the claim files",
     )
 
 

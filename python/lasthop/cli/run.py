@@ -23,7 +23,7 @@ from ._exports import Exports, add_exports
 from ._mistake import Mistake
 from ._output import note, note_few, show, summary_text, until_text, write_data
 
-SUMMARY = "run a scenario for one seed or several"
+SUMMARY = "run a scenario with one seed or several"
 MAX_ROWS_PER_SEED = 10_000_000
 
 
@@ -43,35 +43,35 @@ def add_kept(parser: argparse.ArgumentParser) -> None:
         "--interval",
         metavar="TIME",
         type=_arguments.duration_s,
-        help="simulated time between rows of the time series in --out (default 1s)",
+        help="simulated time between two rows of the time series in --out (default 1s)",
     )
     parser.add_argument(
         "--record",
         metavar="TABLES",
-        help="write every PPDU, segment and so on to --out: air, tcp, queue, backoff, waits, rate, step, or all; with commas",
+        help="record every event of these tables to --out: air, tcp, queue, backoff, waits, rate, step, or all; separated by commas",
     )
     parser.add_argument(
         "--record-from",
         metavar="TIME",
         type=_arguments.moment_s,
-        help="simulated time at which recording begins (default 0s)",
+        help="simulated time at which the recording begins (default 0s)",
     )
     parser.add_argument(
-        "--record-for", metavar="TIME", type=_arguments.duration_s, help="for how long it lasts (default: to the end)"
+        "--record-for", metavar="TIME", type=_arguments.duration_s, help="length of the recording (default: to the end)"
     )
     add_exports(parser)
     parser.add_argument(
         "--pcap",
         metavar="DIR",
-        help="write captures of the whole run for Wireshark to DIR, whatever --record-from says: air, each node, server",
+        help="write captures for Wireshark to DIR: the air, each node, the server; always of the whole run",
     )
     parser.add_argument(
         "--pcap-snap",
         metavar="BYTES",
         type=_arguments._whole,
-        help=f"bytes of each frame in --pcap, {LEAST_SNAP} to {MOST_SNAP} (default {SNAP}: all headers); 0 for all",
+        help=f"bytes kept of each frame in --pcap, {LEAST_SNAP} to {MOST_SNAP} (default {SNAP}: all headers); 0 keeps all",
     )
-    parser.add_argument("--explain", action="store_true", help="keep the account of time that `lasthop explain` shows")
+    parser.add_argument("--explain", action="store_true", help="store the account of time that `lasthop explain` shows")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -8,12 +8,12 @@ import sys
 
 from .. import _core
 
-SUMMARY = "print the JSON Schema of a scenario file, for editors, or of a result"
+SUMMARY = "print the JSON Schema of a scenario file or a result"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop schema` accepts."""
-    parser.add_argument("--result", action="store_true", help="of the result file (`--json`) instead, with what each number means")
+    parser.add_argument("--result", action="store_true", help="print the schema of the result file (`--json`), with the meaning of each number")
 
 
 def execute(arguments: argparse.Namespace) -> int:

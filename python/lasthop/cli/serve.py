@@ -8,7 +8,7 @@ from pathlib import Path
 from ._mistake import Mistake
 from ._output import note, show
 
-SUMMARY = "open runs, their air and scenarios in a browser"
+SUMMARY = "show runs, their air and scenarios in a browser"
 PORT = 8722
 LOCAL = ("127.0.0.1", "::1", "localhost")
 
@@ -16,15 +16,15 @@ LOCAL = ("127.0.0.1", "::1", "localhost")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop serve` accepts."""
     parser.add_argument(
-        "places", metavar="DIR|RESULT|STORE", nargs="*", help="what the page shows and may read (default: this directory)"
+        "places", metavar="DIR|RESULT|STORE", nargs="*", help="directories and files that the page shows and may read (default: this directory)"
     )
-    parser.add_argument("--port", type=_port, default=PORT, help=f"port (default {PORT}; 0 takes a free one)")
-    parser.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help="another address than 127.0.0.1; needs --token")
-    parser.add_argument("--token", help="a secret that the address must carry, at least 16 characters")
+    parser.add_argument("--port", type=_port, default=PORT, help=f"port to listen on (default {PORT}; 0 takes a free one)")
+    parser.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help="address to listen on (default 127.0.0.1); any other needs --token")
+    parser.add_argument("--token", help="secret that requests must carry, at least 16 characters")
     parser.add_argument(
-        "--allow-code", action="store_true", help="also take scenarios with commands of their own, which are programs; none starts yet"
+        "--allow-code", action="store_true", help="also accept scenarios that contain commands or code, which are programs; no command starts yet"
     )
-    parser.add_argument("--open", action="store_true", help="open a browser there")
+    parser.add_argument("--open", action="store_true", help="open a browser with the page")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -14,13 +14,13 @@ from ._mistake import Mistake
 
 OBJECT_ENDING = ".o"
 LARGEST_OBJECT = 16 << 20
-SUMMARY = "show what a name stands for and its parameters"
+SUMMARY = "describe one name, with its parameters"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop show` accepts."""
     parser.add_argument(
-        "name", metavar="NAME", help=f"e.g. cubic, tcp.profile.ns2, a section: bss, bss.ap, what is measured: {FLOW.goodput_bps}, or a BPF object: mine.bpf.o"
+        "name", metavar="NAME", help=f"an algorithm (cubic), a profile (tcp.profile.ns2), a section (bss.ap), a quantity ({FLOW.goodput_bps}) or a BPF object (mine.bpf.o)"
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 

@@ -39,18 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH=V1,V2,...",
         action="append",
         default=[],
-        help="what to vary, repeatable (default: the file's [sweep] table); commas in brackets do not separate",
+        help="setting to vary and its values; repeatable (default: the file's [sweep] table); commas inside brackets do not separate values",
     )
     _arguments.add_seeds(parser)
     _arguments.add_until(parser)
-    parser.add_argument("--store", metavar="FILE", help="keep every run in FILE (DuckDB), and run only those it lacks")
+    parser.add_argument("--store", metavar="FILE", help="store every run in FILE (DuckDB) and run only those that are missing")
     parser.add_argument(
         "--executor",
         choices=("local", "dask"),
         default="local",
-        help="threads of this machine (default), or a Dask cluster",
+        help="run on threads of this machine (default) or on a Dask cluster",
     )
-    parser.add_argument("--address", metavar="A", help="where the Dask scheduler listens, e.g. tcp://10.0.0.1:8786")
+    parser.add_argument("--address", metavar="A", help="address of the Dask scheduler, e.g. tcp://10.0.0.1:8786")
     _rows.add_output(parser, "one row for each point and seed")
 
 

@@ -17,7 +17,7 @@ from . import _arguments
 from ._output import note, show, write_data
 from ._table import table
 
-SUMMARY = "closed forms for a scenario beside its simulation"
+SUMMARY = "compare a simulation with the closed forms that apply to it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,17 +13,17 @@ from . import _arguments
 from ._mistake import Mistake
 from ._output import note, show
 
-SUMMARY = "write a scenario that behaves like a network that was captured"
+SUMMARY = "write a scenario that behaves like a captured network"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `lasthop twin` accepts."""
-    parser.add_argument("captures", metavar="CAPTURE", nargs="+", help="pcap or pcapng: the air with radiotap, and a wire beside it; or what `iw dev … station dump` and `ss -tin` print")
-    parser.add_argument("--out", metavar="FILE.toml", required=True, help="the scenario; traces of flows are written beside it")
-    parser.add_argument("--fit", action="store_true", help="simulate the twin, compare its captures with these, and correct it, twice")
-    parser.add_argument("--from", dest="begin", metavar="TIME", type=_arguments.moment_s, help="when to begin, as in `lasthop analyze`")
-    parser.add_argument("--to", metavar="TIME", type=_arguments.moment_s, help="when to end")
-    parser.add_argument("--congestion-control", metavar="NAME", help="that of the senders, which no capture shows (default: that of ss, else cubic)")
+    parser.add_argument("captures", metavar="CAPTURE", nargs="+", help="pcap or pcapng of the air with radiotap, with one of the wire beside it if there is one; or the output of `iw dev … station dump` and `ss -tin`")
+    parser.add_argument("--out", metavar="FILE.toml", required=True, help="scenario to write; traces of flows are written beside it")
+    parser.add_argument("--fit", action="store_true", help="simulate the twin, compare its captures with these and correct it; done twice")
+    parser.add_argument("--from", dest="begin", metavar="TIME", type=_arguments.moment_s, help="start of the part that is used, as in `lasthop analyze`")
+    parser.add_argument("--to", metavar="TIME", type=_arguments.moment_s, help="end of the part that is used")
+    parser.add_argument("--congestion-control", metavar="NAME", help="congestion control of the senders, which no capture shows (default: from ss, else cubic)")
 
 
 def execute(arguments: argparse.Namespace) -> int:

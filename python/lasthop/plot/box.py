@@ -9,7 +9,7 @@ from ._chart import Chart, Curve
 from ._quantity import quantity
 from ._results import labels, panel_of, results_only, sentence
 
-SUMMARY = "boxes of download, upload and ping for each result; with --metric of each flow, node or link"
+SUMMARY = "boxes of download, upload and ping for each result; with --metric a box for each flow, node or link"
 OPTIONS = ("metric", "flow", "node", "traffic")
 # The quantiles of a box: whiskers, quartiles, median.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -7,7 +7,7 @@ from ..quantities import FLOW, LINK
 from ._chart import Chart, Curve
 from ._results import BAND, labels, results_only, titled
 
-SUMMARY = "distribution of latency: of one result a line for each flow, of several for each kind of traffic (--by)"
+SUMMARY = "distribution of latency: one result has a line for each flow, several for each kind of traffic (--by)"
 OPTIONS = ("metric", "by", "flow", "node", "traffic", "log_x")
 WITHOUT = ("log_y",)
 # What --metric chooses from.

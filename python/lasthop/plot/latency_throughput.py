@@ -14,7 +14,7 @@ from ._chosen import is_part
 from ._quantity import quantity
 from ._results import labels, results_only, titled
 
-SUMMARY = "latency against throughput, a point for each result (of one: for each flow) with intervals both ways"
+SUMMARY = "latency against throughput, a point for each result (of a single one for each flow), with intervals both ways"
 OPTIONS = ("metric", "flow", "traffic", "log_x")
 # Of a flow the first that it has: round trips of TCP and ping, one-way delays of UDP.
 LATENCIES = (FLOW.rtt_p95_s, FLOW.delay_p95_s)
