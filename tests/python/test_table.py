@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lasthop.cli._table import table
 
-WORDS = table(["kind", "name", "summary"], [["queue", "fifo", "First in, first out; drops at the tail."]], left=3, fit=40)
+WORDS = table(["kind", "name", "summary"], [["queue", "fifo", "First in, first out, with drops at the tail."]], left=3, fit=40)
 
 
 def test_a_table_that_fits_is_one_line_a_row():
@@ -16,7 +16,7 @@ def test_a_table_that_fits_is_one_line_a_row():
 def test_words_are_folded():
     lines = WORDS.splitlines()
     assert max(map(len, lines)) <= 40
-    assert " ".join(line[13:].strip() for line in lines[2:]) == "First in, first out; drops at the tail."
+    assert " ".join(line[13:].strip() for line in lines[2:]) == "First in, first out, with drops at the tail."
 
 
 def test_columns_of_numbers_continue_below_with_their_rows_named_again():

@@ -44,7 +44,7 @@ impl Language {
         let (summary, fields) = match self {
             Language::Python => ("A class in a Python file of your own.", PythonKeys::fields as fn() -> _),
             Language::C => {
-                ("A shared library of your own, in C or what speaks its interface.", CKeys::fields as fn() -> _)
+                ("A shared library of your own, in C or any language with its calling convention.", CKeys::fields as fn() -> _)
             }
             Language::Bpf => ("A BPF object of your own, as a Linux kernel loads it.", BpfKeys::fields as fn() -> _),
         };
@@ -55,9 +55,10 @@ impl Language {
 params! {
     /// What a class in a Python file is found by.
     pub struct PythonKeys {
-        /// The file, counted from the folder of the scenario file. All keys but this and `class` are handed to the class.
+        /// The file, relative to the folder of the scenario file. All keys except this and `class` are passed to the
+        /// class.
         pub file: Option<String> = None,
-        /// The class in it.
+        /// Name of the class in the file.
         pub class: Option<String> = None,
     }
 }
@@ -65,7 +66,7 @@ params! {
 params! {
     /// What a shared library is found by.
     pub struct CKeys {
-        /// The file, counted from the folder of the scenario file. All other keys are handed to it.
+        /// The file, relative to the folder of the scenario file. All other keys are passed to it.
         pub library: Option<String> = None,
     }
 }
@@ -73,7 +74,7 @@ params! {
 params! {
     /// What a BPF object is found by.
     pub struct BpfKeys {
-        /// The file, counted from the folder of the scenario file. All other keys are handed to it.
+        /// The file, relative to the folder of the scenario file. All other keys are passed to it.
         pub object: Option<String> = None,
     }
 }

@@ -96,7 +96,7 @@ macro_rules! params {
 /// registry! {
 ///     /// How packets wait.
 ///     pub enum QueueDiscipline as "queue_discipline" {
-///         /// First in, first out; drops at the tail.
+///         /// First in, first out, with drops at the tail.
 ///         fifo => Fifo: source "—", status "unit tests";
 ///     }
 ///     planned: codel, fq_codel

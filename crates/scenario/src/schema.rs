@@ -32,7 +32,7 @@ impl Definitions {
     fn table(&mut self, fields: &[Field], kind: Option<&str>) -> Json {
         let mut properties = Map::new();
         if let Some(kind) = kind {
-            properties.insert("kind".into(), json!({ "const": kind, "description": "Which one it is." }));
+            properties.insert("kind".into(), json!({ "const": kind, "description": "Name of the algorithm." }));
         }
         for field in fields {
             let Json::Object(mut schema) = self.value(&field.shape, field.name) else {

@@ -14,9 +14,9 @@ use crate::{Packet, PacketMeta};
 registry! {
     /// The choice `wired.loss = "…"`.
     pub enum LossKind as "wired_loss" {
-        /// Nothing is lost but what the queue drops.
+        /// No loss except drops by the queue.
         none => None: source "—", status "nothing to validate";
-        /// Each packet by itself, with one probability.
+        /// Loses each packet independently with one probability.
         random => Random: source "—", status "unit tests";
     }
     planned:

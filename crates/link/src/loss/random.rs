@@ -52,11 +52,11 @@ impl Way {
 params! {
     /// Parameters of `random`.
     pub struct Params {
-        /// Share of the packets that is lost, from 0 to below 1.
+        /// Share of the packets that are lost, from 0 to below 1.
         pub share: Probability = Probability::ZERO,
-        /// Which packets may be lost: "all", "pure_acks" or "data", which is all others.
+        /// Packets that may be lost: "all", "pure_acks" or "data" (all others).
         pub only: Only = Only::All,
-        /// In which direction: "both", "up" (to the server) or "down".
+        /// Direction of the losses: "both", "up" (to the server) or "down".
         pub direction: Way = Way::Both,
     }
     check |this, path| {

@@ -28,9 +28,9 @@ params! {
     pub struct Params {
         /// Largest backlog, in packets or in bytes; a packet that would exceed it is dropped.
         pub limit: Amount = Amount::Packets(50),
-        /// Drop a superfluous ACK at once; off: only where another one waits behind it. [CAKE: ack-filter-aggressive]
+        /// Drop a redundant ACK at once; off: only where another one waits behind it. [CAKE: ack-filter-aggressive]
         pub aggressive: bool = false,
-        /// Pure ACKs of a connection that pass before any is dropped. [gopal2005 §3]
+        /// Number of pure ACKs of a connection that pass before the first drop. [gopal2005 §3]
         pub start_after: Packets = Packets(10),
     }
     check |this, path| {

@@ -43,28 +43,28 @@ const DROP_BATCH: u32 = 32;
 params! {
     /// Parameters of `airtime_fq_codel`.
     pub struct Params {
-        /// Largest number of packets for all stations together; one more and the fattest flow loses some.
+        /// Largest number of packets for all stations together; beyond it, the fattest flow loses some.
         pub limit: Packets = Packets(8192),
         /// Largest memory for all stations together, as Linux counts it: 2304 B for a packet of 1500 B. Linux has 4 MiB
         /// where the device knows no VHT.
         pub memory_limit: Bytes = Bytes(16 << 20),
-        /// Number of queues, to which the flows of all stations are hashed.
+        /// Number of queues that the flows of all stations are hashed to.
         pub flows: u32 = 4096,
-        /// Bytes (of Ethernet frames without FCS) that a flow may send in its turn among those of its station.
+        /// Quantum: bytes (of Ethernet frames without FCS) that a flow may send in its turn among those of its station.
         pub quantum: Bytes = Bytes(300),
-        /// Sojourn time that CoDel keeps in each queue.
+        /// CoDel's target sojourn time in each queue.
         pub target: Duration = Duration::from_millis(20),
-        /// In which the least sojourn time must exceed the target before a drop.
+        /// Interval in which the least sojourn time must exceed the target before a drop.
         pub interval: Duration = Duration::from_millis(100),
-        /// Mark capable packets where others are dropped.
+        /// Mark ECN-capable packets where others are dropped.
         pub ecn: bool = true,
-        /// Whether the airtime of packets that the MAC has not done with is limited (AQL).
+        /// Limit the airtime of packets that the MAC holds (AQL).
         pub aql: bool = true,
         /// Airtime that may always be pending for a station.
         pub aql_low: Duration = Duration::from_millis(5),
-        /// Airtime that may be pending for a station while that of all is below the threshold.
+        /// Airtime that may be pending for a station while the total is below the threshold.
         pub aql_high: Duration = Duration::from_millis(12),
-        /// Pending airtime of all stations from which on the low limit holds for each.
+        /// Total pending airtime from which the low limit applies to each station.
         pub aql_threshold: Duration = Duration::from_millis(24),
     }
     check |this, path| {

@@ -21,13 +21,14 @@ params! {
         pub limit: Amount = Amount::Packets(1000),
         /// Sojourn time to keep. [RFC 8289 §4.4]
         pub target: Duration = Duration::from_millis(5),
-        /// In which the least sojourn time must exceed the target before a drop: the longest usual RTT. [RFC 8289 §4.3]
+        /// Interval in which the least sojourn time must exceed the target before a drop: the longest usual RTT. [RFC
+        /// 8289 §4.3]
         pub interval: Duration = Duration::from_millis(100),
-        /// So many bytes left behind a packet are no queue: the largest packet. [RFC 8289 §5.6]
+        /// A backlog of at most this many bytes is not a standing queue: the largest packet. [RFC 8289 §5.6]
         pub mtu: Bytes = Bytes(1500),
-        /// Mark capable packets where others are dropped.
+        /// Mark ECN-capable packets where others are dropped.
         pub ecn: bool = false,
-        /// Mark every capable packet that waited for longer than this; absent: never. [Linux]
+        /// Mark every ECN-capable packet that waited longer than this; absent: never. [Linux]
         pub ce_threshold: Option<Duration> = None,
     }
     check |this, path| {

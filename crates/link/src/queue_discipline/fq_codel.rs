@@ -18,21 +18,22 @@ use crate::Packet;
 params! {
     /// Parameters of `fq_codel`.
     pub struct Params {
-        /// Largest number of packets in all queues together; one more and the fattest queue loses some. [RFC 8290 §5.2]
+        /// Largest number of packets in all queues together; beyond it, the fattest queue loses some. [RFC 8290 §5.2]
         pub limit: Packets = Packets(10_240),
         /// Largest memory in all queues together, as Linux counts it: 2304 B for a packet of 1500 B.
         pub memory_limit: Bytes = Bytes(32 << 20),
-        /// Number of queues, to which flows are hashed. [RFC 8290 §5.2]
+        /// Number of queues that flows are hashed to. [RFC 8290 §5.2]
         pub flows: u32 = 1024,
-        /// Bytes (of Ethernet frames without FCS) that a queue may send in its turn. [RFC 8290 §5.2]
+        /// Quantum: bytes (of Ethernet frames without FCS) that a queue may send in its turn. [RFC 8290 §5.2]
         pub quantum: Bytes = Bytes(FULL_FRAME),
-        /// Sojourn time that CoDel keeps in each queue. [RFC 8290 §5.2]
+        /// CoDel's target sojourn time in each queue. [RFC 8290 §5.2]
         pub target: Duration = Duration::from_millis(5),
-        /// In which the least sojourn time must exceed the target before a drop: the longest usual RTT. [RFC 8290 §5.2]
+        /// Interval in which the least sojourn time must exceed the target before a drop: the longest usual RTT. [RFC
+        /// 8290 §5.2]
         pub interval: Duration = Duration::from_millis(100),
-        /// Mark capable packets where others are dropped. [RFC 8290 §5.2]
+        /// Mark ECN-capable packets where others are dropped. [RFC 8290 §5.2]
         pub ecn: bool = true,
-        /// Mark every capable packet that waited for longer than this; absent: never. [RFC 8290 §5.2]
+        /// Mark every ECN-capable packet that waited longer than this; absent: never. [RFC 8290 §5.2]
         pub ce_threshold: Option<Duration> = None,
         /// Largest number of packets, and at most half its bytes, that the fattest queue loses at once. [RFC 8290 §4.1]
         pub drop_batch: u32 = 64,

@@ -22,11 +22,11 @@ params! {
         pub limit: Packets = Packets(10_240),
         /// Largest memory in all queues together, as Linux counts it: 2304 B for a packet of 1500 B.
         pub memory_limit: Bytes = Bytes(32 << 20),
-        /// Number of queues, to which flows are hashed.
+        /// Number of queues that flows are hashed to.
         pub flows: u32 = 1024,
-        /// Bytes (of Ethernet frames without FCS) that a queue may send in its turn.
+        /// Quantum: bytes (of Ethernet frames without FCS) that a queue may send in its turn.
         pub quantum: Bytes = Bytes(FULL_FRAME),
-        /// Queueing delay that PIE keeps in each queue. [RFC 8033 §4.2]
+        /// PIE's target queueing delay in each queue. [RFC 8033 §4.2]
         pub target: Duration = Duration::from_millis(15),
         /// How often the drop probabilities are calculated; at least 1 us. [RFC 8033 §4.2]
         pub t_update: Duration = Duration::from_millis(15),
@@ -34,13 +34,13 @@ params! {
         pub alpha: f64 = 0.125,
         /// Weight of the change since the last calculation, in Hz. [RFC 8033 §4.2]
         pub beta: f64 = 1.25,
-        /// Mark capable packets where others are dropped. [RFC 8033 §5.1]
+        /// Mark ECN-capable packets where others are dropped. [RFC 8033 §5.1]
         pub ecn: bool = false,
-        /// Drop probability from which capable packets are dropped too. [RFC 8033 §5.1]
+        /// Drop probability from which ECN-capable packets are dropped as well. [RFC 8033 §5.1]
         pub ecn_prob: Probability = Probability::new(0.1).unwrap_or(Probability::ONE),
         /// Drop small packets less often, in proportion to their size.
         pub bytemode: bool = false,
-        /// How the delay is known: timestamp, or departure_rate. [RFC 8033 §5.2]
+        /// How the delay is measured: timestamp, or departure_rate. [RFC 8033 §5.2]
         pub estimate: Estimate = Estimate::Timestamp,
     }
     check |this, path| {

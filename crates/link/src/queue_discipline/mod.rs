@@ -22,25 +22,25 @@ pub use interface::{AirtimeUse, Drop, Marks, QueueDiscipline, Wanted};
 registry! {
     /// The queue discipline that a scenario chose, with its parameters.
     pub enum QueueDisciplineKind as "queue_discipline" {
-        /// First in, first out; drops at the tail.
+        /// First in, first out, with drops at the tail.
         fifo => Fifo: source "the default of every system without a better one", status "unit tests";
         /// Drops or marks while the least sojourn time of an interval stays above a target.
         codel => Codel: source "RFC 8289", status "unit tests against the RFC's steps";
-        /// Drops or marks arrivals by chance, so that the queueing delay stays at a target.
+        /// Drops or marks arrivals at random to keep the queueing delay at a target.
         pie => Pie: source "RFC 8033", status "unit tests against the RFC's pseudo-code";
-        /// Drops or marks arrivals by chance as the average queue grows.
+        /// Drops or marks arrivals at random, more often as the average queue grows.
         red => Red: source "Floyd, Jacobson 1993; gentle: Floyd 2000", status "unit tests against the paper's formulas";
         /// Two buffers, for data and for pure TCP ACKs, served in turn.
         split_ack => SplitAck: source "Ha, Choi 2006; hashimoto2008 §III-B", status "unit tests";
-        /// First in, first out; of the pure TCP ACKs that wait, drops those that a later one makes superfluous.
+        /// First in, first out; drops queued pure TCP ACKs that a later one makes redundant.
         ack_filter => AckFilter: source "Linux sch_cake.c; RFC 3449 §5.2", status "unit tests";
-        /// Hashes flows to queues that are served in turn; a full queue drops from the longest.
+        /// Hashes flows to queues served in turn; drops from the longest when full.
         sfq => Sfq: source "sch_sfq of Linux 6.18", status "against a naive twin";
-        /// A queue with CoDel for each flow, those of sparse flows first.
+        /// One queue with CoDel for each flow; sparse flows go first.
         fq_codel => FqCodel: source "RFC 8290", status "against a naive twin";
-        /// A queue with PIE for each flow, those of sparse flows first.
+        /// One queue with PIE for each flow; sparse flows go first.
         fq_pie => FqPie: source "sch_fq_pie of Linux 6.18", status "unit tests";
-        /// mac80211's: FQ-CoDel for each station, the stations served by the airtime that they use.
+        /// FQ-CoDel for each station, with stations scheduled by airtime, as in mac80211.
         airtime_fq_codel => AirtimeFqCodel: source "mac80211 of Linux 6.18", status "unit tests";
     }
     foreign: QueueMaker;

@@ -27,21 +27,21 @@ params! {
         pub alpha: f64 = 0.125,
         /// Weight of the change since the last calculation, in Hz. [RFC 8033 §4.2]
         pub beta: f64 = 1.25,
-        /// For how long a burst is let in after a calm. [RFC 8033 §4.4]
+        /// Time for which a burst is admitted after a period without congestion. [RFC 8033 §4.4]
         pub max_burst: Duration = Duration::from_millis(150),
-        /// Mark capable packets where others are dropped. [RFC 8033 §5.1]
+        /// Mark ECN-capable packets where others are dropped. [RFC 8033 §5.1]
         pub ecn: bool = false,
-        /// Drop probability from which capable packets are dropped too. [RFC 8033 §5.1]
+        /// Drop probability from which ECN-capable packets are dropped as well. [RFC 8033 §5.1]
         pub mark_ecnth: Probability = Probability::new(0.1).unwrap_or(Probability::ONE),
-        /// How the delay is known: timestamp, or departure_rate. [RFC 8033 §5.2]
+        /// How the delay is measured: timestamp, or departure_rate. [RFC 8033 §5.2]
         pub estimate: Estimate = Estimate::Timestamp,
-        /// Keep drops apart. [RFC 8033 §5.4]
+        /// Spread drops out (derandomization). [RFC 8033 §5.4]
         pub derandomise: bool = true,
         /// Do nothing until a third of the limit is full. [RFC 8033 §5.3]
         pub on_off: bool = false,
         /// Drop small packets less often, in proportion to their size. [Linux]
         pub bytemode: bool = false,
-        /// Up to two packets of this size are always let in. [RFC 8033 §4.1]
+        /// Up to two packets of this size are always admitted. [RFC 8033 §4.1]
         pub mtu: Bytes = Bytes(1500),
     }
     check |this, path| {

@@ -28,17 +28,17 @@ params! {
         pub probability: Probability = Probability::new(0.1).unwrap_or(Probability::ONE),
         /// Share of the present queue in the average: w_q, q_weight in ns-2.
         pub weight: f64 = 0.002,
-        /// Rate at which an empty queue is averaged over. [Floyd, Jacobson 1993, section 4]
+        /// Rate at which the average of an empty queue decays. [Floyd, Jacobson 1993, section 4]
         pub bandwidth: DataRate = DataRate::from_bps(10_000_000),
-        /// Mean size of packets, for the same; with thresholds in bytes, a smaller packet is dropped less often.
+        /// Mean packet size for this decay; with thresholds in bytes, smaller packets are dropped less often.
         pub avpkt: Bytes = Bytes(1000),
         /// From `max` to twice that, the probability grows to 1 instead of jumping there. [Floyd 2000]
         pub gentle: bool = true,
-        /// No two drops closer than 1/p. [ns-2]
+        /// Keep drops at least 1/p packets apart. [ns-2]
         pub wait: bool = false,
-        /// Mark capable packets where others are dropped. [RFC 3168 §7]
+        /// Mark ECN-capable packets where others are dropped. [RFC 3168 §7]
         pub ecn: bool = false,
-        /// Where every packet is dropped, drop capable ones too. [RFC 3168 §7]
+        /// Where every packet is dropped, drop ECN-capable ones as well. [RFC 3168 §7]
         pub harddrop: bool = true,
         /// Adapt `probability` to keep the average in the middle. [Floyd, Gummadi, Shenker 2001]
         pub adaptive: bool = false,

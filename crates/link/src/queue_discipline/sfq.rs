@@ -23,19 +23,19 @@ const DEEPEST: u32 = 127;
 params! {
     /// Parameters of `sfq`.
     pub struct Params {
-        /// Largest number of packets in all queues together; one more and the longest queue loses one.
+        /// Largest number of packets in all queues together; beyond it, the longest queue loses one.
         pub limit: Packets = Packets(127),
         /// Largest number of packets in one queue, at most 127 as in Linux.
         pub depth: u32 = DEEPEST,
-        /// Largest number of queues in use at one time; a packet that would need one more is dropped.
+        /// Largest number of queues in use at once; a packet that would need one more is dropped.
         pub flows: u32 = 128,
         /// Number of hash values, a power of two; flows with the same one share a queue.
         pub divisor: u32 = 1024,
-        /// Bytes (of Ethernet frames without FCS) that a queue may send in its turn.
+        /// Quantum: bytes (of Ethernet frames without FCS) that a queue may send in its turn.
         pub quantum: Bytes = Bytes(FULL_FRAME),
-        /// How often the hash is changed, so that no two flows share a queue for long; or "off".
+        /// Time between changes of the hash, so that no two flows share a queue for long; or "off".
         pub perturb: Switch<Duration> = Switch::Off,
-        /// Whether a full queue loses its oldest packet instead of its newest.
+        /// Drop the oldest packet of a full queue instead of the newest.
         pub head_drop: bool = false,
     }
     check |this, path| {

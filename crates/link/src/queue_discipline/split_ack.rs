@@ -16,13 +16,13 @@ use crate::Packet;
 params! {
     /// Parameters of `split_ack`.
     pub struct Params {
-        /// Largest backlog of data, in packets or in bytes; what would exceed it is dropped.
+        /// Largest backlog of data, in packets or in bytes; a packet that would exceed it is dropped.
         pub data_limit: Amount = Amount::Packets(50),
-        /// Largest backlog of pure ACKs, likewise.
+        /// Largest backlog of pure ACKs, in packets or in bytes.
         pub ack_limit: Amount = Amount::Packets(50),
-        /// Packets of data in a turn.
+        /// Number of data packets in a turn.
         pub data_weight: u32 = 1,
-        /// Pure ACKs in a turn.
+        /// Number of pure ACKs in a turn.
         pub ack_weight: u32 = 1,
     }
     check |this, path| {

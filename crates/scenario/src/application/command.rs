@@ -7,10 +7,10 @@ use super::placeholder;
 lasthop_registry::params! {
     /// Parameters of `command`.
     pub struct Params {
-        /// What `/bin/sh -c` runs at the station, where {server}, {station} and {port} are filled in: two addresses, and a
+        /// Command for `/bin/sh -c` at the station, with {server}, {station} and {port} filled in: two addresses, and a
         /// port of this flow's own.
         pub client: String = String::new(),
-        /// What runs at the server meanwhile, with the same placeholders; it starts first, and is ended with the client.
+        /// Command at the server, with the same placeholders; it starts first and is stopped with the client.
         pub server: Option<String> = None,
     }
     check |this, path| {

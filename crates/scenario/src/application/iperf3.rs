@@ -11,11 +11,11 @@ const MOST_STREAMS: u32 = 128;
 lasthop_registry::params! {
     /// Parameters of `iperf3`.
     pub struct Params {
-        /// How long it sends, in whole seconds; without it and `size` to the end of the run.
+        /// Time for which it sends, in whole seconds; without it and `size`, to the end of the run.
         pub duration: Option<Duration> = None,
-        /// How many bytes it sends, instead of a duration.
+        /// Number of bytes to send, instead of a duration.
         pub size: Option<Bytes> = None,
-        /// How many connections it has at once, from 1 to 128.
+        /// Number of parallel connections, from 1 to 128.
         pub parallel: u32 = 1,
     }
     check |this, path| {

@@ -12,13 +12,13 @@ pub(crate) use placeholder::Ends;
 registry! {
     /// The choice `application = "…"`.
     pub enum ApplicationKind as "application" {
-        /// No program: the flow is simulated under `lasthop emulate` too.
+        /// No program: the flow is simulated under `lasthop emulate` as well.
         simulated => Simulated: source "—", status "unit tests";
         /// iperf3, a client at the station and a server for one test; simulated as bulk data.
         iperf3 => Iperf3: source "iperf3 3.x", status "unit tests";
         /// curl at the station, which fetches one file by HTTP; simulated as a transfer of its size.
         curl => Curl: source "curl 7.70 or later", status "unit tests";
-        /// Any commands; cannot be simulated.
+        /// Any commands; they cannot be simulated.
         command => Command: source "—", status "unit tests";
     }
     planned:

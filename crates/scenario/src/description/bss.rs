@@ -110,11 +110,11 @@ params! {
     pub(crate) struct Category {
         /// Slots between SIFS and the start of the countdown.
         pub aifsn: Option<u8> = None,
-        /// The largest backoff before a first attempt, in slots.
+        /// CWmin: the largest backoff before a first attempt, in slots.
         pub cw_min: Option<u32> = None,
-        /// The largest backoff ever, in slots.
+        /// CWmax: the largest backoff, in slots.
         pub cw_max: Option<u32> = None,
-        /// How long it may keep the medium once it has won it; "0 us": for one exchange.
+        /// TXOP limit: time for which it may keep the medium after winning it; "0 us": for one exchange.
         pub txop_limit: Option<Duration> = None,
     }
     check |this, path| {
@@ -193,15 +193,15 @@ impl Edca {
 params! {
     /// Limits of A-MPDUs besides those of the standard.
     pub(crate) struct AggregationTable {
-        /// MPDUs of a PPDU at most; default: what a Block Ack covers, 64, with 802.11ax 256.
+        /// Largest number of MPDUs of a PPDU; default: those that a Block Ack covers, 64, with 802.11ax 256.
         pub max_mpdus: Option<u32> = None,
-        /// Bytes of a PSDU at most; default: what receivers of the standard take.
+        /// Largest PSDU in bytes; default: the limit of receivers of the standard.
         pub max_bytes: Option<Bytes> = None,
-        /// Duration of a PPDU at most; default: 5.484 ms.
+        /// Longest duration of a PPDU; default: 5.484 ms.
         pub max_duration: Option<Duration> = None,
-        /// Bytes of an A-MSDU at most; "off": each MSDU in an MPDU of its own.
+        /// Largest A-MSDU in bytes; "off": one MSDU per MPDU.
         pub amsdu: Switch<Bytes> = Switch::Off,
-        /// Time between the starts of two MPDUs that receivers ask for; ath9k's ask for 8 us.
+        /// Minimum MPDU start spacing that receivers ask for; ath9k asks for 8 us.
         pub min_start_spacing: Duration = Duration::ZERO,
     }
 }
@@ -209,20 +209,20 @@ params! {
 params! {
     /// The access point.
     pub(crate) struct Ap {
-        /// Where it stands.
+        /// Position.
         pub position: [Metres; 2] = [Metres(0.0), Metres(0.0)],
-        /// Where packets for stations wait; default with 802.11n and later and tcp.profile = "linux":
+        /// Queue of the packets for stations; default with 802.11n and later and tcp.profile = "linux":
         /// "airtime_fq_codel", with 4 MiB of memory for 802.11n; else { kind = "fifo", limit = "50 packets" }.
         pub queue: Option<QueueDisciplineKind> = None,
-        /// A second FIFO below the queue discipline, as older drivers had.
+        /// A second FIFO below the queue discipline, as in older drivers.
         pub driver_queue: Packets = Packets(0),
-        /// How it gets to the medium: "difs" as the others of its BSS, "pifs" a slot earlier, or EDCA parameters of its own.
+        /// Medium access: "difs" as the others of its BSS, "pifs" one slot earlier, or EDCA parameters of its own.
         pub access: AccessChoice = AccessChoice::Space(Access::Difs),
-        /// Rate control for what it sends; default: the BSS's.
+        /// Rate control of the AP; default: the BSS's.
         pub rate_control: Option<RateControlKind> = None,
-        /// Retransmissions after the first attempt; default: the BSS's.
+        /// Largest number of retransmissions after the first attempt; default: the BSS's.
         pub retry_limit: Option<RetryLimit> = None,
-        /// Its transmit power; default: the channel's.
+        /// Transmit power; default: the channel's.
         pub tx_power: Option<Dbm> = None,
     }
 }
@@ -230,18 +230,18 @@ params! {
 params! {
     /// A basic service set.
     pub(crate) struct Bss {
-        /// Its name, where there are several.
+        /// Name of the BSS, where there are several.
         pub name: Option<String> = None,
         /// "802.11b", "802.11a", "802.11g", "802.11n", "802.11ac" or "802.11ax".
         pub standard: Option<Standard> = None,
-        /// Channel number, of the primary channel where several are bonded; default: the first of the band, for
-        /// 802.11n and later 36.
+        /// Channel number (the primary channel of a bonded one); default: the first of the band, for 802.11n and later
+        /// 36.
         pub channel: Option<u8> = None,
         /// Preamble of DSSS frames; default: "long".
         pub preamble: Option<Preamble> = None,
         /// Width of the channel; default: "20 MHz".
         pub channel_width: Option<ChannelWidth> = None,
-        /// The most spatial streams of a data frame, and the antennas of every station; default: 1.
+        /// Largest number of spatial streams of a data frame, and number of antennas of every station; default: 1.
         pub spatial_streams: Option<u8> = None,
         /// Guard interval of data frames; default: "long" for 802.11n and 802.11ac, "0.8 us" for 802.11ax.
         /// With "short", rate controls may use the long one too.
@@ -253,20 +253,20 @@ params! {
         pub rates: Rates = Rates::All,
         /// Data frames (MPDUs) longer than this are preceded by RTS/CTS.
         pub rts_threshold: Switch<Bytes> = Switch::Off,
-        /// RTS/CTS precedes a data PPDU that with its acknowledgement takes at least this long, as the AP asks of its
-        /// stations in 802.11ax by the TXOP Duration RTS Threshold. [802.11ax-2021 §26.2.1]
+        /// RTS/CTS precedes a data PPDU that takes at least this long with its acknowledgement: the TXOP Duration RTS
+        /// Threshold of 802.11ax. [802.11ax-2021 §26.2.1]
         pub txop_duration_rts_threshold: Switch<Duration> = Switch::Off,
-        /// What precedes OFDM frames of 802.11g so that 802.11b stations keep silent.
+        /// Protection of OFDM frames of 802.11g from 802.11b stations.
         pub protection: Protection = Protection::None,
-        /// Slots of 9 us in 802.11g; default: unless a basic rate is of 802.11b.
+        /// Use slots of 9 us in 802.11g; default: true unless a basic rate is of 802.11b.
         pub short_slot: Option<bool> = None,
-        /// Interval of beacons.
+        /// Beacon interval.
         pub beacons: Switch<Duration> = Switch::Off,
-        /// Whether addresses are known in advance.
+        /// Address resolution (ARP): simulated, or addresses known in advance.
         pub arp: Arp = Arp,
-        /// Whether bystanders of a failed frame wait EIFS and its sender its ACK timeout; false: all wait DIFS.
+        /// Bystanders of a failed frame wait EIFS, and its sender its ACK timeout; false: all wait DIFS.
         pub eifs: bool = true,
-        /// What happens to backoff counters during a transmission of others.
+        /// Backoff counters during a transmission of others.
         pub countdown: Countdown = Countdown::Frozen,
         /// EDCA parameters of the access categories.
         pub edca: Option<Edca> = None,
@@ -276,7 +276,7 @@ params! {
         pub aggregation: Option<Switch<AggregationTable>> = None,
         /// Rate control of every link; default with 802.11n and later: "minstrel_ht"; else "fixed", at the highest rate.
         pub rate_control: Option<RateControlKind> = None,
-        /// Retransmissions of every node after the first attempt: 0 is one attempt; or "unlimited".
+        /// Largest number of retransmissions after the first attempt, for every node: 0 is one attempt; or "unlimited".
         pub retry_limit: RetryLimit = RetryLimit(Some(7)),
         /// The access point.
         pub ap: Ap = Ap::default(),

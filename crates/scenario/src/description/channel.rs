@@ -10,9 +10,9 @@ use lasthop_wifi::phy::path_loss::PathLossKind;
 params! {
     /// When a frame survives others that overlap it.
     pub(crate) struct Capture {
-        /// It is at least this much stronger than all of them together.
+        /// Margin by which it is stronger than all others together.
         pub threshold: Db = Db(10.0),
-        /// When a receiver leaves what it receives for a frame that begins later and is so much stronger: "off",
+        /// When a receiver abandons a frame for a later one that is stronger by that margin: "off",
         /// "preamble" (during preamble and PHY header of the first) or "any_time".
         pub late: LateCapture = LateCapture::Preamble,
     }
@@ -29,32 +29,32 @@ params! {
     /// The channel. With 802.11a, b and g everybody hears everybody and nothing is lost but by collision, unless it says
     /// otherwise.
     pub(crate) struct ChannelSection {
-        /// How signals weaken with distance; default with 802.11n and later: { kind = "log_distance", exponent = 3,
+        /// Loss of a signal with distance; default with 802.11n and later: { kind = "log_distance", exponent = 3,
         /// reference_loss = "46.6777 dB" }, as ns-3 has it; else "none".
         pub path_loss: Option<PathLossKind> = None,
-        /// How they vary round that.
+        /// Variation of the received power around the path loss.
         pub fading: FadingKind = FadingKind::None(fading::none::Params::default()),
-        /// With what probability a frame that did not collide arrives; default with 802.11n and later: "nist", unless
+        /// Probability that a frame without a collision arrives; default with 802.11n and later: "nist", unless
         /// path_loss = "none"; else "none".
         pub error_model: Option<ErrorModelKind> = None,
         /// Whether a much stronger frame survives a collision.
         pub capture: Switch<Capture> = Switch::Off,
         /// Transmit power of every node; a station group or the AP may override it.
         pub tx_power: Dbm = Dbm(16.0),
-        /// Noise added by receivers.
+        /// Noise figure of the receivers.
         pub noise_figure: Db = Db(7.0),
-        /// A PPDU is noticed from this power on. [802.11-2020 §17.3.10.6]
+        /// Power from which a PPDU is sensed. [802.11-2020 §17.3.10.6]
         pub cca_preamble: Dbm = Dbm(-82.0),
-        /// Any signal is noticed from this power on. [802.11-2020 §17.3.10.6]
+        /// Power from which any signal is sensed. [802.11-2020 §17.3.10.6]
         pub cca_energy: Dbm = Dbm(-62.0),
-        /// From which power on a receiver that has missed the preamble of an OFDM PPDU, as it was sending or receiving,
-        /// notices it by its guard intervals, 25 us after it has begun to listen; "off": by its energy only. Default: what
-        /// the standard asks of wide channels, -69 dBm with 802.11ac and 802.11ax on 40 and 80 MHz, -66 dBm on
-        /// 160 MHz, else "off". [802.11-2020 §21.3.18.5.4]
+        /// Power from which a receiver that missed the preamble of an OFDM PPDU, because it was sending or receiving,
+        /// senses the PPDU by its guard intervals, 25 us after it began to listen; "off": only by energy. Default: what
+        /// the standard asks of wide channels, -69 dBm with 802.11ac and 802.11ax on 40 and 80 MHz, -66 dBm on 160 MHz,
+        /// else "off". [802.11-2020 §21.3.18.5.4]
         pub mid_packet_detection: Option<Switch<Dbm>> = None,
-        /// How often the places of stations that move are looked at, at least 1 ms; default: every 100 ms.
+        /// Time between updates of the positions of moving stations, at least 1 ms; default: 100 ms.
         pub position_interval: Option<Duration> = None,
-        /// Pairs that do not hear one another, whatever the geometry; "ap" is the access point.
+        /// Pairs that do not hear each other, whatever the geometry; "ap" is the access point.
         pub hidden: Vec<[String; 2]> = Vec::new(),
     }
 }

@@ -75,14 +75,14 @@ impl Parameter for Gro {
 params! {
     /// How `lasthop emulate` runs the scenario.
     pub(crate) struct EmulationSection {
-        /// The clock: "virtual", which gives the same bytes each time whatever else the machine does, or "real".
+        /// Clock: "virtual", which gives the same bytes each time whatever the machine's load, or "real".
         pub time: TimeKind = TimeKind::Virtual,
-        /// The kernel of virtual time: "own", which `lasthop emulate --build-kernel` builds; "stock", the distribution's
-        /// user-mode-linux, which stands in where none was built; or the path of one.
+        /// Kernel for virtual time: "own", built by `lasthop emulate --build-kernel`; "stock", the distribution's
+        /// user-mode-linux, also used where none was built; or a path.
         pub kernel: KernelChoice = KernelChoice::Own,
-        /// What a receiving kernel merges before TCP sees it: "off", nothing.
+        /// Merging of segments by the receiving kernel before TCP (GRO): "off", none.
         pub gro: Gro = Gro::Off,
-        /// Real time: how late 99 in 100 packets may be taken or delivered at most; a run that is later is not valid.
+        /// Real time: limit on the lateness of 99 in 100 packets when taken or delivered; a run beyond it is not valid.
         pub max_lateness: Duration = Duration::from_millis(1),
     }
     check |this, path| {

@@ -88,37 +88,38 @@ impl Parameter for UdpRate {
 params! {
     /// Keys of `[[flow]]` besides those of `[tcp]`.
     pub(crate) struct FlowSection {
-        /// What results call the flow: STATION.NAME, with direction "both" STATION.NAME.up and STATION.NAME.down; without
-        /// it STATION.up or STATION.down. Letters, digits, - and _.
+        /// Name of the flow, in letters, digits, - and _: results call it STATION.NAME, with direction "both"
+        /// STATION.NAME.up and STATION.NAME.down; without a name STATION.up or STATION.down.
         pub name: Option<String> = None,
         /// The station at one end: a name, a glob such as "up*", or a list; one flow for each match.
         pub station: Names = Names(vec!["*".into()]),
         /// From the station ("up"), to it ("down"), or both (two flows).
         pub direction: Direction = Direction::Up,
-        /// How many such flows for each station and direction.
+        /// Number of such flows for each station and direction.
         pub count: u32 = 1,
-        /// "tcp" or "udp"; "voip" and "ping" go over UDP without saying so.
+        /// "tcp" or "udp"; default: udp for "voip" and "ping", else tcp.
         pub transport: TransportWord = TransportWord::Tcp,
         /// Bytes to transfer; without it the flow lasts to the end.
         pub size: Option<Bytes> = None,
-        /// How many such transfers, one after the other, each over a connection of its own.
+        /// Number of such transfers, one after the other, each over a connection of its own.
         pub repeat: u32 = 1,
-        /// When the flow starts.
+        /// Start of the flow.
         pub start: Duration = Duration::ZERO,
-        /// A random time up to this is added to the start. Without it flows that start at one instant are served in the
-        /// order of the file.
+        /// Upper bound of a random time added to the start. Without it, flows that start at the same instant are served
+        /// in the order of the file.
         pub start_jitter: Duration = Duration::ZERO,
-        /// Rate at which the application offers packets, at most 10 million each second, or begins transfers, at most 10000; UDP: or "saturated"; TCP without it: as fast as it goes.
+        /// Rate at which the application offers packets, at most 10 million per second, or begins transfers, at most
+        /// 10000; UDP: or "saturated"; TCP without it: as fast as possible.
         pub rate: Option<UdpRate> = None,
         /// Differentiated services code point of both directions: a name such as "EF", or a number; 802.11n and later
         /// give it an access category. [RFC 8325]
         pub dscp: Dscp = Dscp::DEFAULT,
-        /// One-way delay between the wired link and this flow's server, besides that of [wired].
+        /// One-way delay between the wired link and this flow's server, in addition to that of [wired].
         pub wired_delay: Duration = Duration::ZERO,
-        /// What the application does.
+        /// Traffic of the application.
         pub traffic: TrafficKind = TrafficKind::Bulk(crate::traffic::bulk::Params::default()),
-        /// The program that carries the flow under `lasthop emulate`; without it bulk data over TCP goes through sockets of two
-        /// kernels, and "simulated" keeps it from them. A simulation starts no program.
+        /// Program that carries the flow under `lasthop emulate`; without it, bulk data over TCP goes through sockets
+        /// of two kernels; "simulated" prevents that. A simulation starts no program.
         pub application: Option<ApplicationKind> = None,
     }
     check |this, path| {

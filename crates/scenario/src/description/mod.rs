@@ -61,13 +61,13 @@ params! {
     pub(crate) struct Description {
         /// Name of the scenario, for titles.
         pub name: String = String::new(),
-        /// What it shows, in a sentence.
+        /// Description in one sentence.
         pub description: String = String::new(),
         /// Simulated time of a run.
         pub duration: Duration = Duration::from_secs(60),
         /// Summaries cover the time from here to the end.
         pub warmup: Duration = Duration::ZERO,
-        /// What lies between antennas.
+        /// Propagation between antennas, and thresholds of receivers.
         pub channel: ChannelSection = ChannelSection::default(),
         /// The basic service set: standard, rates, access point.
         pub bss: OneOrMany<Bss> = OneOrMany(Vec::new()),
@@ -83,7 +83,7 @@ params! {
         pub flow: OneOrMany<FlowTable> = OneOrMany(Vec::new()),
         /// How `lasthop emulate` runs the scenario on kernels.
         pub emulation: Option<EmulationSection> = None,
-        /// What `lasthop sweep` varies: paths and lists of values.
+        /// Settings that `lasthop sweep` varies: paths and lists of values.
         pub sweep: Sweep = Sweep::default(),
     }
 }

@@ -63,35 +63,35 @@ impl Parameter for StationQueue {
 params! {
     /// A group of stations.
     pub(crate) struct StationGroup {
-        /// With `count` the prefix of their names, NAME1 to NAMEn; without, the name of the one station.
+        /// Name of the station; with `count` the prefix of the names, NAME1 to NAMEn.
         pub name: String = String::from("sta"),
-        /// How many; without it one, called NAME.
+        /// Number of stations; without it one, called NAME.
         pub count: Option<u32> = None,
-        /// Distance from the AP, on a circle round it; default: 10 m.
+        /// Distance from the AP, on a circle around it; default: 10 m.
         pub distance: Option<Metres> = None,
-        /// Where it stands, instead of `distance`.
+        /// Position, instead of `distance`.
         pub position: Option<[Metres; 2]> = None,
-        /// Where it is when, instead of `position`: times and places between which it goes straight.
+        /// Path, instead of `position`: times and positions, with straight lines between them.
         pub waypoints: Option<Vec<Waypoint>> = None,
-        /// Where packets wait: a queue discipline, or "backpressure", where the socket waits instead; default with 802.11n
+        /// Queue of its packets: a queue discipline, or "backpressure": data waits in the socket; default with 802.11n
         /// and later and tcp.profile = "linux": "backpressure"; else { kind = "fifo", limit = "50 packets" }.
         pub queue: Option<StationQueue> = None,
-        /// The BSS it belongs to, where there are several.
+        /// BSS of the station, where there are several.
         pub bss: Option<String> = None,
-        /// Retransmissions after the first attempt; default: the BSS's.
+        /// Largest number of retransmissions after the first attempt; default: the BSS's.
         pub retry_limit: Option<RetryLimit> = None,
         /// Rate control of both directions of its link; default: the AP's and the BSS's.
         pub rate_control: Option<RateControlKind> = None,
-        /// Rate control of what the AP sends to it, where that differs.
+        /// Rate control of the AP's frames to it, where that differs.
         pub downlink_rate_control: Option<RateControlKind> = None,
-        /// Probability that noise destroys a data frame of its link, either way, in place of what channel.error_model, "none"
-        /// or "fixed", says; default: that.
+        /// Probability that noise destroys a data frame of its link, in both directions; default: that of
+        /// channel.error_model, which must be "none" or "fixed".
         pub frame_error_rate: Option<Probability> = None,
-        /// The same for what the AP sends to it, where that differs.
+        /// The same for the AP's frames to it, where that differs.
         pub downlink_frame_error_rate: Option<Probability> = None,
-        /// Its share of airtime under queue = "airtime_fq_codel" at the AP, where 256 is that of every other.
+        /// Weight of its airtime under queue = "airtime_fq_codel" at the AP; the others have 256.
         pub airtime_weight: Option<u32> = None,
-        /// Its transmit power; default: the channel's.
+        /// Transmit power; default: the channel's.
         pub tx_power: Option<Dbm> = None,
     }
     check |this, path| {

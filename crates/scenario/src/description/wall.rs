@@ -7,11 +7,11 @@ use lasthop_wifi::phy::path_loss::{Position, Wall};
 params! {
     /// A wall, for path_loss = "multi_wall".
     pub(crate) struct WallSection {
-        /// Where it begins.
+        /// Start of the wall.
         pub from: [Metres; 2] = [Metres(0.0), Metres(0.0)],
-        /// Where it ends.
+        /// End of the wall.
         pub to: [Metres; 2] = [Metres(0.0), Metres(0.0)],
-        /// What a signal loses on its way through.
+        /// Loss of a signal that passes through.
         pub loss: Db = Db(5.0),
     }
     check |this, path| {

@@ -11,10 +11,10 @@ params! {
         pub rate: DataRate = DataRate::from_bps(1_000_000_000),
         /// One-way delay.
         pub delay: Duration = Duration::ZERO,
-        /// Where packets wait for its transmitter, in each direction; default with 802.11n and later and tcp.profile =
-        /// "linux": { kind = "fifo", limit = "1000 packets" }; else a queue that never drops.
+        /// Queue of the transmitter in each direction; default with 802.11n and later and tcp.profile = "linux": { kind
+        /// = "fifo", limit = "1000 packets" }; else a queue that never drops.
         pub queue: Option<QueueDisciplineKind> = None,
-        /// What it loses besides, whatever room there is: "none", or e.g. { kind = "random", share = 0.02, only = "pure_acks" }.
+        /// Losses apart from drops by the queue: "none", or e.g. { kind = "random", share = 0.02, only = "pure_acks" }.
         pub loss: LossKind = LossKind::None(loss::none::Params::default()),
     }
     check |this, path| {

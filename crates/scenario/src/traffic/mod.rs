@@ -18,21 +18,21 @@ pub(crate) use source::{Offer, Source};
 registry! {
     /// The choice `traffic = "…"`.
     pub enum TrafficKind as "traffic" {
-        /// As much as the transport takes, or at the flow's rate.
+        /// Sends as much as the transport takes, or at the flow's rate.
         bulk => Bulk: source "FTP of ns-2, BulkSend of ns-3, iperf3", status "unit tests";
-        /// At the flow's rate for a while, then silent for a while.
+        /// Sends at the flow's rate for a while, then is silent for a while.
         on_off => OnOff: source "OnOffApplication of ns-3, Exponential of ns-2", status "unit tests";
-        /// Packets, or transfers of the flow's `size`, as a Poisson process with the flow's rate as its mean.
+        /// Packets, or transfers of the flow's `size`, as a Poisson process whose mean is the flow's rate.
         poisson => Poisson: source "—", status "unit tests";
-        /// One direction of a call: frames of a codec, a playout buffer, the quality by the E-model.
+        /// One direction of a call: frames of a codec, a playout buffer, and quality by the E-model.
         voip => Voip: source "ITU-T G.107, G.113, P.59", status "unit tests";
-        /// Pages of several objects, with time to think between them.
+        /// Pages of several objects, with reading time between them.
         web => Web: source "NGMN 2008 (3GPP's HTTP model)", status "unit tests";
-        /// Segments of a film, a buffer, stalls.
+        /// Segments of a film with a playback buffer that may stall.
         video => Video: source "DASH; Yin et al. 2015", status "unit tests";
         /// Packets as a file lists them.
         trace => Trace: source "—", status "unit tests";
-        /// Small datagrams that the other end sends back.
+        /// Small datagrams that the other end returns.
         ping => Ping: source "ping, as Flent runs it", status "unit tests";
     }
     planned:

@@ -25,9 +25,9 @@ words! {
 params! {
     /// Parameters of `on_off`; the rate while on is the flow's.
     pub struct Params {
-        /// Length of an on-time, or its mean.
+        /// Length of an on-period, or its mean.
         pub on: Duration = Duration::from_secs(1),
-        /// Length of an off-time, or its mean.
+        /// Length of an off-period, or its mean.
         pub off: Duration = Duration::from_secs(1),
         /// "exponential" or "constant".
         pub periods: Periods = Periods::Exponential,

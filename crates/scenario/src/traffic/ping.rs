@@ -15,7 +15,7 @@ lasthop_registry::params! {
     pub struct Params {
         /// Time between requests.
         pub interval: Duration = Duration::from_millis(200),
-        /// Payload of the datagram, without its headers of 28 B.
+        /// Payload of the datagram, without the headers of 28 B.
         pub payload: Bytes = Bytes(56),
     }
     check |this, path| {

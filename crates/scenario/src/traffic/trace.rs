@@ -14,7 +14,7 @@ use super::source::{Offer, Source};
 lasthop_registry::params! {
     /// Parameters of `trace`.
     pub struct Params {
-        /// File of lines "seconds, bytes"; a relative path starts at the scenario's folder.
+        /// File of lines "seconds, bytes"; a relative path is relative to the scenario's folder.
         pub file: String = String::new(),
     }
     check |this, path| {

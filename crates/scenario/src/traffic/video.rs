@@ -20,15 +20,15 @@ const REMEMBERED: usize = 5;
 params! {
     /// Parameters of `video`.
     pub struct Params {
-        /// Bitrate of the film; without a ladder.
+        /// Bitrate of the film, if there is no ladder.
         pub bitrate: Option<DataRate> = None,
         /// Bitrates to choose from, ascending.
         pub ladder: Option<Vec<DataRate>> = None,
-        /// Film in a segment.
+        /// Playing time of a segment.
         pub segment: Duration = Duration::from_secs(4),
-        /// Film that the buffer holds at most.
+        /// Largest playing time in the buffer.
         pub buffer: Duration = Duration::from_secs(30),
-        /// Film in the buffer at which the player begins, and goes on after a stall.
+        /// Playing time in the buffer from which the player starts, or continues after a stall.
         pub startup: Duration = Duration::from_secs(4),
         /// Size of a request.
         pub request: Bytes = Bytes(328),

@@ -105,15 +105,15 @@ params! {
     pub struct Params {
         /// "g711", "g729" or "opus".
         pub codec: Codec = Codec::G711,
-        /// Speech in a packet: a multiple of 20 ms.
+        /// Length of speech in a packet: a multiple of 20 ms.
         pub packet_time: Duration = Duration::from_millis(20),
         /// "continuous", or "p59" for talk spurts. [P.59]
         pub speech: Speech = Speech::Continuous,
-        /// How long a packet waits to be played: "adaptive", or so long beyond the delay of the first one.
+        /// Playout delay of a packet: "adaptive", or a fixed time beyond the delay of the first one.
         pub jitter_buffer: JitterBuffer = JitterBuffer::Adaptive,
-        /// Equipment impairment factor of the codec, instead of G.113's. [G.107 §7.5]
+        /// Equipment impairment factor of the codec, in place of G.113's. [G.107 §7.5]
         pub ie: Option<f64> = None,
-        /// Packet-loss robustness factor of the codec, instead of G.113's. [G.107 §7.5]
+        /// Packet-loss robustness factor of the codec, in place of G.113's. [G.107 §7.5]
         pub bpl: Option<f64> = None,
     }
     check |this, path| {

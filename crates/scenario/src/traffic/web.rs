@@ -39,7 +39,7 @@ params! {
     pub struct Params {
         /// Mean of the exponential time between the end of a page and the next.
         pub think_time: Duration = Duration::from_secs(30),
-        /// Sizes: "ngmn" draws them, "fixed" takes the three keys below.
+        /// Sizes: "ngmn" draws them; "fixed" takes the three keys below.
         pub page: Page = Page::Ngmn,
         /// Size of the main object, for page = "fixed".
         pub main_size: Option<Bytes> = None,
@@ -53,7 +53,7 @@ params! {
         pub http: Http = Http::One,
         /// Connections at once, for http = "1.1".
         pub connections: u32 = 6,
-        /// Whether connections outlast the page; without, each page is of another server.
+        /// Connections persist between pages; false: each page is from another server.
         pub keep_alive: bool = false,
     }
     check |this, path| {

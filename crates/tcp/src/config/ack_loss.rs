@@ -37,15 +37,15 @@ params! {
     pub struct AckLoss {
         /// ACKs that may be missing in a window; more halve the congestion window.
         pub threshold: u32 = 1,
-        /// What jump of the acknowledgement number is normal: paper (as `normal_jump` says), or general (learned).
+        /// Which jump of the acknowledgement number is normal: paper (as `normal_jump` says), or general (learned).
         pub mode: AckLossMode = AckLossMode::Paper,
         /// Segments that an ACK normally acknowledges, in mode paper: 1, or 2 for delayed ACKs.
         pub normal_jump: u32 = 1,
-        /// Over what missing ACKs are counted: window (of data), or rtt.
+        /// Period over which missing ACKs are counted: window (of data), or rtt.
         pub count_over: CountOver = CountOver::Window,
-        /// Halving sets ssthresh too, so that congestion avoidance follows.
+        /// Halving sets ssthresh as well, so that congestion avoidance follows.
         pub set_ssthresh: bool = true,
-        /// What data loss or a timeout makes of a halving that waits: cancel, or keep.
+        /// What data loss or a timeout does to a pending halving: cancel, or keep.
         pub on_data_loss: Pending = Pending::Cancel,
     }
     check |params, path| {

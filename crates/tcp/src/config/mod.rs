@@ -29,7 +29,7 @@ params! {
         pub ack_loss: Switch<AckLoss> = Switch::Off,
         /// When data is acknowledged: "every_segment"; "delayed", see `delayed_ack` [RFC 1122 §4.2.3.2]; or { kind = "skip", skip = k, start_after = "10 segments" }: one ACK for k + 1 segments in order, or after `delayed_ack_timeout` [gopal2005].
         pub ack: AckPolicy = AckPolicy::Delayed,
-        /// Size of a full IP packet; the payload is 40 B less, and 12 B less again with timestamps.
+        /// Size of a full IP packet; the payload is 40 B less, and another 12 B less with timestamps.
         pub packet_size: Bytes = Bytes(1500),
         /// Payload of a full segment, instead of `packet_size`.
         pub mss: Option<Bytes> = None,
@@ -37,101 +37,130 @@ params! {
         pub initial_window: u32 = 10,
         /// Slow-start threshold at the start, in segments; "off": none. [RFC 5681 §3.1]
         pub initial_ssthresh: Switch<u32> = Switch::Off,
-        /// What makes the window grow: each ACK, or the bytes that it acknowledges (without limit). [RFC 3465 §2]
+        /// What the window grows by: each ACK, or the bytes that it acknowledges (without limit). [RFC 3465 §2]
         pub growth: Growth = Growth::both(GrowthMode::PerByte),
-        /// From what a window is reduced on loss: flight_size [RFC 5681 §3.1], or cwnd.
+        /// Quantity from which a loss computes the new window: flight_size [RFC 5681 §3.1], or cwnd.
         pub decrease_from: DecreaseFrom = DecreaseFrom::Cwnd,
-        /// What a window does that is not used: "linux", or true: it does not grow [RFC 9438 §5.8]; "rfc7661": it is kept for five minutes, and a loss meanwhile counts from what was in use [RFC 7661 §4]; false: it grows all the same.
+        /// Treatment of a window that is not fully used: "linux", or true: it does not grow [RFC 9438 §5.8]; "rfc7661":
+        /// it is kept for five minutes, and a loss in that time counts from the used part [RFC 7661 §4]; false: it
+        /// grows anyway.
         pub window_validation: WindowValidation = WindowValidation::Linux,
         /// After a pause longer than the RTO, start again from the initial window; with recovery linux, halve the window for each RTO of the pause. window_validation "rfc7661" keeps it. [RFC 5681 §4.1]
         pub slow_start_after_idle: bool = true,
-        /// Segments that one ACK may release; "off": as many as the window allows.
+        /// Largest number of segments that one ACK may release; "off": as many as the window allows.
         pub max_burst: Switch<u32> = Switch::Off,
         /// Selective acknowledgements. [RFC 2018, RFC 6675]
         pub sack: bool = true,
-        /// New data on duplicate ACKs that are not yet a loss; with recovery rfc on the first two. [RFC 3042 §2]
+        /// Send new data on duplicate ACKs that do not indicate a loss yet; with recovery rfc on the first two. [RFC
+        /// 3042 §2]
         pub limited_transmit: bool = true,
-        /// Duplicate ACKs, or segments reported above a hole, that mean loss. [RFC 5681 §3.2, RFC 6675 §2]
+        /// Number of duplicate ACKs, or of SACKed segments above a hole, that indicates a loss. [RFC 5681 §3.2, RFC
+        /// 6675 §2]
         pub duplicate_ack_threshold: u32 = 3,
-        /// The machinery of loss recovery: rfc: NewReno [RFC 6582], or with SACK RFC 6675, by the letter; linux: the states of Linux, with the switches below.
+        /// Loss recovery: rfc: NewReno [RFC 6582], or RFC 6675 with SACK, by the letter; linux: the states of Linux,
+        /// with the switches below.
         pub recovery: RecoveryMachine = RecoveryMachine::Linux,
-        /// What makes a segment lost, with SACK and recovery linux: rack: it was sent well before something that has arrived [RFC 8985 §6]; rfc6675: so many segments are reported above it; fack: so many segments lie between it and the highest reported.
+        /// Rule that declares a segment lost, with SACK and recovery linux: rack: it was sent well before one that has
+        /// arrived [RFC 8985 §6]; rfc6675: enough segments above it are SACKed; fack: it lies far enough below the
+        /// highest SACKed segment.
         pub loss_detection: LossDetection = LossDetection::Rack,
-        /// How the window falls in recovery, with recovery linux: prr: in proportion to what arrives [RFC 6937]; rate_halving: by one for every second ACK; at_once.
+        /// How the window falls during recovery, with recovery linux: prr: in proportion to delivered data [RFC 6937];
+        /// rate_halving: by one for every second ACK; at_once.
         pub window_reduction: WindowReduction = WindowReduction::Prr,
-        /// After two round trips of silence, probe for a loss at the tail; needs SACK and recovery linux. [RFC 8985 §7]
+        /// Probe for a tail loss after two round trips without an ACK; needs SACK and recovery linux. [RFC 8985 §7]
         pub tail_loss_probe: bool = true,
-        /// After a timeout, find out whether it was for nothing before sending all again; needs recovery linux. [RFC 5682]
+        /// After a timeout, find out whether it was spurious before retransmitting everything; needs recovery linux.
+        /// [RFC 5682]
         pub forward_rto: bool = true,
-        /// Take a reduction back when DSACKs or timestamps show that it was for nothing; needs recovery linux. [RFC 3522, RFC 3708, RFC 4015]
+        /// Undo a reduction that DSACKs or timestamps show to be spurious; needs recovery linux. [RFC 3522, RFC 3708,
+        /// RFC 4015]
         pub undo: bool = true,
-        /// When segments leave, with recovery linux: controller: at the rate that the congestion control asks for, if it asks for one; on: also at a rate that follows from the window, as under Linux' fq; off: as the window allows.
+        /// Pacing of segments, with recovery linux: controller: at the rate that the congestion control sets, if it
+        /// sets one; on: otherwise at a rate computed from the window, as under Linux's fq; off: as the window allows.
         pub pacing: Pacing = Pacing::Controller,
-        /// New data waits for the next ACK while it would be a short burst and the ACK is near, as Linux does for segmentation offload; needs recovery linux.
+        /// Let new data wait for the next ACK if it would leave as a short burst and the ACK is due soon, as Linux does
+        /// for segmentation offload; needs recovery linux.
         pub tso_deferral: bool = true,
-        /// Least segments of one send, where rates and deferral make sends short; needs recovery linux.
+        /// Smallest number of segments in one send, where pacing and deferral make sends short; needs recovery linux.
         pub min_burst: u32 = 2,
-        /// How much data of a connection may wait below TCP, in the queue of its own host: a duration, at the rate that window and RTT or the congestion control give, but at least two segments and at most 4 MiB; "on": 8 ms (1/128 s), which Linux has for Wi-Fi interfaces; "off": all that the window allows. Where the queue is "backpressure" it bounds what a paced sender has there and has no effect on others; nor has it any for servers, whose wired link is the path and no queue of their own.
+        /// Limit on the data of a connection that waits below TCP, in the queue of its own host (TSQ): a duration at
+        /// the rate of window and RTT or of the congestion control, but at least two segments and at most 4 MiB; "on":
+        /// 8 ms (1/128 s), as in Linux for Wi-Fi interfaces; "off": all that the window allows. With the queue
+        /// "backpressure" it limits only paced senders. It has no effect on servers: their wired link is part of the
+        /// path, not a queue of their own.
         pub small_queue: SmallQueue = SmallQueue::On,
-        /// When the queue of its own host refuses a packet: cwr: the window falls at once, as by a congestion mark, with recovery linux; unnoticed: as any loss.
+        /// Reaction when the queue of its own host refuses a packet: cwr: the window falls at once, as on a congestion
+        /// mark, with recovery linux; unnoticed: the packet is lost like any other.
         pub local_drop: LocalDrop = LocalDrop::Cwr,
-        /// NewReno with recovery rfc: only the first partial ACK restarts the retransmission timer. [RFC 6582 §4]
+        /// For NewReno with recovery rfc: only the first partial ACK restarts the retransmission timer. [RFC 6582 §4]
         pub newreno_impatient: bool = false,
-        /// Largest window offered: "unlimited", packets of the own segment size, bytes, or "autotune": what the sender can use.
+        /// Largest window offered: "unlimited", packets of the receiver's segment size, bytes, or "autotune": what the
+        /// sender can use.
         pub receive_window: ReceiveWindow = ReceiveWindow::Fixed(Amount::Unlimited),
         /// Window scaling; without it at most 65535 B are offered. [RFC 7323 §2]
         pub window_scaling: bool = true,
-        /// Timestamps: RTT samples also of retransmitted data, and protection against old segments. [RFC 7323 §3]
+        /// Timestamps: RTT samples of retransmitted data as well, and protection against old segments. [RFC 7323 §3]
         pub timestamps: bool = true,
         /// Tick of the timestamp clock, at most 1 s. [RFC 7323 §5.4]
         pub timestamp_clock: Duration = Duration::from_millis(1),
-        /// Segments that bring nothing new renew the timestamp to echo, as ns-2 has it; otherwise only acceptable ones do, so that an RTT may span timeouts. [RFC 7323 §4.3]
+        /// Old segments also renew the timestamp to echo, as in ns-2; otherwise only acceptable segments do, so that an
+        /// RTT may span timeouts. [RFC 7323 §4.3]
     pub echo_duplicates: bool = false,
-    /// Options take bytes on the wire; false as in ns-2, where all headers together have 40 B.
+    /// Options take bytes on the wire; false as in ns-2, where all headers together take 40 B.
         pub options_on_wire: bool = true,
-        /// How the RTO follows from the RTT: rfc6298: srtt + max(granularity, 4 rttvar), at least `min_rto`; linux: srtt + max(4 rttvar, `min_rto`), where rttvar falls slowly.
+        /// How the RTO is computed from the RTT: rfc6298: srtt + max(granularity, 4 rttvar), at least `min_rto`; linux:
+        /// srtt + max(4 rttvar, `min_rto`), where rttvar falls slowly.
         pub rto_formula: RtoFormula = RtoFormula::Linux,
         /// RTO before the first RTT sample. [RFC 6298 §2.1]
         pub initial_rto: Duration = Duration::from_secs(1),
         /// Least RTO. [RFC 6298 §2.4]
         pub min_rto: Duration = Duration::from_millis(200),
-        /// Greatest RTO, back-off included. [RFC 6298 §2.5]
+        /// Greatest RTO, backoff included. [RFC 6298 §2.5]
         pub max_rto: Duration = Duration::from_secs(120),
-        /// Greatest factor by which back-off multiplies the RTO. [RFC 6298 §5.5]
+        /// Greatest factor by which backoff multiplies the RTO. [RFC 6298 §5.5]
         pub max_backoff: u32 = 65_536,
         /// Clock tick to which RTT samples for the RTO are rounded; above 0 and at most 1 s. [RFC 6298 §2, G]
         pub rto_granularity: Duration = Duration::from_millis(1),
-        /// Tick to which timers of the sender are rounded up; with recovery linux.
+        /// Tick to which the sender's timers are rounded up; with recovery linux.
         pub timer_tick: Duration = Duration::from_millis(1),
-        /// Tick of the clock by which controllers that follow Linux count time, 1/HZ; up to 1 s.
+        /// Clock tick of the controllers that follow Linux, 1/HZ; at most 1 s.
         pub controller_tick: Duration = Duration::from_millis(1),
-        /// How ACKs are delayed: "fixed": every second full segment, or after `delayed_ack_timeout` [RFC 5681 §4.2]; "adaptive": as Linux, with quick ACKs at the start and after trouble, and a delay that follows the gaps between segments.
+        /// How ACKs are delayed: "fixed": an ACK for every second full segment, or after `delayed_ack_timeout` [RFC
+        /// 5681 §4.2]; "adaptive": as Linux, with quick ACKs at the start and after loss or reordering, and a delay
+        /// that follows the gaps between segments.
         pub delayed_ack: DelayedAck = DelayedAck::Adaptive,
-        /// Longest time for which an ACK is withheld; where that is adaptive, the shortest. [RFC 1122 §4.2.3.2]
+        /// Longest delay of an ACK; with adaptive delays, the shortest. [RFC 1122 §4.2.3.2]
         pub delayed_ack_timeout: Duration = Duration::from_millis(40),
-        /// Longest time for which an ACK is withheld, where that is adaptive. [RFC 1122 §4.2.3.2]
+        /// Longest delay of an ACK with adaptive delays. [RFC 1122 §4.2.3.2]
         pub delayed_ack_max: Duration = Duration::from_millis(200),
-        /// Segments at the start that are acknowledged at once although ACKs are delayed; where that is adaptive, at most so many at a time.
+        /// Number of segments at the start that are acknowledged at once although ACKs are delayed; with adaptive
+        /// delays, the most at a time.
         pub quick_acks: u32 = 16,
-        /// Report by SACK what came twice. [RFC 2883]
+        /// Report duplicate segments by SACK (DSACK). [RFC 2883]
         pub dsack: bool = true,
-        /// A congestion mark takes less of the window than a loss: newreno keeps 0.8, cubic 0.85. No profile has it: Linux halves, or keeps 0.7. [RFC 8511 §3]
+        /// Reduce the window less on a congestion mark than on a loss: newreno keeps 0.8, cubic 0.85. No profile sets
+        /// it: Linux halves, or keeps 0.7. [RFC 8511 §3]
         pub abe: bool = false,
-        /// Explicit congestion notification: "off", "passive": if the peer asks, "on", or "accurate": the number of marked packets, if the peer can. dctcp asks for it in any case, prague for the last. [RFC 3168, RFC 9768]
+        /// Explicit congestion notification: "off", "passive": if the peer asks, "on", or "accurate": with the number
+        /// of marked packets, if the peer supports it. dctcp always negotiates ECN, prague always "accurate". [RFC
+        /// 3168, RFC 9768]
         pub ecn: EcnUse = EcnUse::Passive,
-        /// What answers segments that do not fit: "rfc9293", or "linux", which takes a little more and says a little less. [RFC 9293 §3.10.7.4, RFC 5961]
+        /// Rules for unacceptable segments: "rfc9293", or "linux", which accepts a few more and answers a few less.
+        /// [RFC 9293 §3.10.7.4, RFC 5961]
         pub arrival_rules: ArrivalRules = ArrivalRules::Linux,
-        /// Least time between two answers to segments without data that do not fit; "0 s": each is answered. [RFC 5961 §7]
+        /// Least time between two answers to unacceptable segments without data; "0 s": each is answered. [RFC 5961 §7]
         pub answer_interval: Duration = Duration::from_millis(500),
-        /// Give up when data sent again so many times is not acknowledged, in time: as many timeouts as that from `min_rto` on, doubled each; "off": never. [RFC 9293 §3.8.3]
+        /// Give up after the time that so many retransmissions take when the first comes after `min_rto` and each
+        /// timeout doubles; "off": never. [RFC 9293 §3.8.3]
         pub retries: Switch<u32> = Switch::On(15),
-        /// Give up when so many SYNs sent again are not answered; "off": never. [RFC 9293 §3.8.3]
+        /// Give up after so many retransmitted SYNs without an answer; "off": never. [RFC 9293 §3.8.3]
         pub syn_retries: Switch<u32> = Switch::On(6),
-        /// Give up when data sent again is not acknowledged for so long; "off": see `retries`. [RFC 9293 §3.9.1, RFC 5482]
+        /// Give up when retransmitted data is not acknowledged for this time; "off": see `retries`. [RFC 9293 §3.9.1,
+        /// RFC 5482]
         pub user_timeout: Switch<Duration> = Switch::Off,
-        /// How long a connection that the application has let go waits for the peer's FIN. [RFC 9293 §3.6]
+        /// Time for which a connection closed by the application waits for the peer's FIN. [RFC 9293 §3.6]
         pub fin_timeout: Duration = Duration::from_secs(60),
-        /// How long TIME-WAIT lasts; short, since nothing reuses the ports. [RFC 9293 §3.6.1]
+        /// Length of TIME-WAIT; short, since nothing reuses the ports. [RFC 9293 §3.6.1]
         pub time_wait: Duration = Duration::from_secs(1),
     }
     check |config, path| { config.check_values(path) }

@@ -42,9 +42,9 @@ const MOST_SKIPPED: u32 = 1000;
 
 params! {
     struct SkipTable {
-        /// ACKs left out between two that are sent, from 0 to 1000.
+        /// Number of ACKs left out between two that are sent, from 0 to 1000.
         skip: u32 = 1,
-        /// Segments in order, each acknowledged, before the first ACK is left out; "0 segments": from the start.
+        /// Number of segments in order that are each acknowledged before the first ACK is left out; "0 segments": none.
         start_after: Segments = Segments(10),
     }
     check |table, path| {
@@ -184,9 +184,9 @@ params! {
     /// A receive buffer that grows with what a sender can use. [Fisk, Feng 2001]
     #[derive(Copy, Eq)]
     pub struct Autotune {
-        /// Buffer at the start, of which half is offered at first: `tcp_rmem`, second value.
+        /// Buffer at the start; half of it is offered at first: `tcp_rmem`, second value.
         pub initial: Bytes = Bytes(131_072),
-        /// Largest buffer: `tcp_rmem`, third value. The share that is payload is offered.
+        /// Largest buffer: `tcp_rmem`, third value. The share of it that holds payload is offered.
         pub max: Bytes = Bytes(6_291_456),
     }
     check |autotune, path| {

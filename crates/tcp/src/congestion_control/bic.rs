@@ -12,13 +12,13 @@ use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 params! {
     /// Parameters of BIC.
     pub struct Params {
-        /// Whose counting: linux counts segments, linux-2.6 ACKs.
+        /// Which version: linux counts segments, linux-2.6 ACKs.
         pub era: KernelEra = KernelEra::Linux,
-        /// S_max: segments per round trip at most.
+        /// S_max: largest growth in segments per round trip.
         pub max_increment: u32 = 16,
-        /// Below so many segments it is Reno.
+        /// Window in segments below which it is Reno.
         pub low_window: u32 = 14,
-        /// Give way when windows shrink from loss to loss.
+        /// Release bandwidth when windows shrink from loss to loss (fast convergence).
         pub fast_convergence: bool = true,
     }
     check |params, path| {

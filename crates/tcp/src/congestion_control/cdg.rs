@@ -18,17 +18,17 @@ use super::{AckSample, CongestionControl, CongestionEvent, Context, Draws, Momen
 params! {
     /// Parameters of CDG.
     pub struct Params {
-        /// Round trips that the gradient spans, a power of two.
+        /// Number of round trips that the gradient spans, a power of two.
         pub window: u32 = 8,
-        /// Factor by which a back-off multiplies the window.
+        /// Factor by which a backoff multiplies the window.
         pub backoff_beta: f64 = 724.0 / 1024.0,
         /// Backs off with probability 1 - exp(-gradient backoff_factor / 1 s), the gradient summed over the window.
         pub backoff_factor: u32 = 42,
-        /// Back-offs without effect after which none follows; 0: no such limit.
+        /// Number of backoffs without effect after which it stops backing off; 0: no limit.
         pub ineffectual: u32 = 5,
-        /// Keep the window that a loss-based sender would have.
+        /// Keep a shadow window, the one that a loss-based sender would have.
         pub shadow: bool = true,
-        /// Leave slow start on signs of a queue. [Ha, Rhee 2011]
+        /// Use HyStart, which leaves slow start when a queue builds up. [Ha, Rhee 2011]
         pub hystart: bool = true,
     }
     check |params, path| {

@@ -16,7 +16,7 @@ use super::{AckSample, CongestionControl, Context, Moment};
 params! {
     /// Parameters of Compound TCP.
     pub struct Params {
-        /// Segments in the queue from which dwnd shrinks; 2 in hashimoto2008.
+        /// Number of queued segments from which dwnd shrinks; 2 in hashimoto2008.
         pub gamma: u32 = 30,
     }
 }

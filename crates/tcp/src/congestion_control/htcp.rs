@@ -16,7 +16,7 @@ use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 params! {
     /// Parameters of H-TCP.
     pub struct Params {
-        /// Whose RTT: linux takes each sample, linux-2.6 the smoothed RTT.
+        /// Which RTT: linux takes each sample, linux-2.6 the smoothed RTT.
         pub era: KernelEra = KernelEra::Linux,
         /// Scale the increase by RTTmin / 100 ms.
         pub rtt_scaling: bool = true,

@@ -13,9 +13,9 @@ use lasthop_units::Duration;
 params! {
     /// Parameters of Hybla.
     pub struct Params {
-        /// Whose clock: linux (µs) or linux-2.6 (ms).
+        /// Which clock: linux (µs) or linux-2.6 (ms).
         pub era: KernelEra = KernelEra::Linux,
-        /// RTT of the connection to be like.
+        /// RTT of the reference connection.
         pub rtt0: Duration = Duration::from_millis(25),
     }
     check |params, path| {

@@ -12,11 +12,11 @@ use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 params! {
     /// Parameters of Illinois.
     pub struct Params {
-        /// Whose kernel: linux, or linux-2.6, where a loss leaves beta instead of 1 - beta of the window.
+        /// Which kernel: linux, or linux-2.6, where a loss leaves beta instead of 1 - beta of the window.
         pub era: KernelEra = KernelEra::Linux,
-        /// Below so many segments it is Reno.
+        /// Window in segments below which it is Reno.
         pub win_thresh: u32 = 15,
-        /// Round trips with a short queue before the largest step comes back.
+        /// Number of round trips with a short queue before the largest step returns.
         pub theta: u32 = 5,
     }
 }

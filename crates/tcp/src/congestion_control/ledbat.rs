@@ -20,11 +20,11 @@ params! {
     pub struct Params {
         /// Queueing delay to keep, at most 100 ms; left out: 100 ms [RFC 6817 §2.5], with plus_plus 60 ms [draft-irtf-iccrg-ledbat-plus-plus-01 §4.5].
         pub target: Option<Duration> = None,
-        /// Segments per round trip of growth on an empty queue; at most 1. [RFC 6817 §2.5]
+        /// Growth on an empty queue, in segments per round trip; at most 1. [RFC 6817 §2.5]
         pub gain: f64 = 1.0,
-        /// Segments by which the window may exceed what is in flight. [RFC 6817 §2.5, ALLOWED_INCREASE]
+        /// Number of segments by which the window may exceed the flight size. [RFC 6817 §2.5, ALLOWED_INCREASE]
         pub allowed_increase: f64 = 1.0,
-        /// LEDBAT++. [draft-irtf-iccrg-ledbat-plus-plus-01]
+        /// Use LEDBAT++. [draft-irtf-iccrg-ledbat-plus-plus-01]
         pub plus_plus: bool = false,
     }
     check |params, path| {

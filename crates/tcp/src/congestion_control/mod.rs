@@ -37,47 +37,47 @@ pub use needs::{MarkReports, Needs};
 registry! {
     /// Congestion control algorithms.
     pub enum Algorithm as "congestion_control" {
-        /// Reno's window: one segment per RTT up, one half down.
+        /// Adds one segment per RTT and halves the window on a loss.
         newreno => Newreno: source "RFC 5681, RFC 6582", status "vectors, eras of Linux; era rfc5681: unit tests of its clauses";
-        /// A cubic function of the time since the last loss.
+        /// Grows the window as a cubic function of the time since the last loss.
         cubic => Cubic: source "RFC 9438; Ha, Rhee, Xu 2008", status "vectors, eras of Linux; era rfc9438: unit tests of its clauses";
-        /// Reno below 38 segments, bolder above.
+        /// Reno up to 38 segments; above, larger steps up and smaller ones down.
         hstcp => Hstcp: source "RFC 3649", status "vectors";
-        /// A fixed share per RTT up, an eighth down.
+        /// Grows by a fixed share per RTT and gives up an eighth on a loss.
         scalable => Scalable: source "Kelly 2003", status "vectors";
-        /// Grows faster the longer no loss came.
+        /// Grows faster the longer the time since the last loss.
         htcp => Htcp: source "Leith, Shorten 2004", status "vectors";
-        /// A binary search for the window of the last loss.
+        /// Searches for the window of the last loss by bisection.
         bic => Bic: source "Xu, Harfoush, Rhee 2004", status "vectors";
-        /// Reno up; down to bandwidth times least RTT.
+        /// Reno's growth; a loss sets the window to the bandwidth times the least RTT.
         westwood => Westwood: source "Grieco, Mascolo 2004", status "vectors";
-        /// Reno that tells losses by chance from losses by queues.
+        /// Reno that tells random losses from losses by congestion.
         veno => Veno: source "Fu, Liew 2003", status "vectors";
-        /// Steps that follow the queueing delay.
+        /// Reno with step sizes that follow the queueing delay.
         illinois => Illinois: source "Liu, Basar, Srikant 2008", status "vectors";
         /// Scalable while the queue is short, Reno while it is long.
         yeah => Yeah: source "Baiocchi, Castellani, Vacirca 2007", status "vectors";
-        /// Grows with time as at an RTT of 25 ms.
+        /// Grows in time as a connection with an RTT of 25 ms.
         hybla => Hybla: source "Caini, Firrincieli 2004", status "vectors";
         /// Reno plus a window that follows the queueing delay.
         compound => Compound: source "Tan et al. 2006", status "vectors";
-        /// Keeps alpha segments in the queue, by an equation.
+        /// Keeps alpha segments in the queue by an equation for the window.
         fast => Fast: source "Jin, Wei, Low 2004", status "vectors, era ns-2; era paper: unit tests of its equation";
-        /// Reno led by the congestion that delay shows.
+        /// Reno with steps that follow the congestion seen in the delay.
         adaptive_reno => AdaptiveReno: source "Shimonishi, Hama, Murase 2006", status "unverified";
-        /// Takes as much as the share of marked segments says.
+        /// Reduces the window in proportion to the share of marked segments.
         dctcp => Dctcp: source "RFC 8257", status "vectors";
         /// Keeps two to four segments in the queue.
         vegas => Vegas: source "Brakmo, Peterson 1995", status "vectors";
-        /// Yields to others: keeps the queueing delay at a target.
+        /// Yields to other traffic: keeps the queueing delay at a target.
         ledbat => Ledbat: source "RFC 6817; draft-irtf-iccrg-ledbat-plus-plus", status "paper: unit tests of its sections";
-        /// As DCTCP, for the Internet: paced, and independent of the RTT.
+        /// DCTCP for the Internet: paced, and less dependent on the RTT.
         prague => Prague: source "draft-briscoe-iccrg-prague-congestion-control-04", status "paper: unit tests of its sections";
-        /// BBR with bounds that it learns from losses.
+        /// BBR version 3, with bounds learned from losses.
         bbr3 => Bbr3: source "draft-ietf-ccwg-bbr-02", status "unverified: unit tests of its sections on a simple path";
-        /// Backs off by chance when the delay grows.
+        /// Backs off at random when the delay grows.
         cdg => Cdg: source "Hayes, Armitage 2011", status "vectors";
-        /// Paces at the rate that the path delivers, keeps its queue short.
+        /// Paces at the measured delivery rate and keeps the queue short.
         bbr => Bbr: source "Cardwell et al. 2017; Linux 6.x", status "vectors";
     }
     aliases: "reno" => newreno;

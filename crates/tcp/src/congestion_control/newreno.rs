@@ -32,7 +32,7 @@ params! {
         pub increase: f64 = 1.0,
         /// Factor by which a loss multiplies the window. [RFC 5681 §3.1 (4)]
         pub beta: f64 = 0.5,
-        /// Whose arithmetic: rfc5681, or the whole segments of linux or linux-2.6.
+        /// Which arithmetic: rfc5681, or whole segments as in linux or linux-2.6.
         pub era: NewrenoEra = NewrenoEra::Rfc5681,
     }
     check |params, path| {

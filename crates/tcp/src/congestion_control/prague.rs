@@ -19,7 +19,7 @@ params! {
     pub struct Params {
         /// Weight of a new share of marks. [§2.4.2]
         pub g: f64 = 0.0625,
-        /// RTT as which shorter ones count; 0: none do. [§2.4.4]
+        /// Shorter RTTs count as this RTT; 0: none do. [§2.4.4]
         pub virtual_rtt: Duration = Duration::from_millis(25),
         /// Factor by which a loss multiplies the window. [§2.4.1]
         pub loss_beta: f64 = 0.5,

@@ -11,7 +11,7 @@ use super::{AckSample, CongestionControl, CongestionEvent, Context};
 params! {
     /// Parameters of Scalable TCP.
     pub struct Params {
-        /// Whose counting: linux (one segment per 100 segments) or linux-2.6 (one per 50 ACKs).
+        /// Which version: linux (one segment per 100 segments) or linux-2.6 (one per 50 ACKs).
         pub era: KernelEra = KernelEra::Linux,
     }
 }

@@ -17,13 +17,13 @@ use super::{AckSample, CongestionControl, Context, Moment};
 params! {
     /// Parameters of Vegas.
     pub struct Params {
-        /// Whose arithmetic: linux, or linux-2.6 (half segments, and the window of the last round trip).
+        /// Which arithmetic: linux, or linux-2.6 (half segments, and the window of the last round trip).
         pub era: KernelEra = KernelEra::Linux,
-        /// Segments in the queue below which the window grows.
+        /// Number of queued segments below which the window grows.
         pub alpha: u32 = 2,
-        /// Segments in the queue above which it shrinks.
+        /// Number of queued segments above which it shrinks.
         pub beta: u32 = 4,
-        /// Segments in the queue that end slow start.
+        /// Number of queued segments that ends slow start.
         pub gamma: u32 = 1,
     }
     check |params, path| {

@@ -1,4 +1,4 @@
-//! Veno: Reno that tells losses by chance from losses by queues.
+//! Veno: Reno that tells random losses from losses by congestion.
 //!
 //! Source: Fu, Liew 2003; integers by `docs/model/congestion-control-rules.md`. With fewer than `beta` segments queued, a loss takes
 //! a fifth; with more, growth is halved and a loss takes half.
@@ -13,9 +13,9 @@ use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 params! {
     /// Parameters of Veno.
     pub struct Params {
-        /// Whose counting: linux counts segments, linux-2.6 ACKs.
+        /// Which version: linux counts segments, linux-2.6 ACKs.
         pub era: KernelEra = KernelEra::Linux,
-        /// Segments queued from which the path counts as congested.
+        /// Number of queued segments from which the path counts as congested.
         pub beta: u32 = 3,
     }
 }

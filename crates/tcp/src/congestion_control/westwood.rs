@@ -14,7 +14,7 @@ use super::{AckSample, CongestionControl, Context, Moment};
 params! {
     /// Parameters of Westwood+.
     pub struct Params {
-        /// Whose RTT: linux takes each sample, linux-2.6 the smoothed RTT.
+        /// Which RTT: linux takes each sample, linux-2.6 the smoothed RTT.
         pub era: KernelEra = KernelEra::Linux,
     }
 }

@@ -12,15 +12,15 @@ use super::{AckSample, CongestionControl, CongestionEvent, Context, Moment};
 params! {
     /// Parameters of YeAH.
     pub struct Params {
-        /// Whose counting: linux or linux-2.6.
+        /// Which version: linux or linux-2.6.
         pub era: KernelEra = KernelEra::Linux,
-        /// Q_max: segments in the queue from which it empties it.
+        /// Q_max: number of queued segments from which it drains the queue.
         pub alpha: u32 = 80,
-        /// 1/phi: share of the base RTT that the queue may add.
+        /// 1/phi: largest queueing delay as a share of the base RTT.
         pub phi: u32 = 8,
-        /// Round trips of Reno in a row from which a loss takes half.
+        /// Number of round trips of Reno in a row from which a loss halves the window.
         pub rho: u32 = 16,
-        /// Round trips of Scalable in a row after which the Reno window is forgotten.
+        /// Number of round trips of Scalable in a row after which the Reno window is reset.
         pub zeta: u32 = 50,
     }
     check |params, path| {

@@ -48,9 +48,9 @@ impl AccessCategory {
 pub struct EdcaParameters {
     /// Slots between SIFS and the start of the countdown, at least 1; below 2 for an AP only.
     pub aifsn: u8,
-    /// The largest backoff before a first attempt, in slots.
+    /// CWmin: the largest backoff before a first attempt, in slots.
     pub cw_min: u32,
-    /// The largest backoff ever, in slots.
+    /// CWmax: the largest backoff, in slots.
     pub cw_max: u32,
     /// How long it may keep the medium once it has won it; zero: for one exchange.
     pub txop_limit: Duration,

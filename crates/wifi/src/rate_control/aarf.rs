@@ -13,14 +13,14 @@ lasthop_registry::params! {
         pub success_threshold: u32 = 10,
         /// Failures in a row before a step down.
         pub failure_threshold: u32 = 2,
-        /// Attempts since the last change of mode, or a time like "60 ms", after which a success steps
-        /// up however few came in a row; 15 attempts as in ns-3. Or "off".
+        /// Attempts since the last change of mode, or a time such as "60 ms", after which one success is enough to step
+        /// up; 15 attempts as in ns-3. Or "off".
         pub timer: Timer = Timer::Attempts(15),
         /// Factor on the success threshold and the timer after a failed probe.
         pub multiplier: u32 = 2,
-        /// Bound of the success threshold; 60 as in ns-3.
+        /// Upper bound of the success threshold; 60 as in ns-3.
         pub max_success_threshold: u32 = 60,
-        /// Where a new link begins: "lowest" or "highest".
+        /// Rate at which a new link begins: "lowest" or "highest".
         pub start: Start = Start::Lowest,
     }
     check |this, path| { this.law().check(path) }

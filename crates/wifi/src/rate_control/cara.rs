@@ -1,4 +1,4 @@
-//! Collision-Aware Rate Adaptation: ARF that asks with an RTS whether a loss was a collision.
+//! Collision-Aware Rate Adaptation: ARF that sends an RTS to tell collisions from noise.
 //! [Kim, Kim, Choi, Qiao 2006]
 //!
 //! A data frame that fails without an RTS may have collided: it is retried behind RTS/CTS, which
@@ -32,8 +32,8 @@ lasthop_registry::params! {
         pub failure_threshold: u32 = 2,
         /// Successes in a row before a step up: M_th of the paper.
         pub success_threshold: u32 = 10,
-        /// Attempts since the last change of mode, or a time like "60 ms", after which a success steps
-        /// up however few came in a row; 15 attempts as in ns-3. Or "off".
+        /// Attempts since the last change of mode, or a time such as "60 ms", after which one success is enough to step
+        /// up; 15 attempts as in ns-3. Or "off".
         pub timer: Timer = Timer::Attempts(15),
     }
     check |this, path| {

@@ -14,7 +14,7 @@ use crate::phy::{ModeId, list_rates};
 lasthop_registry::params! {
     /// Parameters.
     pub struct Params {
-        /// The rate; the highest of the peer's where nothing is said.
+        /// The rate; default: the highest of the peer.
         pub rate: Option<DataRate> = None,
         /// The same as the index of a modulation and coding scheme, for 802.11n and later.
         pub mcs: Option<u8> = None,

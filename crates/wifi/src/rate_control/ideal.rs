@@ -1,4 +1,4 @@
-//! The best mode that the signal's strength allows, known without trying.
+//! The best mode for the signal strength, known without probing.
 //!
 //! For each mode the SNR that it needs is found beforehand: where the error model judges by the
 //! SINR, that at which a bit is lost with `bit_error_rate`; else the sensitivity of the mode over
@@ -20,7 +20,7 @@ use crate::phy::{Mode, ModeId};
 lasthop_registry::params! {
     /// Parameters.
     pub struct Params {
-        /// Largest probability of losing a bit that is accepted; 1e-5 loses one frame of 1000 bytes in thirteen.
+        /// Largest accepted bit error probability; 1e-5 loses one frame of 1000 bytes in thirteen.
         pub bit_error_rate: Probability = Probability::new(1e-5).expect("a probability"),
     }
 }

@@ -34,15 +34,15 @@ use crate::phy::{ModeId, Phy, frame_size};
 lasthop_registry::params! {
     /// Parameters.
     pub struct Params {
-        /// Time between looks at the statistics.
+        /// Time between updates of the statistics.
         pub window: Duration = Duration::from_millis(100),
         /// Share of the past in the moving average of the success probability.
         pub ewma: Probability = Probability::new(0.75).expect("a probability"),
-        /// Share of frames that look around.
+        /// Share of frames that probe another rate.
         pub lookaround: Probability = Probability::new(0.1).expect("a probability"),
-        /// Time that the attempts of one entry of the chain may take.
+        /// Longest time for the attempts of one entry of the chain.
         pub segment: Duration = Duration::from_millis(6),
-        /// Attempts of one entry of the chain at most.
+        /// Largest number of attempts of one entry of the chain.
         pub max_tries: u8 = 7,
     }
     check |this, path| {

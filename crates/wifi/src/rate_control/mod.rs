@@ -25,25 +25,25 @@ registry! {
     pub enum RateControlKind as "rate_control" {
         /// One mode for every frame.
         fixed => Fixed: source "—", status "unit tests";
-        /// A rate for each interval, from a list.
+        /// A rate from a list for each interval.
         trace => Trace: source "—", status "unit tests";
-        /// Up after successes in a row or a timer, down after failures in a row.
+        /// Steps up after successes in a row or a timer, down after failures in a row.
         arf => Arf: source "Kamerman, Monteban 1997", status "unit tests";
-        /// ARF that probes less and less often where probes fail.
+        /// ARF that probes less often after failed probes.
         aarf => Aarf: source "Lacage, Manshaei, Turletti 2004", status "unit tests";
-        /// The best mode that the signal's strength allows, known without trying.
+        /// The best mode for the signal strength, known without probing.
         ideal => Ideal: source "—", status "unit tests";
-        /// Measured throughput of each rate, one frame in ten to look around; Linux's for 802.11a/b/g.
+        /// Picks rates by measured throughput, with one frame in ten as a probe; Linux's for 802.11a/b/g.
         minstrel => Minstrel: source "Linux 3.10", status "settles within 10 % of the best rate";
-        /// Minstrel by groups of streams, guard interval and width, for aggregates; today's Linux.
+        /// Minstrel for A-MPDUs, with groups by streams, guard interval and width; today's Linux.
         minstrel_ht => MinstrelHt: source "Linux 6.18", status "settles within 10 % of the best rate";
-        /// ARF that asks with an RTS whether a loss was a collision.
+        /// ARF that sends an RTS to tell collisions from noise.
         cara => Cara: source "Kim, Kim, Choi, Qiao 2006", status "unit tests";
-        /// Credits for each second with few retries; MadWifi's.
+        /// Steps up on credits earned in seconds with few retries; MadWifi's.
         onoe => Onoe: source "MadWifi", status "unit tests";
-        /// Loss ratios over short windows, and RTS while it helps.
+        /// Picks rates by loss ratios over short windows; uses RTS while it helps.
         rraa => Rraa: source "Wong, Yang, Lu, Bharghavan 2006", status "thresholds against the paper's table";
-        /// The mode that is best under a draw from what is known of each.
+        /// Draws a throughput for each mode from its posterior and takes the best.
         thompson_sampling => ThompsonSampling: source "ns-3; Thompson 1933", status "unit tests";
     }
     foreign: RateControlMaker;

@@ -29,15 +29,15 @@ use crate::phy::{ModeId, frame_size};
 lasthop_registry::params! {
     /// Parameters.
     pub struct Params {
-        /// P_MTL over the critical loss ratio.
+        /// Ratio of P_MTL to the critical loss ratio.
         pub alpha: f64 = 1.25,
-        /// P_MTL of the mode above over P_ORI.
+        /// Ratio of the P_MTL of the next higher mode to P_ORI.
         pub beta: f64 = 2.0,
         /// Time that the attempts of a window take; 12 ms as in ns-3.
         pub window: Duration = Duration::from_millis(12),
-        /// Length of the frame whose exchange time counts, at most 65535 B.
+        /// Frame length for which exchange times are computed, at most 65535 B.
         pub frame_bytes: Bytes = Bytes(1420),
-        /// The RTS filter; without it the algorithm is RRAA-BASIC.
+        /// Use the RTS filter; without it the algorithm is RRAA-BASIC.
         pub adaptive_rts: bool = true,
     }
     check |this, path| {

@@ -22,7 +22,7 @@ use crate::phy::ModeId;
 lasthop_registry::params! {
     /// Parameters.
     pub struct Params {
-        /// How fast the past fades, in 1/s: after a second, counts are down to exp(-decay). 0 never forgets.
+        /// Rate of forgetting in 1/s: after one second, counts are multiplied by exp(-decay). 0 never forgets.
         pub decay: f64 = 1.0,
     }
     check |this, path| {

@@ -19,9 +19,9 @@ const SHORTEST: Duration = Duration::from_millis(1);
 lasthop_registry::params! {
     /// Parameters.
     pub struct Params {
-        /// The rate of each interval, in turn.
+        /// The rates of the intervals, in turn.
         pub rates: Vec<DataRate> = Vec::new(),
-        /// How long each holds, at least 1 ms.
+        /// Length of an interval, at least 1 ms.
         pub interval: Duration = Duration::from_millis(100),
     }
     check |this, path| {

@@ -33,15 +33,15 @@ pub use view::View;
 params! {
     /// Parameters of BBR.
     pub struct Params {
-        /// A least RTT older than this is measured anew. [Cardwell et al. 2017]
+        /// A least RTT older than this is measured again. [Cardwell et al. 2017]
         pub min_rtt_window: Duration = Duration::from_secs(10),
-        /// How long four segments are in flight to measure it. [Cardwell et al. 2017]
+        /// Time for which only four segments are in flight to measure it. [Cardwell et al. 2017]
         pub probe_rtt_duration: Duration = Duration::from_millis(200),
-        /// Room in the window for ACKs that come in bunches, as over 802.11.
+        /// Extra window for aggregated ACKs, as over 802.11.
         pub ack_aggregation: bool = true,
-        /// Notice a policed path and keep to its rate.
+        /// Detect a policer and keep to its rate.
         pub long_term: bool = true,
-        /// Data for one hand-over to the link is the pacing rate times 2^-pacing_shift s: 10 is about 1 ms.
+        /// Data of one send is the pacing rate times 2^-pacing_shift s: 10 is about 1 ms.
         pub pacing_shift: u32 = 10,
     }
     check |params, path| {

@@ -28,9 +28,9 @@ params! {
         pub loss_threshold: f64 = 0.02,
         /// Factor by which a loss lowers the bounds. [§2.7, BBR.Beta]
         pub beta: f64 = 0.7,
-        /// Share of the bound that is left to others while cruising. [§2.7, BBR.Headroom]
+        /// Share of the bound left to other flows while cruising. [§2.7, BBR.Headroom]
         pub headroom: f64 = 0.15,
-        /// Time after which the least RTT is measured anew, if no lower one came. [§2.14.2, BBR.ProbeRTTInterval]
+        /// Time after which the least RTT is measured again, if no lower one came. [§2.14.2, BBR.ProbeRTTInterval]
         pub probe_rtt_interval: Duration = Duration::from_secs(5),
     }
     check |params, path| {

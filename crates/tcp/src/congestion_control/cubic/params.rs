@@ -21,15 +21,16 @@ params! {
     pub struct Params {
         /// Factor by which a loss multiplies the window; 819/1024 until Linux 2.6.24. [RFC 9438 §4.6]
         pub beta: f64 = 0.7,
-        /// C: how steep the function is, in segments/s^3. [RFC 9438 §5.1]
+        /// C: steepness of the cubic function, in segments/s^3. [RFC 9438 §5.1]
         pub c: f64 = 0.4,
-        /// Give way when windows shrink from loss to loss. [RFC 9438 §4.7]
+        /// Release bandwidth when windows shrink from loss to loss (fast convergence). [RFC 9438 §4.7]
         pub fast_convergence: bool = true,
-        /// Never slower than Reno. [RFC 9438 §4.3]
+        /// Grow at least as fast as Reno. [RFC 9438 §4.3]
         pub reno_friendly: bool = true,
-        /// Whose CUBIC: rfc9438, linux (0.7002 is its beta), or linux-2.6 (0.7998).
+        /// Which CUBIC: rfc9438 (the RFC), linux (current, beta 0.7002), or linux-2.6 (beta 0.7998).
         pub era: CubicEra = CubicEra::Rfc9438,
-        /// Leave slow start on signs of a queue: off, classic (or true; era linux only) [Ha, Rhee 2011], or plus_plus (eras rfc9438 and linux) [RFC 9406].
+        /// HyStart, which leaves slow start when a queue builds up: off, classic (or true; era linux only) [Ha, Rhee
+        /// 2011], or plus_plus (eras rfc9438 and linux) [RFC 9406].
         pub hystart: Hystart = Hystart::Off,
     }
     check |params, path| {

@@ -16,13 +16,13 @@ words! {
 params! {
     /// Parameters of FAST.
     pub struct Params {
-        /// Segments to keep in the queue.
+        /// Number of segments to keep in the queue.
         pub alpha: f64 = 20.0,
         /// Share of the way to the target per round trip.
         pub gamma: f64 = 0.5,
-        /// Averaged queueing delay that ends slow start.
+        /// Mean queueing delay that ends slow start.
         pub mi_threshold: Duration = Duration::from_micros(750),
-        /// Whose FAST: paper, or ns-2, which averages 64 times more slowly and updates half as often.
+        /// Which FAST: paper, or ns-2, which averages 64 times more slowly and updates half as often.
         pub era: FastEra = FastEra::Paper,
     }
     check |params, path| {

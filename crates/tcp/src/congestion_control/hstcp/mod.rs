@@ -29,7 +29,7 @@ words! {
 params! {
     /// Parameters of HighSpeed TCP.
     pub struct Params {
-        /// Whose counting: rfc3649, or linux or linux-2.6, which differ in slow start only.
+        /// Which version: rfc3649, or linux or linux-2.6, which differ in slow start only.
         pub era: HstcpEra = HstcpEra::Linux,
     }
 }

@@ -12,7 +12,7 @@ use super::interface::{Direction, ErrorModel, FrameKind, ReceivedFrame};
 lasthop_registry::params! {
     /// Parameters.
     pub struct Params {
-        /// Probability that a frame is lost; frames that no other entry covers. 0 where nothing is said.
+        /// Probability that a frame is lost, for frames that no other entry covers; default 0.
         pub frame_error_rate: Option<Probability> = None,
         /// The same for data frames.
         pub data: Option<Probability> = None,

@@ -18,15 +18,15 @@ pub use interface::{Direction, ErrorModel, FrameKind, ReceivedFrame};
 registry! {
     /// The choice `error_model = "…"`.
     pub enum ErrorModelKind as "error_model" {
-        /// What is heard above the sensitivity of its mode, and does not collide, arrives.
+        /// A frame arrives if it is above the sensitivity of its mode and does not collide.
         none => None: source "—", status "nothing to validate";
         /// Each frame is lost with a fixed probability.
         fixed => Fixed: source "khademi2011", status "unit tests";
-        /// Bit errors from the SINR; convolutional codes by their first terms.
+        /// Bit errors from the SINR; convolutional codes by the first terms of their spectrum.
         yans => Yans: source "Lacage, Henderson 2006", status "against independent evaluation of the formulas";
         /// Bit errors from the SINR; convolutional codes by the union bound.
         nist => Nist: source "Pei, Henderson 2010", status "against independent evaluation of the formulas";
-        /// Each link is now good, now bad, for random times.
+        /// Each link alternates between a good and a bad state for random times.
         gilbert_elliott => GilbertElliott: source "Gilbert 1960; Elliott 1963", status "unit tests";
     }
     planned:

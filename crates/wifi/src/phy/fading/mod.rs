@@ -14,11 +14,11 @@ use lasthop_units::{Duration, Time};
 registry! {
     /// The choice `fading = "…"`.
     pub enum FadingKind as "fading" {
-        /// The received power stays what path loss makes it.
+        /// The received power follows from path loss only.
         none => None: source "—", status "nothing to validate";
-        /// Many paths of like strength, none direct.
+        /// Many paths of similar strength, none of them direct.
         rayleigh => Rayleigh: source "Rappaport 2002 §5.6", status "unit tests: moments";
-        /// From worse than Rayleigh to almost steady, by its shape m.
+        /// From worse than Rayleigh to almost steady, set by the shape m.
         nakagami => Nakagami: source "Nakagami 1960", status "unit tests: moments";
     }
     planned:

@@ -12,7 +12,7 @@ lasthop_registry::params! {
     pub struct Params {
         /// Shape, at least 0.5: the larger, the steadier.
         pub m: f64 = 3.0,
-        /// Time for which the channel of a pair stays as it is.
+        /// Time for which the channel of a pair stays constant.
         pub coherence_time: Duration = COHERENCE_TIME,
     }
     check |this, path| {

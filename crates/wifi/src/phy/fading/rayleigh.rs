@@ -7,7 +7,7 @@ use super::coherence::{COHERENCE_TIME, check_coherence};
 lasthop_registry::params! {
     /// Parameters.
     pub struct Params {
-        /// Time for which the channel of a pair stays as it is.
+        /// Time for which the channel of a pair stays constant.
         pub coherence_time: Duration = COHERENCE_TIME,
     }
     check |this, path| { check_coherence(this.coherence_time, path) }

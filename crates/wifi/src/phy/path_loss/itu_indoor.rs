@@ -24,9 +24,9 @@ words! {
 lasthop_registry::params! {
     /// Parameters.
     pub struct Params {
-        /// What kind of building: "residential", "office" or "commercial".
+        /// Kind of building: "residential", "office" or "commercial".
         pub environment: Environment = Environment::Office,
-        /// Distance power loss coefficient N in dB for a tenfold distance, instead of the recommendation's.
+        /// Distance power loss coefficient N in dB per tenfold distance, in place of the recommendation's.
         pub coefficient: Option<f64> = None,
     }
     check |this, path| {

@@ -15,7 +15,7 @@ lasthop_registry::params! {
         pub exponent: f64 = 3.0,
         /// Distance at which the reference loss is known.
         pub reference_distance: Metres = Metres(1.0),
-        /// Loss there; free space on the BSS's channel where nothing is said.
+        /// Loss at that distance; default: free space on the BSS's channel.
         pub reference_loss: Option<Db> = None,
     }
     check |this, path| {

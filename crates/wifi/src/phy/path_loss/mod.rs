@@ -16,17 +16,17 @@ pub use way::Way;
 registry! {
     /// The choice `path_loss = "…"`.
     pub enum PathLossKind as "path_loss" {
-        /// Every signal arrives as strong as it left.
+        /// No loss: every signal arrives as strong as it was sent.
         none => None: source "—", status "nothing to validate";
         /// Free space: 20 dB per tenfold distance.
         friis => Friis: source "Friis 1946", status "unit tests";
-        /// Free space near by, then a ray reflected by the ground: 40 dB per tenfold distance.
+        /// Free space up to the crossover distance, then a ground reflection: 40 dB per tenfold distance.
         two_ray_ground => TwoRayGround: source "Rappaport 2002 §4.6", status "unit tests; crossover as in ns-2";
-        /// An exponent of one's choice beyond a reference distance.
+        /// A chosen exponent beyond a reference distance.
         log_distance => LogDistance: source "Rappaport 2002 §4.9", status "unit tests";
-        /// Log-distance, and the loss of each wall in between.
+        /// Log-distance plus the loss of each wall in between.
         multi_wall => MultiWall: source "COST 231 1999 §4.7", status "unit tests";
-        /// Within a building, walls and furniture included.
+        /// Within a building, with walls and furniture included.
         itu_indoor => ItuIndoor: source "ITU-R P.1238-7", status "unit tests";
     }
     planned:

@@ -38,15 +38,15 @@ use crate::phy::{Mode, ModeId, ModulationClass, Phy, frame_size};
 lasthop_registry::params! {
     /// Parameters.
     pub struct Params {
-        /// Time between looks at the statistics: update_interval.
+        /// Time between updates of the statistics: update_interval.
         pub window: Duration = Duration::from_millis(50),
         /// Time between samples: MINSTREL_SAMPLE_INTERVAL.
         pub sample_interval: Duration = Duration::from_millis(20),
-        /// Time that the attempts of one entry of the chain may take.
+        /// Longest time for the attempts of one entry of the chain.
         pub segment: Duration = Duration::from_millis(6),
-        /// Attempts of one entry of the chain at most.
+        /// Largest number of attempts of one entry of the chain.
         pub max_tries: u8 = 7,
-        /// RTS/CTS before the attempts of all entries but the first.
+        /// Use RTS/CTS for all entries of the chain except the first.
         pub fallback_rts: bool = true,
     }
     check |this, path| {
