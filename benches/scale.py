@@ -150,7 +150,7 @@ def draw(found: Sequence[Growth], target: Path) -> None:
     for growth in found:
         x = [point.number for point in growth.points]
         first = growth.points[0].cost_s
-        # A cost below what the kernel's clock can tell is no point of a logarithmic axis.
+        # A cost below what the kernel's clock can tell is not a point of a logarithmic axis.
         relative = [point.cost_s / first if point.cost_s > 0 < first else math.nan for point in growth.points]
         curves.append(Curve(growth.what, x, relative, panel=cost))
         curves.append(Curve(growth.what, x, [point.peak_bytes / MEGABYTE for point in growth.points], panel=memory))

@@ -30,7 +30,7 @@ def pieces(document: dict[str, Any]) -> Iterator[bytes]:
     """What `json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)` gives, as UTF-8.
 
     Lists and tables that the document holds itself come entry by entry, so a table may give its entries as they are
-    worked out. Raises `ValueError` for what is no finite number.
+    worked out. Raises `ValueError` for what is not a finite number.
     """
     if not document:
         yield b"{}"

@@ -34,7 +34,7 @@ class Simulation:
         """Handles what happens before `time`, such as "1 s" or 1.0 in seconds, or the end; true at the end.
 
         A time that is past changes nothing. Ctrl-C stops between two events; the simulation can go on afterwards.
-        Raises `ValueError` if `time` is no time.
+        Raises `ValueError` if `time` is not a time.
         """
         return self._core.run_until(time if isinstance(time, str) else f"{time!r} s")
 

@@ -70,7 +70,7 @@ class Until:
 
     def __post_init__(self) -> None:
         if not 0 < self.target < 1:
-            raise ValueError(f"until: {self.target} is no share of a mean; between 0 and 1, e.g. 0.02 for 2 %")
+            raise ValueError(f"until: {self.target} is not a share of a mean; between 0 and 1, e.g. 0.02 for 2 %")
         if self.most < FEWEST:
             raise ValueError(f"until: judges from {FEWEST} seeds on, and {self.most} were allowed; allow more")
         if not self.metrics:
@@ -119,7 +119,7 @@ def relative_half_width(values: Sequence[float], reference: Sequence[float]) -> 
     if found is None or whole is None or found.n < FEWEST:
         return None
     half = found.half_width or 0.0
-    # What rounding leaves of a constant is no spread.
+    # What rounding leaves of a constant is not a spread.
     if half <= 1e-12 * abs(found.mean):
         return 0.0
     return half / abs(whole.mean) if whole.mean else inf

@@ -187,7 +187,7 @@ def check_interval(interval_s: float | None) -> None:
     """Raises `ValueError` unless time series can be kept with this interval, or none are."""
     if interval_s is not None and not 1e-9 <= interval_s < math.inf:
         raise ValueError(
-            f"interval_s: {interval_s} is no length of time; a number of seconds, or None for no time series"
+            f"interval_s: {interval_s} is not a length of time; a number of seconds, or None for no time series"
         )
 
 

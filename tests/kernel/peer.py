@@ -40,7 +40,7 @@ class Packet:
 
     @staticmethod
     def parse(data: bytes) -> Packet | None:
-        """From an IPv4 packet; nothing if it is no TCP segment."""
+        """From an IPv4 packet; nothing if it is not a TCP segment."""
         if len(data) < 40 or data[0] >> 4 != 4 or data[9] != 6:
             return None
         header = (data[0] & 15) * 4

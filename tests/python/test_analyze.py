@@ -310,7 +310,7 @@ def test_series_add_up_to_the_summary(download, tmp_path):
     [
         (b"", "holds neither frames"),
         (b"\x00" * 64, "byte 0: the file's magic number is 0"),
-        (b"garbage that is no capture", "byte 0: the file's magic number"),
+        (b"garbage that is not a capture", "byte 0: the file's magic number"),
     ],
 )
 def test_what_is_no_capture_is_refused_with_its_place(command, content, said, tmp_path):

@@ -1,4 +1,4 @@
-"""Nasty input: each mistake one sentence with its place, nothing half written, and nothing replaced that is no file."""
+"""Nasty input: each mistake one sentence with its place, nothing half written, and nothing replaced that is not a file."""
 
 from __future__ import annotations
 

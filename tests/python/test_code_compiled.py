@@ -88,7 +88,7 @@ def test_no_file_names_an_address(small, command):
     ("choice", "said"),
     [
         ({"kind": "c", "library": "mine.so"}, "mine.so"),
-        ({"kind": "c", "library": "garbage"}, "is no shared library"),
+        ({"kind": "c", "library": "garbage"}, "is not a shared library"),
         ({"kind": "c", "library": "address:12x"}, "no address follows"),
         ({"kind": "c", "library": "address:0"}, "address"),
         ({"kind": "bpf", "object": "mine.o"}, "mine.o"),

@@ -202,7 +202,7 @@ MISTAKES = {
     "a command without a station": (("--", "true"), ("--station", "after --")),
     "a kernel of real time": (("--kernel", "own", "--time", "real"), ("--kernel", "real time")),
     "a kernel that is not there": (("--kernel", "/no/such/kernel"), ("/no/such/kernel", "No such file")),
-    "a file that is no kernel": (("--kernel", "/bin/true"), ("/bin/true is no User Mode Linux kernel",)),
+    "a file that is not a kernel": (("--kernel", "/bin/true"), ("/bin/true is not a User Mode Linux kernel",)),
     "a shell in virtual time": (("--shell", "sta1", "--time", "virtual"), ("--shell", "--time real")),
     "several seeds of one command": (("--seeds", "2", "--station", "sta1", "--", "true"), ("--seeds", "--seed")),
     "a controller that no kernel has": (

@@ -217,7 +217,7 @@ def nothing_is_left(directory: Path) -> bool:
 
 
 def test_what_is_no_kernel_is_refused():
-    with pytest.raises(EmulationError, match="/bin/true is no User Mode Linux kernel"):
+    with pytest.raises(EmulationError, match="/bin/true is not a User Mode Linux kernel"):
         find_kernel("/bin/true")
     with pytest.raises(EmulationError, match="/nonexistent cannot be run as a kernel: No such file"):
         find_kernel("/nonexistent")
@@ -315,7 +315,7 @@ def test_missing_programs_and_sources_have_a_remedy(tree, tmp_path, monkeypatch)
     monkeypatch.setattr(source, "PACKAGES", tmp_path / "nothing")
     with pytest.raises(EmulationError, match="`apt install linux-source` as root"):
         build_kernel()
-    with pytest.raises(EmulationError, match="is no source tree of Linux"):
+    with pytest.raises(EmulationError, match="is not a source tree of Linux"):
         build_kernel(tmp_path)
 
 

@@ -72,7 +72,7 @@ def test_every_item_of_the_list_in_the_readme_is_refused(small):
     text = README.read_text()
     section = text[text.index("## What is not modelled") : text.index("## How fast")]
     items = re.split(r"[,;.]\s|\band\b", " ".join(re.findall(r"^(?:- |  )(.*)$", section, re.MULTILINE)))
-    # What is no word of a scenario: it is not there for everybody, or has an answer of its own.
+    # What is not a word of a scenario: it is not there for everybody, or has an answer of its own.
     apart = ("ARP", "channels that overlap", "Antennas", "Propagation", "Packet captures", "correlated", "frequency-selective")
     told = " ".join(what.lower() for _, _, what in ASKED) + " scanning roaming 80+80 160+160 path-mtu"
     for item in filter(None, (item.strip(" .").lower() for item in items)):

@@ -155,7 +155,7 @@ def test_a_directory_whose_name_is_not_utf8_is_refused_before_anything_runs(smal
     assert cli.main(["run", "small.toml", "--out", "x\udcff"]) == 2
     assert cli.main(["sweep", "small.toml", "--over", "station.0.count=1", "--store", "x\udcff.duckdb"]) == 2
     said = capfd.readouterr().err
-    assert "--out x?: is no name in UTF-8" in said and "finished" not in said
+    assert "--out x?: is not a name in UTF-8" in said and "finished" not in said
     assert [file.name for file in small.parent.iterdir()] == ["small.toml"]
 
 

@@ -363,7 +363,7 @@ def test_repetitions_become_runs_with_an_interval():
     first, second = (run["totals"]["goodput_bps"] for run in result.runs)
     assert first == pytest.approx(again["end"]["sum_received"]["bits_per_second"])
     assert result.summary["totals.goodput_bps"]["mean"] == pytest.approx((first + second) / 2)
-    with pytest.raises(Unreadable, match=r"old\.client\.json: is no repetition of the test in .*up\.client\.json"):
+    with pytest.raises(Unreadable, match=r"old\.client\.json: is not a repetition of the test in .*up\.client\.json"):
         read(files("up.client.json", "old.client.json"), repeats=True)
 
 
@@ -385,14 +385,14 @@ def damaged(name: str, content: bytes | str):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("cut.json", (DATA / "up.client.json").read_bytes()[:3000], "line 138: is no whole JSON"),
+        ("cut.json", (DATA / "up.client.json").read_bytes()[:3000], "line 138: is not complete JSON"),
         ("empty.json", b'{"start": {"connected": []}, "intervals": [], "end": {}}', "measured nothing"),
         ("odd.json", b'{"start": {"connected": 3}, "intervals": [{"streams": []}], "end": {}}', "start.connected names no connection"),
         ("odd.json", b'{"start": [], "intervals": 4}', "no object with start, intervals and end"),
         ("sctp.json", b'{"start": {"connected": [{}], "test_start": {"protocol": "SCTP"}}, "intervals": [{}], "end": {}}', "a test of SCTP"),
         ("end.json", b'{"event":"end","data":{}}', "its first event is 'end'"),
         ("cut.flent.gz", (DATA / "rrul.flent.gz").read_bytes()[:4000], "its gzip ends early"),
-        ("text.flent", b"hello", "line 1: is no whole JSON"),
+        ("text.flent", b"hello", "line 1: is not complete JSON"),
         ("odd.flent", b'{"metadata": {}, "results": {}}', "has no x_values"),
         ("odd.flent", b'{"metadata": {}, "results": {"a": [1]}, "x_values": [1, 2]}', "results.a has not one value for each of the 2"),
         ("odd.flent", b'{"metadata": {}, "results": {"TCP upload": [null, null]}, "x_values": [1, 2]}', "has no values"),
@@ -436,7 +436,7 @@ def test_captures_and_other_files_are_not_mixed(command, tmp_path):
     capture.write_bytes(b"\xd4\xc3\xb2\xa1" + bytes(20))
     assert kind_of(str(capture)) is None
     done = command("analyze", capture, *files("up.client.json"))
-    assert done.returncode == 2 and done.stderr.startswith(f"lasthop: {capture}: is no file of iperf3")
+    assert done.returncode == 2 and done.stderr.startswith(f"lasthop: {capture}: is not a file of iperf3")
 
 
 def test_flipped_bytes_give_a_sentence_or_a_result(tmp_path):

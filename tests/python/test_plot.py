@@ -224,7 +224,7 @@ def test_heat_map_has_a_row_for_each_value_and_holes_where_nothing_ran(points):
         "collision probability",
     )
     assert [(row.label, list(row.x)) for row in data.curves] == [("10", [1, 2, 10]), ("50", [1])]
-    assert data.curves[0].mean == pytest.approx([0.02, 0.1, 0.2]), "an empty cell is no number"
+    assert data.curves[0].mean == pytest.approx([0.02, 0.1, 0.2]), "an empty cell is not a number"
 
 
 def test_parquet_reads_as_csv_does(points):
@@ -289,7 +289,7 @@ def test_a_store_is_a_sweep_of_the_settings_that_are_asked_for(small):
         ("points.csv --kind sweep --y-min 3 --y-max 3", ["--y-min 3", "--y-max 3"]),
         ("points.csv --kind sweep --log-y --y-min 0", ["--log-y", "0"]),
         ("points.csv --kind sweep --legend above", ["above", "below, right, inside, none"]),
-        ("points.csv --kind sweep --size 3", ["'3' is no size", "7x3"]),
+        ("points.csv --kind sweep --size 3", ["'3' is not a size", "7x3"]),
         ("points.csv --kind sweep --size 300x300", ["--size 300x300", "1.5 to 40 inches"]),
     ],
 )

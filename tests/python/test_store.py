@@ -303,7 +303,7 @@ def test_a_query_changes_nothing(scenario, place):
     assert store.run(Job(scenario, 1)) is not None
 
 
-# What is no store.
+# What is not a store.
 
 
 def test_a_file_that_is_no_store_is_left_alone(small):

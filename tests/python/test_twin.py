@@ -268,9 +268,9 @@ def test_a_host_may_tell_in_json(tmp_path):
     ("text", "said"),
     [
         ('{"stations": [{}]}', 'stations[0]: has no "address"'),
-        ("{broken", "is no JSON"),
+        ("{broken", "is not JSON"),
         (SS, "no station: give also"),
-        (IW.replace("390.0 MBit/s", "fast"), "is no bitrate as iw prints it"),
+        (IW.replace("390.0 MBit/s", "fast"), "is not a bitrate as iw prints it"),
     ],
 )
 def test_what_a_host_tells_wrongly_is_refused_with_its_place(command, tmp_path, text, said):

@@ -74,7 +74,7 @@ impl Inputs {
     /// Opens them; `count` grows with the bytes that are read.
     ///
     /// # Errors
-    /// A sentence with the file, where one cannot be read or is no capture.
+    /// A sentence with the file, where one cannot be read or is not a capture.
     pub(crate) fn open(paths: &[PathBuf], count: &Arc<AtomicU64>) -> Result<Inputs, String> {
         let mut all = Inputs { inputs: Vec::new(), names: NameBook::default() };
         for path in paths {
@@ -148,7 +148,7 @@ impl Input {
                 Ok(Some(Record::Names(told))) => learn(names, told),
                 Ok(Some(_)) => {}
                 Err(ReadError::Io(error)) => return Err(said(&self.path, &error)),
-                // Without a packet before it, this is no capture.
+                // Without a packet before it, this is not a capture.
                 Err(ReadError::Format(error)) if self.packets == 0 => return Err(said(&self.path, &error)),
                 Err(ReadError::Format(error)) => {
                     self.damage.records += 1;

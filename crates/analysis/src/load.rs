@@ -225,7 +225,7 @@ mod tests {
             load.data(ms(at), 1000, Duration::from_millis(idle));
         }
         assert_eq!(load.writes, [(ms(10), 2000), (ms(30), 1000), (ms(900), 1000)]);
-        // What was before the first data is no pause of the flow, nor is a time that an answer may take.
+        // What was before the first data is not a pause of the flow, nor is a time that an answer may take.
         assert_eq!((load.idle, load.packets, load.bytes), (Duration::from_millis(860), 4, 4000));
     }
 }

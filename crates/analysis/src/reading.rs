@@ -46,7 +46,7 @@ const MOST_VALUES: u64 = 10_000_000;
 /// Analyses captures; `progress` grows by twice their bytes.
 ///
 /// # Errors
-/// A sentence with the file, where one cannot be read, is no capture, or holds nothing that is known here.
+/// A sentence with the file, where one cannot be read, is not a capture, or holds nothing that is known here.
 pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis, String> {
     let mut inputs = Inputs::open(&request.files, progress)?;
     let mut survey = Survey::new(request.files.len());

@@ -92,10 +92,10 @@ impl<'a> Elf<'a> {
 
 fn check_head(file: &Bytes) -> Fallible<()> {
     if file.part(0, 4).ok() != Some(b"\x7fELF") {
-        return Err("is no ELF file; a .bpf.o comes from clang -O2 -g -target bpf".to_string());
+        return Err("is not an ELF file; a .bpf.o comes from clang -O2 -g -target bpf".to_string());
     }
     if (file.u8(4)?, file.u8(5)?) != (2, 1) {
-        return Err("is no 64-bit little-endian ELF file; compile with -target bpfel".to_string());
+        return Err("is not a 64-bit little-endian ELF file; compile with -target bpfel".to_string());
     }
     let machine = file.u16(18)?;
     if machine != EM_BPF {

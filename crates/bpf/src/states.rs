@@ -34,7 +34,7 @@ pub(crate) const ECN_AGREED: u64 = 1;
 pub(crate) const ESTABLISHED: u64 = 1;
 /// IPv4, as sockets name it.
 pub(crate) const AF_INET: u64 = 2;
-/// What `in_ack_event` is told: the ACK is no plain one, or carried ECE. [enum tcp_ca_ack_event_flags]
+/// What `in_ack_event` is told: the ACK is not a plain one, or carried ECE. [enum tcp_ca_ack_event_flags]
 pub(crate) const ACK_SLOW_PATH: u64 = 1;
 pub(crate) const ACK_ECE: u64 = 4;
 

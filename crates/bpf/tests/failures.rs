@@ -111,7 +111,7 @@ fn settings_are_named_and_bounded() {
 #[test]
 fn what_is_no_object_says_what_one_is() {
     let said = |bytes: &[u8]| Object::read(bytes, "x.o").unwrap_err().to_string();
-    assert_eq!(said(b""), "x.o: is no ELF file; a .bpf.o comes from clang -O2 -g -target bpf");
+    assert_eq!(said(b""), "x.o: is not an ELF file; a .bpf.o comes from clang -O2 -g -target bpf");
     let mut other = objects::bytes("newreno.bpf.o");
     other[18] = 62;
     assert_eq!(said(&other), "x.o: is compiled for machine 62, not for BPF (247)");

@@ -139,7 +139,7 @@ fn a_stack_is_no_queue() {
 #[test]
 fn the_others_are_found_by_one_rule_each() {
     assert!(found("whoever_is_asked_for_is_found", Defect::FindsTheFirstOnly).contains("waits"));
-    assert!(found("only_pure_acks_are_filtered", Defect::FiltersData).contains("is no pure ACK"));
+    assert!(found("only_pure_acks_are_filtered", Defect::FiltersData).contains("is not a pure ACK"));
     assert!(found("whoever_has_the_turn_has_something_to_send", Defect::NamesAStranger).contains("NodeId(99)"));
     assert!(found("an_empty_queue_gives_nothing", Defect::InventsAPacket).contains("never came"));
 }

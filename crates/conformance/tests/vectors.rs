@@ -115,7 +115,7 @@ fn what_is_no_trace_is_refused() {
     assert!(Trace::parse("").is_err());
     let header = "# cc=reno scenario: end=1\ni,ev,t_us,n,k,dt_us,rtt_us,ce,flight0,una,nxt,state,cwnd,cwnd_cnt,ssthresh,srtt8_us\n";
     let error = Trace::parse(&format!("{header}0,nothing,0,0,0,0,0,0,0,0,0,Open,10,0,0,0\n")).unwrap_err();
-    assert_eq!(error, "line 3: \"nothing\" is no event of a trace");
+    assert_eq!(error, "line 3: \"nothing\" is not an event of a trace");
 }
 
 #[test]

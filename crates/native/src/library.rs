@@ -62,7 +62,7 @@ impl Library {
             let why = root_cause(&error).replace(&format!("{}: ", absolute.display()), "");
             Error::new(
                 &place,
-                format!("is no shared library for this machine ({why}); build one with `cc -shared -fPIC`"),
+                format!("is not a shared library for this machine ({why}); build one with `cc -shared -fPIC`"),
             )
         })?;
         // SAFETY: the symbol is taken as an address, whatever it is.

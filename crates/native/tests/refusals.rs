@@ -140,7 +140,7 @@ fn what_is_no_library_is_refused() {
     assert_eq!(refused(Path::new("none.so")), "none.so: no such file or directory");
     let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let said = refused(&text);
-    assert!(said.starts_with(&format!("{}: is no shared library for this machine (", text.display())), "{said}");
+    assert!(said.starts_with(&format!("{}: is not a shared library for this machine (", text.display())), "{said}");
     assert_eq!(said.matches("README.md").count(), 1, "{said}");
 }
 

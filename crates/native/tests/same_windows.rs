@@ -31,7 +31,7 @@ impl Subject {
             Value::Float(number) => Setting::Number(*number),
             Value::Bool(flag) => Setting::Number(f64::from(*flag)),
             Value::Text(text) => Setting::Text(text.to_string()),
-            value => panic!("{value:?} is no parameter of a library"),
+            value => panic!("{value:?} is not a parameter of a library"),
         };
         Subject {
             name: format!("{kind} {parameters:?}"),

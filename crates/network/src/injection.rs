@@ -35,7 +35,7 @@ impl fmt::Display for Refusal {
             Refusal::Past { at, now } => write!(f, "a packet was offered for {at} when it was already {now}"),
             Refusal::NoSuchNode(node) => write!(f, "there is no node {}", node.0),
             Refusal::NotOfThisBss { ap, station } => {
-                write!(f, "node {} is no station of the AP {}", station.0, ap.0)
+                write!(f, "node {} is not a station of the AP {}", station.0, ap.0)
             }
             Refusal::NoSuchFlow(flow) => write!(f, "flow {} is not open", flow.0),
         }

@@ -187,7 +187,7 @@ fn of_a_ppdu_over_the_edge_counts_what_lies_within() {
 fn drops_and_marks_are_counted_by_queue_and_by_reason() {
     let report = observe(1000);
     for (node, quantity, count) in [
-        // A filtered ACK is no drop.
+        // A filtered ACK is not a drop.
         (1, DROPS, 2),
         (1, DROPS_TAIL, 1),
         (1, DROPS_EARLY, 1),

@@ -72,7 +72,7 @@ impl Metrics {
         metrics
     }
 
-    /// Reads what stands under a key: a table, or a list of them. All else, such as the seed, is no number that is summed up.
+    /// Reads what stands under a key: a table, or a list of them. All else, such as the seed, is not a number that is summed up.
     fn read_nested(&mut self, cursor: &mut Cursor<'_>, name: &str, run: usize) {
         match cursor.peek() {
             b'{' => self.read_row(cursor, name, run, &mut Shape::default()),

@@ -36,7 +36,7 @@ impl PyRecording {
     #[pyo3(signature = (directory, tables, from_s = 0.0, length_s = None))]
     fn new(directory: PathBuf, tables: Vec<String>, from_s: f64, length_s: Option<f64>) -> PyResult<Self> {
         let asked = Asked { directory, tables, from_s, length_s };
-        asked.recording().map(PyRecording).map_err(|name| PyValueError::new_err(format!("{name:?} is no table")))
+        asked.recording().map(PyRecording).map_err(|name| PyValueError::new_err(format!("{name:?} is not a table")))
     }
 }
 

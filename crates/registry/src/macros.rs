@@ -169,7 +169,7 @@ macro_rules! registry {
                         Some($crate::Value::Text(kind)) => (kind.as_str(), value, format!("{path}.kind")),
                         _ => return Err($crate::ParamError::new(path, $crate::KIND_IS_NEEDED)),
                     },
-                    _ => return Err($crate::ParamError::new(path, format!("{value} stands where a name is needed"))),
+                    _ => return Err($crate::ParamError::new(path, format!("expected a name, found {value}"))),
                 };
                 let index = Self::REGISTRY.find(kind).map_err(|m| $crate::ParamError::new(kind_path, m))?;
                 let mut at = 0;
@@ -234,7 +234,7 @@ macro_rules! words {
                             "unknown \"{word}\"; {}one of: {}", $crate::suggestion(word, WORDS.iter().copied()), WORDS.join(", ")
                         ),
                     })),
-                    _ => Err($crate::ParamError::new(path, format!("{value} stands where one of these words is needed: {}", WORDS.join(", ")))),
+                    _ => Err($crate::ParamError::new(path, format!("expected one of: {}; found {value}", WORDS.join(", ")))),
                 }
             }
             fn to_value(&self) -> Option<$crate::Value> {

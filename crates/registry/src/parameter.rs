@@ -47,7 +47,7 @@ pub(crate) fn join(path: &str, key: &str) -> String {
 /// An unknown key, or an entry that cannot be read.
 pub fn read_table<P: Parameters>(mut params: P, value: &Value, path: &str, skip: &[&str]) -> Result<P, ParamError> {
     let Value::Table(entries) = value else {
-        return Err(ParamError::new(path, format!("{} stands where a table is needed", value.kind())));
+        return Err(ParamError::new(path, format!("expected a table, found {}", value.kind())));
     };
     for (key, value) in entries {
         if skip.contains(&key.as_str()) {
@@ -79,7 +79,7 @@ pub fn table_to_value<P: Parameters>(kind: Option<&str>, params: &P) -> Value {
 }
 
 fn needs(path: &str, what: &str, value: &Value) -> ParamError {
-    ParamError::new(path, format!("{value} stands where {what} is needed"))
+    ParamError::new(path, format!("expected {what}, found {value}"))
 }
 
 impl Parameter for bool {
@@ -313,7 +313,7 @@ impl Parameter for Amount {
         amount.map_err(|_| {
             ParamError::new(
                 path,
-                format!("{value} stands where \"50 packets\", a size like \"64 KiB\" or \"unlimited\" is needed"),
+                format!("expected \"50 packets\", a size like \"64 KiB\" or \"unlimited\", found {value}"),
             )
         })
     }

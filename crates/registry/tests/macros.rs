@@ -44,7 +44,7 @@ fn errors_name_the_place_and_the_remedy() {
     assert_eq!(say(&Value::text("green")), "bss.colour: the colour \"green\" is not there yet; one of: red, blue");
     let typo = table(&[("kind", Value::text("red")), ("shad", Value::Integer(5))]);
     assert_eq!(say(&typo), "bss.colour.shad: unknown key \"shad\"; did you mean \"shade\"? one of: shade, kind");
-    assert_eq!(say(&Value::Integer(3)), "bss.colour: 3 stands where a name is needed");
+    assert_eq!(say(&Value::Integer(3)), "bss.colour: expected a name, found 3");
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl Code {
         let text = |key: &str, example: &str| match written.get(key) {
             Some(Value::Text(text)) if !text.trim().is_empty() => Ok(text.clone()),
             Some(other) => {
-                Err(ParamError::new(format!("{path}.{key}"), format!("{other} stands where a name is needed")))
+                Err(ParamError::new(format!("{path}.{key}"), format!("expected a name, found {other}")))
             }
             None => Err(ParamError::new(format!("{path}.{key}"), format!("which {key}? e.g. {key} = \"{example}\""))),
         };
@@ -173,7 +173,7 @@ fn parameters_of(written: &Value, own: &[&str], path: &str) -> Result<Vec<(Strin
         Value::Bool(_) | Value::Integer(_) | Value::Float(_) | Value::Text(_) => Ok((key.clone(), value.clone())),
         _ => Err(ParamError::new(
             format!("{path}.{key}"),
-            format!("{} is no parameter for code; a number, a text, or true or false", value.kind()),
+            format!("{} is not a parameter for code; a number, a text, or true or false", value.kind()),
         )),
     };
     others.map(check).collect()

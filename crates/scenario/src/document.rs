@@ -188,7 +188,7 @@ fn index_is_missing(passed: &[&str], steps: &[&str], length: usize) -> String {
     // A word such as * stands for the number itself.
     let is_name = steps[0].starts_with(|c: char| c.is_alphabetic());
     let rest = if is_name { rest } else { steps[1..].join(".") };
-    format!("\"{}\" stands where an index from 0 is needed; write {list}.0.{rest}{range}", steps[0])
+    format!("expected an index from 0, found \"{}\"; write {list}.0.{rest}{range}", steps[0])
 }
 
 /// Turns parsed TOML into values and notes where each came from.
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_list_without_a_number_is_answered_with_the_path_that_has_one() {
         let said = with("station.count", "3").unwrap_err();
-        let needed = "--set station.count=3: \"count\" stands where an index from 0 is needed; write station.0.count";
+        let needed = "--set station.count=3: expected an index from 0, found \"count\"; write station.0.count";
         assert_eq!(said, needed);
         assert!(with("station.*.count", "3").unwrap_err().ends_with("write station.0.count"));
     }

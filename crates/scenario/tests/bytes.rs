@@ -112,5 +112,5 @@ fn nodes_that_are_not_there_and_stations_of_nobody_are_refused() {
     };
     assert_eq!(offer(&mut network, NodeId(9), AP), Refusal::NoSuchNode(NodeId(9)));
     assert_eq!(offer(&mut network, AP, NodeId(9)), Refusal::NotOfThisBss { ap: AP, station: NodeId(9) });
-    assert_eq!(offer(&mut network, AP, AP).to_string(), "node 0 is no station of the AP 0");
+    assert_eq!(offer(&mut network, AP, AP).to_string(), "node 0 is not a station of the AP 0");
 }

@@ -75,7 +75,7 @@ fn mistakes_name_the_line_the_place_and_the_remedy() {
         ),
         (
             "application = { kind = \"iperf3\", duration = \"1500 ms\" }",
-            "f.toml:8: flow[0].application.duration: 1500 ms is no time for iperf3; whole seconds, from 1 s to 86400 s",
+            "f.toml:8: flow[0].application.duration: 1500 ms is not a time for iperf3; whole seconds, from 1 s to 86400 s",
         ),
         (
             "application = { kind = \"iperf3\", duration = \"5 s\", size = \"1 MB\" }",
@@ -141,7 +141,7 @@ fn mistakes_in_the_section_are_told_likewise() {
         ),
         (
             "kernel = \"stok\"",
-            "f.toml:2: emulation.kernel: \"stok\" stands where \"own\", \"stock\" or the path of a User Mode Linux kernel, such as \"./linux\" is needed",
+            "f.toml:2: emulation.kernel: expected \"own\", \"stock\" or the path of a User Mode Linux kernel, such as \"./linux\", found \"stok\"",
         ),
         (
             "max_lateness = \"0 s\"",

@@ -327,7 +327,7 @@ impl Parameter for Profile {
         let Value::Text(word) = value else {
             return Err(ParamError::new(
                 path,
-                format!("{value} stands where a profile is needed: {}", names.join(", ")),
+                format!("expected one of the profiles {}; found {value}", names.join(", ")),
             ));
         };
         if let Some((_, profile)) = WORDS.iter().find(|(name, _)| name == word) {

@@ -98,5 +98,5 @@ fn without_the_switch_or_without_sack_nothing_is_reported() {
         assert_eq!((acks(&answer), blocks(&answer[0])), (vec![at(3)], vec![]));
     }
     let mut hand = Hand::server(&linux());
-    assert_eq!(hand.send(ack(1)), [], "an ACK again is no duplicate of anything");
+    assert_eq!(hand.send(ack(1)), [], "an ACK again is not a duplicate of anything");
 }

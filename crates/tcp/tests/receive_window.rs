@@ -166,7 +166,7 @@ fn a_tuned_window_stays_where_nobody_reads() {
     // A 6.18 kernel with `tcp_rmem` of 131072 offered 76,032 B at most, and took 85,628 B before the window was closed.
     let (largest, received) = transfer(ReceiveWindow::Autotune(Autotune::default()), false, false);
     assert_eq!(largest, 76_032);
-    // There the peer filled the last bytes; here a sender keeps back what is no full segment, and fewer ACKs round up.
+    // There the peer filled the last bytes; here a sender keeps back what is not a full segment, and fewer ACKs round up.
     assert!((85_628 - 2 * 1460..=85_628).contains(&received), "{received}");
 }
 

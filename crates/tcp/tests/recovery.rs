@@ -176,7 +176,7 @@ fn without_timestamps_back_off_lasts_until_new_data_is_acknowledged() {
     let rto = world.client.rto();
     world.run_for(ms(500));
     assert!(world.client.counters().timeouts >= 1);
-    assert!(world.client.rto() >= rto * 2, "an ACK of what was sent twice is no sample [Karn]");
+    assert!(world.client.rto() >= rto * 2, "an ACK of what was sent twice is not a sample [Karn]");
     world.run_for(Duration::from_secs(20));
     let backed_off = world.client.rto();
     world.client.write(MSS);

@@ -150,7 +150,7 @@ impl FromStr for Dbm {
         }
         // Of milliwatts the logarithm is kept.
         if number <= 0.0 {
-            return Err(UnitError(format!("\"{text}\" is no power; above 0, or in dBm")));
+            return Err(UnitError(format!("\"{text}\" is not a power; above 0, or in dBm")));
         }
         Ok(Dbm(10.0 * libm::log10(number)))
     }

@@ -90,7 +90,7 @@ fn ethernet_and_ip() {
         let mut bytes = written(|out| v4.append(out));
         assert!(Ipv4::checksum_is_good(&bytes), "seed {seed}");
         bytes.extend_from_slice(&payload);
-        // What a link fills up is no payload.
+        // What a link fills up is not a payload.
         bytes.extend_from_slice(&any.bytes(9));
         assert_eq!(Ip::parse(&bytes), Ok((Ip::V4(v4), &payload[..])), "seed {seed}");
 

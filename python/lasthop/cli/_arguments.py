@@ -218,7 +218,7 @@ def check_directory(option: str, directory: str) -> None:
 def check_name(option: str, name: str) -> None:
     """Refuses names that are not UTF-8, in which Parquet and DuckDB cannot write."""
     if name != readable_text(name):
-        raise Mistake(f"{option} {readable_text(name)}: is no name in UTF-8, as Parquet and DuckDB need it")
+        raise Mistake(f"{option} {readable_text(name)}: is not a name in UTF-8, as Parquet and DuckDB need it")
 
 
 def check_file(option: str, file: str | None) -> None:
@@ -261,7 +261,7 @@ def _setting(text: str) -> tuple[str, str]:
 def _share(text: str) -> float:
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*%\s*", text)
     if not match or not 0 < float(match[1]) < 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share of a mean between 0 and 100 %; write e.g. 2%")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share of a mean between 0 and 100 %; write e.g. 2%")
     return float(match[1]) / 100
 
 

@@ -22,7 +22,7 @@ def text_of(file: str, needed: str) -> str:
     """The text of a file, gzipped or not; `needed` says what should be in it.
 
     Raises:
-        Mistake: if it cannot be read, is no text, is longer than `LARGEST`, or is a scenario.
+        Mistake: if it cannot be read, is not text, is longer than `LARGEST`, or is a scenario.
     """
     try:
         with Path(file).open("rb") as stream:

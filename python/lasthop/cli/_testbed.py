@@ -21,7 +21,7 @@ def of_testbed(paths: Sequence[str]) -> bool:
     others = [path for path, kind in kinds.items() if kind is not None]
     if captures and others:
         raise Mistake(
-            f"{captures[0]}: is no file of {kinds[others[0]]}, as {others[0]} is; analyze captures apart, and set both side by side with "
+            f"{captures[0]}: is not a file of {kinds[others[0]]}, as {others[0]} is; analyze captures apart, and set both side by side with "
             "`lasthop compare`"
         )
     return bool(others)

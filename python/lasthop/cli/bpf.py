@@ -65,7 +65,7 @@ def _add_load(parser: argparse.ArgumentParser) -> None:
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise argparse.ArgumentTypeError(f"{text} stands where a whole number from 0 on is needed")
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 on, found {text}")
     return int(text)
 
 

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints a line each; what is no command stands behind a #."""
+    """Prints a line each; what is not a command stands behind a #."""
     if not arguments.dry_run:
         raise Mistake("deploy: reaches no hosts; give --dry-run, which prints the commands for each host, and run them there")
     scenario = _arguments.scenario_of(arguments)

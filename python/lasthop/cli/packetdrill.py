@@ -108,5 +108,5 @@ def _how(status: int) -> str:
 def _microseconds(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(A_DAY_US)) else 0
     if not 0 < number <= A_DAY_US:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of microseconds from 1 to {A_DAY_US}, a day")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of microseconds from 1 to {A_DAY_US}, a day")
     return number

@@ -123,7 +123,7 @@ def _value(text: str) -> tuple[str, str]:
 def _size(text: str) -> tuple[float, float]:
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*[x×]\s*([0-9]*\.?[0-9]+)\s*(in|cm|mm|)\s*", text)
     if not match:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write e.g. 7x3 (inches) or 9x6cm")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; write e.g. 7x3 (inches) or 9x6cm")
     inches = INCHES[match[3]]
     return float(match[1]) * inches, float(match[2]) * inches
 

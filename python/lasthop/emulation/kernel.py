@@ -71,11 +71,11 @@ def _stock() -> Kernel:
 
 
 def _at(path: Path, kind: Literal["own", "stock", "path"]) -> Kernel:
-    """Raises `EmulationError` where `path` is no kernel that starts."""
+    """Raises `EmulationError` where `path` is not a kernel that starts."""
     version = VERSION.fullmatch(_says(path, "--version").strip())
     if version is None:
         raise EmulationError(
-            f"{path} is no User Mode Linux kernel: it does not tell a version when asked with --version"
+            f"{path} is not a User Mode Linux kernel: it does not tell a version when asked with --version"
         )
     config = _says(path, "--showconfig")
     options = set(config.splitlines())
@@ -100,7 +100,7 @@ def _says(path: Path, question: str) -> str:
     except OSError as error:
         raise EmulationError(f"{path} cannot be run as a kernel: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
-        raise EmulationError(f"{path} is no User Mode Linux kernel: it does not answer to {question}") from error
+        raise EmulationError(f"{path} is not a User Mode Linux kernel: it does not answer to {question}") from error
     return asked.stdout
 
 

@@ -57,7 +57,7 @@ def find_source(given: Path | None) -> Source:
         return _package()
     if given.is_dir():
         if not (given / "arch/um/Kconfig").exists():
-            raise EmulationError(f"{given} is no source tree of Linux: it has no arch/um/Kconfig")
+            raise EmulationError(f"{given} is not a source tree of Linux: it has no arch/um/Kconfig")
         if (given / ".config").exists():
             raise EmulationError(
                 f"{given} has been built in place: run `make mrproper` there, which deletes its .config, or give another"

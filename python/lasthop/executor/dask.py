@@ -130,7 +130,7 @@ class Dask:
         except ImportError:
             raise ExecutorError("running on Dask needs the package distributed: pip install 'lasthop[dask]'") from None
         try:
-            # A client that is given what is no address hangs for 20 s when it is dropped, and shows a traceback.
+            # A client that is given what is not an address hangs for 20 s when it is dropped, and shows a traceback.
             if self._address.partition("://")[0] in ("tcp", "tls", self._address):
                 distributed.comm.get_address_host_port(self._address)
             return distributed.Client(self._address, timeout=self._connect_s, set_as_default=False)
@@ -139,7 +139,7 @@ class Dask:
                 f"{self._address}: no Dask scheduler answers there; is it running, and the port open?"
             ) from None
         except (ValueError, ImportError) as error:
-            raise ExecutorError(f"{self._address}: is no address of a Dask scheduler: {error}") from None
+            raise ExecutorError(f"{self._address}: is not an address of a Dask scheduler: {error}") from None
 
     def _check_workers(self) -> None:
         for worker, engine in self._client.run(_engine_there()).items():

@@ -80,5 +80,5 @@ def _bytes(text: str) -> int:
     """A size as a resolved scenario has it, such as `1500 B`."""
     found = re.fullmatch(r"(\d+) B", text)
     if found is None:
-        raise ValueError(f"{text!r} is no number of bytes")
+        raise ValueError(f"{text!r} is not a number of bytes")
     return int(found[1])

@@ -325,7 +325,7 @@ class End:
         comma = ",\n"
         if self._file is None:
             if Path(self._flow.id).name != self._flow.id:  # of a result that was made by hand
-                raise ValueError(f"flow {self._flow.id!r}: is no name of a file")
+                raise ValueError(f"flow {self._flow.id!r}: is not a name of a file")
             self._file, comma = self._files.new(f"{self._flow.id}.{self._host}.qlog", self._head()), ""
         self._files.add(self._file, f'{comma}{{"time":{t_ns / 1e6!r},"name":"{name}","data":{data}{group}}}')
 

@@ -39,7 +39,7 @@ def load_ack_loss(
     """
     extension = ready()
     if cgroup is not None and not (Path(cgroup) / OF_VERSION_2).exists():
-        raise HostError(f"{cgroup}: is no folder of a cgroup (version 2), such as {UNIFIED}/system.slice")
+        raise HostError(f"{cgroup}: is not a folder of a cgroup (version 2), such as {UNIFIED}/system.slice")
     if default and DEFAULT.read_text().strip() == "ack_loss":
         raise HostError(ALREADY_SET)
     with pins.folder("ack_loss") as place:

@@ -23,7 +23,7 @@ async def json_body(request: Request) -> dict[str, Any]:
     try:
         value = json.loads(content.decode())
     except (ValueError, RecursionError):
-        raise HTTPException(400, "the body is no JSON") from None
+        raise HTTPException(400, "the body is not JSON") from None
     if not isinstance(value, dict):
         raise HTTPException(400, "the body must be a JSON object")
     return value

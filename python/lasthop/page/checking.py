@@ -87,7 +87,7 @@ def problem(text: str, said: str, folder: File | None = None) -> dict[str, Any]:
 
 
 def _span(text: str, line: int, where: str, message: str) -> Span:
-    """The key or value that is meant; of text that is no TOML, where its reader stopped; else the line."""
+    """The key or value that is meant; of text that is not TOML, where its reader stopped; else the line."""
     try:
         tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -118,7 +118,7 @@ def _toml_place(text: str, error: Exception) -> tuple[int, int]:
 
 def _toml_words(error: Exception) -> str:
     found = TOML_SAID.fullmatch(str(error))
-    return (found["what"] if found else str(error)) + "; this is no TOML"
+    return (found["what"] if found else str(error)) + "; this is not TOML"
 
 
 def _line_begin(text: str, line: int) -> int:

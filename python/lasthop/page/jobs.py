@@ -97,7 +97,7 @@ class Jobs:
         """A job by its id. Raises `LookupError`."""
         with self._lock:
             if name not in self._known:
-                raise LookupError(f"{name}: is no run of this page, or one that ended long ago")
+                raise LookupError(f"{name}: is not a run of this page, or one that ended long ago")
             return self._known[name]
 
     def all(self) -> list[dict[str, Any]]:

@@ -138,7 +138,7 @@ def _read(entry: Entry, run: str) -> Result:
             raise Unknown(f"{entry.name}: is a store; choose one of its runs")
         return run_of(entry.path, run)
     if run:
-        raise Unknown(f"{entry.name}: is no store, and has no run {run}")
+        raise Unknown(f"{entry.name}: is not a store, and has no run {run}")
     return read(entry.path)
 
 

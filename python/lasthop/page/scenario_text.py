@@ -75,7 +75,7 @@ def _laid_over(text: str, settings: Iterable[tuple[str, str]]) -> str | None:
 
 
 def _sections(text: str, word: str, said: str) -> list[Edit]:
-    """How sections are replaced by others; nothing where a setting is no list of tables."""
+    """How sections are replaced by others; nothing where a setting is not a list of tables."""
     value = tomllib.loads(f"value = {said}")["value"]
     there = TomlText(text).sections(word)
     if not isinstance(value, list) or not there or not all(isinstance(table, dict) for table in value):

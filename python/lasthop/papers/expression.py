@@ -29,7 +29,7 @@ CALL_STEPS = 10
 VALUES_A_STEP = 10
 MAX_EXPONENT = 100
 ARGUMENTS_OF = r"^\S*\(\) "
-# A whole number of more bits is no finite number any more once it is divided.
+# A whole number of more bits is not a finite number any more once it is divided.
 MAX_BITS = 1023
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -157,7 +157,7 @@ def _check(node: ast.AST) -> None:
     if isinstance(node, ast.Constant) and not isinstance(node.value, bool | int | float | str):
         raise ExpressionError(f"has {node.value!r}, which is neither number nor text")
     if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name | ast.Attribute):
-        raise ExpressionError("calls what is no function; docs/papers/format.md lists them")
+        raise ExpressionError("calls what is not a function; docs/papers/format.md lists them")
     if isinstance(node, ast.keyword) and node.arg is None:
         raise ExpressionError("has an asterisk; write the values one by one")
     if isinstance(node, ast.comprehension) and node.is_async:

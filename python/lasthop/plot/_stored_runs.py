@@ -23,7 +23,7 @@ class StoredRuns:
     """A store of `lasthop sweep --store`; where it has runs of several versions, those of the latest."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Raises `ScenarioError` where the file is no store."""
+        """Raises `ScenarioError` where the file is not a store."""
         from ..store import Store, StoreError
 
         self.name = os.fspath(path)

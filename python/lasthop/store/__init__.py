@@ -74,7 +74,7 @@ class Held(NamedTuple):
 class Store:
     """Runs by what they are: scenario, seed and engine. Open one with `Store.open` or `Store.in_memory`.
 
-    Raises `StoreError` where the file is no store or stays in use, and `OSError` where it cannot be written.
+    Raises `StoreError` where the file is not a store or stays in use, and `OSError` where it cannot be written.
     """
 
     def __init__(self, database: Database) -> None:

@@ -43,7 +43,7 @@ SYSTEM_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EIO
 
 
 class StoreError(ValueError):
-    """A file that is no store, a store of another format, or one that others hold; the message has a remedy."""
+    """A file that is not a store, a store of another format, or one that others hold; the message has a remedy."""
 
 
 class Database:
@@ -52,7 +52,7 @@ class Database:
     def __init__(self, path: str | os.PathLike[str] | None, patience_s: float = PATIENCE_S) -> None:
         self.path = None if path is None else Path(path)
         if path is not None and os.fspath(path) != readable_text(os.fspath(path)):
-            raise StoreError(f"{readable_text(os.fspath(path))}: is no name in UTF-8, as DuckDB needs it")
+            raise StoreError(f"{readable_text(os.fspath(path))}: is not a name in UTF-8, as DuckDB needs it")
         self._patience_s = patience_s
         # What whoever asks while a turn lasts is given a share of; in memory the turn never ends.
         self._held = None if path is not None else _connect(IN_MEMORY, read_only=False)

@@ -60,7 +60,7 @@ def read_tests(paths: Sequence[str], show: Callable[[float], None] | None = None
         elif kind == SS:
             logs.append(_log(path))
         else:
-            raise Unreadable(f"{path}: is no file of iperf3 --json, of Flent or of ss -tin")
+            raise Unreadable(f"{path}: is not a file of iperf3 --json, of Flent or of ss -tin")
         if show is not None:
             show((done + 1) / len(paths))
     tests += [iperf3.test_of(told) for told in _by_test(documents)]
@@ -112,7 +112,7 @@ def _text(path: str) -> str:
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise Unreadable(f"{path}: its gzip ends early or is damaged; copy the file once more") from None
     except UnicodeDecodeError as error:
-        raise Unreadable(f"{path}, byte {error.start}: is no UTF-8, in which this format is written; copy the file once more") from None
+        raise Unreadable(f"{path}, byte {error.start}: is not UTF-8, in which this format is written; copy the file once more") from None
 
 
 def _by_test(documents: list[Document]) -> list[list[Document]]:

@@ -65,7 +65,7 @@ def _document(file: str, text: str) -> dict[str, Any]:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
-        raise Unreadable(f"{file}, line {line}: is no whole JSON; give the file as Flent wrote it, .flent or .flent.gz") from None
+        raise Unreadable(f"{file}, line {line}: is not complete JSON; give the file as Flent wrote it, .flent or .flent.gz") from None
     kinds = {"metadata": dict, "results": dict, "x_values": list}
     absent = [key for key, kind in kinds.items() if not isinstance(document.get(key), kind)]
     if absent:
@@ -96,7 +96,7 @@ def _is_computed(name: str, meta: dict[str, Any]) -> bool:
 
 
 def _kind(name: str, meta: dict[str, Any]) -> str | None:
-    """`up`, `down`, or a ping; None for what is no flow."""
+    """`up`, `down`, or a ping; None for what is not a flow."""
     if _is_computed(name, meta):
         return None
     lower = name.lower()

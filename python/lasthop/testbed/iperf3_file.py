@@ -86,7 +86,7 @@ def _values(file: str, text: str) -> list[dict[str, Any]]:
             if found and "event" in found[0]:
                 return found  # a stream is whole up to the line in which it was cut off
             raise Unreadable(
-                f"{file}, line {line}: is no whole JSON; iperf3 writes it at its end, so it may have been killed: "
+                f"{file}, line {line}: is not complete JSON; iperf3 writes it at its end, so it may have been killed: "
                 "stop it with Ctrl-C, or use --json-stream"
             ) from None
         if not isinstance(value, dict):
@@ -118,7 +118,7 @@ def _with_server(file: str, value: dict[str, Any]) -> list[Document]:
     if not isinstance(start, dict) or not isinstance(intervals, list) or not isinstance(end or {}, dict):
         raise Unreadable(f"{file}: not what iperf3 --json writes: no object with start, intervals and end")
     if not all(isinstance(interval, dict) for interval in intervals):
-        raise Unreadable(f"{file}: an interval is no object, as those of iperf3 are")
+        raise Unreadable(f"{file}: an interval is not an object, as those of iperf3 are")
     own = Document(file, start, intervals, end or {}, str(error) if error else None)
     fetched = value.get("server_output_json")
     return [own, *(_with_server(file, fetched) if isinstance(fetched, dict) else [])]

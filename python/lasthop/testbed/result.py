@@ -27,7 +27,7 @@ def result_of(tests: Sequence[Test]) -> Result:
     for test in tests[1:]:
         if _shape(test) != _shape(first):
             raise Unreadable(
-                f"{test.files[0]}: is no repetition of the test in {first.files[0]}, whose flows are {_said(first)}; here they are {_said(test)}"
+                f"{test.files[0]}: is not a repetition of the test in {first.files[0]}, whose flows are {_said(first)}; here they are {_said(test)}"
             )
     files = [file for test in tests for file in test.files]
     name = first.name or stem_of(first)

@@ -21,7 +21,7 @@ from .told import Told
 __all__ = ["Assumed", "Seen", "Twin", "twin"]
 
 LOOKED_AT = 1 << 20
-"""bytes of a text that is no capture"""
+"""bytes of a text that is not a capture"""
 
 
 def twin(

@@ -86,7 +86,7 @@ def _json(name: str, text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise ValueError(f"{name}: is no JSON: {error}") from None
+        raise ValueError(f"{name}: is not JSON: {error}") from None
     known = {"stations", "connections"}
     if not isinstance(found, dict) or not known & found.keys() or not all(isinstance(found.get(key, []), list) for key in known):
         raise ValueError(f'{name}: JSON with "stations" and "connections", a list each, is needed; see docs/twin.md')
@@ -168,7 +168,7 @@ def mode_of(text: str, attempts: int, failed: int, whose: str) -> Mode | None:
     if not found:
         if "unknown" in text:
             return None
-        raise ValueError(f"{whose}: {text!r} is no bitrate as iw prints it, such as \"866.7 MBit/s VHT-MCS 9 80MHz\"")
+        raise ValueError(f"{whose}: {text!r} is not a bitrate as iw prints it, such as \"866.7 MBit/s VHT-MCS 9 80MHz\"")
     mbps, rest = float(found[1]), found[2]
     mcs, streams, width = MCS.search(rest), STREAMS.search(rest), WIDTH.search(rest)
     guard = 400 if "short GI" in rest else 800

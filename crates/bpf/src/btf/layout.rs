@@ -6,7 +6,7 @@ use super::{Btf, DEEPEST, Member, Type};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub bit_offset: usize,
-    /// 1 to 64, or more of what is no number
+    /// 1 to 64, or more of what is not a number
     pub bits: usize,
     pub kind: u32,
 }

@@ -16,10 +16,10 @@ impl Kernel {
     /// Calls a function of the kernel.
     ///
     /// # Errors
-    /// A part of a sentence, if the first argument is no socket.
+    /// A part of a sentence, if the first argument is not a socket.
     pub fn call(&mut self, kfunc: Kfunc, memory: &mut Memory, arguments: &[u64; 5]) -> Result<u64, String> {
         if arguments[0] != address(region::SOCKET, 0) {
-            return Err(format!("calls {} with something that is no socket", kfunc.name()));
+            return Err(format!("calls {} with something that is not a socket", kfunc.name()));
         }
         let (second, third) = (arguments[1] as u32, arguments[2] as u32);
         Ok(match kfunc {

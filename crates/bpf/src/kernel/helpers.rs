@@ -110,7 +110,7 @@ impl Kernel {
                 self.records += u64::from(helper == Helper::RingSubmit);
                 let region = place(first).0;
                 let map = program.map_regions.iter().position(|&of| of as u64 == region);
-                self.maps.submit(map.ok_or(HelperFault::Misused("submits what is no record of a ring buffer"))?);
+                self.maps.submit(map.ok_or(HelperFault::Misused("submits what is not a record of a ring buffer"))?);
                 0
             }
         })
@@ -147,7 +147,7 @@ impl Kernel {
 fn map_number(program: &Program, handle: u64) -> Result<usize, HelperFault> {
     map_of(handle)
         .filter(|&map| map < program.maps.len())
-        .ok_or(HelperFault::Misused("hands over something that is no map"))
+        .ok_or(HelperFault::Misused("hands over something that is not a map"))
 }
 
 /// A map and the key that an address points to.

@@ -72,7 +72,7 @@ fn access(refused: &Refused, program: &Program, socket: &Socket) -> String {
         return match address {
             0 => format!("{does} {size} B at a null pointer"),
             1..4096 => format!("{does} {size} B at {address} from a null pointer"),
-            _ => format!("{does} {size} B at {address:#x}, which is no address of its memory"),
+            _ => format!("{does} {size} B at {address:#x}, which is not an address of its memory"),
         };
     };
     if number as usize == region::STACK {

@@ -42,7 +42,7 @@ impl Object {
     /// Reads an object file; `name` is what errors call it. Of several controllers in it the first is chosen that is complete.
     ///
     /// # Errors
-    /// A sentence, if it is no object of BPF with types (`-g`) that declares a `tcp_congestion_ops`.
+    /// A sentence, if it is not an object of BPF with types (`-g`) that declares a `tcp_congestion_ops`.
     pub fn read(bytes: &[u8], name: &str) -> Result<Object, Error> {
         Object::read_parts(bytes, name).map_err(|message| Error { object: name.to_string(), message })
     }

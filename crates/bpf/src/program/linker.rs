@@ -9,7 +9,7 @@ use crate::kernel::Kfunc;
 use crate::machine::STACK_BYTES;
 use crate::socket::{CHAIN, Socket};
 
-/// Sections of code and data that are no memory of the program.
+/// Sections of code and data that are not memory of the program.
 const NOT_DATA: [&str; 4] = ["license", "version", ".maps", ".ksyms"];
 /// The one variable of the kernel's configuration that there is.
 const CONFIG_HZ: &str = "CONFIG_HZ";

@@ -53,7 +53,7 @@ impl Map {
     /// From the type of its variable: a struct whose members are pointers to what they say.
     pub fn read(btf: &Btf, name: &str, kind: u32) -> Fallible<Map> {
         let Type::Struct { members, .. } = btf.strip(kind).1 else {
-            return Err(format!("map {name}: its definition is no struct"));
+            return Err(format!("map {name}: its definition is not a struct"));
         };
         let pointed = |wanted: &str| {
             let member = members.iter().find(|member| member.name == wanted)?;

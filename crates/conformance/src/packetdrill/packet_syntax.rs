@@ -162,7 +162,7 @@ fn option(cursor: &mut Cursor) -> Parsed<TcpOption> {
             }
             TcpOption::Foreign(name)
         }
-        _ => return cursor.fail(format!("{name} is no TCP option")),
+        _ => return cursor.fail(format!("{name} is not a TCP option")),
     })
 }
 

@@ -160,7 +160,7 @@ pub fn only_pure_acks_are_filtered(candidate: &Candidate, seeds: Range<u64>) -> 
     candidate.try_each("only_pure_acks_are_filtered", seeds, |trial| {
         exercise(candidate, trial)?.iter().try_for_each(|fate| {
             let holds = fate.dropped != Some(DropReason::AckFiltered) || fate.pure_ack;
-            trial.require(fate.number, holds, || format!("packet {} is no pure ACK", fate.number))
+            trial.require(fate.number, holds, || format!("packet {} is not a pure ACK", fate.number))
         })
     })
 }

@@ -206,7 +206,7 @@ fn not_a(value: &Value, key: &str, what: &str) -> String {
     if value.is_null() {
         format!("scenario: \"{key}\" is missing")
     } else {
-        format!("scenario: \"{key}\" = {value} is no {what}")
+        format!("scenario: \"{key}\" = {value} is not a {what}")
     }
 }
 
@@ -220,7 +220,7 @@ fn within<T: PartialOrd + core::fmt::Display>(key: &str, number: T, range: Range
 /// A list of lists of numbers, each from 0 to its own most; empty where there is none.
 fn lists(key: &str, value: &Value, most: &[f64]) -> Result<Vec<Vec<f64>>, String> {
     let Some(outer) = value.as_array() else {
-        return if value.is_null() { Ok(Vec::new()) } else { Err(format!("scenario: \"{key}\" is no list")) };
+        return if value.is_null() { Ok(Vec::new()) } else { Err(format!("scenario: \"{key}\" is not a list")) };
     };
     if outer.len() > MOST_LISTED {
         return Err(format!("scenario: \"{key}\" has {} entries; it may have {MOST_LISTED}", outer.len()));
@@ -230,6 +230,6 @@ fn lists(key: &str, value: &Value, most: &[f64]) -> Result<Vec<Vec<f64>>, String
 
 fn numbers(key: &str, value: &Value, most: &[f64]) -> Result<Vec<f64>, String> {
     let found = value.as_array().filter(|found| found.len() == most.len());
-    let found = found.ok_or_else(|| format!("scenario: \"{key}\": {value} is no list of {} numbers", most.len()))?;
+    let found = found.ok_or_else(|| format!("scenario: \"{key}\": {value} is not a list of {} numbers", most.len()))?;
     found.iter().zip(most).map(|(number, most)| within(key, real_of(number, key)?, 0.0..=*most)).collect()
 }

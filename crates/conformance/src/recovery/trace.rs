@@ -31,7 +31,7 @@ impl Trace {
     /// Takes a file apart.
     ///
     /// # Errors
-    /// A sentence with the place, if it is no recording.
+    /// A sentence with the place, if it is not a recording.
     pub fn parse(text: &str) -> Result<Trace, String> {
         let document: Value = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
         let word = |key: &str| document[key].as_str().ok_or_else(|| format!("\"{key}\" is missing"));
@@ -55,7 +55,7 @@ impl Trace {
         Ok(Trace {
             name: word("name")?.to_string(),
             kernel: word("kernel")?.to_string(),
-            hz: hz.filter(|hz| (1..=MOST_HZ).contains(hz)).ok_or(format!("\"HZ\" is no number from 1 to {MOST_HZ}"))?,
+            hz: hz.filter(|hz| (1..=MOST_HZ).contains(hz)).ok_or(format!("\"HZ\" is not a number from 1 to {MOST_HZ}"))?,
             scenario: Scenario::parse(&document["scenario"])?,
             identical_runs: parts.ok_or_else(|| format!("identical_runs \"{runs}\" is not like \"3/3\""))?,
             rows,

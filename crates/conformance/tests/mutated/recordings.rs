@@ -70,7 +70,7 @@ fn a_number_that_no_recording_has_is_refused() {
         ("\"gap_ms\": ", "-1", "scenario: \"gap_ms\" = -1 is out of range: it may be 0 to 10000"),
         ("\"window\": ", "18446744073709551615", "scenario: \"window\" = 18446744073709551615 is out of range"),
         ("\"delack\": ", "0", "scenario: \"delack\" = 0 is out of range: it may be 1 to 100000"),
-        ("\"HZ\": ", "2000000000", "\"HZ\" is no number from 1 to 10000"),
+        ("\"HZ\": ", "2000000000", "\"HZ\" is not a number from 1 to 10000"),
     ];
     for (key, value, why) in cases {
         let sentence = judge(&with_scenario(key, &format!("{key}{value}, \"desc\": "))).unwrap_err();
@@ -80,7 +80,7 @@ fn a_number_that_no_recording_has_is_refused() {
         ("\"stop_ms\": 1e12", "scenario: \"stop_ms\" = 1000000000000 is out of range"),
         ("\"mark\": [[-1, 1]]", "scenario: \"mark\" = -1 is out of range"),
         ("\"extra_delay_ms\": [[1, 1, 1e99]]", "scenario: \"extra_delay_ms\" = 1"),
-        ("\"window_script\": [[1]]", "scenario: \"window_script\": [1] is no list of 2 numbers"),
+        ("\"window_script\": [[1]]", "scenario: \"window_script\": [1] is not a list of 2 numbers"),
         ("\"sysctl\": {\"tcp_reordering\": 0}", "scenario: \"tcp_reordering\" = 0 is out of range"),
     ] {
         let text = with_scenario("\"window\": ", &format!("{new}, \"window\": "));

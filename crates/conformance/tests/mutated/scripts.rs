@@ -78,7 +78,7 @@ fn a_script_that_runs_away_is_stopped() {
     );
     assert!(failure(&many).1.starts_with("write returns "), "{:?}", failure(&many));
     let zeros = "1".repeat(400);
-    assert!(failure(&format!("--mtu={zeros}\n{OPENED}")).1.ends_with("is no number from 68 to 65535"));
+    assert!(failure(&format!("--mtu={zeros}\n{OPENED}")).1.ends_with("is not a number from 68 to 65535"));
     assert!(failure(&" ".repeat(2_000_000)).1.ends_with("bytes; a script may have 1048576"));
 }
 

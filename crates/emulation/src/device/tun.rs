@@ -78,7 +78,7 @@ impl Tun {
     /// Hands a packet to the stack, which deals with it before this returns. False: the kernel has no room for it now.
     ///
     /// # Errors
-    /// The device is down or gone, or what is written is no IP packet.
+    /// The device is down or gone, or what is written is not an IP packet.
     pub fn write(&self, packet: &[u8]) -> Result<bool> {
         match rustix::io::write(&self.descriptor, packet) {
             Ok(_) => Ok(true),

@@ -65,7 +65,7 @@ pub fn power_off() -> ! {
 /// Loads a kernel module from a file. One that is loaded already stays.
 ///
 /// # Errors
-/// The file is no module of this kernel, or is compressed.
+/// The file is not a module of this kernel, or is compressed.
 pub fn load_module(path: &Path) -> Result<()> {
     let place = || format!("{}: the module cannot be loaded", path.display());
     let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).place(place)?;

@@ -17,7 +17,7 @@ use super::transfer::Transfer;
 use crate::clock::{monotonic_ns, timespec};
 use crate::error::{Error, Place, Result};
 
-/// Keys of what is no socket of a transfer.
+/// Keys of what is not a socket of a transfer.
 const CHANNEL: u64 = 0;
 const TIMER: u64 = 1;
 const FIRST_SOCKET: u64 = 2;

@@ -320,7 +320,7 @@ impl Account {
 
 /// What is read in a log, on its way into the book of a flow.
 struct Reading<'a> {
-    /// Nanoseconds by code; empty: it is no row.
+    /// Nanoseconds by code; empty: it is not a row.
     to: &'a mut [u64],
     from: &'a mut [u64],
     id: FlowId,

@@ -43,7 +43,7 @@ impl<'a> Cursor<'a> {
         loop {
             match bytes[self.at] {
                 b'"' => break,
-                // The escaped sign is no end, whatever it is.
+                // The escaped sign is not an end, whatever it is.
                 b'\\' => self.at += 2,
                 _ => self.at += 1,
             }

@@ -33,7 +33,7 @@ impl Parameter for Arp {
             Value::Text(word) if word == "resolve" => {
                 Err(ParamError::new(path, "resolving addresses is not there yet; \"filled\""))
             }
-            _ => Err(ParamError::new(path, format!("{value} stands where \"filled\" is needed"))),
+            _ => Err(ParamError::new(path, format!("expected \"filled\", found {value}"))),
         }
     }
     fn to_value(&self) -> Option<Value> {
@@ -55,7 +55,7 @@ impl Parameter for RetryLimit {
             Value::Text(word) if word == "unlimited" => Ok(RetryLimit(None)),
             _ => Err(ParamError::new(
                 path,
-                format!("{value} stands where a whole number from 0 to 1000 or \"unlimited\" is needed"),
+                format!("expected a whole number from 0 to 1000 or \"unlimited\", found {value}"),
             )),
         }
     }

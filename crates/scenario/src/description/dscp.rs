@@ -74,7 +74,7 @@ impl Parameter for Dscp {
             Value::Integer(number) => u8::try_from(*number).ok().filter(|n| *n < 64).map(Dscp).ok_or_else(|| {
                 ParamError::new(
                     path,
-                    format!("{number} is no code point; a number from 0 to 63, or a name such as \"EF\""),
+                    format!("{number} is not a code point; a number from 0 to 63, or a name such as \"EF\""),
                 )
             }),
             Value::Text(name) => {
@@ -87,7 +87,7 @@ impl Parameter for Dscp {
                     ParamError::new(path, message)
                 })
             }
-            _ => Err(ParamError::new(path, format!("{value} stands where a code point is needed, e.g. \"EF\" or 46"))),
+            _ => Err(ParamError::new(path, format!("expected a code point, e.g. \"EF\" or 46, found {value}"))),
         }
     }
     fn to_value(&self) -> Option<Value> {

@@ -35,7 +35,7 @@ impl Parameter for KernelChoice {
             Value::Text(word) if word == "stock" => Ok(KernelChoice::Stock),
             // A word without a slash is a slip of the pen rather than a file.
             Value::Text(file) if file.contains('/') => Ok(KernelChoice::File(file.clone())),
-            _ => Err(ParamError::new(path, format!("{value} stands where {needed} is needed"))),
+            _ => Err(ParamError::new(path, format!("expected {needed}, found {value}"))),
         }
     }
     fn to_value(&self) -> Option<Value> {
@@ -64,7 +64,7 @@ impl Parameter for Gro {
             Value::Text(word) if word == "ampdu" => {
                 Err(ParamError::new(path, "\"ampdu\" is not there yet; write \"off\", or leave the key out"))
             }
-            _ => Err(ParamError::new(path, format!("{value} stands where \"off\" is needed"))),
+            _ => Err(ParamError::new(path, format!("expected \"off\", found {value}"))),
         }
     }
     fn to_value(&self) -> Option<Value> {

@@ -240,7 +240,7 @@ impl Parameter for FlowTable {
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         let Value::Table(entries) = value else {
-            return Err(ParamError::new(path, format!("{} stands where a table is needed", value.kind())));
+            return Err(ParamError::new(path, format!("expected a table, found {}", value.kind())));
         };
         let names = |fields: Vec<Field>| fields.iter().map(|f| f.name).collect::<Vec<_>>();
         let (own, tcp) = (names(FlowSection::fields()), names(Config::fields()));

@@ -29,7 +29,7 @@ pub(crate) struct Member {
 /// Why a packet does not enter the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stray {
-    /// it is no IPv4 packet, or its headers are cut off
+    /// it is not an IPv4 packet, or its headers are cut off
     Unreadable,
     /// it is meant for no host of the scenario
     Address,
@@ -161,7 +161,7 @@ fn is_pure_ack(header: &TcpHeader) -> bool {
     header.payload == 0 && header.flags & TcpFlags::ACK.0 != 0 && header.flags & others == 0
 }
 
-/// What a filter of ACKs sees; of a packet that is no pure ACK only the connection.
+/// What a filter of ACKs sees; of a packet that is not a pure ACK only the connection.
 fn ack_facts(header: &TcpHeader) -> AckFacts {
     let connection = header.connection as u16;
     if !is_pure_ack(header) {

@@ -91,7 +91,7 @@ impl Connection {
             return again;
         }
         self.closed |= header.flags & FIN != 0;
-        // What has no data may have a number beyond a FIN, which is no byte.
+        // What has no data may have a number beyond a FIN, which is not a byte.
         let Some(start) = self.place(header.seq, self.sent).filter(|_| header.payload > 0) else { return false };
         let end = start + u64::from(header.payload);
         let again = start < self.sent;

@@ -135,7 +135,7 @@ fn check_udp(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), Para
 fn check_wired_delay(section: &FlowSection, path: &str) -> Result<(), ParamError> {
     let path = format!("{path}.wired_delay");
     if section.wired_delay > FARTHEST {
-        return error(path, format!("{} is no delay of a wire; at most {FARTHEST}", section.wired_delay));
+        return error(path, format!("{} is not a delay of a wire; at most {FARTHEST}", section.wired_delay));
     }
     let saturated = section.transport == TransportWord::Udp && section.rate == Some(UdpRate::Saturated);
     if section.wired_delay > Duration::ZERO && saturated && section.direction != Direction::Up {

@@ -85,12 +85,12 @@ fn parse(text: &str) -> Result<Arc<[Offer]>, String> {
 
 fn offer_of(fields: &[&str]) -> Result<Offer, String> {
     let [time, bytes] = fields else {
-        return Err(format!("{} fields stand where two are needed: seconds, bytes", fields.len()));
+        return Err(format!("expected two fields (seconds, bytes), found {}", fields.len()));
     };
     let at = time.parse::<f64>().ok().filter(|t| (0.0..=LONGEST_S).contains(t));
-    let at = at.ok_or_else(|| format!("\"{time}\" is no time in seconds from 0 to {LONGEST_S}"))?;
+    let at = at.ok_or_else(|| format!("\"{time}\" is not a time in seconds from 0 to {LONGEST_S}"))?;
     let bytes = bytes.parse::<u32>().ok().filter(|b| (1..=1_000_000_000).contains(b));
-    let bytes = bytes.ok_or_else(|| format!("\"{}\" is no number of bytes from 1 to 1000000000", fields[1]))?;
+    let bytes = bytes.ok_or_else(|| format!("\"{}\" is not a number of bytes from 1 to 1000000000", fields[1]))?;
     Ok(Offer { at: Duration::from_secs_f64(at), bytes })
 }
 
@@ -144,11 +144,11 @@ mod tests {
 
     #[test]
     fn mistakes_name_their_line() {
-        assert_eq!(complaint("0 100\n1 2 3\n"), ":2: 3 fields stand where two are needed: seconds, bytes");
+        assert_eq!(complaint("0 100\n1 2 3\n"), ":2: expected two fields (seconds, bytes), found 3");
         assert_eq!(complaint("1 100\n# later\n0.5 100\n"), ":3: 0.5 s comes after 1 s; sort the lines by time");
-        assert_eq!(complaint("0 0\n"), ":1: \"0\" is no number of bytes from 1 to 1000000000");
-        assert_eq!(complaint("-1 10\n"), ":1: \"-1\" is no time in seconds from 0 to 1000000");
-        assert_eq!(complaint("a b\nc d\n"), ":2: \"c\" is no time in seconds from 0 to 1000000");
+        assert_eq!(complaint("0 0\n"), ":1: \"0\" is not a number of bytes from 1 to 1000000000");
+        assert_eq!(complaint("-1 10\n"), ":1: \"-1\" is not a time in seconds from 0 to 1000000");
+        assert_eq!(complaint("a b\nc d\n"), ":2: \"c\" is not a time in seconds from 0 to 1000000");
         assert_eq!(complaint("# nothing\n"), ": there is no line \"seconds, bytes\" in it");
     }
 }

@@ -127,7 +127,7 @@ impl Parameter for Segments {
         };
         let number = text.strip_suffix("segments").or_else(|| text.strip_suffix("segment"));
         number.and_then(|number| number.trim().parse().ok()).map(Segments).ok_or_else(|| {
-            ParamError::new(path, format!("{value} stands where a number of segments like \"10 segments\" is needed"))
+            ParamError::new(path, format!("expected a number of segments like \"10 segments\", found {value}"))
         })
     }
     fn to_value(&self) -> Option<Value> {
@@ -271,7 +271,7 @@ mod tests {
             "tcp.ack.skip: 5000 ACKs in a row outlast any window; at most 1000"
         );
         let bare = with("start_after", Value::Integer(10));
-        assert!(bare.starts_with("tcp.ack.start_after: 10 stands where a number of segments"), "{bare}");
+        assert!(bare.starts_with("tcp.ack.start_after: expected a number of segments"), "{bare}");
         assert!(with("skp", Value::Integer(1)).contains("did you mean \"skip\""));
         let plain = ack(&[("kind", Value::text("delayed")), ("skip", Value::Integer(1))]).unwrap_err();
         assert!(plain.starts_with("tcp.ack.skip: unknown key"), "{plain}");

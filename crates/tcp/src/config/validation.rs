@@ -25,7 +25,7 @@ impl Parameter for WindowValidation {
             Value::Text(word) if word == "rfc7661" => Ok(WindowValidation::Rfc7661),
             other => Err(ParamError::new(
                 path,
-                format!("{other} stands where true, false, \"linux\" or \"rfc7661\" is needed"),
+                format!("expected true, false, \"linux\" or \"rfc7661\", found {other}"),
             )),
         }
     }

@@ -48,7 +48,7 @@ pub(super) struct HystartPlusPlus {
 }
 
 impl HystartPlusPlus {
-    /// A loss or a mark: what follows is no first slow start.
+    /// A loss or a mark: what follows is not a first slow start.
     pub fn end(&mut self) {
         self.done = true;
     }

@@ -20,7 +20,7 @@ pub(super) struct Marks {
     pub codepoint_again: Ecn,
     /// the ACE field seen last
     pub count: u8,
-    /// the peer's answer to the own SYN+ACK is to come, whose ACE field is no count
+    /// the peer's answer to the own SYN+ACK is to come, whose ACE field is not a count
     pub awaits_handshake: bool,
     /// the next new data says that the window shrank
     pub owes_cwr: bool,

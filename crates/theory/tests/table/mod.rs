@@ -14,7 +14,7 @@ impl Row {
 
     /// The number in `column`.
     pub fn number(&self, column: &str) -> f64 {
-        self.text(column).parse().unwrap_or_else(|_| panic!("{column} is no number: {:?}", self.text(column)))
+        self.text(column).parse().unwrap_or_else(|_| panic!("{column} is not a number: {:?}", self.text(column)))
     }
 
     /// The whole number in `column`.

@@ -24,7 +24,7 @@ impl Parameter for Rates {
         match value {
             Value::Text(word) if word == "all" => Ok(Rates::All),
             Value::List(_) => Vec::parse(value, path).map(Rates::List),
-            _ => Err(ParamError::new(path, format!("{value} stands where \"all\" or a list of rates is needed"))),
+            _ => Err(ParamError::new(path, format!("expected \"all\" or a list of rates, found {value}"))),
         }
     }
     fn to_value(&self) -> Option<Value> {

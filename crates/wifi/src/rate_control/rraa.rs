@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(attempts(&[false, true, false, true, true, true]), [false, true, false, true, true, false]);
         // The success without RTS halved the window to one, so one RTS follows; another halves it to none.
         assert_eq!(attempts(&[true, true, true, true]), [true, false, false, false]);
-        // A loss behind an RTS is no collision: the window of one is halved to none.
+        // A loss behind an RTS is not a collision: the window of one is halved to none.
         assert_eq!(attempts(&[false, false, true, true]), [false, true, false, false]);
     }
 }

@@ -19,7 +19,7 @@ const COMPRESSED: u16 = 2 << 1;
 pub struct BlockAckReq {
     /// Flags.
     pub flags: FrameFlags,
-    /// Duration in µs; above 32767 it is no duration.
+    /// Duration in µs; above 32767 it is not a duration.
     pub duration_us: u16,
     /// RA.
     pub receiver: MacAddress,
@@ -38,7 +38,7 @@ pub struct BlockAckReq {
 pub struct BlockAck {
     /// Flags.
     pub flags: FrameFlags,
-    /// Duration in µs; above 32767 it is no duration.
+    /// Duration in µs; above 32767 it is not a duration.
     pub duration_us: u16,
     /// RA.
     pub receiver: MacAddress,

@@ -10,7 +10,7 @@ use crate::error::Error;
 pub struct Rts {
     /// Flags.
     pub flags: FrameFlags,
-    /// Duration in µs; above 32767 it is no duration.
+    /// Duration in µs; above 32767 it is not a duration.
     pub duration_us: u16,
     /// RA.
     pub receiver: MacAddress,
@@ -23,7 +23,7 @@ pub struct Rts {
 pub struct Cts {
     /// Flags.
     pub flags: FrameFlags,
-    /// Duration in µs; above 32767 it is no duration.
+    /// Duration in µs; above 32767 it is not a duration.
     pub duration_us: u16,
     /// RA.
     pub receiver: MacAddress,
@@ -34,7 +34,7 @@ pub struct Cts {
 pub struct Ack {
     /// Flags.
     pub flags: FrameFlags,
-    /// Duration in µs; above 32767 it is no duration.
+    /// Duration in µs; above 32767 it is not a duration.
     pub duration_us: u16,
     /// RA.
     pub receiver: MacAddress,

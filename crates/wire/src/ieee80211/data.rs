@@ -54,7 +54,7 @@ pub struct Data<'a> {
     pub kind: DataKind,
     /// Flags.
     pub flags: FrameFlags,
-    /// Duration in µs; above 32767 it is no duration.
+    /// Duration in µs; above 32767 it is not a duration.
     pub duration_us: u16,
     /// Address 1, the receiver.
     pub address_1: MacAddress,

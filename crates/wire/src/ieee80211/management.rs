@@ -14,7 +14,7 @@ pub struct Management<'a> {
     pub subtype: u8,
     /// Flags; with `HTC` the body begins with HT Control.
     pub flags: FrameFlags,
-    /// Duration in µs; above 32767 it is no duration.
+    /// Duration in µs; above 32767 it is not a duration.
     pub duration_us: u16,
     /// Address 1, the receiver.
     pub receiver: MacAddress,
@@ -33,7 +33,7 @@ pub struct Management<'a> {
 pub struct Beacon<'a> {
     /// Flags.
     pub flags: FrameFlags,
-    /// Duration in µs; above 32767 it is no duration.
+    /// Duration in µs; above 32767 it is not a duration.
     pub duration_us: u16,
     /// Address 1, mostly all stations.
     pub receiver: MacAddress,

@@ -20,7 +20,7 @@ pub mod protocol {
 }
 
 /// Sets the ECN field of the packet at the front of `bytes` to CE, as a router that marks does, and mends the checksum of
-/// IPv4. What is no IP packet stays as it is. [RFC 3168 §5; RFC 1624]
+/// IPv4. What is not an IP packet stays as it is. [RFC 3168 §5; RFC 1624]
 pub fn set_ce(bytes: &mut [u8]) {
     const CE: u8 = 0b11;
     match bytes.first().map(|byte| byte >> 4) {

@@ -59,7 +59,7 @@ impl Row {
             "rec" => Event::Recovery,
             "open" => Event::Open,
             "rto" => Event::Timeout,
-            _ => return Err(format!("\"{name}\" is no event of a trace of BBR")),
+            _ => return Err(format!("\"{name}\" is not an event of a trace of BBR")),
         };
         let recorded = RECORDED
             .into_iter()

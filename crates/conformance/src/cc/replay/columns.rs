@@ -21,7 +21,7 @@ impl Columns<'_> {
 
     pub fn whole(&self, fields: &[&str], name: &str) -> Result<i64, String> {
         let field = self.text(fields, name)?;
-        field.parse().map_err(|_| format!("{name} = \"{field}\" is no whole number"))
+        field.parse().map_err(|_| format!("{name} = \"{field}\" is not a whole number"))
     }
 
     /// A whole number from 0 to `most`.
@@ -43,7 +43,7 @@ impl Columns<'_> {
 
     pub fn real(&self, fields: &[&str], name: &str) -> Result<f64, String> {
         let field = self.text(fields, name)?;
-        let number = field.parse().map_err(|_| format!("{name} = \"{field}\" is no number"))?;
+        let number = field.parse().map_err(|_| format!("{name} = \"{field}\" is not a number"))?;
         within(name, number, limits::SSTHRESH)
     }
 }

@@ -31,7 +31,7 @@ const XORSHIFT_SEED: u32 = 2_463_534_242;
 /// is not there.
 ///
 /// # Errors
-/// A sentence, if the text is no trace.
+/// A sentence, if the text is not a trace.
 pub fn judge(text: &str) -> Result<(String, Option<Agreement>), String> {
     let trace = Trace::parse(text)?;
     let title = format!("{} of {}", trace.name, trace.kernel.name());
@@ -46,7 +46,7 @@ pub fn judge(text: &str) -> Result<(String, Option<Agreement>), String> {
 /// no controller here has a tolerance for it.
 ///
 /// # Errors
-/// A sentence, if the text is no trace, or one of BBR's state, which no other has.
+/// A sentence, if the text is not a trace, or one of BBR's state, which no other has.
 pub fn judge_as(text: &str, algorithm: &Algorithm) -> Result<(String, Option<Agreement>), String> {
     let trace = Trace::parse(text)?;
     if matches!(trace.rows, Rows::Bbr(_)) {

@@ -105,12 +105,12 @@ impl Trace {
     /// Takes a file apart.
     ///
     /// # Errors
-    /// A sentence with the line, if it is no trace.
+    /// A sentence with the line, if it is not a trace.
     pub fn parse(text: &str) -> Result<Trace, String> {
         let mut lines = text.lines();
-        let comment = lines.next().ok_or("an empty file is no trace")?;
+        let comment = lines.next().ok_or("an empty file is not a trace")?;
         if !comment.starts_with('#') || !comment.contains("scenario:") {
-            return Err("line 1: no comment with \"scenario:\", so this is no trace of a controller".to_string());
+            return Err("line 1: no comment with \"scenario:\", so this is not a trace of a controller".to_string());
         }
         let columns = Columns { names: lines.next().ok_or("line 2: no header")?.split(',').collect() };
         let (kernel, is_bbr) = columns.kind()?;
@@ -118,7 +118,7 @@ impl Trace {
         let name = value_of("cc=").or(comment.split_whitespace().nth(1)).unwrap_or_default().to_string();
         let number = |key: &str, range: RangeInclusive<f64>| {
             let Some(text) = value_of(key) else { return Ok(None) };
-            let number = text.parse().map_err(|_| format!("line 1: {key}{text} is no number"))?;
+            let number = text.parse().map_err(|_| format!("line 1: {key}{text} is not a number"))?;
             within(key.trim_end_matches('='), number, range).map(Some).map_err(|what| format!("line 1: {what}"))
         };
         let fields = lines.enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -269,6 +269,6 @@ fn event(name: &str) -> Result<TraceEvent, String> {
         "loss" => TraceEvent::Loss,
         "exit" => TraceEvent::Exit,
         "rto" => TraceEvent::Rto,
-        _ => return Err(format!("\"{name}\" is no event of a trace")),
+        _ => return Err(format!("\"{name}\" is not an event of a trace")),
     })
 }

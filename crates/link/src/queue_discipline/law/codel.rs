@@ -22,7 +22,7 @@ pub struct Settings {
     pub target: Duration,
     /// in which the least sojourn time is looked for: the longest usual RTT [RFC 8289 §4.3]
     pub interval: Duration,
-    /// so many bytes left are no queue: one packet of the greatest size
+    /// a backlog of this many bytes is not a standing queue: one packet of the greatest size
     pub mtu: u64,
     /// whether capable packets are marked where others are dropped
     pub ecn: bool,

@@ -107,7 +107,7 @@ pub(super) fn wishes(config: &Config, own_sockets: bool) -> Vec<Wish> {
     let sysctl = |name: &'static str, value: &dyn ToString| Setting::Sysctl(name, Some(value.to_string()));
     let flag = |name: &'static str, on: bool| Setting::Sysctl(name, Some(u8::from(on).to_string()));
 
-    // What one connection learned is no fact about the next.
+    // What one connection learned is not a fact about the next.
     wish(Both, Mute, flag("net.ipv4.tcp_no_metrics_save", true));
     wish(Both, Mute, flag("net.ipv4.tcp_sack", config.sack));
     wish(Both, Mute, flag("net.ipv4.tcp_timestamps", config.timestamps));

@@ -13,7 +13,7 @@ use crate::congestion_control::CongestionCause;
 /// What kind of timeout it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
-    /// it is no part of a reduction under way: ssthresh and the claim are new [RFC 5681 §3.1]
+    /// it is not a part of a reduction under way: ssthresh and the claim are new [RFC 5681 §3.1]
     reduces: bool,
     /// F-RTO asks whether it was for nothing
     asks: bool,

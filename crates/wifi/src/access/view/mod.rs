@@ -16,7 +16,7 @@
 //! - Carrier sense takes one slot (aSlotTime is CCA time, turn-around and propagation): at a boundary less
 //!   than a slot after another began a contender cannot know of it. It counts the slot that ends there,
 //!   and sends if it was the last.
-//! - A wait that is no whole number of slots longer than DIFS (EIFS, ACK timeout) ends at the next
+//! - A wait that is not a whole number of slots longer than DIFS (EIFS, ACK timeout) ends at the next
 //!   boundary: all stations with one view share one grid of slots.
 //! - Who has nothing left to count and finds the medium idle, but not for long enough yet, sends at the
 //!   end of the inter-frame space; if the medium turns busy before that, it draws a backoff.

@@ -79,7 +79,7 @@ impl Parameter for Standard {
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         match value {
             Value::Text(name) => Standard::named(name).map_err(|message| ParamError::new(path, message)),
-            _ => Err(ParamError::new(path, format!("{value} stands where a standard like \"802.11g\" is needed"))),
+            _ => Err(ParamError::new(path, format!("expected a standard like \"802.11g\", found {value}"))),
         }
     }
     fn to_value(&self) -> Option<Value> {
