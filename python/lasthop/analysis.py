@@ -89,5 +89,5 @@ def tables_told(record: str | Iterable[str] | None) -> tuple[str, ...]:
         return ()
     tables = recordings.tables_of(recordings.chosen(record))
     if untold := sorted(tables - set(TABLES_TOLD)):
-        raise ValueError(f"captures do not tell {', '.join(untold)}; of a recording they tell {', '.join(TABLES_TOLD)}")
+        raise ValueError(f"captures do not have {', '.join(untold)}; they have these tables of a recording: {', '.join(TABLES_TOLD)}")
     return tuple(table for table in TABLES_TOLD if table in tables)

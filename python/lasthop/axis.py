@@ -26,7 +26,7 @@ def _split(text: str) -> list[str]:
         elif sign in CLOSES.values():
             open_brackets.append(sign)
         elif sign in CLOSES and (not open_brackets or open_brackets.pop() != CLOSES[sign]):
-            raise ValueError(f"a {sign} closes nothing")
+            raise ValueError(f"{sign} without its opening bracket")
         elif sign == "," and not open_brackets:
             parts.append("")
             continue

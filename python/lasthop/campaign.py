@@ -50,7 +50,7 @@ def complete(
     Raises `ScenarioError` before anything runs, `StoreError`, and `OSError` where the store cannot be written.
     """
     if isinstance(executor, str):
-        raise ValueError(f"executor: {executor!r} is a name; give one, such as lasthop.executor.dask.Dask(ADDRESS)")
+        raise ValueError(f"executor: {executor!r} is only a name; give an executor, such as lasthop.executor.dask.Dask(ADDRESS)")
     campaign = _Campaign(store, progress or Progress.silent(), then)
     campaign.ask(jobs)
     with InterruptRequests() as requests:

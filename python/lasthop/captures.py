@@ -27,7 +27,7 @@ class Request(NamedTuple):
 def check_snap(snap: int) -> None:
     """Raises `ValueError` unless so many bytes of a frame may be kept."""
     if snap != 0 and not LEAST_SNAP <= snap <= MOST_SNAP:
-        raise ValueError(f"{snap} bytes of a frame; from {LEAST_SNAP} to {MOST_SNAP}, or 0 for all of it")
+        raise ValueError(f"{snap} bytes per frame is out of range; give {LEAST_SNAP} to {MOST_SNAP}, or 0 for whole frames")
 
 
 class NewCaptures:

@@ -45,7 +45,7 @@ def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
     words = names.split(",") if isinstance(names, str) else names
     asked = tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
     if not asked:
-        raise ValueError(f"nothing is named; one or more of: {_there()}")
+        raise ValueError(f"no table is named; give one or more of: {_there()}")
     known = [*groups(), *table_names()]
     for name in asked:
         if name not in known:
@@ -69,9 +69,9 @@ def _there() -> str:
 def check_span(from_s: float, length_s: float | None, run_s: float) -> None:
     """Raises `ValueError` unless some of a run of `run_s` seconds lies in the time that is to be recorded."""
     if not 0 <= from_s < run_s:
-        raise ValueError(f"from {from_s:g} s on there is nothing to record of a run of {run_s:g} s; choose an earlier time")
+        raise ValueError(f"a recording from {from_s:g} s begins after the end of the run of {run_s:g} s; choose an earlier time")
     if length_s is not None and not length_s > 0:
-        raise ValueError(f"for {length_s:g} s nothing is recorded; give a length above 0, or none to record to the end")
+        raise ValueError(f"a recording of {length_s:g} s is empty; give a length above 0, or none to record to the end")
 
 
 class Recordings:
@@ -103,7 +103,7 @@ class Recordings:
             names = repr(wanted[0]) if len(wanted) == 1 else f"any of {', '.join(wanted)}"
             raise LookupError(f"{where}: holds no recording of {names}; run again with --record {','.join(wanted)} --out DIR")
         if seed is None and len(recorded) > 1:
-            raise LookupError(f"{where}: {len(recorded)} seeds are recorded; say which, e.g. seed={recorded[0]}")
+            raise LookupError(f"{where}: {len(recorded)} seeds are recorded; choose one, e.g. seed={recorded[0]}")
         if seed is not None and seed not in recorded:
             raise LookupError(f"{where}: seed {seed} is not recorded; recorded are {', '.join(map(str, recorded))}")
         return recorded[0] if seed is None else seed

@@ -440,7 +440,7 @@ def read(path: str | os.PathLike[str]) -> Result:
     except (ValueError, RecursionError) as error:
         if looks_like_scenario(file):
             remedy = f"run it first, `lasthop run {file} --out DIR`, and give DIR"
-            raise _core.ScenarioError(f"{file}: is a scenario, and a result is needed; {remedy}") from None
+            raise _core.ScenarioError(f"{file}: is a scenario, but a result is needed; {remedy}") from None
         raise _core.ScenarioError(f"{file}: not a result of `lasthop run`: not JSON: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT or not _is_whole(document):
         raise _core.ScenarioError(f"{file}: not a result of `lasthop run` in format {FORMAT}")

@@ -81,7 +81,7 @@ def load(path: str | os.PathLike[str]) -> Scenario:
             text = file.read(MAX_CHARACTERS + 1)
     except ValueError as error:
         if not isinstance(error, UnicodeDecodeError):  # a NUL in the name
-            raise _core.ScenarioError(f"{name!r}: no file has such a name") from None
+            raise _core.ScenarioError(f"{name!r}: not a valid file name") from None
         raise _core.ScenarioError(f"{name}: not a text file in UTF-8 ({error.reason})") from None
     if len(text) > MAX_CHARACTERS:
         raise _core.ScenarioError(f"{name}: not a scenario file: has more than {MAX_CHARACTERS} characters")

@@ -70,9 +70,9 @@ class Until:
 
     def __post_init__(self) -> None:
         if not 0 < self.target < 1:
-            raise ValueError(f"until: {self.target} is not a share of a mean; between 0 and 1, e.g. 0.02 for 2 %")
+            raise ValueError(f"until: {self.target} is not a share of a mean; give a number between 0 and 1, e.g. 0.02 for 2 %")
         if self.most < FEWEST:
-            raise ValueError(f"until: judges from {FEWEST} seeds on, and {self.most} were allowed; allow more")
+            raise ValueError(f"until: needs at least {FEWEST} seeds, but {self.most} were allowed; allow more")
         if not self.metrics:
             raise ValueError("until: needs a metric")
 

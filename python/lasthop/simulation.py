@@ -120,7 +120,7 @@ def run(
     `RunFailed` and, on Ctrl-C, `Interrupted`; the latter two carry what was finished.
     """
     if jobs is not None and jobs < 1:
-        raise ValueError(f"jobs: {jobs} threads run nothing; at least 1, or None for one each core")
+        raise ValueError(f"jobs: {jobs} threads cannot run anything; give at least 1, or None for one per core")
     check_interval(interval_s)
     scenario = scenario_or_file(scenario)
     request = _request(scenario, record, record_from_s, record_for_s)
@@ -149,7 +149,7 @@ def _request(
     """What is to be recorded, checked."""
     if record is None:
         if from_s or length_s is not None:
-            raise ValueError("record_from_s, record_for_s: have no effect without record, which says what is recorded")
+            raise ValueError("record_from_s, record_for_s: have no effect without record, which names what is recorded")
         return None
     run_s = scenario.resolve().duration_s()
     try:
@@ -164,7 +164,7 @@ def _capture_request(directory: str | os.PathLike[str] | None, snap: int | None)
     """What is to be captured, checked."""
     if directory is None:
         if snap is not None:
-            raise ValueError("pcap_snap: has no effect without pcap, which says where captures are written")
+            raise ValueError("pcap_snap: has no effect without pcap, which names the directory of captures")
         return None
     try:
         check_snap(SNAP if snap is None else snap)

@@ -95,10 +95,10 @@ def sweep(
 def _rule(until: float | Until, metrics: Sequence[str], seeds: int | Iterable[int] | None) -> Until:
     if isinstance(until, Until):
         if seeds is not None:
-            raise ValueError("seeds: has no effect beside an Until, which says how many there may be")
+            raise ValueError("seeds: has no effect with an Until, which sets the largest number")
         return until
     if not isinstance(seeds, int | None):
-        raise ValueError("seeds: beside until, how many there may be at most; which they are follows")
+        raise ValueError("seeds: with until, give the largest number of seeds, not a list")
     return Until(until, tuple(metrics) or (GOODPUT,), MOST if seeds is None else seeds)
 
 

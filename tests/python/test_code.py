@@ -112,7 +112,7 @@ def test_a_file_counts_from_the_scenario_and_that_of_a_setting_from_here(mine, s
         ("class=Mein", ["mine.py: has no class Mein; did you mean Mine?"]),
         ("beat=1", ["small.toml:18: tcp.congestion_control: mine.py: TypeError", "'beat'"]),
         ("class=lasthop", ["mine.py: lasthop does not extend lasthop.CongestionControl"]),
-        ("beta=[1]", ["tcp.congestion_control.beta: a list is not a parameter for code"]),
+        ("beta=[1]", ["tcp.congestion_control.beta: a list cannot be passed to code"]),
     ],
 )
 def test_what_cannot_be_loaded_is_a_mistake_of_input(mine, command, setting, said):

@@ -403,7 +403,7 @@ class TestFromThePythonSide:
         result = lasthop.run(small, seeds=[1, 2], record="window")
         with pytest.raises(LookupError, match="holds no recording of 'segment'; run again with --record segment"):
             result.to_qlog(tmp_path / "q", 1)
-        with pytest.raises(LookupError, match="2 seeds are recorded; say which, e.g. seed=1"):
+        with pytest.raises(LookupError, match="2 seeds are recorded; choose one, e.g. seed=1"):
             result.to_perfetto(tmp_path / "p")
         with pytest.raises(LookupError, match="seed 4 is not recorded; recorded are 1, 2"):
             result.to_perfetto(tmp_path / "p", 4)
@@ -486,7 +486,7 @@ class TestTheCommand:
             (["--qlog", ""], "--qlog: the name of a directory is needed"),
             (["--perfetto", "absent/p"], "--perfetto absent/p: cannot be written: No such file or directory"),
             (["--perfetto", "."], "--perfetto .: is a directory; give the name of a file"),
-            (["--perfetto", "-"], "--perfetto -: a trace is not for a terminal; give the name of a file"),
+            (["--perfetto", "-"], "--perfetto -: cannot write a trace to standard output; give the name of a file"),
             (["--perfetto", "p", "--record-from", "2s"], "--record-from: from 2 s on there is nothing to record"),
         ],
     )

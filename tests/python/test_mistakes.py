@@ -96,7 +96,7 @@ def test_unknown_option_is_answered_with_the_nearest_and_the_help_of_its_command
     refused(command("run", "small.toml", "--sed", 1), "--sed: there is no such option; did you mean --seed?", "`lasthop run --help`")
     refused(command("sweep", "small.toml", "-x"), "-x: there is no such option", "`lasthop sweep --help`")
     refused(command("--sed"), "--sed", "`lasthop --help`")
-    refused(command("run", "small.toml", "other.toml"), "other.toml: is one argument too many", "`lasthop run --help`")
+    refused(command("run", "small.toml", "other.toml"), "other.toml: unexpected argument", "`lasthop run --help`")
 
 
 def test_no_command_and_help_print_help(command, small):
@@ -111,10 +111,10 @@ def test_no_command_and_help_print_help(command, small):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (("plot", "small.toml"), ("is a scenario, and a result is needed", "`lasthop run small.toml --out DIR`")),
-        (("packetdrill", "small.toml"), ("is a scenario, and a packetdrill script is needed",)),
-        (("replay-recovery", "small.toml"), ("is a scenario, and a recording as JSON is needed",)),
-        (("replay-cc", "small.toml"), ("is a scenario, and a trace as CSV is needed",)),
+        (("plot", "small.toml"), ("is a scenario, but a result is needed", "`lasthop run small.toml --out DIR`")),
+        (("packetdrill", "small.toml"), ("is a scenario, but a packetdrill script is needed",)),
+        (("replay-recovery", "small.toml"), ("is a scenario, but a recording as JSON is needed",)),
+        (("replay-cc", "small.toml"), ("is a scenario, but a trace as CSV is needed",)),
         (("run", "result.json"), ("result.json: is JSON, such as a result", "a scenario file (TOML) is needed")),
     ],
 )

@@ -341,7 +341,7 @@ def without(row, names):
 
 def test_seeds_have_folders_of_their_own_and_what_was_recorded_goes_where_the_result_goes(small, tmp_path):
     result = lasthop.run(small, seeds=[3, 5], record="rate,rtt")
-    with pytest.raises(LookupError, match="2 seeds are recorded; say which, e.g. seed=3"):
+    with pytest.raises(LookupError, match="2 seeds are recorded; choose one, e.g. seed=3"):
         result.recording("rtt")
     with pytest.raises(LookupError, match="holds no recording of 'ppdu'; run again with --record ppdu"):
         result.recording("ppdu", 3)

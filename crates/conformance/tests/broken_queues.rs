@@ -125,7 +125,7 @@ fn defects_of_counting_are_found() {
     assert!(conserved(Defect::LosesEachHundredth).starts_with("after packet 99: it counts "));
     assert!(conserved(Defect::CountsOneAckTooMany).contains("pure ACKs"));
     assert!(conserved(Defect::MarksWhatIsNotCapable).contains("leaves with Ce"));
-    assert!(conserved(Defect::HoldsTheLastPacket).contains("1 packets wait and are given to nobody"));
+    assert!(conserved(Defect::HoldsTheLastPacket).contains("1 packets wait and are never handed out"));
     assert!(conserved(Defect::GivesTheFirstToAnyone).contains(" for Wanted"));
     assert!(conserved(Defect::NeverFills).starts_with("it drops nothing"));
 }

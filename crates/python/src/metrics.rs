@@ -185,7 +185,7 @@ fn push_entity(name: &mut String, mut row: Cursor<'_>) {
     };
     let (key, entity) = next();
     name.push_str(entity);
-    debug_assert!(matches!(key, "\"id\"" | "\"node\"" | "\"name\""), "{key} tells not whose a row is");
+    debug_assert!(matches!(key, "\"id\"" | "\"node\"" | "\"name\""), "{key} does not tell which row it is");
     if key == "\"node\"" {
         name.push('.');
         name.push_str(next().1);

@@ -173,7 +173,7 @@ fn parameters_of(written: &Value, own: &[&str], path: &str) -> Result<Vec<(Strin
         Value::Bool(_) | Value::Integer(_) | Value::Float(_) | Value::Text(_) => Ok((key.clone(), value.clone())),
         _ => Err(ParamError::new(
             format!("{path}.{key}"),
-            format!("{} is not a parameter for code; a number, a text, or true or false", value.kind()),
+            format!("{} cannot be passed to code; give a number, a text, or true or false", value.kind()),
         )),
     };
     others.map(check).collect()

@@ -75,7 +75,7 @@ fn mistakes_name_the_line_the_place_and_the_remedy() {
         ),
         (
             "application = { kind = \"iperf3\", duration = \"1500 ms\" }",
-            "f.toml:8: flow[0].application.duration: 1500 ms is not a time for iperf3; whole seconds, from 1 s to 86400 s",
+            "f.toml:8: flow[0].application.duration: 1500 ms is not a duration for iperf3; give whole seconds, from 1 s to 86400 s",
         ),
         (
             "application = { kind = \"iperf3\", duration = \"5 s\", size = \"1 MB\" }",
@@ -145,7 +145,7 @@ fn mistakes_in_the_section_are_told_likewise() {
         ),
         (
             "max_lateness = \"0 s\"",
-            "f.toml:2: emulation.max_lateness: nothing is ever on time to the nanosecond; write \"1 ms\"",
+            "f.toml:2: emulation.max_lateness: no packet is on time to the nanosecond; write \"1 ms\"",
         ),
     ] {
         assert_eq!(with(key), said);

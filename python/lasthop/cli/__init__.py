@@ -44,9 +44,9 @@ class Parser(argparse.ArgumentParser):
         unknown = [argument for argument in rest if argument.startswith("-") and argument != "-"]
         if unknown:
             option = unknown[0].partition("=")[0]
-            self.error(f"{option}: there is no such option{_did_you_mean(option, self._option_string_actions)}")
+            self.error(f"{option}: unknown option{_did_you_mean(option, self._option_string_actions)}")
         if rest:
-            self.error(f"{rest[0]}: is one argument too many")
+            self.error(f"{rest[0]}: unexpected argument")
         return found, rest
 
 
@@ -108,7 +108,7 @@ def _run(given: list[str]) -> int:
         # The modules of the other commands take longer to import than most commands to run.
         chosen = build_parser((own[0],) if own[0] in COMMANDS else COMMANDS).parse_args(own)
         if behind is not None and not hasattr(chosen, "command"):
-            raise Mistake("--: nothing stands behind it; only `lasthop emulate --station NAME -- COMMAND` takes a command")
+            raise Mistake("--: no command may follow here; only `lasthop emulate --station NAME -- COMMAND` takes one")
         chosen.command = behind or []
         return chosen.execute(chosen)
     except SystemExit as end:  # that is how --help and --version end
@@ -143,10 +143,10 @@ def _checked(given: list[str]) -> list[str]:
 
 def _refuse_command(name: str) -> NoReturn:
     if name.startswith("-"):
-        raise Mistake(f"{name}: there is no such option before a command; see `lasthop --help`")
+        raise Mistake(f"{name}: unknown option before a command; see `lasthop --help`")
     if name.endswith((".toml", ".json")):
-        raise Mistake(f"{name}: is a file, and no command; e.g. `lasthop {'run' if name.endswith('toml') else 'plot'} {name}`")
-    raise Mistake(f"{name}: there is no such command{_did_you_mean(name, COMMANDS)}; `lasthop help` lists them")
+        raise Mistake(f"{name}: is a file, not a command; e.g. `lasthop {'run' if name.endswith('toml') else 'plot'} {name}`")
+    raise Mistake(f"{name}: unknown command{_did_you_mean(name, COMMANDS)}; `lasthop help` lists them")
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:

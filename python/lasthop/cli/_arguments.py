@@ -111,7 +111,7 @@ def until_of(arguments: argparse.Namespace) -> Until | None:
     if arguments.until is None:
         return None
     if arguments.seed is not None:
-        raise Mistake("--until: chooses how many seeds are run, so that --seed has no place beside it")
+        raise Mistake("--until: chooses how many seeds are run, so --seed cannot be given with it")
     most = MOST if arguments.seeds is None else arguments.seeds
     try:
         return Until(arguments.until, tuple(arguments.metric or [GOODPUT]), most)
@@ -183,7 +183,7 @@ def result_of(path: str) -> Result:
         from ..testbed import kind_of
 
         if os.path.isfile(path) and (kind := kind_of(path)) is not None:
-            raise Mistake(f"{path}: is a file of {kind}; read it first, `lasthop analyze {path} --out DIR`, and give DIR") from None
+            raise Mistake(f"{path}: is a file of {kind}; read it first with `lasthop analyze {path} --out DIR` and give DIR") from None
         raise
 
 
@@ -261,7 +261,7 @@ def _setting(text: str) -> tuple[str, str]:
 def _share(text: str) -> float:
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*%\s*", text)
     if not match or not 0 < float(match[1]) < 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share of a mean between 0 and 100 %; write e.g. 2%")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage between 0 and 100 %; write e.g. 2%")
     return float(match[1]) / 100
 
 

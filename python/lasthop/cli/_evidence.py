@@ -28,11 +28,11 @@ def text_of(file: str, needed: str) -> str:
         with Path(file).open("rb") as stream:
             data = stream.read(LARGEST + 1)
         if len(data) <= LARGEST and _is_scenario(file):
-            raise Mistake(f"{file}: is a scenario, and {needed} is needed; `lasthop run {file}` runs it")
+            raise Mistake(f"{file}: is a scenario, but {needed} is needed; `lasthop run {file}` runs it")
         if data[:2] == b"\x1f\x8b":
             data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(LARGEST + 1)
         if len(data) > LARGEST:
-            raise Mistake(f"{file}: is longer than {LARGEST >> 20} MiB unpacked, the most that is read; give a part of it")
+            raise Mistake(f"{file}: is longer than {LARGEST >> 20} MiB unpacked, the limit; give a part of it")
         return data.decode()
     except UnicodeDecodeError:
         raise Mistake(f"{file}: is not text in UTF-8") from None

@@ -44,7 +44,7 @@ class Exports(NamedTuple):
         if arguments.qlog is not None:
             _arguments.check_directory("--qlog", arguments.qlog)
         if arguments.perfetto == "-":
-            raise Mistake("--perfetto -: a trace is not for a terminal; give the name of a file")
+            raise Mistake("--perfetto -: cannot write a trace to standard output; give the name of a file")
         _arguments.check_file("--perfetto", arguments.perfetto)
         paths = (None if given is None else Path(given) for given in (arguments.qlog, arguments.perfetto))
         return cls(*paths, seeds > 1)

@@ -74,7 +74,7 @@ def _write_parquet(target: str, names: Sequence[str], rows: Sequence[Sequence[An
         pyarrow.parquet.write_table(pyarrow.table(columns), content)
     except (pyarrow.ArrowException, OverflowError) as error:
         said = str(error).partition("\n")[0]
-        raise Mistake(f"--parquet {target}: has no place for a kind of value ({said}); ask for it as VARCHAR") from None
+        raise Mistake(f"--parquet {target}: cannot hold this type of value ({said}); select it as VARCHAR") from None
     if target == "-":
         sys.stdout.buffer.write(content.getbuffer())
     elif is_special(target):

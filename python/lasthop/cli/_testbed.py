@@ -38,12 +38,12 @@ def execute_testbed(arguments: argparse.Namespace) -> int:
     """Reads, writes, shows."""
     for option, given in (("--from", arguments.begin), ("--to", arguments.to), ("--interval", arguments.interval)):
         if given is not None:
-            raise Mistake(f"{option}: is for captures; these files have the times at which their program measured")
+            raise Mistake(f"{option}: only for captures; the times in these files were set by the program that measured")
     _arguments.check_file("--json", arguments.json)
     results = _read(arguments)
     if arguments.json is not None and len(results) > 1:
         raise Mistake(
-            f"--json: the files tell of {len(results)} tests ({', '.join(results)}); give --out DIR, which gets a folder for each, "
+            f"--json: the files hold {len(results)} tests ({', '.join(results)}); give --out DIR, which gets a folder for each, "
             "or --repeats if they are repetitions of one"
         )
     for name, result in results.items():

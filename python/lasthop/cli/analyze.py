@@ -59,7 +59,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if of_testbed(arguments.captures):
         return execute_testbed(arguments)
     if arguments.repeats:
-        raise Mistake("--repeats: is for files of iperf3, Flent and ss; captures given together are of one network at one time")
+        raise Mistake("--repeats: only for files of iperf3, Flent and ss; captures given together show one network at one time")
     if arguments.interval is not None and arguments.out is None:
         raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
     if arguments.record is not None and arguments.out is None:

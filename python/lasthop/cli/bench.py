@@ -57,7 +57,7 @@ def _check_page(file: str) -> None:
     except (OSError, UnicodeDecodeError) as error:
         raise Mistake(f"--write {file}: cannot be read: {error}") from None
     if not marked:
-        raise Mistake(f"--write {file}: there is no {MARK}NAME --> in it, which says where a table goes")
+        raise Mistake(f"--write {file}: has no mark {MARK}NAME -->, which shows where a table goes")
 
 
 def _run(command: list[str]) -> int:

@@ -131,7 +131,7 @@ def _stats(arguments: argparse.Namespace) -> None:
 def _stats_text() -> str:
     present = loaded()
     if not present:
-        raise HostError("nothing is loaded; `lasthop bpf list` says what there is")
+        raise HostError("no program is loaded; `lasthop bpf list` lists them")
     parts = []
     for one in present:
         if one.name == "ack_loss":

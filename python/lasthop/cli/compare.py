@@ -44,7 +44,7 @@ def execute(arguments: argparse.Namespace) -> int:
     seeds = seed_list(until.most) if until else _arguments.seeds_of(arguments)
     _arguments.check_file("--json", arguments.json)
     if arguments.flow and not arguments.explain:
-        raise Mistake("--flow: chooses what --explain speaks of; give that too, or --metric flows.ID.KEY")
+        raise Mistake("--flow: selects flows for --explain; give that too, or --metric flows.ID.KEY")
     # Both are read and checked before either runs.
     sides = [_arguments.result_or_scenario(path) for path in (arguments.a, arguments.b)]
     scenarios = to_be_run(sides) if arguments.explain else (side for side in sides if not isinstance(side, Result))
@@ -95,7 +95,7 @@ def _until(
     arguments: argparse.Namespace, sides: list[Result | Scenario], seeds: list[int], jobs: int, until: Until
 ) -> list[Result]:
     if any(isinstance(side, Result) for side in sides):
-        raise Mistake("--until: adds seeds to scenarios; a result has the seeds it has")
+        raise Mistake("--until: adds seeds to scenarios; a result cannot get more")
     try:
         with Progress.fitting("comparing") as progress:
             results = compare_until(sides, seeds, jobs, until, progress)

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints a line each; what is not a command stands behind a #."""
     if not arguments.dry_run:
-        raise Mistake("deploy: reaches no hosts; give --dry-run, which prints the commands for each host, and run them there")
+        raise Mistake("deploy: cannot reach hosts; give --dry-run to print the commands for each host, and run them there")
     scenario = _arguments.scenario_of(arguments)
     resolved = json.loads(scenario.resolve().to_json())
     lines = deployment(resolved, tomllib.loads(scenario.text), arguments.device)

@@ -96,7 +96,7 @@ def _emulate(arguments: argparse.Namespace) -> int:
     plan = json.loads(_core.emulation_plan_json(resolved, seeds[0]))
     if not plan["flows"]:
         raise Mistake(
-            f"{scenario.file_name}: no flow of this scenario is for a kernel, which carries bulk data over TCP and programs; "
+            f"{scenario.file_name}: no flow of this scenario can run on a kernel, which carries bulk data over TCP and programs; "
             "`lasthop run` simulates it"
         )
     load_code([resolved])
@@ -163,13 +163,13 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
     if arguments.source is not None:
         raise Mistake("--source: has no effect without --build-kernel")
     if arguments.shell is not None and arguments.station is not None:
-        raise Mistake("--shell: opens a shell at a station itself, so that --station has no place beside it")
+        raise Mistake("--shell: opens a shell at a station itself, so --station cannot be given with it")
     if bool(arguments.command) != (arguments.station is not None):
-        raise Mistake("--station: say what runs there after --, e.g. --station sta1 -- curl http://server/big")
+        raise Mistake("--station: give the command after --, e.g. --station sta1 -- curl http://server/big")
     if arguments.shell is not None and arguments.time == "virtual":
-        raise Mistake("--shell: nobody types in virtual time; use --time real")
+        raise Mistake("--shell: not possible in virtual time; use --time real")
     if arguments.kernel is not None and arguments.time == "real":
-        raise Mistake("--kernel: real time has the kernel of this machine; leave it out, or use --time virtual")
+        raise Mistake("--kernel: real time uses the kernel of this machine; leave it out, or use --time virtual")
 
 
 def _scenario(arguments: argparse.Namespace) -> tuple[Scenario, str | None]:

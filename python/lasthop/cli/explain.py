@@ -87,7 +87,7 @@ def _laid_over(side: Result | Scenario, path: str, settings: list[tuple[str, str
     if not settings:
         return side
     if isinstance(side, Result):
-        raise Mistake(f"--set: {path} is a result, which is as it is; give a scenario file")
+        raise Mistake(f"--set: {path} is a result, which cannot be changed; give a scenario file")
     for key, value in settings:
         side = side.set(key, value)
     side.resolve()

@@ -34,9 +34,9 @@ def execute(arguments: argparse.Namespace) -> int:
     scenario, resolved = _arguments.resolved_of(arguments)
     described = scenario.to_dict()
     if arguments.format == "netem" and seconds(described["duration"]) - seconds(described["warmup"]) < arguments.interval:
-        raise Mistake("--interval: is longer than what is measured, from the end of the warm-up on")
+        raise Mistake("--interval: longer than the measured time, which starts at the end of the warm-up")
     if arguments.out == "-" and len(ENDINGS[arguments.format]) > 1:
-        raise Mistake(f"--out -: {arguments.format} is {len(ENDINGS[arguments.format])} files, and standard output is one; give a PREFIX")
+        raise Mistake(f"--out -: {arguments.format} is {len(ENDINGS[arguments.format])} files, but standard output is one; give a PREFIX")
     prefix = arguments.out or f"{Path(arguments.file).stem}-{arguments.station}"
     files = ["-"] if prefix == "-" else [f"{prefix}.{ending}" for ending in ENDINGS[arguments.format]]
     for file in files:

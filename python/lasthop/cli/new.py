@@ -42,11 +42,11 @@ def execute(arguments: argparse.Namespace) -> int:
     asked = [(language, getattr(arguments, language)) for language in FILES if getattr(arguments, language) is not None]
     if arguments.name == "controller":
         if not asked:
-            raise Mistake("controller: in which language, and of which name? e.g. `lasthop new controller --python my_cc`, --c or --bpf")
+            raise Mistake("controller: the language and the name are missing; e.g. `lasthop new controller --python my_cc`, --c or --bpf")
         return _controller(*asked[0])
     if asked:
         language, name = asked[0]
-        raise Mistake(f"{arguments.name}: only a controller has a language; `lasthop new controller --{language} {name}`")
+        raise Mistake(f"{arguments.name}: only controllers have a language; use `lasthop new controller --{language} {name}`")
     return _scenario(arguments.name)
 
 
@@ -75,7 +75,7 @@ def _write(files: dict[str, str], name: str) -> None:
     """Writes each file from its template, in which @name@ and @Class@ stand for the name; overwrites none."""
     there = [file for file in files if Path(file).exists()]
     if there:
-        raise Mistake(f"{there[0]}: is there already; choose another name, or another folder")
+        raise Mistake(f"{there[0]}: exists already; choose another name or folder")
     class_name = "".join(part.capitalize() for part in name.split("_"))
     for file, template in files.items():
         text = (TEMPLATES / f"{template}.in").read_text(encoding="utf-8")

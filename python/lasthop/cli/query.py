@@ -63,7 +63,7 @@ def _values(name: str, column: Any) -> list[Any]:
     try:
         values = column.to_pylist()
     except (OverflowError, ValueError):  # such as infinity, or a year beyond 9999
-        raise Mistake(f"SQL: column {name} has a time that no calendar has; ask for {name}::VARCHAR") from None
+        raise Mistake(f"SQL: column {name} has a time outside the calendar; select {name}::VARCHAR") from None
     if pyarrow.types.is_map(column.type):
         return [value and dict(value) for value in values]
     return values

@@ -156,7 +156,7 @@ def check_options(arguments: argparse.Namespace) -> None:
         if getattr(arguments, option) is not None and given == (None, None, None):
             raise Mistake(
                 f"--{option.replace('_', '-')}: has no effect without --record TABLES, --qlog DIR or --perfetto FILE, "
-                "which say what is recorded"
+                "which name what is recorded"
             )
 
 

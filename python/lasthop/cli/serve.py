@@ -49,7 +49,7 @@ def _tell(address: str) -> None:
 
 def _check_reach(host: str, token: str | None) -> None:
     if host not in LOCAL and token is None:
-        raise Mistake(f"--host {host}: others can reach that address; give a secret with --token, which they then need")
+        raise Mistake(f"--host {host}: others can reach that address; protect it with --token")
     if token is not None and (len(token) < 16 or not token.isascii() or not token.isalnum()):
         raise Mistake("--token: at least 16 letters and digits are needed, e.g. those of `openssl rand -hex 16`")
 

@@ -118,9 +118,9 @@ def _executor(arguments: argparse.Namespace) -> Any:
             raise Mistake("--address: has no effect without --executor dask")
         return Threads(jobs)
     if arguments.address is None:
-        raise Mistake("--executor dask: needs --address, where the scheduler listens, e.g. tcp://10.0.0.1:8786")
+        raise Mistake("--executor dask: needs --address, the address of the scheduler, e.g. tcp://10.0.0.1:8786")
     if arguments.jobs is not None:
-        raise Mistake("--jobs: has no effect with --executor dask, whose workers say how many threads they have")
+        raise Mistake("--jobs: has no effect with --executor dask, whose workers set their own number of threads")
     from ..executor.dask import Dask
 
     return Dask(arguments.address)
@@ -154,7 +154,7 @@ def _report(arguments: argparse.Namespace, swept: Swept) -> int:
     if (more := len(swept.warnings) - WARNINGS_SHOWN) > 0:
         note(f"and {more} more warnings")
     if arguments.store is not None:
-        note(f"{arguments.store}: {counts.found} runs were there, {counts.run} were run")
+        note(f"{arguments.store}: {counts.found} runs found, {counts.run} run")
     if counts.interrupted:
         kept = f"in {arguments.store}, and the same command goes on" if arguments.store else "above; --store keeps it"
         note(f"interrupted; what was finished is {kept}")

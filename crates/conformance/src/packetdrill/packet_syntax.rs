@@ -65,7 +65,7 @@ fn ip_info(cursor: &mut Cursor) -> Parsed<IpInfo> {
                 cursor.int()?;
                 info.foreign = Some(format!("{other} of the IP header"));
             }
-            other => return cursor.fail(format!("{other} is nothing of an IP header")),
+            other => return cursor.fail(format!("{other} is not a field of an IP header")),
         }
         cursor.takes_sign(',');
     }

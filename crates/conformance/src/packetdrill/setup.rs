@@ -170,7 +170,7 @@ impl Settings {
                 found[..numbers.len()].copy_from_slice(&numbers);
                 Ok(())
             }
-            _ => Err(format!("the setting {name}={value} is not a number that it may have")),
+            _ => Err(format!("the setting {name}={value} is not a number in its range")),
         }
     }
 

@@ -120,11 +120,11 @@ fn stated(call: &Call) -> Result<i64, Trouble> {
         Some(other) => number_of(other)?,
         None => return Err(Trouble::Skip("setsockopt without a value".into())),
     };
-    i32::try_from(number).map(i64::from).map_err(|_| Trouble::Mismatch(format!("{number} is not an int of 32 bits")))
+    i32::try_from(number).map(i64::from).map_err(|_| Trouble::Mismatch(format!("{number} is not a 32-bit integer")))
 }
 
 /// A segment's size.
 fn stated_size(call: &Call) -> Result<i64, Trouble> {
     let size = stated(call)?;
-    u16::try_from(size).map(i64::from).map_err(|_| Trouble::Mismatch(format!("{size} is not a size of a segment")))
+    u16::try_from(size).map(i64::from).map_err(|_| Trouble::Mismatch(format!("{size} is not a segment size")))
 }

@@ -35,7 +35,7 @@ fn exercise(candidate: &Candidate, trial: &Trial) -> Result<Vec<Fate>, Failure> 
         bench.done();
     }
     let (left, told) = (bench.held.len(), bench.queue.marks());
-    bench.require(left == 0, || format!("{left} packets wait and are given to nobody"))?;
+    bench.require(left == 0, || format!("{left} packets wait and are never handed out"))?;
     let marked = bench.fates.iter().filter(|fate| fate.marked).count() as u64;
     bench.require(told == marked, || format!("it counts {told} marks and has made {marked}"))?;
     Ok(bench.fates)
@@ -140,7 +140,7 @@ pub fn whoever_has_the_turn_has_something_to_send(candidate: &Candidate, seeds: 
             let retrying: Vec<NodeId> = bench.with_mac.iter().take(2).map(|meta| meta.station).collect();
             let turn = bench.queue.next_station(bench.now, &retrying);
             let has = |node| retrying.contains(&node) || bench.held.values().any(|meta| meta.station == node);
-            bench.require(turn.is_none_or(has), || format!("the turn of {turn:?}, for whom nothing waits"))?;
+            bench.require(turn.is_none_or(has), || format!("the turn of {turn:?}, which has no packets"))?;
             let goes_on = retrying.is_empty() || turn.is_some();
             bench.require(goes_on, || format!("nobody's turn, while {retrying:?} want another attempt"))?;
             bench.ask(Wanted { station: turn, tid: None })?;

@@ -59,5 +59,5 @@ fn path(name: &str) -> Result<String> {
     if of_network && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')) {
         return Ok(format!("/proc/sys/{}", name.replace('.', "/")));
     }
-    Err(Error::new(format!("{name}: this is not a setting of a network; one is net.ipv4.tcp_sack")))
+    Err(Error::new(format!("{name}: this is not a network setting such as net.ipv4.tcp_sack")))
 }

@@ -26,7 +26,7 @@ lasthop_registry::params! {
         if let Some(duration) = this.duration
             && !(duration.as_nanos().is_multiple_of(1_000_000_000) && (1..=LONGEST_S).contains(&seconds(duration)))
         {
-            return fail("duration", format!("{duration} is not a time for iperf3; whole seconds, from 1 s to {LONGEST_S} s"));
+            return fail("duration", format!("{duration} is not a duration for iperf3; give whole seconds, from 1 s to {LONGEST_S} s"));
         }
         if this.size == Some(Bytes(0)) {
             return fail("size", "a transfer of 0 B moves nothing; at least 1 B".into());

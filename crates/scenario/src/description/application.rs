@@ -22,7 +22,7 @@ fn fail(path: &str, key: &str, message: impl Into<String>) -> Result<(), ParamEr
 /// Checks the keys of `flow` against one another.
 pub(super) fn check(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     if flow.station.0.is_empty() {
-        return fail(path, "station", "an empty list is a flow of nobody; name a station, or remove this flow");
+        return fail(path, "station", "an empty list names no station; name one, or remove this flow");
     }
     if flow.size == Some(Bytes(0)) {
         return fail(path, "size", "a transfer of 0 B moves nothing; at least 1 B");

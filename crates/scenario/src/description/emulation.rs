@@ -87,7 +87,7 @@ params! {
     }
     check |this, path| {
         if this.max_lateness == Duration::ZERO {
-            return Err(ParamError::new(format!("{path}.max_lateness"), "nothing is ever on time to the nanosecond; write \"1 ms\""));
+            return Err(ParamError::new(format!("{path}.max_lateness"), "no packet is on time to the nanosecond; write \"1 ms\""));
         }
         Ok(())
     }

@@ -107,7 +107,7 @@ params! {
             return fail("airtime_weight", "a weight is a whole number from 1 to 65535".into());
         }
         if this.distance.is_some() && this.position.is_some() {
-            return fail("position", "distance and position both say where it stands; keep one of them".into());
+            return fail("position", "distance and position both set the place; keep one of them".into());
         }
         if this.position.is_some() && this.count.is_some_and(|count| count > 1) {
             return fail("position", "several stations cannot stand at one place; use distance, or a group each".into());
@@ -115,13 +115,13 @@ params! {
         if let Some(waypoints) = &this.waypoints {
             if this.distance.is_some() || this.position.is_some() {
                 let other = if this.position.is_some() { "position" } else { "distance" };
-                return fail("waypoints", format!("{other} says where it stands; remove one of the two"));
+                return fail("waypoints", format!("{other} sets the place too; remove one of the two"));
             }
             if this.count.is_some_and(|count| count > 1) {
                 return fail("waypoints", "several stations cannot go one way; a group each".into());
             }
             if waypoints.len() < 2 {
-                return fail("waypoints", "a way has at least two points; for a station that stands, use position".into());
+                return fail("waypoints", "a path has at least two points; for a station that does not move, use position".into());
             }
             if let Some(late) = (1..waypoints.len()).find(|&i| waypoints[i].at <= waypoints[i - 1].at) {
                 let message = format!("{} is not after {}", waypoints[late].at, waypoints[late - 1].at);

@@ -17,7 +17,7 @@ params! {
     check |this, path| {
         if this.from == this.to {
             let message = format!(
-                "it begins and ends at ({}, {}): a wall of zero length stops nothing; give from and to two places",
+                "it begins and ends at ({}, {}): a wall of zero length has no effect; give different places for from and to",
                 this.from[0], this.from[1]
             );
             return Err(ParamError::new(path, message));

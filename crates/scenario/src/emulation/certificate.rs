@@ -31,7 +31,7 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Whether nothing speaks against the run.
+    /// Whether the run is valid.
     pub fn is_valid(&self) -> bool {
         self.faults.is_empty()
     }
@@ -88,7 +88,7 @@ pub(crate) fn schema() -> [(&'static str, Json); 5] {
     let seconds = |description: &str| json!({ "type": "number", "minimum": 0, "description": description });
     let count = |description: &str| json!({ "type": "integer", "minimum": 0, "description": description });
     let certificate = json!({
-        "valid": { "type": "boolean", "description": "Whether nothing speaks against the run." },
+        "valid": { "type": "boolean", "description": "Whether the run is valid." },
         "faults": { "type": "array", "items": { "type": "string" }, "description": "What does." },
         "notes": { "type": "array", "items": { "type": "string" }, "description": "What a kernel did not do." },
         "deliveries": count("Packets that were handed to real hosts."),
@@ -108,7 +108,7 @@ pub(crate) fn schema() -> [(&'static str, Json); 5] {
     [
         ("kind", text("\"emulation\"; absent in a simulation.")),
         ("time", text("\"virtual\" or \"real\".")),
-        ("kernel", text("Release of the kernel whose TCP it was.")),
+        ("kernel", text("Release of the kernel whose TCP ran.")),
         ("digest", text("Over times, nodes and bytes of all deliveries to real hosts: equal, if the runs were.")),
         ("certificate", json!({ "type": "object", "properties": certificate })),
     ]

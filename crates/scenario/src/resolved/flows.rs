@@ -135,13 +135,13 @@ fn check_udp(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), Para
 fn check_wired_delay(section: &FlowSection, path: &str) -> Result<(), ParamError> {
     let path = format!("{path}.wired_delay");
     if section.wired_delay > FARTHEST {
-        return error(path, format!("{} is not a delay of a wire; at most {FARTHEST}", section.wired_delay));
+        return error(path, format!("{} is too long for the delay of a wire; at most {FARTHEST}", section.wired_delay));
     }
     let saturated = section.transport == TransportWord::Udp && section.rate == Some(UdpRate::Saturated);
     if section.wired_delay > Duration::ZERO && saturated && section.direction != Direction::Up {
         return error(
             path,
-            "a saturated source sends whenever the wired link is free, so it stands beside it; remove this key",
+            "a saturated source sends whenever the wired link is free, so it is next to it; remove this key",
         );
     }
     Ok(())

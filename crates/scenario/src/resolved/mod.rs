@@ -321,7 +321,7 @@ fn with_defaults_of_the_phy(mut description: Description, specs: &[BssSpec]) -> 
 fn check_times(description: &Description) -> Result<(), ParamError> {
     let duration = description.duration.as_secs_f64();
     if !(1e-3..=1e6).contains(&duration) {
-        return error("duration", format!("{duration} s is not a length for a run; from 1 ms to 1000000 s"));
+        return error("duration", format!("{duration} s is not a valid duration of a run; give 1 ms to 1000000 s"));
     }
     if description.warmup >= description.duration {
         return error(
@@ -374,7 +374,7 @@ mod tests {
             complaint("[bss]\nstandard = \"802.11b\"\n[[station]]\n[[station]]\n")
                 .contains("the name \"sta\" is claimed by station[0] too")
         );
-        assert!(complaint("duration = \"0 s\"\n").contains("f.toml:1: duration: 0 s is not a length for a run"));
+        assert!(complaint("duration = \"0 s\"\n").contains("f.toml:1: duration: 0 s is not a valid duration of a run"));
         assert!(
             complaint("[bss]\nstandard = \"802.11b\"\n[[station]]\ncount = 1000000000\n").contains("from 1 to 10000")
         );

@@ -235,7 +235,7 @@ impl Config {
             !needs.rate_samples || self.recovery == RecoveryMachine::Linux,
             "congestion_control",
             &format!(
-                "\"{}\" goes by delivery rates, which recovery = \"rfc\" does not sample; write recovery = \"linux\" beside it, or a profile of Linux",
+                "\"{}\" needs delivery rates, which recovery = \"rfc\" does not sample; write recovery = \"linux\" beside it, or a profile of Linux",
                 self.congestion_control.name()
             ),
         )?;
@@ -261,7 +261,7 @@ impl Config {
         require(
             !self.abe || needs.eases_marks,
             "abe",
-            &format!("RFC 8511 knows newreno and cubic; it says nothing of \"{}\"", self.congestion_control.name()),
+            &format!("RFC 8511 covers newreno and cubic, not \"{}\"", self.congestion_control.name()),
         )?;
         require(
             !self.abe || self.ecn != EcnUse::Off,
@@ -282,7 +282,7 @@ impl Config {
         require(self.min_rto <= self.max_rto, "min_rto", "min_rto is greater than max_rto")?;
         require(self.min_rto > Duration::ZERO, "min_rto", "an RTO of 0 never waits; write \"1 ms\" or more")?;
         require(self.initial_rto > Duration::ZERO, "initial_rto", "an RTO of 0 never waits; write \"1 ms\" or more")?;
-        require(self.max_backoff > 0, "max_backoff", "at least 1, which is no back-off")?;
+        require(self.max_backoff > 0, "max_backoff", "at least 1, which means no backoff")?;
         require(self.timer_tick > Duration::ZERO, "timer_tick", "a clock needs a tick above 0")?;
         let ticks = Duration::from_micros(1)..=Duration::from_secs(1);
         require(ticks.contains(&self.controller_tick), "controller_tick", "a tick lasts from 1 us to 1 s")?;
@@ -414,7 +414,7 @@ mod tests {
         let bbr = ("congestion_control", Value::text("bbr"));
         assert!(read(std::slice::from_ref(&bbr)).is_ok());
         let refused = read(&[bbr, ("recovery", Value::text("rfc"))]).unwrap_err();
-        assert!(refused.starts_with("tcp.congestion_control: \"bbr\" goes by delivery rates"), "{refused}");
+        assert!(refused.starts_with("tcp.congestion_control: \"bbr\" needs delivery rates"), "{refused}");
     }
 
     #[test]
@@ -486,7 +486,7 @@ mod tests {
         assert!(with("newreno", "on").unwrap().abe && with("cubic", "passive").unwrap().abe);
         assert_eq!(
             with("htcp", "on").unwrap_err(),
-            "tcp.abe: RFC 8511 knows newreno and cubic; it says nothing of \"htcp\""
+            "tcp.abe: RFC 8511 covers newreno and cubic, not \"htcp\""
         );
         assert!(with("newreno", "off").unwrap_err().contains("ecn is \"off\""));
     }

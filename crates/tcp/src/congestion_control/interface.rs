@@ -87,9 +87,9 @@ pub struct AckSample {
     pub snd_nxt: u64,
     /// Segments that were congestion-marked, of those acknowledged.
     pub ce_segments: u32,
-    /// The window as it stood before this ACK, rate reduction included, in whole segments; 0 where nobody says.
+    /// The window as it stood before this ACK, rate reduction included, in whole segments; 0 if unknown.
     pub window: u32,
-    /// Payload that the sender reckons to send, in bytes per second, from window and RTT; 0 where nobody says.
+    /// Payload that the sender reckons to send, in bytes per second, from window and RTT; 0 if unknown.
     pub send_rate: u64,
     /// Segments leave at that rate, not in bursts.
     pub is_paced: bool,

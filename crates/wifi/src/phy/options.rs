@@ -236,7 +236,7 @@ mod tests {
             "bss.basic_rates[1]: 802.11b has no rate of 54 Mbit/s; it has 1, 2, 5.5, 11 Mbit/s"
         );
         let twice = PhyOptions { rates: Rates::List(mbps(&[1.0, 1.0])), ..options("802.11b") };
-        assert_eq!(complaint(&twice), "bss.rates[1]: 1 Mbit/s stands here twice");
+        assert_eq!(complaint(&twice), "bss.rates[1]: 1 Mbit/s is listed twice");
         let none = PhyOptions { rates: Rates::List(vec![]), ..options("802.11b") };
         assert_eq!(complaint(&none), "bss.rates: at least one rate is needed");
         let channel = PhyOptions { channel: Some(36), ..options("802.11g") };

@@ -83,7 +83,7 @@ pub(super) fn find_modes(
             if of(rate, true).next().is_some() { of(rate, true) } else { of(rate, false) }.collect();
         match these.first() {
             None => return fail(format!("{} has no rate of {rate}; it has {}", table.name, list_rates(modes.iter()))),
-            Some(first) if found.contains(first) => return fail(format!("{rate} stands here twice")),
+            Some(first) if found.contains(first) => return fail(format!("{rate} is listed twice")),
             Some(_) => found.extend(these),
         }
     }

@@ -50,7 +50,7 @@ lasthop_registry::params! {
             return Err(ParamError::new(format!("{path}.max_tries"), "must be at least 1"));
         }
         if this.window == Duration::ZERO {
-            let message = format!("{} is not a time to gather statistics in", Parameter::to_value(&this.window).expect("a time"));
+            let message = format!("{} is too short or too long for a statistics window", Parameter::to_value(&this.window).expect("a time"));
             return Err(ParamError::new(format!("{path}.window"), message));
         }
         Ok(())

@@ -112,8 +112,8 @@ told! { Ack:
     snd_una: u64, "Offset of the oldest byte not acknowledged, after this ACK.";
     snd_nxt: u64, "Offset after the newest byte sent, before what this ACK releases.";
     ce_segments: u32, "Segments that were congestion-marked, of those acknowledged.";
-    window: u32, "The window before this ACK, rate reduction included, in whole segments; 0 where nobody says.";
-    send_rate: u64, "Payload that the sender reckons to send, in bytes per second; 0 where nobody says.";
+    window: u32, "The window before this ACK, rate reduction included, in whole segments; 0 if unknown.";
+    send_rate: u64, "Payload that the sender reckons to send, in bytes per second; 0 if unknown.";
     is_paced: bool, "Segments leave at that rate, not in bursts.";
     observed: bool, "`observe` was called with it, and has taken note.";
     => {

@@ -320,7 +320,7 @@ fn warnings_of_keys(carried: &[&FlowSpec]) -> Vec<String> {
     let said = carried.iter().filter_map(|spec| Some((spec.id.as_str(), of_flow(spec)?)));
     let sentence = |(keys, names): (String, Vec<&str>)| {
         let whose = named("flow", &names, carried.len());
-        format!("emulate: the kernel decides itself what these keys of {whose} say: {keys}")
+        format!("emulate: the kernel has its own behaviour for these keys of {whose}, which have no effect: {keys}")
     };
     alike(said).into_iter().map(sentence).collect()
 }

@@ -18,7 +18,7 @@ pub struct ByLink {
 impl ByLink {
     /// `data`: the probability that a data frame is lost, by [`ReceivedFrame::link`]. `others` must not ask for the SINR.
     pub fn new(others: Box<dyn ErrorModel>, data: BTreeMap<u32, Probability>) -> ByLink {
-        assert!(!others.needs_sinr(), "a loss that is given has no place beside one that the signal decides");
+        assert!(!others.needs_sinr(), "a given loss cannot be combined with one that follows from the signal");
         ByLink { others, data }
     }
 }
