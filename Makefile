@@ -19,6 +19,8 @@ BPF_OBJECTS := $(patsubst bpf/%.bpf.c,python/lasthop/bpf/%.bpf.o,$(wildcard bpf/
 SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 # Every package with its version and the hashes of its files, for each Python and system; `make lock` writes it.
 LOCK := python/requirements.txt
+# The same for what builds the site, which nothing else needs.
+DOCS_LOCK := python/requirements-docs.txt
 PIP := -m pip --quiet --disable-pip-version-check
 # The tool that finds the versions; nothing else needs it.
 UV := uv==0.13.8
@@ -32,7 +34,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: build fast demo test unit gates instructions lint lock fuzz bench speed validation kernel kernel-claims bpf docs page wheel clean rust
+.PHONY: build fast demo test unit gates instructions lint lock fuzz bench speed validation kernel kernel-claims bpf docs tables page wheel clean rust
 .DEFAULT_GOAL := build
 
 build: $(EXTENSION) $(PRELOAD) $(KERNEL)
@@ -94,8 +96,13 @@ kernel: build
 	@status=0; $(BIN)/python tests/kernel/report.py || status=$$?; \
 		$(BIN)/python tests/kernel/oracle/tables.py || status=$$?; exit $$status
 
-# Writes the tables of docs/model/metrics.md from the list of quantities.
-docs: build
+# Builds the site of docs/ in out/site: every warning is an error. A showcase that has not changed is not run again.
+docs: build $(VENV)/.docs-ready
+	@$(BIN)/python -m sphinx --builder html --nitpicky --fail-on-warning --keep-going --quiet --doctree-dir out/site-doctrees docs out/site
+	@echo "out/site/index.html"
+
+# Writes the tables of docs/model/metrics.md from the list of quantities, and those of docs/formats.md from the recordings.
+tables: build
 	@$(BIN)/python tests/python/metrics_page.py --write
 	@$(BIN)/python tests/python/recording_page.py --write
 
@@ -128,6 +135,8 @@ lock: $(VENV)/.ready
 	$(VENV)/lock/bin/python $(PIP) install $(UV)
 	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras $(UPGRADE) \
 		--custom-compile-command "make lock" --output-file $(LOCK) pyproject.toml python/requirements.in
+	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes $(UPGRADE) \
+		--custom-compile-command "make lock" --output-file $(DOCS_LOCK) python/requirements-docs.in
 	@rm -rf $(VENV)/lock
 
 clean:
@@ -156,6 +165,10 @@ $(VENV)/.ready: pyproject.toml $(LOCK)
 	@test -n "$(PYTHON)" || { echo "lasthop: needs Python 3.11 or later with its venv module; found none of: $(CANDIDATES)" >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python $(PIP) install --require-hashes --requirement $(LOCK)
+	@touch $@
+
+$(VENV)/.docs-ready: $(DOCS_LOCK) $(VENV)/.ready
+	$(BIN)/python $(PIP) install --require-hashes --requirement $(DOCS_LOCK)
 	@touch $@
 
 rust:

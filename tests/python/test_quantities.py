@@ -133,7 +133,7 @@ def test_the_schema_says_unit_and_meaning(command):
 
 def test_the_tables_of_the_manual_are_those_of_the_list():
     text = metrics_page.PAGE.read_text(encoding="utf-8")
-    assert metrics_page.page(text) == text, "make docs writes them"
+    assert metrics_page.page(text) == text, "make tables writes them"
     assert set(re.findall(r"<!-- quantities: (\w+) -->", text)) == {q.table for q in listed()} | {metrics_page.SERIES}
 
 

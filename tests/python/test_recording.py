@@ -450,7 +450,7 @@ def test_names_of_tables_and_groups():
 @pytest.mark.skipif(not (ROOT / "docs/formats.md").exists(), reason="not in a source tree")
 def test_the_page_of_formats_has_every_column():
     text = recording_page.PAGE.read_text(encoding="utf-8")
-    assert recording_page.page(text) == text, "make docs writes them"
+    assert recording_page.page(text) == text, "make tables writes them"
     assert all(f"`{name}`" in text for _, _, columns in _core.recording_tables() for name, _, _ in columns)
 
 

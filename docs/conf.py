@@ -1,0 +1,58 @@
+"""How `make docs` builds the site of this folder. Nothing is fetched: what a page needs is in the packages of python/requirements-docs.txt."""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "_ext"))
+# Usage lines and tables of commands do not depend on who builds, and where.
+os.environ["COLUMNS"] = "110"
+
+import lasthop  # noqa: E402
+
+project = "lasthop"
+release = version = lasthop.__version__
+copyright = "the authors of lasthop, MIT licence"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery", "reference"]
+exclude_patterns = ["_ext", "showcases"]
+nitpicky = True
+default_role = "literal"
+
+# Headings can be linked as on GitHub: page.md#a-heading.
+myst_heading_anchors = 4
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+python_use_unqualified_type_names = True
+# Types of other packages have their pages elsewhere, and these pages are built without a network.
+nitpick_ignore_regex = [("py:.*", r"(?!lasthop\.[A-Z]).*")]
+
+# A showcase is a script that is run, and its page. Its result is kept in `gallery`, with a digest of the script: one that has not changed is not
+# run again.
+sphinx_gallery_conf = {
+    "examples_dirs": "showcases",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "ignore_pattern": r"(^|/)_|__init__",
+    "download_all_examples": False,
+    "show_signature": False,
+    "min_reported_time": 1,
+    "remove_config_comments": True,
+    "abort_on_example_error": True,
+    "default_thumb_file": str(HERE / "page" / "air.png"),
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "lasthop"
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "lasthop"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
