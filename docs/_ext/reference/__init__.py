@@ -41,12 +41,21 @@ def write(docs: Path) -> None:
                 file.unlink()
 
 
+def _sentence(_: Any, signature: str, node: Any) -> str:
+    """The heading of a message is the sentence; its anchor is the word before."""
+    from sphinx import addnodes
+
+    name, _, sentence = signature.partition(" ")
+    node += addnodes.desc_name(sentence, sentence)
+    return name
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Registers the kinds of things that have an anchor, and writes the pages before the sources are looked for."""
     from .links import LinkNames, LinkOutside
 
     for name in OBJECTS:
-        app.add_object_type(name, name, objname=name)
+        app.add_object_type(name, name, objname=name, parse_node=_sentence if name == "message" else None)
     app.connect("builder-inited", lambda app: write(Path(app.srcdir)))
     app.add_post_transform(LinkNames)
     app.add_transform(LinkOutside)

@@ -59,8 +59,8 @@ class LinkOutside(SphinxTransform):
         docs = Path(self.env.srcdir)
         for node in list(self.document.findall(addnodes.pending_xref)):
             file = Path(f"{node.get('reftarget', '')}.md")
-            if node.get("refdomain") != "doc" or file.is_relative_to(docs) or not (docs / file).is_file():
+            if node.get("refdomain") != "doc" or not file.is_absolute() or file.is_relative_to(docs) or not file.is_file():
                 continue
-            target = Path("/", os.path.relpath(docs / file, docs))
+            target = Path("/", os.path.relpath(file, docs))
             copy = addnodes.download_reference("", "", *node.children, refdoc=self.env.docname, reftarget=str(target), reftype="download")
             node.replace_self(copy)

@@ -1,0 +1,110 @@
+"""The sentences that refuse wrong input, collected from the sources: of commands in Python, of scenarios in Rust.
+
+A sentence stands as in the source: `{…}` is where the program puts what was given, or what would be right.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[3]
+EXCEPTIONS = ("Mistake", "ScenarioError", "StoreError")
+REFUSAL = re.compile(r"\b(?:ParamError|InputError)::new\(")
+RUST_TEXT = re.compile(r'"((?:\\.|[^"\\])*)"', re.DOTALL)
+TESTS = "#[cfg(test)]\nmod "
+LAST_NAME = re.compile(r"(\w+)\s*\)?$")
+HELPER = re.compile(r"\blet (\w+) = (?:move )?\||\bfn (\w+)")
+# A sentence has at least two words; what is shorter is a path or a mark.
+SENTENCE = re.compile(r"[^\s{}]\s+[^\s{}]")
+
+
+def of_python() -> dict[str, list[str]]:
+    """Sentences by command; those of what several commands use by their file."""
+    found: dict[str, list[str]] = {}
+    for file in sorted((TREE / "python" / "lasthop").rglob("*.py")):
+        if told := _tidy(_raised(ast.parse(file.read_text(encoding="utf-8")))):
+            found[str(file.relative_to(TREE / "python" / "lasthop"))] = told
+    return found
+
+
+def of_rust() -> dict[str, list[str]]:
+    """Sentences by crate."""
+    found: dict[str, list[str]] = {}
+    for file in sorted((TREE / "crates").rglob("src/**/*.rs")):
+        source = file.read_text(encoding="utf-8").partition(TESTS)[0]
+        told = _tidy(sentence for call in refusals(source) for sentence in call)
+        if told:
+            found.setdefault(file.relative_to(TREE / "crates").parts[0], []).extend(told)
+    return {crate: list(dict.fromkeys(told)) for crate, told in found.items()}
+
+
+def refusals(source: str) -> Iterator[list[str]]:
+    """For each place that refuses, its sentences: those within the call, or of the variable that the call names."""
+    for call in REFUSAL.finditer(source):
+        within = source[call.end() : _closing(source, call.end())]
+        told = _texts(within)
+        if not told and (name := LAST_NAME.search(within.rstrip(" \n,"))):
+            told = _texts(_last_binding(source[: call.start()], name[1])) or _handed_on(source, call.start())
+        yield told
+
+
+def _handed_on(source: str, at: int) -> list[str]:
+    """Sentences of the calls of the closure or function that refuses at `at`, where it has its sentence from those who call it."""
+    names = HELPER.findall(source[:at])
+    calls = re.finditer(rf"(?<!fn )\b{''.join(names[-1])}\(", source) if names else ()
+    return [text for call in calls for text in _texts(source[call.end() : _closing(source, call.end())])]
+
+
+def _texts(source: str) -> list[str]:
+    unescaped = (re.sub(r"\\\n\s*", "", text).replace('\\"', '"').replace("\\\\", "\\") for text in RUST_TEXT.findall(source))
+    return [text for text in unescaped if SENTENCE.search(text)]
+
+
+def _last_binding(before: str, name: str) -> str:
+    """What the variable was last bound to, as text."""
+    places = [found.end() for found in re.finditer(rf"\blet (?:mut )?{name}\b[^=;]*=", before)]
+    return before[places[-1] :].partition(";")[0] if places else ""
+
+
+def _closing(source: str, start: int) -> int:
+    """Where the bracket that was opened before `start` is closed; brackets in strings do not count."""
+    depth, at = 1, start
+    while depth and at < len(source):
+        if text := RUST_TEXT.match(source, at):
+            at = text.end()
+            continue
+        depth += {"(": 1, ")": -1}.get(source[at], 0)
+        at += 1
+    return at - 1
+
+
+def _raised(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
+            continue
+        if ast.unparse(node.exc.func).rpartition(".")[2] in EXCEPTIONS and node.exc.args:
+            yield from _template(node.exc.args[0])
+
+
+def _template(node: ast.expr) -> Iterator[str]:
+    """The text of an expression, with `{name}` for what is filled in."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield "".join(part.value if isinstance(part, ast.Constant) else "{" + _name(part) + "}" for part in node.values)
+    elif isinstance(node, ast.IfExp):
+        yield from _template(node.body)
+        yield from _template(node.orelse)
+
+
+def _name(part: ast.expr) -> str:
+    """What stands in a placeholder: the last name of its expression."""
+    names = re.findall(r"[a-z_]\w*", ast.unparse(part.value)) if isinstance(part, ast.FormattedValue) else []
+    return names[-1] if names else "…"
+
+
+def _tidy(sentences: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(" ".join(one.split()) for one in sentences if SENTENCE.search(one)))
