@@ -14,6 +14,8 @@ from .places import place
 
 
 RECORDED = "air,tcp,queue,backoff"
+#: Of what each frame is told; longer ones make large files.
+WINDOW = "200ms"
 
 
 class Report:
@@ -31,7 +33,7 @@ class Report:
         return "" if self._file is None else f"report: {self._file}"
 
 
-def report(*scenarios: Scenario, warmup: str = "1 s", duration: str = "3 s") -> Report:
+def report(*scenarios: Scenario, warmup: str = "1 s", duration: str = "2 s") -> Report:
     """Runs the first seed of a scenario, or of two beside each other, for a short while, and writes the report of it.
 
     Flows start at 0, and the report begins at the end of `warmup`. Raises `RuntimeError` with what the command says where it
@@ -46,7 +48,7 @@ def report(*scenarios: Scenario, warmup: str = "1 s", duration: str = "3 s") -> 
             short = scenario.set("warmup", warmup).set("duration", duration)
             lasthop.run(short, seeds=1, record=RECORDED, explain=True).save(side)
         # A process of its own: the command takes over signals and streams.
-        line = [sys.executable, "-m", "lasthop", "report", *sides, "--out", str(file)]
+        line = [sys.executable, "-m", "lasthop", "report", *sides, "--out", str(file), "--for", WINDOW]
         done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip())
