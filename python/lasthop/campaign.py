@@ -11,7 +11,7 @@ from .executor import Outcome, Task
 from .executor.local import Threads
 from .progress import Progress
 from .simulation import InterruptRequests
-from .store import Finished, Job, Store, Writer
+from .store import Finished, Job, Memory, Store, Writer
 
 LOOK_S = 0.1
 
@@ -36,7 +36,7 @@ class Counts(NamedTuple):
 
 def complete(
     jobs: Iterable[Job],
-    store: Store,
+    store: Store | Memory,
     *,
     executor: Any = None,
     jobs_at_once: int | None = None,
@@ -64,7 +64,7 @@ def complete(
 class _Campaign:
     """What is wanted, what of it is in flight, and what came of it."""
 
-    def __init__(self, store: Store, progress: Progress, then: Then) -> None:
+    def __init__(self, store: Store | Memory, progress: Progress, then: Then) -> None:
         self._store = store
         self._progress = progress
         self._then = then
@@ -111,7 +111,7 @@ class _Campaign:
     def _task(self, key: str, job: Job) -> Task:
         return Task(key, job, self._store.identity(job))
 
-    def work(self, executor: Any, writer: Writer, requests: InterruptRequests) -> None:
+    def work(self, executor: Any, writer: Writer | Memory, requests: InterruptRequests) -> None:
         """Keeps the executor busy until nothing is left, or until Ctrl-C."""
         while self.is_unfinished and not requests.count:
             while self._waiting and executor.room() > 0:
@@ -124,7 +124,7 @@ class _Campaign:
             executor.cancel()
             self._take(executor.finished(0), writer)
 
-    def _take(self, outcomes: Iterable[Outcome], writer: Writer) -> None:
+    def _take(self, outcomes: Iterable[Outcome], writer: Writer | Memory) -> None:
         follow: list[Job] = []
         for outcome in outcomes:
             task = self._in_flight.pop(outcome.key)

@@ -20,7 +20,7 @@ from .result import flat_metrics, metric_names
 from .scenario import Scenario, scenario_or_file, toml_value
 from .sequential import GOODPUT, MOST, Until
 from .simulation import Interrupted, RunFailed, seed_list
-from .store import Job, Store
+from .store import Job, Memory, Store
 from .warmup import warmup_warning
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def sweep(
     check_keys(metrics)
     points = grid(scenario_or_file(scenario), over)
     chosen = seed_list(5 if seeds is None else seeds) if until is None else _rule(until, metrics, seeds)
-    kept = store if isinstance(store, Store) else Store.in_memory() if store is None else Store.open(store)
+    kept = store if isinstance(store, Store) else Memory() if store is None else Store.open(store)
     show = progress_here() if progress is None else progress
     with Progress.in_terminal("sweep", "runs") if show else Progress.silent() as bar:
         swept = run_points(points, chosen, kept, metrics=metrics, executor=executor, jobs=jobs, progress=bar)
@@ -123,7 +123,7 @@ def grid(scenario: Scenario, over: Mapping[str, Iterable[Any]] | None = None) ->
 def run_points(
     points: Sequence[Point],
     seeds: Sequence[int] | Until,
-    store: Store,
+    store: Store | Memory,
     *,
     metrics: Sequence[str] = (),
     executor: Any = None,
@@ -197,7 +197,7 @@ class _Read:
 
 
 def _read_by_point(
-    used: Sequence[tuple[Point, _Seeds]], store: Store, shown: tuple[str, ...]
+    used: Sequence[tuple[Point, _Seeds]], store: Store | Memory, shown: tuple[str, ...]
 ) -> Iterator[tuple[Point, _Read]]:
     """Each point with its runs that are there; read across points, which may have few seeds each."""
     tables = _tables(shown)
@@ -239,7 +239,7 @@ def _judged(run: Mapping[str, Any]) -> dict[str, Any]:
     return {"totals": totals, "nodes": nodes, "queues": run.get("queues"), "wires": run.get("wires")}
 
 
-def _warnings(point: Point, read: _Read, store: Store) -> Iterator[str]:
+def _warnings(point: Point, read: _Read, store: Store | Memory) -> Iterator[str]:
     identity = store.identity(Job(point.scenario, 0))
     yield from identity.resolved.warnings()
     if read.rows and (sentence := warmup_warning(identity.document, ({"totals": totals} for totals in read.totals))):

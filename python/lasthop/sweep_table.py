@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas
 
+from .layers import lacks
+
 if TYPE_CHECKING:
     import xarray
 
@@ -29,7 +31,12 @@ class SweepTable(pandas.DataFrame):
         return SweepTable
 
     def to_xarray(self) -> xarray.Dataset:
-        """An `xarray.Dataset`: axes and `seed` are dimensions, metrics are variables; NaN where there is no run."""
+        """An `xarray.Dataset`: axes and `seed` are dimensions, metrics are variables; NaN where there is no run.
+
+        Raises `ImportError` where xarray is not installed.
+        """
+        if reason := lacks("xarray"):
+            raise ImportError(f"an xarray.Dataset {reason}")
         dimensions = [name for name in (*getattr(self, "varied", ()), "seed") if name in self]
         plain = pandas.DataFrame(self)
         return (plain.set_index(dimensions) if dimensions else plain).to_xarray()

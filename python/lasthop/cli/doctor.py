@@ -17,10 +17,11 @@ from typing import NamedTuple
 from .. import _core, hosts
 from ..emulation import EmulationError, find_kernel
 from ..files import check_writable
+from ..layers import LAYERS, lacks
 from ..simulation import core_count
 
 SUMMARY = "check the installation"
-PACKAGES = ("duckdb", "numpy", "pandas", "pyarrow", "matplotlib", "rich")
+PACKAGES = ("numpy", "pandas", "pyarrow", "matplotlib", "rich")
 PEERS = {"ns-2": "ns", "ns-3": "ns3"}
 TUN = Path("/dev/net/tun")
 # Each tries in a process of its own, whose status tells.
@@ -57,6 +58,8 @@ def _findings() -> Iterator[Finding]:
     yield Finding("ok", f"{core_count()} cores for runs in parallel")
     for package in PACKAGES:
         yield _package(package)
+    for layer in LAYERS:
+        yield _layer(layer)
     yield _writable(Path.cwd())
     for peer, command in PEERS.items():
         yield _peer(peer, command)
@@ -94,6 +97,12 @@ def _package(name: str) -> Finding:
         return Finding("ok", f"{name} {metadata.version(name)}")
     except metadata.PackageNotFoundError:
         return Finding("!!", f"{name} is not installed: `pip install {name}`")
+
+
+def _layer(name: str) -> Finding:
+    if reason := lacks(name):
+        return Finding("--", f"lasthop[{name}] {reason}")
+    return Finding("ok", f"lasthop[{name}]: {', '.join(f'{one} {metadata.version(one)}' for one in LAYERS[name])}")
 
 
 def _writable(directory: Path) -> Finding:

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ..files import write_whole
+from ..layers import lacks
 from ..progress import Progress
 from ..recording import Recordings
 from ..result import Result
@@ -48,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Records what was not recorded, then writes."""
+    if reason := lacks("page"):
+        raise Mistake(f"the page of a run {reason}")
     results = [_arguments.result_of(path) for path in (arguments.result, arguments.other) if path is not None]
     seeds = [_seed(result, arguments.seed) for result in results]
     _arguments.check_file("--out", arguments.out)

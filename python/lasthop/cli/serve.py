@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..layers import lacks
 from ._mistake import Mistake
 from ._output import note, show
 
@@ -29,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Checks everything, then serves until Ctrl-C."""
+    if reason := lacks("page"):
+        raise Mistake(f"the page {reason}")
     _check_reach(arguments.host, arguments.token)
     roots = [_place(place) for place in arguments.places or ["."]]
     from ..page.serving import listening, serve  # what they need takes a while to load

@@ -18,7 +18,7 @@ from ..headline import label, mean_and_interval
 from ..metric import UnknownMetric, matching, shown
 from ..progress import Progress
 from ..quantities import MEDIUM, TOTALS
-from ..store import Store
+from ..store import Memory, Store
 from ..sweep import Point, Swept, grid, run_points
 from . import _arguments, _rows
 from ._code import load_code
@@ -64,7 +64,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.store == "":
         raise Mistake("--store: the name of a file is needed")
     _arguments.check_name("--store", arguments.store or "")
-    store = Store.in_memory() if arguments.store is None else Store.open(arguments.store)
+    store = Memory() if arguments.store is None else Store.open(arguments.store)
     try:
         with Progress.fitting("sweep", "runs") as progress:
             swept = run_points(

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from ..layers import lacks
 from ..store import Job, engine_identity
 from . import ExecutorError, Outcome, Task, repeating_command
 from .chunk import CHUNK_S, Done, Pace, Payload, name_of, outcomes_of, pack, run_chunk
@@ -125,10 +126,10 @@ class Dask:
         self._alone.clear()
 
     def _connected(self) -> Any:
-        try:
-            import distributed
-        except ImportError:
-            raise ExecutorError("running on Dask needs the package distributed: pip install 'lasthop[dask]'") from None
+        if reason := lacks("cluster"):
+            raise ExecutorError(f"running on Dask {reason}")
+        import distributed
+
         try:
             # A client that is given what is not an address hangs for 20 s when it is dropped, and shows a traceback.
             if self._address.partition("://")[0] in ("tcp", "tls", self._address):

@@ -11,12 +11,14 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from . import tables
 from .database import PATIENCE_S, Database, StoreError
-from .identity import Identities, Identity, Job, engine_identity, run_key
+from .finished import Finished, Held, whole
+from .identity import Identified, Identity, Job, engine_identity
+from .memory import Memory
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,22 +38,6 @@ RUNS_AT_A_TIME = 4096
 ROWS_AT_A_TIME = 256
 
 
-class Finished(NamedTuple):
-    """A run to be stored: its document, or the sentence that says why it failed."""
-
-    key: str
-    job: Job
-    identity: Identity
-    document: str | None = None
-    series: pyarrow.Table | None = None
-    error: str | None = None
-
-
-def whole(document: dict[str, Any]) -> dict[str, Any]:
-    """All of a run's document."""
-    return document
-
-
 def batched(jobs: Iterable[Job], size: int) -> Iterator[list[Job]]:
     """`jobs` in lists of at most `size`."""
     iterator = iter(jobs)
@@ -59,27 +45,15 @@ def batched(jobs: Iterable[Job], size: int) -> Iterator[list[Job]]:
         yield some
 
 
-class Held(NamedTuple):
-    """What a store holds of some runs, by key."""
-
-    runs: dict[str, frozenset[str]]
-    """the metrics whose time series are kept, for each run that is there"""
-    failures: dict[str, str]
-
-    def answers(self, key: str, series: Iterable[str]) -> bool:
-        """Whether nothing need be run for these series of this run."""
-        return key in self.failures or (key in self.runs and self.runs[key].issuperset(series))
-
-
-class Store:
+class Store(Identified):
     """Runs by what they are: scenario, seed and engine. Open one with `Store.open` or `Store.in_memory`.
 
     Raises `StoreError` where the file is not a store or stays in use, and `OSError` where it cannot be written.
     """
 
     def __init__(self, database: Database) -> None:
+        super().__init__()
         self._database = database
-        self._identities = Identities()
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, patience_s: float = PATIENCE_S) -> Store:
@@ -182,14 +156,6 @@ class Store:
             except duckdb.Error as error:
                 said = str(error).partition("\n\nLINE")[0]
                 raise ValueError(f"SQL: {' '.join(said.split())}") from None
-
-    def key(self, job: Job) -> str:
-        """The key of a run; raises `ScenarioError` where the scenario is wrong."""
-        return run_key(self.identity(job).key, job.seed)
-
-    def identity(self, job: Job) -> Identity:
-        """The scenario of a job as the engine runs it."""
-        return self._identities.of(job.scenario)
 
     def held(self, keys: Sequence[str]) -> Held:
         """What is there of these runs."""
@@ -346,4 +312,4 @@ def _row(run: Finished, finished: datetime) -> dict[str, Any]:
     }
 
 
-__all__ = ["Finished", "Held", "Identity", "Job", "Store", "StoreError", "Writer", "engine_identity"]
+__all__ = ["Finished", "Held", "Identity", "Job", "Memory", "Store", "StoreError", "Writer", "engine_identity"]

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..layers import lacks
 from ..scenario import readable_text
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Database:
 
     def __init__(self, path: str | os.PathLike[str] | None, patience_s: float = PATIENCE_S) -> None:
         self.path = None if path is None else Path(path)
+        if reason := lacks("store"):
+            raise StoreError(f"{IN_MEMORY if path is None else path}: a store {reason}")
         if path is not None and os.fspath(path) != readable_text(os.fspath(path)):
             raise StoreError(f"{readable_text(os.fspath(path))}: is not a name in UTF-8, as DuckDB needs it")
         self._patience_s = patience_s
@@ -112,10 +115,7 @@ class Database:
 
 
 def _connect(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-    try:
-        import duckdb
-    except ImportError:
-        raise StoreError("a store needs the package duckdb: pip install duckdb") from None
+    import duckdb
 
     # By itself DuckDB would fetch an extension from the network for a file that it takes for another program's.
     config = {"autoinstall_known_extensions": False}

@@ -52,6 +52,21 @@ class Identities:
         return identity
 
 
+class Identified:
+    """What knows runs by their keys."""
+
+    def __init__(self) -> None:
+        self._identities = Identities()
+
+    def key(self, job: Job) -> str:
+        """The key of a run; raises `ScenarioError` where the scenario is wrong."""
+        return run_key(self.identity(job).key, job.seed)
+
+    def identity(self, job: Job) -> Identity:
+        """The scenario of a job as the engine runs it."""
+        return self._identities.of(job.scenario)
+
+
 def identify(scenario: Scenario) -> Identity:
     """Resolves `scenario` and reads the files that it refers to; raises `ScenarioError`."""
     folder = Path(scenario.file_name).parent

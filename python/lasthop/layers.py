@@ -1,0 +1,25 @@
+"""Parts of lasthop whose packages the base install leaves out, and what to install where one is missing.
+
+The base runs, sweeps, plots and compares. pyproject.toml has the same layers as extras, by the same names.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+#: The packages of each layer, by the names that Python imports them by.
+LAYERS: dict[str, tuple[str, ...]] = {
+    "store": ("duckdb",),
+    "cluster": ("dask", "distributed"),
+    "page": ("starlette", "uvicorn", "duckdb"),
+    "xarray": ("xarray",),
+}
+
+
+def lacks(layer: str) -> str | None:
+    """What a layer lacks here, as the end of a sentence with its remedy; None where nothing does."""
+    absent = [package for package in LAYERS[layer] if find_spec(package) is None]
+    if not absent:
+        return None
+    what = f"the package {absent[0]}" if len(absent) == 1 else f"the packages {', '.join(absent[:-1])} and {absent[-1]}"
+    return f"needs {what}: pip install 'lasthop[{layer}]'"
