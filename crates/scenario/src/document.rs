@@ -1,11 +1,15 @@
 //! A scenario file as a tree of values, with the line of each, and settings applied on top.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use lasthop_registry::{ParamError, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// In place of an index: every entry.
+const EVERY: &str = "*";
 
 /// What is wrong with an input, in one message with place and remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +93,8 @@ impl Document {
         self.settings.iter().rev().find(to_blame).map(|(_, setting)| setting.as_str())
     }
 
-    /// Applies `--set path=value`; the value is TOML if it parses as such, else a string.
+    /// Applies `--set path=value`; the value is TOML if it parses as such, else a string. A `*` in place of an index stands
+    /// for every entry of a list.
     pub(crate) fn set(&mut self, path: &str, text: &str) -> Result<(), InputError> {
         let steps: Vec<&str> = path.split('.').map(str::trim).collect();
         if steps.iter().any(|s| s.is_empty()) {
@@ -98,10 +103,64 @@ impl Document {
             )));
         }
         let value = parse_value(text).map_err(|message| InputError(format!("--set {path}: {message}")))?;
-        put(&mut self.root, &steps, value, &mut Vec::new())
-            .map_err(|message| InputError(format!("--set {path}={text}: {message}")))?;
-        self.settings.push((comparable(&bracketed(&steps)), format!("--set {path}={text}")));
+        let wrong = |message| InputError(format!("--set {path}={text}: {message}"));
+        for steps in each_entry(&self.root, &steps).map_err(wrong)? {
+            let steps: Vec<&str> = steps.iter().map(AsRef::as_ref).collect();
+            put(&mut self.root, &steps, value.clone(), &mut Vec::new()).map_err(wrong)?;
+            self.settings.push((comparable(&bracketed(&steps)), format!("--set {path}={text}")));
+        }
         Ok(())
+    }
+}
+
+/// The paths that one with `*` in place of indices stands for: one for each entry of the lists in `root`.
+fn each_entry<'a>(root: &Value, steps: &[&'a str]) -> Result<Vec<Vec<Cow<'a, str>>>, String> {
+    let mut found = vec![(Some(root), Vec::with_capacity(steps.len()))];
+    for (passed, step) in steps.iter().enumerate() {
+        if *step != EVERY {
+            for (at, path) in &mut found {
+                *at = at.and_then(|at| entry(at, step));
+                path.push(Cow::Borrowed(*step));
+            }
+            continue;
+        }
+        let list = steps[..passed].join(".");
+        let mut further = Vec::new();
+        for (at, path) in found {
+            let entries: Vec<&Value> = match at {
+                Some(Value::List(items)) => items.iter().collect(),
+                // A single table stands for a list of one.
+                Some(table @ Value::Table(_)) if passed > 0 => vec![table],
+                Some(other) if passed > 0 => {
+                    return Err(format!("{list} is {other}, no list; * stands for its entries"));
+                }
+                _ => Vec::new(),
+            };
+            for (index, entry) in entries.into_iter().enumerate() {
+                let mut path = path.clone();
+                path.push(Cow::Owned(index.to_string()));
+                further.push((Some(entry), path));
+            }
+        }
+        if further.is_empty() {
+            let place = if list.is_empty() { "behind a section, as in flow.*.direction".into() } else { list };
+            let what = if passed == 0 { "* stands" } else { "* stands for every entry, and there is none of" };
+            return Err(format!("{what} {place}"));
+        }
+        found = further;
+    }
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+/// What a step leads to, as `put` goes: in a single table that stands for a list of one, 0 is the table itself.
+fn entry<'v>(at: &'v Value, step: &str) -> Option<&'v Value> {
+    match at {
+        Value::Table(entries) => {
+            let found = entries.iter().find(|(key, _)| key == step).map(|(_, value)| value);
+            found.or_else(|| (step == "0").then_some(at))
+        }
+        Value::List(items) => items.get(step.parse::<usize>().ok()?),
+        _ => None,
     }
 }
 
@@ -185,10 +244,11 @@ fn put<'a>(at: &mut Value, steps: &[&'a str], value: Value, passed: &mut Vec<&'a
 fn index_is_missing(passed: &[&str], steps: &[&str], length: usize) -> String {
     let (list, rest) = (passed.join("."), steps.join("."));
     let range = if length > 1 { format!("; entries 0 to {} are there", length - 1) } else { String::new() };
-    // A word such as * stands for the number itself.
+    // A word such as -1 stands for the number itself.
     let is_name = steps[0].starts_with(|c: char| c.is_alphabetic());
     let rest = if is_name { rest } else { steps[1..].join(".") };
-    format!("expected an index from 0, found \"{}\"; write {list}.0.{rest}{range}", steps[0])
+    let every = if length > 1 { format!(", or {list}.*.{rest} for all") } else { String::new() };
+    format!("expected an index from 0, found \"{}\"; write {list}.0.{rest}{every}{range}", steps[0])
 }
 
 /// Turns parsed TOML into values and notes where each came from.
@@ -276,7 +336,42 @@ mod tests {
         let said = with("station.count", "3").unwrap_err();
         let needed = "--set station.count=3: expected an index from 0, found \"count\"; write station.0.count";
         assert_eq!(said, needed);
-        assert!(with("station.*.count", "3").unwrap_err().ends_with("write station.0.count"));
+    }
+
+    #[test]
+    fn a_star_stands_for_every_entry_of_a_list() {
+        let text = "[bss]\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\nqueue = \"fifo\"\n";
+        let mut document = Document::parse(text, "x.toml").unwrap();
+        document.set("station.*.queue.limit", "9 packets").unwrap();
+        document.set("bss.*.channel", "6").unwrap();
+        document.set("station.1.queue.limit", "7 packets").unwrap();
+        let seen = document.root.to_string();
+        assert!(seen.contains("{ name = \"a\", queue = { limit = \"9 packets\" } }"), "{seen}");
+        assert!(seen.contains("{ name = \"b\", queue = { kind = \"fifo\", limit = \"7 packets\" } }"), "{seen}");
+        assert!(seen.contains("bss = { channel = 6 }"), "{seen}");
+        let said = |path: &str| document.locate(ParamError::new(path, "no")).to_string();
+        assert!(said("station[0].queue.limit").starts_with("--set station.*.queue.limit=9 packets: station[0]"));
+        assert!(said("station[1].queue.limit").starts_with("--set station.1.queue.limit=7 packets: station[1]"));
+    }
+
+    #[test]
+    fn a_star_that_stands_for_nothing_is_refused() {
+        let none = "--set flow.*.size=1 MB: * stands for every entry, and there is none of flow";
+        assert_eq!(with("flow.*.size", "1 MB").unwrap_err(), none);
+        let word = "--set bss.queue.*.x=1: bss.queue is \"fifo\", no list; * stands for its entries";
+        assert_eq!(with("bss.queue.*.x", "1").unwrap_err(), word);
+        assert_eq!(with("*.x", "1").unwrap_err(), "--set *.x=1: * stands behind a section, as in flow.*.direction");
+        assert_eq!(
+            with("station.*.queue.*.limit", "1").unwrap_err(),
+            "--set station.*.queue.*.limit=1: * stands for every entry, and there is none of station.*.queue"
+        );
+    }
+
+    #[test]
+    fn where_a_list_has_several_entries_the_path_for_all_is_shown_too() {
+        let mut document = Document::parse("[[flow]]\n[[flow]]\n", "x.toml").unwrap();
+        let said = document.set("flow.size", "1 MB").unwrap_err().to_string();
+        assert!(said.ends_with("write flow.0.size, or flow.*.size for all; entries 0 to 1 are there"), "{said}");
     }
 
     #[test]
