@@ -1,4 +1,4 @@
-"""Values of an axis as a command line has them: separated by commas, but for those inside brackets or quotes."""
+"""Values of an axis as a command line has them: parted by commas, and axes by semicolons, but for those in brackets or quotes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ CLOSES = {"]": "[", "}": "{"}
 
 def axis_values(text: str) -> list[Any]:
     """The values in `text`, numbers as numbers; raises `ValueError` where one is missing or a bracket is open."""
-    values = [value.strip() for value in _split(text)]
+    values = [value.strip() for value in split(text, ",")]
     if not all(values):
         raise ValueError("a value is missing; write e.g. PATH=1,2,4")
     return [_number(value) for value in values]
 
 
-def _split(text: str) -> list[str]:
+def split(text: str, between: str) -> list[str]:
+    """The parts of `text`; raises `ValueError` where a bracket or a quote is open."""
     parts, open_brackets, quote = [""], [], ""
     for sign in text:
         if quote:
@@ -27,7 +28,7 @@ def _split(text: str) -> list[str]:
             open_brackets.append(sign)
         elif sign in CLOSES and (not open_brackets or open_brackets.pop() != CLOSES[sign]):
             raise ValueError(f"{sign} without its opening bracket")
-        elif sign == "," and not open_brackets:
+        elif sign == between and not open_brackets:
             parts.append("")
             continue
         parts[-1] += sign

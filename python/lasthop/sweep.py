@@ -1,4 +1,4 @@
-"""Varies settings of a scenario: every combination is a point, every point runs the same seeds."""
+"""Varies settings of a scenario: every combination, or what is paired or drawn, is a point; every point runs the same seeds."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, product
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .alike import alike, named
 from .campaign import Counts, complete
+from .design import Design, Over, Sample, design_of
 from .losses import Losses
 from .metric import GLOB, check_keys, check_names, check_single, matching
 from .metric import chosen as chosen_names
@@ -52,9 +53,13 @@ class Swept(NamedTuple):
 
 def sweep(
     scenario: Scenario | str | os.PathLike[str],
-    over: Mapping[str, Iterable[Any]] | None = None,
+    over: Over | None = None,
     seeds: int | Iterable[int] | None = None,
     *,
+    zip: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Iterable[Any]]] | None = None,  # noqa: A002
+    sample: int | None = None,
+    design: str = "lhs",
+    design_seed: int = 1,
     until: float | Until | None = None,
     metrics: Sequence[str] = (),
     store: Store | str | os.PathLike[str] | None = None,
@@ -64,8 +69,14 @@ def sweep(
 ) -> SweepTable:
     """Runs every combination of the values in `over` (by default the file's `[sweep]`) for each seed (5 by default).
 
+    `zip`: settings that vary together, the first value of each, then the second: `{"wired.rate": [10, 50], "wired.delay":
+    […]}` with as many values each; a list of such groups for several. Groups multiply with one another and with `over`.
+    `sample`: so many points, drawn within those of `over` that are ranges such as `"1 ms..100 ms"`, `"1..10"` (whole
+    numbers) or `"1 ms..1000 ms log"`: a Latin hypercube, or with `design="random"` each by itself, by `design_seed`. Each
+    is run with all that is listed in `over` and `zip`; `.attrs["design"]` of the table says how they were drawn.
     One row for each point and seed: the varied paths, `seed`, then the run's `totals.…` and `medium.…` and what else
-    `metrics` names (globs are allowed). `.to_xarray()` of it has the paths and `seed` as dimensions.
+    `metrics` names (globs are allowed). `.to_xarray()` of it has the paths and `seed` as dimensions, and one
+    dimension for the settings that vary together.
     `until`: as many seeds at each point, `seeds` at most, as make the interval of `metrics` (by default goodput)
     narrower than that share of the mean; a point where the most was not enough is among the warnings.
     `store`: a `Store` or its file, whose runs are not run again and which keeps the others.
@@ -77,14 +88,18 @@ def sweep(
     from .sweep_table import SweepTable
 
     check_keys(metrics)
-    points = grid(scenario_or_file(scenario), over)
+    scenario = scenario_or_file(scenario)
+    asked = wanted(scenario, over, _groups(zip), _sample(sample, design, design_seed))
+    points = grid(scenario, asked)
     chosen = seed_list(5 if seeds is None else seeds) if until is None else _rule(until, metrics, seeds)
     kept = store if isinstance(store, Store) else Memory() if store is None else Store.open(store)
     show = progress_here() if progress is None else progress
     with Progress.in_terminal("sweep", "runs") if show else Progress.silent() as bar:
         swept = run_points(points, chosen, kept, metrics=metrics, executor=executor, jobs=jobs, progress=bar)
-    table = SweepTable.of(swept.rows, list(points[0].values))
+    table = SweepTable.of(swept.rows, asked.paths, asked.groups)
     table.attrs["warnings"] = list(swept.warnings)
+    if asked.drawn is not None:
+        table.attrs["design"] = asked.drawn
     if swept.counts.interrupted:
         raise Interrupted(table)
     if swept.counts.failures:
@@ -102,22 +117,43 @@ def _rule(until: float | Until, metrics: Sequence[str], seeds: int | Iterable[in
     return Until(until, tuple(metrics) or (GOODPUT,), MOST if seeds is None else seeds)
 
 
-def grid(scenario: Scenario, over: Mapping[str, Iterable[Any]] | None = None) -> list[Point]:
+def wanted(
+    scenario: Scenario,
+    over: Over | None = None,
+    groups: Sequence[Mapping[str, Iterable[Any]]] = (),
+    sample: Sample | None = None,
+) -> Design:
+    """What is to be varied: what is asked for, or else the file's `[sweep]`; raises `ValueError`, `TypeError`."""
+    if over is not None and not isinstance(over, Mapping):
+        raise TypeError(f"over: settings and their values are needed, e.g. {{'station.0.count': [1, 2]}}, not {over!r}")
+    return design_of(over if over or groups else dict(scenario.resolve().sweep()), groups, sample)
+
+
+def grid(scenario: Scenario, design: Design) -> list[Point]:
     """The points of a sweep and their scenarios, all of them checked."""
-    axes = {path: _values(path, values) for path, values in (over or dict(scenario.resolve().sweep())).items()}
-    if not axes:
-        raise ValueError("nothing to sweep: give over={path: values}, or a [sweep] table in the file")
-    for path, values in axes.items():
-        _check_axis(path, [toml_value(value) for value in values])
     points = []
-    for values in product(*axes.values()):
-        point = dict(zip(axes, values, strict=True))
+    for point in design.points():
         varied = scenario
         for path, value in point.items():
             varied = varied.set(path, value)
         varied.resolve().check_simulable()
         points.append(Point({path: _cell(value) for path, value in point.items()}, varied))
     return points
+
+
+def _groups(asked: Any) -> list[Mapping[str, Iterable[Any]]]:
+    groups = [] if asked is None else [asked] if isinstance(asked, Mapping) else asked
+    if not isinstance(groups, list | tuple) or not all(isinstance(group, Mapping) for group in groups):
+        raise TypeError(f"zip: settings and their values are needed, e.g. {{PATH: [1, 2], PATH: [3, 4]}}, or a list of such, not {asked!r}")
+    return list(groups)
+
+
+def _sample(points: int | None, design: str, seed: int) -> Sample | None:
+    if points is not None:
+        return Sample(points, design, seed)
+    if (design, seed) != ("lhs", 1):
+        raise ValueError("design, design_seed: have no effect without sample, which says how many points are drawn")
+    return None
 
 
 def run_points(
@@ -287,20 +323,6 @@ class _Seeds:
         if not standing or standing.state == "reached":
             return None
         return f"{standing.words() or 'nothing known'} after {len(self.seeds)} seeds; not as narrow as was asked"
-
-
-def _values(path: str, values: Any) -> list[Any]:
-    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        raise ValueError(f"{path}: a list of values is needed, e.g. [{values!r}], not {values!r}")
-    return list(values)
-
-
-def _check_axis(path: str, values: Sequence[str]) -> None:
-    if not values:
-        raise ValueError(f"{path}: at least one value is needed")
-    twice = next((value for value in values if values.count(value) > 1), None)
-    if twice is not None:
-        raise ValueError(f"{path}: {twice} is given twice")
 
 
 def _cell(value: Any) -> Any:

@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 
 
 class SweepTable(pandas.DataFrame):
-    """One row for each point and seed; `varied` are the paths of the axes."""
+    """One row for each point and seed; `varied` are the paths of the axes, `groups` those of them that vary together."""
 
-    _metadata = ["varied"]
+    _metadata = ["varied", "groups"]
     varied: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, rows: Sequence[dict], varied: Sequence[str]) -> SweepTable:
+    def of(cls, rows: Sequence[dict], varied: Sequence[str], groups: Sequence[tuple[str, ...]] = ()) -> SweepTable:
         """The table of these rows."""
         table = cls(rows)
-        table.varied = tuple(varied)
+        table.varied, table.groups = tuple(varied), tuple(groups)
         return table
 
     @property
@@ -33,10 +34,27 @@ class SweepTable(pandas.DataFrame):
     def to_xarray(self) -> xarray.Dataset:
         """An `xarray.Dataset`: axes and `seed` are dimensions, metrics are variables; NaN where there is no run.
 
+        Settings that vary together are coordinates along one dimension, `point`; of a second such group `point_2`.
         Raises `ImportError` where xarray is not installed.
         """
         if reason := lacks("xarray"):
             raise ImportError(f"an xarray.Dataset {reason}")
-        dimensions = [name for name in (*getattr(self, "varied", ()), "seed") if name in self]
         plain = pandas.DataFrame(self)
-        return (plain.set_index(dimensions) if dimensions else plain).to_xarray()
+        dimensions = list(getattr(self, "varied", ()))
+        places = {}
+        for number, group in enumerate(getattr(self, "groups", ()), start=1):
+            if not set(group) <= set(plain.columns):
+                continue
+            name = "point" if number == 1 else f"point_{number}"
+            of_point = plain.groupby(list(group), sort=False, dropna=False).ngroup()
+            values = plain[list(group)].assign(**{name: of_point}).drop_duplicates(name).set_index(name)
+            places[name] = values
+            plain = plain.drop(columns=list(group)).assign(**{name: of_point})
+            dimensions = [path for path in dimensions if path not in group]
+            dimensions.append(name)
+        dimensions = [name for name in (*dimensions, "seed") if name in plain]
+        found = (plain.set_index(dimensions) if dimensions else plain).to_xarray()
+        for name, values in places.items():
+            ordered = values.loc[found[name].values]
+            found = found.assign_coords({path: (name, ordered[path].to_numpy()) for path in ordered})
+        return found

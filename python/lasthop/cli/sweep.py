@@ -1,25 +1,28 @@
-"""`lasthop sweep`: every combination of some settings, each for the same seeds."""
+"""`lasthop sweep`: every combination of some settings, or those that are paired or drawn, each for the same seeds."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any
 
 from .. import ScenarioError
-from ..axis import axis_values
+from ..axis import axis_values, split
 from ..confidence import estimate
+from ..design import Design, Sample, drawn_cells, drawn_words
 from ..executor import ExecutorError
 from ..executor.local import Threads
 from ..headline import label, mean_and_interval
 from ..metric import UnknownMetric, matching, shown
 from ..progress import Progress
 from ..quantities import MEDIUM, TOTALS
+from ..ranges import DESIGNS, is_range
+from ..scenario import Scenario
 from ..store import Memory, Store
-from ..sweep import Point, Swept, grid, run_points
+from ..sweep import Point, Swept, grid, run_points, wanted
 from . import _arguments, _rows
 from ._code import load_code
 from ._mistake import Mistake
@@ -39,8 +42,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH=V1,V2,...",
         action="append",
         default=[],
-        help="setting to vary and its values; repeatable (default: the file's [sweep] table); commas inside brackets do not separate values",
+        help="setting to vary and its values; repeatable (default: the file's [sweep] table); commas inside brackets do not separate values; "
+        "PATH=LOW..HIGH is a range for --sample",
     )
+    parser.add_argument(
+        "--zip",
+        metavar="PATH=V1,V2,...",
+        action="append",
+        default=[],
+        help="what varies in step: all --zip form one group, the first value of each, then the second; 'A=1,2; B=3,4' is a "
+        "group of its own. Groups multiply with one another and with --over",
+    )
+    parser.add_argument(
+        "--sample", metavar="N", type=_arguments._whole, help="draw N points in the ranges of --over: --over 'wired.delay=1 ms..100 ms'"
+    )
+    parser.add_argument("--design", choices=DESIGNS, help="how --sample draws: a Latin hypercube (default), or at random")
+    parser.add_argument("--design-seed", metavar="K", type=_arguments._whole, help="the seed of the draws of --sample (default 1)")
     _arguments.add_seeds(parser)
     _arguments.add_until(parser)
     parser.add_argument("--store", metavar="FILE", help="store every run in FILE (DuckDB) and run only those that are missing")
@@ -57,7 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Checks every point, then runs what is not stored yet."""
     rule, seeds = _arguments.until_of(arguments), _arguments.seeds_of(arguments)
-    points = _points(arguments)
+    scenario = _arguments.scenario_of(arguments)
+    design = _design(arguments, scenario)
+    points = _points(arguments, scenario, design)
     load_code(point.scenario.resolve() for point in points)
     executor = _executor(arguments)
     _rows.check_output(arguments)
@@ -74,41 +93,89 @@ def execute(arguments: argparse.Namespace) -> int:
         raise Mistake(f"--executor dask: {error}") from None
     except UnknownMetric as unknown:
         raise Mistake(f"--metric {unknown}") from None
-    _show(arguments, swept, list(points[0].values), stopped=rule is not None)
-    return _report(arguments, swept)
+    _show(arguments, swept, design, stopped=rule is not None)
+    return _report(arguments, swept, design)
 
 
-def _points(arguments: argparse.Namespace) -> list[Point]:
-    over: dict[str, list[Any]] = {}
-    for text in arguments.over:
-        path, values = _axis(text)
-        if path in over:
-            raise Mistake(f"--over {path}: is given twice; write all its values after one")
-        over[path] = values
-    scenario = _arguments.scenario_of(arguments)
+def _design(arguments: argparse.Namespace, scenario: Scenario) -> Design:
+    over = _axes("--over", arguments.over)
+    for path, values in over.items():
+        over[path] = values[0] if len(values) == 1 and is_range(values[0]) else values
+    sample = None
+    if arguments.sample is not None:
+        sample = Sample(arguments.sample, arguments.design or DESIGNS[0], 1 if arguments.design_seed is None else arguments.design_seed)
+    elif arguments.design is not None or arguments.design_seed is not None:
+        raise Mistake("--design, --design-seed: have no effect without --sample, which says how many points are drawn")
     try:
-        return grid(scenario, over)
+        return wanted(scenario, over, _groups(arguments.zip), sample)
+    except ValueError as error:
+        raise Mistake(_in_options(str(error))) from None
+
+
+def _in_options(message: str) -> str:
+    """What the package says, in the words of the command line."""
+    words = {
+        "over={path: values}": "--over PATH=V1,V2,...",
+        "over={'wired.delay': '1 ms..100 ms'}": "--over 'wired.delay=1 ms..100 ms'",
+        "sample=N": "--sample N",
+        "one alone belongs to over": "one alone belongs to --over",
+        "a range stands in over, and sample says": "a range stands in --over, and --sample says",
+        "write one in over,": "write one,",
+    }
+    for said, option in words.items():
+        message = message.replace(said, option)
+    return f"--{message}" if message.startswith(("zip:", "sample:")) else message
+
+
+def _groups(texts: Sequence[str]) -> list[dict[str, list[Any]]]:
+    """What each --zip with semicolons pairs, and all the others together."""
+    together, groups = [], []
+    for text in texts:
+        try:
+            parts = [part for part in split(text, ";") if part.strip()]
+        except ValueError as error:
+            raise Mistake(f"--zip {text!r}: {error}") from None
+        if len(parts) > 1:
+            groups.append(_axes("--zip", parts))
+        else:
+            together += parts or [text]
+    return ([_axes("--zip", together)] if together else []) + groups
+
+
+def _points(arguments: argparse.Namespace, scenario: Scenario, design: Design) -> list[Point]:
+    try:
+        return grid(scenario, design)
     except ScenarioError as error:
         # A point is a scenario with settings; here they came from elsewhere.
-        raise Mistake(_as_varied(str(error), over or dict(scenario.resolve().sweep()), "--over" if over else "[sweep]")) from None
-    except ValueError as error:
-        raise Mistake(str(error).replace("over={path: values}", "--over PATH=V1,V2,...")) from None
+        given = {path: option for option, texts in (("--over", arguments.over), ("--zip", arguments.zip)) for path in design.paths
+                 if any(path in text for text in texts)}
+        raise Mistake(_as_varied(str(error), {path: given.get(path, "[sweep]") for path in design.paths})) from None
 
 
-def _as_varied(message: str, paths: Iterable[str], where: str) -> str:
-    for path in paths:
-        message = message.replace(f"--set {path}=", f"{where} {path}=")
+def _as_varied(message: str, where: Mapping[str, str]) -> str:
+    for path, option in where.items():
+        message = message.replace(f"--set {path}=", f"{option} {path}=")
     return message
 
 
-def _axis(text: str) -> tuple[str, list[Any]]:
+def _axes(option: str, texts: Iterable[str]) -> dict[str, list[Any]]:
+    axes: dict[str, list[Any]] = {}
+    for text in texts:
+        path, values = _axis(option, text)
+        if path in axes:
+            raise Mistake(f"{option} {path}: is given twice; write all its values after one")
+        axes[path] = values
+    return axes
+
+
+def _axis(option: str, text: str) -> tuple[str, list[Any]]:
     path, equals, values = text.partition("=")
     if not equals or not path.strip():
-        raise Mistake(f"--over {text!r}: is not of the form PATH=V1,V2,..., e.g. station.0.count=1,2,4")
+        raise Mistake(f"{option} {text!r}: is not of the form PATH=V1,V2,..., e.g. station.0.count=1,2,4")
     try:
         return path.strip(), axis_values(values)
     except ValueError as error:
-        raise Mistake(f"--over {text!r}: {error}") from None
+        raise Mistake(f"{option} {text!r}: {error}") from None
 
 
 def _executor(arguments: argparse.Namespace) -> Any:
@@ -126,11 +193,15 @@ def _executor(arguments: argparse.Namespace) -> Any:
     return Dask(arguments.address)
 
 
-def _show(arguments: argparse.Namespace, swept: Swept, paths: list[str], *, stopped: bool) -> None:
+def _show(arguments: argparse.Namespace, swept: Swept, design: Design, *, stopped: bool) -> None:
     if not swept.rows:
         return
+    paths = list(design.paths)
     names = list(dict.fromkeys(name for row in swept.rows for name in row))
-    _rows.write_output(arguments, names, [[row.get(name) for name in names] for row in swept.rows])
+    # Drawn points say of themselves how they were drawn, wherever their table goes.
+    drawn = {} if design.drawn is None else drawn_cells(design.drawn)
+    rows = [[*(row.get(name) for name in names), *drawn.values()] for row in swept.rows]
+    _rows.write_output(arguments, [*names, *drawn], rows)
     chosen = [name for pattern in arguments.metric for name in matching(pattern, names)]
     columns = [_column(name) for name in dict.fromkeys(chosen)]
     columns = columns or [(each.axis, each.path, each.shown.scale, each.shown.decimals) for each in COLUMNS]
@@ -145,8 +216,10 @@ def _column(name: str) -> tuple[str, str, float, int]:
     return label(name, unit), name, scale, decimals
 
 
-def _report(arguments: argparse.Namespace, swept: Swept) -> int:
+def _report(arguments: argparse.Namespace, swept: Swept, design: Design) -> int:
     counts = swept.counts
+    if design.drawn is not None:
+        note(drawn_words(design.drawn))
     for failure in counts.failures:
         note(failure)
     for warning in swept.warnings[:WARNINGS_SHOWN]:

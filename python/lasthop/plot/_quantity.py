@@ -51,7 +51,7 @@ def setting(path: str, others: Sequence[str] = ()) -> str:
 
 
 def _setting(path: str) -> str:
-    parts = [part for part in path.removesuffix(KIND).split(".") if not part.isdigit()]
+    parts = [part for part in path.removesuffix(KIND).split(".") if not part.isdigit() and part != "*"]
     if (known := SETTINGS.get(".".join(parts))) is not None:
         return known
     owner = next((".".join(parts[:n]) for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in OWNERS), "")

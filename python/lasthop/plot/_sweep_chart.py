@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,14 +24,25 @@ def chosen(sources: list[Any], options: Any, most: int) -> tuple[SweepTable, lis
         table.path(path)
     others = [path for path in table.paths if path not in asked and table.rows[path].nunique() > 1]
     # --by alone leaves the first of the others to the horizontal axis.
-    paths = [others.pop(0), *asked] if options.x is None and asked and others else [*asked, *others]
+    paths = [others.pop(0), *asked] if options.x is None and asked and others else list(asked)
+    if not paths and table.drawn:
+        paths = [table.drawn[0]]
+    for path in others:
+        # What varies in step with the axes needs none of its own, nor what was drawn beside one.
+        if path not in (*paths, *table.drawn) and not table.follows(path, paths):
+            paths.append(path)
     paths = paths or list(table.paths[:1])
     if len(paths) > most:
         rest = paths[most:]
         remedy = " ".join(f"--only {path}={table.rows[path].iloc[0]}" for path in rest)
         raise LookupError(f"{table.name}: also varies {', '.join(rest)}; choose one value of each, e.g. {remedy}")
-    table.check_single(paths)
+    table.check_single([*paths, *(path for path in table.drawn if path in table.paths)])
     return table, paths
+
+
+def in_step(table: SweepTable, paths: Sequence[str]) -> list[str]:
+    """The settings that vary with those on the axes."""
+    return [path for path in table.paths if path not in paths and table.rows[path].nunique() > 1]
 
 
 def row(table: SweepTable, label: str, along: Axis, path: str, metric: str) -> Curve:
@@ -39,6 +51,14 @@ def row(table: SweepTable, label: str, along: Axis, path: str, metric: str) -> C
     values = table.values(path, metric)
     order = [value for value in along.in_order if value in values]
     return curve(label, [along.shown[value] for value in order], (mean_of(values[value], scale) for value in order))
+
+
+def points(table: SweepTable, label: str, along: Axis, path: str, metric: str) -> Curve:
+    """A point for each that was drawn, over the axis of `path`."""
+    scale = quantity(metric).scale
+    groups = table.rows.groupby([path, *(other for other in table.drawn if other in table.paths and other != path)], sort=False)
+    found = [(values[0], mean_of(rows[metric].dropna(), scale)) for values, rows in groups]
+    return curve(label, [along.shown[value] for value, _ in found], (mean for _, mean in found))
 
 
 def axis_of(table: SweepTable, path: str) -> Axis:
@@ -53,8 +73,10 @@ def parts(table: SweepTable, path: str) -> dict[Any, SweepTable]:
     }
 
 
-def titled(table: SweepTable, metric: str, paths: list[str], *, spread: bool = True) -> str:
-    """Which metric is shown over which settings, and over how many seeds."""
+def titled(table: SweepTable, metric: str, paths: list[str], *, lines: Sequence[str] = (), spread: bool = True) -> str:
+    """Which metric is shown over which settings, and over how many seeds; `lines` are told in the legend."""
     what = quantity(metric).label.split(" (")[0]
     settings = " and ".join(setting(path, table.paths) for path in paths)
+    beside = [setting(path, table.paths) for path in in_step(table, [*paths, *lines])]
+    settings += f" (with {', '.join(beside)})" if beside else ""
     return sentence(f"{what} over {settings}, {over_seeds([sorted(table.rows['seed'].unique())], spread=spread)}")

@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _core
+from ..design import DESIGN, DESIGN_SEED, drawn_paths
 from ..metric import UnknownMetric, single
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class SweepTable:
 
     def metric(self, name: str) -> str:
         """The column called `name`, or the only one of this key; raises `LookupError`."""
-        known = [column for column in self.rows if column not in (*self.paths, "seed")]
+        known = [column for column in self.rows if column not in (*self.paths, "seed", DESIGN, DESIGN_SEED)]
         short = ", ".join(sorted(known)[:12]) + (" ..." if len(known) > 12 else "")
         try:
             return single(name, known, f"{self.name} has: {short}")
@@ -74,6 +75,18 @@ class SweepTable:
                 f"{self.name}: several runs have {point}; name the setting in which they differ with --by PATH, "
                 "or choose one value of it with --only PATH=VALUE"
             )
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """The paths in whose ranges points were drawn, which no line joins."""
+        told = self.rows.attrs.get(DESIGN)
+        if isinstance(told, Mapping):
+            return tuple(told.get("ranges", ()))
+        return drawn_paths(str(self.rows[DESIGN].iloc[0])) if DESIGN in self.rows and len(self.rows) else ()
+
+    def follows(self, path: str, others: Sequence[str]) -> bool:
+        """Whether `path` has one value wherever `others` have one each, as a setting that varies in step with them."""
+        return bool(others) and (self.rows.groupby(list(others))[path].nunique() == 1).all()
 
     def values(self, path: str, metric: str) -> dict[Any, list[float]]:
         """For each value of `path` in order the metric's numbers, one for each seed."""
@@ -152,9 +165,23 @@ def _rows(result: Result, paths: Sequence[str]) -> list[dict[str, Any]]:
     return [{**point, "seed": run["seed"], **flat_metrics(run)} for run in result.runs]
 
 
-def setting(result: Result, path: str) -> Any:
-    """What a result's scenario has at a path such as `station.0.count`; raises `LookupError`."""
+class _At(NamedTuple):
+    """A part of a result's scenario."""
+
+    name: str
+    scenario: dict[str, Any]
+
+
+def setting(result: Result | _At, path: str) -> Any:
+    """What a result's scenario has at a path such as `station.0.count`; raises `LookupError`.
+
+    Of `flow.*.…` it is what the flows have, once each.
+    """
     found: Any = result.scenario
+    before, star, after = path.partition(".*.")
+    if star and isinstance(found.get(before), list):
+        entries = [setting(_At(result.name, entry), after) for entry in found[before]]
+        return entries[0] if len(set(entries)) == 1 else ", ".join(sorted({text(entry) for entry in entries}))
     for part in path.split("."):
         # The only BSS may be spoken of without its number.
         found = found[0] if isinstance(found, list) and len(found) == 1 and not part.isdigit() else found

@@ -15,6 +15,8 @@ WITHOUT = ("y_min", "y_max", "log_y", "legend")
 def chart(sources, options):
     """A row for each value of the second setting."""
     table, paths = chosen(sources, options, most=2)
+    if table.drawn:
+        raise LookupError(f"{table.name}: its points were drawn, and a heat map has every value with every other (drawn: --kind sweep)")
     if len(paths) < 2:
         raise LookupError(f"{table.name}: varies only {paths[0]}; a heat map is over two settings (one: --kind sweep)")
     metric = table.metric(options.metric or METRIC)

@@ -53,9 +53,14 @@ CREATE TABLE nodes (run UUID);
 CREATE TABLE links (run UUID);
 CREATE MACRO setting_json(scenario, path) AS json_extract(scenario, '$.' || regexp_replace(
     regexp_replace(path, '^bss\.(\D)', 'bss.0.\1'), '\.(\d+)', '[\1]', 'g'));
-CREATE MACRO setting(scenario, path) AS coalesce(
+CREATE MACRO setting_of_one(scenario, path) AS coalesce(
     json_extract_string(setting_json(scenario, path), '$.kind'),
     json_extract_string(setting_json(scenario, path), '$'));
+CREATE MACRO setting(scenario, path) AS CASE WHEN contains(path, '.*.') THEN (
+    SELECT string_agg(DISTINCT value, ', ' ORDER BY value) FROM (
+        SELECT setting_of_one(entry, regexp_replace(path, '^.*\.\*\.', '')) AS value FROM (
+            SELECT unnest(TRY_CAST(setting_json(scenario, split_part(path, '.*.', 1)) AS JSON[])) AS entry)))
+    ELSE setting_of_one(scenario, path) END;
 """
 RUNS_VIEW = """
 CREATE OR REPLACE VIEW runs AS
