@@ -1,6 +1,6 @@
 //! Flows, as their packets pass where they were captured.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use lasthop_observe::detail::Detail;
 use lasthop_observe::{FlowId, Histogram, Record};
@@ -13,7 +13,7 @@ use crate::recording;
 use crate::sequence::Place;
 use crate::site::{Role, Site};
 use crate::survey::connection_of;
-use crate::tcp::{Advertised, Arrival, End, Gaps, ReceiveWindow, Stall, StallTally, Stream, Told, WindowTally};
+use crate::tcp::{Connection, StallTally, Stream, Told, WindowTally};
 
 /// What is counted of a flow beside the metrics.
 #[derive(Clone, Debug, Default)]
@@ -48,25 +48,9 @@ pub(crate) struct FlowTally {
     pub load: Load,
 }
 
-/// A connection at one point of capture.
-#[derive(Default)]
-struct Reading {
-    /// of the data, and of what goes the other way
-    streams: [Option<Stream>; 2],
-    /// time stamps that pass towards the sender, with when the latest packet passed that has each
-    echoes: VecDeque<(u32, Time)>,
-    flight: u64,
-    since: Time,
-    window: ReceiveWindow,
-    gaps: Gaps,
-}
-
-/// Time stamps that are remembered: a second or more of clocks of 1 ms.
-const MOST_ECHOES: usize = 4096;
-
 /// All flows.
 pub(crate) struct Flows {
-    readings: BTreeMap<(usize, usize), Reading>,
+    readings: BTreeMap<(usize, usize), Connection>,
     pub tallies: Vec<FlowTally>,
     window: (Time, Time),
     air: Option<usize>,
@@ -213,82 +197,6 @@ impl FlowTally {
         self.duplicate_acks += u64::from(told.is_duplicate);
         self.spurious += u64::from(told.is_dsack);
         self.spurious_by_timestamps += told.spurious;
-    }
-}
-
-impl Reading {
-    /// Reads a segment of the way of the data, or of the other.
-    fn read(&mut self, at: Time, segment: &Segment, place: Place, is_data_way: bool) -> (Arrival, Told) {
-        let (own, other) = (usize::from(!is_data_way), usize::from(is_data_way));
-        let is_syn = segment.flags.contains(TcpFlags::SYN);
-        if is_syn {
-            // A connection begins, perhaps anew with the ports of another.
-            self.streams[own] = Some(Stream::new(segment.seq.wrapping_add(1)));
-        }
-        let left = if is_data_way { self.left(at, segment) } else { None };
-        let stream = self.streams[own].get_or_insert_with(|| Stream::new(segment.seq));
-        let mut arrival = if is_syn { Arrival::default() } else { stream.data(at, left, segment, place) };
-        arrival.rtt_before = left.map(|left| at.since(left)).filter(|_| segment.payload > 0);
-        if !is_data_way && let Some(timestamps) = segment.timestamps {
-            self.remember(timestamps.value, at);
-        }
-        let mut told = Told::default();
-        if segment.flags.contains(TcpFlags::ACK) {
-            let stream = self.streams[other].get_or_insert_with(|| Stream::new(segment.ack));
-            told = stream.acknowledge(at, segment);
-        }
-        (arrival, told)
-    }
-
-    /// Watches the receiver's window, and for how long the sender sends nothing: the stall that has ended, and what the
-    /// segment told of the window in bytes and whether it has closed.
-    fn watch(
-        &mut self,
-        at: Time,
-        segment: &Segment,
-        arrival: &Arrival,
-        told: &Told,
-        is_data_way: bool,
-    ) -> (Option<Stall>, Option<Advertised>) {
-        if segment.flags.contains(TcpFlags::SYN) {
-            self.window.syn(segment, !is_data_way);
-        }
-        if is_data_way {
-            let is_retransmission = arrival.is_retransmission;
-            if segment.payload == 0 {
-                return (None, None);
-            }
-            let mss = self.streams[0].as_ref().map_or(0, |stream| stream.mss.into());
-            let room = self.window.latest().map(|window| window.saturating_sub(self.flight));
-            let end = End { at, is_retransmission, room, mss };
-            return (self.gaps.sent(&end), None);
-        }
-        let bytes = self.window.told(segment);
-        let has_closed = self.window.has_closed();
-        if bytes == Some(0) {
-            self.gaps.closed();
-        }
-        self.gaps.acknowledged(at, told.rtt, told.acknowledged > 0, told.is_duplicate, self.flight);
-        (None, Some((bytes, has_closed)))
-    }
-
-    /// When a segment left its sender: when what it echoes passed here, which made the sender send it.
-    fn left(&self, at: Time, segment: &Segment) -> Option<Time> {
-        let echo = segment.timestamps?.echo;
-        let place = self.echoes.partition_point(|entry| (entry.0.wrapping_sub(echo) as i32) < 0);
-        let (_, passed) = self.echoes.get(place).filter(|entry| entry.0 == echo)?;
-        Some(at.min(*passed))
-    }
-
-    fn remember(&mut self, value: u32, at: Time) {
-        match self.echoes.back_mut() {
-            Some(latest) if latest.0 == value => latest.1 = at,
-            Some(latest) if (value.wrapping_sub(latest.0) as i32) < 0 => {}
-            _ => self.echoes.push_back((value, at)),
-        }
-        if self.echoes.len() > MOST_ECHOES {
-            self.echoes.pop_front();
-        }
     }
 }
 

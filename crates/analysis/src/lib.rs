@@ -12,7 +12,7 @@
 //! ppdu       MPDUs -> PPDU                         durations     how long it lasts
 //! air        PPDUs -> exchanges                    sequence      what was missed
 //! attempts   at which rate, which are retries      hidden        who does not hear whom
-//! flows, tcp segments, read from both directions   events        all of it in the order of time
+//! flows, tcp connections, read in both directions   events        all of it in the order of time
 //! modes      frames by PHY mode, for models of a link   load  what a flow asks for
 //! measure    records -> metrics                    document      metrics -> tables
 //! recording  PPDUs and segments, as those of a run are recorded

@@ -1,10 +1,13 @@
 //! TCP, read passively from both directions.
 
+mod connection;
 mod ranges;
 mod stalls;
+mod stamps;
 mod stream;
 mod window;
 
-pub(crate) use stalls::{End, Gaps, Reason, Stall, StallTally};
-pub(crate) use stream::{Arrival, Stream, Told};
-pub(crate) use window::{Advertised, ReceiveWindow, WindowTally};
+pub(crate) use connection::Connection;
+pub(crate) use stalls::{Reason, StallTally};
+pub(crate) use stream::{Stream, Told};
+pub(crate) use window::WindowTally;

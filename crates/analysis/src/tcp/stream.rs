@@ -6,6 +6,7 @@ use lasthop_units::{Duration, Time};
 use lasthop_wire::tcp::TcpFlags;
 
 use super::ranges::Ranges;
+use super::stamps::Stamps;
 use crate::frame::Segment;
 use crate::sequence::Place;
 
@@ -73,7 +74,13 @@ pub(crate) struct Stream {
     acknowledged: u64,
     /// where the stream ends, once a FIN was seen
     end: Option<u64>,
+    /// when the FIN passed, until it is acknowledged; none if it was sent again
+    closed: Option<Passed>,
     outstanding: VecDeque<Outstanding>,
+    /// when the SYN passed, until it is acknowledged; none if it was sent again
+    opened: Option<Time>,
+    /// its time stamps, with when each passed first
+    stamps: Stamps,
     pub mss: u32,
 }
 
@@ -86,7 +93,32 @@ impl Stream {
     pub(crate) fn new(next: u32) -> Stream {
         // Room for numbers that lie before.
         let next = (1 << 32) + u64::from(next);
-        Stream { seen: Ranges::from(next), acknowledged: next, end: None, outstanding: VecDeque::new(), mss: 0 }
+        Stream {
+            seen: Ranges::from(next),
+            acknowledged: next,
+            end: None,
+            closed: None,
+            outstanding: VecDeque::new(),
+            opened: None,
+            stamps: Stamps::default(),
+            mss: 0,
+        }
+    }
+
+    /// A stream whose SYN passes, in place of what was `before` with the same ports.
+    pub(crate) fn open(at: Time, syn: &Segment, before: Option<&Stream>) -> Stream {
+        let own = Stream::new(syn.seq.wrapping_add(1));
+        let is_again = before.is_some_and(|before| before.acknowledged == own.acknowledged && before.flight() == 0);
+        let mut own = Stream { opened: (!is_again).then_some(at), ..own };
+        own.stamp_passes(at, syn);
+        own
+    }
+
+    /// Takes note of a segment's time stamp.
+    fn stamp_passes(&mut self, at: Time, segment: &Segment) {
+        if let Some(timestamps) = segment.timestamps {
+            self.stamps.remember_first(timestamps.value, at);
+        }
     }
 
     /// Bytes that were seen, or must have been sent, and are not acknowledged.
@@ -102,11 +134,13 @@ impl Stream {
             return Arrival::default();
         }
         if segment.flags.contains(TcpFlags::FIN) {
+            self.closed = self.end.is_none().then_some((at, left));
             self.end = Some(end);
         }
         if segment.payload == 0 {
             return Arrival::default();
         }
+        self.stamp_passes(at, segment);
         self.mss = self.mss.max(segment.payload);
         let (before, is_old) = (self.seen.next(), start < self.seen.end());
         let was_seen = self.seen.touches(start, end);
@@ -156,11 +190,13 @@ impl Stream {
     pub(crate) fn acknowledge(&mut self, at: Time, segment: &Segment) -> Told {
         let mut told = Told::default();
         let number = unwrapped(segment.ack, self.acknowledged);
+        let closed = if self.end.is_some_and(|end| number > end) { self.closed.take() } else { None };
         // Of the FIN, which takes a number, nothing is delivered.
         let number = self.end.map_or(number, |end| number.min(end));
         if number.abs_diff(self.acknowledged) > FARTHEST {
             return told;
         }
+        let opened = self.opened.take();
         let mut measured = None;
         if number > self.acknowledged {
             measured = self.pass(number, segment.timestamps.map(|stamps| stamps.echo), &mut told);
@@ -169,9 +205,13 @@ impl Stream {
         }
         let (by_sack, is_dsack) = self.read_sack(segment);
         told.is_dsack = is_dsack;
-        if let Some((passed, left)) = measured.or(by_sack) {
+        if let Some((passed, left)) = closed.or(measured).or(by_sack) {
             told.rtt = Some(at.since(passed));
             told.rtt_of_sender = left.map(|left| at.since(left));
+        } else if told.acknowledged > 0 || opened.is_some() {
+            // Of what was sent again the time stamp tells which of both was answered. [RFC 7323 §4]
+            let echoed = segment.timestamps.and_then(|stamps| self.stamps.passed(stamps.echo));
+            told.rtt = opened.or(echoed).map(|passed| at.since(passed));
         }
         told
     }
@@ -248,6 +288,39 @@ mod tests {
         stream.data(ms(1), None, &segment(0, 100, 0), Place::New);
         assert!(stream.data(ms(2), None, &segment(0, 100, 0), Place::New).is_retransmission);
         assert_eq!(stream.acknowledge(ms(5), &segment(0, 0, 100)).rtt, None);
+    }
+
+    #[test]
+    fn what_was_sent_again_gives_an_rtt_by_the_time_stamp_that_is_echoed() {
+        let stamped = |payload, ack, value, echo| Segment {
+            timestamps: Some(Timestamps { value, echo }),
+            ..segment(0, payload, ack)
+        };
+        // Sent at 1 and at 3; the answer to the first takes 5 - 1, that to the second 5 - 3.
+        for (echo, rtt_ms) in [(10, Some(4)), (20, Some(2)), (15, None)] {
+            let mut stream = Stream::new(0);
+            stream.data(ms(1), None, &stamped(100, 0, 10, 0), Place::New);
+            stream.data(ms(3), None, &stamped(100, 0, 20, 0), Place::New);
+            let told = stream.acknowledge(ms(5), &stamped(0, 100, 7, echo));
+            assert_eq!(told.rtt, rtt_ms.map(Duration::from_millis));
+        }
+    }
+
+    #[test]
+    fn a_syn_and_a_fin_give_an_rtt_unless_they_were_sent_again() {
+        for (again, rtt_ms) in [(false, Some(3)), (true, None)] {
+            let syn = Segment { flags: TcpFlags::SYN, ..segment(99, 0, 0) };
+            let mut stream = Stream::open(ms(1), &syn, None);
+            if again {
+                stream = Stream::open(ms(2), &syn, Some(&stream));
+            }
+            assert_eq!(stream.acknowledge(ms(4), &segment(0, 0, 100)).rtt, rtt_ms.map(Duration::from_millis));
+            let fin = Segment { flags: TcpFlags::FIN, ..segment(100, 0, 0) };
+            for at in if again { 5..7 } else { 6..7 } {
+                stream.data(ms(at), None, &fin, Place::New);
+            }
+            assert_eq!(stream.acknowledge(ms(9), &segment(0, 0, 101)).rtt, rtt_ms.map(Duration::from_millis));
+        }
     }
 
     #[test]

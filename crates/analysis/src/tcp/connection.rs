@@ -1,0 +1,87 @@
+//! A connection at one point of capture: both directions, the receiver's window, and when the sender sends nothing.
+
+use lasthop_units::Time;
+use lasthop_wire::tcp::TcpFlags;
+
+use super::stalls::{End, Gaps, Stall};
+use super::stamps::Stamps;
+use super::stream::{Arrival, Stream, Told};
+use super::window::{Advertised, ReceiveWindow};
+use crate::frame::Segment;
+use crate::sequence::Place;
+
+/// A connection at one point of capture.
+#[derive(Default)]
+pub(crate) struct Connection {
+    /// of the data, and of what goes the other way
+    pub streams: [Option<Stream>; 2],
+    /// time stamps that pass towards the sender, with when the latest packet passed that has each
+    to_sender: Stamps,
+    /// bytes on their way, since when
+    pub flight: u64,
+    pub since: Time,
+    window: ReceiveWindow,
+    gaps: Gaps,
+}
+
+impl Connection {
+    /// Reads a segment of the way of the data, or of the other.
+    pub(crate) fn read(&mut self, at: Time, segment: &Segment, place: Place, is_data_way: bool) -> (Arrival, Told) {
+        let (own, other) = (usize::from(!is_data_way), usize::from(is_data_way));
+        let is_syn = segment.flags.contains(TcpFlags::SYN);
+        if is_syn {
+            // A connection begins, perhaps anew with the ports of another.
+            self.streams[own] = Some(Stream::open(at, segment, self.streams[own].as_ref()));
+        }
+        let left = if is_data_way { self.left(at, segment) } else { None };
+        let stream = self.streams[own].get_or_insert_with(|| Stream::new(segment.seq));
+        let mut arrival = if is_syn { Arrival::default() } else { stream.data(at, left, segment, place) };
+        arrival.rtt_before = left.map(|left| at.since(left)).filter(|_| segment.payload > 0);
+        if !is_data_way && let Some(timestamps) = segment.timestamps {
+            self.to_sender.remember_latest(timestamps.value, at);
+        }
+        let mut told = Told::default();
+        if segment.flags.contains(TcpFlags::ACK) {
+            let stream = self.streams[other].get_or_insert_with(|| Stream::new(segment.ack));
+            told = stream.acknowledge(at, segment);
+        }
+        (arrival, told)
+    }
+
+    /// Watches the receiver's window, and for how long the sender sends nothing: the stall that has ended, and what the
+    /// segment told of the window in bytes and whether it has closed.
+    pub(crate) fn watch(
+        &mut self,
+        at: Time,
+        segment: &Segment,
+        arrival: &Arrival,
+        told: &Told,
+        is_data_way: bool,
+    ) -> (Option<Stall>, Option<Advertised>) {
+        if segment.flags.contains(TcpFlags::SYN) {
+            self.window.syn(segment, !is_data_way);
+        }
+        if is_data_way {
+            let is_retransmission = arrival.is_retransmission;
+            if segment.payload == 0 {
+                return (None, None);
+            }
+            let mss = self.streams[0].as_ref().map_or(0, |stream| stream.mss.into());
+            let room = self.window.latest().map(|window| window.saturating_sub(self.flight));
+            let end = End { at, is_retransmission, room, mss };
+            return (self.gaps.sent(&end), None);
+        }
+        let bytes = self.window.told(segment);
+        let has_closed = self.window.has_closed();
+        if bytes == Some(0) {
+            self.gaps.closed();
+        }
+        self.gaps.acknowledged(at, told.rtt, told.acknowledged > 0, told.is_duplicate, self.flight);
+        (None, Some((bytes, has_closed)))
+    }
+
+    /// When a segment left its sender: when what it echoes passed here, which made the sender send it.
+    fn left(&self, at: Time, segment: &Segment) -> Option<Time> {
+        Some(at.min(self.to_sender.passed(segment.timestamps?.echo)?))
+    }
+}
