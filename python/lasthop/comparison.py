@@ -38,7 +38,7 @@ class Comparisons(list[Comparison]):
 
 
 def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> Comparisons:
-    """The headline numbers of both, or all metrics whose dotted name matches one of `patterns`."""
+    """Compares the headline numbers of two results, or all metrics whose dotted name matches one of `patterns`."""
     patterns = list(patterns)
     first, second = ({item.label: item for item in chosen(result, patterns)} for result in (a, b))
     rows = Comparisons()
@@ -61,7 +61,7 @@ def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> Comparisons:
 
 
 def comparison_table(rows: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows as words."""
+    """Returns headings and rows as text."""
 
     def cell(row: Comparison, found: Estimate | None) -> str:
         return mean_and_interval(found and found.scaled(row.scale), row.decimals)
@@ -81,7 +81,7 @@ def comparison_table(rows: Sequence[Comparison]) -> tuple[list[str], list[list[s
 
 
 def how_compared(rows: Sequence[Comparison]) -> str:
-    """A sentence on what the intervals are and how the differences were taken."""
+    """Returns a sentence about the intervals and the differences."""
     return f"Means ± 95 % CI; differences are taken {_pairing(rows)}."
 
 
@@ -110,9 +110,10 @@ def _share(row: Comparison) -> str:
 def compare_until(
     scenarios: Sequence[Scenario], seeds: list[int], jobs: int, until: Until, progress: Progress
 ) -> list[Result]:
-    """Runs A and B on the same seeds until B - A is known to a share of A's mean; `seeds` are the most.
+    """Runs A and B with the same seeds until the interval of B - A is within a share of A's mean; `seeds` is the largest
+    number.
 
-    Raises `UnknownMetric` once a first run shows it.
+    Raises `UnknownMetric` after the first run.
     """
     sides = [Runs(scenario, jobs, None, metrics=until.metrics) for scenario in scenarios]
     done, standing = 0, until.standing([], {})

@@ -24,7 +24,7 @@ class PendingFile:
         self.discard()
 
     def discard(self) -> None:
-        """Removes what was not committed."""
+        """Removes uncommitted recordings."""
         self.temporary.unlink(missing_ok=True)
 
     def commit(self) -> None:

@@ -1,4 +1,4 @@
-"""A simulation that stands between calls: run it for a while, look at it, go on."""
+"""A simulation that pauses between calls: run it for a while, read its metrics, continue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .simulation import RunFailed, Runs, check_interval, seed_list
 
 
 class Simulation:
-    """One scenario under one seed; `lasthop.open` begins one.
+    """One run of a scenario with one seed; `lasthop.open` starts it.
 
     >>> simulation = lasthop.open("scenarios/khademi2011-uplink-11b.toml", seed=3)
     >>> simulation.run_until("1 s")
@@ -27,29 +27,29 @@ class Simulation:
 
     @property
     def now_s(self) -> float:
-        """The present in simulated seconds."""
+        """The current time in simulated seconds."""
         return self._core.now_ns() / 1e9
 
     def run_until(self, time: str | float) -> bool:
-        """Handles what happens before `time`, such as "1 s" or 1.0 in seconds, or the end; true at the end.
+        """Handles all events before `time`, such as "1 s" or 1.0 in seconds, or before the end; returns true at the end.
 
-        A time that is past changes nothing. Ctrl-C stops between two events; the simulation can go on afterwards.
-        Raises `ValueError` if `time` is not a time.
+        An earlier time has no effect. Ctrl-C stops between two events; the simulation can continue afterwards. Raises
+        `ValueError` if `time` is not a time.
         """
         return self._core.run_until(time if isinstance(time, str) else f"{time!r} s")
 
     def metrics(self) -> dict[str, Any] | None:
-        """`flows`, `totals`, `nodes`, `links` and `medium` as in a result, from the end of the warm-up to the present.
+        """Returns `flows`, `totals`, `nodes`, `links` and `medium` as in a result, from the end of the warm-up until now.
 
-        None while the warm-up lasts. Looking changes nothing.
+        Returns None during the warm-up. Reading has no effect on the simulation.
         """
         text = self._core.metrics_json()
         return None if text is None else json.loads(text)
 
     def finish(self) -> Result:
-        """Runs to the end and closes the simulation: the result that `lasthop.run` gives for this seed.
+        """Runs to the end, closes the simulation and returns the result that `lasthop.run` gives for this seed.
 
-        Raises `RunFailed` if something in the run was wrong.
+        Raises `RunFailed` if the run failed.
         """
         self._runs.deliver(self._core.finish())
         result = self._runs.judged()
@@ -61,7 +61,7 @@ class Simulation:
 def open(  # noqa: A001 - read as `lasthop.open`
     scenario: Scenario | str | os.PathLike[str], seed: int = 1, *, interval_s: float | None = 1.0
 ) -> Simulation:
-    """Begins a simulation of `scenario`, or of the file of that name, at time zero.
+    """Starts a simulation of `scenario`, or of the file of that name, at time zero.
 
     `interval_s`: simulated seconds between rows of the time series; None keeps none.
     Raises `ScenarioError`, and `ValueError` for an impossible seed or interval.

@@ -19,7 +19,7 @@ FOLDER = "recording"
 
 
 class Request(NamedTuple):
-    """What of each run is recorded: tables or groups of them, and from when on, in simulated seconds, for how long."""
+    """A request for recordings: tables or groups of them, start and length in simulated seconds."""
 
     tables: tuple[str, ...]
     from_s: float = 0.0
@@ -31,12 +31,12 @@ class Request(NamedTuple):
 
 
 def table_names() -> list[str]:
-    """The tables of a recording."""
+    """Returns the names of the tables of a recording."""
     return [name for name, _meaning, _columns in _core.recording_tables()]
 
 
 def groups() -> dict[str, list[str]]:
-    """Names for several tables at once."""
+    """Returns the names of groups of tables."""
     return dict(_core.recording_groups())
 
 
@@ -56,7 +56,7 @@ def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def tables_of(names: Iterable[str]) -> set[str]:
-    """The tables that these names of tables and groups stand for."""
+    """Returns the tables of these names of tables and groups."""
     return {table for name in names for table in groups().get(name, [name])}
 
 
@@ -67,7 +67,7 @@ def _there() -> str:
 
 
 def check_span(from_s: float, length_s: float | None, run_s: float) -> None:
-    """Raises `ValueError` unless some of a run of `run_s` seconds lies in the time that is to be recorded."""
+    """Raises `ValueError` unless the time to be recorded overlaps a run of `run_s` seconds."""
     if not 0 <= from_s < run_s:
         raise ValueError(f"a recording from {from_s:g} s begins after the end of the run of {run_s:g} s; choose an earlier time")
     if length_s is not None and not length_s > 0:
@@ -96,7 +96,9 @@ class Recordings:
         return self.directory / f"seed-{seed}" / f"{table}.parquet"
 
     def seed_of(self, tables: Iterable[str], seed: int | None, where: object) -> int:
-        """The seed that has one of `tables`, which may be left out where there is one. Raises `LookupError` for what there is not."""
+        """Returns the seed that has one of `tables`, which may be left out if there is only one. Raises `LookupError` if
+        there is none.
+        """
         wanted = list(tables)
         recorded = sorted({of for of, name in self.tables() if name in wanted})
         if not recorded:
@@ -109,9 +111,9 @@ class Recordings:
         return recorded[0] if seed is None else seed
 
     def read(self, table: str, seed: int | None, where: object, columns: Sequence[str] | None = None) -> pyarrow.Table:
-        """A table of a seed, which may be left out where there is one; some of its columns, or all.
+        """Returns a table of a seed, with some of its columns or all; `seed` may be left out if there is only one.
 
-        Raises `LookupError` for what there is not.
+        Raises `LookupError` if it was not recorded.
         """
         if table not in table_names():
             raise LookupError(f"a recording has no table {table!r}; it has {', '.join(table_names())}")
@@ -129,7 +131,7 @@ def _read(file: Path, columns: Sequence[str] | None) -> pyarrow.Table:
 
 
 class NewRecordings(Recordings):
-    """Recordings that are being made: in a temporary directory, or under a temporary name `beside` their own."""
+    """Recordings being made: in a temporary directory, or under a temporary name `beside` their own."""
 
     def __init__(self, beside: Path | None = None) -> None:
         if beside is None:
@@ -157,14 +159,14 @@ class NewRecordings(Recordings):
                 self.file(table, seed).unlink()
 
     def discard(self) -> None:
-        """Removes what was not committed."""
+        """Removes uncommitted recordings."""
         shutil.rmtree(self._temporary, ignore_errors=True)
 
 
 def put_into(directory: Path, new: Recordings | None) -> None:
-    """Puts the recordings of a result into its directory, and takes those away that an earlier one left there.
+    """Puts the recordings of a result into its directory, and removes those of an earlier result.
 
-    Each file appears whole or not at all. What is not of a recording stays.
+    Each file appears whole or not at all. Other files are left alone.
     """
     there = Recordings(directory / FOLDER)
     tables = new.tables() if new else set()

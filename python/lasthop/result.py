@@ -1,4 +1,4 @@
-"""What a campaign gave: the JSON document of format 1, its tables as data frames, its time series."""
+"""The result of a campaign: the JSON document of format 1, its tables as data frames, its time series."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Result:
     def empty(
         cls, resolved: _core.ResolvedScenario, scenario: Scenario, warnings: list[str] | None = None
     ) -> Result:
-        """A result of `scenario` to which runs are added."""
+        """Returns a result of `scenario` without runs."""
         head = {
             "format": FORMAT,
             "lasthop": _core.__version__,
@@ -84,7 +84,7 @@ class Result:
         return cls(head, scenario_text=scenario.file_text(code))
 
     def add(self, outcome: _core.RunOutcome, series: list[_core.SeriesBlock]) -> None:
-        """Adds one finished seed: its run, or the sentence that says why there is none."""
+        """Adds one finished seed: its run, or a sentence with the cause of its failure."""
         if outcome.run is None:
             self.failures.append({"seed": outcome.seed, "error": outcome.error})
             return
@@ -93,12 +93,12 @@ class Result:
             self.add_series(outcome.seed, series)
 
     def add_series(self, seed: int, series: Sequence[tables.Series]) -> None:
-        """Adds the time series of a seed whose run is there."""
+        """Adds the time series of a seed whose run was added."""
         self._series.append((seed, series))
 
     @property
     def runs(self) -> list[dict[str, Any]]:
-        """What each run gave, as the JSON document has it. Of thousands of stations that is large: made when it is asked for."""
+        """The runs as in the JSON document. They are large with thousands of stations, so they are made on demand."""
         if any(isinstance(run, _core.RunText) for run in self._runs):
             self._runs[:] = map(document_of, self._runs)
         return self._runs
@@ -110,7 +110,7 @@ class Result:
 
     @property
     def told_runs(self) -> Sequence[Run]:
-        """The same for who reads little of each: parts by name, rows by `lasthop.runs`."""
+        """The runs for readers of small parts: parts by name, rows by `lasthop.runs`."""
         return self._runs
 
     @property
@@ -124,27 +124,27 @@ class Result:
         return self._head["lasthop"]
 
     def with_runs(self, runs: list[Run]) -> Result:
-        """A result of the same scenario with other runs."""
+        """Returns a result of the same scenario with other runs."""
         return Result({**self._head, "runs": runs}, source=self.source, scenario_text=self._scenario_text)
 
     @property
     def name(self) -> str:
-        """The scenario's name, else the file's."""
+        """The scenario's name, or that of its file."""
         return self.scenario.get("name") or (self.source.stem if self.source else "scenario")
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader of the results should know."""
+        """Warnings for readers of the results."""
         return self._head["warnings"]
 
     @property
     def defaults(self) -> list[dict[str, str]]:
-        """Keys that the file leaves out and whose default depends on what is simulated: key, value, because."""
+        """Keys left out of the file whose default depends on the rest of the scenario: key, value, because."""
         return self._head.get("defaults", [])
 
     @property
     def code(self) -> list[dict[str, str]]:
-        """The files of code that the scenario brings: key, file and the SHA-256 of what ran."""
+        """The scenario's files of code: key, file and the SHA-256 of the code that ran."""
         return self._head.get("code", [])
 
     @property
@@ -156,7 +156,7 @@ class Result:
     def metrics(self) -> dict[str, dict[int, float]]:
         """Every number of every run by its dotted name, such as `totals.goodput_bps`, for each seed that has it.
 
-        The same table at each call as long as no run comes; it is not to be changed.
+        Calls return the same table until a run is added; do not change it.
         """
         count, table = self._metrics_of
         if count != len(self._runs):
@@ -170,7 +170,7 @@ class Result:
 
     @property
     def metric_names(self) -> list[str]:
-        """The names of `metrics`, and those of what has no value in any run."""
+        """The names of `metrics`, with those that have no value in any run."""
         names = dict.fromkeys(name for run in map(document_of, self._runs) for name in metric_names(run))
         return [name for name in names if name not in NOT_SUMMARISED]
 
@@ -178,12 +178,12 @@ class Result:
     def summary(self) -> dict[str, dict[str, float | int | None]]:
         """Mean and 95 % confidence interval over the seeds of every metric.
 
-        A name that is none raises `KeyError` with those that are near.
+        An unknown name raises `KeyError` with similar names.
         """
         return _Summary({name: self.estimate(values.values())._asdict() for name, values in self.metrics.items()})
 
     def estimate(self, values: Iterable[float]) -> Estimate | None:
-        """Mean and interval of one value for each seed; wider where the number of seeds was chosen by the data."""
+        """Mean and interval of one value per seed; wider if the data chose the number of seeds."""
         return estimate(list(values), stopped=self.until is not None)
 
     @cached_property
@@ -203,7 +203,7 @@ class Result:
 
     @cached_property
     def timeseries(self) -> pandas.DataFrame:
-        """Tidy time series: seed, time_s, entity, metric, value. Raises `LookupError` where none was kept."""
+        """Tidy time series: seed, time_s, entity, metric, value. Raises `LookupError` if none was kept."""
         if self._series:
             return tables.series_table(self._series).to_pandas()
         if (stored := self._stored_series()) is not None:
@@ -212,10 +212,10 @@ class Result:
         raise LookupError(f"{where}: holds no time series; run again with --out DIR (in Python: interval_s=1.0)")
 
     def recording(self, table: str, seed: int | None = None) -> pyarrow.Table:
-        """A table of what was recorded of a seed, which may be left out where one was: `ppdu`, `segment` and so on.
+        """Returns a recorded table of a seed: `ppdu`, `segment` and so on. `seed` may be left out if only one was recorded.
 
-        Times are in nanoseconds, names are dictionaries; docs/formats.md has the columns. Raises `LookupError` where
-        that was not recorded.
+        Times are in nanoseconds, names are dictionaries; docs/formats.md has the columns. Raises `LookupError` if the table
+        was not recorded.
         """
         there = self._stored_recordings() or Recordings(Path(os.devnull))
         return there.read(table, seed, self.source or "this result")
@@ -227,10 +227,10 @@ class Result:
         *,
         show: Callable[[float], None] | None = None,
     ) -> list[Path]:
-        """Writes a qlog file for each end of each TCP flow of a seed into `directory`, for qvis: their paths.
+        """Writes a qlog file for each end of each TCP flow of a seed into `directory`, for qvis; returns their paths.
 
-        Takes `segment` of what was recorded, and `window` and `rtt` if they are there. `seed` may be left out where one
-        was recorded. `show` is told how far it is, from 0 to 1. Raises `LookupError` where `segment` was not recorded.
+        Uses the recorded table `segment`, and `window` and `rtt` if present. `seed` may be left out if only one was
+        recorded. `show` is called with the progress, from 0 to 1. Raises `LookupError` if `segment` was not recorded.
         """
         from .export import qlog
         from .export.flows import tcp_flows
@@ -247,8 +247,9 @@ class Result:
     ) -> None:
         """Writes a trace of a seed for Perfetto: nodes with their PPDUs, queues, drops, windows and RTTs.
 
-        Takes those tables that were recorded; arrows between PPDUs need `carries` beside `ppdu`. `seed` may be left out
-        where one was recorded. `show` is told how far it is, from 0 to 1. Raises `LookupError` where there is none.
+        Uses the tables that were recorded; arrows between PPDUs need `carries` beside `ppdu`. `seed` may be left out if
+        only one was recorded. `show` is called with the progress, from 0 to 1. Raises `LookupError` if there is no
+        recording.
         """
         from .export import perfetto
 
@@ -266,7 +267,7 @@ class Result:
         return recordings, seed, run
 
     def keep_recordings(self, recordings: NewRecordings) -> None:
-        """Takes the recordings of the seeds that finished, which are removed with this object."""
+        """Keeps the recordings of finished seeds; they are removed with this object."""
         recordings.keep(self.seeds)
         self._recordings = recordings
         weakref.finalize(self, recordings.discard)
@@ -286,11 +287,11 @@ class Result:
         return {**document, "runs": runs, "summary": summary}
 
     def to_json(self) -> str:
-        """The document as text; the same runs give the same bytes, but for `simulator.wall_s`."""
+        """The document as text; the same runs give the same bytes, except `simulator.wall_s`."""
         return b"".join(self.json_pieces()).decode()
 
     def json_pieces(self) -> Iterator[bytes]:
-        """`to_json` as UTF-8, piece by piece, so that a thousand stations need not stand in memory as text."""
+        """`to_json` as UTF-8 in pieces, so that a result of a thousand stations need not be in memory as text."""
         yield from json_text.pieces(self._document(*self._written()))
         yield b"\n"
 
@@ -309,7 +310,7 @@ class Result:
     def plot(
         self, kind: str = "goodput_over_time", out: str | os.PathLike[str] | None = None, **options: Any
     ) -> Any:
-        """A matplotlib figure of this result, also written to `out` if given (PNG, PDF, SVG or CSV by its ending).
+        """Returns a matplotlib figure of this result, also written to `out` if given (PNG, PDF, SVG or CSV by its ending).
 
         `options` are those of `lasthop plot`, with `_` for `-`: `metric="rtt_s"`, `flow="slow.*"`, `size=(7, 3)`.
         """
@@ -318,7 +319,7 @@ class Result:
         return draw(kind, [self], out=out, options=Options.of(**options))
 
     def explain(self) -> Explanation:
-        """Where the time of each flow and channel went; run again for it if need be, see `lasthop.explain`."""
+        """Returns where each flow and channel spent its time; runs the seeds again if necessary, see `lasthop.explain`."""
         from .explain import explanation_of, with_account
 
         return explanation_of(with_account(self))
@@ -372,7 +373,7 @@ class _Estimates(dict[str, Any]):
 
 
 class ResultDirectory:
-    """A directory that is being filled: the time series as the seeds come in, the rest with `commit`."""
+    """A directory of a result being written: time series as seeds finish, the rest with `commit`."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._directory = Path(directory)
@@ -389,12 +390,12 @@ class ResultDirectory:
             self._recordings.discard()
 
     def new_recordings(self) -> NewRecordings:
-        """Recordings that go into this directory."""
+        """Returns recordings to be written into this directory."""
         self._recordings = NewRecordings(self._directory)
         return self._recordings
 
     def copy_recordings(self, recordings: Recordings | None) -> None:
-        """Takes recordings from elsewhere."""
+        """Copies the recordings of another result."""
         if recordings is not None:
             self._recordings = copied_beside(recordings, self._directory)
 
@@ -403,11 +404,11 @@ class ResultDirectory:
         self._series.add(seed, blocks)
 
     def copy_series(self, file: Path) -> None:
-        """Takes the time series from another directory."""
+        """Copies the time series of another directory."""
         self._series.copy(file)
 
     def commit(self, result: Result) -> None:
-        """Writes what is not there yet, then gives all files their names."""
+        """Writes the remaining files, then gives all files their names."""
         files = [PendingFile(self._directory / name) for name in ("flows.parquet", "nodes.parquet", "links.parquet")]
         document, scenario = (PendingFile(self._directory / name) for name in ("result.json", "scenario.toml"))
         try:
@@ -427,7 +428,9 @@ class ResultDirectory:
 
 
 def read(path: str | os.PathLike[str]) -> Result:
-    """A result from its JSON file or its directory; raises `ScenarioError` where that is not one, `OSError` where unreadable."""
+    """Reads a result from its JSON file or directory; raises `ScenarioError` if it is not one, `OSError` if it cannot be
+    read.
+    """
     file = Path(path)
     if file.is_dir():
         file = file / "result.json"
@@ -472,21 +475,22 @@ def _is_whole_run(run: dict[str, Any]) -> bool:
 
 
 def flat_metrics(run: Mapping[str, Any], parts: Collection[str] | None = None) -> dict[str, float]:
-    """The numbers of one run by dotted names: `totals.…`, `medium.…`, `flows.ID.…`, `nodes.NAME.…`, `links.NODE.PEER.…`.
+    """Returns the numbers of one run by dotted names: `totals.…`, `medium.…`, `flows.ID.…`, `nodes.NAME.…`,
+    `links.NODE.PEER.…`.
 
-    `parts`: the first words of the names that are wanted, where not all are.
+    `parts`: the first words of the wanted names, if not all are wanted.
     """
     told = run if parts is None else {part: value for part, value in run.items() if part in parts}
     return {name: value for name, value in _named(told).items() if value is not None}
 
 
 def metric_names(run: Mapping[str, Any]) -> list[str]:
-    """The names of `flat_metrics`, and those of what has no value in this run."""
+    """Returns the names of `flat_metrics`, with those that have no value in this run."""
     return [name for name in _named(run) if _may_be_number(name)]
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of a run is a metric's."""
+    """Returns whether a value of a run is a metric's."""
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 

@@ -1,4 +1,4 @@
-"""A scenario: the text of its file and the settings laid over it. The engine alone knows what the keys mean."""
+"""A scenario: the text of its file and the settings that override it. Only the engine knows the meaning of keys."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ LOOKED_AT = 1_000_000
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario file and the settings over it; never changed, only built upon."""
+    """A scenario file and the settings that override it; immutable."""
 
     text: str
     file_name: str = "scenario.toml"
     settings: tuple[tuple[str, str], ...] = ()
 
     def set(self, path: str, value: Any) -> Scenario:
-        """A new scenario in which `path` (such as `"station.0.count"`) is `value`.
+        """Returns a new scenario in which `path` (such as `"station.0.count"`) is `value`.
 
-        A string is read as `--set path=value` reads it; numbers, truth values, lists and dicts may be given as such.
-        Checked when the scenario is resolved or run, so that settings which need one another may come in any order.
+        A string is read as in `--set path=value`; numbers, truth values, lists and dicts may be given directly. The setting
+        is checked when the scenario is resolved or run, so that settings that depend on one another may come in any order.
         """
         text = value if isinstance(value, str) else toml_value(value)
         return Scenario(self.text, self.file_name, (*self.settings, (readable_text(path), readable_text(text))))
 
     def resolve(self) -> _core.ResolvedScenario:
-        """The scenario as the engine runs it; raises `ScenarioError`."""
+        """Returns the scenario as the engine runs it; raises `ScenarioError`."""
         return _core.resolve(self.text, self.file_name, list(self.settings))
 
     def to_dict(self) -> dict[str, Any]:
-        """The resolved scenario, every default filled in; raises `ScenarioError`."""
+        """Returns the resolved scenario with every default filled in; raises `ScenarioError`."""
         return json.loads(self.resolve().to_json())
 
     def repeating_command(self, seed: int) -> str:
-        """The command line that runs `seed` of it again."""
+        """Returns the command line that runs `seed` again."""
         settings = [part for path, value in self.settings for part in ("--set", f"{path}={value}")]
         return shlex.join(["lasthop", "run", self.file_name, *settings, "--seed", str(seed)])
 
     def with_command(self, error: str, seed: int) -> str:
-        """What the engine says of a run that failed, with the whole command that repeats it."""
+        """Returns the engine's message about a failed run, with the whole command that repeats it."""
         return error.replace(f"lasthop run FILE --seed {seed}", self.repeating_command(seed))
 
     def _repr_html_(self) -> str:
@@ -64,7 +64,7 @@ class Scenario:
         return scenario_html(self)
 
     def file_text(self, laid_over: Iterable[tuple[str, str]] = ()) -> str:
-        """The file as it was read, headed by the settings that were laid over it, and those of `laid_over` after them."""
+        """Returns the file as it was read, headed by the settings that override it, followed by those of `laid_over`."""
         settings = (*self.settings, *laid_over)
         return "".join(f"# --set {path}={value}\n" for path, value in settings) + self.text
 
@@ -72,7 +72,7 @@ class Scenario:
 def load(path: str | os.PathLike[str]) -> Scenario:
     """Reads and checks a scenario file, or the ready scenario of this name, such as `tcp-nup`.
 
-    A file that is there goes before a name. Raises `ScenarioError` where it is wrong and `OSError` where it cannot be read.
+    An existing file takes precedence over a name. Raises `ScenarioError` if it is wrong and `OSError` if it cannot be read.
     """
     path = scenario_path(path)
     name = readable_text(os.fspath(path))
@@ -93,7 +93,9 @@ def load(path: str | os.PathLike[str]) -> Scenario:
 
 
 def scenario_or_file(given: Scenario | str | os.PathLike[str]) -> Scenario:
-    """A scenario as it is, or that of a file; raises `TypeError` for all else, and what `load` raises."""
+    """Returns a given scenario, or the scenario of a file; raises `TypeError` for anything else, and the errors of
+    `load`.
+    """
     if isinstance(given, Scenario):
         return given
     if isinstance(given, str | os.PathLike):
@@ -102,7 +104,7 @@ def scenario_or_file(given: Scenario | str | os.PathLike[str]) -> Scenario:
 
 
 def looks_like_scenario(path: str | os.PathLike[str]) -> bool:
-    """Whether a file that was given for something else is a scenario, by its name or by its sections."""
+    """Returns whether a file given for another purpose is a scenario, by its name or its sections."""
     if str(path).endswith(".toml"):
         return True
     try:
@@ -114,17 +116,17 @@ def looks_like_scenario(path: str | os.PathLike[str]) -> bool:
 
 
 def readable_text(text: str) -> str:
-    """`text` with a ? for what is not UTF-8, which names of files and arguments may hold."""
+    """Returns `text` with a ? for each byte that is not UTF-8, which names of files and arguments may hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def setting_of(place: str) -> str:
-    """The path of a setting for a place as messages have it: `flow.0.traffic` for `flow[0].traffic`."""
+    """Returns the path of a setting for a place in a message: `flow.0.traffic` for `flow[0].traffic`."""
     return re.sub(r"\[(\d+)\]", r".\1", place)
 
 
 def toml_value(value: Any) -> str:
-    """`value` as TOML writes it on one line."""
+    """Returns `value` as TOML on one line."""
     match value:
         case bool():
             return "true" if value else "false"

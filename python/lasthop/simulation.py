@@ -1,4 +1,4 @@
-"""Runs a scenario for several seeds: starts the engine's threads, watches them, and keeps what is finished."""
+"""Runs a scenario with several seeds: starts the engine's threads, watches them, and keeps the finished runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_SEED = 2**63 - 1
 
 
 class Kept(NamedTuple):
-    """What is kept of each run besides its summary."""
+    """The data of each run that is kept in addition to its summary."""
 
     interval_s: float | None = None
     account: bool = False
@@ -56,16 +56,16 @@ class Campaign(Protocol):
     """Seeds that run until they are done or cancelled."""
 
     def progress(self) -> float:
-        """Fraction done over all seeds, 0 to 1."""
+        """Returns the finished fraction over all seeds, 0 to 1."""
 
     def cancel(self) -> None:
-        """Asks all to stop; seeds that are finished stay."""
+        """Asks all seeds to stop; finished ones are kept."""
 
     def is_done(self) -> bool:
-        """Whether none runs any more."""
+        """Returns whether all have stopped."""
 
     def take_finished(self) -> list[_core.RunOutcome]:
-        """The seeds finished since the last call."""
+        """Returns the seeds finished since the last call."""
 
 
 #: Starts seeds, so many at a time.
@@ -73,7 +73,7 @@ Starter = Callable[[list[int], int, Kept], Campaign]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C; `result` holds what was finished: a `Result`, or the table of a sweep."""
+    """Raised on Ctrl-C; `result` holds the finished runs: a `Result`, or the table of a sweep."""
 
     def __init__(self, result: Any) -> None:
         super().__init__("interrupted; what was finished is in .result")
@@ -81,7 +81,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class RunFailed(RuntimeError):
-    """A run stopped because something in it was wrong; `result` holds those that did not: a `Result`, or a sweep's table."""
+    """Raised if a run stopped because of an error; `result` holds the other runs: a `Result`, or a sweep's table."""
 
     def __init__(self, result: Any, sentences: Iterable[str] = ()) -> None:
         super().__init__("; ".join(sentences or (failure["error"] for failure in result.failures)))
@@ -106,18 +106,18 @@ def run(
 ) -> Result:
     """Runs `scenario`, or the file of that name, once for each seed, in parallel, and returns the results.
 
-    `seeds`: how many (1 to N), or which; 5 by default. `until`: seeds are added until the 95 % interval of each of
-    `metrics` (names or globs) is within this share of its mean, e.g. 0.02; then `seeds` is the most, 200 by default, and
-    `.until` of the result says how it ended. `jobs`: threads, by default one for each core.
+    `seeds`: their number N (seeds 1 to N), or a list; 5 by default. `until`: seeds are added until the 95 % interval of
+    each of `metrics` (names or globs) is within this share of its mean, e.g. 0.02; `seeds` is then the largest number, 200
+    by default, and `.until` of the result describes the outcome. `jobs`: number of threads, by default one per core.
     `interval_s`: simulated seconds between rows of the time series; None keeps none.
     `explain`: keeps the account of time that `Result.explain` reads.
-    `record`: tables or groups of tables that `Result.recording` reads, such as "air,tcp" or ["ppdu"], from `record_from_s`
-    on, in simulated seconds, for `record_for_s` or to the end. They lie in a temporary directory until `Result.save`.
-    `pcap`: a directory for captures of the air, of each node and of the servers, for Wireshark; of several seeds, a folder
-    each. `pcap_snap`: bytes of each frame that are kept, 128 by default, which holds all headers; 0 for all.
-    `progress`: shown in a terminal or a notebook unless told otherwise.
-    Raises `ValueError` for an impossible argument (for an unknown metric once the first run shows it), `ScenarioError`,
-    `RunFailed` and, on Ctrl-C, `Interrupted`; the latter two carry what was finished.
+    `record`: tables or groups of tables for `Result.recording`, such as "air,tcp" or ["ppdu"], from `record_from_s` on, in
+    simulated seconds, for `record_for_s` or to the end. They are in a temporary directory until `Result.save`.
+    `pcap`: a directory for captures of the air, of each node and of the servers, for Wireshark; with several seeds, one
+    folder each. `pcap_snap`: bytes kept of each frame, 128 by default, enough for all headers; 0 keeps all.
+    `progress`: whether to show it; by default in a terminal or a notebook. Raises `ValueError` for an impossible argument
+    (for an unknown metric after the first run), `ScenarioError`, `RunFailed` and, on Ctrl-C, `Interrupted`; the latter two
+    hold the finished runs.
     """
     if jobs is not None and jobs < 1:
         raise ValueError(f"jobs: {jobs} threads cannot run anything; give at least 1, or None for one per core")
@@ -184,7 +184,7 @@ def _simulate_recorded(request: Request | None, *what: Any, **kept: Any) -> Resu
 
 
 def check_interval(interval_s: float | None) -> None:
-    """Raises `ValueError` unless time series can be kept with this interval, or none are."""
+    """Raises `ValueError` unless `interval_s` is a valid interval of time series, or None."""
     if interval_s is not None and not 1e-9 <= interval_s < math.inf:
         raise ValueError(
             f"interval_s: {interval_s} is not a length of time; a number of seconds, or None for no time series"
@@ -215,13 +215,13 @@ def simulate(
     start: Starter | None = None,
     warnings: list[str] | None = None,
 ) -> Result:
-    """Runs `seeds`, or the first of them that are enough for `until`, and says in the result what to think of it.
+    """Runs `seeds`, or as many of them as `until` needs, and adds warnings to the result.
 
-    `on_series` is handed the time series in the order of the seeds, whatever finishes first. `metrics`: names or globs
-    that the first run has to have, as those of `until`; else `UnknownMetric` ends it there. `captures`: a directory for them,
-    and the bytes of each frame. `resolved`: what `scenario` resolves to, where that is known. `recording`: a directory for
-    what is asked for. `start`: what runs seeds otherwise than on threads of the engine. `warnings`: those of the scenario, where
-    they are others than in a simulation.
+    `on_series` receives the time series in the order of the seeds, whichever finishes first. `metrics`: names or globs that
+    the first run must have, like those of `until`; else `UnknownMetric` is raised. `captures`: a directory for them, and
+    the bytes of each frame. `resolved`: the resolved `scenario`, if known. `recording`: a directory for the requested
+    recordings. `start`: a function that runs seeds in place of the engine's threads. `warnings`: those of the scenario, if
+    they differ from a simulation's.
     """
     runs = Runs(
         scenario,
@@ -296,7 +296,7 @@ class Runs:
         self.result = Result.empty(self.resolved, scenario, warnings)
 
     def extend(self, seeds: list[int], requests: InterruptRequests, show: Callable[[float, int], None]) -> None:
-        """Runs `seeds`; fewer on Ctrl-C. `show` is told what fraction of the work is done, and how many of them."""
+        """Runs `seeds`, fewer on Ctrl-C. `show` is called with the finished fraction and the number of finished seeds."""
         waiting: dict[int, _core.RunOutcome] = {}
         order = list(seeds)
         finished = ended = 0
@@ -336,7 +336,7 @@ class Runs:
         return _core.Campaign(self.resolved, seeds, threads, kept.interval_s, kept.account, recording, kept.captures)
 
     def judged(self) -> Result:
-        """The result, with what only all runs together tell among its warnings."""
+        """Returns the result, with the warnings that need all runs together."""
         warning = warmup_warning(self.result.scenario, self.result.told_runs)
         self.result.warnings.extend([warning] if warning else [])
         self.result.warnings.extend(loss_warnings(self.result.told_runs))
@@ -355,7 +355,7 @@ class Runs:
 
 
 class InterruptRequests:
-    """Counts Ctrl-C instead of letting it break in between two steps that belong together."""
+    """Counts Ctrl-C instead of letting it interrupt two steps that belong together."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -380,7 +380,7 @@ class InterruptRequests:
 
 
 def seed_list(seeds: int | Iterable[int]) -> list[int]:
-    """`seeds` as a list: 1 to N for a number, else those given, each once."""
+    """Returns `seeds` as a list: 1 to N for a number, else the given seeds, each once."""
     chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else [int(seed) for seed in seeds]
     if not chosen:
         raise ValueError("seeds: at least one is needed")
@@ -392,7 +392,7 @@ def seed_list(seeds: int | Iterable[int]) -> list[int]:
 
 
 def core_count() -> int:
-    """Cores that this process may use."""
+    """Returns the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -43,7 +43,7 @@ class Point(NamedTuple):
 
 
 class Swept(NamedTuple):
-    """What a sweep gave: a row for each point and seed, and how it went."""
+    """The outcome of a sweep: a row for each point and seed, counts and warnings."""
 
     rows: list[dict[str, Any]]
     counts: Counts
@@ -71,19 +71,20 @@ def sweep(
 
     `zip`: settings that vary together, the first value of each, then the second: `{"wired.rate": [10, 50], "wired.delay":
     […]}` with as many values each; a list of such groups for several. Groups multiply with one another and with `over`.
-    `sample`: so many points, drawn within those of `over` that are ranges such as `"1 ms..100 ms"`, `"1..10"` (whole
-    numbers) or `"1 ms..1000 ms log"`: a Latin hypercube, or with `design="random"` each by itself, by `design_seed`. Each
-    is run with all that is listed in `over` and `zip`; `.attrs["design"]` of the table says how they were drawn.
-    One row for each point and seed: the varied paths, `seed`, then the run's `totals.…` and `medium.…` and what else
-    `metrics` names (globs are allowed). `.to_xarray()` of it has the paths and `seed` as dimensions, and one
-    dimension for the settings that vary together.
-    `until`: as many seeds at each point, `seeds` at most, as make the interval of `metrics` (by default goodput)
-    narrower than that share of the mean; a point where the most was not enough is among the warnings.
-    `store`: a `Store` or its file, whose runs are not run again and which keeps the others.
-    `.attrs["warnings"]` is what a reader of the table should know, each headed by the points that it is said of.
+    `sample`: the number of points to draw in those of `over` that are ranges such as `"1 ms..100 ms"`, `"1..10"` (whole
+    numbers) or `"1 ms..1000 ms log"`: a Latin hypercube, or independent draws with `design="random"`, from `design_seed`.
+    Each drawn point is combined with all that is listed in `over` and `zip`; `.attrs["design"]` of the table says how they
+    were drawn.
+    Returns one row for each point and seed: the varied paths, `seed`, the run's `totals.…` and `medium.…`, and further
+    `metrics` (globs are allowed). Its `.to_xarray()` has the paths and `seed` as dimensions, and one dimension for
+    settings that vary together.
+    `until`: at each point, seeds are added until the interval of `metrics` (by default goodput) is narrower than this share
+    of the mean, at most `seeds`; points that would need more are among the warnings. `store`: a `Store` or its file; stored
+    runs are not run again, and new ones are stored. `.attrs["warnings"]` has warnings for readers of the table, each headed
+    by its points.
     `executor`: `lasthop.executor.dask.Dask(address)`, or threads of this process, `jobs` of them.
-    Raises `ScenarioError` before anything runs where one of the points is wrong, `StoreError` where the store is, and
-    `RunFailed` and, on Ctrl-C, `Interrupted`, which carry the table of what was finished.
+    Raises `ScenarioError` before anything runs if one of the points is wrong, `StoreError` if the store is, and `RunFailed`
+    and, on Ctrl-C, `Interrupted`, which hold the table of finished runs.
     """
     from .sweep_table import SweepTable
 
@@ -123,14 +124,14 @@ def wanted(
     groups: Sequence[Mapping[str, Iterable[Any]]] = (),
     sample: Sample | None = None,
 ) -> Design:
-    """What is to be varied: what is asked for, or else the file's `[sweep]`; raises `ValueError`, `TypeError`."""
+    """Returns what is to be varied: the arguments, or else the file's `[sweep]`; raises `ValueError`, `TypeError`."""
     if over is not None and not isinstance(over, Mapping):
         raise TypeError(f"over: settings and their values are needed, e.g. {{'station.0.count': [1, 2]}}, not {over!r}")
     return design_of(over if over or groups else dict(scenario.resolve().sweep()), groups, sample)
 
 
 def grid(scenario: Scenario, design: Design) -> list[Point]:
-    """The points of a sweep and their scenarios, all of them checked."""
+    """Returns the points of a sweep with their scenarios, all of them checked."""
     points = []
     for point in design.points():
         varied = scenario
@@ -166,7 +167,7 @@ def run_points(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Swept:
-    """Runs the points side by side, each for `seeds` or for as many as the rule wants."""
+    """Runs the points side by side, each with `seeds` or with as many as the rule needs."""
     chosen = [_Seeds(point.scenario, seeds) for point in points]
     by_scenario: dict[str, _Seeds] = {}
     for each in chosen:
@@ -297,7 +298,7 @@ class _Seeds:
         return Job(self.scenario, seed)
 
     def take(self, seed: int, document: dict[str, Any] | None) -> list[Job]:
-        """Takes what one seed gave; further jobs once all of a round are there."""
+        """Takes the outcome of one seed; returns further jobs after the last one of a round."""
         if document is not None:
             if not self._metrics:
                 self._rule.check(metric_names(document))
@@ -318,7 +319,7 @@ class _Seeds:
         return [self.job(seed) for seed in new]
 
     def shortfall(self) -> str | None:
-        """What is to be said where the rule gave up."""
+        """Returns a warning for a point at which the rule gave up."""
         standing = self._rule and self._rule.standing(self.seeds, self._metrics)
         if not standing or standing.state == "reached":
             return None

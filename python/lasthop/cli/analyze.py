@@ -21,7 +21,7 @@ SUMMARY = "turn captures, or files of iperf3, Flent and ss, into the tables of a
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop analyze` accepts."""
+    """Adds the arguments of `lasthop analyze`."""
     parser.add_argument(
         "captures",
         metavar="FILE",

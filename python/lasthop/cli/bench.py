@@ -20,7 +20,7 @@ MARK = "<!-- bench: "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop bench` accepts."""
+    """Adds the arguments of `lasthop bench`."""
     parser.add_argument("--quick", action="store_true", help="measure lasthop only, without ns-2 and ns-3")
     parser.add_argument(
         "--rounds", metavar="N", type=_arguments._whole, default=3, help="measure everything N times and take medians (default 3)"

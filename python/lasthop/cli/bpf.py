@@ -28,7 +28,7 @@ TOGETHER = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop bpf` accepts."""
+    """Adds the arguments of `lasthop bpf`."""
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     actions.add_parser("list", help="list the programs and those that are loaded").set_defaults(act=_list)
     _add_load(actions.add_parser("load", help="load a program; it stays until it is unloaded", allow_abbrev=False))

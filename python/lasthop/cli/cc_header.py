@@ -11,7 +11,7 @@ HEADER = Path(__file__).parents[1] / "include" / "lasthop_cc.h"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop cc-header` accepts."""
+    """Adds the arguments of `lasthop cc-header`."""
     parser.add_argument("--path", action="store_true", help='print the folder of the header, for the compiler: cc -I"$(lasthop cc-header --path)" …')
 
 

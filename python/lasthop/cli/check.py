@@ -13,7 +13,7 @@ SUMMARY = "check scenario files without running them"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop check` accepts."""
+    """Adds the arguments of `lasthop check`."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="scenario files (TOML)")
     _arguments.add_settings(parser)
     parser.add_argument("--strict", action="store_true", help="treat warnings as errors")

@@ -12,7 +12,7 @@ SUMMARY = "test a congestion control against the rules that each one must keep"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop check-cc` accepts."""
+    """Adds the arguments of `lasthop check-cc`."""
     parser.epilog = "If CHOICE names a file of code, that code runs with your rights."
     what = 'a name such as cubic, or a table such as \'{ kind = "python", file = "mine.py", class = "Mine" }\''
     parser.add_argument("choice", metavar="CHOICE", help=what)

@@ -25,7 +25,7 @@ SUMMARY = "compare two results or scenarios, with confidence intervals of the di
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop compare` accepts."""
+    """Adds the arguments of `lasthop compare`."""
     what = "directory or JSON file of `lasthop run`, a scenario file to run now, or a capture"
     parser.add_argument("a", metavar="A", help=what)
     parser.add_argument("b", metavar="B", help=what)

@@ -19,7 +19,7 @@ fish: lasthop completion fish > ~/.config/fish/completions/lasthop.fish"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop completion` accepts."""
+    """Adds the arguments of `lasthop completion`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = PLACES
     parser.add_argument("shell", choices=SHELLS)

@@ -15,7 +15,7 @@ SUMMARY = "print the commands that set up a scenario's mechanisms on real hosts"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop deploy` accepts."""
+    """Adds the arguments of `lasthop deploy`."""
     parser.add_argument("file", metavar="FILE", help="scenario file (TOML), or a name of `lasthop list scenario`")
     _arguments.add_settings(parser)
     parser.add_argument("--device", metavar="DEVICE", default="wlan0", help="the Wi-Fi device of stations and AP (default wlan0)")

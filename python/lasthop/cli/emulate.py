@@ -35,7 +35,7 @@ SHELL_LASTS = "1000000 s"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop emulate` accepts."""
+    """Adds the arguments of `lasthop emulate`."""
     parser.add_argument("file", metavar="FILE", nargs="?", help="scenario file (TOML), or a name of `lasthop list scenario`")
     _arguments.add_settings(parser)
     which = parser.add_mutually_exclusive_group()

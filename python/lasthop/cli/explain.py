@@ -25,7 +25,7 @@ SUMMARY = "show where each flow and channel spent its time, or why two results d
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop explain` accepts."""
+    """Adds the arguments of `lasthop explain`."""
     what = "directory or JSON file of `lasthop run`, or a scenario file to run now"
     parser.add_argument("result", metavar="RESULT", help=what)
     parser.add_argument("other", metavar="B", nargs="?", help="a second result or scenario: explain the difference")

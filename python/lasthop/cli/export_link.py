@@ -18,7 +18,7 @@ SUMMARY = "export a station's link as a trace for Mahimahi, a script for netem, 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop export-link` accepts."""
+    """Adds the arguments of `lasthop export-link`."""
     _arguments.add_scenario(parser)
     parser.add_argument("--station", metavar="NAME", required=True, help="station whose link is exported")
     parser.add_argument("--format", choices=sorted(WRITERS), required=True, help="mahimahi: two traces; netem: a script; json: one document with both directions")

@@ -18,7 +18,7 @@ HEAD = ["kind", "name", "summary", "source", "status"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop list` accepts."""
+    """Adds the arguments of `lasthop list`."""
     parser.add_argument("kind", metavar="KIND", nargs="?", help="list only this kind, e.g. congestion_control, quantity (all that is measured) or scenario (ready ones)")
     parser.add_argument("--json", action="store_true", help="as JSON")
 

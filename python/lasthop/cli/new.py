@@ -30,7 +30,7 @@ BUILD = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop new` accepts."""
+    """Adds the arguments of `lasthop new`."""
     parser.add_argument("name", metavar="NAME", help="name of the scenario, written to NAME.toml; a ready one (`lasthop list scenario`), which is printed; or the word controller")
     language = parser.add_mutually_exclusive_group()
     for word, what in (("python", "a class in Python"), ("c", "a shared library in C"), ("bpf", "a struct_ops of BPF, as for Linux")):

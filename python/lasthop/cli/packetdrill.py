@@ -25,7 +25,7 @@ A_DAY_US = 86_400_000_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop packetdrill` accepts."""
+    """Adds the arguments of `lasthop packetdrill`."""
     parser.epilog = "A script is a program: its Python code runs with your rights. Read a script before you run it."
     parser.add_argument("files", metavar="FILE", nargs="+", help="a script in the language of google/packetdrill")
     parser.add_argument(

@@ -25,7 +25,7 @@ INCHES = {"": 1.0, "in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop plot` accepts."""
+    """Adds the arguments of `lasthop plot`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "kinds:\n" + "\n".join(f"  {kind:20}{plot.summary(kind)}" for kind in plot.kinds())
     parser.add_argument(

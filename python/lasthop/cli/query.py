@@ -21,7 +21,7 @@ CELL_WIDTH = 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop query` accepts."""
+    """Adds the arguments of `lasthop query`."""
     parser.add_argument("store", metavar="STORE", help="file that `lasthop sweep --store` or `lasthop reproduce` made")
     parser.add_argument(
         "sql",

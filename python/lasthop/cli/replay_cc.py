@@ -14,7 +14,7 @@ SUMMARY = "replay recorded traces of congestion controllers through the controll
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop replay-cc` accepts."""
+    """Adds the arguments of `lasthop replay-cc`."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="a trace as CSV, gzipped or not")
     _arguments.add_congestion_control(parser, "a controller in place of the recorded one")
 

@@ -13,7 +13,7 @@ SUMMARY = "compare the `linux` profile with a recorded kernel under the same scr
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop replay-recovery` accepts."""
+    """Adds the arguments of `lasthop replay-recovery`."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="a recording as JSON, gzipped or not")
     parser.add_argument("--verbose", action="store_true", help="show both lists of events side by side")
 

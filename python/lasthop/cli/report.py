@@ -27,7 +27,7 @@ POLL_S = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop report` accepts."""
+    """Adds the arguments of `lasthop report`."""
     parser.add_argument("result", metavar="RESULT", help="result of `lasthop run`: directory or JSON file")
     parser.add_argument("other", metavar="B", nargs="?", help="a second result, shown beside the first on the same time axis")
     parser.add_argument("--out", metavar="FILE", required=True, help="the file to write, e.g. run.html")

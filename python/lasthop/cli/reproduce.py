@@ -11,7 +11,7 @@ SUMMARY = "check the claims of papers and draw their figures"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop reproduce` accepts."""
+    """Adds the arguments of `lasthop reproduce`."""
     parser.add_argument(
         "paper", metavar="PAPER", nargs="?", help="a paper of papers/, or a claim file (default: all papers)"
     )

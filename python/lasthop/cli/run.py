@@ -28,7 +28,7 @@ MAX_ROWS_PER_SEED = 10_000_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop run` accepts."""
+    """Adds the arguments of `lasthop run`."""
     _arguments.add_scenario(parser)
     _arguments.add_seeds(parser)
     _arguments.add_until(parser)

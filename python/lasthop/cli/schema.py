@@ -12,7 +12,7 @@ SUMMARY = "print the JSON Schema of a scenario file or a result"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop schema` accepts."""
+    """Adds the arguments of `lasthop schema`."""
     parser.add_argument("--result", action="store_true", help="print the schema of the result file (`--json`), with the meaning of each number")
 
 

@@ -15,7 +15,7 @@ LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop serve` accepts."""
+    """Adds the arguments of `lasthop serve`."""
     parser.add_argument(
         "places", metavar="DIR|RESULT|STORE", nargs="*", help="directories and files that the page shows and may read (default: this directory)"
     )

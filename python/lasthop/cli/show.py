@@ -18,7 +18,7 @@ SUMMARY = "describe one name, with its parameters"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop show` accepts."""
+    """Adds the arguments of `lasthop show`."""
     parser.add_argument(
         "name", metavar="NAME", help=f"an algorithm (cubic), a profile (tcp.profile.ns2), a section (bss.ap), a quantity ({FLOW.goodput_bps}) or a BPF object (mine.bpf.o)"
     )

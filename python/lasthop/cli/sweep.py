@@ -35,7 +35,7 @@ COLUMNS = (TOTALS.goodput_bps, TOTALS.jain_index, MEDIUM.collision_probability)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop sweep` accepts."""
+    """Adds the arguments of `lasthop sweep`."""
     _arguments.add_scenario(parser)
     parser.add_argument(
         "--over",

@@ -21,7 +21,7 @@ SUMMARY = "compare a simulation with the closed forms that apply to it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop theory` accepts."""
+    """Adds the arguments of `lasthop theory`."""
     _arguments.add_scenario(parser)
     _arguments.add_seeds(parser)
     parser.add_argument("--json", metavar="FILE", help="write the rows as JSON to FILE, or to standard output with -")

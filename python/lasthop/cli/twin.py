@@ -17,7 +17,7 @@ SUMMARY = "write a scenario that behaves like a captured network"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `lasthop twin` accepts."""
+    """Adds the arguments of `lasthop twin`."""
     parser.add_argument("captures", metavar="CAPTURE", nargs="+", help="pcap or pcapng of the air with radiotap, with one of the wire beside it if there is one; or the output of `iw dev … station dump` and `ss -tin`")
     parser.add_argument("--out", metavar="FILE.toml", required=True, help="scenario to write; traces of flows are written beside it")
     parser.add_argument("--fit", action="store_true", help="simulate the twin, compare its captures with these and correct it; done twice")

@@ -1,4 +1,4 @@
-"""What a congestion control in Python extends."""
+"""The base class of congestion controls in Python."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 class CongestionControl:
     """A controller of one connection: `congestion_control = { kind = "python", file = "mine.py", class = "Mine", alpha = 2 }`.
 
-    One is made for each connection, with the `context` of that connection and the other keys of the table by name. The
-    engine reads `window`, `ssthresh` and `pacing_rate` after each call, and sets the first two itself where it knows
-    better (an ACK that was lost, a drop in the own queue).
+    Each connection gets its own object, made with the `context` of the connection and the other keys of the table as
+    keyword arguments. The engine reads `window`, `ssthresh` and `pacing_rate` after each call. It sets the first two itself
+    after a lost ACK (`ack_loss`) and a drop in the host's own queue (`local_drop`).
 
     >>> class Halving(lasthop.CongestionControl):
     ...     def on_ack(self, ack):
@@ -28,28 +28,28 @@ class CongestionControl:
 
     #: congestion window in segments, 1 or more
     window: float
-    #: slow-start threshold in segments; infinite where there is none
+    #: slow-start threshold in segments; infinite before the first loss
     ssthresh: float
-    #: payload and headers in bit/s; None: as the window allows
+    #: pacing rate of payload and headers in bit/s; None: as the window allows
     pacing_rate: float | None
 
-    #: segments leave at its rate, not in bursts
+    #: whether segments are paced at `pacing_rate` instead of leaving in bursts
     paced = False
-    #: `ack.rate` is there also with `recovery = "rfc"`
+    #: whether it needs `ack.rate` with `recovery = "rfc"` as well
     rate_samples = False
-    #: how marks are reported: "as_configured" by the key `ecn`, for "each_packet", or "counted"
+    #: how the receiver reports marks: "as_configured" (by the key `ecn`), for "each_packet", or "counted"
     marks = "as_configured"
-    #: data carries ECT(1) [RFC 9331 §4.1]
+    #: whether data carries ECT(1) [RFC 9331 §4.1]
     is_scalable = False
-    #: it may take less of a mark than of a loss [RFC 8511 §3]
+    #: whether it may reduce the window less on a mark than on a loss [RFC 8511 §3]
     eases_marks = False
-    #: it sets its window during recovery itself, so that proportional rate reduction stands aside
+    #: whether it sets the window during recovery itself, in place of proportional rate reduction
     owns_recovery = False
-    #: the RTT that it works with, in whole nanoseconds, if it works with one; an attribute or a property
+    #: the RTT that it uses, in whole nanoseconds, or None; an attribute or a property
     rtt_ns: int | None = None
 
     def __new__(cls, context: Context, *_: Any, **__: Any) -> CongestionControl:
-        """With the window, the threshold and no rate, whatever `__init__` does."""
+        """Sets the initial window and threshold and no pacing rate, before `__init__`."""
         control = super().__new__(cls)
         control.window = context.initial_window
         control.ssthresh = context.initial_ssthresh
@@ -57,38 +57,40 @@ class CongestionControl:
         return control
 
     def __init__(self, context: Context) -> None:
-        """`context`: initial_window, initial_ssthresh, mss_bytes, random() and more."""
+        """Starts a connection; `context` has initial_window, initial_ssthresh, mss_bytes, random() and more."""
 
     def on_established(self, rtt_s: float | None, at: Moment) -> None:
-        """The handshake is over; `rtt_s` is what it measured, if it did."""
+        """Called after the handshake; `rtt_s` is the RTT that it measured, or None."""
 
     def on_transmit_start(self, at: Moment) -> None:
-        """New data goes out while nothing is outstanding."""
+        """Called when new data is sent and no other data is outstanding."""
 
     def observe(self, ack: Ack) -> None:
-        """What an ACK says, before a loss or a mark that it shows is answered; with `recovery = "linux"` only."""
+        """Called for each ACK before the reaction to a loss or mark that it shows; only with `recovery = "linux"`."""
 
     def on_ack(self, ack: Ack) -> None:
-        """An ACK that delivered something. `ack` is the same object each time: keep its numbers, not it."""
+        """Called for each ACK that delivers data. `ack` is reused for every call: keep its numbers, not the object."""
 
     def on_congestion(self, event: Event) -> None:
-        """A loss or a mark, once for each recovery; half of what was in flight, unless a class says otherwise."""
+        """Called for a loss or a mark, once per recovery. The base class halves `event.window`."""
         self.ssthresh = self.window = max(2.0, event.window / 2)
 
     def on_timeout(self, event: Event) -> None:
-        """The retransmission timer expired; one segment, unless a class says otherwise. [RFC 5681 §3.1]"""
+        """Called when the retransmission timer expires. The base class sets the window to one segment. [RFC 5681 §3.1]"""
         if not event.repeated:
             self.ssthresh = max(2.0, event.window / 2)
         self.window = 1.0
 
     def on_recovery_exit(self, at: Moment) -> None:
-        """All that was in flight at the loss is acknowledged."""
+        """Called when all data that was in flight at the loss is acknowledged."""
 
     def on_spurious(self, prior: Prior, at: Moment) -> None:
-        """The last reduction was for nothing: back to what was before, unless the window is larger by now."""
+        """Called when the last reduction was spurious. The base class restores the earlier window, unless the window is
+        larger by now.
+        """
         self.window = max(self.window, prior.window)
         self.ssthresh = max(self.ssthresh, prior.ssthresh)
 
     def on_idle(self, restart_window: float) -> None:
-        """The sender was idle for longer than the RTO. [RFC 5681 §4.1]"""
+        """Called when the sender was idle for longer than the RTO. [RFC 5681 §4.1]"""
         self.window = min(self.window, restart_window)

@@ -216,7 +216,7 @@ class Processes:
             self._pool.submit(order.seed, order)
 
     def progress(self) -> float:
-        """Fraction done over all seeds, 0 to 1."""
+        """Returns the finished fraction over all seeds, 0 to 1."""
         return (self._ended + self._pool.fraction()) / self._of
 
     def cancel(self) -> None:
@@ -231,6 +231,6 @@ class Processes:
         return self._pool.is_idle()
 
     def take_finished(self) -> list[_core.RunOutcome]:
-        """The seeds finished since the last call."""
+        """Returns the seeds finished since the last call."""
         finished, self._finished = self._finished, []
         return finished

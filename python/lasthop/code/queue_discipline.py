@@ -1,4 +1,4 @@
-"""What a queue discipline in Python extends."""
+"""The base class of queue disciplines in Python."""
 
 from __future__ import annotations
 
@@ -11,37 +11,39 @@ if TYPE_CHECKING:
 class QueueDiscipline:
     """A queue: `queue = { kind = "python", file = "mine.py", class = "Mine", limit = 50 }`.
 
-    As it stands it is a FIFO without limit. The packets that wait are in `waiting`, the oldest first; a class may keep them
-    elsewhere. A packet goes out once, by `dequeue`, or is dropped once, by `drop`.
+    The base class is a FIFO without limit. Its packets are in `waiting`, oldest first; a subclass may keep them elsewhere.
+    Each packet leaves once: `dequeue` returns it, or `drop` drops it.
     """
 
     def __new__(cls, _context: QueueContext, *_: object, **__: object) -> QueueDiscipline:
-        """With nothing in it, whatever `__init__` does."""
+        """Makes an empty queue, before `__init__`."""
         queue = super().__new__(cls)
         queue.waiting = []
         queue._dropped = []
         return queue
 
     def __init__(self, context: QueueContext) -> None:
-        """`context.random()` draws numbers that are the same under the same seed."""
+        """Starts a queue; `context.random()` draws numbers that depend only on the seed and the queue."""
 
     waiting: list[Packet]
     _dropped: list[tuple[Packet, bool]]
 
     def enqueue(self, packet: Packet, now_s: float) -> None:
-        """Takes a packet in, or drops it or another."""
+        """Accepts a packet, or drops it or another one."""
         self.waiting.append(packet)
 
     def dequeue(self, wanted: Wanted, now_s: float) -> Packet | None:
-        """The next packet to send of those that `wanted` includes, which an A-MPDU needs; None where there is none."""
+        """Returns the next packet to send among those that `wanted` includes (for an A-MPDU, those of one station), or
+        None.
+        """
         return self.pop(wanted)
 
     def has_room(self, size_bytes: int) -> bool:
-        """Whether a packet of so many bytes would be taken in, unless a law drops it early."""
+        """Returns whether a packet of `size_bytes` would be accepted, apart from early drops."""
         return True
 
     def pop(self, wanted: Wanted) -> Packet | None:
-        """Takes the oldest packet of those that `wanted` includes out of `waiting`."""
+        """Removes the oldest packet that `wanted` includes from `waiting` and returns it, or None."""
         if wanted.any:
             return self.waiting.pop(0) if self.waiting else None
         for place, packet in enumerate(self.waiting):
@@ -50,5 +52,5 @@ class QueueDiscipline:
         return None
 
     def drop(self, packet: Packet, *, early: bool = False) -> None:
-        """Drops a packet, which is not in `waiting` any more: for want of room, or `early` by a law of this queue."""
+        """Drops a packet that is no longer in `waiting`: because the queue is full, or `early` by its law."""
         self._dropped.append((packet, early))

@@ -1,4 +1,4 @@
-"""What a rate control in Python extends."""
+"""The base class of rate controls in Python."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ if TYPE_CHECKING:
 class RateControl:
     """The rates to one peer: `rate_control = { kind = "python", file = "mine.py", class = "Mine" }`.
 
-    Modes are numbers from 0, the slowest that the peer has; `peer.rates_bps` has their PHY rates. As it stands it is the slowest.
+    Modes are numbered from 0, the peer's slowest; `peer.rates_bps` has their PHY rates. The base class always uses the
+    slowest.
     """
 
     def __init__(self, peer: Peer) -> None:
-        """`peer`: rates_bps, received_dbm, random()."""
+        """Starts a link; `peer` has rates_bps, received_dbm and random()."""
 
     def rates_for(self, frame: Frame) -> int | list[tuple[int, int]]:
-        """The mode of the next attempt, or up to four pairs of a mode and how many attempts are made in it."""
+        """Returns the mode of the next attempt, or up to four pairs of a mode and its number of attempts."""
         return 0
 
     def on_tx_status(self, status: Status) -> None:
-        """What became of an attempt that asked for an acknowledgement."""
+        """Called with the outcome of each attempt that expected an acknowledgement."""

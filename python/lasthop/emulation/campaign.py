@@ -50,7 +50,7 @@ class Emulations:
         self._cancelled = False
 
     def progress(self) -> float:
-        """Fraction done over all seeds, 0 to 1."""
+        """Returns the finished fraction over all seeds, 0 to 1."""
         times = (self._job(seed).virtual_time_s() or 0.0 for seed in self._running)
         under_way = sum(min(time / self._duration_s, 1.0) for time in times)
         return (self._ended + under_way) / self._of
@@ -69,7 +69,7 @@ class Emulations:
         return not self._running
 
     def take_finished(self) -> list[_core.RunOutcome]:
-        """The seeds finished since the last call."""
+        """Returns the seeds finished since the last call."""
         return list(self._finished())
 
     def outputs(self, seed: int) -> list[Path]:

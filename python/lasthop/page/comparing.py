@@ -35,7 +35,7 @@ _drawing = Lock()
 
 
 def routes(desk: Desk) -> list[Route]:
-    """What this part of the page answers."""
+    """Returns the routes of this part of the page."""
 
     async def both(request: Request) -> JSONResponse:
         keys = [_key(request, side) for side in "ab"]

@@ -37,7 +37,7 @@ MOVABLE = re.compile(r"bss\.\d{1,5}\.ap|station\.\d{1,5}|wall\.\d{1,5}")
 
 
 def routes(desk: Desk) -> list[Route]:
-    """What this part of the page answers."""
+    """Returns the routes of this part of the page."""
     library = desk.library
 
     def about_text(answer: Callable[[dict[str, Any], Library], Any]) -> Callable:

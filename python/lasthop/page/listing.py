@@ -31,7 +31,7 @@ MOST_AT_ONCE = 200
 
 
 def routes(desk: Desk) -> list[Route]:
-    """What this part of the page answers."""
+    """Returns the routes of this part of the page."""
     facts = Facts()
 
     async def entries(_request: Request) -> JSONResponse:

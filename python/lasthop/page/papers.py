@@ -38,7 +38,7 @@ MOST_RUNS = 120
 
 
 def routes(desk: Desk) -> list[Route]:
-    """What this part of the page answers."""
+    """Returns the routes of this part of the page."""
     library = desk.library
 
     def told(answer: Callable[..., Any], *names: str) -> Callable:

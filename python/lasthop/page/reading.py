@@ -39,7 +39,7 @@ def warm() -> None:
 
 
 def routes(desk: Desk) -> list[Route]:
-    """What this part of the page answers."""
+    """Returns the routes of this part of the page."""
     threading.Thread(target=warm, daemon=True).start()
     answers = Answers(desk)
     parts = {

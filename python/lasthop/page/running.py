@@ -45,7 +45,7 @@ UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def routes(desk: Desk) -> list[Route]:
-    """What this part of the page answers."""
+    """Returns the routes of this part of the page."""
     jobs = desk.jobs
 
     async def begin(request: Request) -> JSONResponse:
