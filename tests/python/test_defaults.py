@@ -9,7 +9,7 @@ from pathlib import Path
 import lasthop
 import pytest
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "start" / "scenario.md").read_text(encoding="utf-8")
 CURRENT = '[bss]\nstandard = "802.11ax"\n[[station]]\n[[flow]]\n'
 
 
@@ -53,9 +53,9 @@ def test_a_result_lists_the_defaults_that_were_taken() -> None:
     assert taken["channel.path_loss"] == "802.11ax"
 
 
-def test_distance_in_the_first_scenario_of_the_readme_is_felt_or_warned_about() -> None:
-    (block, *_) = re.findall(r"```toml\n(.*?)```", README, re.S)
-    scenario = lasthop.Scenario(block, "readme.toml").set("duration", "2 s").set("warmup", "1 s")
+def test_distance_in_the_first_scenario_of_the_docs_is_felt_or_warned_about() -> None:
+    (block, *_) = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
+    scenario = lasthop.Scenario(block, "first.toml").set("duration", "2 s").set("warmup", "1 s")
     near, far = (
         lasthop.run(scenario.set("station.0.distance", distance), seeds=1, interval_s=None) for distance in ("1 m", "1 km")
     )

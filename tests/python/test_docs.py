@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
-import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,17 +49,15 @@ def listed() -> set[str]:
     return {re.sub(r"^(draft-.*)-\d\d$", r"\1", key) for key in keys}
 
 
-def readme_commands() -> list[list[str]]:
-    """The `lasthop` lines of the README's shell blocks, without their comments."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.S) for line in block.splitlines()]
-    words = [shlex.split(line, comments=True) for line in lines]
-    return [line[1:] for line in words if line and Path(line[0]).name == "lasthop"]
+def shell_blocks(page: Path) -> list[list[str]]:
+    """The lines of the page's `sh` blocks, which are run; what needs a network, a kernel or a password stands in `console` blocks."""
+    blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    return [[line for line in block.splitlines() if line and not line.startswith("#")] for block in blocks]
 
 
-def readme_block(language: str) -> str:
-    """The first block of the README in `language`."""
-    (block, *_) = re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+def block_of(page: str, language: str) -> str:
+    """The first block of a page in `language`."""
+    (block, *_) = re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.S)
     return block
 
 
@@ -85,42 +86,94 @@ def test_a_citation_is_found_in_each_of_its_forms():
 
 @pytest.fixture
 def in_tree(tmp_path, monkeypatch):
-    """A directory with the scenarios, where commands may write."""
+    """A directory with the scenarios, where commands may write; `lasthop` is on the path."""
     for folder in ("papers", "scenarios", "tests"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    short = readme_block("toml").replace('duration = "20 s"', 'duration = "5 s"').replace('warmup = "5 s"', 'warmup = "2 s"')
+    short = block_of("docs/start/scenario.md", "toml").replace('duration = "20 s"', 'duration = "5 s"').replace('warmup = "5 s"', 'warmup = "2 s"')
     (tmp_path / "two-downloads.toml").write_text(short, encoding="utf-8")
+    program = tmp_path / "bin" / "lasthop"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m lasthop "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_commands_of_the_readme_run(command, in_tree):
-    commands = readme_commands()
-    simulation, evidence = {"run", "sweep", "compare", "plot", "theory", "doctor"}, {"packetdrill", "replay-cc", "replay-recovery"}
-    assert {line[0] for line in commands} >= simulation | evidence
-    for name, count in (("out/a", 1), ("out/b", 2)):
-        done = command("run", SCENARIO, "--seeds", 2, "--set", "duration=45 s", "--set", f"station.0.count={count}", "--out", name)
-        assert done.returncode == 0, done.stderr
-    for line in commands:
-        if line[0] in ("reproduce", "serve", "emulate"):
-            continue  # as long as papers last, until Ctrl-C, with a kernel: test_reproduction, test_page_editor, test_emulate
-        done = command(*["two-downloads.toml" if word == "FILE" else word for word in line])
-        assert done.returncode == 0, (line, done.stderr)
+# As long as papers last, until Ctrl-C, with a kernel: test_reproduction, test_page_editor, test_emulate, and `make` itself.
+NOT_RUN = re.compile(r"^make\b|\blasthop (serve|emulate|reproduce khademi2011)\b")
 
 
-def test_the_python_example_of_the_readme_runs(in_tree, capsys):
-    exec(compile(readme_block("python"), "README.md", "exec"), {})
+def shortened(line: str) -> str:
+    """The line over less simulated time and fewer seeds, for a file that is there."""
+    line = re.sub(r"\bFILE\b", "two-downloads.toml", line.replace(".venv/bin/", ""))
+    line = re.sub(r"--seeds [3-9]", "--seeds 2", line)
+    return re.sub(r'"duration=[^"]*"', '"duration=5 s" --set "warmup=2 s"', line) if "warmup=" not in line else line.replace("duration=15 s", "duration=6 s")
+
+
+def run_page(page: Path) -> set[str]:
+    """Runs what the page says, and returns the names of the commands. A block ends at a tool that is not installed."""
+    names = set()
+    for block in shell_blocks(page):
+        for line in block:
+            if NOT_RUN.search(line):
+                continue
+            if shutil.which(line.split()[0].replace(".venv/bin/", "")) is None:
+                break
+            done = subprocess.run(shortened(line), shell=True, capture_output=True, text=True, timeout=300, check=False)
+            assert done.returncode == 0, (page.name, line, done.stderr)
+            names.add(line.split()[1])
+    return names
+
+
+START = [ROOT / "docs/start" / f"{name}.md" for name in ("install", "first-run", "result", "change", "compare", "sweep", "scenario", "python")]
+
+
+def test_the_pages_of_start_run_one_after_the_other(in_tree):
+    assert {page.name for page in START} | {"index.md", "commands.md"} == {page.name for page in (ROOT / "docs/start").glob("*.md")}
+    assert set().union(*map(run_page, START)) >= {"run", "plot", "explain", "report", "compare", "sweep", "query", "show", "list", "new", "check"}
+    assert (in_tree / "first.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_commands_at_a_glance_run(in_tree, command):
+    assert command("run", SCENARIO, "--seeds", 2, "--set", "duration=45 s", "--set", "station.0.count=2", "--out", "out/b").returncode == 0
+    evidence = {"packetdrill", "replay-cc", "replay-recovery", "check-cc"}
+    assert run_page(ROOT / "docs/start/commands.md") >= evidence | {"run", "sweep", "compare", "plot", "theory", "doctor", "analyze", "twin"}
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs/how-to").glob("*.md"))], ids=lambda page: page.name)
+def test_the_commands_of_a_page_run(page, in_tree):
+    run_page(page)
+
+
+def test_a_picture_takes_four_commands_at_most():
+    commands = re.findall(r"^\$ (.*)", block_of("docs/start/install.md", "console"), re.M)
+    commands += [line for block in shell_blocks(ROOT / "docs/start/first-run.md") for line in block]
+    assert len(commands) <= 4
+    assert "plot" in commands[-1]
+
+
+def test_the_python_example_runs(in_tree, capsys):
+    exec(compile(block_of("docs/start/python.md", "python"), "python.md", "exec"), {})
     assert "goodput_bps" in capsys.readouterr().out
 
 
-def test_every_plot_and_command_that_there_is_stands_in_the_readme():
+def test_every_plot_and_command_that_there_is_stands_at_a_glance():
     from lasthop import cli, plot
 
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/start/commands.md").read_text(encoding="utf-8")
     assert [kind for kind in plot.kinds() if kind not in text] == []
     assert [name for name in cli.COMMANDS if f"lasthop {name}" not in text] == []
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert [name for name in cli.COMMANDS if f"`{name}`" not in changelog] == []
+
+
+def test_scenarios_on_the_pages_are_right():
+    import lasthop
+
+    for page in [*START, *(ROOT / "docs/how-to").glob("*.md")]:
+        for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
+            lasthop.Scenario(block, page.name).resolve()
 
 
 def test_every_metric_of_a_result_is_defined(command, small):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import venv
@@ -140,6 +142,14 @@ def installed(tmp_path_factory):
 def test_the_wheel_works_in_an_empty_folder(installed, tmp_path, line):
     done = installed(tmp_path, *line)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_newcomer_with_the_wheel_gets_a_picture(installed, tmp_path):
+    page = (ROOT / "docs" / "start" / "first-run.md").read_text(encoding="utf-8")
+    for line in re.findall(r"^lasthop (.*)$", page, re.MULTILINE):
+        done = installed(tmp_path, "-m", "lasthop", *shlex.split(line))
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "first.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_wheel_has_its_benchmarks(installed, tmp_path):
