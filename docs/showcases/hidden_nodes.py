@@ -57,7 +57,7 @@ picture(bars("Goodput of both uploads", "goodput (Mbit/s)", goodput))
 # %%
 # Where both hear each other, RTS and CTS cost 8 %: they take time at a basic rate, and two stations seldom collide. Where they do not,
 # nearly every second attempt is lost, and RTS brings most of it back. It brings not all of it: two RTS still meet, as often as two
-# stations begin within the 52 µs that an RTS and the SIFS behind it last at 24 Mbit/s, and each loss doubles CW.
+# stations begin within the 44 µs that an RTS and the SIFS behind it last at 24 Mbit/s, and each loss doubles CW.
 #
 # A result tells the two apart. ``collision_probability`` counts what carrier sense should have prevented, ``interference_probability``
 # what hidden nodes did.
