@@ -17,8 +17,11 @@ endif
 # The programs themselves, compiled beforehand: only those who change them need clang.
 BPF_OBJECTS := $(patsubst bpf/%.bpf.c,python/lasthop/bpf/%.bpf.o,$(wildcard bpf/*.bpf.c))
 SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
-# Every package with its version and the hashes of its files, for each Python and system; `make lock` writes it.
+# Every package with its version and the hashes of its files, for each Python and system; `make lock` writes them. The first has
+# what a demo needs, the second adds the layers of pyproject.toml, the third what tests need.
 LOCK := python/requirements.txt
+LAYERS := python/requirements-all.txt
+TESTS := python/requirements-test.txt
 # The same for what builds the site, which nothing else needs.
 DOCS_LOCK := python/requirements-docs.txt
 PIP := -m pip --quiet --disable-pip-version-check
@@ -37,16 +40,16 @@ PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/nul
 .PHONY: build fast demo test unit gates instructions lint lock fuzz bench speed validation kernel kernel-claims bpf docs tables page wheel clean rust
 .DEFAULT_GOAL := build
 
-build: $(EXTENSION) $(PRELOAD) $(KERNEL)
+build: $(EXTENSION) $(PRELOAD) $(KERNEL) $(VENV)/.layers
 
 # The engine compiled with a profile of its own runs, which takes some minutes; the plain one stays where it cannot be made.
 fast: build
 	@$(BIN)/python benches/guided.py engine
 
-demo: build
+demo: $(EXTENSION)
 	@$(BIN)/python -m lasthop.demo
 
-test: build
+test: build $(VENV)/.tests
 	cargo test --workspace --no-fail-fast
 	cargo test --manifest-path examples/plugins/Cargo.toml --target-dir target --no-fail-fast
 	$(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder
@@ -128,15 +131,16 @@ wheel: rust $(VENV)/.ready $(PRELOAD) $(KERNEL)
 	@rm -rf dist/venv dist/locked
 	@ls dist/*.whl
 
-# Writes the lock anew for what pyproject.toml and python/requirements.in ask; versions stay where they still fit. To take
+# Writes the locks anew for what pyproject.toml and python/requirements*.in ask; versions stay where they still fit. To take
 # later ones: make lock UPGRADE=--upgrade, or UPGRADE="--upgrade-package numpy".
+COMPILE = $(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
 lock: $(VENV)/.ready
 	$(BIN)/python -m venv --clear $(VENV)/lock
 	$(VENV)/lock/bin/python $(PIP) install $(UV)
-	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras $(UPGRADE) \
-		--custom-compile-command "make lock" --output-file $(LOCK) pyproject.toml python/requirements.in
-	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes $(UPGRADE) \
-		--custom-compile-command "make lock" --output-file $(DOCS_LOCK) python/requirements-docs.in
+	$(COMPILE) --all-extras $(UPGRADE) --output-file $(TESTS) pyproject.toml python/requirements.in python/requirements-test.in
+	$(COMPILE) --all-extras --constraints $(TESTS) --output-file $(LAYERS) pyproject.toml python/requirements.in
+	$(COMPILE) --constraints $(TESTS) --output-file $(LOCK) pyproject.toml python/requirements.in
+	$(COMPILE) $(UPGRADE) --output-file $(DOCS_LOCK) python/requirements-docs.in
 	@rm -rf $(VENV)/lock
 
 clean:
@@ -167,8 +171,16 @@ $(VENV)/.ready: pyproject.toml $(LOCK)
 	$(BIN)/python $(PIP) install --require-hashes --requirement $(LOCK)
 	@touch $@
 
-$(VENV)/.docs-ready: $(DOCS_LOCK) $(VENV)/.ready
+$(VENV)/.docs-ready: $(DOCS_LOCK) $(VENV)/.layers
 	$(BIN)/python $(PIP) install --require-hashes --requirement $(DOCS_LOCK)
+	@touch $@
+
+$(VENV)/.layers: $(LAYERS) $(VENV)/.ready
+	$(BIN)/python $(PIP) install --require-hashes --requirement $(LAYERS)
+	@touch $@
+
+$(VENV)/.tests: $(TESTS) $(VENV)/.layers
+	$(BIN)/python $(PIP) install --require-hashes --requirement $(TESTS)
 	@touch $@
 
 rust:
