@@ -24,7 +24,7 @@ COMMANDS = (
     *("packetdrill", "replay-cc", "replay-recovery", "check-cc"),
     *("new", "cc-header"),
     *("bpf", "deploy"),
-    *("check", "list", "show", "schema", "completion", "doctor", "bench"),
+    *("check", "list", "show", "schema", "completion", "man", "doctor", "bench"),
 )
 
 

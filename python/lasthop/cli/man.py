@@ -1,0 +1,130 @@
+"""`lasthop man`: the manual page, written from what the commands say of themselves.
+
+In the macros of man(7), which groff and mandoc both read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from .. import __version__
+
+SUMMARY = "print the manual page"
+PLACES = """\
+lasthop man | man -l -
+lasthop man > ~/.local/share/man/man1/lasthop.1"""
+WIDTH = 78
+# What roff would take for its own, or print as another character than was typed.
+SPECIAL = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
+STATUS = {
+    "0": "Done.",
+    "1": "A run failed, a claim does not hold any more, a replay or a script differs, or output could not be written.",
+    "2": "Wrong usage or input: one message with place and remedy.",
+    "77": "No replay or script differs, but one was skipped, with its reason.",
+    "130": "Interrupted with Ctrl-C or a signal to end; what was finished is kept.",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Takes none."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = PLACES
+
+
+def execute(_arguments: argparse.Namespace) -> int:
+    """Prints the page."""
+    from . import build_parser
+
+    sys.stdout.write(page(build_parser()))
+    return 0
+
+
+def page(parser: argparse.ArgumentParser) -> str:
+    """The manual page of a parser and of all that it has commands for."""
+    return "".join(f"{line}\n" for line in _lines(parser))
+
+
+def _lines(parser: argparse.ArgumentParser) -> Iterator[str]:
+    name = parser.prog
+    yield f'.TH {name.upper()} 1 {_date()} "{name} {__version__}" "User Commands"'
+    what = (parser.description or "").rstrip(".")
+    yield from (".SH NAME", f"{name} \\- {_text(what[:1].lower() + what[1:])}")
+    yield from (".SH SYNOPSIS", f".B {name}", r".I COMMAND", r"[\fIARGUMENTS\fR]")
+    yield from (".SH DESCRIPTION", _paragraph(parser.description or ""), _paragraph(parser.epilog or ""))
+    yield from _arguments(parser)
+    yield ".SH COMMANDS"
+    for command in _commands(parser):
+        yield from _section(command)
+    yield ".SH EXIT STATUS"
+    for status, meaning in STATUS.items():
+        yield from (".TP", f".B {status}", _paragraph(meaning))
+
+
+def _section(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """One command, then those below it."""
+    yield f".SS {_text(parser.prog)}"
+    if parser.description:
+        yield from (_paragraph(parser.description[:1].upper() + parser.description[1:]), ".PP")
+    usage = " ".join(parser.format_usage().removeprefix("usage:").split())
+    yield _paragraph(usage)
+    yield from _arguments(parser)
+    if parser.epilog:
+        yield from (".PP", ".nf", *map(_paragraph, parser.epilog.splitlines()), ".fi")
+    for command in _commands(parser):
+        yield from _section(command)
+
+
+def _arguments(parser: argparse.ArgumentParser) -> Iterator[str]:
+    formatter = parser._get_formatter()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction) or action.help == argparse.SUPPRESS:
+            continue
+        yield from (".TP", _heading(action, formatter))
+        yield _paragraph(formatter._expand_help(action) if action.help else _choices(action))
+
+
+def _heading(action: argparse.Action, formatter: argparse.HelpFormatter) -> str:
+    """What is typed: an option in bold with what it takes in italics."""
+    if not action.option_strings:
+        (shown,) = formatter._metavar_formatter(action, action.dest)(1)
+        return rf"\fI{_text(shown)}\fR"
+    taken = "" if action.nargs == 0 else formatter._format_args(action, action.dest.upper())
+    names = ", ".join(rf"\fB{_text(option)}\fR" for option in action.option_strings)
+    return rf"{names} \fI{_text(taken)}\fR" if taken else names
+
+
+def _choices(action: argparse.Action) -> str:
+    return f"One of: {', '.join(map(str, action.choices))}." if action.choices else "See the description."
+
+
+def _commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from dict.fromkeys(action.choices.values())
+
+
+def _paragraph(text: str) -> str:
+    """Text in lines as short as roff likes them, none of which begins as a request would."""
+    # How many cores this machine has is nothing for a page.
+    words = _text(re.sub(r", here \d+\b", "", text))
+    lines = textwrap.wrap(words, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(rf"\&{line}" if line.startswith(".") else line for line in lines)
+
+
+def _text(text: str) -> str:
+    """Text as roff reads it: hyphens that can be copied, and backslashes that are none of its own."""
+    return "".join(SPECIAL.get(one) or (one if one.isascii() else rf"\[u{ord(one):04X}]") for one in text)
+
+
+def _date() -> str:
+    """The day of `SOURCE_DATE_EPOCH` where it is set, else that of this file: the page is the same for the same package."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    seconds = int(given) if given.isdecimal() else int(Path(__file__).stat().st_mtime)
+    return time.strftime("%Y-%m-%d", time.gmtime(seconds))
