@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 from .executor import Outcome, Task
 from .executor.local import Threads
+from .given import shown, whole
 from .progress import Progress
+from .scenario import Scenario
 from .simulation import InterruptRequests
 from .store import Finished, Job, Memory, Store, Writer
 
@@ -51,6 +53,13 @@ def complete(
     """
     if isinstance(executor, str):
         raise ValueError(f"executor: {executor!r} is only a name; give an executor, such as lasthop.executor.dask.Dask(ADDRESS)")
+    if not isinstance(store, Store | Memory):
+        raise TypeError(f"store: a Store is needed, such as lasthop.Store.open('runs.duckdb'), not {shown(store)}")
+    jobs = [jobs] if isinstance(jobs, Job) else list(jobs)
+    for job in jobs:
+        if not isinstance(job, Job) or not isinstance(job.scenario, Scenario):
+            raise TypeError(f"jobs: each is a lasthop.Job(scenario, seed), not {shown(job)}")
+        whole("jobs: seed", job.seed, "a seed")
     campaign = _Campaign(store, progress or Progress.silent(), then)
     campaign.ask(jobs)
     with InterruptRequests() as requests:

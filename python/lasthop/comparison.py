@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .confidence import Difference, Estimate, difference
+from .given import names, shown
 from .headline import chosen, label, mean_and_interval
 from .progress import Progress
 from .result import Result
@@ -39,7 +40,10 @@ class Comparisons(list[Comparison]):
 
 def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> Comparisons:
     """Compares the headline numbers of two results, or all metrics whose dotted name matches one of `patterns`."""
-    patterns = list(patterns)
+    for name, result in (("a", a), ("b", b)):
+        if not isinstance(result, Result):
+            raise TypeError(f"{name}: a Result is needed, of lasthop.run or lasthop.read, not {shown(result)}")
+    patterns = names("patterns", patterns, "the name of a metric")
     first, second = ({item.label: item for item in chosen(result, patterns)} for result in (a, b))
     rows = Comparisons()
     for name in dict.fromkeys([*first, *second]):

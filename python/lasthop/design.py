@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .given import shown
 from .ranges import drawn, is_range, range_of
 from .scenario import toml_value
 
@@ -105,7 +106,7 @@ def _check_sample(ranges: Mapping[str, str], sample: Sample | None) -> None:
 
 def _listed(path: str, values: Any) -> Axis:
     values = _values(path, values)
-    texts = [toml_value(value) for value in values]
+    texts = [_text(path, value) for value in values]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
         raise ValueError(f"{path}: {twice} is given twice")
@@ -122,19 +123,31 @@ def _paired(group: Mapping[str, Iterable[Any]]) -> Axis:
             counts = f"{len(columns[first])} of {first} and {len(columns[path])} of {path}"
             raise ValueError(f"zip: as many values of each setting are needed, and there are {counts}")
     rows = list(zip(*columns.values(), strict=True))
-    texts = [", ".join(f"{path}={toml_value(value)}" for path, value in zip(columns, row, strict=True)) for row in rows]
+    texts = [", ".join(f"{path}={_text(path, value)}" for path, value in zip(columns, row, strict=True)) for row in rows]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
         raise ValueError(f"zip: {twice} is given twice")
     return Axis(tuple(columns), tuple(rows))
 
 
-def _values(path: str, values: Any) -> list[Any]:
+def _text(path: str, value: Any) -> str:
+    try:
+        return toml_value(value)
+    except TypeError as error:
+        raise TypeError(f"{path}: {error}") from None
+
+
+def _values(path: Any, values: Any) -> list[Any]:
+    if not isinstance(path, str):
+        raise TypeError(f"the path of a setting is needed, such as 'station.0.count', not {shown(path)}")
     if isinstance(values, str) and ".." in values:
         range_of(path, values)
         raise ValueError(f"{path}: {values!r}: a range stands in over, and sample says how many points are drawn")
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise ValueError(f"{path}: a list of values is needed, e.g. [{values!r}], not {values!r}")
+        example = "" if values is None else f", e.g. [{shown(values)}]"
+        raise ValueError(f"{path}: a list of values is needed{example}, not {shown(values)}")
+    if getattr(values, "shape", None) == ():  # an array of NumPy that is one number
+        raise ValueError(f"{path}: a list of values is needed, e.g. [{shown(values)}], not {shown(values)}")
     found = list(values)
     if not found:
         raise ValueError(f"{path}: at least one value is needed")

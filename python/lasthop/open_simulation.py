@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from . import _core
+from .given import seconds, whole
 from .result import Result
 from .scenario import Scenario, scenario_or_file
 from .simulation import RunFailed, Runs, check_interval, seed_list
@@ -36,7 +37,8 @@ class Simulation:
         An earlier time has no effect. Ctrl-C stops between two events; the simulation can continue afterwards. Raises
         `ValueError` if `time` is not a time.
         """
-        return self._core.run_until(time if isinstance(time, str) else f"{time!r} s")
+        at = time if isinstance(time, str) else f"{seconds('run_until', time)!r} s"
+        return self._core.run_until(at)
 
     def metrics(self) -> dict[str, Any] | None:
         """Returns `flows`, `totals`, `nodes`, `links` and `medium` as in a result, from the end of the warm-up until now.
@@ -67,4 +69,5 @@ def open(  # noqa: A001 - read as `lasthop.open`
     Raises `ScenarioError`, and `ValueError` for an impossible seed or interval.
     """
     check_interval(interval_s)
+    whole("seed", seed, "a seed")
     return Simulation(scenario_or_file(scenario), seed_list([seed])[0], interval_s)

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from . import _core, json_text, tables
 from .confidence import Estimate, estimate, t_quantile_975, widening
 from .files import PendingFile, write_pieces
-from .metric import unknown
+from .given import path as file_name
+from .given import shown
+from .metric import LISTED, unknown
 from .quantities import SIMULATOR, quantity_of
 from .recording import FOLDER, NewRecordings, Recordings, copied_beside, put_into
 from .runs import Run, columns, document_of
@@ -314,9 +316,15 @@ class Result:
 
         `options` are those of `lasthop plot`, with `_` for `-`: `metric="rtt_s"`, `flow="slow.*"`, `size=(7, 3)`.
         """
-        from .plot import Options, draw
+        from .plot import Options, draw, in_python
 
-        return draw(kind, [self], out=out, options=Options.of(**options))
+        if out is not None:
+            file_name("out", out, "the name of a file")
+        chosen = Options.of(**options)
+        try:
+            return draw(kind, [self], out=out, options=chosen)
+        except (LookupError, ValueError) as error:
+            raise type(error)(in_python(str(error.args[0]))) from None
 
     def explain(self) -> Explanation:
         """Returns where each flow and channel spent its time; runs the seeds again if necessary, see `lasthop.explain`."""
@@ -326,6 +334,7 @@ class Result:
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes result.json, the tables as Parquet and scenario.toml; each file appears whole or not at all."""
+        file_name("save", directory, "the name of a directory")
         with ResultDirectory(directory) as target:
             for seed, blocks in self._series:
                 target.add_series(seed, blocks)
@@ -358,6 +367,8 @@ class _Summary(dict[str, Any]):
     """A dict whose `KeyError` says what there is."""
 
     def __missing__(self, name: str) -> Any:
+        if not isinstance(name, str):
+            raise KeyError(f"{shown(name)}: the name of a metric is needed; {LISTED}")
         raise KeyError(str(unknown(name, list(self))))
 
 
@@ -431,7 +442,7 @@ def read(path: str | os.PathLike[str]) -> Result:
     """Reads a result from its JSON file or directory; raises `ScenarioError` if it is not one, `OSError` if it cannot be
     read.
     """
-    file = Path(path)
+    file = Path(file_name("read", path, "the name of a result, its directory or its JSON file,"))
     if file.is_dir():
         file = file / "result.json"
     try:

@@ -10,7 +10,8 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _core, given
+from .given import shown
 from .ready import scenario_path
 
 if TYPE_CHECKING:
@@ -38,7 +39,12 @@ class Scenario:
         A string is read as in `--set path=value`; numbers, truth values, lists and dicts may be given directly. The setting
         is checked when the scenario is resolved or run, so that settings that depend on one another may come in any order.
         """
-        text = value if isinstance(value, str) else toml_value(value)
+        if not isinstance(path, str) or not path.strip():
+            raise TypeError(f"set: the path of a setting is needed, such as 'station.0.count', not {shown(path)}")
+        try:
+            text = value if isinstance(value, str) else toml_value(value)
+        except TypeError as error:
+            raise TypeError(f"{path}: {error}") from None
         return Scenario(self.text, self.file_name, (*self.settings, (readable_text(path), readable_text(text))))
 
     def resolve(self) -> _core.ResolvedScenario:
@@ -74,7 +80,9 @@ def load(path: str | os.PathLike[str]) -> Scenario:
 
     An existing file takes precedence over a name. Raises `ScenarioError` if it is wrong and `OSError` if it cannot be read.
     """
-    path = scenario_path(path)
+    if isinstance(path, Scenario):
+        raise TypeError("load: is a Scenario already; the name of its file is needed")
+    path = scenario_path(given.path("load", path, "the name of a scenario file"))
     name = readable_text(os.fspath(path))
     try:
         with open(path, encoding="utf-8") as file:
@@ -92,15 +100,17 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     return scenario
 
 
-def scenario_or_file(given: Scenario | str | os.PathLike[str]) -> Scenario:
+def scenario_or_file(scenario: Scenario | str | os.PathLike[str]) -> Scenario:
     """Returns a given scenario, or the scenario of a file; raises `TypeError` for anything else, and the errors of
     `load`.
     """
-    if isinstance(given, Scenario):
-        return given
-    if isinstance(given, str | os.PathLike):
-        return load(given)
-    raise TypeError(f"scenario: a Scenario or the name of its file is needed, not {type(given).__name__}; see lasthop.load")
+    if isinstance(scenario, Scenario):
+        return scenario
+    if isinstance(scenario, str) and "\n" in scenario:
+        raise ValueError("scenario: is the text of a file, and its name is needed; lasthop.Scenario(text) takes the text itself")
+    if isinstance(scenario, str | os.PathLike):
+        return load(scenario)
+    raise TypeError(f"scenario: a Scenario or the name of its file is needed, not {shown(scenario)}; see lasthop.load")
 
 
 def looks_like_scenario(path: str | os.PathLike[str]) -> bool:
@@ -130,8 +140,10 @@ def toml_value(value: Any) -> str:
     match value:
         case bool():
             return "true" if value else "false"
-        case int() | float():
-            return repr(value)
+        case int():
+            return int.__repr__(value)
+        case float():
+            return float.__repr__(value)
         case str():
             return json.dumps(value, ensure_ascii=False)
         case dict():
@@ -139,6 +151,8 @@ def toml_value(value: Any) -> str:
             return "{ " + ", ".join(pairs) + " }"
         case list() | tuple():
             return "[" + ", ".join(toml_value(item) for item in value) + "]"
-    if hasattr(value, "item"):  # a NumPy scalar
-        return toml_value(value.item())
-    raise TypeError(f"a setting is a string, a number, a truth value, a list or a dict, not {type(value).__name__}")
+        case os.PathLike():
+            return toml_value(os.fspath(value))
+    if hasattr(value, "tolist"):  # a scalar or an array of NumPy
+        return toml_value(value.tolist())
+    raise TypeError(f"a setting is a string, a number, a truth value, a list or a dict, not {shown(value)}")

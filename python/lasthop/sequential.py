@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from math import ceil, inf, isfinite
 from typing import Any, Literal, NamedTuple
 
+from . import given
 from .confidence import estimate
 from .metric import check_names, matching
 from .quantities import TOTALS
@@ -69,7 +70,7 @@ class Until:
     most: int = MOST
 
     def __post_init__(self) -> None:
-        if not 0 < self.target < 1:
+        if not 0 < given.real("until", self.target, "a share of the mean, such as 0.02 for 2 %,") < 1:
             raise ValueError(f"until: {self.target} is not a share of a mean; give a number between 0 and 1, e.g. 0.02 for 2 %")
         if self.most < FEWEST:
             raise ValueError(f"until: needs at least {FEWEST} seeds, but {self.most} were allowed; allow more")

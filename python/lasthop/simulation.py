@@ -13,12 +13,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
-from . import _core
+from . import _core, given
 from .captures import SNAP, NewCaptures, check_snap
 from .captures import Request as CaptureRequest
 from .code.processes import Order, Processes, needs_processes
 from .losses import loss_warnings
-from .metric import check_names
+from .metric import check_keys, check_names
 from .progress import Progress, progress_here
 from .recording import NewRecordings, Request, check_span
 from .recording import chosen as tables_of
@@ -30,6 +30,8 @@ from .warmup import warmup_warning
 
 POLL_S = 0.02
 MAX_SEED = 2**63 - 1
+# No list of more is made by mistake.
+MOST_SEEDS = 10_000_000
 
 
 class Kept(NamedTuple):
@@ -119,15 +121,18 @@ def run(
     (for an unknown metric after the first run), `ScenarioError`, `RunFailed` and, on Ctrl-C, `Interrupted`; the latter two
     hold the finished runs.
     """
-    if jobs is not None and jobs < 1:
-        raise ValueError(f"jobs: {jobs} threads cannot run anything; give at least 1, or None for one per core")
+    jobs = job_count(jobs)
     check_interval(interval_s)
     scenario = scenario_or_file(scenario)
+    metrics = given.names("metrics", metrics, "the name of a metric")
+    if until is None and metrics != (GOODPUT,):
+        raise ValueError("metrics: have no effect without until, which judges them; .summary of the result has every metric")
+    check_keys(metrics)
     request = _request(scenario, record, record_from_s, record_for_s)
     captures = _capture_request(pcap, pcap_snap)
     show = progress_here() if progress is None else progress
     chosen = seed_list((5 if until is None else MOST) if seeds is None else seeds)
-    rule = None if until is None else Until(until, tuple(metrics), len(chosen))
+    rule = None if until is None else Until(until, metrics, len(chosen))
     kept = {"keep_series": True, "account": explain, "until": rule}
     with ExitStack() as stack:
         bar = stack.enter_context(Progress.in_terminal() if show else Progress.silent())
@@ -152,6 +157,9 @@ def _request(
             raise ValueError("record_from_s, record_for_s: have no effect without record, which names what is recorded")
         return None
     run_s = scenario.resolve().duration_s()
+    from_s = given.seconds("record_from_s", from_s)
+    length_s = None if length_s is None else given.seconds("record_for_s", length_s)
+    record = given.names("record", record.split(",") if isinstance(record, str) else record, "the name of a table or group of tables")
     try:
         tables = tables_of(record)
         check_span(from_s, length_s, run_s)
@@ -166,6 +174,8 @@ def _capture_request(directory: str | os.PathLike[str] | None, snap: int | None)
         if snap is not None:
             raise ValueError("pcap_snap: has no effect without pcap, which names the directory of captures")
         return None
+    given.path("pcap", directory, "the name of a directory")
+    snap = snap if snap is None else given.whole("pcap_snap", snap, "a number of bytes")
     try:
         check_snap(SNAP if snap is None else snap)
     except ValueError as error:
@@ -185,7 +195,7 @@ def _simulate_recorded(request: Request | None, *what: Any, **kept: Any) -> Resu
 
 def check_interval(interval_s: float | None) -> None:
     """Raises `ValueError` unless `interval_s` is a valid interval of time series, or None."""
-    if interval_s is not None and not 1e-9 <= interval_s < math.inf:
+    if interval_s is not None and not 1e-9 <= given.seconds("interval_s", interval_s) < math.inf:
         raise ValueError(
             f"interval_s: {interval_s} is not a length of time; a number of seconds, or None for no time series"
         )
@@ -380,8 +390,15 @@ class InterruptRequests:
 
 
 def seed_list(seeds: int | Iterable[int]) -> list[int]:
-    """Returns `seeds` as a list: 1 to N for a number, else the given seeds, each once."""
-    chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else [int(seed) for seed in seeds]
+    """Returns `seeds` as a list: 1 to N for a number, else the given seeds, each once; raises `TypeError`, `ValueError`."""
+    if given.is_whole(seeds):
+        if seeds > MOST_SEEDS:
+            raise ValueError(f"seeds: {seeds} are too many; at most {MOST_SEEDS}, or a list of the seeds themselves: [{seeds}]")
+        chosen = list(range(1, given.whole("seeds", seeds, "how many") + 1))
+    elif isinstance(seeds, Iterable) and not isinstance(seeds, str | bytes):
+        chosen = [given.whole("seeds", seed, "each seed") for seed in seeds]
+    else:
+        raise TypeError(f"seeds: how many is needed, a whole number, or a list of them, not {given.shown(seeds)}")
     if not chosen:
         raise ValueError("seeds: at least one is needed")
     if min(chosen) < 0 or max(chosen) > MAX_SEED:
@@ -389,6 +406,15 @@ def seed_list(seeds: int | Iterable[int]) -> list[int]:
     if len(set(chosen)) < len(chosen):
         raise ValueError("seeds: each may be given once; the same seed gives the same run")
     return chosen
+
+
+def job_count(jobs: int | None) -> int | None:
+    """Returns the number of threads asked for; raises `TypeError`, `ValueError`."""
+    if jobs is None:
+        return None
+    if (jobs := given.whole("jobs", jobs, "how many threads")) < 1:
+        raise ValueError(f"jobs: {jobs} threads cannot run anything; give at least 1, or None for one per core")
+    return jobs
 
 
 def core_count() -> int:

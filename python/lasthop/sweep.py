@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import given
 from .alike import alike, named
 from .campaign import Counts, complete
 from .design import Design, Over, Sample, design_of
@@ -20,13 +21,14 @@ from .quantities import NODE, TOTALS
 from .result import flat_metrics, metric_names
 from .scenario import Scenario, scenario_or_file, toml_value
 from .sequential import GOODPUT, MOST, Until
-from .simulation import Interrupted, RunFailed, seed_list
+from .simulation import Interrupted, RunFailed, job_count, seed_list
 from .store import Job, Memory, Store
 from .warmup import warmup_warning
 
 if TYPE_CHECKING:
     from .sweep_table import SweepTable
 
+STORE = "a Store or the name of its file"
 SHOWN = ("totals.*", "medium.*")
 
 
@@ -88,12 +90,14 @@ def sweep(
     """
     from .sweep_table import SweepTable
 
+    metrics = given.names("metrics", metrics, "the name of a metric")
     check_keys(metrics)
+    jobs = job_count(jobs)
     scenario = scenario_or_file(scenario)
     asked = wanted(scenario, over, _groups(zip), _sample(sample, design, design_seed))
     points = grid(scenario, asked)
     chosen = seed_list(5 if seeds is None else seeds) if until is None else _rule(until, metrics, seeds)
-    kept = store if isinstance(store, Store) else Memory() if store is None else Store.open(store)
+    kept = store if isinstance(store, Store) else Memory() if store is None else Store.open(given.path("store", store, STORE))
     show = progress_here() if progress is None else progress
     with Progress.in_terminal("sweep", "runs") if show else Progress.silent() as bar:
         swept = run_points(points, chosen, kept, metrics=metrics, executor=executor, jobs=jobs, progress=bar)
@@ -113,7 +117,7 @@ def _rule(until: float | Until, metrics: Sequence[str], seeds: int | Iterable[in
         if seeds is not None:
             raise ValueError("seeds: has no effect with an Until, which sets the largest number")
         return until
-    if not isinstance(seeds, int | None):
+    if seeds is not None and not given.is_whole(seeds):
         raise ValueError("seeds: with until, give the largest number of seeds, not a list")
     return Until(until, tuple(metrics) or (GOODPUT,), MOST if seeds is None else seeds)
 
@@ -126,8 +130,8 @@ def wanted(
 ) -> Design:
     """Returns what is to be varied: the arguments, or else the file's `[sweep]`; raises `ValueError`, `TypeError`."""
     if over is not None and not isinstance(over, Mapping):
-        raise TypeError(f"over: settings and their values are needed, e.g. {{'station.0.count': [1, 2]}}, not {over!r}")
-    return design_of(over if over or groups else dict(scenario.resolve().sweep()), groups, sample)
+        raise TypeError(f"over: settings and their values are needed, e.g. {{'station.0.count': [1, 2]}}, not {given.shown(over)}")
+    return design_of(over or {} if over or groups else dict(scenario.resolve().sweep()), groups, sample)
 
 
 def grid(scenario: Scenario, design: Design) -> list[Point]:
@@ -145,13 +149,13 @@ def grid(scenario: Scenario, design: Design) -> list[Point]:
 def _groups(asked: Any) -> list[Mapping[str, Iterable[Any]]]:
     groups = [] if asked is None else [asked] if isinstance(asked, Mapping) else asked
     if not isinstance(groups, list | tuple) or not all(isinstance(group, Mapping) for group in groups):
-        raise TypeError(f"zip: settings and their values are needed, e.g. {{PATH: [1, 2], PATH: [3, 4]}}, or a list of such, not {asked!r}")
+        raise TypeError(f"zip: settings and their values are needed, e.g. {{PATH: [1, 2], PATH: [3, 4]}}, or a list of such, not {given.shown(asked)}")
     return list(groups)
 
 
 def _sample(points: int | None, design: str, seed: int) -> Sample | None:
     if points is not None:
-        return Sample(points, design, seed)
+        return Sample(given.whole("sample", points, "how many points"), design, given.whole("design_seed", seed, "a seed"))
     if (design, seed) != ("lhs", 1):
         raise ValueError("design, design_seed: have no effect without sample, which says how many points are drawn")
     return None

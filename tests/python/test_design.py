@@ -267,7 +267,7 @@ def test_a_star_sets_and_sweeps_every_flow(small):
     asked = f"SELECT setting(scenario, '{path}') AS it FROM runs ORDER BY it"
     assert store.query(asked)["it"].tolist() == ["cubic", "newreno"]
     one = lasthop.run(lasthop.load(small).set("flow.0.congestion_control", "vegas").set("flow.1.congestion_control", "cubic"), seeds=1)
-    seen = chart("sweep", [result, one], Options(x=path))
+    seen = chart("sweep", [result, one], Options(x=f"{path}.kind"))
     assert list(seen.curves[0].x) == ["cubic", "cubic, vegas"]
 
 

@@ -242,11 +242,10 @@ def test_results_side_by_side_are_a_sweep_of_what_differs(results):
 
 def test_a_store_is_a_sweep_of_the_settings_that_are_asked_for(small):
     from lasthop import Job, Store, complete
-    from lasthop.sweep import grid
+    from lasthop.sweep import grid, wanted
 
-    points = grid(
-        lasthop.load(small).set("duration", "1 s"), {"station.0.count": [1, 2], "wired.delay": ["10 ms", "20 ms"]}
-    )
+    scenario = lasthop.load(small).set("duration", "1 s")
+    points = grid(scenario, wanted(scenario, {"station.0.count": [1, 2], "wired.delay": ["10 ms", "20 ms"]}))
     store = Store.open("runs.duckdb")
     complete([Job(scenario, seed) for _, scenario in points for seed in (1, 2)], store)
     assert plot.is_store("runs.duckdb") and not plot.is_store(small)

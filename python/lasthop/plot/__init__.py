@@ -28,7 +28,7 @@ from ._chart import (
     write_chart,
 )
 from ._chosen import CHOICES, chosen, in_words
-from ._options import FOR_ALL, OF_CURVES, OF_VALUES, Options
+from ._options import FOR_ALL, OF_CURVES, OF_VALUES, Options, in_python
 from ._stored_runs import StoredRuns, is_store
 from ._sweep_table import TABLES, SweepTable, read_sweep
 
@@ -56,6 +56,7 @@ __all__ = [
     "draw",
     "draw_chart",
     "file_format",
+    "in_python",
     "is_store",
     "kinds",
     "new_figure",

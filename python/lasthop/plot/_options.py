@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Real
 from typing import Any
+
+from ..given import names, real, shown
 
 # Heeded by every plot; those that are about an axis of values by every one that has a single such axis.
 FOR_ALL = ("title", "size", "x_label")
 OF_VALUES = ("y_label", "y_min", "y_max", "log_y")
 OF_CURVES = ("legend",)
+
+
+def in_python(message: str) -> str:
+    """What is said of options of the command line, of those of Python: `y_min` for `--y-min`."""
+    return re.sub(r"--([a-z][a-z-]*)", lambda found: found[1].replace("-", "_"), message)
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,26 @@ class Options:
     y_max: float | None = None
     legend: str | None = None
     size: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        """Raises `TypeError` for what is no text, number or truth value where one is needed."""
+        for name in ("metric", "x", "by", "title", "x_label", "y_label", "legend"):
+            if not isinstance(getattr(self, name), str | None):
+                raise TypeError(f"{name}: a text is needed, not {shown(getattr(self, name))}")
+        for name in ("flow", "node", "traffic"):
+            names(name, getattr(self, name), "a pattern of names")
+        for name in ("log_x", "log_y"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name}: True or False is needed, not {shown(getattr(self, name))}")
+        for name in ("y_min", "y_max"):
+            if getattr(self, name) is not None:
+                real(name, getattr(self, name), "a number")
+        if self.size is not None:
+            size = self.size if isinstance(self.size, tuple | list) and len(self.size) == 2 else [self.size, None]
+            if not all(isinstance(inches, Real) for inches in size):
+                raise TypeError(f"size: a width and a height in inches are needed, such as (7, 3), not {shown(self.size)}")
+        if not isinstance(self.only, Mapping):
+            raise TypeError(f"only: settings and their values are needed, such as {{'wired.delay': '5 ms'}}, not {shown(self.only)}")
 
     def given(self) -> list[str]:
         """The names of those that were given."""

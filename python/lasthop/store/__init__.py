@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
+from .. import _core, given
 from . import tables
 from .database import PATIENCE_S, Database, StoreError
 from .finished import Finished, Held, whole
@@ -58,7 +58,7 @@ class Store(Identified):
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, patience_s: float = PATIENCE_S) -> Store:
         """The store in the file `path`, which is made where there is none; others may hold it for `patience_s`."""
-        store = cls(Database(path, patience_s))
+        store = cls(Database(given.path("store", path, "the name of its file"), patience_s))
         was_there = Path(path).exists()
         try:
             if not (Path(path).is_file() and store._is_store()):
@@ -74,7 +74,7 @@ class Store(Identified):
         """The store in the file `path`, which must be there."""
         if not Path(path).exists():
             raise StoreError(f"{path}: there is no such store; `lasthop sweep … --store {path}` makes one")
-        store = cls(Database(path, patience_s))
+        store = cls(Database(given.path("store", path, "the name of its file"), patience_s))
         if not store._is_store():
             raise StoreError(f"{path}: is a DuckDB file without tables, and not a store of lasthop")
         return store
