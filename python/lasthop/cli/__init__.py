@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from .. import ScenarioError, StoreError, __version__
 from ._mistake import Mistake
+from ._pager import add_no_pager, page_unless
 
 COMMANDS = (
     *("run", "sweep", "query", "reproduce", "plot", "compare", "explain", "theory", "emulate", "serve", "report"),
@@ -25,6 +26,12 @@ COMMANDS = (
     *("new", "cc-header"),
     *("bpf", "deploy"),
     *("check", "list", "show", "schema", "completion", "man", "doctor", "bench"),
+)
+
+# Those whose results may be longer than a terminal.
+PAGED = (
+    *("run", "sweep", "query", "reproduce", "compare", "explain", "theory", "emulate", "analyze", "twin", "bpf", "deploy"),
+    *("list", "show"),
 )
 
 
@@ -110,6 +117,7 @@ def _run(given: list[str]) -> int:
         if behind is not None and not hasattr(chosen, "command"):
             raise Mistake("--: no command may follow here; only `lasthop emulate --station NAME -- COMMAND` takes one")
         chosen.command = behind or []
+        page_unless(getattr(chosen, "no_pager", False))
         return chosen.execute(chosen)
     except SystemExit as end:  # that is how --help and --version end
         return int(end.code or 0)
@@ -168,5 +176,7 @@ def build_parser(names: Sequence[str] = COMMANDS) -> Parser:
         module = import_module(f".{name.replace('-', '_')}", __name__)
         command = commands.add_parser(name, help=module.SUMMARY, description=module.SUMMARY, allow_abbrev=False)
         module.add_arguments(command)
+        if name in PAGED:
+            add_no_pager(command)
         command.set_defaults(execute=module.execute)
     return parser

@@ -12,17 +12,22 @@ from ..losses import bottleneck_text
 from ..overview import flow_table, heading, headline_table
 from ..result import Result
 from ..sequential import percent
+from ._pager import show_paged
 from ._table import table
 
 WIDTHS_SHOWN = 4
 
 
 def show(text: str, *, beside_data: bool = False) -> None:
-    """Writes a result as text to standard output; beside data that goes there (`--json -`), to standard error."""
-    stream = sys.stderr if beside_data else sys.stdout
-    stream.write(text)
-    # What is said of it on the other stream comes after it.
-    stream.flush()
+    """Writes a result as text to standard output; beside data that goes there (`--json -`), to standard error.
+
+    What is said of it on the other stream comes after it.
+    """
+    if not beside_data:
+        show_paged(text)
+        return
+    sys.stderr.write(text)
+    sys.stderr.flush()
 
 
 def note(message: str) -> None:

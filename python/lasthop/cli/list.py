@@ -10,6 +10,7 @@ import tomllib
 from .. import _core
 from ..ready import scenarios
 from ..scenario import readable_text
+from ._pager import show_paged
 from ._table import table
 
 SUMMARY = "list algorithms, standards, ready scenarios and measured quantities"
@@ -32,7 +33,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
         return 0
-    sys.stdout.write(table(head, [[str(entry.get(key) or "") for key in head] for entry in entries], left=len(head)))
+    show_paged(table(head, [[str(entry.get(key) or "") for key in head] for entry in entries], left=len(head)))
     return 0
 
 
@@ -43,5 +44,5 @@ def _scenarios(as_json: bool) -> int:
     if as_json:
         sys.stdout.write(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write(table(["name", "summary"], [list(entry.values()) for entry in entries], left=2))
+        show_paged(table(["name", "summary"], [list(entry.values()) for entry in entries], left=2))
     return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import Any
 
 from ..quantities import TOTALS
@@ -13,6 +12,7 @@ from ..store import Store, StoreError
 from . import _rows
 from ._mistake import Mistake
 from ._output import note, write_data
+from ._pager import show_paged
 from ._table import table
 
 SUMMARY = "query a store of runs in SQL"
@@ -80,7 +80,7 @@ def _show(names: list[str], rows: list[tuple]) -> None:
     lines = [[_text(value) for value in row] for row in rows[:ROWS_SHOWN]]
     numbers = [all(isinstance(row[column], int | float | None) for row in rows) for column in range(len(names))]
     left = numbers.index(True) if True in numbers else len(names)
-    sys.stdout.write(table(names, lines, left=left))
+    show_paged(table(names, lines, left=left))
     if len(rows) > ROWS_SHOWN:
         note(f"the first {ROWS_SHOWN} of {len(rows)} rows; --csv has all")
 

@@ -11,6 +11,7 @@ from .. import _core
 from ..quantities import FLOW
 from ..scenario import readable_text
 from ._mistake import Mistake
+from ._pager import show_paged
 
 OBJECT_ENDING = ".o"
 LARGEST_OBJECT = 16 << 20
@@ -29,11 +30,15 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints what is known of the name."""
     name = readable_text(arguments.name)
     if name.endswith(OBJECT_ENDING):
-        for_people, for_programs = _object(name)
-        sys.stdout.write(_json(json.loads(for_programs)) if arguments.json else for_people)
-        return 0
-    entry = json.loads(_core.show_json(name))
-    sys.stdout.write(_json(entry) if arguments.json else _text(entry))
+        for_people, told = _object(name)
+        for_programs = _json(json.loads(told))
+    else:
+        entry = json.loads(_core.show_json(name))
+        for_people, for_programs = _text(entry), _json(entry)
+    if arguments.json:
+        sys.stdout.write(for_programs)
+    else:
+        show_paged(for_people)
     return 0
 
 
