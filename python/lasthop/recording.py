@@ -69,9 +69,9 @@ def _there() -> str:
 def check_span(from_s: float, length_s: float | None, run_s: float) -> None:
     """Raises `ValueError` unless the time to be recorded overlaps a run of `run_s` seconds."""
     if not 0 <= from_s < run_s:
-        raise ValueError(f"a recording from {from_s:g} s begins after the end of the run of {run_s:g} s; choose an earlier time")
+        raise ValueError(f"{from_s:g} s is outside the run of {run_s:g} s; choose a time from 0 s to before its end")
     if length_s is not None and not length_s > 0:
-        raise ValueError(f"a recording of {length_s:g} s is empty; give a length above 0, or none to record to the end")
+        raise ValueError(f"a recording cannot last {length_s:g} s; give a length above 0, or none to record to the end")
 
 
 class Recordings:

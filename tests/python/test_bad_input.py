@@ -90,7 +90,7 @@ WRONG = [
     ("station.0.distance", "10", "units: m"),
     ("tcp.packet_size", 1500, "units: B"),
     ("channel.tx_power", "1 kg", "units: dBm, mW, W"),
-    ("channel.tx_power", "0 mW", "no power"),
+    ("channel.tx_power", "0 mW", "not a power"),
     ("bss.ap.queue", {"kind": "fifo", "limit": 50}, "50 packets"),
     # values that nothing can be
     ("duration", "0 s", "duration"),
@@ -200,7 +200,7 @@ def test_a_power_that_no_licence_allows_is_told(small):
 
 def test_two_groups_of_one_name_are_refused(small):
     small.write_text(small.read_text() + '\n[[station]]\nname = "sta1"\n')
-    assert 'small.toml:25: station[1].name: the name "sta1" is claimed by station[0] too' in complaint(small)
+    assert 'small.toml:25: station[1].name: the name "sta1" is also used by station[0]' in complaint(small)
 
 
 def test_two_settings_that_exclude_one_another_are_refused(small):

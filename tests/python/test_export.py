@@ -487,7 +487,7 @@ class TestTheCommand:
             (["--perfetto", "absent/p"], "--perfetto absent/p: cannot be written: No such file or directory"),
             (["--perfetto", "."], "--perfetto .: is a directory; give the name of a file"),
             (["--perfetto", "-"], "--perfetto -: cannot write a trace to standard output; give the name of a file"),
-            (["--perfetto", "p", "--record-from", "2s"], "--record-from: from 2 s on there is nothing to record"),
+            (["--perfetto", "p", "--record-from", "2s"], "--record-from: 2 s is outside the run of 2 s"),
         ],
     )
     def test_what_cannot_be_written_is_refused_before_anything_runs(self, command, small, options, said):

@@ -85,16 +85,16 @@ def test_json_that_is_a_directory_is_refused(command, small):
 
 
 def test_unknown_command_is_answered_with_the_nearest(command, small):
-    refused(command("rum"), "rum: there is no such command; did you mean run?", "`lasthop help`")
+    refused(command("rum"), "rum: unknown command; did you mean run?", "`lasthop help`")
     refused(command("explian", "x"), "did you mean explain?")
-    refused(command("frobnicate"), "there is no such command; `lasthop help` lists them")
+    refused(command("frobnicate"), "unknown command; `lasthop help` lists them")
     refused(command("small.toml"), "`lasthop run small.toml`")
     refused(command("help", "rum"), "did you mean run?")
 
 
 def test_unknown_option_is_answered_with_the_nearest_and_the_help_of_its_command(command, small):
-    refused(command("run", "small.toml", "--sed", 1), "--sed: there is no such option; did you mean --seed?", "`lasthop run --help`")
-    refused(command("sweep", "small.toml", "-x"), "-x: there is no such option", "`lasthop sweep --help`")
+    refused(command("run", "small.toml", "--sed", 1), "--sed: unknown option; did you mean --seed?", "`lasthop run --help`")
+    refused(command("sweep", "small.toml", "-x"), "-x: unknown option", "`lasthop sweep --help`")
     refused(command("--sed"), "--sed", "`lasthop --help`")
     refused(command("run", "small.toml", "other.toml"), "other.toml: unexpected argument", "`lasthop run --help`")
 

@@ -381,10 +381,10 @@ def test_the_command_records(command, small, tmp_path):
     [
         (["--record", "air"], "--record: needs --out DIR, which is where the recording goes"),
         (["--out", "o", "--record", "airs"], "--record: unknown 'airs'; did you mean 'air'? one or more of: air (ppdu and"),
-        (["--out", "o", "--record", ","], "--record: nothing is named; one or more of: air"),
+        (["--out", "o", "--record", ","], "--record: no table is named; give one or more of: air"),
         (["--out", "o", "--record-from", "1s"], "--record-from: has no effect without --record TABLES"),
         (["--out", "o", "--record-for", "1s"], "--record-for: has no effect without --record TABLES"),
-        (["--out", "o", "--record", "air", "--record-from", "2s"], "--record-from: from 2 s on there is nothing to record of a run of 2 s"),
+        (["--out", "o", "--record", "air", "--record-from", "2s"], "--record-from: 2 s is outside the run of 2 s"),
         (["--out", "o", "--record", "air", "--record-for", "0s"], "'0s' is not a length of time"),
     ],
 )
@@ -399,12 +399,12 @@ def test_what_cannot_be_recorded_is_refused_before_anything_runs(command, small,
     ("arguments", "said"),
     [
         ({"record": "sky"}, "record: unknown 'sky'; one or more of: air"),
-        ({"record": []}, "record: nothing is named"),
+        ({"record": []}, "record: no table is named"),
         ({"record_for_s": 1}, "have no effect without record"),
-        ({"record": "all", "record_from_s": 2}, "record: from 2 s on there is nothing"),
-        ({"record": "all", "record_from_s": -1}, "record: from -1 s on"),
-        ({"record": "all", "record_for_s": 0}, "record: for 0 s nothing is recorded"),
-        ({"record": "all", "record_from_s": float("nan")}, "record: from nan s on"),
+        ({"record": "all", "record_from_s": 2}, "record: 2 s is outside the run"),
+        ({"record": "all", "record_from_s": -1}, "record: -1 s is outside the run"),
+        ({"record": "all", "record_for_s": 0}, "record: a recording cannot last 0 s"),
+        ({"record": "all", "record_from_s": float("nan")}, "record: nan s is outside the run"),
     ],
 )
 def test_the_same_from_python(small, arguments, said):
