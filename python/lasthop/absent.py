@@ -1,4 +1,4 @@
-"""What is not told is null: rows that come from elsewhere get every quantity of their table."""
+"""Fills rows from measurements with every quantity of their table; missing ones are null."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is alike for several, said once."""
+"""Merges statements that apply to several names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of an axis as a command line has them: parted by commas, and axes by semicolons, but for those in brackets or quotes."""
+"""Splits the values of an axis on a command line at commas, and axes at semicolons, except those inside brackets or quotes."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def complete(
 
 
 class _Campaign:
-    """What is wanted, what of it is in flight, and what came of it."""
+    """The wanted runs, those in flight, and their outcomes."""
 
     def __init__(self, store: Store | Memory, progress: Progress, then: Then) -> None:
         self._store = store

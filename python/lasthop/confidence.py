@@ -105,7 +105,7 @@ def seeds_to_tell(found: Difference) -> int | None:
 
 
 def _unpaired(a: Sequence[float], b: Sequence[float], *, stopped: bool) -> Difference | None:
-    """Of two independent samples [Welch 1947]."""
+    """For two independent samples [Welch 1947]."""
     a, b = ([value for value in side if isfinite(value)] for side in (a, b))
     first, second = estimate(a), estimate(b)
     if first is None or second is None:
@@ -129,7 +129,7 @@ def t_quantile_975(freedom: int) -> float:
 
 @lru_cache(maxsize=256)
 def t_bound(freedom: int, confidence: float) -> float:
-    """What |t| stays within with probability `confidence`, by halving; nine decimals, the same on any machine."""
+    """Returns the quantile of |t| at `confidence`, by bisection; nine decimals, the same on any machine."""
     low, high = 0.0, 1e4
     for _ in range(80):
         middle = (low + high) / 2

@@ -105,7 +105,7 @@ def _known(values: Mapping[int, float | None]) -> dict[int, float]:
 
 
 class _Nodes:
-    """What the nodes of a run count."""
+    """Counts over the nodes of a run."""
 
     COUNTED = (
         *(NODE.queue_drops, NODE.wired_queue_drops, NODE.frames_dropped_retry_limit),
@@ -123,7 +123,7 @@ class _Nodes:
         return sum(values) if values else None
 
     def retry_fraction(self) -> float | None:
-        """Of the frames that were sent, what part was sent again."""
+        """The share of sent frames that were retries."""
         retried, sent = self.sum(NODE.frames_retried), self.sum(NODE.frames_sent)
         return retried / sent if sent and retried is not None else None
 

@@ -27,7 +27,7 @@ class Written:
 
 
 def pieces(document: dict[str, Any]) -> Iterator[bytes]:
-    """What `json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)` gives, as UTF-8.
+    """Returns `json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)` as UTF-8, in pieces.
 
     Lists and tables that the document holds itself come entry by entry, so a table may give its entries as they are
     worked out. Raises `ValueError` for what is not a finite number.

@@ -43,7 +43,7 @@ class QueueLoss(NamedTuple):
 
     @property
     def share(self) -> float:
-        """What part of the packets it dropped."""
+        """The share of packets that it dropped."""
         return self.dropped / self.packets if self.packets else 0.0
 
 
@@ -98,7 +98,7 @@ class Losses:
         return [*map(self._node, range(len(self._nodes.names))), *map(self._wire, range(len(self._wires.names)))]
 
     def warnings(self) -> list[str]:
-        """What a reader of results should know of these queues; alike for several stations, once."""
+        """Returns warnings about these queues; those that apply to several stations are merged."""
         told = [
             *(self._node(index) for index in self._nodes.notable(self._nodes.wait_s)),
             *(self._wire(index) for index in self._wires.notable(self._wires.longest_s)),
@@ -162,7 +162,7 @@ class _Tally:
         ]
 
     def loss(self, index: int, place: str, longest_s: float, busy: float) -> QueueLoss:
-        """What one comes to."""
+        """Returns the sums of one queue."""
         kind, limit = self._kinds[index], self._limits[index]
         return QueueLoss(
             place=place,
@@ -188,7 +188,7 @@ def _greater(before: _Column, new: _Column) -> _Column:
 
 
 def loss_warnings(runs: Iterable[Run]) -> list[str]:
-    """What a reader of the results of these runs should know of queues; alike for several stations, once."""
+    """Returns warnings about the queues of these runs; those that apply to several stations are merged."""
     return _losses_of(runs).warnings()
 
 

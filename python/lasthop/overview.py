@@ -101,7 +101,7 @@ def _first_flows(result: Result) -> tuple[dict[str, list[dict[str, Any]]], int]:
 
 
 def _what(flow: dict[str, Any]) -> str:
-    """What a flow carries, and with which code point if it has one."""
+    """Returns a flow's traffic, with its code point if it has one."""
     kind = flow.get("traffic") or "bulk"
     carried = flow["transport"] if kind == "bulk" else kind
     dscp = flow.get("dscp") or "CS0"

@@ -40,14 +40,14 @@ class Progress(AbstractContextManager["Progress"]):
 
     @staticmethod
     def fitting(label: str = "running", of: str = "seeds") -> Progress:
-        """What suits standard error."""
+        """Returns the progress display that suits standard error."""
         return Progress.in_terminal(label, of) if sys.stderr.isatty() else Progress.in_lines(sys.stderr, label, of)
 
     def update(self, fraction: float, finished: int, seeds: int) -> None:
         """`fraction` of the work is done, and `finished` of the `seeds`."""
 
     def say(self, what: str) -> None:
-        """What else is to be shown from now on, such as `± 3.1 %`."""
+        """Sets further text to show from now on, such as `± 3.1 %`."""
 
     def __exit__(self, *_: object) -> None:
         return None

@@ -1,4 +1,5 @@
-"""What runs measure, from the engine's list: `FLOW.goodput_bps` is a key of results that knows its unit and its label.
+"""The quantities that runs measure, from the engine's list: `FLOW.goodput_bps` is a key of results that knows its unit and
+its label.
 
 A quantity is a `str`, the key that it has in results, so it reads a row: `row[FLOW.goodput_bps]`. No other file of this
 package writes the name of a quantity as text. The list is read when a quantity is first asked for.

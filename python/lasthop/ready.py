@@ -1,4 +1,4 @@
-"""What comes with lasthop: ready scenarios and papers, found by name from any folder."""
+"""Files that come with lasthop: ready scenarios and papers, found by name from any folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def papers() -> dict[str, Path]:
 
 
 def scenario_path(given: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """What is to be read for the name of a file or of a ready scenario: a file that is there goes first.
+    """Returns the file to read for the name of a file or of a ready scenario; an existing file comes first.
 
     `tcp-nup` is meant as well as `scenarios/tcp-nup.toml`, as the README has it, where there is no such folder. Raises
     `FileNotFoundError` with names that are near for what is neither.

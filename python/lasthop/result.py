@@ -349,7 +349,7 @@ class Result:
         return file if file and file.is_file() else None
 
     def _stored_recordings(self) -> Recordings | None:
-        """What was recorded of it."""
+        """Its recordings."""
         beside = self.source.with_name(FOLDER) if self.source else None
         return self._recordings or (Recordings(beside) if beside and beside.is_dir() else None)
 
@@ -534,7 +534,7 @@ def _flatten(prefix: str, value: Any, found: dict[str, float | None]) -> None:
 
 
 def _entity(row: Mapping[str, Any]) -> str | None:
-    """What a row is called; None for one that has no name, as pairs of nodes in what captures tell."""
+    """Returns the name of a row; None if it has none, such as pairs of nodes in results of captures."""
     if "id" in row:
         return str(row["id"])
     return f"{row['node']}.{row['peer']}" if "peer" in row else row.get("name")

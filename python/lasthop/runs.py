@@ -18,7 +18,7 @@ def document_of(run: Run) -> dict[str, Any]:
 
 
 def columns(run: Run, part: str, keys: Sequence[str]) -> list[list[Any]]:
-    """Of the rows of a part, such as `flows`, the values of each of `keys`; None where a row has none."""
+    """The values of each of `keys` in the rows of a part, such as `flows`; None where a row has none."""
     if isinstance(run, RunText):
         return run.columns(part, list(keys))
     rows = run.get(part) or []

@@ -41,7 +41,7 @@ class Standing(NamedTuple):
     """of each metric at the last look, relative to its mean: `inf` where that is zero, None below `FEWEST` values"""
 
     def to_dict(self, target: float, n: int) -> dict[str, Any]:
-        """What the result says of it: `n` runs were made; a width that is none, or of a mean of zero, is None."""
+        """Returns its entry in the result: `n` runs were made; an undefined width, or one of a mean of zero, is None."""
         widths = self.half_widths.items()
         known = {name: width if width is not None and isfinite(width) else None for name, width in widths}
         return {"target": target, "reached": self.state == "reached", "n": n, "half_widths": known}

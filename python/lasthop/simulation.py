@@ -151,7 +151,7 @@ def run(
 def _request(
     scenario: Scenario, record: str | Iterable[str] | None, from_s: float, length_s: float | None
 ) -> Request | None:
-    """What is to be recorded, checked."""
+    """Returns the request for recordings, checked."""
     if record is None:
         if from_s or length_s is not None:
             raise ValueError("record_from_s, record_for_s: have no effect without record, which names what is recorded")
@@ -169,7 +169,7 @@ def _request(
 
 
 def _capture_request(directory: str | os.PathLike[str] | None, snap: int | None) -> CaptureRequest | None:
-    """What is to be captured, checked."""
+    """Returns the request for captures, checked."""
     if directory is None:
         if snap is not None:
             raise ValueError("pcap_snap: has no effect without pcap, which names the directory of captures")

@@ -229,7 +229,7 @@ class _Names:
 
 
 class _Read:
-    """What is kept of the runs of a point, which may be thousands: their rows, and what warnings are made of."""
+    """The data kept of the runs of a point, which may be thousands: their rows, and the input of warnings."""
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
@@ -272,7 +272,7 @@ def _shown_of(shown: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
 
 
 def _judged(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a run what warnings are made of."""
+    """The parts of a run that warnings need."""
     totals = {name: run["totals"].get(name) for name in (TOTALS.goodput_parts_bps, TOTALS.unsettled_s)}
     if totals[TOTALS.goodput_parts_bps]:
         totals[TOTALS.goodput_parts_bps] = array("d", totals[TOTALS.goodput_parts_bps])

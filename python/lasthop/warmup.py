@@ -1,9 +1,9 @@
-"""Whether the warm-up was long enough, from what the runs of one scenario say together.
+"""Tests whether the warm-up was long enough, from all runs of one scenario.
 
-A single run has its MSER-5 (`totals.unsettled_s`, docs/model/metrics.md), which steady noise misleads at times. What
-comes at the same time with every seed is not noise: from three runs on, the goodput without the first 1, 2, 4, 8 or 16
-parts of 32 is compared with that of the whole window, seed by seed, by Student's t. With fewer, all must have found a
-transient alone, and the same way.
+A single run has its MSER-5 (`totals.unsettled_s`, docs/model/metrics.md), which steady noise misleads at times. An effect
+at the same time with every seed is not noise: from three runs on, the goodput without the first 1, 2, 4, 8 or 16 parts of
+32 is compared with that of the whole window, seed by seed, by Student's t. With fewer, all must have found a transient
+alone, and the same way.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def warmup_warning(scenario: Mapping[str, Any], runs: Iterable[Run]) -> str | No
 
 
 def transient(parts: Sequence[Sequence[float]], unsettled_s: Sequence[float], window_s: float) -> Transient | None:
-    """What the runs have in common at the start of their windows of `window_s`.
+    """Returns the common transient of the runs at the start of their windows of `window_s`.
 
     `parts`: for each run its goodput in 32 equal parts; `unsettled_s`: for each run what it found alone.
     """

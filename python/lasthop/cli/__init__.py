@@ -124,7 +124,7 @@ def _run(given: list[str]) -> int:
 
 
 def _cut(given: list[str]) -> tuple[list[str], list[str] | None]:
-    """What stands before `--` and what behind it, which is a command line of somebody else's."""
+    """Splits the arguments at `--`; a user's command line follows it."""
     if "--" not in given:
         return given, None
     place = given.index("--")

@@ -188,7 +188,7 @@ def result_of(path: str) -> Result:
 
 
 def _capture(path: str) -> Result:
-    """What a capture shows, as a result."""
+    """Returns the result of analysing a capture."""
     from ..analysis import analyze
 
     try:

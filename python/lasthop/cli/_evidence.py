@@ -1,4 +1,4 @@
-"""What the commands share that hold the engine against evidence: reading files, and the exit status."""
+"""Shared parts of the commands that compare the engine with evidence: reading files, and the exit status."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Exports(NamedTuple):
 
     @classmethod
     def of(cls, arguments: argparse.Namespace, seeds: int) -> Exports:
-        """What is asked for; makes sure that it can be written."""
+        """Returns the requested exports after checking that they can be written."""
         if arguments.qlog is not None:
             _arguments.check_directory("--qlog", arguments.qlog)
         if arguments.perfetto == "-":
@@ -51,7 +51,7 @@ class Exports(NamedTuple):
 
     @property
     def tables(self) -> set[str]:
-        """What has to be recorded."""
+        """The tables that have to be recorded."""
         return {*(qlog.TABLES if self.qlog else ()), *(perfetto.TABLES if self.perfetto else ())}
 
     def write(self, result: Result) -> None:

@@ -1,4 +1,4 @@
-"""What the user got wrong."""
+"""An error of the user."""
 
 
 class Mistake(Exception):

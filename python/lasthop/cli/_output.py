@@ -36,7 +36,8 @@ def note(message: str) -> None:
 
 
 def note_few(seeds: int) -> None:
-    """What intervals of two seeds are worth: the half-width has the factor t / sqrt(n), 9.0 of 2, 2.5 of 3, 1.2 of 5."""
+    """Warns of intervals from few seeds: the half-width has the factor t / sqrt(n), 9.0 for 2, 2.5 for 3, 1.2 for 5.
+    """
     if seeds == 2:
         note("with 2 seeds an interval rests on one difference (t = 12.7); with 3 it is some 4 times narrower, with 5 some 7")
 

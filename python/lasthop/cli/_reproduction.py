@@ -1,4 +1,4 @@
-"""What `lasthop reproduce` does once its arguments are read."""
+"""The work of `lasthop reproduce` after its arguments are read."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _reproduce(papers: list[Paper], chosen: list[Any], arguments: argparse.Names
 def _drawn(
     works: Sequence[Reproduction], outcomes: Sequence[Any], figures: Sequence[Any], out: Path, jobs: int
 ) -> list[list[dict[str, Any]]]:
-    """What the page needs of each paper's figures, once they are drawn, with progress."""
+    """Draws each paper's figures with progress and returns what the page needs."""
     asked = [
         (work, figure, known) for work, known, some in zip(works, outcomes, figures, strict=True) for figure in some
     ]

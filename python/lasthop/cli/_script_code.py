@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def run(text: str, names: dict[str, Any]) -> tuple[str, str] | None:
-    """What is wrong with a piece; what it defines stays in `names`."""
+    """Runs a piece and returns its error, if any; its definitions stay in `names`."""
     try:
         exec(compile(text + "\n", "<script>", "exec"), names)  # noqa: S102 - that is what a script asks for
     except NameError as error:

@@ -104,7 +104,7 @@ def _read(arguments: argparse.Namespace) -> Result:
 
 
 def text_of(result: Result) -> str:
-    """What the sniffer missed, the tables of a run, and what captures alone have."""
+    """Returns the frames that the sniffer missed, the tables of a run, and the quantities of captures only."""
     (run,) = result.runs
     capture = run["capture"]
     parts = [missed_text(capture), summary_text(result), _links_text(run), _flows_text(capture)]

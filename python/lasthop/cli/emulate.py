@@ -120,7 +120,7 @@ def _emulate(arguments: argparse.Namespace) -> int:
 
 
 def _show_output(emulated: Emulations, seeds: list[int], added: str | None, arguments: argparse.Namespace) -> None:
-    """What programs have printed: that of the command line's own to where it belongs, that of all others to --out."""
+    """Passes the output of the command line's program on, and writes that of all others to --out."""
     for seed in seeds:
         for file in emulated.outputs(seed):
             if added is not None and file.name.startswith(f"{added}.client."):
@@ -133,7 +133,7 @@ def _show_output(emulated: Emulations, seeds: list[int], added: str | None, argu
 
 
 def started(plan: dict[str, Any]) -> Iterator[str]:
-    """What will be run of the user's, a line each."""
+    """Lists the user's programs that will run, one per line."""
     for flow in plan["flows"]:
         for end, node in (("server", f"the server behind {flow['ap']}"), ("client", flow["station"])):
             if (command := flow[end]) is not None:

@@ -55,7 +55,7 @@ class Verdict(NamedTuple):
     why: str
 
     def as_line(self, file: str) -> str:
-        """What is printed of it; further lines of a failure are indented."""
+        """Returns the printed text; further lines of a failure are indented."""
         if self.kind == "pass":
             return f"pass  {file}"
         place = f"{file}:{self.line}" if self.line else file
@@ -65,7 +65,7 @@ class Verdict(NamedTuple):
 
 
 def run_script(text: str, options: list[tuple[str, str]], control: str | None = None) -> Verdict:
-    """Runs a script, then the code in it. What fails first in the order of lines is the verdict."""
+    """Runs a script, then the code in it. The first failure in the order of lines is the verdict."""
     try:
         kind, line, why, code = _core.packetdrill(text, options, control)
     except _core.ScenarioError as error:

@@ -116,7 +116,7 @@ def _finish(job: Job, progress: Progress) -> None:
 
 
 def _compared(results: list[Result]) -> dict | None:
-    """What differs between two results; nothing of one."""
+    """Returns the differences between two results, or nothing for one."""
     if len(results) != 2:
         return None
     from ..page.comparing import compared

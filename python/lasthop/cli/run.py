@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_kept(parser: argparse.ArgumentParser) -> None:
-    """What is kept of runs, and where."""
+    """Adds the options for the data kept of runs."""
     parser.add_argument("--out", metavar="DIR", help="write result.json, tables and time series (Parquet) to DIR")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON to FILE, or to standard output with -")
     parser.add_argument(
@@ -193,7 +193,7 @@ def _interval_s(arguments: argparse.Namespace, run_s: float) -> float | None:
 
 
 def _request(arguments: argparse.Namespace, run_s: float, exports: Exports) -> Request | None:
-    """What --record asks for, and what is exported, checked."""
+    """Returns the request of --record and of the exports, checked."""
     tables = sorted({*_asked_tables(arguments), *exports.tables})
     if not tables:
         return None
@@ -206,7 +206,7 @@ def _request(arguments: argparse.Namespace, run_s: float, exports: Exports) -> R
 
 
 def _capture_request(arguments: argparse.Namespace) -> CaptureRequest | None:
-    """What --pcap asks for, checked."""
+    """Returns the request of --pcap, checked."""
     if arguments.pcap is None:
         return None
     snap = SNAP if arguments.pcap_snap is None else arguments.pcap_snap

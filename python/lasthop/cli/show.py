@@ -43,7 +43,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _object(name: str) -> tuple[str, str]:
-    """What is known of a BPF object, which is read and not run."""
+    """Describes a BPF object, which is read and not run."""
     try:
         with open(name, "rb") as file:
             data = file.read(LARGEST_OBJECT + 1)

@@ -18,14 +18,14 @@ TRACEBACK = "LASTHOP_TRACEBACK"
 
 
 class CodeError(ValueError):
-    """What is wrong with a file, in one sentence."""
+    """An error in a file, as one sentence."""
 
 
 def load(content: bytes, file: str | os.PathLike[str], name: str, class_name: str, base_name: str) -> type:
     """Runs `content`, that of `file`, which the scenario calls `name`, and returns the class of that name in it.
 
-    It is run anew each time: what it keeps in its module belongs to one scenario. Raises `CodeError` where there is no such
-    class, or it extends another base; and whatever the file raises.
+    It is run again for each scenario, so that its module's state belongs to one scenario. Raises `CodeError` if there is no
+    such class, or it extends another base, and any exception of the file.
     """
     module = _module_of(content, Path(file), name)
     found = getattr(module, class_name, None)

@@ -98,7 +98,7 @@ class _Run:
             print(f"lasthop: warning: seed {self._order.seed}: {where}; Ctrl-C ends it", file=sys.stderr, flush=True)
 
     def outcome(self) -> _core.RunOutcome | None:
-        """What came of it; None while it runs."""
+        """Returns its outcome; None while it runs."""
         status = self._process.poll()
         if status is None:
             return None

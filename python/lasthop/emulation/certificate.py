@@ -1,4 +1,4 @@
-"""What emulated runs say of themselves: whether real time has kept up, and whether anything was lost on the way."""
+"""Certificates of emulated runs: whether real time has kept up, and whether packets were lost on the way."""
 
 from __future__ import annotations
 

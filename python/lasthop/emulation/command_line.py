@@ -1,4 +1,4 @@
-"""What a guest's kernel is started with: arguments and environment, the same for each job.
+"""The command line of a guest's kernel: arguments and environment, the same for each job.
 
 The kernel mixes its command line into its random pool. So nothing stands there that differs from job to job, save for
 the seed, with a fixed number of digits: the guest's directory is the current one, and the program is named by a script

@@ -1,4 +1,4 @@
-"""What goes wrong round an emulated run."""
+"""An error of an emulated run."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def engine(path: str) -> ModuleType:
 
 
 def stand_in(core: ModuleType) -> None:
-    """Of the package `lasthop` as much as code of a scenario extends, and its loading."""
+    """The parts of the package `lasthop` that code of a scenario extends, and its loading."""
     package = ModuleType("lasthop")
     package.__path__ = [str(Path(__file__).parents[1])]
     sys.modules |= {"lasthop": package, "lasthop._core": core}

@@ -1,4 +1,4 @@
-"""What a guest is to do, and where."""
+"""A task for a guest, and its place."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ LONGEST_END = 80
 class GuestJob:
     """A program that runs as PID 1 of a guest whose root is the host's `/`, and ends by switching the guest off.
 
-    Its environment is `HOME=/` and `TERM=linux`, its standard output and error are the guest's console. What it writes
-    below `directory` is there on the host. Whenever some virtual time has passed it appends a line to `time_file`: the
+    Its environment is `HOME=/` and `TERM=linux`, its standard output and error are the guest's console. Files that it
+    writes below `directory` appear on the host. Whenever some virtual time has passed it appends a line to `time_file`: the
     seconds since its start. A guest that keeps none is not watched for standing still.
     """
 
@@ -41,7 +41,7 @@ class GuestJob:
 
     @property
     def console(self) -> Path:
-        """What the guest's kernel and its PID 1 have printed."""
+        """The output of the guest's kernel and its PID 1."""
         return self.directory / "console"
 
     @property
@@ -57,7 +57,7 @@ class GuestJob:
         self.launcher.chmod(0o700)
 
     def virtual_time_s(self) -> float | None:
-        """What the guest told last, in seconds; nothing before that."""
+        """The last time that the guest reported, in seconds, or None."""
         try:
             with self.time_file.open("rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - LONGEST_END))

@@ -44,7 +44,7 @@ class Place(Protocol):
     at_once: int
 
     def told(self) -> dict[str, Any]:
-        """What a job says of it."""
+        """The job's description of this place."""
 
     def start(self, job: GuestJob, seed: int) -> Running:
         """Starts the program of a job there."""
@@ -59,7 +59,7 @@ class Host:
         self._terminal = terminal
 
     def told(self) -> dict[str, Any]:
-        """What a job says of it."""
+        """The job's description of this place."""
         return {"place": "host", "spin_s": SPIN_S, "terminal": self._terminal}
 
     def start(self, job: GuestJob, seed: int) -> OnHost:
@@ -108,7 +108,7 @@ class Guests:
         self._modules = [str(module) for name in names if (module := kernel.module(name)) is not None]
 
     def told(self) -> dict[str, Any]:
-        """What a job says of it."""
+        """The job's description of this place."""
         return {"place": "guest", "modules": self._modules}
 
     def start(self, job: GuestJob, seed: int) -> InGuest:

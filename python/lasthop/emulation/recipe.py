@@ -1,4 +1,4 @@
-"""What a kernel for virtual time is built with: its options, its tick, and a build that is the same everywhere.
+"""The recipe of a kernel for virtual time: its options, its tick, and a reproducible build.
 
 The options stand in `kernel.config` (each must come out as it stands there) and `algorithms.config` (taken where the
 source has them). Two things cannot be said by an option:
@@ -37,7 +37,7 @@ def digest(source_name: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """What the programs of a build see; nothing of the user's but where programs are and where home is."""
+    """The environment of a build; from the user's it has only PATH and HOME."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     return kept | BUILD_NAMES | {"LC_ALL": "C", "ARCH": "um"}
 

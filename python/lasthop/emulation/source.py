@@ -52,7 +52,7 @@ class Source:
 
 
 def find_source(given: Path | None) -> Source:
-    """What was given, or the newest package of the distribution. Raises `EmulationError` where there is none."""
+    """Returns the given source, or the newest package of the distribution. Raises `EmulationError` if there is none."""
     if given is None:
         return _package()
     if given.is_dir():

@@ -67,7 +67,7 @@ class Watch:
 
 
 def last_lines(console: Path) -> str:
-    """What the guest printed last."""
+    """Returns the guest's last output."""
     try:
         text = console.read_text(errors="replace")
     except OSError:

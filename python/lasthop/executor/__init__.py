@@ -36,7 +36,7 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a task: its document and time series, or `error`, a sentence that says why there is none."""
+    """The outcome of a task: its document and time series, or `error`, a sentence with the cause of failure."""
 
     key: str
     document: str | None = None
@@ -52,7 +52,7 @@ def series_interval_s(job: Job) -> float | None:
 
 
 def outcome_of(task: Task, run: _core.RunOutcome) -> Outcome:
-    """What came of a task that the engine has run here."""
+    """The outcome of a task that the engine ran in this process."""
     if run.json is None:
         return Outcome(task.key, error=with_command(run.error, task.job))
     _, seed, metrics = task.job

@@ -1,7 +1,7 @@
 """Several runs as one task of a cluster: how they travel, how many go together, and what comes back.
 
-A task costs a cluster some milliseconds, whatever is in it; so runs travel in chunks of about half a second. Who runs a
-chunk stops after a second and gives back what it has not begun: an estimate that was wrong costs no more than that.
+A task costs a cluster some milliseconds, whatever is in it; so runs travel in chunks of about half a second. A worker stops
+a chunk after a second and returns the runs that it has not begun: an estimate that was wrong costs no more than that.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ COMPRESSION = 1
 
 
 class Payload(NamedTuple):
-    """What a worker is sent: scenarios with the files that they refer to, and runs of them by number."""
+    """The work sent to a worker: scenarios with the files that they refer to, and their runs by number."""
 
     scenarios: tuple[tuple[str, str, tuple[tuple[str, str], ...], dict[str, bytes]], ...]
     runs: tuple[tuple[int, int, tuple[str, ...]], ...]
 
 
 class Done(NamedTuple):
-    """What a worker gives back of a chunk, in order: of each run that it has begun, how long it took and what came."""
+    """A worker's answer to a chunk, in order: the duration and the outcome of each run that it has begun."""
 
     seconds: list[float]
     documents: bytes
@@ -99,7 +99,7 @@ def run_chunk(payload: Payload, longest_s: float = LONGEST_S) -> Done:
 
 
 def outcomes_of(tasks: Sequence[Task], done: Done) -> list[Outcome]:
-    """What came of those tasks that were begun."""
+    """Returns the outcomes of the tasks that were begun."""
     documents = iter(zlib.decompress(done.documents).decode().split("\n"))
     outcomes = []
     for number, task in enumerate(tasks[: len(done.seconds)]):
@@ -111,7 +111,7 @@ def outcomes_of(tasks: Sequence[Task], done: Done) -> list[Outcome]:
 
 
 class Pace:
-    """What a run costs, by scenario, as far as was seen; of other scenarios, what runs have cost lately."""
+    """The cost of a run by scenario, as far as measured; for other scenarios, the recent cost of runs."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
@@ -119,7 +119,7 @@ class Pace:
 
     @property
     def lately_s(self) -> float | None:
-        """What a run has cost lately; None before the first."""
+        """The recent cost of a run; None before the first."""
         return self._lately
 
     def learn(self, tasks: Iterable[Task], seconds: Iterable[float]) -> None:
@@ -130,7 +130,7 @@ class Pace:
             self._lately = spent if self._lately is None else self._lately + NEWEST * (spent - self._lately)
 
     def cost_s(self, task: Task) -> float | None:
-        """What a run is thought to cost; None before anything is known."""
+        """Returns the estimated cost of a run; None before the first measurement."""
         return self._seconds.get(task.identity.key, self._lately)
 
     def cut(self, tasks: deque[Task], longest_s: float, *, whole: bool) -> list[Task]:

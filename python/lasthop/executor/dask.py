@@ -176,7 +176,7 @@ class Dask:
         return [Outcome(task.key, error=_sentence(error, task.job), is_lost=True)]
 
     def _taken(self, tasks: list[Task], done: Done) -> list[Outcome]:
-        """What came of a chunk; what was not begun goes with the next."""
+        """Takes the outcome of a chunk; runs that were not begun go with the next one."""
         self._pace.learn(tasks, done.seconds)
         self._gathered.extendleft(reversed(tasks[len(done.seconds) :]))
         return outcomes_of(tasks, done)
@@ -236,5 +236,5 @@ def _remote() -> Callable[..., tuple[str, str | None, Any]]:
 
 
 def run_payload(payload: Any) -> tuple[Any, ...]:
-    """What a worker runs; as a plain tuple, so that what travels names no class of lasthop."""
+    """Runs on a worker; takes a plain tuple, so that the message names no class of lasthop."""
     return tuple(run_chunk(Payload(*payload)))

@@ -90,7 +90,7 @@ class FlowTime:
 
     @cached_property
     def behind(self) -> dict[str, float]:
-        """Who had the medium while packets waited, at the head of a MAC or in a queue; the longest first."""
+        """Lists who used the medium while packets waited, at the head of a MAC or in a queue; the longest first."""
         total = dict(self.waiting)
         for meanwhile in self.queues.values():
             for name, share in meanwhile.items():
@@ -122,7 +122,7 @@ class ChannelTime:
 
 @dataclass(frozen=True)
 class LinkRates:
-    """What the rate control of a link did, mean over the seeds."""
+    """The behaviour of a link's rate control, mean over the seeds."""
 
     rate_bps: float | None
     lowered: dict[str, float] = field(default_factory=dict)
@@ -224,7 +224,7 @@ def _times(owner: Mapping[str, Any], terms: Iterable[str]) -> dict[str, float]:
 
 
 def _shares(times: list[tuple[Mapping[str, float], float]], terms: Iterable[str]) -> dict[str, Estimate]:
-    """Of times in seconds by term and how long was covered, one pair for each seed."""
+    """From times in seconds by term and the covered time, one pair for each seed."""
     return {term: estimate([of.get(term, 0.0) / covered_s for of, covered_s in times]) for term in terms}
 
 

@@ -1,4 +1,4 @@
-"""What an account says, in sentences: each rule looks at one cause and weighs it, and the weightiest come first."""
+"""The findings of an account in sentences: each rule weighs one cause, and the weightiest come first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def answers(explanation: Explanation) -> list[str]:
 
 
 def _starving(explanation: Explanation) -> Iterator[Answer]:
-    """Of each direction the flow that is silent for longest: what befalls uploads is not what befalls downloads."""
+    """Returns for each direction the flow that is silent for longest, since uploads and downloads have different causes."""
     by_direction: dict[str, list[FlowTime]] = {}
     for flow in explanation.flows:
         if flow.share("rto_silence") >= SILENCE_SHARE:
@@ -55,7 +55,7 @@ def _starving(explanation: Explanation) -> Iterator[Answer]:
 
 
 def dropped(explanation: Explanation, flow: FlowTime) -> str:
-    """What became of packets of a flow on their way, the worst first; nothing where they all arrived."""
+    """Lists the losses of a flow's packets, the worst first; empty if all arrived."""
     found = []
     for node, packets in flow.packets.items():
         for kind, noun in (("tcp_acks", "TCP ACKs"), ("data", "packets with data")):
@@ -87,7 +87,7 @@ def _slow_rates(explanation: Explanation) -> Iterator[Answer]:
 
 
 def _why_slow(explanation: Explanation, channel: ChannelTime) -> str:
-    """What lowered the rates, or which link of the node that it costs most is slow, where no rate control made it so."""
+    """Returns the cause of low rates, or the slow link of the most affected node if no rate control caused it."""
     sender = max(channel.nodes, key=lambda node: channel.nodes[node]["rate_below_best"])
     own = {name: link for name, link in explanation.links.items() if name.split(" to ")[0] == sender}
     rates = {name: link.rate_bps for name, link in own.items() if link.rate_bps}
@@ -98,7 +98,7 @@ def _why_slow(explanation: Explanation, channel: ChannelTime) -> str:
 
 
 def lowered(explanation: Explanation) -> str:
-    """What made rate controls lower the rate, or nothing where none did."""
+    """Returns the cause for which rate controls lowered the rate, or nothing if none did."""
     causes = {cause: number for cause, number in explanation.lowered().items() if number > 0}
     total = sum(causes.values())
     if not total:
@@ -211,7 +211,7 @@ def _losses(explanation: Explanation) -> Iterator[Answer]:
 
 
 def _missed_preambles(explanation: Explanation) -> Iterator[Answer]:
-    """Who was sending as a PPDU began senses no more than its energy, and begins on top of it."""
+    """Reports PPDUs begun on top of another by nodes that were sending when it began and sense only its energy."""
     for channel in explanation.channels:
         share = channel.share("missed_preamble")
         if share < MISSED_SHARE:

@@ -1,4 +1,4 @@
-"""What captures tell of why a flow was as fast as it was, and what they cannot."""
+"""Explanations of a flow's throughput from captures, and their limits."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def is_captured(result: Result) -> bool:
 
 
 def captured_text(result: Result, patterns: Sequence[str] = ()) -> str:
-    """Where the time of flows and of the medium went, as far as captures tell, and what they cannot tell.
+    """Where flows and the medium spent their time, as far as captures show it, with the limits.
 
-    Of the flows whose ids match one of `patterns`, or of all. Raises `LookupError` for a pattern that matches none.
+    For the flows whose ids match one of `patterns`, or for all. Raises `LookupError` for a pattern without a match.
     """
     (run,) = result.runs
     told = {flow["id"]: flow for flow in run["capture"]["flows"]}

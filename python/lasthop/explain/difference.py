@@ -1,7 +1,7 @@
 """Why two results differ, in the terms of their accounts.
 
-What the seeds cannot tell from chance is not said: a sentence stands where the 95 % interval of B - A leaves 0 out, for
-terms and flows that are looked at together where one as wide as all need does (Bonferroni). Of one seed each there are no
+Differences within chance are not reported: there is a sentence if the 95 % interval of B - A excludes 0, for terms and
+flows that are looked at together where one as wide as all need does (Bonferroni). With one seed each there are no
 intervals; then the first sentence says so, and the others tell what these two runs were.
 """
 
@@ -41,7 +41,7 @@ class Difference:
     """of all channels, each counted alike"""
 
     def answers(self) -> list[str]:
-        """What it says, in sentences."""
+        """The explanation in sentences."""
         lines = [_goodput(self.a, self.b), *_of_each_flow(self.a, self.b), *_of_channel(self), *_of_rates(self), *_of_flows(self)]
         return [line for line in lines if line]
 

@@ -1,4 +1,4 @@
-"""What queues dropped of the packets that came to them: at stations, access points and wires, in sentences."""
+"""Drops of queues as shares of their arrivals: at stations, access points and wires, in sentences."""
 
 from __future__ import annotations
 

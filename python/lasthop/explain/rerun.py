@@ -122,7 +122,7 @@ def check_alike(result: Result, seeds: list[int], again: list[dict]) -> None:
 
 
 def goodputs(run: dict) -> list:
-    """What two runs of a seed must have alike: a later version may count more, but what a run gives it must not change."""
+    """Returns the values that two runs of a seed must share: a later version may count more, but may not change results."""
     return [run["totals"][TOTALS.goodput_bps], *((flow["id"], flow[FLOW.goodput_bps]) for flow in run["flows"])]
 
 

@@ -62,7 +62,7 @@ def _numbers(flows: Sequence[FlowTime]) -> list[tuple[str, list[str]]]:
 
 
 def _details(term: str, flows: Sequence[FlowTime]) -> list[list[str]]:
-    """Who the others are, and which the queues."""
+    """Names the other nodes and the queues."""
     if term == "waiting_for_others":
         return _named("  ", [flow.waiting for flow in flows])
     if term != "queues":
@@ -145,7 +145,7 @@ def _sides_text(of: Difference, table: Table) -> str:
 
 
 def _measures(a: FlowTime, b: FlowTime) -> list[Quantity]:
-    """What is told of a flow on both sides: that by which its kind is ranked, what it lost, and one number more.
+    """The numbers shown for a flow on both sides: the one that ranks its kind, its losses, and one more.
 
     An RTT or a delay is of packets that arrived: where many did not, it says little without their share.
     """

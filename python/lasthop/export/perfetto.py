@@ -173,7 +173,7 @@ class Arrows:
         return found
 
     def _carried(self, ppdu: int) -> list[tuple[Any, ...]]:
-        """What it held. `carries` is told at the ends of PPDUs, all rows of one after another."""
+        """The contents of a PPDU. `carries` is read at the ends of PPDUs, all rows of one after another."""
         if not self._are_there:
             return []
         while ppdu not in self._early and (row := self._next or next(self._rows, None)) is not None:

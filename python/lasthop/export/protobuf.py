@@ -92,7 +92,7 @@ class Events:
         self._encoded: dict[tuple[str, object], bytes] = {}
 
     def begin(self) -> bytes:
-        """What goes before all events."""
+        """The part before all events."""
         return packet(whole(13, NAMES_BEGIN))
 
     def event(

@@ -58,7 +58,7 @@ class Segment(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """What is known of the connections of a flow before its rows are read."""
+    """Facts about the connections of a flow that are known before its rows are read."""
 
     are_several: bool
     opener: str | None
@@ -219,7 +219,7 @@ class Connection:
         self._of = {host: Stream() for host in ("station", "server")}
 
     def lost(self, row: Segment, state: str | None) -> list[int]:
-        """A segment is sent: packets with bytes of it that the sender has thereby taken for lost."""
+        """A segment is sent: returns the packets with bytes of it that the sender so declares lost."""
         start, end = self._of[row.host].span(row)
         if start == end:
             return []
@@ -231,7 +231,7 @@ class Connection:
         return packets
 
     def frames(self, row: Segment) -> tuple[list[int], int | None]:
-        """The packets that it acknowledges anew, and where in its stream its payload begins."""
+        """The packets that it newly acknowledges, and the place of its payload in the stream."""
         own = self._of[row.host if row.sent else _other(row.host)]
         start, end = own.span(row)
         if not row.sent and end > start:
@@ -242,7 +242,7 @@ class Connection:
 
 
 class Stream:
-    """What one host sends on a connection."""
+    """The packets that one host sends on a connection."""
 
     def __init__(self) -> None:
         self._numbers = Numbers()
@@ -261,7 +261,7 @@ class Stream:
         return start, start + row.len + bool(row.flags & SYN) + bool(row.flags & FIN)
 
     def offset(self, row: Segment, start: int) -> int | None:
-        """Of its payload: counted from the SYN or, if that was not recorded, from 0 as TCP numbers it."""
+        """The offset of its payload: counted from the SYN or, if that was not recorded, TCP's own number."""
         if not row.len:
             return None
         return start - self._first if self._first is not None else row.seq

@@ -1,7 +1,7 @@
 """Mechanisms of papers on this machine's own kernel: programs of `bpf/`, loaded, read and taken out.
 
-What is loaded stays until it is unloaded or the machine restarts: its links and maps are pinned in the BPF file system, each
-program in a folder of its own, which also keeps what the host was set to before.
+A loaded program stays until it is unloaded or the machine restarts: its links and maps are pinned in the BPF file system,
+each program in its own folder, which also keeps the host's earlier settings.
 """
 
 from .needs import HostError, NotHere, why_not

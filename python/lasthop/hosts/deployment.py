@@ -113,7 +113,9 @@ def _of_access(access: Any) -> Iterator[Line]:
 
 
 def _wmm(category: str, values: dict[str, Any]) -> Iterator[str]:
-    """What an AP tells its stations; windows as exponents, TXOPs in 32 us. [802.11-2020 §9.4.2.28]"""
+    """EDCA parameters that an AP announces to its stations; windows as exponents, TXOPs in 32 us. [802.11-2020
+    §9.4.2.28]
+    """
     name = f"hostapd.conf: wmm_ac_{category}"
     yield f"{name}_aifs={values['aifsn']}"
     for key in ("cw_min", "cw_max"):
@@ -122,7 +124,7 @@ def _wmm(category: str, values: dict[str, Any]) -> Iterator[str]:
 
 
 def _tx_queue(category: str, values: dict[str, Any]) -> Iterator[str]:
-    """What an AP itself goes by; windows as they are, bursts in ms."""
+    """EDCA parameters that an AP uses itself; windows in slots, bursts in ms."""
     name = f"hostapd.conf: tx_queue_data{TX_QUEUES[category]}"
     for key, setting in (("aifsn", "aifs"), ("cw_min", "cwmin"), ("cw_max", "cwmax")):
         if values.get(key) is not None:

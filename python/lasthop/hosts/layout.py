@@ -20,7 +20,7 @@ UNSET = 0x7FFFFFFF
 
 
 class Socket(NamedTuple):
-    """What has become of a socket under `ack_loss`: addresses with ports, counts, the window in segments.
+    """The state of a socket under `ack_loss`: addresses with ports, counts, the window in segments.
 
     `watched` are ACKs that came next to one that came, `would_show` those of them by which it would have shown, had the one before
     been lost.
@@ -43,7 +43,7 @@ class Socket(NamedTuple):
 
     @property
     def findable_share(self) -> float | None:
-        """Of ACKs that are lost, the share that this sender can find; None before it has seen any."""
+        """The share of lost ACKs that this sender can detect; None before it has seen any."""
         return self.would_show / self.watched if self.watched else None
 
     @property
@@ -53,7 +53,7 @@ class Socket(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What happened to a socket; times in seconds of CLOCK_MONOTONIC."""
+    """An event of a socket; times in seconds of CLOCK_MONOTONIC."""
 
     time_s: float
     serial: int

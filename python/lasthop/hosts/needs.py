@@ -1,4 +1,4 @@
-"""What a machine needs before programs can be loaded, and where they are pinned."""
+"""The requirements for loading programs, and the place of their pins."""
 
 from __future__ import annotations
 

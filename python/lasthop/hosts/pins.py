@@ -46,7 +46,7 @@ def remember(place: Path, key: str, value: str) -> None:
 
 
 def remembered(place: Path, key: str) -> str | None:
-    """What was kept; none where nothing was."""
+    """Returns the kept settings, or none."""
     try:
         return os.readlink(place / key)
     except OSError:

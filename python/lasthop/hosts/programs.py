@@ -81,7 +81,7 @@ def load_split_queue(device: str, rate: str | None = None) -> None:
 
 
 def loaded() -> list[Loaded]:
-    """What is in the kernel of ours, by name and device."""
+    """Returns our programs in the kernel, by name and device."""
     found = []
     for name in NAMES:
         place = PINS / name
@@ -126,7 +126,7 @@ def _set_default(place: Path) -> None:
 
 
 def _set_back(place: Path) -> None:
-    """What somebody has set since stays."""
+    """Settings changed by others since then are left alone."""
     before = pins.remembered(place, "before")
     if before is not None and DEFAULT.read_text().strip() == "ack_loss":
         DEFAULT.write_text(before)

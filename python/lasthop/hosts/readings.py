@@ -1,4 +1,4 @@
-"""What loaded programs have counted, and the records of `ack_loss` as a result."""
+"""Counters of loaded programs, and the records of `ack_loss` as a result."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def counts(place: Path) -> tuple[int, int]:
 
 
 def records(for_s: float, goes_on: Callable[[], bool] = lambda: True) -> Iterator[layout.Record]:
-    """What happens to sockets under `ack_loss` from now on, for so long. Nobody else reads it meanwhile."""
+    """Reads the events of sockets under `ack_loss` for a time. There must be no other reader."""
     extension = ready()
     ends = time.monotonic() + for_s
     while (left := ends - time.monotonic()) > 0 and goes_on():

@@ -13,7 +13,7 @@ MS_NS = 1_000_000
 def mahimahi(link: Link) -> str:
     """A trace for mm-link: a line for each packet of up to 1500 B that the link can deliver, with the millisecond in which it can.
 
-    The trace begins anew when it ends, at its last line; so a link that is idle at the end loses that time.
+    The trace repeats from its last line; so a link that is idle at the end loses that time.
     """
     # A line of 0 is allowed, but a trace may not end with it.
     return "".join(f"{max(1, -(-t // MS_NS))}\n" for t in link.delivered_ns)

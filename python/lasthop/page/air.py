@@ -109,7 +109,7 @@ class Air:
 
     @cached_property
     def lost(self) -> np.ndarray:
-        """Of each PPDU, the share that was not decoded."""
+        """The share of each PPDU that was not decoded."""
         mpdus, decoded = self.columns["mpdus"].astype(float), self.columns["decoded"]
         known = decoded != np.iinfo(decoded.dtype).max
         return np.where(known, 1 - np.minimum(decoded, mpdus) / np.maximum(mpdus, 1), 0.0)
@@ -127,7 +127,7 @@ class Air:
         return self._sums[node]
 
     def bins(self, begin: int, level: int, group: int) -> dict[str, np.ndarray]:
-        """Of a tile, each bin that is not empty: `node`, `bin`, `busy` in 255ths; `collided` and `noise` in 255ths of that."""
+        """Each non-empty bin of a tile: `node`, `bin`, `busy` in 255ths; `collided` and `noise` in 255ths of that."""
         edges = begin + (np.arange(BINS + 1, dtype=np.int64) << (level - BINS_LOG2))
         width = 1 << (level - BINS_LOG2)
         parts = []
@@ -145,7 +145,7 @@ class Air:
         return {name: column.astype(kind) for name, column, kind in zip(names, columns, kinds, strict=True)}
 
     def exact(self, begin: int, end: int, group: int) -> dict[str, np.ndarray]:
-        """Of a tile, each PPDU, with what is drawn of it; times in ns from the start of the run."""
+        """Each PPDU of a tile, with the values that are drawn; times in ns from the start of the run."""
         rows = self.within(begin, end, group)
         told = {name: self.columns[name][rows] for name in COLUMNS}
         return {

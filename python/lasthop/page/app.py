@@ -27,7 +27,7 @@ PAGES = ("/", "/scenario", "/run/{run}", "/compare", "/papers", "/papers/{paper}
 
 @dataclass
 class Desk:
-    """What all parts of the page work with."""
+    """The state that all parts of the page share."""
 
     library: Library
     jobs: Jobs = field(default_factory=Jobs)
@@ -69,7 +69,7 @@ def make(desk: Desk, hosts: frozenset[str] | None, token: str | None = None) -> 
 
 
 class _Modules(StaticFiles):
-    """What the browser runs: asked for anew each time, since an installed version may change under it."""
+    """The browser's code, revalidated on each request, since the installed version may change."""
 
     def file_response(self, *given: object, **named: object) -> Response:
         response = super().file_response(*given, **named)
@@ -114,7 +114,7 @@ async def _http_error(_request: Request, error: HTTPException) -> JSONResponse:
 
 
 async def _failed(_request: Request, error: Exception) -> JSONResponse:
-    """What nobody expected; where it happened goes to standard error."""
+    """Answers an unexpected error; its traceback goes to standard error."""
     return JSONResponse({"error": f"lasthop failed here: {type(error).__name__}: {_said(error)}"}, 500)
 
 

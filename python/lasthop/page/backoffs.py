@@ -19,8 +19,8 @@ DSSS_NS, OFDM_NS = (20_000, 50_000), (9_000, 34_000)
 class Backoffs:
     """All backoffs of a run. Each ends where its node next begins an exchange.
 
-    Who has nothing to send counts down all the same, and no exchange follows: such a backoff ends when its slots are over, counted
-    as a node counts that hears everybody and waits DIFS after each PPDU.
+    A node with no packet to send also counts down, without an exchange afterwards: such a backoff ends with its slots,
+    counted as a node counts that hears everybody and waits DIFS after each PPDU.
     """
 
     def __init__(self, recorded: Recorded, air: Air) -> None:

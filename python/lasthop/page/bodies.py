@@ -1,4 +1,4 @@
-"""What requests bring along, bounded and checked."""
+"""Bodies of requests, bounded and checked."""
 
 from __future__ import annotations
 

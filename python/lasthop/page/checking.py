@@ -1,4 +1,4 @@
-"""What the engine says to the text of a scenario: its first mistake with its place, or what it makes of it."""
+"""The engine's answer to the text of a scenario: its first error with its place, or the resolved scenario."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _line_of(text: str, at: int) -> int:
 
 
 def _line_span(text: str, line: int) -> Span:
-    """What is said in a line, without blanks before it and remarks behind it."""
+    """Returns a line without leading blanks and trailing comments."""
     begin = _line_begin(text, line)
     end = text.find("\n", begin)
     content = text[begin : len(text) if end < 0 else end]

@@ -104,7 +104,9 @@ def _sequence(recorded: Recorded, flow: int) -> list[Curve]:
 
 
 def _of_connection(rows: dict[str, np.ndarray], at: np.ndarray) -> list[tuple[np.ndarray, ...]]:
-    """Of a connection at the sender of its data: `t_ns`, `low`, `high`, `packet` of what it sends, sends again and is told."""
+    """For a connection, at the sender of its data: `t_ns`, `low`, `high`, `packet` of segments, retransmissions and
+    ACKs.
+    """
     data = at & rows["sent"] & (rows["len"] > 0)
     acks = at & ~rows["sent"] & (rows["flags"] & ACK > 0) & (rows["flags"] & SYN == 0)
     base, seq = _unwrapped(rows["seq"][data])

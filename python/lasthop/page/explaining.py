@@ -1,7 +1,7 @@
 """Why, over time: the account of a run in slices of it.
 
 A seed is run once more with an account that is read at the end of each slice; what the account gained since the slice before is
-the slice's. What is on the air between two slices counts by what had become of it then. Where the account takes back later what
+the slice's. PPDUs on the air between two slices count by their state at that time. Where the account takes back later what
 it had booked for another term, that is set right in the slices before, so that slices add up to the account of the whole.
 """
 
@@ -55,11 +55,11 @@ class Slices(Again):
 
     @cached_property
     def known(self) -> dict[str, Any]:
-        """What the account that the result holds says, if it does, in words."""
+        """Returns the sentences of the result's own account, if it has one."""
         return _in_words(self.result.with_runs([self.run])) if "account" in self.run else {}
 
     def summary(self) -> dict[str, Any]:
-        """What the account that was made says in words, and the time of channels."""
+        """Returns the sentences of the account that was made, and the time of channels."""
         assert self.found is not None
         return {**self._words, "edges_ns": self.found["edges_ns"], "channels": self.found["channels"]}
 
@@ -94,7 +94,7 @@ def _of_channel(channel: dict[str, Any], term: str) -> float:
 
 
 def _shares(terms: dict[str, list[float]], lengths: list[float]) -> dict[str, list[float]]:
-    """What each term gained in each slice, as shares of it; terms that gained nothing are left out."""
+    """The increase of each term in each slice, as shares of the slice; terms without any are left out."""
     gains = np.diff(np.array(list(terms.values())), axis=1, prepend=0.0)
     # From the last on, what a term gives back goes to the slice before, and as much of the others' gain.
     for number in range(gains.shape[1] - 1, 0, -1):
@@ -109,7 +109,7 @@ def _shares(terms: dict[str, list[float]], lengths: list[float]) -> dict[str, li
 
 
 def _in_words(result: Result) -> dict[str, Any]:
-    """What the account of a result says in sentences, and how terms are called."""
+    """Returns the sentences of a result's account, and the labels of terms."""
     explanation = explanation_of(result)
     return {
         "answers": answers(explanation),

@@ -1,4 +1,4 @@
-"""What is told of one PPDU, and of one packet, when it is clicked."""
+"""The details of one PPDU, or of one packet, for a click."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _backoff_before(recorded: Recorded, node: int, start_ns: int) -> dict[str, A
 
 
 def _rate_after(recorded: Recorded, link: int, end_ns: int) -> dict[str, Any] | None:
-    """What the rate control of a link did next."""
+    """Returns the next decision of a link's rate control."""
     if not recorded.has("rate") or link == NOBODY:
         return None
     rows = recorded.kept(("rate",), lambda: recorded.rows("rate", RATE))

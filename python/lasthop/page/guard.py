@@ -1,4 +1,4 @@
-"""Who may ask: the browser on this machine that was told the address, and whoever has the token.
+"""Access control: for the browser on this machine that has the address, and for clients with the token.
 
 A page of another site may not: it would have to send a foreign `Origin`, or a `Host` that its own name server had pointed
 here (DNS rebinding). Both are refused before anything is looked up.
@@ -77,7 +77,9 @@ class Guard:
         return None
 
     def _unproved(self, scope: Scope, headers: Headers) -> PlainTextResponse | RedirectResponse | None:
-        """What to answer instead where the token is missing; the one in an address becomes a cookie, and leaves the address."""
+        """Returns the refusal if the token is missing; a token in an address becomes a cookie and is removed from the
+        address.
+        """
         if self._token is None or self._is_token(_bearer(headers)) or self._is_token(_cookie(headers)):
             return None
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]

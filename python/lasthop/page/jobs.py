@@ -37,7 +37,7 @@ class Job(ABC):
             self._told.update(news, version=self._told["version"] + 1)
 
     def told(self) -> dict[str, Any]:
-        """What is known of it: state, fraction, finished, of, unit, headline, key of the result, error."""
+        """Returns its state: state, fraction, finished, of, unit, headline, key of the result, error."""
         with self._lock:
             return dict(self._told)
 
@@ -101,7 +101,7 @@ class Jobs:
             return self._known[name]
 
     def all(self) -> list[dict[str, Any]]:
-        """What is known of all, the latest first."""
+        """Returns the states of all jobs, the latest first."""
         with self._lock:
             known = list(self._known.values())
         return [job.told() for job in reversed(known)]

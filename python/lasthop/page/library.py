@@ -1,4 +1,4 @@
-"""What lies below the places that were given: results, stores and scenarios, each under a key that is not its path."""
+"""The files below the given places: results, stores and scenarios, each under a key that is not its path."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Unknown(LookupError):
 
 
 class Library:
-    """What there is below `roots`: directories, or single results, stores and scenarios."""
+    """The entries below `roots`: directories, or single results, stores and scenarios."""
 
     def __init__(self, roots: Iterable[Path]) -> None:
         self.roots = [Path(os.path.realpath(root)) for root in roots]
@@ -123,7 +123,7 @@ class Library:
 
 
 def digest_of(text: bytes) -> str:
-    """What tells one content from another, short enough for a name."""
+    """Returns a digest of the content, short enough for a name."""
     return hashlib.sha256(text).hexdigest()[:16]
 
 

@@ -72,7 +72,7 @@ def _described(entry: Entry, library: Library) -> dict[str, Any]:
 
 
 def _of_several(facts: Facts, library: Library, keys: list[str]) -> dict[str, Any]:
-    """Of those that are there; a run may be gone since the list was made."""
+    """Only existing runs; one may have been removed since the list was made."""
     found = {}
     for key in keys:
         with suppress(Unknown):
@@ -88,7 +88,7 @@ class Facts:
         self._lock = Lock()
 
     def of(self, entry: Entry, text: str = "") -> dict[str, Any]:
-        """What a list says of an entry; of a store, the runs that have `text`. A file that is wrong says so."""
+        """Returns a list's row of an entry; for a store, of the runs that have `text`. A broken file has an error."""
         if entry.kind == "store" and text:
             return runs_in(entry.path, text)
         with self._lock:

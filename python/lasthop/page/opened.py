@@ -52,7 +52,7 @@ class Opened:
         return self.recorded.kept(("air",), lambda: Air(self.recorded))
 
     def described(self) -> dict[str, Any]:
-        """Who and what there is, as JSON."""
+        """Returns the nodes, flows and tables as JSON."""
         from .curves import described
         from .recorded import KINDS, LOSSES
 
@@ -155,7 +155,9 @@ def recorded_in(place: Path, seed: int) -> Recordings | None:
 
 
 def summary_of(result: Result, seed: int, key: str | None) -> dict[str, Any]:
-    """What the page says at the head of a run. Its title is that of the directory or file, as several have the same scenario."""
+    """Returns the head of a run's page. Its title is that of the directory or file, as several may have the same
+    scenario.
+    """
     source = result.source
     title = source and (source.parent.name if source.name == "result.json" else source.stem)
     told = next(told for told in result.runs if told["seed"] == seed)

@@ -1,6 +1,6 @@
-"""What a run holds, piece by piece: who is in it, tiles of its air and of curves, and what a click asks for.
+"""The contents of a run in pieces: its nodes and flows, tiles of its air and of curves, and details for clicks.
 
-`GET /api/runs/KEY/seeds/SEED` tells who and what there is; `…/air/GROUP/LEVEL/INDEX`, `…/backoffs/LEVEL/INDEX` and
+`GET /api/runs/KEY/seeds/SEED` returns its nodes, flows and tables; `…/air/GROUP/LEVEL/INDEX`, `…/backoffs/LEVEL/INDEX` and
 `…/curves/CHART/ENTITY/LEVEL/INDEX` are tiles in Arrow's stream format, of at most 64 kB; `…/ppdus/N`, `…/packets/FLOW/up|down/N`,
 `…/explained` and `…/explained/FLOW` are JSON. A seed that was not recorded is run again with a recording by `POST …/record`, as its
 result came from its scenario and seed alone.
@@ -69,7 +69,7 @@ def _answering(make: Callable[[Request], Response]) -> Callable:
 
 
 class Answers:
-    """What is answered of one run and seed."""
+    """The answers about one run and seed."""
 
     def __init__(self, desk: Desk) -> None:
         self._library = desk.library
@@ -84,7 +84,7 @@ class Answers:
         return JSONResponse({"name": result.name, "seeds": result.seeds})
 
     def described(self, request: Request) -> Response:
-        """Who and what there is; of a seed without a recording, how far one is."""
+        """Returns nodes, flows and tables; for a seed without a recording, the progress of making one."""
         run, seed = _which(request)
         try:
             return JSONResponse({"recorded": True, **self._shelf.opened(run, seed).described()})
@@ -115,14 +115,14 @@ class Answers:
         return _tile(self._opened(request).curve_tile(request.path_params["chart"], entity, level, index))
 
     def ppdu(self, request: Request) -> Response:
-        """What a click on a PPDU tells."""
+        """Returns the details of a clicked PPDU."""
         from .frames import ppdu_facts
 
         found = self._opened(request)
         return JSONResponse(ppdu_facts(found.recorded, found.air, request.path_params["ppdu"]))
 
     def packet(self, request: Request) -> Response:
-        """What a click on a segment tells."""
+        """Returns the details of a clicked segment."""
         from .frames import packet_facts
 
         found, direction = self._opened(request), request.path_params["direction"]

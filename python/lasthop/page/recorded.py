@@ -69,7 +69,7 @@ class Recorded:
         return table in self.tables
 
     def kept(self, key: tuple, make: Callable[[], Any]) -> Any:
-        """What `make` gives, made once; what is made of other keys meanwhile does not wait for it."""
+        """Returns the result of `make`, made once; other keys do not wait for it."""
         with self._lock:
             being_made = self._locks.setdefault(key, RLock())
         with being_made:
@@ -175,7 +175,7 @@ def _nodes(run: dict[str, Any]) -> list[Node]:
 
 
 def _none(kind: type) -> int | bool:
-    """What stands where a column has no value: false, or the largest number."""
+    """Returns the value that marks a missing one in a column: false, or the largest number."""
     return False if kind is np.bool_ else int(np.iinfo(kind).max)
 
 

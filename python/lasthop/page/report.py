@@ -36,7 +36,7 @@ SHEETS = ("vendor/uPlot.min.css", "style.css", "run.css", "pages.css")
 
 
 class Window(NamedTuple):
-    """What of a run is told to the microsecond, in ns."""
+    """The part of a run shown in full detail, in ns."""
 
     begin: int
     end: int

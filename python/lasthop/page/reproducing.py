@@ -1,4 +1,4 @@
-"""What `lasthop reproduce` left below the directories of the page, and running it from there."""
+"""Reproductions below the directories of the page, and running one from there."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def routes(desk: Desk) -> list[Route]:
 
 
 async def _events(job: Job, is_ending: Callable[[], bool]) -> AsyncIterator[str]:
-    """What is known of a job whenever it changes, until it ends, or the server does."""
+    """Yields the state of a job at each change, until the job or the server ends."""
     version, silent_s = -1, 0.0
     while not is_ending():
         told = job.told()
@@ -177,7 +177,7 @@ class SimulationJob(Job):
         return result
 
     def _runs(self, directory: ResultDirectory, recording: _core.Recording | None, before: Runs | None) -> Runs:
-        """What runs a part of the seeds, into the result of those before."""
+        """Returns what runs further seeds into the result of the earlier ones."""
 
         def keep_series(seed: int, blocks: Iterable[_core.SeriesBlock]) -> None:
             directory.add_series(seed, blocks)

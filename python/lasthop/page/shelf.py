@@ -104,7 +104,7 @@ class Shelf:
             return recorder
 
     def recorder(self, run: str, seed: int) -> Recorder | None:
-        """What records a seed, if that was asked for."""
+        """The job that records a seed, if requested."""
         return self._recorders.get(self._found(run, seed)[1])
 
     def slices(self, run: str, seed: int) -> Slices:

@@ -124,7 +124,7 @@ class _Table:
         return value
 
     def rest(self) -> dict[str, Any]:
-        """What has not been taken."""
+        """Returns the keys that were not read."""
         left, self._left = self._left, {}
         return left
 

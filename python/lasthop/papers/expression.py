@@ -1,9 +1,9 @@
 """The language of claim files: arithmetic over numbers, text and lists, and calls of the functions that it is given.
 
-Claim files come from elsewhere, so an expression can compute and nothing else. What is not among the nodes below is
-refused before anything is evaluated: no attribute, no method, no function but those given, no text that is built. Each
-value is checked as it comes about, and what all of them cost together is bounded, so that an expression of any kind
-ends within a second or two and some ten megabytes.
+Claim files come from elsewhere, so an expression can compute and nothing else. Nodes that are not listed below are refused
+before anything is evaluated: no attribute, no method, no function but those given, no text that is built. Each value is
+checked as it comes about, and what all of them cost together is bounded, so that an expression of any kind ends within a
+second or two and some ten megabytes.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def is_list_of_numbers(value: Any) -> bool:
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, in words."""
+    """Returns the kind of a value in words."""
     if is_number(value):
         return "a number"
     if isinstance(value, str):

@@ -65,7 +65,7 @@ class Drawing(NamedTuple):
     written: Future[list[Path]]
 
     def on_page(self, out: Path) -> dict[str, Any]:
-        """What the page needs of it, once it is drawn."""
+        """The data of a drawn figure for the page."""
         files = {file.suffix: file for file in self.written.result()}
         return {
             "id": files[".png"].stem,

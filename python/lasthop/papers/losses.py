@@ -1,4 +1,4 @@
-"""What queues dropped in the runs behind a number: at access points, at stations, on the wire.
+"""Drops of queues in the runs behind a number: at access points, at stations, on the wire.
 
 A setting counts by the queue of a kind that dropped the greatest share of what came to it, all its seeds together.
 """

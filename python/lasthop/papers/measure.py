@@ -283,7 +283,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 class Rehearsal:
     """A source without runs: notes which points and series are asked for, and checks the names of metrics.
 
-    What it answers is made up, each number another one, so that nothing divides by zero or looks equal.
+    Its answers are made up, each number different, so that no division by zero or equality occurs.
     """
 
     def __init__(self, known: Callable[[Case], Vocabulary | None]) -> None:
@@ -325,7 +325,7 @@ class Rehearsal:
         return 0.0
 
     def answering(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """What made-up numbers leave without a value has a made-up one, so that all that is asked for is found."""
+        """Replaces missing values of made-up numbers by made-up ones, so that all reads are found."""
 
         def answer(*given: Any, **named: Any) -> Any:
             try:

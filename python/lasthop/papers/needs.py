@@ -69,7 +69,7 @@ class Planner:
             raise PaperError(f"{self._paper.file}: case.{point}: {error}") from None
 
     def of_claim(self, claim: Claim) -> list[Needs]:
-        """What each part of a claim needs, then what stands beside it."""
+        """Returns the needs of each part of a claim, then those of its further numbers."""
         place = f"{self._paper.file}: claim {claim.id}"
         parts = [
             self._of(f"{place}.part[{n}].measure", part.measure, a_list=part.expectation.shape is not None)
@@ -101,7 +101,7 @@ class Planner:
             raise PaperError(f"{place}: {shortened(expression)} gives {value}; a finite number is needed")
 
     def of_figure(self, figure: FigurePlan) -> Needs:
-        """What a figure needs."""
+        """Returns the needs of a figure."""
         place = f"{self._paper.file}: figure {figure.number}"
         rehearsal = Rehearsal(self._vocabulary)
         for row in self._places(f"{place}.rows", figure.rows, rehearsal):

@@ -32,7 +32,7 @@ class PaperError(ValueError):
 
 @dataclass(frozen=True)
 class Axis:
-    """What a case varies: labels, each with the settings that it stands for."""
+    """An axis of a case: labels, each with its settings."""
 
     labels: tuple[Any, ...]
     settings: tuple[tuple[tuple[str, Any], ...], ...]
@@ -99,7 +99,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a measure should be: a range (with `tolerance` already outside it), or the shape of a list."""
+    """The expectation of a measure: a range (already widened by `tolerance`), or the shape of a list."""
 
     low: float | None = None
     high: float | None = None
@@ -120,7 +120,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Today:
-    """What a current system does, shown beside a claim and not judged."""
+    """A number of a current system, shown beside a claim and not judged."""
 
     label: str
     measure: str
@@ -152,7 +152,7 @@ class CurvePlan:
 
 @dataclass(frozen=True)
 class MarkPlan:
-    """What the paper states in a figure's place: numbers as its axes show them, or expressions that are scaled so."""
+    """The paper's numbers for a figure: as its axes show them, or expressions scaled in the same way."""
 
     label: str
     low: float | str | None = None
@@ -203,7 +203,7 @@ class Paper:
 
     @property
     def letters(self) -> str:
-        """What the ids of its claims begin with, such as K."""
+        """The common prefix of its claims' ids, such as K."""
         return "".join(takewhile(str.isalpha, self.claims[0].id)) if self.claims else ""
 
     @property

@@ -32,7 +32,7 @@ class Runs:
         self._series: dict[tuple[Point, int], dict[str, dict[str, numpy.ndarray]]] = {}
 
     def lacking(self, wanted: Iterable[tuple[Needs, Iterable[int]]]) -> list[Job]:
-        """What is to be run for needs, each under some seeds, and has not been asked for."""
+        """Returns the runs that needs require, each with some seeds, except those requested before."""
         seeds: dict[Point, set[int]] = {}
         count = 0
         for needs, under in wanted:

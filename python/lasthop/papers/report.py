@@ -1,4 +1,4 @@
-"""What a reproduction found, as JSON, as a table and as a page."""
+"""The findings of a reproduction as JSON, as a table and as a page."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _distinct(runs: Any) -> list[dict[str, Any]]:
 
 
 def expected(expectation: Expectation, unit: str) -> str:
-    """What was expected, in words."""
+    """Returns the expectation in words."""
     if expectation.shape is not None:
         slack = f" within {100 * expectation.tolerance:g} %" if expectation.tolerance else ""
         return f"{expectation.shape}{slack}"
@@ -131,7 +131,7 @@ def _shown(value: float, unit: str) -> str:
 
 
 def measured(part: PartOutcome) -> str:
-    """What was measured: a mean and its interval, or the means of a shape."""
+    """Returns the measurement: a mean and its interval, or the means of a shape."""
     if part.finding.values:
         factor, decimals = UNITS[part.part.unit]
         return (
@@ -180,7 +180,7 @@ def reason(outcome: ClaimOutcome, *, quick: bool = False) -> str:
 
 
 def evidence(part: PartOutcome) -> str:
-    """What a part rests on: seeds, or no run at all."""
+    """Returns the basis of a part: seeds, or no run at all."""
     if not part.needs.points:
         return "closed form"
     return f"{part.seeds} {'seed' if part.seeds == 1 else 'seeds'}"

@@ -42,7 +42,7 @@ class PartOutcome:
 
 @dataclass(frozen=True)
 class TodayOutcome:
-    """What a current system does."""
+    """Numbers of a current system."""
 
     today: Today
     needs: Needs
@@ -80,7 +80,7 @@ class Reproduction:
         self._runs = runs
 
     def first_jobs(self, claims: Sequence[Claim], figures: Sequence[FigurePlan]) -> list[Job]:
-        """All that claims and figures need to begin with, once; whoever asks runs them."""
+        """Returns the initial needs of all claims and figures, each once; the caller runs them."""
         wanted = [(needs, _first(needs)) for claim in claims for needs in self.planner.of_claim(claim)]
         for figure in figures:
             needs = self.planner.of_figure(figure)
@@ -110,7 +110,7 @@ class Reproduction:
         return [replace(outcome, losses=self._losses(outcome)) for outcome in outcomes]
 
     def _losses(self, outcome: ClaimOutcome) -> tuple[Loss, ...]:
-        """What queues dropped in the runs that the parts of a claim read."""
+        """Returns the drops of queues in the runs that the parts of a claim read."""
         return losses(self._runs, ((part.needs, range(1, part.seeds + 1)) for part in outcome.parts))
 
     def _judged(self, claim: Claim, needs: list[Needs], seeds: list[int]) -> ClaimOutcome:
@@ -159,7 +159,7 @@ class Reproduction:
         return Drawing(self, figure, seeds).chart()
 
     def losses_behind(self, figure: FigurePlan) -> tuple[Loss, ...]:
-        """What queues dropped in the runs that a figure shows."""
+        """Returns the drops of queues in the runs that a figure shows."""
         needs = self.planner.of_figure(figure)
         return losses(self._runs, [(needs, figure.seeds or _first(needs))])
 

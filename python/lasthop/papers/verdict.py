@@ -1,11 +1,10 @@
-"""What the runs say of a claim.
+"""The verdict of the runs on a claim.
 
-A part holds if the whole interval of its measure lies within what is expected, does not hold if all of it lies
-outside, and is undecided in between: more seeds may tell. A claim holds if all of its parts do.
+A part holds if the whole interval of its measure lies within the expected range, does not hold if all of it lies outside,
+and is undecided in between: more seeds may tell. A claim holds if all of its parts do.
 
-Who looks again whenever more seeds are there, errs more often than an interval says. So a verdict that may be looked
-for `looks` times is taken from intervals of confidence 1 - 0.05 / looks, by Bonferroni's inequality; those shown are
-of 95 %.
+Repeated tests with more seeds err more often than an interval states. So a verdict that may be looked for `looks` times is
+taken from intervals of confidence 1 - 0.05 / looks, by Bonferroni's inequality; those shown are of 95 %.
 
 A claim whose setting is lost, so that it was chosen anew, is not comparable: its numbers are shown beside the paper's
 and nothing is judged. The claim file says so, with its reason, before anything runs.

@@ -78,7 +78,7 @@ def kinds() -> list[str]:
 
 
 def summary(kind: str) -> str:
-    """What a plot shows, in a line."""
+    """Returns a one-line summary of a plot."""
     return _module(kind).SUMMARY
 
 

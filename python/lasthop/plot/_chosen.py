@@ -71,7 +71,7 @@ def is_part(result: Result) -> bool:
 
 
 def in_words(options: Options) -> str:
-    """What was chosen, for a title: `; flows slow.*`."""
+    """Returns the selection for a title: `; flows slow.*`."""
     given = {name: getattr(options, name) for name in CHOICES if getattr(options, name)}
     texts = {name: value if isinstance(value, str) else ", ".join(value) for name, value in given.items()}
     return "".join(f"; {CHOICES[name]} {text}" for name, text in texts.items())

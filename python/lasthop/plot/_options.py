@@ -1,4 +1,4 @@
-"""What a user may ask of a plot."""
+"""The options of a plot."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ ACRONYMS = {word: word.upper() for word in "ack ap bss cca dscp edca mcs mss rto
 
 
 class Axis(NamedTuple):
-    """What an axis shows, the factor from the stored number, and the most that there can be in the unit shown."""
+    """An axis's label, the factor from the stored number, and the largest possible value in the shown unit."""
 
     label: str
     scale: float

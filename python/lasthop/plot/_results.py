@@ -1,4 +1,4 @@
-"""What plots of results have in common: a name for each result, means over its seeds, its seeds in words."""
+"""Shared parts of plots of results: a name for each result, means over its seeds, its seeds in words."""
 
 from __future__ import annotations
 

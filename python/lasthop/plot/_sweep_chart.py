@@ -1,4 +1,4 @@
-"""What lines and the heat map of a sweep have in common: two axes, the rest held fixed."""
+"""Shared parts of lines and the heat map of a sweep: two axes, the rest held fixed."""
 
 from __future__ import annotations
 

@@ -173,9 +173,9 @@ class _At(NamedTuple):
 
 
 def setting(result: Result | _At, path: str) -> Any:
-    """What a result's scenario has at a path such as `station.0.count`; raises `LookupError`.
+    """Returns the value at a path of a result's scenario, such as `station.0.count`; raises `LookupError`.
 
-    Of `flow.*.…` it is what the flows have, once each.
+    For `flow.*.…` it is the flows' values, once each.
     """
     found: Any = result.scenario
     before, star, after = path.partition(".*.")

@@ -69,7 +69,7 @@ def _of_metric(results, names, metric):
 
 
 def _known(result):
-    """What may be asked for: time series, then numbers of flows, nodes and links."""
+    """Returns the possible metrics: time series, then numbers of flows, nodes and links."""
     try:
         series = sorted(map(str, result.timeseries["metric"].unique()))
     except LookupError:

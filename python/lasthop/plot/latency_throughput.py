@@ -1,6 +1,6 @@
 """Latency against throughput: a point for each result, or for each flow of one; down and right is worse.
 
-Of several results flows are chosen for their latency; the goodput is that of all.
+For several results, the chosen flows give the latency; the goodput is that of all flows.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Store(Identified):
             yield from (taken.get(key) for key in keys)
 
     def _taken(self, keys: Sequence[str], take: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
-        """What is taken of the runs that are there, read in the order in which they lie in the file.
+        """Returns `take` of the stored runs by key, read in the order of the file.
 
         DuckDB unpacks documents by the two thousand; so none is read that lies before the first or after the last.
         """
@@ -140,11 +140,11 @@ class Store(Identified):
             return self._held(connection, [self.key(job)]).failures.get(self.key(job))
 
     def query(self, sql: str) -> pandas.DataFrame:
-        """What an SQL statement gives; see `query_arrow`."""
+        """Returns the answer to an SQL statement; see `query_arrow`."""
         return self.query_arrow(sql).to_pandas(maps_as_pydicts="strict")
 
     def query_arrow(self, sql: str) -> pyarrow.Table:
-        """What an SQL statement gives, which may only read; raises `ValueError` with DuckDB's sentence."""
+        """Returns the answer to an SQL statement, which may only read; raises `ValueError` with DuckDB's message."""
         import duckdb
 
         with self._database.connection(read_only=True) as connection:
@@ -158,7 +158,7 @@ class Store(Identified):
                 raise ValueError(f"SQL: {' '.join(said.split())}") from None
 
     def held(self, keys: Sequence[str]) -> Held:
-        """What is there of these runs."""
+        """Returns the stored parts of these runs."""
         with self._database.connection(read_only=True) as connection:
             return self._held(connection, keys)
 

@@ -1,6 +1,6 @@
 """The DuckDB file of a store: opened for a turn at a time, since DuckDB lets one process write and keeps others out.
 
-Whoever finds it held waits; a process that is killed loses its lock with its life, so nobody waits for the dead.
+A process that finds it locked waits; the lock of a killed process is released.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _connect(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
 
 
 def _holder(error: Exception) -> str | None:
-    """Who holds the file, if that is what `error` says."""
+    """Returns the holder of the file, if `error` is about that."""
     text = str(error)
     if "different configuration" in text:
         return "another part of this program"
@@ -164,7 +164,7 @@ def _failure(path: Path, error: Exception) -> Exception:
 
 
 def _system_error(path: Path, error: Exception) -> OSError | None:
-    """What the system said to a write, if it said anything."""
+    """Returns the system's error of a write, if any."""
     for number in SYSTEM_ERRORS:
         if os.strerror(number) in str(error):
             said = f"{os.strerror(number)}; what was stored before is kept: make room, then give the same command again"

@@ -1,4 +1,4 @@
-"""What makes a run that run: the scenario as it was resolved, the files it refers to, the seed, and the engine.
+"""The identity of a run: the resolved scenario, the files that it refers to, the seed, and the engine.
 
 Names and descriptions do not: two files that say the same in other words ask for the same runs.
 """
@@ -89,7 +89,9 @@ def engine_identity() -> str:
 
 
 def code_of(resolved: _core.ResolvedScenario) -> dict[str, bytes]:
-    """What is in the files of a scenario's code, by setting path such as `tcp.congestion_control.file`; raises `ScenarioError`."""
+    """Returns the contents of a scenario's files of code, by setting path such as `tcp.congestion_control.file`; raises
+    `ScenarioError`.
+    """
     for _, path, name, _ in resolved.code():
         if name.startswith(ADDRESS):
             raise _core.ScenarioError(f"{path}: {name} is in this process alone, and a store knows code by its file; name a file")

@@ -86,19 +86,19 @@ def utc_now() -> datetime:
 
 
 def table_names(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """What tables there are."""
+    """Returns the names of the tables."""
     return {
         name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
     }
 
 
 def add_scenarios(connection: duckdb.DuckDBPyConnection, documents: Mapping[str, str]) -> None:
-    """Adds resolved scenarios, JSON by key, but for those that are there."""
+    """Adds resolved scenarios, JSON by key, except those already stored."""
     _insert(connection, "scenarios", {"scenario": list(documents), "document": list(documents.values())})
 
 
 def add_failures(connection: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Adds failed runs, but for those that are there; `settings` as JSON."""
+    """Adds failed runs, except those already stored; `settings` as JSON."""
     _insert(connection, "failures", _columns(rows))
 
 
@@ -153,7 +153,7 @@ def only_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.St
 
 
 def answer(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement) -> pyarrow.Table:
-    """What a statement gives, decimals as doubles; nothing is changed by it."""
+    """Returns the answer to a statement, decimals as doubles; the file does not change."""
     import pyarrow
 
     connection.execute("BEGIN TRANSACTION READ ONLY")

@@ -19,7 +19,9 @@ IPERF3, FLENT, SS = "iperf3", "flent", "ss"
 
 
 def kind_of(path: str) -> str | None:
-    """Whose file it is: `iperf3`, `flent`, `ss`; None for all else, such as a capture. Raises `OSError` where it cannot be read."""
+    """Returns the program that wrote a file: `iperf3`, `flent`, `ss`; None for others, such as a capture. Raises `OSError`
+    if it cannot be read.
+    """
     with open(path, "rb") as file:
         head = file.read(HEAD_BYTES)
     if head.startswith(GZIP):
@@ -81,7 +83,7 @@ def read_tests(paths: Sequence[str], show: Callable[[float], None] | None = None
 
 
 def _doubts(test: Test) -> list[str]:
-    """What the files at hand do not tell, and which would."""
+    """Returns notes on quantities that the files lack, with the files that would have them."""
     files, found = ", ".join(test.files), []
     unknown = [flow for flow in test.flows if flow.ends and flow.values.get(FLOW.goodput_bps) is None]
     if unknown:
@@ -124,5 +126,5 @@ def _by_test(documents: list[Document]) -> list[list[Document]]:
 
 
 def _each_end_once(group: list[Document]) -> list[Document]:
-    """Of an end that is told of twice, as by its own file and by --get-server-output, the first."""
+    """Keeps the first report of an end that is reported twice, e.g. by its own file and by --get-server-output."""
     return list({document.is_client: document for document in reversed(group)}.values())

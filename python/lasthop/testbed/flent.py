@@ -177,7 +177,7 @@ def _add_lost(flow: Flow, measured: list[dict[str, Any]]) -> None:
 
 
 def _quantile(values: list[float], share: float) -> float:
-    """Of sorted values, linear between two."""
+    """Returns a quantile of sorted values, with linear interpolation."""
     place = share * (len(values) - 1)
     low = floor(place)
     high = min(low + 1, len(values) - 1)

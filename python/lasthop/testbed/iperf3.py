@@ -75,7 +75,7 @@ class _Stream:
         return {}
 
     def series(self, key: str, scale: float) -> Series:
-        """What each interval has under `key`, at its end."""
+        """Returns the value of `key` in each interval, at its end."""
         omitted_s = _omitted_s(self.document)
         found = Series([], [])
         for row in self.rows:

@@ -16,7 +16,7 @@ from .model import Unreadable
 
 @dataclass
 class Document:
-    """What one end tells of one test."""
+    """One end's report of one test."""
 
     file: str
     start: dict[str, Any]

@@ -1,4 +1,4 @@
-"""What a file of a testbed tells of a test: its flows, each with numbers and series, in the terms of a run."""
+"""A test in a file of a testbed: its flows, each with numbers and series, in the terms of a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Series(NamedTuple):
 
 @dataclass
 class Flow:
-    """What went one way between a station and a server."""
+    """One direction of traffic between a station and a server."""
 
     station: str
     server: str

@@ -50,7 +50,7 @@ def result_of(tests: Sequence[Test]) -> Result:
 
 
 def stem_of(test: Test) -> str:
-    """What a test is called by its first file."""
+    """Returns the name of a test, from its first file."""
     name = PurePath(test.files[0]).name
     for ending in (".gz", ".flent", ".json", ".log", ".txt", ".ss"):
         name = name.removesuffix(ending)

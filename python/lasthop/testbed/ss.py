@@ -1,4 +1,4 @@
-"""What logs of ss tell of the flows of a test, or of flows that nothing else tells of."""
+"""Flows of a test from logs of ss, or flows that only these logs show."""
 
 from __future__ import annotations
 

@@ -37,8 +37,9 @@ def twin(
 ) -> Twin:
     """The twin of the network in `files`: captures, or texts of `iw` and `ss`, or both.
 
-    Of captures, what is between `from_s` and `to_s`, in seconds as `analyze` counts them. `fit`: the twin is simulated and corrected twice,
-    which needs captures. `congestion_control`: that of the senders, where it is known. `show` is told how far reading is, from 0 to 1,
+    Captures are used between `from_s` and `to_s`, in seconds as in `analyze`. `fit`: the twin is simulated and corrected
+    twice, which needs captures. `congestion_control`: that of the senders, where it is known. `show` is told how far
+    reading is, from 0 to 1,
     `tell` in words what is done. Raises what `analyze` raises, and `ValueError` where nothing tells of a station.
     """
     texts = {os.fspath(file): text for file in files if (text := _text_of(file)) is not None}

@@ -35,7 +35,7 @@ class Simulated:
     seen: tuple[Seen, ...]
 
     def split(self, ends: Ends, twin: Twin) -> Split:
-        """What became of the attempts of a link, all seeds together; `noise` is what the twin was told to lose."""
+        """The outcomes of a link's attempts over all seeds; `noise` is the loss that the twin was given."""
         links = [seen.links[ends] for seen in self.seen if ends in seen.links]
         single = sum(mode.single for link in links for mode in link.modes)
         failed = sum(mode.single_unanswered for link in links for mode in link.modes)
@@ -127,7 +127,7 @@ def distance(seen: Seen, like: Simulated) -> float:
 
 
 def report(twin: Twin) -> str:
-    """What was found of losses, in words: the least certain numbers."""
+    """Returns the findings about losses in words: the least certain numbers."""
     lines = []
     for (sender, receiver), split in twin.splits.items():
         if split.attempts:

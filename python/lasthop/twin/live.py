@@ -1,4 +1,4 @@
-"""What a station or an AP says of itself: `iw dev wlan0 station dump`, `ss -tin`, or the same fields as JSON.
+"""Reports of a station or an AP: `iw dev wlan0 station dump`, `ss -tin`, or the same fields as JSON.
 
 It is less than a capture tells. There is a mode for each direction, the latest; retries, but not of which link they are lost to; round
 trips of TCP from the host on which `ss` ran, so that a queue is seen by what it added lately. What is missing is assumed, and says so.
@@ -38,7 +38,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Live:
-    """What was read: associations, and connections."""
+    """The reports: associations, and connections."""
 
     associations: tuple[Mapping[str, str], ...]
     """as `iw` has them, with "address" and "device" """

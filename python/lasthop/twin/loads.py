@@ -1,4 +1,4 @@
-"""What flows ask for: bulk data, a size, a rate, or the writes of an application one by one."""
+"""The offered load of flows: bulk data, a size, a rate, or the single writes of an application."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ ATTEMPTS = 8
 
 @dataclass(frozen=True)
 class Split:
-    """Of the attempts of a link: how many were lost to noise, and how many to collisions, as shares."""
+    """The shares of a link's attempts that were lost to noise and to collisions."""
 
     noise: float
     noise_low: float
@@ -48,7 +48,7 @@ class Split:
 
     @property
     def told(self) -> float:
-        """What the twin is told to lose: nothing where that is no more than chance."""
+        """Returns the loss for the twin: zero if it is within chance."""
         if self.noise_low <= 0.0 and self.shared is None:
             return 0.0
         value = self.noise if self.shared is None else self.shared
@@ -95,7 +95,7 @@ def split(link: Link, contention: float) -> Split:
 
 
 def without(share: float, collided: float) -> float:
-    """What noise alone loses where so many are lost in all, and so many collide: losses are independent of one another."""
+    """Returns the loss by noise alone from the total loss and the collisions, assuming independence."""
     return max(0.0, 1.0 - (1.0 - share) / (1.0 - collided)) if collided < 1 else 0.0
 
 

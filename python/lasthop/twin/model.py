@@ -26,7 +26,7 @@ Ends = tuple[str, str]
 
 @dataclass(frozen=True)
 class Assumed:
-    """What no capture shows and who asks for the twin may know."""
+    """Facts that no capture shows but the user may know."""
 
     congestion_control: Told[str] = Told("cubic", "assumed: --congestion-control says otherwise")
 
@@ -96,7 +96,7 @@ class Twin:
 
     @property
     def common_noise(self) -> Told[float]:
-        """What links lose that say nothing of their own: bystanders too, as far as is known."""
+        """The loss of links without a value of their own, bystanders included, as far as known."""
         told = [(split.told, split.attempts) for split in self.splits.values() if split.attempts]
         whole = sum(attempts for _, attempts in told)
         mean = sum(value * attempts for value, attempts in told) / max(1, whole)

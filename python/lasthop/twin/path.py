@@ -1,4 +1,6 @@
-"""What lies behind the air: the wire, its delay and rate, and the queue of the AP, by the time from the air to the server and back."""
+"""The path behind the air: the wire, its delay and rate, and the queue of the AP, by the time from the air to the server
+and back.
+"""
 
 from __future__ import annotations
 

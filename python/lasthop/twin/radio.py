@@ -46,7 +46,7 @@ def channel_of(mhz: int) -> int | None:
 
 
 def bss_lines(seen: Seen, ap: str) -> list[Line]:
-    """What is said of the BSS of an AP."""
+    """Returns the keys of an AP's BSS."""
     links = [link for ends, link in seen.links.items() if ap in ends]
     modes = [mode for link in links for mode in link.modes]
     standard = standard_of(modes)

@@ -1,4 +1,4 @@
-"""What captures show of a network, in the terms of a scenario: who sends over which link in which modes, and which flows."""
+"""A network seen in captures, in the terms of a scenario: its links with their modes, and its flows."""
 
 from __future__ import annotations
 
@@ -85,8 +85,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Flow:
-    """What a station exchanges with one port of one server, in one direction. Times are seconds from the beginning of what was
-    measured."""
+    """The traffic of a station with one port of one server, in one direction. Times are seconds from the start of the
+    measurement.
+    """
 
     id: str
     station: str
@@ -147,7 +148,7 @@ class Seen:
 
 
 def seen_in(result: Result) -> Seen:
-    """What a result of `analyze` shows; raises `ValueError` where it shows no frame of a station."""
+    """Returns the network in a result of `analyze`; raises `ValueError` if it has no frame of a station."""
     (run,) = result.runs
     capture = run["capture"]
     source = result.scenario["description"].removeprefix("read from ")

@@ -86,7 +86,7 @@ def stretch(chart: Chart) -> float:
 
 
 class _Ground:
-    """What bars stand on: a place for each name, from left to right, or from the top where bars lie."""
+    """The axis of bars: a place for each name, from left to right, or from the top for horizontal bars."""
 
     def __init__(self, axes: Axes, chart: Chart) -> None:
         self._axes = axes

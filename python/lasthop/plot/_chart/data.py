@@ -54,7 +54,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Mark:
-    """What somebody states: that values are from `low` to `high`, everywhere or at `x`; without these, `x` itself."""
+    """A reference value: from `low` to `high`, everywhere or at `x`; without these, `x` itself."""
 
     label: str
     low: float | None = None
@@ -68,11 +68,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class Chart:
-    """What is seen (`title`, and `subtitle` below it), on which axes, in which curves; one of `KINDS`.
+    """A chart: `title` and `subtitle`, axes and curves; one of `KINDS`.
 
-    Of a heat map each curve is a row: its label the row's value, `y_label` what the rows are, `value_label` what
-    the colours are. No value can be below `y_least` or above `y_most`, so intervals are drawn no further, though the
-    data keep them whole, and the axis of values ends at `y_most`; without `y_least` none is below 0 where no mean is.
+    In a heat map each curve is a row: its label is the row's value, `y_label` names the rows, `value_label` the colours. No
+    value can be below `y_least` or above `y_most`, so intervals are drawn no further, though the data keep them whole, and
+    the axis of values ends at `y_most`; without `y_least` none is below 0 where no mean is.
     `log_x` and `log_y` have no effect along categories. `y_labels` has the labels of panels that show other quantities
     than `y_label`; panels of one quantity have one scale with `same_y`. `size` is in inches; without it the chart is one
     column wide and as high as it needs. `y_limits` are where the axis of values begins and ends, None where that is left
@@ -147,7 +147,7 @@ def cdf_curve(label: str, samples: Sequence[Sequence[float]], panel: str = "") -
 def csv_text(chart: Chart) -> str:
     """Columns curve, x, mean, ci95_low, ci95_high; then x_ci95_low, x_ci95_high and panel if a curve has them.
 
-    Of boxes curve, x, median, quartile_low, quartile_high, whisker_low, whisker_high, and panel. Numbers are written so
+    Boxes have curve, x, median, quartile_low, quartile_high, whisker_low, whisker_high, and panel. Numbers are written so
     that they read back as the same; what does not exist is an empty cell.
     """
     columns = {"x": "x", "mean": "mean", "ci95_low": "low", "ci95_high": "high"}

@@ -1,4 +1,4 @@
-"""What somebody else states beside the curves: a value, a range, or one of these at a single place.
+"""Reference marks beside the curves: a value, a range, or one of these at a single place.
 
 A mark is drawn in grey, never in the colours of the curves, and stands in the legend by its own name.
 """
@@ -32,7 +32,7 @@ def draw(axes: Axes, chart: Chart) -> None:
 
 
 def handles(chart: Chart) -> Iterator[Any]:
-    """What stands for each mark in a legend."""
+    """Returns the legend entry of each mark."""
     from matplotlib.lines import Line2D
 
     for number, mark in enumerate(chart.marks):
@@ -43,7 +43,7 @@ def handles(chart: Chart) -> Iterator[Any]:
 
 
 def values(chart: Chart) -> list[float]:
-    """What an axis of values has to reach to show every mark."""
+    """Returns the values that the value axis must include to show every mark."""
     bounds = (bound for mark in chart.marks for bound in (mark.low, mark.high))
     return [bound for bound in bounds if bound is not None and isfinite(bound)]
 

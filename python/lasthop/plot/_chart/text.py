@@ -29,7 +29,7 @@ def wrapped(text: str, width_points: float, size_points: float) -> list[str]:
 
 
 def _pieces(text: str, width_points: float, size_points: float) -> Iterator[tuple[str, str]]:
-    """What is not broken, each behind what parts it from the one before it on a line."""
+    """Splits text into unbreakable pieces, each with the separator before it."""
     for word in text.split(" "):
         if width_of(word, size_points) <= width_points:
             yield " ", word
