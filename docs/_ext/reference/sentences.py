@@ -47,7 +47,7 @@ def refusals(source: str) -> Iterator[list[str]]:
         within = source[call.end() : _closing(source, call.end())]
         told = _texts(within)
         if not told and (name := LAST_NAME.search(within.rstrip(" \n,"))):
-            told = _texts(_last_binding(source[: call.start()], name[1])) or _handed_on(source, call.start())
+            told = _texts(_last_binding(_within_helper(source[: call.start()]), name[1])) or _handed_on(source, call.start())
         yield told
 
 
@@ -63,22 +63,33 @@ def _texts(source: str) -> list[str]:
     return [text for text in unescaped if SENTENCE.search(text)]
 
 
+def _within_helper(before: str) -> str:
+    """What the function or closure that `before` ends in has said so far."""
+    starts = [found.start() for found in HELPER.finditer(before)]
+    return before[starts[-1] :] if starts else before
+
+
 def _last_binding(before: str, name: str) -> str:
     """What the variable was last bound to, as text."""
     places = [found.end() for found in re.finditer(rf"\blet (?:mut )?{name}\b[^=;]*=", before)]
-    return before[places[-1] :].partition(";")[0] if places else ""
+    return before[places[-1] : _end(before, places[-1], ";")] if places else ""
 
 
 def _closing(source: str, start: int) -> int:
-    """Where the bracket that was opened before `start` is closed; brackets in strings do not count."""
-    depth, at = 1, start
-    while depth and at < len(source):
+    """Where the bracket that was opened before `start` is closed."""
+    return _end(source, start, ")")
+
+
+def _end(source: str, start: int, mark: str) -> int:
+    """Where `mark` stands first after `start`, outside of brackets that were opened there, and of strings."""
+    depth, at = 0, start
+    while at < len(source) and (depth or source[at] != mark):
         if text := RUST_TEXT.match(source, at):
             at = text.end()
             continue
         depth += {"(": 1, ")": -1}.get(source[at], 0)
         at += 1
-    return at - 1
+    return at
 
 
 def _raised(tree: ast.AST) -> Iterator[str]:
