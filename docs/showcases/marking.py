@@ -47,18 +47,24 @@ direction = "down"
 """
 
 scenario = lasthop.Scenario(SCENARIO, "marking.toml")
-CONTROLS = {"CUBIC": ("cubic", "on"), "DCTCP": ("dctcp", "on"), "Prague": ("prague", "accurate")}
+CONTROLS = {
+    "CUBIC": {"congestion_control": "cubic"},
+    "DCTCP": {"congestion_control": "dctcp"},
+    "DCTCP, paced": {"congestion_control": "dctcp", "pacing": "on"},
+    "Prague": {"congestion_control": "prague", "ecn": "accurate"},
+}
 THRESHOLDS_MS = (1, 2, 5, 10, 20)
 
 
 def variant(name: str, threshold_ms: int) -> lasthop.Scenario:
     """A download with this congestion control above this threshold."""
-    control, ecn = CONTROLS[name]
-    marked = scenario.set("bss.ap.queue.ce_threshold", f"{threshold_ms} ms")
-    return marked.set("tcp.congestion_control", control).set("tcp.ecn", ecn)
+    chosen = scenario.set("bss.ap.queue.ce_threshold", f"{threshold_ms} ms")
+    for key, value in CONTROLS[name].items():
+        chosen = chosen.set(f"tcp.{key}", value)
+    return chosen
 
 
-results = {name: {ms: lasthop.run(variant(name, ms), seeds=5) for ms in THRESHOLDS_MS} for name in CONTROLS}
+results = {name: {ms: lasthop.run(variant(name, ms), seeds=4) for ms in THRESHOLDS_MS} for name in CONTROLS}
 
 # %%
 # What is seen
@@ -70,16 +76,17 @@ picture(lines("One marked download", "threshold (ms)", "goodput (Mbit/s)", goodp
 picture(lines("Its round trip; the wire is 10 ms", "threshold (ms)", "median RTT (ms)", rtt, log_x=True), name="rtt")
 
 # %%
-# At 1 ms DCTCP has a sixth of what it could have, and CUBIC with ECN less. Turns at the medium and BlockAcks alone make a packet wait for
-# longer than that now and then. Prague keeps three quarters: it paces, so that its packets seldom wait for one another, and accurate
-# ECN feedback tells it how many were marked and not only that some were.
+# At 1 ms DCTCP has a sixth of what it could have, and CUBIC with ECN less. ACKs come in bunches, one A-MPDU at a time, so that data leave
+# in bunches too, and the last packets of a bunch wait for the first: they are marked though nothing stands. Prague keeps three
+# quarters. It paces, and pacing is all that it takes: DCTCP with a pacer has four times what it has without.
 #
 # From 10 ms on DCTCP and Prague have the rate of the link with a queue of some 10 ms. That is the price of aggregation, and no
 # better marking takes it away. CUBIC still backs off at each mark, and would need 20 ms.
 
 ceiling = goodput["DCTCP"][20]
 claim("At 1 ms DCTCP has under a fifth of the goodput that it has at 20 ms.", goodput["DCTCP"][1] / ceiling, below=0.2)
-claim("Prague has over 65 % of it there.", goodput["Prague"][1] / ceiling, above=0.65)
+claim("A pacer gives DCTCP over 3.5 times as much.", goodput["DCTCP, paced"][1] / goodput["DCTCP"][1], above=3.5)
+claim("Prague has over 65 % of the goodput at 20 ms.", goodput["Prague"][1] / ceiling, above=0.65)
 claim("At 10 ms DCTCP has over 95 %.", goodput["DCTCP"][10] / ceiling, above=0.95)
 claim("CUBIC that answers marks as losses has under 85 % there.", goodput["CUBIC"][10] / ceiling, below=0.85)
 claim("Prague's round trip at 5 ms is under 16 ms, of which the wire is 10.", rtt["Prague"][5], below=16)
@@ -87,6 +94,6 @@ claim("Prague's round trip at 5 ms is under 16 ms, of which the wire is 10.", rt
 # %%
 # The air itself
 # --------------
-# DCTCP at 1 ms above, at 10 ms below. Above, most A-MPDUs hold a frame or two.
+# DCTCP at 1 ms above, at 10 ms below. Above, bursts of a window come and go, with the air idle between them.
 
 report(variant("DCTCP", 1), variant("DCTCP", 10))

@@ -18,7 +18,7 @@ import lasthop
 from showing import bars, claim, per_seed, picture, report
 
 SCENARIO = """
-duration = "60 s"
+duration = "45 s"
 warmup = "5 s"
 
 [channel]
@@ -51,13 +51,13 @@ direction = "down"
 
 scenario = lasthop.Scenario(SCENARIO, "web-pages.toml")
 variants = {
-    "alone": scenario.set("flow.1.start", "59 s"),
+    "alone": scenario.set("flow.1.start", "44 s"),
     "FIFO": scenario.set("bss.ap.queue", {"kind": "fifo", "limit": "1000 packets"}),
     "CoDel": scenario.set("bss.ap.queue", "codel"),
     "FQ-CoDel": scenario.set("bss.ap.queue", "fq_codel"),
     "airtime-fair": scenario.set("bss.ap.queue", "airtime_fq_codel"),
 }
-results = {name: lasthop.run(variant, seeds=8) for name, variant in variants.items()}
+results = {name: lasthop.run(variant, seeds=6) for name, variant in variants.items()}
 
 # %%
 # What is seen
