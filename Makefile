@@ -27,6 +27,8 @@ DOCS_LOCK := python/requirements-docs.txt
 PIP := -m pip --quiet --disable-pip-version-check
 # The tool that finds the versions; nothing else needs it.
 UV := uv==0.13.8
+# What links for other machines.
+ZIG := cargo-zigbuild ziglang==0.17.1
 
 # One interpreter for every build, so that cargo and maturin do not undo one another's work.
 export PYO3_PYTHON := $(BIN)/python
@@ -37,7 +39,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: build fast demo test unit gates instructions lint lock fuzz bench speed validation kernel kernel-claims bpf docs tables page wheel clean rust
+.PHONY: build fast demo test unit gates instructions lint lock fuzz bench speed validation kernel kernel-claims bpf docs tables page wheel wheels clean rust
 .DEFAULT_GOAL := build
 
 build: $(EXTENSION) $(PRELOAD) $(KERNEL) $(VENV)/.layers
@@ -120,16 +122,30 @@ page:
 	cd python/lasthop/page/static/vendor && sha256sum $$(ls | grep -v SHA256SUMS) > SHA256SUMS
 
 # Builds the wheel, profile-guided where that can be, then tests it where nothing else is installed and no source is on the
-# path. What it needs comes from files whose hashes were checked.
-wheel: rust $(VENV)/.ready $(PRELOAD) $(KERNEL)
+# path, and once more with no layer beside it. What it needs comes from files whose hashes were checked. REPOSITORY=https://… is
+# where the README's links lead. `make wheels` makes those for others, by zig; TARGETS="aarch64-unknown-linux-gnu" makes one.
+wheel: rust $(VENV)/.layers $(PRELOAD) $(KERNEL)
 	rm -rf dist
-	$(BIN)/python benches/guided.py wheel --out dist || $(BIN)/maturin build --release --out dist
+	profile=$$($(BIN)/python benches/guided.py profile) || true; \
+		PATH="$(BIN):$$PATH" $(BIN)/python release/wheel.py --out dist $${profile:+--profile "$$profile"} $(WITH_REPOSITORY)
 	$(BIN)/python -m venv dist/venv
-	dist/venv/bin/python $(PIP) download --require-hashes --requirement $(LOCK) --dest dist/locked
-	dist/venv/bin/python $(PIP) install --no-index --find-links dist/locked dist/*.whl pytest
-	LASTHOP_WHEEL="$$(ls $(CURDIR)/dist/*.whl)" dist/venv/bin/python -m pytest
-	@rm -rf dist/venv dist/locked
+	dist/venv/bin/python $(PIP) download --require-hashes --requirement $(TESTS) --dest dist/locked
+	dist/venv/bin/python $(PIP) install --no-index --find-links dist/locked "$$(ls dist/*.whl)[all]" pytest
+	$(BIN)/python -m venv dist/base
+	dist/base/bin/python $(PIP) install --no-index --find-links dist/locked dist/*.whl
+	LASTHOP_WHEEL="$$(ls $(CURDIR)/dist/*.whl)" LASTHOP_BASE=$(CURDIR)/dist/base/bin/python dist/venv/bin/python -m pytest
+	@rm -rf dist/venv dist/base dist/locked
 	@ls dist/*.whl
+
+# Wheels for other machines, each by zig with the C library of its tag: docs/packaging.md.
+TARGETS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-unknown-linux-musl
+WITH_REPOSITORY := $(if $(REPOSITORY),--repository $(REPOSITORY))
+wheels: rust $(VENV)/.ready
+	rustup target add $(TARGETS)
+	$(BIN)/python -m venv --clear target/zig
+	target/zig/bin/python $(PIP) install $(ZIG)
+	for target in $(TARGETS); do \
+		PATH="$(CURDIR)/target/zig/bin:$(BIN):$$PATH" $(BIN)/python release/wheel.py --target $$target --out dist $(WITH_REPOSITORY) || exit; done
 
 # Writes the locks anew for what pyproject.toml and python/requirements*.in ask; versions stay where they still fit. To take
 # later ones: make lock UPGRADE=--upgrade, or UPGRADE="--upgrade-package numpy".
@@ -154,8 +170,9 @@ $(PRELOAD): crates/virtual-time/Cargo.toml $(wildcard crates/virtual-time/src/*.
 	cargo build --quiet --release --package lasthop-virtual-time --target-dir target --config 'profile.release.strip = "symbols"'
 	cp target/release/liblasthop_virtual_time.so $@
 
+# An extension finds Python in the process that loads it; linked with libpython it would go with this Python alone.
 $(KERNEL): crates/kernel/Cargo.toml $(wildcard crates/kernel/src/*.rs) $(VENV)/.ready | rust
-	cargo build --quiet --release --package lasthop-kernel --features libbpf --target-dir target --config 'profile.release.strip = "symbols"'
+	PYO3_BUILD_EXTENSION_MODULE=1 cargo build --quiet --release --package lasthop-kernel --features libbpf --target-dir target --config 'profile.release.strip = "symbols"'
 	cp target/release/lib_kernel.so $@
 
 # Compiles the programs for the kernel anew; needs clang and llvm-strip.

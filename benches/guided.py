@@ -1,6 +1,6 @@
 """A profile-guided engine: builds it instrumented, runs `training.py` with it, and builds it again with what was seen.
 
-`make fast` puts it into the package of this tree, `make wheel` into a wheel. Where it cannot be made (the profiles are read by
+`make fast` puts it into the package of this tree; `make wheel` takes the profile alone, and `release/wheel.py` builds with it. Where it cannot be made (the profiles are read by
 an `llvm-profdata` of the LLVM that rustc has), a sentence says what to install, and the plain engine stays.
 """
 
@@ -26,19 +26,19 @@ PROBE = "fn main() { println!(\"{}\", std::env::args().count()); }\n"
 
 
 def main() -> int:
-    """Makes the engine or the wheel; 1 with a sentence where that cannot be."""
+    """Makes the engine, or prints where its profile is; 1 with a sentence where that cannot be."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("engine", "wheel"))
-    parser.add_argument("--out", type=Path, default=ROOT / "dist", help="where the wheel goes")
+    parser.add_argument("what", choices=("engine", "profile"))
     arguments = parser.parse_args()
     try:
-        wheel = _wheel(WORK / "guided", f"-Cprofile-use={_profile()}", guided=True)
-        if arguments.what == "engine":
-            keep_plain()
-            _install(wheel)
-        else:
-            arguments.out.mkdir(parents=True, exist_ok=True)
-            shutil.copy(wheel, arguments.out)
+        profile = _profile()
+        if arguments.what == "profile":
+            sys.stdout.write(f"{profile}\n")
+            return 0
+        _say("builds the engine with the profile")
+        wheel = _wheel(WORK / "guided", f"-Cprofile-use={profile}", guided=True)
+        keep_plain()
+        _install(wheel)
     except Failed as failure:
         _say(str(failure))
         return 1
@@ -58,7 +58,6 @@ def _profile() -> Path:
     _run([sys.executable, str(ROOT / "benches" / "training.py")], environment)
     profile = WORK / "lasthop.profdata"
     _run([profdata, "merge", "-o", str(profile), *map(str, raw.glob("*.profraw"))])
-    _say("builds the engine with the profile")
     return profile
 
 

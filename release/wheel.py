@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,8 @@ MOST_MB = 5.0
 PRELOAD = Path("python/lasthop/emulation/virtual_time.so")
 KERNEL = Path("python/lasthop/_kernel.abi3.so")
 GLIBC = "2.17"
+# Says to the engine that a profile guided it.
+GUIDED = "LASTHOP_PROFILE_GUIDED"
 
 
 class Target(NamedTuple):
@@ -108,19 +111,25 @@ def command(target: str | None, out: Path) -> list[str]:
     """The command line that builds the wheel of the tree."""
     line = ["maturin", "build", "--release", "--strip", "--locked", "--target-dir", str(ROOT / "target"), "--out", str(out)]
     if target is None:
-        return line
+        # Named, so that what is guided by a profile finds its functions by the names that they had when they were trained.
+        return [*line, "--target", host()]
     policy = TARGETS[target].policy
     return [*line, "--target", target, *(["--zig", "--compatibility", policy] if policy else [])]
 
 
+def host() -> str:
+    """The machine that this rustc compiles for by itself."""
+    return re.search(r"^host: (\S+)$", run(["rustc", "-vV"], ROOT), re.MULTILINE)[1]
+
+
 def build(target: str | None, profile: Path | None, out: Path) -> Path:
     """Builds the wheel of the tree into `out`, and returns its file."""
-    environment = dict(os.environ)
+    environment = {name: value for name, value in os.environ.items() if name != GUIDED}
     if profile is not None:
         if not profile.is_file():
             raise Failed(f"{profile}: there is no such profile; `python benches/guided.py profile` makes one")
         environment["RUSTFLAGS"] = f"{environment.get('RUSTFLAGS', '')} -Cprofile-use={profile.resolve()}".strip()
-        environment["LASTHOP_PROFILE_GUIDED"] = "1"
+        environment[GUIDED] = "1"
     before = {file: file.stat().st_mtime_ns for file in out.glob("*.whl")}
     run(command(target, out), TREE, environment)
     made = [file for file in out.glob("*.whl") if file.stat().st_mtime_ns != before.get(file)]
@@ -130,16 +139,22 @@ def build(target: str | None, profile: Path | None, out: Path) -> Path:
 
 
 def check(wheel: Path, target: str | None) -> None:
-    """Refuses a wheel whose engine is larger than it should be, and one for others with what only this machine can load."""
+    """Refuses a wheel that was not stripped, or holds what only this Python or, if it is for others, this machine can load."""
     with zipfile.ZipFile(wheel) as archive:
-        sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
-    engine = next((size for name, size in sizes.items() if name.startswith("lasthop/_core.")), None)
+        code = {name: archive.read(name) for name in archive.namelist() if name.endswith((".so", ".pyd"))}
+    engine = next((content for name, content in code.items() if name.startswith("lasthop/_core.")), None)
     if engine is None:
         raise Failed(f"{wheel}: has no engine")
-    if engine > MOST_MB * 1e6:
-        raise Failed(f"{wheel}: its engine takes {engine / 1e6:.1f} MB, more than {MOST_MB} MB; was it stripped?")
-    if target is not None and "lasthop/_kernel.abi3.so" in sizes:
-        raise Failed(f"{wheel}: has _kernel, which needs this machine's libelf")
+    for name, content in code.items():
+        # With their ends, as only the names of sections have them: the engine reads line tables itself, for its own traces.
+        if b"\0.debug_line\0" in content:
+            raise Failed(f"{wheel}: {name} has its line tables still: it was not stripped")
+        if b"libpython" in content:
+            raise Failed(f"{wheel}: {name} is linked with libpython, and goes with one version of it alone")
+    if target is not None and KERNEL.name in {Path(name).name for name in code}:
+        raise Failed(f"{wheel}: has {KERNEL.name}, which needs this machine's libelf")
+    if len(engine) > MOST_MB * 1e6:
+        sys.stderr.write(f"lasthop: {wheel}: the engine takes {len(engine) / 1e6:.1f} MB, more than the {MOST_MB} MB that are aimed at\n")
 
 
 def run(line: Sequence[str], directory: Path, environment: dict[str, str] | None = None) -> str:
