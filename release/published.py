@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 
-# A link or a picture to a file of the tree: no scheme, no place on the same page.
-TO_A_FILE = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|mailto:|#)([^)\s]+)\)")
+# A file of the tree behind a link or a picture: no scheme, no place on the same page.
+FILE = r"\((?!https?:|mailto:|#)([^)\s]+)\)"
+PICTURE = re.compile(r"(!\[[^\[\]]*\])" + FILE)
+# What a link shows may be a picture.
+LINK = re.compile(r"(?<!!)(\[(?:[^\[\]]|\[[^\[\]]*\])*\])" + FILE)
 FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
 def readme(text: str, repository: str, tag: str) -> str:
     """The README with every link to a file of the tree leading to `repository` at `tag`; what is in fenced code stays."""
 
-    def absolute(link: re.Match[str]) -> str:
-        picture, label, path = link.groups()
-        return f"{picture}[{label}]({repository}/{'raw' if picture else 'blob'}/{tag}/{path})"
+    def absolute(part: str) -> str:
+        part = PICTURE.sub(rf"\1({repository}/raw/{tag}/\2)", part)
+        return LINK.sub(rf"\1({repository}/blob/{tag}/\2)", part)
 
-    parts = FENCE.split(text)
-    return "".join(part if FENCE.fullmatch(part) else TO_A_FILE.sub(absolute, part) for part in parts)
+    return "".join(part if FENCE.fullmatch(part) else absolute(part) for part in FENCE.split(text))
 
 
 def pyproject(text: str, repository: str, tag: str) -> str:
