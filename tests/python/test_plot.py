@@ -560,3 +560,22 @@ def test_settings_are_spoken_of_in_words(path, words):
 def test_words_stand_in_the_order_in_which_they_were_given(points):
     points.write_text("tcp.congestion_control,seed,totals.goodput_bps\nreno,1,1\ncubic,1,2\nbbr,1,3\n")
     assert list(plot.chart("sweep", [table()]).curves[0].x) == ["reno", "cubic", "bbr"]
+
+
+def test_bounds_along_and_names_are_as_asked_for(results, points):
+    first, second = (result for result in results[:2])
+    options = Options(x_min=0.5, x_max=1.5, label={"sta1.up": "near"})
+    seen = plot.chart("cwnd", [first], options)
+    assert seen.x_limits == (0.5, 1.5) and "near" in {curve.label for curve in seen.curves}
+    with plot.new_figure() as figure:
+        plot.draw_chart(seen, figure)
+        assert figure.axes[0].get_xlim() == (0.5, 1.5)
+    for wrong, words in (
+        (Options(label={"nobody": "x"}), "nothing is called so; there are: "),
+        (Options(x_min=2, x_max=1), "--x-min 2 is not below --x-max 1"),
+        (Options(y_max=float("inf")), "--y-max inf: an axis begins and ends at numbers"),
+    ):
+        with pytest.raises((LookupError, ValueError), match=words):
+            plot.chart("cwnd", [first], wrong)
+    with pytest.raises(ValueError, match="x-min has no effect on plot goodput"):
+        plot.chart("goodput", [second], Options(x_min=1))

@@ -70,6 +70,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     looks.add_argument("--title", metavar="TEXT", help="title (default: quantity and number of seeds)")
     looks.add_argument("--x-label", metavar="TEXT", help="label of the horizontal axis")
     looks.add_argument("--y-label", metavar="TEXT", help="label of the value axis")
+    looks.add_argument(
+        "--label",
+        metavar="OLD=NEW",
+        type=_renaming,
+        action="append",
+        default=[],
+        help="another name for a curve, a panel or a word along an axis: sta1.up=near; repeatable",
+    )
+    looks.add_argument("--x-min", metavar="NUMBER", type=float, help="lower end of the horizontal axis, in its unit")
+    looks.add_argument("--x-max", metavar="NUMBER", type=float, help="upper end of the horizontal axis, in its unit")
     looks.add_argument("--y-min", metavar="NUMBER", type=float, help="lower end of the value axis, in its unit")
     looks.add_argument("--y-max", metavar="NUMBER", type=float, help="upper end of the value axis, in its unit")
     looks.add_argument("--log-x", action="store_true", help="use a logarithmic horizontal axis")
@@ -120,6 +130,13 @@ def _value(text: str) -> tuple[str, str]:
     return path.strip(), value.strip()
 
 
+def _renaming(text: str) -> tuple[str, str]:
+    old, equals, new = text.rpartition("=") if text.count("=") > 1 else text.partition("=")
+    if not equals or not old or not new.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form OLD=NEW, e.g. sta1.up=near")
+    return old, new.strip()
+
+
 def _size(text: str) -> tuple[float, float]:
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*[x×]\s*([0-9]*\.?[0-9]+)\s*(in|cm|mm|)\s*", text)
     if not match:
@@ -130,8 +147,8 @@ def _size(text: str) -> tuple[float, float]:
 
 def _chart(arguments: argparse.Namespace, sources: list) -> Chart:
     given = {each.name: getattr(arguments, each.name) for each in fields(Options)}
-    options = Options(**{**given, "only": dict(arguments.only)})
     try:
+        options = Options(**{**given, "only": dict(arguments.only), "label": dict(arguments.label)})
         return plot.chart(arguments.kind, sources, options)
     except (LookupError, ValueError) as error:
         raise Mistake(str(error.args[0])) from None

@@ -12,6 +12,7 @@ import pkgutil
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from ._chart import (
@@ -28,7 +29,8 @@ from ._chart import (
     write_chart,
 )
 from ._chosen import CHOICES, chosen, in_words
-from ._options import FOR_ALL, OF_CURVES, OF_VALUES, Options, in_python
+from ._options import FOR_ALL, OF_CURVES, OF_NUMBERS_ALONG, OF_VALUES, Options, in_python
+from ._renamed import renamed
 from ._stored_runs import StoredRuns, is_store
 from ._sweep_table import TABLES, SweepTable, read_sweep
 
@@ -86,7 +88,8 @@ def heeded(kind: str) -> tuple[str, ...]:
     """The options that have an effect on a plot."""
     module = _module(kind)
     without = getattr(module, "WITHOUT", ())
-    return tuple(name for name in (*module.OPTIONS, *FOR_ALL, *OF_VALUES, *OF_CURVES) if name not in without)
+    along = OF_NUMBERS_ALONG if getattr(module, "NUMBERS_ALONG", False) else ()
+    return tuple(name for name in (*module.OPTIONS, *FOR_ALL, *along, *OF_VALUES, *OF_CURVES) if name not in without)
 
 
 def chart(kind: str, sources: Sequence[Source], options: Options = NO_OPTIONS) -> Chart:
@@ -114,18 +117,25 @@ def _adapted(found: Chart, options: Options) -> Chart:
     labels = {name: getattr(options, name) for name in ("x_label", "y_label") if getattr(options, name) is not None}
     if options.legend is not None:
         labels["legend"] = options.legend
-    limits, log_y = (options.y_min, options.y_max), options.log_y or found.log_y
-    return replace(found, title=title, size=options.size, y_limits=limits, log_y=log_y, **labels)
+    limits = {"x_limits": (options.x_min, options.x_max), "y_limits": (options.y_min, options.y_max)}
+    if limits["x_limits"] != (None, None) and found.is_named:
+        raise ValueError("--x-min, --x-max: have no effect along words")
+    log_y = options.log_y or found.log_y
+    return replace(renamed(found, options.label), title=title, size=options.size, log_y=log_y, **limits, **labels)
 
 
 def _check(options: Options) -> None:
     if options.legend is not None and options.legend not in PLACES:
         raise ValueError(f"--legend {options.legend}: a legend stands at one of: {', '.join(PLACES)}")
-    low, high = options.y_min, options.y_max
-    if low is not None and high is not None and low >= high:
-        raise ValueError(f"--y-min {low:g} is not below --y-max {high:g}")
-    if options.log_y and any(bound is not None and bound <= 0 for bound in (low, high)):
-        raise ValueError("--log-y: a logarithmic axis has no place for bounds of 0 or less")
+    for axis in "xy":
+        low, high = getattr(options, f"{axis}_min"), getattr(options, f"{axis}_max")
+        for end, bound in (("min", low), ("max", high)):
+            if bound is not None and not isfinite(bound):
+                raise ValueError(f"--{axis}-{end} {bound:g}: an axis begins and ends at numbers")
+        if low is not None and high is not None and low >= high:
+            raise ValueError(f"--{axis}-min {low:g} is not below --{axis}-max {high:g}")
+        if getattr(options, f"log_{axis}") and any(bound is not None and bound <= 0 for bound in (low, high)):
+            raise ValueError(f"--log-{axis}: a logarithmic axis has no place for bounds of 0 or less")
     if options.size is not None and not all(LEAST_INCHES <= inches <= MOST_INCHES for inches in options.size):
         wide, high = options.size
         raise ValueError(f"--size {wide:g}x{high:g}: from {LEAST_INCHES} to {MOST_INCHES} inches each way")

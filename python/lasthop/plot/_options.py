@@ -11,9 +11,10 @@ from typing import Any
 from ..given import names, real, shown
 
 # Heeded by every plot; those that are about an axis of values by every one that has a single such axis.
-FOR_ALL = ("title", "size", "x_label")
+FOR_ALL = ("title", "size", "x_label", "label")
 OF_VALUES = ("y_label", "y_min", "y_max", "log_y")
 OF_CURVES = ("legend",)
+OF_NUMBERS_ALONG = ("x_min", "x_max")
 
 
 def in_python(message: str) -> str:
@@ -25,7 +26,8 @@ def in_python(message: str) -> str:
 class Options:
     """Each is the option of `lasthop plot` of this name; what is not given the plot chooses itself.
 
-    `flow`, `node` and `traffic` are patterns, one or several; `size` is width and height in inches.
+    `flow`, `node` and `traffic` are patterns, one or several; `size` is width and height in inches. `label` has other names
+    for curves, panels and words along an axis, by the name that they would have.
     """
 
     metric: str | None = None
@@ -40,6 +42,9 @@ class Options:
     title: str | None = None
     x_label: str | None = None
     y_label: str | None = None
+    label: Mapping[str, str] = field(default_factory=dict)
+    x_min: float | None = None
+    x_max: float | None = None
     y_min: float | None = None
     y_max: float | None = None
     legend: str | None = None
@@ -55,15 +60,19 @@ class Options:
         for name in ("log_x", "log_y"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name}: True or False is needed, not {shown(getattr(self, name))}")
-        for name in ("y_min", "y_max"):
+        for name in ("x_min", "x_max", "y_min", "y_max"):
             if getattr(self, name) is not None:
                 real(name, getattr(self, name), "a number")
         if self.size is not None:
             size = self.size if isinstance(self.size, tuple | list) and len(self.size) == 2 else [self.size, None]
             if not all(isinstance(inches, Real) for inches in size):
                 raise TypeError(f"size: a width and a height in inches are needed, such as (7, 3), not {shown(self.size)}")
-        if not isinstance(self.only, Mapping):
-            raise TypeError(f"only: settings and their values are needed, such as {{'wired.delay': '5 ms'}}, not {shown(self.only)}")
+        examples = {"only": "settings and their values are needed, such as {'wired.delay': '5 ms'}"}
+        examples["label"] = "names and what they become are needed, such as {'fifo': 'FIFO'}"
+        for name, example in examples.items():
+            given = getattr(self, name)
+            if not isinstance(given, Mapping) or name == "label" and not all(isinstance(each, str) for each in given.values()):
+                raise TypeError(f"{name}: {example}, not {shown(given)}")
 
     def given(self) -> list[str]:
         """The names of those that were given."""

@@ -8,6 +8,7 @@ from ._chart import Chart
 from ._results import BAND, curve, labels, panel_of, results_only, titled
 
 SUMMARY = "download, upload and ping over time, one below the other, a line for each result (--by flow: for each flow)"
+NUMBERS_ALONG = True
 OPTIONS = ("by", "flow", "traffic")
 WITHOUT = ("y_label", "y_min", "y_max", "log_y")
 BY = ("result", "flow")

@@ -9,6 +9,7 @@ from ._chosen import is_part
 from ._results import BAND, curve, labels, results_only, titled
 
 SUMMARY = "aggregate goodput over time, mean over seeds with its pointwise 95 % band"
+NUMBERS_ALONG = True
 OPTIONS = ("flow", "traffic")
 GOODPUT = SERIES.goodput_bps
 

@@ -8,6 +8,7 @@ from ._chart import Chart, Curve
 from ._results import BAND, labels, results_only, titled
 
 SUMMARY = "distribution of latency: one result has a line for each flow, several for each kind of traffic (--by)"
+NUMBERS_ALONG = True
 OPTIONS = ("metric", "by", "flow", "node", "traffic", "log_x")
 WITHOUT = ("log_y",)
 # What --metric chooses from.

@@ -4,6 +4,7 @@ from ..quantities import SERIES
 from ._over_time import chart_of
 
 SUMMARY = "round-trip time of every flow over time, first seed"
+NUMBERS_ALONG = True
 OPTIONS = ("flow", "traffic")
 
 

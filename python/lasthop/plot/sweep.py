@@ -8,6 +8,7 @@ from ._sweep_chart import METRIC, axis_of, chosen, parts, points, row, titled
 from ._sweep_table import text
 
 SUMMARY = "a metric of a sweep over a setting (--x), a line with its 95 % band for each value of another (--by)"
+NUMBERS_ALONG = True
 OPTIONS = ("metric", "x", "by", "only", "log_x")
 
 

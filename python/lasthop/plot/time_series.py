@@ -7,6 +7,7 @@ from ._quantity import quantity
 from ._results import results_only
 
 SUMMARY = "any time series (--metric) of every flow, node or link that has it, first seed"
+NUMBERS_ALONG = True
 OPTIONS = ("metric", "flow", "node", "traffic")
 DEFAULT = SERIES.goodput_bps
 

@@ -24,18 +24,13 @@ def categories(curves: Iterable[Curve]) -> list[Any]:
     return list(dict.fromkeys(value for curve in curves for value in curve.x))
 
 
-def is_named(chart: Chart) -> bool:
-    """Whether x is names rather than numbers."""
-    return any(isinstance(value, str) for curve in chart.curves for value in curve.x)
-
-
 def finish(axes: Axes, chart: Chart, *, bounded: bool = False) -> None:
     """Scales, labels and limits: from 0 where nothing is below it; to 1 where `bounded`."""
-    if chart.log_x and not is_named(chart):
+    if chart.log_x and not chart.is_named:
         logarithmic(axes.xaxis, [value for curve in chart.curves for value in curve.x])
         if chart.kind != "scatter":  # where that is measured rather than chosen, ticks stand at round numbers
             _ticks_at_few(axes.xaxis, categories(chart.curves))
-    elif not is_named(chart) and all(float(value).is_integer() for value in categories(chart.curves)):
+    elif not chart.is_named and all(float(value).is_integer() for value in categories(chart.curves)):
         axes.xaxis.get_major_locator().set_params(integer=True)  # there is no half a station
     if chart.log_y:
         logarithmic(axes.yaxis, means_of(chart) + marks.values(chart))
@@ -45,6 +40,12 @@ def finish(axes: Axes, chart: Chart, *, bounded: bool = False) -> None:
         from_nought(axes.yaxis, chart)
     limit(axes.yaxis, chart)
     axes.set_ylabel(chart.y_label)
+
+
+def limit_along(axes: Axes, chart: Chart) -> None:
+    """Lays the bounds that were asked for over those of the axis of x, once all else is there."""
+    if chart.x_limits != (None, None):
+        axes.set_xlim(*(asked if asked is not None else there for asked, there in zip(chart.x_limits, axes.get_xlim(), strict=True)))
 
 
 def limit(axis: Any, chart: Chart) -> None:

@@ -75,8 +75,8 @@ class Chart:
     the axis of values ends at `y_most`; without `y_least` none is below 0 where no mean is.
     `log_x` and `log_y` have no effect along categories. `y_labels` has the labels of panels that show other quantities
     than `y_label`; panels of one quantity have one scale with `same_y`. `size` is in inches; without it the chart is one
-    column wide and as high as it needs. `y_limits` are where the axis of values begins and ends, None where that is left
-    to the chart. `marks` are drawn beside the curves, of every panel.
+    column wide and as high as it needs. `x_limits` and `y_limits` are where the axes begin and end, None where that is
+    left to the chart. `marks` are drawn beside the curves, of every panel.
     """
 
     kind: str
@@ -91,6 +91,7 @@ class Chart:
     y_least: float | None = None
     y_labels: Mapping[str, str] = field(default_factory=dict)
     same_y: bool = False
+    x_limits: tuple[float | None, float | None] = (None, None)
     y_limits: tuple[float | None, float | None] = (None, None)
     legend: str = "below"
     legend_title: str = ""
@@ -109,6 +110,11 @@ class Chart:
     def is_empty(self) -> bool:
         """Whether there is nothing to draw."""
         return all(curve.is_empty for curve in self.curves)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether x is names rather than numbers."""
+        return any(isinstance(value, str) for curve in self.curves for value in curve.x)
 
     @property
     def width(self) -> float:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import bars, heat_map, labels, legend, lines, marks, scatter
-from .axis import within_bounds
+from . import bars, heat_map, labels, legend, lines, marks, names, scatter
+from .axis import limit_along, within_bounds
 from .data import Chart
 from .style import COLUMN_INCHES, POINTS_PER_INCH, Look, looks, style
 from .text import wrapped
@@ -41,10 +41,10 @@ def new_figure() -> Iterator[Figure]:
 
 def draw_chart(chart: Chart, figure: Figure) -> None:
     """Draws `chart` on an empty figure, of its own size or one column wide and as high as it needs."""
-    names = chart.panels
-    axes = figure.subplots(len(names), 1, sharex=chart.kind != "heat_map", squeeze=False)[:, 0]
+    panels = chart.panels
+    axes = figure.subplots(len(panels), 1, sharex=chart.kind != "heat_map", squeeze=False)[:, 0]
     look = looks(list(dict.fromkeys(curve.label for curve in chart.curves)))
-    for panel, name in zip(axes, names, strict=True):
+    for panel, name in zip(axes, panels, strict=True):
         curves = tuple(curve for curve in chart.curves if curve.panel == name)
         part = replace(chart, curves=curves, y_label=chart.y_labels.get(name, chart.y_label))
         _draw_panel(panel, part, look)
@@ -59,15 +59,16 @@ def draw_chart(chart: Chart, figure: Figure) -> None:
     figure.set_size_inches(chart.width, PANEL_INCHES)
     title = _title(figure, chart)
     rest = _lines_of(title) * TITLE_POINTS * 1.25 / POINTS_PER_INCH + _legend(figure, chart, look)
-    height = PANEL_INCHES if len(names) == 1 else PANEL_OF_MANY_INCHES * len(names)
-    figure.set_size_inches(chart.size or (chart.width, height * _stretch(chart) + rest))
+    height = PANEL_INCHES if len(panels) == 1 else PANEL_OF_MANY_INCHES * len(panels)
+    figure.set_size_inches(chart.size or (chart.width, height * _stretch(chart) + rest + names.height(figure)))
     # Laid out once: every format has the same places, and is sooner written.
     figure.draw_without_rendering()
     written: dict[Text, labels.Written] = {}
     for _ in range(MOST_LAYOUTS):
-        if not labels.fit(figure, written):
+        if not labels.fit(figure, written) | names.keep_apart(figure, chart):
             break
         figure.draw_without_rendering()
+    names.leave_out_wide(figure)
     figure.set_layout_engine("none")
     _subtitle(figure, title, chart)
 
@@ -92,6 +93,7 @@ def _draw_panel(axes: Axes, chart: Chart, look: dict[str, Look]) -> None:
     }
     draw.get(chart.kind, lines.draw)(axes, within_bounds(chart), look)
     marks.draw(axes, chart)
+    limit_along(axes, chart)
 
 
 def _stretch(chart: Chart) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import floor, isfinite, log10, nan
 from typing import TYPE_CHECKING
 
+from . import names
 from .axis import categories, plain
 from .data import Chart
 from .style import Look
@@ -28,9 +29,8 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
         range(len(columns) + 1), range(len(rows) + 1), field, cmap=COLOURS, edgecolors="white", linewidth=0.4
     )
     _numbers(axes, image, field)
-    for axis, names in ((axes.xaxis, columns), (axes.yaxis, rows)):
-        every = -(-len(names) // MOST_NAMES)
-        axis.set_ticks([place + 0.5 for place in range(0, len(names), every)], [plain(name) for name in names[::every]])
+    names.write(axes, *_some(columns), chart)
+    axes.set_yticks(*_some(rows))
     axes.set(xlabel=chart.x_label, ylabel=chart.y_label)
     axes.grid(visible=False)
     axes.tick_params(length=0)
@@ -38,6 +38,12 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
     bar = axes.figure.colorbar(image, ax=axes, pad=0.03, aspect=18)
     bar.set_label(chart.value_label)
     bar.outline.set_visible(False)
+
+
+def _some(called: list) -> tuple[list[float], list[str]]:
+    """The places and the names of a row or column each, or of every second, third ... where they are many."""
+    every = -(-len(called) // MOST_NAMES)
+    return [place + 0.5 for place in range(0, len(called), every)], [plain(name) for name in called[::every]]
 
 
 def stretch(chart: Chart) -> float:
@@ -61,7 +67,7 @@ def _numbers(axes: Axes, image, field: list[list[float]]) -> None:
                 continue
             text = f"{value:.{decimals}f}" if isfinite(value) else "×"
             shade = "0.4" if not isfinite(value) else "white" if image.norm(value) < 0.5 else "black"
-            axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=6, color=shade)
+            axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=6, color=shade, label=names.IN_CELLS if isfinite(value) else "")
 
 
 def _decimals(values: list[float]) -> int:

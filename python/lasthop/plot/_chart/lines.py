@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .axis import categories, finish, is_named, lengths, plain
+from . import names
+from .axis import categories, finish, lengths, plain
 from .data import Chart, Curve
 from .style import LINE_WIDTH, Look
 
@@ -24,7 +25,7 @@ FEW_LINES = 8
 
 def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
     """Draws each curve of `chart`."""
-    places = {value: place for place, value in enumerate(categories(chart.curves))} if is_named(chart) else None
+    places = {value: place for place, value in enumerate(categories(chart.curves))} if chart.is_named else None
     width = LINE_WIDTH if len(chart.curves) <= FEW_LINES else 0.7 * LINE_WIDTH
     for number, curve in enumerate(chart.curves):
         x = [places[value] for value in curve.x] if places else curve.x
@@ -41,7 +42,7 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
         )
         _interval(axes, chart, curve, x, look)
     if places:
-        axes.set_xticks(range(len(places)), [plain(value) for value in places])
+        names.write(axes, range(len(places)), [plain(value) for value in places], chart)
         axes.set_xlim(-0.5, len(places) - 0.5)
     elif chart.kind == "time_series" and not chart.log_x:
         axes.set_xlim(left=0)

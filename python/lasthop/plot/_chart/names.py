@@ -1,0 +1,96 @@
+"""Words along a horizontal axis and numbers in cells: none runs into the next, whatever the axes have left to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from .data import Chart
+from .style import POINTS_PER_INCH
+from .text import width_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Letters of names, and of those that stand upright at least, which take so much of the room for each.
+POINTS, LEAST_POINTS, SHARE = 7, 4.5, 0.95
+GAP_POINTS = 2
+# Upright names are no longer than this part of a page of a given size, or so many inches where the page grows; else cut.
+MOST_OF_PAGE, MOST_INCHES = 0.3, 1.5
+# What of the width is not left for the axes, at least.
+BESIDE_INCHES = 0.55
+#: Labels of axes whose names lie or stand, and of texts that are numbers in cells; matplotlib shows none of them.
+LYING, UPRIGHT, IN_CELLS = "_lying", "_upright", "_in_cells"
+
+
+def write(axes: Axes, places: Sequence[float], names: Sequence[str], chart: Chart) -> None:
+    """Names below the axes, upright where there is no room for them side by side."""
+    axes.set_xticks(places, names)
+    axes.set_label(LYING)
+    room = (chart.width - BESIDE_INCHES) * POINTS_PER_INCH / max(len(names), 1)
+    if any(width_of(name, POINTS) + GAP_POINTS > room for name in names):
+        _set_upright(axes, names, room, chart)
+
+
+def height(figure: Figure) -> float:
+    """What the figure is higher for names that stand, in inches."""
+    longest = (
+        width_of(label.get_text(), label.get_fontsize()) - label.get_fontsize()
+        for axes in figure.axes
+        if axes.get_label() == UPRIGHT
+        for label in axes.get_xticklabels()
+    )
+    return max(0.0, max(longest, default=0.0)) / POINTS_PER_INCH
+
+
+def keep_apart(figure: Figure, chart: Chart) -> bool:
+    """Sets names upright that run into one another after all; whether it did, and the figure is to be laid out again."""
+    changed = False
+    for axes in figure.axes:
+        if axes.get_label() == LYING and _touch(axes):
+            names = [label.get_text() for label in axes.get_xticklabels()]
+            _set_upright(axes, names, axes.get_window_extent().width / _pixels(figure, 1) / len(names), chart)
+            if chart.size is None:
+                wide, high = figure.get_size_inches()
+                figure.set_size_inches(wide, high + height(figure))
+            changed = True
+    return changed
+
+
+def leave_out_wide(figure: Figure) -> None:
+    """Leaves the numbers of cells out where one is wider than its cell."""
+    for axes in figure.axes:
+        numbers = [text for text in axes.texts if text.get_label() == IN_CELLS]
+        if numbers:
+            low, high = axes.get_xlim()
+            cell = axes.get_window_extent().width / (high - low)
+            if max(text.get_window_extent().width for text in numbers) > cell - _pixels(figure, GAP_POINTS):
+                for text in numbers:
+                    text.set_visible(False)
+
+
+def _touch(axes: Axes) -> bool:
+    extents = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+    gap, page = _pixels(axes.figure, GAP_POINTS), axes.figure.bbox
+    beyond = extents and (extents[0].x0 < page.x0 or extents[-1].x1 > page.x1)
+    return bool(beyond) or any(left.x1 + gap > right.x0 for left, right in pairwise(extents))
+
+
+def _set_upright(axes: Axes, names: Sequence[str], room: float, chart: Chart) -> None:
+    points = min(POINTS, max(LEAST_POINTS, SHARE * room))
+    most = (MOST_INCHES if chart.size is None else MOST_OF_PAGE * chart.size[1]) * POINTS_PER_INCH
+    axes.set_xticks(axes.get_xticks(), [_cut(name, most, points) for name in names], rotation=90, fontsize=points)
+    axes.set_label(UPRIGHT)
+
+
+def _cut(text: str, most: float, points: float) -> str:
+    """`text`, or as much of it as has no more than `most` points."""
+    while width_of(text, points) > most and len(text) > 2:
+        text = f"{text.rstrip('…')[:-1]}…"
+    return text
+
+
+def _pixels(figure: Figure, points: float) -> float:
+    return points * figure.dpi / POINTS_PER_INCH
