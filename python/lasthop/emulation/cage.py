@@ -1,7 +1,7 @@
 """Starts one program such that nothing of it outlives the caller and nothing of the host's chance reaches it.
 
 Run as a script of its own, `python -I -S cage.py CALLER NAME=VALUE… PROGRAM ARGUMENT…`, with the caller's process id and
-all of the program's environment, in the program's directory. It imports nothing of lasthop. What it does, and why:
+all of the program's environment, in the program's directory. It imports nothing of lasthop. Its steps and their reasons:
 
 - The caller's death kills it, and its own death kills a PID namespace with all that is inside (`kill -9` leaves nothing).
   Without the privilege for that it makes a user namespace first, in which the user stays who it is.

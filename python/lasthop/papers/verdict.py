@@ -6,8 +6,8 @@ and is undecided in between: more seeds may tell. A claim holds if all of its pa
 Repeated tests with more seeds err more often than an interval states. So a verdict that may be looked for `looks` times is
 taken from intervals of confidence 1 - 0.05 / looks, by Bonferroni's inequality; those shown are of 95 %.
 
-A claim whose setting is lost, so that it was chosen anew, is not comparable: its numbers are shown beside the paper's
-and nothing is judged. The claim file says so, with its reason, before anything runs.
+A claim whose setting is lost, so that it was chosen again, is not comparable: its numbers are shown beside the paper's and
+nothing is judged. The claim file says so, with its reason, before anything runs.
 """
 
 from __future__ import annotations

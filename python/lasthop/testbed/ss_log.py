@@ -2,7 +2,7 @@
 
 Before each sample stands its time, as `while sleep 0.2; do date +%s.%N; ss -tin; done` writes it: seconds since 1970, also in
 milliseconds or nanoseconds, or a date in ISO 8601 or as `date` alone writes it. With `-O` a socket is one line, otherwise two.
-What is read is the text of iproute2, whose fields are those of the kernel's `tcp_info`.
+The input is the text of iproute2, whose fields are those of the kernel's `tcp_info`.
 """
 
 from __future__ import annotations

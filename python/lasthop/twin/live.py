@@ -1,7 +1,8 @@
 """Reports of a station or an AP: `iw dev wlan0 station dump`, `ss -tin`, or the same fields as JSON.
 
 It is less than a capture tells. There is a mode for each direction, the latest; retries, but not of which link they are lost to; round
-trips of TCP from the host on which `ss` ran, so that a queue is seen by what it added lately. What is missing is assumed, and says so.
+trips of TCP from the host on which `ss` ran, so that a queue is seen by what it added lately. Missing values are assumed,
+and marked so.
 """
 
 from __future__ import annotations

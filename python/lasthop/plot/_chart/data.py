@@ -24,7 +24,7 @@ class Curve:
 
     All sequences have one length. A number that does not exist is NaN; `low` and `high` are None where nothing is
     known of the spread. `x_low` and `x_high` are an interval across, for scatter and cdf. Curves of one `panel`
-    share axes, one panel stands below the other. Of a box `mean` is the median, `low` and `high` are the quartiles.
+    share axes, one panel stands below the other. For a box `mean` is the median, `low` and `high` are the quartiles.
     """
 
     label: str
