@@ -43,9 +43,10 @@ impl Language {
     pub const fn entry(self) -> Entry {
         let (summary, fields) = match self {
             Language::Python => ("A class in a Python file of your own.", PythonKeys::fields as fn() -> _),
-            Language::C => {
-                ("A shared library of your own, in C or any language with its calling convention.", CKeys::fields as fn() -> _)
-            }
+            Language::C => (
+                "A shared library of your own, in C or any language with its calling convention.",
+                CKeys::fields as fn() -> _,
+            ),
             Language::Bpf => ("A BPF object of your own, as a Linux kernel loads it.", BpfKeys::fields as fn() -> _),
         };
         Entry { name: self.word(), summary, source: "docs/controllers.md", status: "code of yours", fields }

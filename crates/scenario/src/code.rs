@@ -150,9 +150,7 @@ impl Code {
         let (key, example) = language.file();
         let text = |key: &str, example: &str| match written.get(key) {
             Some(Value::Text(text)) if !text.trim().is_empty() => Ok(text.clone()),
-            Some(other) => {
-                Err(ParamError::new(format!("{path}.{key}"), format!("expected a name, found {other}")))
-            }
+            Some(other) => Err(ParamError::new(format!("{path}.{key}"), format!("expected a name, found {other}"))),
             None => Err(ParamError::new(format!("{path}.{key}"), format!("which {key}? e.g. {key} = \"{example}\""))),
         };
         let name = text(key, example)?;

@@ -9,21 +9,21 @@ use lasthop_observe::{Report, Row, scope};
 use lasthop_units::Duration;
 
 lasthop_observe::quantities! {
-    /// Packets that were handed to the node for the air, or asked of a back-pressured socket; what goes to the MAC at once
-    /// counts too.
+    /// Packets that were passed to the node for the air, or taken from a back-pressured socket, including those that
+    /// went to the MAC at once.
     PACKETS: Queue, u64, Summary => "packets", Count, Packets, "packets";
     /// Mean wait in the queue: `queue_mean_packets` times the window over the packets that came and were not dropped.
     /// [Little 1961]
     WAIT_MEAN: Queue, f64, Summary => "wait_mean_s", Mean, Delay, "wait, mean";
-    /// Packets that were handed to this direction of the wired link.
+    /// Packets that were passed to this direction of the wired link.
     WIRE_PACKETS: Wire, u64, Summary => "packets", Count, Packets, "packets";
     /// The fraction of time for which the transmitter of this direction was on; a packet counts where it begins.
     WIRE_BUSY: Wire, f64, Summary => "busy_fraction", Fraction, One, "busy";
-    /// Mean time of packets from being handed over to the start of the transmission.
+    /// Mean time of packets from arrival at the link to the start of the transmission.
     WIRE_WAIT_MEAN: Wire, f64, Summary => "wait_mean_s", Mean, Delay, "wait, mean";
-    /// 95th percentile of the time from being handed over to the start of the transmission.
+    /// 95th percentile of the time from arrival at the link to the start of the transmission.
     WIRE_WAIT_P95: Wire, f64, Summary => "wait_p95_s", Quantile, Delay, "wait, 95th percentile";
-    /// The longest time from being handed over to the start of the transmission.
+    /// The longest time from arrival at the link to the start of the transmission.
     WIRE_WAIT_MAX: Wire, f64, Summary => "wait_max_s", Maximum, Delay, "wait, maximum";
 }
 

@@ -18,7 +18,7 @@ use crate::text::{RunDocument, Text};
 use crate::{ResolvedScenario, RunOutcome, account, tables};
 
 lasthop_observe::quantities! {
-    /// Events that were handled; samples of time series are none.
+    /// Events that were handled, without samples of time series.
     EVENTS: Simulator, u64, Summary => "events", Count, One, "events";
     /// Seconds that the run took on this machine: the only number that may differ between two runs of the same seed.
     WALL_TIME: Simulator, f64, Summary => "wall_s", Amount, Seconds, "wall-clock time";

@@ -15,7 +15,7 @@ pub struct Counters {
     pub acks_sent: u64,
     /// Duplicate ACKs received, in the sense of RFC 5681 §2, or of RFC 6675 §2 with SACK.
     pub duplicate_acks_received: u64,
-    /// ACKs found missing; always 0 without `ack_loss`, since nothing looks for them.
+    /// ACKs found missing; always 0 without `ack_loss`, which looks for them.
     pub ack_losses_detected: u64,
     /// ACKs that came next to one that came, both with new data; always 0 without `ack_loss`.
     pub acks_watched: u64,

@@ -39,7 +39,7 @@ class Flow(NamedTuple):
     # True from the station to the server.
     up: bool
     transport: str
-    # What its application does.
+    # The traffic of its application.
     traffic: str
 
 

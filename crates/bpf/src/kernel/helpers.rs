@@ -110,7 +110,9 @@ impl Kernel {
                 self.records += u64::from(helper == Helper::RingSubmit);
                 let region = place(first).0;
                 let map = program.map_regions.iter().position(|&of| of as u64 == region);
-                self.maps.submit(map.ok_or(HelperFault::Misused("submits something that is not a record of a ring buffer"))?);
+                self.maps.submit(
+                    map.ok_or(HelperFault::Misused("submits something that is not a record of a ring buffer"))?,
+                );
                 0
             }
         })

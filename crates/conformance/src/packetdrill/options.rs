@@ -42,7 +42,9 @@ impl Options {
         for (name, value) in &script.options {
             let number = |least: f64, most: f64| {
                 let number = value.parse::<f64>().ok().filter(|number| (least..=most).contains(number));
-                number.ok_or_else(|| Trouble::Mismatch(format!("--{name}={value} is not a number from {least} to {most}")))
+                number.ok_or_else(|| {
+                    Trouble::Mismatch(format!("--{name}={value} is not a number from {least} to {most}"))
+                })
             };
             let microseconds = || number(0.0, LATEST_US as f64).map(|us| us as i64);
             match name.as_str() {

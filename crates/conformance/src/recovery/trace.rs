@@ -55,7 +55,9 @@ impl Trace {
         Ok(Trace {
             name: word("name")?.to_string(),
             kernel: word("kernel")?.to_string(),
-            hz: hz.filter(|hz| (1..=MOST_HZ).contains(hz)).ok_or(format!("\"HZ\" is not a number from 1 to {MOST_HZ}"))?,
+            hz: hz
+                .filter(|hz| (1..=MOST_HZ).contains(hz))
+                .ok_or(format!("\"HZ\" is not a number from 1 to {MOST_HZ}"))?,
             scenario: Scenario::parse(&document["scenario"])?,
             identical_runs: parts.ok_or_else(|| format!("identical_runs \"{runs}\" is not like \"3/3\""))?,
             rows,

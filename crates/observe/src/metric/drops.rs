@@ -8,14 +8,14 @@ use crate::metric::{Metric, OverTime};
 use crate::{DropReason, Layout, QueueLayer, Record, Report, Row, Series};
 
 crate::quantities! {
-    /// Packets that the interface queue dropped. ACKs that a filter took out are not among them, since their successors say
-    /// the same.
+    /// Packets that the interface queue dropped. Filtered ACKs do not count, since later ACKs carry the same
+    /// information.
     DROPS: Node, u64, Summary => "queue_drops", Count, Packets, "queue drops";
     /// Pure TCP ACKs that the interface queue dropped.
     DROPS_TCP_ACK: Node, u64, Summary => "queue_drops_tcp_ack", Count, Packets, "queue drops, TCP ACKs";
     /// Packets other than pure TCP ACKs that the interface queue dropped.
     DROPS_DATA: Node, u64, Summary => "queue_drops_data", Count, Packets, "queue drops, data";
-    /// Packets that the interface queue dropped for want of room.
+    /// Packets that the interface queue dropped because it was full.
     DROPS_TAIL: Node, u64, Summary => "queue_drops_tail", Count, Packets, "queue drops, tail";
     /// Packets that the interface queue dropped by the law of its discipline.
     DROPS_EARLY: Node, u64, Summary => "queue_drops_early", Count, Packets, "queue drops, early";
@@ -30,7 +30,7 @@ crate::quantities! {
         => "frames_dropped_reorder_timeout", Count, Packets, "dropped after the reorder timeout";
     /// Packets that the queues of the wired link dropped, both directions.
     WIRED_DROPS: Node, u64, Summary => "wired_queue_drops", Count, Packets, "wired queue drops", only "APs";
-    /// Packets that the queues of the wired link dropped for want of room.
+    /// Packets that the queues of the wired link dropped because they were full.
     WIRED_DROPS_TAIL: Node, u64, Summary => "wired_queue_drops_tail", Count, Packets, "wired queue drops, tail", only "APs";
     /// Packets that the queues of the wired link dropped by the law of their discipline.
     WIRED_DROPS_EARLY: Node, u64, Summary
@@ -39,8 +39,8 @@ crate::quantities! {
     WIRED_ACKS_FILTERED: Node, u64, Summary => "wired_acks_filtered", Count, Packets, "wired ACKs filtered", only "APs";
     /// Packets that the queues of the wired link marked with CE.
     WIRED_MARKS: Node, u64, Summary => "wired_queue_marks", Count, Packets, "wired queue marks", only "APs";
-    /// Packets that the wired link lost by chance, both directions, as `wired.loss` says; absent where none was. None of them
-    /// is among the drops of its queues.
+    /// Packets that the wired link lost at random by `wired.loss`, both directions; absent without losses. They do not
+    /// count as drops of its queues.
     WIRED_LOSSES: Node, u64, Summary => "wired_losses", Count, Packets, "wired losses", only "APs";
     /// Packets that the queue of this direction dropped.
     DROPS_OF_WIRE: Wire, u64, Summary => "queue_drops", Count, Packets, "queue drops";
@@ -48,8 +48,8 @@ crate::quantities! {
     DROPS_OF_WIRE_TCP_ACK: Wire, u64, Summary => "queue_drops_tcp_ack", Count, Packets, "queue drops, TCP ACKs";
     /// Packets that the queue of this direction marked with CE.
     MARKS_OF_WIRE: Wire, u64, Summary => "queue_marks", Count, Packets, "queue marks";
-    /// Packets that the interface queue dropped in the interval for want of room. The queues of the wired link are not
-    /// among them.
+    /// Packets that the interface queue dropped in the interval because it was full. The queues of the wired link are
+    /// not among them.
     SERIES_QUEUE_FULL: Node, u64, RareSeries => "drops_queue_full", Count, Packets, "drops, queue full";
     /// Packets that the interface queue dropped in the interval by the law of its discipline.
     SERIES_EARLY: Node, u64, RareSeries => "drops_early", Count, Packets, "drops, early";

@@ -12,7 +12,7 @@ crate::quantities! {
     COLLISIONS_OF_ALL: Medium, f64, Summary => "collision_probability", Probability, One, "collision probability";
     /// Attempts of the node.
     FRAMES_SENT: Node, u64, Summary => "frames_sent", Count, One, "frames sent";
-    /// Attempts of the node at what had been tried before.
+    /// Attempts of the node that were retries.
     FRAMES_RETRIED: Node, u64, Summary => "frames_retried", Count, One, "frames retried";
     /// PHY rate of the data PPDU, mean over attempts.
     DATA_RATE_MEAN: Node, f64, Summary => "mean_data_rate_bps", Mean, BitsPerSecond, "PHY rate, mean";
@@ -25,7 +25,7 @@ crate::quantities! {
     /// Attempts that were lost to nodes that the sender does not hear, over attempts; medium-access.md says where the line
     /// is.
     INTERFERENCE: Node, f64, Summary => "interference_probability", Probability, One, "interference probability";
-    /// How often two access categories of the node wanted to send at one instant.
+    /// Number of times that two access categories of the node wanted to send at the same instant.
     INTERNAL_COLLISIONS: Node, u64, Summary => "internal_collisions", Count, One, "internal collisions";
     /// Attempts over this link.
     LINK_FRAMES_SENT: Link, u64, Summary => "frames_sent", Count, One, "frames sent";
@@ -33,12 +33,12 @@ crate::quantities! {
     LINK_DATA_RATE_MEAN: Link, f64, Summary => "mean_data_rate_bps", Mean, BitsPerSecond, "PHY rate, mean";
     /// MPDUs of a data PPDU, mean over attempts; 1 without aggregation.
     LINK_MPDUS_MEAN: Link, f64, Summary => "mpdus_per_ampdu_mean", Mean, One, "MPDUs per A-MPDU, mean";
-    /// Attempts at what had been tried before, over attempts.
+    /// Retries over attempts.
     RETRIES: Link, f64, Summary => "retry_fraction", Fraction, One, "retried attempts";
     /// MPDUs that were sent and not acknowledged, over those sent.
     MPDU_LOSS: Link, f64, Summary => "mpdu_loss_fraction", Fraction, One, "MPDU loss";
     /// Median of the time from the moment at which the sender's MAC takes the packet of an MPDU from the queue to the end of
-    /// the PPDU that brought it. First arrivals alone count; a wait for earlier ones at the recipient is not in it.
+    /// the PPDU that brought it. Only first arrivals count, without the recipient's wait for earlier MPDUs.
     DELAY_P50: Link, f64, Summary => "delay_p50_s", Quantile, Delay, "delay on the air, median";
     /// 95th percentile of the delays on the air; see `delay_p50_s`.
     DELAY_P95: Link, f64, Summary => "delay_p95_s", Quantile, Delay, "delay on the air, 95th percentile";

@@ -31,10 +31,10 @@ crate::quantities! {
     /// The time from the SYN of a transfer to the acknowledgement of its last byte, mean over the transfers that were
     /// completed in the whole run, warm-up included.
     COMPLETION_TIME: Flow, f64, Summary => "completion_time_s", Mean, Seconds, "completion time", only "with size";
-    /// How many transfers were completed in the whole run, warm-up included.
+    /// Number of transfers that were completed in the whole run, warm-up included.
     TRANSFERS_COMPLETED: Flow, u64, Summary => "transfers_completed", Count, One, "transfers completed", only "with size";
-    /// The longest time in the window in which nothing was delivered; the start and the end of the window count as
-    /// deliveries. A flow that has not started, or has finished, counts as silent.
+    /// The longest time in the window without a delivery; the start and the end of the window count as deliveries. A
+    /// flow that has not started, or has finished, counts as silent.
     STARVED: Flow, f64, Summary => "starved_s", Maximum, Seconds, "starved";
 }
 

@@ -7,14 +7,14 @@ use crate::metric::{Integral, Metric};
 use crate::{Layout, Record, Report};
 
 crate::quantities! {
-    /// 1 less `busy_fraction`.
+    /// 1 - `busy_fraction`.
     IDLE: Medium, f64, Summary => "idle_fraction", Fraction, One, "medium idle";
     /// The fraction of time in which at least one PPDU of any kind is on the air of the channel, anywhere. A SIFS between the
     /// frames of an exchange is not busy.
     BUSY: Medium, f64, Summary => "busy_fraction", Fraction, One, "medium busy";
     /// The fraction of time in which two or more PPDUs are on the air.
     COLLISION: Medium, f64, Summary => "collision_fraction", Fraction, One, "time in collisions";
-    /// The number of nodes, the AP included, that have something to send, mean over time: waiting, counting down or being
+    /// The number of nodes, the AP included, that have a frame to send, mean over time: waiting, counting down or being
     /// sent. Under EDCA each access category of a node counts.
     CONTENDERS: Medium, f64, Summary => "contending_stations_mean", Mean, One, "contending stations, mean";
 }

@@ -6,7 +6,7 @@ use crate::metric::{Integral, Metric, OverTime};
 use crate::{Layout, Record, Report, Series};
 
 crate::quantities! {
-    /// Packets in the interface queue, that of its driver included, mean over time; without what the MAC holds.
+    /// Packets in the interface queue, that of its driver included, mean over time; without those that the MAC holds.
     QUEUE_MEAN: Node, f64, Summary => "queue_mean_packets", Mean, Packets, "queue, mean";
     /// The greatest number of packets in the interface queue.
     QUEUE_MAX: Node, u64, Summary => "queue_max_packets", Maximum, Packets, "queue, maximum";

@@ -24,8 +24,8 @@ crate::quantities! {
     /// Changes to a lower rate just after an attempt that succeeded.
     DOWN_AFTER_SUCCESS: Link, u64, Summary
         => "rate_changes_down_after_success", Count, One, "rate changes, down after a success";
-    /// Attempts that were lost to collisions between a change to a lower rate and the change before it: what an algorithm
-    /// that judges windows had seen.
+    /// Attempts that were lost to collisions between a change to a lower rate and the change before it: the losses that
+    /// an algorithm with a window of attempts had seen.
     COLLISIONS_BEFORE_DOWN: Link, u64, Summary
         => "failures_before_rate_down_collision", Count, One, "collisions before rate changes down";
     /// Attempts that were lost to noise between a change to a lower rate and the change before it.

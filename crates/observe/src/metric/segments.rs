@@ -8,12 +8,12 @@ use crate::{Layout, Record, Report, Transport};
 crate::quantities! {
     /// Segments with payload that the sender of the data sent, retransmissions included; for UDP datagrams.
     SEGMENTS_SENT: Flow, u64, Summary => "segments_sent", Count, One, "segments sent";
-    /// Segments with payload that were sent again.
+    /// Segments with payload that were retransmitted.
     SEGMENTS_RETRANSMITTED: Flow, u64, Summary
         => "segments_retransmitted", Count, One, "segments retransmitted", only "TCP";
     /// Expiries of the retransmission timer.
     TIMEOUTS: Flow, u64, Summary => "timeouts", Count, One, "timeouts", only "TCP";
-    /// ACKs that the sender found missing; 0 without `ack_loss`, since nothing looks for them.
+    /// ACKs that the sender found missing; 0 without `ack_loss`, which looks for them.
     ACK_LOSSES_DETECTED: Flow, u64, Summary => "ack_losses_detected", Count, One, "ACK losses detected", only "TCP";
 }
 

@@ -16,8 +16,8 @@ use crate::metric::Metric;
 use crate::{Layout, Record, Report};
 
 crate::quantities! {
-    /// For how long after the warm-up the goodput of all flows had plainly not settled, see below. 0 where that does not
-    /// show, `null` in windows under 2 s.
+    /// Time after the warm-up in which the goodput of all flows had clearly not settled, see below. 0 if it had, `null`
+    /// in windows under 2 s.
     UNSETTLED: Totals, f64, Summary => "unsettled_s", Amount, Seconds, "unsettled";
     /// The goodput of all flows in each of 32 equal parts of the window. `null` in windows under 0.32 s.
     GOODPUT_PARTS: Totals, Vec<f64>, Summary => "goodput_parts_bps", List, BitsPerSecond, "goodput by parts of the window";

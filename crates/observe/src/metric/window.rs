@@ -6,7 +6,7 @@ use crate::metric::{Integral, Metric, OverTime};
 use crate::{Layout, Record, Report, Series, Transport};
 
 crate::quantities! {
-    /// The congestion window without what recovery adds, mean over time.
+    /// The congestion window without inflation in recovery, mean over time.
     CWND_MEAN: Flow, f64, Summary => "cwnd_mean_segments", Mean, Segments, "congestion window, mean", only "TCP";
     /// The greatest congestion window.
     CWND_MAX: Flow, f64, Summary => "cwnd_max_segments", Maximum, Segments, "congestion window, maximum", only "TCP";

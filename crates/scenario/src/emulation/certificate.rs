@@ -89,11 +89,11 @@ pub(crate) fn schema() -> [(&'static str, Json); 5] {
     let count = |description: &str| json!({ "type": "integer", "minimum": 0, "description": description });
     let certificate = json!({
         "valid": { "type": "boolean", "description": "Whether the run is valid." },
-        "faults": { "type": "array", "items": { "type": "string" }, "description": "What does." },
-        "notes": { "type": "array", "items": { "type": "string" }, "description": "What a kernel did not do." },
-        "deliveries": count("Packets that were handed to real hosts."),
+        "faults": { "type": "array", "items": { "type": "string" }, "description": "Reasons against it." },
+        "notes": { "type": "array", "items": { "type": "string" }, "description": "Settings that a kernel did not apply." },
+        "deliveries": count("Packets that were delivered to real hosts."),
         "packets_sent": count("Packets that real hosts have sent."),
-        "lateness_p50_s": seconds("How late packets were handed to hosts: median, in seconds."),
+        "lateness_p50_s": seconds("Lateness of deliveries to hosts: median, in seconds."),
         "lateness_p99_s": seconds("The 99th percentile."),
         "lateness_p999_s": seconds("The 99.9th percentile."),
         "lateness_max_s": seconds("The most."),
@@ -101,7 +101,7 @@ pub(crate) fn schema() -> [(&'static str, Json); 5] {
         "refused": count("Packets that a kernel refused to take."),
         "strays": {
             "type": "object",
-            "description": "Packets that entered no flow of the scenario, by why.",
+            "description": "Packets that belong to no flow of the scenario, by reason.",
             "additionalProperties": { "type": "integer", "minimum": 0 },
         },
     });
@@ -109,7 +109,7 @@ pub(crate) fn schema() -> [(&'static str, Json); 5] {
         ("kind", text("\"emulation\"; absent in a simulation.")),
         ("time", text("\"virtual\" or \"real\".")),
         ("kernel", text("Release of the kernel whose TCP ran.")),
-        ("digest", text("Over times, nodes and bytes of all deliveries to real hosts: equal, if the runs were.")),
+        ("digest", text("Digest of times, nodes and bytes of all deliveries to real hosts, equal for equal runs.")),
         ("certificate", json!({ "type": "object", "properties": certificate })),
     ]
 }

@@ -34,18 +34,18 @@ lasthop_observe::quantities! {
     /// 95th percentile of the time from the first SYN of a page to its last byte.
     PAGE_LOAD_TIME_P95: Flow, f64, Summary
         => "page_load_time_p95_s", Quantile, Seconds, "page load time, 95th percentile", only "web";
-    /// Stalls that lasted in the window; the wait before the film is none.
+    /// Stalls in the window, without the wait before the film.
     STALLS: Flow, u64, Summary => "stalls", Count, One, "stalls", only "video";
-    /// How long the film stalled in the window.
+    /// Time for which the film stalled in the window.
     STALL_TIME: Flow, f64, Summary => "stall_time_s", Amount, Seconds, "stalled", only "video";
-    /// The time from the flow's start to the film's, whenever that was.
+    /// The time from the flow's start to the film's, in the whole run.
     STARTUP_DELAY: Flow, f64, Summary => "startup_delay_s", Amount, Seconds, "startup delay", only "video";
     /// Segments of the film that came in the window.
     VIDEO_SEGMENTS: Flow, u64, Summary => "video_segments", Count, One, "video segments", only "video";
     /// Mean bitrate of the segments that came in the window.
     VIDEO_BITRATE_MEAN: Flow, f64, Summary
         => "video_bitrate_mean_bps", Mean, BitsPerSecond, "video bitrate, mean", only "video";
-    /// How often the bitrate changed from one segment that came in the window to the next.
+    /// Number of changes of the bitrate from one segment that came in the window to the next.
     VIDEO_BITRATE_SWITCHES: Flow, u64, Summary
         => "video_bitrate_switches", Count, One, "video bitrate switches", only "video";
 }

@@ -18,7 +18,7 @@ lasthop_observe::quantities! {
     MOUTH_TO_EAR: Flow, f64, Summary => "mouth_to_ear_s", Mean, Delay, "mouth-to-ear delay", only "voip";
     /// Rating of the E-model, never below 0. [G.107]
     R_FACTOR: Flow, f64, Summary => "r_factor", Score, One, "R factor", only "voip";
-    /// Mean opinion score that the rating stands for. [G.107]
+    /// Mean opinion score that corresponds to the rating. [G.107]
     MOS: Flow, f64, Summary => "mos", Score, One, "MOS", only "voip";
 }
 

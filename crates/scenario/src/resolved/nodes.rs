@@ -93,9 +93,8 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
         }
         for (member, name) in names_of(group).into_iter().enumerate() {
             if let Some(other) = claimed.insert(name.clone(), index) {
-                let message = format!(
-                    "the name \"{name}\" is also used by station[{other}]; give each group its own name"
-                );
+                let message =
+                    format!("the name \"{name}\" is also used by station[{other}]; give each group its own name");
                 return error(format!("station[{index}].name"), message);
             }
             let way = match (&group.waypoints, group.position) {

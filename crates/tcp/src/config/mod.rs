@@ -484,10 +484,7 @@ mod tests {
             read(&[&entries[..], &[("abe", Value::Bool(true))]].concat())
         };
         assert!(with("newreno", "on").unwrap().abe && with("cubic", "passive").unwrap().abe);
-        assert_eq!(
-            with("htcp", "on").unwrap_err(),
-            "tcp.abe: RFC 8511 covers newreno and cubic, not \"htcp\""
-        );
+        assert_eq!(with("htcp", "on").unwrap_err(), "tcp.abe: RFC 8511 covers newreno and cubic, not \"htcp\"");
         assert!(with("newreno", "off").unwrap_err().contains("ecn is \"off\""));
     }
 

@@ -23,10 +23,9 @@ impl Parameter for WindowValidation {
             Value::Bool(true) => Ok(WindowValidation::Linux),
             Value::Text(word) if word == "linux" => Ok(WindowValidation::Linux),
             Value::Text(word) if word == "rfc7661" => Ok(WindowValidation::Rfc7661),
-            other => Err(ParamError::new(
-                path,
-                format!("expected true, false, \"linux\" or \"rfc7661\", found {other}"),
-            )),
+            other => {
+                Err(ParamError::new(path, format!("expected true, false, \"linux\" or \"rfc7661\", found {other}")))
+            }
         }
     }
     fn to_value(&self) -> Option<Value> {
