@@ -7,7 +7,7 @@ the far one cost the others?
 
 DCF gives each station the same number of turns at the medium, and not the same time. A frame at 6 Mbit/s takes 2.1 ms, one at
 54 Mbit/s takes 0.3 ms. So the slow station has most of the air, and everybody has the goodput of the slow one
-[Heusse et al. 2003]. The remedy is to give turns by airtime, as mac80211 does [Høiland-Jørgensen 2017].
+[Heusse 2003]. The remedy is to give turns by airtime, as mac80211 does [Høiland-Jørgensen 2017].
 """
 
 # %%

@@ -4,8 +4,8 @@ Hidden nodes
 
 **Question.** Two stations send to one access point. They do not hear each other. What does carrier sense still do for them?
 
-Nothing. Each takes the medium to be idle while the other sends, and what overlaps at the access point is lost [Kleinrock, Tobagi
-1975]. An RTS is short, so that it is seldom met by another. The CTS that answers it comes from the access point, which both hear, and
+Nothing. Each takes the medium to be idle while the other sends, and what overlaps at the access point is lost
+[Tobagi, Kleinrock 1975]. An RTS is short, so that it is seldom met by another. The CTS that answers it comes from the access point, which both hear, and
 its NAV keeps the other silent for the whole exchange.
 """
 

@@ -7,7 +7,7 @@ Uploads against downloads
 DCF gives each station one share of the medium, and the access point is one of nine. It sends the data of all downloads and the ACKs of
 all uploads through one queue. When that overflows, both lose, but not alike: a lost data segment halves a window, while a lost ACK
 is replaced by the next one, since ACKs are cumulative. So uploads grow until the access point drops nearly nothing but their ACKs,
-and downloads starve [Pilosof et al. 2003].
+and downloads starve [Pilosof, Ramjee, Raz, Shavitt, Sinha 2003].
 """
 
 # %%

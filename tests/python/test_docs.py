@@ -71,7 +71,8 @@ def test_relative_links_lead_to_files(document):
 
 def test_every_citation_is_in_the_list_of_references():
     scripts = ROOT.glob("tests/scripts/*.pkt")
-    files = [*ROOT.glob("crates/**/*.rs"), *ROOT.glob("python/lasthop/**/*.py"), *scripts, *DOCUMENTS]
+    pages = ROOT.glob("docs/showcases/**/*.py")
+    files = [*ROOT.glob("crates/**/*.rs"), *ROOT.glob("python/lasthop/**/*.py"), *pages, *scripts, *DOCUMENTS]
     cited = {key: file for file in files for key in citations(comments(file))}
     unknown = {key: str(cited[key].relative_to(ROOT)) for key in cited if key not in listed()}
     assert not unknown

@@ -10,7 +10,7 @@ from lasthop import Result
 from lasthop.plot import Chart, Curve, Options, chart, draw_chart, new_figure, save_picture
 
 from .claims import estimated
-from .places import place
+from .places import place, say
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +29,7 @@ def picture(what: str | Chart, *results: Result, name: str = "", size: tuple[flo
         draw_chart(shown, figure)
         if (file := place(f"{name and '-'}{name}.png")) is not None:
             save_picture(figure, file, "png")
-            print(f"picture: {file}")
+            say("picture", file)
         _hand_to_pyplot(figure)
 
 

@@ -1,4 +1,8 @@
-"""Where what a page writes goes: `LASTHOP_SHOWCASES` names the folder, and empty asks for nothing to be written."""
+"""Where what a page writes goes.
+
+The environment's `LASTHOP_SHOWCASES` names the folder; empty, it asks for nothing to be written. Without it files go to `out/showcases`
+of the source tree, and the page says where they are.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ import os
 import sys
 from pathlib import Path
 
-VARIABLE, DEFAULT = "LASTHOP_SHOWCASES", "out/showcases"
+VARIABLE = "LASTHOP_SHOWCASES"
+DEFAULT = Path(__file__).resolve().parents[3] / "out" / "showcases"
 
 
 def page() -> str:
@@ -16,8 +21,15 @@ def page() -> str:
 
 def place(ending: str) -> Path | None:
     """A file of the page that runs, in a folder that is there; None where nothing is to be written."""
-    folder = os.environ.get(VARIABLE, DEFAULT)
-    if not folder:
+    folder = os.environ.get(VARIABLE)
+    if folder == "":
         return None
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    return Path(folder) / f"{page()}{ending}"
+    where = Path(folder or DEFAULT)
+    where.mkdir(parents=True, exist_ok=True)
+    return where / f"{page()}{ending}"
+
+
+def say(what: str, file: Path) -> None:
+    """Says where a file is, to who runs a page as a script."""
+    if VARIABLE not in os.environ:
+        print(f"{what}: {file}")

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import lasthop
 from lasthop import Scenario
 
-from .places import place
+from .places import place, say
 
 
 RECORDED = "air,tcp,queue,backoff"
@@ -30,7 +30,7 @@ class Report:
         return f'<p><a href="reports/{self._file.name}">The air of this run, frame by frame</a>: the report of its first seed.</p>'
 
     def __repr__(self) -> str:
-        return "" if self._file is None else f"report: {self._file}"
+        return f"Report({self._file})"
 
 
 def report(*scenarios: Scenario, warmup: str = "1 s", duration: str = "2 s") -> Report:
@@ -52,6 +52,5 @@ def report(*scenarios: Scenario, warmup: str = "1 s", duration: str = "2 s") -> 
         done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip())
-    shown = Report(file)
-    print(shown)
-    return shown
+    say("report", file)
+    return Report(file)
