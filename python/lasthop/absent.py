@@ -19,7 +19,7 @@ CAPTURE = "capture"
 
 def is_measured(run: Any) -> bool:
     """Whether captures or files of a testbed gave this run, so that there is no scenario to run again."""
-    return run.get("simulator", {}).get("kind") == CAPTURE
+    return (run.get("simulator") or {}).get("kind") == CAPTURE
 
 
 def fill(run: dict[str, Any]) -> None:

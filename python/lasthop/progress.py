@@ -6,6 +6,7 @@ import sys
 import time
 from collections import deque
 from contextlib import AbstractContextManager
+from html import escape
 from typing import Any, TextIO
 
 # A log of ten thousand runs need not have as many lines; the longer it takes, the fewer a minute.
@@ -18,6 +19,8 @@ WINDOW_S = 30.0
 TOLD_AFTER_S = 2.0
 # Less than this part of the work tells nothing of the rest.
 LEAST_PART = 0.002
+# A bar in a notebook is drawn at most so often.
+DRAWN_EVERY_S = 0.2
 
 
 class Progress(AbstractContextManager["Progress"]):
@@ -32,6 +35,11 @@ class Progress(AbstractContextManager["Progress"]):
     def in_terminal(label: str = "running", of: str = "seeds") -> Progress:
         """A bar on standard error."""
         return _Bar(label, of)
+
+    @staticmethod
+    def here(label: str = "running", of: str = "seeds") -> Progress:
+        """A bar where somebody watches: below the cell of a notebook, else on standard error."""
+        return _Cell(label, of) if in_notebook() else _Bar(label, of)
 
     @staticmethod
     def in_lines(stream: TextIO, label: str = "running", of: str = "seeds") -> Progress:
@@ -55,7 +63,15 @@ class Progress(AbstractContextManager["Progress"]):
 
 def progress_here() -> bool:
     """Whether somebody watches: a terminal or a notebook."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    return sys.stderr.isatty() or in_notebook()
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    if "IPython" not in sys.modules:
+        return False
+    shell = sys.modules["IPython"].get_ipython()
+    return getattr(shell, "kernel", None) is not None
 
 
 class _Bar(Progress):
@@ -91,6 +107,41 @@ class _Bar(Progress):
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
+
+
+class _Cell(Progress):
+    """A bar below the cell that runs, drawn by the browser: it needs no widgets. It goes when the work is done."""
+
+    def __init__(self, label: str, of: str) -> None:
+        self._label, self._of = label, of
+        self._handle: Any = None
+        self._said = self._shown = ""
+        self._drawn_at = 0.0
+
+    def __enter__(self) -> Progress:
+        from IPython.display import display
+
+        self._handle = display(self._looks(0.0, ""), raw=True, display_id=True)
+        return self
+
+    def update(self, fraction: float, finished: int, seeds: int) -> None:
+        text = f"{finished}/{seeds} {self._of}{self._said}"
+        now = time.monotonic()
+        # Each drawing is a message to the browser.
+        if now > self._drawn_at + DRAWN_EVERY_S and (shown := f"{fraction:.2f} {text}") != self._shown:
+            self._drawn_at, self._shown = now, shown
+            self._handle.update(self._looks(fraction, text), raw=True)
+
+    def say(self, what: str) -> None:
+        self._said = f", {what}" if what else ""
+
+    def __exit__(self, *_: object) -> None:
+        self._handle.update({"text/html": "", "text/plain": ""}, raw=True)
+
+    def _looks(self, fraction: float, text: str) -> dict[str, str]:
+        bar = f'<progress value="{fraction:.4f}" max="1" style="width: 20em; vertical-align: middle"></progress>'
+        said = f"{fraction:.0%} {text}".strip()
+        return {"text/html": f"<span>{escape(self._label)} {bar} {escape(said)}</span>", "text/plain": f"{self._label} {said}"}
 
 
 class _Lines(Progress):

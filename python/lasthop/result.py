@@ -332,6 +332,28 @@ class Result:
 
         return explanation_of(with_account(self))
 
+    def air(
+        self,
+        seed: int | None = None,
+        *,
+        from_s: float | None = None,
+        for_s: float | None = None,
+        flow: str | Iterable[str] = (),
+        height: int = 560,
+        progress: bool | None = None,
+    ) -> Any:
+        """Who sent, collided, deferred and backed off, for a notebook: the page of `lasthop report`, which needs no network.
+
+        `seed`: the first unless told otherwise; recorded by running it again where it was not. `from_s`, `for_s`: where each
+        frame is told, in simulated seconds, by default some 6000 frames after the warm-up. `flow`: patterns of the flows with
+        curves. `height`: in pixels. `.save("air.html")` writes it. With the package anywidget it is a widget whose `window` is
+        what is seen, in seconds, and may be set.
+        Raises `ValueError` for an impossible window, `LookupError` for flows that there are not.
+        """
+        from .air_view import air_view
+
+        return air_view(self, seed, from_s=from_s, for_s=for_s, flow=flow, height=height, progress=progress)
+
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes result.json, the tables as Parquet and scenario.toml; each file appears whole or not at all."""
         file_name("save", directory, "the name of a directory")

@@ -135,7 +135,7 @@ def run(
     rule = None if until is None else Until(until, metrics, len(chosen))
     kept = {"keep_series": True, "account": explain, "until": rule}
     with ExitStack() as stack:
-        bar = stack.enter_context(Progress.in_terminal() if show else Progress.silent())
+        bar = stack.enter_context(Progress.here() if show else Progress.silent())
         new = stack.enter_context(NewCaptures(captures)) if captures else None
         kept["captures"] = new and new.asked
         result = _simulate_recorded(request, scenario, chosen, jobs or core_count(), interval_s, bar, **kept)

@@ -99,7 +99,7 @@ def sweep(
     chosen = seed_list(5 if seeds is None else seeds) if until is None else _rule(until, metrics, seeds)
     kept = store if isinstance(store, Store) else Memory() if store is None else Store.open(given.path("store", store, STORE))
     show = progress_here() if progress is None else progress
-    with Progress.in_terminal("sweep", "runs") if show else Progress.silent() as bar:
+    with Progress.here("sweep", "runs") if show else Progress.silent() as bar:
         swept = run_points(points, chosen, kept, metrics=metrics, executor=executor, jobs=jobs, progress=bar)
     table = SweepTable.of(swept.rows, asked.paths, asked.groups)
     table.attrs["warnings"] = list(swept.warnings)

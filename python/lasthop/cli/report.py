@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ..files import write_whole
 from ..layers import lacks
 from ..progress import Progress
-from ..recording import Recordings
 from ..result import Result
 from . import _arguments
 from ._mistake import Mistake
 from ._output import note
 
 if TYPE_CHECKING:
-    from ..page.jobs import Job
     from ..page.report import Side
 
 SUMMARY = "write the page of one run or two as a single file that opens offline"
-POLL_S = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,47 +67,15 @@ def _seed(result: Result, asked: int | None) -> int:
 
 
 def _side(result: Result, seed: int, arguments: argparse.Namespace, stack: ExitStack, progress: Progress) -> Side:
-    from ..page.explaining import Slices
-    from ..page.opened import Opened, recorded_beside
-    from ..page.report import Side, chosen_flows, window_of
+    from ..page.sides import side_of
 
-    recordings = recorded_beside(result, seed) or _recorded(result, seed, stack, progress)
-    opened = Opened.of(result, seed, recordings)
+    window = (arguments.from_s, arguments.for_s)
     try:
-        window = window_of(opened, arguments.from_s, arguments.for_s)
-        flows = chosen_flows(opened, arguments.flow)
+        return side_of(result, seed, stack, progress, window_s=window, flows=arguments.flow, tell=note)
     except (ValueError, LookupError) as error:
         raise Mistake(f"{'--from' if isinstance(error, ValueError) else '--flow'}: {error.args[0]}") from None
-    slices = Slices(result, seed)
-    _finish(slices, progress)
-    if slices.error:
-        note(f"{result.source}: the account of its time is left out: {slices.error}")
-    return Side(opened, window, flows, slices)
-
-
-def _recorded(result: Result, seed: int, stack: ExitStack, progress: Progress) -> Recordings:
-    """The recording of a seed that has none: it is run again."""
-    from ..page.again import Recorder
-    from ..page.opened import recorded_in
-
-    place = Path(stack.enter_context(TemporaryDirectory(prefix="lasthop-report-")))
-    recorder = Recorder(result, seed, place)
-    _finish(recorder, progress)
-    recordings = recorded_in(place, seed)
-    if recordings is None:
-        raise Mistake(f"{result.source}: seed {seed}: {recorder.error}")
-    return recordings
-
-
-def _finish(job: Job, progress: Progress) -> None:
-    """Does a job, and shows how far it is."""
-    from ..page.jobs import Jobs
-
-    with closing(Jobs()) as jobs:
-        jobs.add(job)
-        while not job.has_ended:
-            progress.update(job.told()["fraction"], 0, 1)
-            time.sleep(POLL_S)
+    except RuntimeError as error:
+        raise Mistake(f"{result.source}: {error}") from None
 
 
 def _compared(results: list[Result]) -> dict | None:
