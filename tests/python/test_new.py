@@ -90,6 +90,33 @@ def test_the_header_is_c_plus_plus_too(command, folder, compiler):
     subprocess.run([compiler, "-std=c++17", *STRICT, f"-I{include}", "-fsyntax-only", "mine.cc"], check=True)
 
 
+OVER_A_FIFO = """
+duration = "6 s"
+[bss]
+standard = "802.11n"
+[bss.ap]
+queue = { kind = "fifo", limit = "50 packets" }
+[[station]]
+[[flow]]
+station = "sta"
+direction = "down"
+congestion_control = "newreno"
+"""
+
+
+def test_a_new_controller_for_bpf_is_the_kernels_reno(command, folder):
+    """Windows of the templates in Python and C are real numbers, and those of the built-in one whole segments."""
+    needs("clang")
+    command("new", "controller", "--bpf", "my_cc")
+    subprocess.run(["clang", "-O2", "-g", "-target", "bpf", "-c", "my_cc.bpf.c", "-o", "my_cc.bpf.o"], check=True)
+    built_in = lasthop.Scenario(OVER_A_FIFO)
+    own = built_in.set("flow.0.congestion_control", {"kind": "bpf", "object": "my_cc.bpf.o"})
+    theirs, ours = (lasthop.run(one, seeds=2).flows for one in (built_in, own))
+    counted = ["goodput_bps", "segments_sent", "segments_retransmitted", "timeouts"]
+    assert theirs["segments_retransmitted"].min() > 0
+    assert ours[counted].equals(theirs[counted])
+
+
 def test_a_new_controller_for_bpf_compiles_with_clang_alone(command, folder):
     needs("clang")
     command("new", "controller", "--bpf", "my_cc")

@@ -58,12 +58,14 @@ impl Library {
         // A bare name would be looked for in the system's folders.
         let absolute = path.canonicalize().map_err(|error| Error::new(&place, plain(&error)))?;
         // SAFETY: the library's initialisers run. The user chose to run its code.
-        let file = unsafe { libloading::Library::new(&absolute) }.map_err(|error| {
+        let file = unsafe { opened(&absolute) }.map_err(|error| {
             let why = root_cause(&error).replace(&format!("{}: ", absolute.display()), "");
-            Error::new(
-                &place,
-                format!("is not a shared library for this machine ({why}); build one with `cc -shared -fPIC`"),
-            )
+            let sentence = if why.contains("undefined symbol") {
+                format!("cannot be loaded ({why}); define it, or link the library that does")
+            } else {
+                format!("is not a shared library for this machine ({why}); build one with `cc -shared -fPIC`")
+            };
+            Error::new(&place, sentence)
         })?;
         // SAFETY: the symbol is taken as an address, whatever it is.
         let address = unsafe { file.get::<*const Table>(symbol) }.map(|found| *found).map_err(|_| {
@@ -171,6 +173,24 @@ fn check(table: &Table, place: &str) -> Result<(), Error> {
 fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+/// The library at `path`. All its symbols are resolved now: one that is missing would otherwise end the process at its first call.
+///
+/// # Safety
+/// The library's initialisers run.
+unsafe fn opened(path: &Path) -> Result<libloading::Library, libloading::Error> {
+    #[cfg(unix)]
+    {
+        use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+        // SAFETY: as the caller has it.
+        unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map(Into::into)
+    }
+    #[cfg(not(unix))]
+    // SAFETY: as the caller has it.
+    unsafe {
+        libloading::Library::new(path)
+    }
 }
 
 fn root_cause(error: &dyn std::error::Error) -> String {

@@ -171,6 +171,18 @@ fn a_library_without_what_is_needed_is_refused() {
 }
 
 #[test]
+fn a_symbol_that_is_missing_is_told_when_the_library_is_loaded() {
+    let text = "#include \"lasthop_cc.h\"\n\
+        double nowhere(void);\n\
+        double s(struct lasthop_cc_sock *sk, const struct lasthop_cc_event *e) { (void)sk; (void)e; return nowhere(); }\n\
+        void g(struct lasthop_cc_sock *sk, const struct lasthop_cc_ack *a) { (void)sk; (void)a; }\n\
+        const struct lasthop_cc_v1 lasthop_cc = { LASTHOP_CC_HEAD, .ssthresh = s, .cong_avoid = g };\n";
+    let Some(path) = bench::of_text("missing", text) else { return };
+    let refused = Library::open(&path).unwrap_err().to_string();
+    assert!(refused.contains("cannot be loaded (undefined symbol: nowhere); define it"), "{refused}");
+}
+
+#[test]
 fn a_library_may_hold_several_controllers() {
     let Some(path) = bench::of_text(
         "several",
