@@ -147,8 +147,8 @@ WRONG = [
     ("flow.0.transport", "sctp", "one of: tcp, udp"),
     ("flow.0.size", "0 B", "at least 1 B"),
     ("flow.0.repeat", 3, "size"),
-    ("flow.0.start", "2 s", "when the run is over"),
-    ("flow.0.start_jitter", "2 s", "when the run is over"),
+    ("flow.0.start", "2 s", "after the end of the run"),
+    ("flow.0.start_jitter", "2 s", "after the end of the run"),
     # paths that lead nowhere
     ("station.7.count", 1, "no entry 7"),
     ("station.sta.count", 1, "an index"),

@@ -151,7 +151,7 @@ def test_a_station_that_no_rate_reaches_has_a_warning_and_no_goodput(rate_contro
         far = far.set(f"flow.0.{key}", value)
     result = lasthop.run(far, seeds=1, interval_s=None)
     (told,) = [warning for warning in result.warnings if "nothing passes between them" in warning]
-    assert told.startswith("all 2 stations and their access point hear one another at ")
+    assert told.startswith("all 2 stations and their access point hear each other at ")
     assert result.runs[0]["totals"]["goodput_bps"] == 0
 
 

@@ -39,7 +39,7 @@ fn what_is_done_at_intervals_is_not_done_all_the_time() {
     refused(&[("channel.error_model", model)], "bad_duration: a state lasts 1 us at least");
     let moving = [("station.0.waypoints", "[[\"0 s\", \"0 m\", \"0 m\"], [\"1 s\", \"1 m\", \"0 m\"]]")];
     let often = [moving[0], ("channel.position_interval", "999 us")];
-    refused(&often, "channel.position_interval: at least 1 ms must pass between two looks");
+    refused(&often, "channel.position_interval: at least 1 ms must pass between two updates");
 }
 
 #[test]

@@ -102,7 +102,7 @@ def of_figure(figure: FigurePlan, outcomes: Sequence[ClaimOutcome]) -> list[Clai
 
 
 def below_title(figure: FigurePlan, outcomes: Sequence[ClaimOutcome], *, quick: bool = False) -> str:
-    """What is written below a figure's title: `K-1: holds, K-2: does not hold; one run, seed 1`."""
+    """The text below a figure's title: `K-1: holds, K-2: does not hold; one run, seed 1`."""
     words = ", ".join(f"{outcome.claim.id}: {outcome.verdict.value}" for outcome in outcomes)
     runs = "quick" if quick else ""
     if figure.seeds and len(figure.seeds) == 1:

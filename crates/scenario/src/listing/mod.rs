@@ -119,7 +119,7 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
     let measured = quantities().into_iter().map(|quantity| quantity.name);
     let all = names.chain(sections).chain(measured).chain(profiles.iter().map(String::as_str));
     let hint = lasthop_registry::suggestion(name, all);
-    Err(InputError::new(format!("there is nothing called \"{name}\"; {hint}`lasthop list` names what there is")))
+    Err(InputError::new(format!("unknown name \"{name}\"; {hint}`lasthop list` shows all names")))
 }
 
 /// The keys of `[tcp]` with the values of a profile as defaults.

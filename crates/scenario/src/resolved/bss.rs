@@ -74,7 +74,7 @@ fn mid_packet_detection(channel: &ChannelSection, bss: &Bss, phy: &Phy) -> Resul
         None => Ok(phy.mid_packet_level().filter(useful)),
         Some(Switch::Off) => Ok(None),
         Some(Switch::On(_)) if is_dsss => {
-            let message = "PPDUs of 802.11b have no guard intervals by which to know them; remove this key";
+            let message = "PPDUs of 802.11b have no guard intervals to detect; remove this key";
             error(PATH, message)
         }
         Some(Switch::On(level)) if useful(level) => Ok(Some(*level)),
@@ -93,13 +93,13 @@ fn check_names(all: &[Bss]) -> Result<(), ParamError> {
     for (index, bss) in all.iter().enumerate() {
         let path = format!("bss[{index}].name");
         let Some(name) = &bss.name else {
-            return error(path, "several BSSs need a name each, by which stations say where they belong");
+            return error(path, "several BSSs need a name each, so that stations can choose one");
         };
         if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') {
             return error(path, format!("\"{name}\" cannot be a name; use letters, digits, - and _"));
         }
         if all[..index].iter().any(|other| other.name.as_ref() == Some(name)) {
-            return error(path, format!("\"{name}\" is the name of another BSS too"));
+            return error(path, format!("\"{name}\" is also the name of another BSS"));
         }
     }
     Ok(())
@@ -131,20 +131,20 @@ fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
         return error(format!("{path}.protection"), message);
     }
     if chosen(&bss.ap.queue).schedules_stations() && bss.ap.driver_queue.0 > 0 {
-        let message = "\"airtime_fq_codel\", the default with 802.11n and later, is what replaced a driver's FIFO below a queue discipline; choose another ap.queue, e.g. \"fq_codel\", or remove this key";
+        let message = "\"airtime_fq_codel\", the default with 802.11n and later, replaced a driver's FIFO below a queue discipline; choose another ap.queue, e.g. \"fq_codel\", or remove this key";
         return error(format!("{path}.ap.driver_queue"), message);
     }
     if let Some(interval) = bss.beacons.as_option()
         && interval.as_secs_f64() < 1e-3
     {
-        return error(format!("{path}.beacons"), "beacons less than 1 ms apart leave no room for anything else");
+        return error(format!("{path}.beacons"), "beacons less than 1 ms apart leave no time for other frames");
     }
     if bss.countdown == lasthop_wifi::Countdown::Bianchi && phy.is_qos() {
-        let message = "under EDCA a busy slot counts in any case [802.11-2020 §10.23.2.4]; remove this key";
+        let message = "under EDCA a busy slot always counts [802.11-2020 §10.23.2.4]; remove this key";
         return error(format!("{path}.countdown"), message);
     }
     if bss.countdown == lasthop_wifi::Countdown::Bianchi && bss.eifs {
-        let message = "\"bianchi\" is the chain of the closed form, which knows no EIFS; set eifs = false too";
+        let message = "\"bianchi\" is the chain of the closed form, which has no EIFS; set eifs = false as well";
         return error(format!("{path}.countdown"), message);
     }
     Ok(())
@@ -161,7 +161,7 @@ fn check_common(all: &[Bss]) -> Result<(), ParamError> {
             if differs {
                 return error(
                     format!("bss[{index}].{key}"),
-                    "all BSSs of a scenario have the same; bss[0] says otherwise",
+                    "all BSSs of a scenario must have the same value; bss[0] differs",
                 );
             }
         }
@@ -186,7 +186,7 @@ fn channel_of(others: &[BssSpec], phy: &Phy, path: &str) -> Result<u32, ParamErr
         }
         if low < to && from < high {
             let message = format!(
-                "its band of {:.0} to {:.0} MHz overlaps that of {} without being the same; choose the same channel and width, or one apart",
+                "its band of {:.0} to {:.0} MHz overlaps that of {} in part; choose the same channel and width, or a separate channel",
                 low / 1e6,
                 high / 1e6,
                 other.path

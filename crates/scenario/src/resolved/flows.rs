@@ -66,7 +66,7 @@ impl Ids {
             return Ok(());
         }
         let message = format!(
-            "{station} has a flow called \"{name}\" by flow[{first}]; give this one another name, or none to have it numbered"
+            "{station} already has a flow called \"{name}\", from flow[{first}]; give this one another name, or no name to have it numbered"
         );
         error(format!("flow[{table}].name"), message)
     }
@@ -205,13 +205,13 @@ pub(super) fn flows_of(
         if section.start >= description.duration {
             return error(
                 format!("{path}.start"),
-                format!("the flow starts at {}, when the run is over", section.start),
+                format!("the flow starts at {}, after the end of the run", section.start),
             );
         }
         if section.start_jitter >= description.duration - section.start {
             return error(
                 format!("{path}.start_jitter"),
-                format!("with up to {} added the flow may start when the run is over", section.start_jitter),
+                format!("with up to {} added, the flow may start after the end of the run", section.start_jitter),
             );
         }
         let tcp = table.tcp(&description.tcp, &path)?;

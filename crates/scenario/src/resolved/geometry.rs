@@ -39,8 +39,8 @@ impl ResolvedScenario {
         let default = self.defaults.iter().find(|d| d.path == "channel.path_loss");
         let origin = default.map(|d| format!(", the default with {}", d.because)).unwrap_or_default();
         Some(format!(
-            "{whose} {each}has no effect because channel.path_loss = \"none\"{origin}: everybody hears everybody at full power; \
-             choose a path loss, e.g. \"log_distance\", and an error model, or remove what has no effect"
+            "{whose} {each}has no effect because channel.path_loss = \"none\"{origin}: all nodes hear each other at full power; \
+             choose a path loss, e.g. \"log_distance\", and an error model, or remove the keys without effect"
         ))
     }
 }

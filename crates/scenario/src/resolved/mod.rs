@@ -118,7 +118,7 @@ fn resolve_document(document: Document, found: Found, file_name: &str) -> Result
 fn check_titles(description: &Description) -> Result<(), ParamError> {
     for (key, text) in [("name", &description.name), ("description", &description.description)] {
         if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
-            return error(key, "it has control characters, which a terminal would obey; remove them");
+            return error(key, "it has control characters, which would affect a terminal; remove them");
         }
     }
     Ok(())
@@ -326,7 +326,7 @@ fn check_times(description: &Description) -> Result<(), ParamError> {
     if description.warmup >= description.duration {
         return error(
             "warmup",
-            format!("{} leaves nothing of a duration of {}", description.warmup, description.duration),
+            format!("{} is not shorter than the duration of {}", description.warmup, description.duration),
         );
     }
     Ok(())
@@ -372,7 +372,7 @@ mod tests {
         assert!(complaint("[bss]\nstandard = \"802.11be\"\n").contains("802.11be is not modelled"));
         assert!(
             complaint("[bss]\nstandard = \"802.11b\"\n[[station]]\n[[station]]\n")
-                .contains("the name \"sta\" is claimed by station[0] too")
+                .contains("the name \"sta\" is also used by station[0]")
         );
         assert!(complaint("duration = \"0 s\"\n").contains("f.toml:1: duration: 0 s is not a valid duration of a run"));
         assert!(

@@ -88,7 +88,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
         let bss = &all[home];
         check_losses(description, group, index)?;
         if group.airtime_weight.is_some() && !chosen(&bss.ap.queue).schedules_stations() {
-            let message = "the queue of its access point gives no shares of airtime; set ap.queue = \"airtime_fq_codel\", or remove this key";
+            let message = "the queue of its access point does not schedule by airtime; set ap.queue = \"airtime_fq_codel\", or remove this key";
             return error(format!("station[{index}].airtime_weight"), message);
         }
         for (member, name) in names_of(group).into_iter().enumerate() {
@@ -139,7 +139,7 @@ fn check_losses(description: &Description, group: &StationGroup, index: usize) -
         return Ok(());
     }
     let message = format!(
-        "channel.error_model = \"{}\" decides what is lost on every link; set it to \"none\" or \"fixed\", or remove this key",
+        "channel.error_model = \"{}\" decides the losses on every link; set it to \"none\" or \"fixed\", or remove this key",
         model.name()
     );
     error(format!("station[{index}].{given}"), message)

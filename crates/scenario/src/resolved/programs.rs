@@ -15,7 +15,7 @@ impl ResolvedScenario {
     /// One message with place and remedy.
     pub fn check_simulable(&self) -> Result<(), InputError> {
         self.refuse_commands(
-            "a command runs under `lasthop emulate` only, as nobody can tell beforehand what it sends; for a simulation write \
+            "a command runs under `lasthop emulate` only, as its traffic is not known in advance; for a simulation write \
              application = \"iperf3\", or `traffic` in its place",
         )
     }
@@ -60,7 +60,7 @@ impl ResolvedScenario {
         let Some(ApplicationKind::Iperf3(iperf3)) = &flow.section.application else { return None };
         let latest = flow.section.start + flow.section.start_jitter;
         let ends_early = |time: &Duration| latest + *time < self.description.duration;
-        let connections = (iperf3.parallel > 1).then(|| format!("one connection, and not {}", iperf3.parallel));
+        let connections = (iperf3.parallel > 1).then(|| format!("one connection instead of {}", iperf3.parallel));
         let time = iperf3.duration.filter(ends_early).map(|time| format!("no end after {time}"));
         let parts: Vec<String> = connections.into_iter().chain(time).collect();
         (!parts.is_empty()).then(|| parts.join(", and "))

@@ -194,7 +194,7 @@ impl ResolvedScenario {
                 return format!("{who} {verb} hidden from {ap}{problem}");
             }
             let range = if most - least < 0.05 { String::new() } else { format!("{least:.1} to ") };
-            format!("{who} and {ap} hear one another at {range}{most:.1} dBm, {problem}")
+            format!("{who} and {ap} hear each other at {range}{most:.1} dBm, {problem}")
         };
         alike(said).into_iter().map(sentence).collect()
     }

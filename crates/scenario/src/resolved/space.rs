@@ -115,7 +115,7 @@ pub(super) fn check_space(description: &Description) -> Result<(), ParamError> {
             error("channel.position_interval", "it has no effect, as no station has waypoints; remove this key")
         }
         Some(interval) if interval < SHORTEST_INTERVAL => {
-            error("channel.position_interval", format!("at least {SHORTEST_INTERVAL} must pass between two looks"))
+            error("channel.position_interval", format!("at least {SHORTEST_INTERVAL} must pass between two updates"))
         }
         _ => Ok(()),
     }

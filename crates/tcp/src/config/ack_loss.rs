@@ -45,7 +45,7 @@ params! {
         pub count_over: CountOver = CountOver::Window,
         /// Halving sets ssthresh as well, so that congestion avoidance follows.
         pub set_ssthresh: bool = true,
-        /// What data loss or a timeout does to a pending halving: cancel, or keep.
+        /// Effect of data loss or a timeout on a pending halving: cancel, or keep.
         pub on_data_loss: Pending = Pending::Cancel,
     }
     check |params, path| {

@@ -37,7 +37,7 @@ params! {
         pub initial_window: u32 = 10,
         /// Slow-start threshold at the start, in segments; "off": none. [RFC 5681 §3.1]
         pub initial_ssthresh: Switch<u32> = Switch::Off,
-        /// What the window grows by: each ACK, or the bytes that it acknowledges (without limit). [RFC 3465 §2]
+        /// Basis of window growth: each ACK, or the bytes that it acknowledges (without limit). [RFC 3465 §2]
         pub growth: Growth = Growth::both(GrowthMode::PerByte),
         /// Quantity from which a loss computes the new window: flight_size [RFC 5681 §3.1], or cwnd.
         pub decrease_from: DecreaseFrom = DecreaseFrom::Cwnd,

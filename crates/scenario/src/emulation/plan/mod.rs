@@ -252,7 +252,7 @@ impl ResolvedScenario {
         let names: Vec<&str> = carried.iter().filter(|spec| relies(spec)).map(|spec| spec.id.as_str()).collect();
         (!names.is_empty()).then(|| {
             format!(
-                "emulate: small_queue and local_drop of {} have no effect: a TUN device takes all that it is given, and the queue of \
+                "emulate: small_queue and local_drop of {} have no effect: a TUN device accepts every packet, and the queue of \
                  the station drops unnoticed; so more waits there, and round trips are longer, than under `run` without \
                  --set tcp.small_queue=off --set tcp.local_drop=unnoticed",
                 named("flow", &names, carried.len())

@@ -1,0 +1,112 @@
+"""Documents, help texts and docstrings are in plain English: subject first, no words out of use."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("*.md", "docs/**/*.md", "benches/README.md", "crates/*/README.md", "examples/**/README.md")
+DOCUMENTS = sorted({page for pattern in FOLDERS for page in ROOT.glob(pattern)})
+MODULES = sorted(ROOT.glob("python/lasthop/**/*.py"))
+RUST = sorted(ROOT.glob("crates/*/src/**/*.rs"))
+
+pytestmark = pytest.mark.skipif(not ROOT.joinpath("ARCHITECTURE.md").exists(), reason="not in a source tree")
+
+# A sentence that opens with a relative clause or with "Of", so that its subject comes late; questions may.
+OPENING = re.compile(r"(?:^|(?<=[.:;?!] )|(?<=[.:]\n)|(?<=\n\n)|(?<=\n- )|(?<=\| ))(?:Whoever|Whose|Who|What|Of)\b(?![^.!?|]*\?)[^.\n|]*")
+# Words out of use, or read as their opposite ("but for").
+WORDS = re.compile(r"\b(?:but for|anew|lest|be it|thereof|whoever|herein|wherein|thereby)\b", re.IGNORECASE)
+# Not yet in plain English; a page leaves this list when it is rewritten.
+NOT_YET = {"README.md", "CHANGELOG.md", *(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/*.md"))}
+
+
+def prose(text: str) -> str:
+    """A document without code, headings and the targets of links."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
+    text = re.sub(r"`[^`\n]*`", "`x`", text)
+    text = re.sub(r"^#+ .*$", "", text, flags=re.M)
+    return re.sub(r"\]\([^)]*\)", "]", text)
+
+
+def awkward(text: str) -> list[str]:
+    """The sentences that open late, and the words out of use with a few words around them."""
+    openings = [match[0][:70] for match in OPENING.finditer(text)]
+    words = [text[max(0, match.start() - 30) : match.end() + 30].replace("\n", " ") for match in WORDS.finditer(text)]
+    return openings + words
+
+
+def docstrings(module: Path) -> Iterator[str]:
+    """Every docstring of a module."""
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield ast.get_docstring(node) or ""
+
+
+def help_texts(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Every text that `--help` shows, of subcommands too."""
+    yield from (text for text in (parser.description, parser.epilog) if text)
+    for action in parser._actions:
+        if action.help and action.help is not argparse.SUPPRESS:
+            yield action.help
+        if isinstance(action, argparse._SubParsersAction):
+            yield from (choice.help or "" for choice in action._choices_actions)
+            for command in action.choices.values():
+                yield from help_texts(command)
+
+
+def descriptions(schema: object) -> Iterator[str]:
+    """Every description in a JSON Schema."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("description"), str):
+            yield schema["description"]
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            yield from descriptions(part)
+
+
+def test_what_is_looked_for_is_found():
+    late = "Who waits is last. Of these, one counts.\n\n- What it does: nothing.\n"
+    assert [found.split()[0] for found in awkward(late)] == ["Who", "Of", "What"]
+    assert awkward("It starts anew, but for the last. Lest it fail, be it now.") != []
+    assert awkward("What is a slot? It lasts 9 us; the rest of it does not. Somewhat later, often.") == []
+    assert prose("# What is here\n`anew` and [a page](anew.md)\n```sh\nanew\n```\n").split() == ["`x`", "and", "[a", "page]"]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_documents_are_in_plain_english(document):
+    if str(document.relative_to(ROOT)) in NOT_YET:
+        pytest.skip("to be rewritten")
+    assert awkward(prose(document.read_text(encoding="utf-8"))) == []
+
+
+def test_docstrings_are_in_plain_english():
+    found = {str(module.relative_to(ROOT)): [text for each in docstrings(module) for text in awkward(each)] for module in MODULES}
+    assert {module: texts for module, texts in found.items() if texts} == {}
+
+
+def test_help_texts_are_in_plain_english():
+    from lasthop.cli import build_parser
+
+    texts = list(help_texts(build_parser()))
+    assert len(texts) > 200
+    assert [found for text in texts for found in awkward(text)] == []
+
+
+@pytest.mark.parametrize("arguments", [("schema",), ("schema", "--result"), ("list", "--json")], ids=" ".join)
+def test_descriptions_of_keys_and_names_are_in_plain_english(command, arguments):
+    document = json.loads(command(*arguments).stdout)
+    texts = [entry["summary"] for entry in document] if isinstance(document, list) else list(descriptions(document))
+    assert len(texts) > 50
+    assert [found for text in texts for found in awkward(text)] == []
+
+
+def test_no_item_of_rust_sends_its_reader_elsewhere():
+    assert [str(file.relative_to(ROOT)) for file in RUST if "/// See the module." in file.read_text(encoding="utf-8")] == []
