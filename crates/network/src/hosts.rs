@@ -9,7 +9,7 @@ use lasthop_wifi::AccessCategory;
 
 use crate::event::Event;
 
-/// What hosts are given when they are called: the time, a way to schedule events, and who watches.
+/// The context of a call of hosts: the time, a way to schedule events, and the observer.
 pub struct Context<'a, E, O> {
     /// the present
     pub now: Time,
@@ -38,7 +38,7 @@ impl<E, O: Observer> Context<'_, E, O> {
     }
 }
 
-/// What hosts ask of the network.
+/// A request of hosts to the network.
 #[derive(Clone, Debug)]
 pub enum Order<B> {
     /// a packet goes out, up from its station or down from its server
@@ -62,7 +62,7 @@ pub enum Order<B> {
 /// After each call of [`arrive`](Self::arrive) and [`handle`](Self::handle) the network carries out what
 /// [`next`](Self::next) orders until it orders nothing more.
 pub trait Hosts<B> {
-    /// What hosts schedule for themselves.
+    /// The events that hosts schedule for themselves.
     type Event: Copy;
 
     /// A packet has reached the host at its end: the server if it goes up, else its station.
@@ -71,7 +71,7 @@ pub trait Hosts<B> {
     /// An event that was scheduled is due.
     fn handle<O: Observer>(&mut self, event: Self::Event, at: &mut Context<'_, Self::Event, O>);
 
-    /// What those hosts that were called do next, one thing at a time.
+    /// Returns the next action of the hosts that were called, one at a time.
     fn next<O: Observer>(&mut self, at: &mut Context<'_, Self::Event, O>) -> Option<Order<B>>;
 
     /// All else that belongs to an event is done: whether a host has something to do that had to wait for it, such as

@@ -1,4 +1,4 @@
-//! All metrics of a run together, and beside them whoever else wants to watch.
+//! All metrics of a run together, with another watcher beside them.
 
 use lasthop_units::{Duration, Time};
 
@@ -6,7 +6,7 @@ use crate::detail::Detail;
 use crate::metric::{Metric, Metrics};
 use crate::{Layout, Observer, Record, Report, Watcher};
 
-/// Feeds every metric and starts them anew after the warm-up.
+/// Feeds every metric and resets them after the warm-up.
 pub struct Collector<O = ()> {
     layout: Layout,
     metrics: Metrics,
@@ -15,7 +15,7 @@ pub struct Collector<O = ()> {
 }
 
 impl<O: Watcher> Collector<O> {
-    /// Metrics for `layout`; `observer` is told all that they are told.
+    /// Metrics for `layout`; `observer` receives the same records.
     pub fn new(layout: Layout, observer: O) -> Self {
         let metrics = Metrics::new(&layout);
         Collector { layout, metrics, observer, started: Time::ZERO }
@@ -28,7 +28,7 @@ impl<O: Watcher> Collector<O> {
         self.observer.start(now);
     }
 
-    /// The time has come at which who watches wanted to look at what it has seen.
+    /// Samples the watcher at the time that it asked for.
     pub fn sample(&mut self, now: Time) {
         self.observer.sample(now);
     }
@@ -40,19 +40,19 @@ impl<O: Watcher> Collector<O> {
         report
     }
 
-    /// As [`report`](Self::report), of a run that goes on.
+    /// As [`report`](Self::report), for a run that continues.
     pub fn report_so_far(&self, now: Time) -> Report {
         let mut report = Report::new(&self.layout);
         self.metrics.clone().report(now, now.since(self.started), &mut report);
         report
     }
 
-    /// Who watches beside the metrics.
+    /// The watcher beside the metrics.
     pub fn observer(&self) -> &O {
         &self.observer
     }
 
-    /// Who watched beside the metrics.
+    /// The watcher beside the metrics, returned.
     pub fn into_observer(self) -> O {
         self.observer
     }

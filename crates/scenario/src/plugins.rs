@@ -1,4 +1,4 @@
-//! Algorithms that a caller brings: what answers for names in a scenario file that lasthop does not have.
+//! Algorithms of a caller: plug-ins for names in a scenario file that lasthop does not have.
 
 use std::sync::Arc;
 
@@ -11,16 +11,15 @@ use lasthop_wifi::rate_control::{RateControlKind, RateControlMaker};
 use crate::code::Found;
 use crate::description::Description;
 
-/// What a plug-in says of a name: nothing, how such an algorithm is made, or what is wrong with its parameters.
+/// A plug-in's answer to a name: none, the maker of such an algorithm, or an error in its parameters.
 pub type Answer<T> = Result<Option<Arc<T>>, ParamError>;
 
-/// Answers for names of algorithms that lasthop does not have.
-///
-/// `choice` is what stands at `path` of the scenario: the name alone, or a table whose `kind` is the name. A plug-in reads
-/// its parameters from it as ours do: with [`params!`](lasthop_registry::params) and
-/// [`read_table`](lasthop_registry::read_table), whose errors name the place and the keys that there are. What is made is
-/// made anew for each connection, queue and link of each run, under the random numbers that are handed in, so that a seed
-/// gives the same result again.
+/// Provides algorithms for names that lasthop does not have.
+/// `choice` is the value at `path` of the scenario: a name, or a table whose `kind` is the name. A plug-in reads its
+/// parameters from it like built-in algorithms: with [`params!`](lasthop_registry::params) and
+/// [`read_table`](lasthop_registry::read_table), whose errors name the place and the known keys. Each connection, queue
+/// and link of each run gets its own object, with the random numbers passed to it, so that a seed gives the same result
+/// again.
 pub trait Plugins {
     /// A congestion control.
     ///

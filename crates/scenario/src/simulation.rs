@@ -1,4 +1,4 @@
-//! A run that can be stepped: the hosts of a scenario on their network, and what is measured.
+//! A run that can be stepped: the hosts of a scenario on their network, with its measurements.
 
 use std::sync::Arc;
 
@@ -16,8 +16,7 @@ use crate::hosts::{Body, Flow, FlowHosts};
 use crate::resolved::{NodeSpec, chosen};
 
 /// One scenario under one seed, from its start to wherever it was run to.
-///
-/// `O` is told what happens beside the metrics; with `()` nobody is, and nothing is paid for it.
+/// `O` is an observer beside the metrics; `()` is none, at no cost.
 pub struct Simulation<O = ()>(Course<FlowHosts, O>);
 
 impl Simulation {
@@ -28,7 +27,7 @@ impl Simulation {
 }
 
 impl<O: Watcher> Simulation<O> {
-    /// As [`new`](Simulation::new), with somebody who is told what happens, such as the
+    /// As [`new`](Simulation::new), with an observer, such as the
     /// [time series](ResolvedScenario::time_series) of the scenario.
     ///
     /// # Panics
@@ -65,7 +64,7 @@ impl<O: Watcher> Simulation<O> {
         self.0.end
     }
 
-    /// How many events have been handled; samples of time series are none.
+    /// Number of handled events, without samples of time series.
     pub fn events(&self) -> u64 {
         self.0.network.events()
     }
@@ -75,7 +74,7 @@ impl<O: Watcher> Simulation<O> {
         self.0.network.next_at()
     }
 
-    /// Who watches.
+    /// The observer.
     pub fn observer(&self) -> &O {
         self.0.observer()
     }
@@ -85,7 +84,7 @@ impl<O: Watcher> Simulation<O> {
         self.0.run_until(until)
     }
 
-    /// Why code of the scenario's has ended the run, if it has.
+    /// The reason for which the scenario's code has ended the run, if it has.
     pub fn failure(&self) -> Option<&str> {
         self.0.failure()
     }
@@ -100,10 +99,10 @@ impl<O: Watcher> Simulation<O> {
         self.0.metrics_json()
     }
 
-    /// Runs to the end: what was measured.
+    /// Runs to the end and returns the measurements.
     ///
     /// # Errors
-    /// A sentence that says why it cannot be trusted.
+    /// A sentence with the reason for which the run cannot be trusted.
     pub fn finish(self) -> Result<Finished<O>, String> {
         self.0.finish()
     }

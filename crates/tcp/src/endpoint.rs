@@ -1,4 +1,4 @@
-//! One end of a connection: what an application and a network see of it.
+//! One end of a connection: the interface for an application and a network.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::state::{Failure, State};
 use crate::tick::Tick;
 use crate::timer::{Timer, Timers};
 
-/// What both SYNs have agreed upon.
+/// The options on which both SYNs agree.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Agreed {
     pub timestamps: bool,
@@ -63,11 +63,10 @@ pub(crate) struct Probe {
 }
 
 /// One end of a TCP connection. See the [crate] for what it models.
-///
-/// After every call that may give it something to send ([`connect`](Self::connect), [`write`](Self::write),
+/// After every call that may give it data to send ([`connect`](Self::connect), [`write`](Self::write),
 /// [`close`](Self::close), [`handle_segment`](Self::handle_segment), [`handle_timeout`](Self::handle_timeout), …) call
-/// [`poll_transmit`](Self::poll_transmit) until it returns `None`, then [`poll_timeout`](Self::poll_timeout). Where the
-/// device has no room, stop polling and go on later: a segment is chosen, and its time taken, when it is polled.
+/// [`poll_transmit`](Self::poll_transmit) until it returns `None`, then [`poll_timeout`](Self::poll_timeout). If the
+/// device has no room, stop polling and continue later: a segment is chosen, and gets its time, when it is polled.
 #[derive(Debug)]
 pub struct Endpoint {
     /// shared with the sender, and with other endpoints: it is large, and little of it is read often
@@ -98,14 +97,14 @@ impl Endpoint {
         Endpoint::sharing(&Arc::new(config.clone()), iss)
     }
 
-    /// As [`new`](Self::new), of several endpoints with the same settings.
+    /// As [`new`](Self::new), for several endpoints with the same settings.
     pub fn sharing(config: &Arc<Config>, iss: u32) -> Endpoint {
         let control = config.congestion_control.build(&Context::new(config, iss));
         Endpoint::controlled(config, iss, control)
     }
 
-    /// As [`new`](Self::new), with a controller of one's own in place of the one that `config` names; what it is to be
-    /// told at the start is [`Context::new`].
+    /// As [`new`](Self::new), with your own controller in place of the one that `config` names; [`Context::new`] makes
+    /// its context.
     pub fn with_control(config: &Config, iss: u32, control: Box<dyn CongestionControl>) -> Endpoint {
         Endpoint::controlled(&Arc::new(config.clone()), iss, control)
     }
@@ -144,7 +143,7 @@ impl Endpoint {
         self.is_passive = true;
     }
 
-    /// The application offers so many more bytes. After [`close`](Self::close) they are not taken.
+    /// The application writes `bytes` more bytes. After [`close`](Self::close) they are refused.
     pub fn write(&mut self, bytes: u64) {
         self.send(bytes, Write::default());
     }
@@ -215,8 +214,8 @@ impl Endpoint {
         self.enter_closed();
     }
 
-    /// The application lets go of the connection: no more is written or read. What it has not read is answered by a
-    /// reset [RFC 2525 §2.17], and so is what comes later [RFC 9293 §3.6.1]. Else as [`close`](Self::close).
+    /// The application closes both directions. Unread data is answered by a reset [RFC 2525 §2.17], and so is later
+    /// data [RFC 9293 §3.6.1]. Otherwise as [`close`](Self::close).
     pub fn release(&mut self, now: Time) {
         self.present.advance(now);
         if self.receiver.unread_bytes() > 0 {
@@ -230,12 +229,12 @@ impl Endpoint {
         }
     }
 
-    /// How long what is sent may go without an acknowledgement; `None`: as long as the retries last. [RFC 5482]
+    /// Time for which sent data may remain unacknowledged; `None`: as long as the retries last. [RFC 5482]
     pub fn set_user_timeout(&mut self, limit: Option<Duration>) {
         Arc::make_mut(&mut self.config).user_timeout = limit.map_or(Switch::Off, Switch::On);
     }
 
-    /// The application reads no more: what comes after the own FIN is answered by a reset.
+    /// The application stops reading for good: data that comes after its own FIN is answered by a reset.
     pub fn shutdown_reading(&mut self) {
         self.reading_is_over = true;
     }
@@ -266,7 +265,7 @@ impl Endpoint {
         self.receiver.is_finished()
     }
 
-    /// Why the connection ended, if it did before its time.
+    /// The reason for which the connection ended early, if it did.
     pub fn failure(&self) -> Option<Failure> {
         self.failure
     }
@@ -439,19 +438,20 @@ impl Endpoint {
     pub fn latest_rtt(&self) -> Option<Duration> {
         self.sender.rtt().latest()
     }
-    /// The RTT that the congestion controller works with, if it works with one.
+    /// The RTT that the congestion controller uses, if any.
     pub fn controller_rtt(&self) -> Option<Duration> {
         self.sender.control().rtt()
     }
-    /// Why the congestion controller cannot go on, if it has given up; see [`give_up`](crate::congestion_control::give_up).
+    /// The reason for which the congestion controller has given up, if it has; see
+    /// [`give_up`](crate::congestion_control::give_up).
     pub fn controller_failure(&self) -> Option<&str> {
         self.sender.control().failure()
     }
-    /// The retransmission timeout in force, back-off included. [RFC 6298]
+    /// The current retransmission timeout, backoff included. [RFC 6298]
     pub fn rto(&self) -> Duration {
         self.sender.rtt().rto()
     }
-    /// What this endpoint has counted.
+    /// The counters of this endpoint.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -49,7 +49,7 @@ CHANNEL_TERMS = {
     "lost_to_noise": "lost to noise",
     "within_exchanges": "SIFS within exchanges",
     "contending": "backoff and inter-frame spaces",
-    "idle": "nobody has anything to send",
+    "idle": "no node has anything to send",
 }
 SILENT = ("within_exchanges", "contending", "idle")
 PACKETS = ("data", "data_dropped", "tcp_acks", "tcp_acks_dropped", "given_up")

@@ -231,7 +231,7 @@ def _silence(explanation: Explanation) -> Iterator[Answer]:
         idle, contending = channel.share("idle"), channel.share("contending")
         name = _channel(explanation, channel)
         if idle >= IDLE_SHARE:
-            yield Answer(idle / 2, f"For {percent(idle)} of the {name} time nobody has anything to send.")
+            yield Answer(idle / 2, f"For {percent(idle)} of the {name} time no node has anything to send.")
         if contending >= CONTENDING_SHARE:
             words = "backoff and inter-frame spaces, while somebody has something to send"
             yield Answer(contending, f"{percent(contending)} of the {name} time is {words}.")

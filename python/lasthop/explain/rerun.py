@@ -117,7 +117,7 @@ def check_alike(result: Result, seeds: list[int], again: list[dict]) -> None:
     if [wanted.get(seed) for seed in seeds] != [goodputs(run) for run in again]:
         raise _core.ScenarioError(
             f"{result.source or 'this result'}: made by lasthop {result.made_by}; running it again with this one "
-            f"({_core.__version__}) gives other numbers; make it anew with `lasthop run FILE --explain`"
+            f"({_core.__version__}) gives other numbers; run it again with `lasthop run FILE --explain`"
         )
 
 

@@ -141,4 +141,4 @@ def _microseconds(text: str) -> float:
 def _left_out(resolved: dict[str, Any]) -> Iterator[Line]:
     yield Line("all", f"rate control, aggregation and PHY of {resolved['bss'][0]['standard']}: they are those of the hardware", False)
     if isinstance(resolved["wired"].get("loss"), dict):
-        yield Line("all", "wired.loss: a mishap of the path, which nobody deploys (`tc netem` makes one)", False)
+        yield Line("all", "wired.loss: a property of the path, not something to deploy (`tc netem` can emulate it)", False)

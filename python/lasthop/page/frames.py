@@ -126,10 +126,10 @@ def _why(facts: dict[str, Any]) -> str:
         return "The recording ends before it does."
     lost = facts["mpdus"] - facts["decoded"]
     if not lost or facts["lost_to"] is None:
-        return f"{facts['to']} decoded it." if facts["to"] else "It was for nobody in particular."
+        return f"{facts['to']} decoded it." if facts["to"] else "It had no single receiver."
     what = "It was lost" if facts["mpdus"] == 1 else f"{lost} of its {facts['mpdus']} MPDUs were lost"
     if facts["lost_to"] == "noise":
-        return f"{what} to noise: nobody overlapped the first of them, and its signal was too weak for its rate."
+        return f"{what} to noise: no other frame overlapped the first of them, and its signal was too weak for its rate."
     names = sorted({other["node"] for other in facts["overlapped"]})
     among = f"; on the air with it: {', '.join(names[:8])}" if names else ""
     if facts["lost_to"] == "interference":

@@ -1,4 +1,4 @@
-//! What a queue discipline is asked and told.
+//! The interface of queue disciplines: the trait, and its arguments.
 
 use lasthop_observe::{DropReason, NodeId};
 use lasthop_registry::Amount;
@@ -6,15 +6,15 @@ use lasthop_units::{DataRate, Duration, Time};
 
 use crate::{Packet, PacketMeta};
 
-/// A packet that a discipline threw away, and why.
+/// A packet that a discipline dropped, with the reason.
 pub type Drop<B> = (Packet<B>, DropReason);
 
-/// Which packets may be taken out: a MAC that fills an A-MPDU takes those of one receiver and TID, out of turn.
+/// The packets that may be taken out: a MAC that fills an A-MPDU takes those of one receiver and TID, out of order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// of this station alone
+    /// only packets of this station
     pub station: Option<NodeId>,
-    /// of this TID alone
+    /// only packets of this TID
     pub tid: Option<u8>,
 }
 
@@ -35,7 +35,7 @@ impl Wanted {
     }
 }
 
-/// What a queue has marked, told once.
+/// Reports each mark of a queue once.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks {
     /// Queues that leave no trace are not asked.
@@ -60,12 +60,12 @@ impl Marks {
     }
 }
 
-/// How long a station has used the air, sending or being sent to.
+/// Airtime of a station, in either direction.
 #[derive(Clone, Copy, Debug)]
 pub struct AirtimeUse {
-    /// whose
+    /// the station
     pub station: NodeId,
-    /// true where it sent, false where it was sent to
+    /// true if it sent, false if it received
     pub up: bool,
     /// time on the air of one attempt: data, its response, and the spaces between
     pub airtime: Duration,
@@ -73,9 +73,9 @@ pub struct AirtimeUse {
     pub rate: DataRate,
 }
 
-/// Where packets wait. Enqueueing or dequeueing may drop any packet; drops are appended to `dropped`.
+/// A queue of packets. Enqueueing or dequeueing may drop any packet; drops are appended to `dropped`.
 pub trait QueueDiscipline<B>: Send {
-    /// Takes a packet in, or drops it or another.
+    /// Accepts a packet, or drops it or another one.
     fn enqueue(&mut self, now: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>);
     /// The next packet to send of those that are `wanted`, in the discipline's own order among them.
     fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>>;
@@ -87,15 +87,15 @@ pub trait QueueDiscipline<B>: Send {
     fn occupancy(&self) -> (u32, u32) {
         (self.packets(), self.tcp_acks())
     }
-    /// Whether a packet of `bytes` would be taken in, unless a law drops it early.
+    /// Whether a packet of `bytes` would be accepted, apart from early drops.
     fn has_room(&self, bytes: u32) -> bool;
     /// Whether a packet of `bytes` would go in and out again as if there were no queue, and leave no trace.
     fn lets_pass(&self, bytes: u32) -> bool {
         let _ = bytes;
         false
     }
-    /// The limit of a plain FIFO that drops what does not fit: packets leave it in the order in which they came, at whatever
-    /// time, so that whoever knows that time beforehand need not put them in.
+    /// The limit of a plain FIFO that drops packets beyond it: packets leave in the order of arrival, so a caller that
+    /// knows their time of departure need not enqueue them.
     fn plain_limit(&self) -> Option<Amount> {
         None
     }
@@ -103,11 +103,12 @@ pub trait QueueDiscipline<B>: Send {
     fn marks(&self) -> u64 {
         0
     }
-    /// A packet that was taken out is acknowledged or given up. Owed for each: some count what is in flight.
+    /// Called once for each packet that was taken out, when it is acknowledged or given up: some disciplines count
+    /// packets in flight.
     fn on_done(&mut self, now: Time, packet: &PacketMeta) {
         let _ = (now, packet);
     }
-    /// A station has used the air.
+    /// Called when a station has used the air.
     fn on_airtime(&mut self, now: Time, used: &AirtimeUse) {
         let _ = (now, used);
     }
@@ -120,13 +121,12 @@ pub trait QueueDiscipline<B>: Send {
     fn schedules_stations(&self) -> bool {
         false
     }
-    /// Why this queue cannot go on, if code that somebody brought has failed and left the run.
+    /// The reason for which this queue cannot continue, if code from outside has failed and left the run.
     fn failure(&self) -> Option<&str> {
         None
     }
-    /// Whose turn it is, where the MAC holds packets of the stations `retrying` that want another attempt;
-    /// `None`: whoever [`dequeue`](Self::dequeue) chooses. Such packets come first unless a discipline says
-    /// otherwise.
+    /// The station whose turn it is, if the MAC holds packets of the stations `retrying` that want another attempt;
+    /// `None`: the choice of [`dequeue`](Self::dequeue). By default such packets come first.
     fn next_station(&mut self, now: Time, retrying: &[NodeId]) -> Option<NodeId> {
         let _ = now;
         retrying.first().copied()

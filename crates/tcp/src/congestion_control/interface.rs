@@ -1,4 +1,4 @@
-//! What a controller is told, what it answers, and what all of them share.
+//! The interface of congestion controllers: the facts that they receive, the trait, and shared functions.
 
 use core::fmt;
 
@@ -6,38 +6,38 @@ use lasthop_units::{DataRate, Duration, Time};
 
 use super::{Draws, Growth, GrowthMode, Needs};
 
-/// What a controller is told at the start.
+/// The facts about a connection that a controller receives at the start.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
-    /// Window at the start, in segments.
+    /// Initial window in segments.
     pub initial_window: f64,
-    /// Slow-start threshold at the start, in segments; infinite where there is none.
+    /// Initial slow-start threshold in segments; infinite if there is none.
     pub initial_ssthresh: f64,
     /// Payload of a full segment in bytes.
     pub mss_bytes: u32,
-    /// How windows grow; the credits of [`AckSample`] follow it already.
+    /// Mode of window growth; the credits of [`AckSample`] follow it already.
     pub growth: Growth,
-    /// Tick of the clock by which controllers that follow Linux count time.
+    /// Clock tick of the controllers that follow Linux.
     pub tick: Duration,
-    /// A mark takes less than a loss. [RFC 8511]
+    /// A mark reduces the window less than a loss. [RFC 8511]
     pub abe: bool,
     /// Random draws.
     pub draws: Draws,
 }
 
 impl Context {
-    /// True where congestion avoidance counts ACKs.
+    /// True if congestion avoidance counts ACKs.
     pub fn avoidance_counts_acks(&self) -> bool {
         self.growth.avoidance == GrowthMode::PerAck
     }
 }
 
-/// What one ACK says.
+/// The facts of one ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
-    /// When it came.
+    /// Time of arrival.
     pub now: Time,
-    /// Segments newly acknowledged in order, including those reported by SACK before.
+    /// Segments newly acknowledged in order, including those SACKed before.
     pub acked_segments: u32,
     /// Bytes newly acknowledged in order.
     pub acked_bytes: u64,
@@ -55,9 +55,10 @@ pub struct AckSample {
     pub total_delivered: u64,
     /// Segments found lost since the connection began, this ACK included.
     pub total_lost: u64,
-    /// How fast the network delivers; `None` where this ACK gives no sample.
+    /// Sample of the delivery rate; `None` if this ACK gives none.
     pub rate: Option<RateSample>,
-    /// The earliest time at which pacing lets the next segment out; in the past, or [`Time::ZERO`], where it does not wait.
+    /// The earliest time at which pacing releases the next segment; in the past, or [`Time::ZERO`], if it does not
+    /// wait.
     pub next_departure: Time,
     /// RTT of the newest segment delivered that was sent only once.
     pub rtt_sample: Option<Duration>,
@@ -65,45 +66,45 @@ pub struct AckSample {
     pub srtt: Option<Duration>,
     /// Payload bytes in flight before this ACK.
     pub prior_flight_bytes: u64,
-    /// Payload bytes in flight after it.
+    /// Payload bytes in flight after this ACK.
     pub flight_bytes: u64,
     /// Segments in flight before this ACK.
     pub prior_flight_segments: u32,
-    /// Segments in flight after it.
+    /// Segments in flight after this ACK.
     pub flight_segments: u32,
-    /// The window was not used up: the application or the receiver was the limit.
+    /// The window was not fully used: the application or the receiver was the limit.
     pub app_limited: bool,
     /// The ACK carried ECN-Echo.
     pub ece: bool,
     /// Round trips so far: each ends when data is acknowledged that was sent after the last end.
     pub round_trips: u64,
-    /// A fast recovery was under way when it came.
+    /// A fast recovery was under way when the ACK came.
     pub in_recovery: bool,
-    /// It acknowledges all that was outstanding at the last timeout.
+    /// It acknowledges all data that was outstanding at the last timeout.
     pub ends_timeout: bool,
     /// Offset of the oldest byte not acknowledged, after this ACK.
     pub snd_una: u64,
     /// Offset after the newest byte sent, before what this ACK releases.
     pub snd_nxt: u64,
-    /// Segments that were congestion-marked, of those acknowledged.
+    /// Number of acknowledged segments that were congestion-marked.
     pub ce_segments: u32,
     /// The window as it stood before this ACK, rate reduction included, in whole segments; 0 if unknown.
     pub window: u32,
-    /// Payload that the sender reckons to send, in bytes per second, from window and RTT; 0 if unknown.
+    /// The sender's estimated rate of payload in bytes per second, from window and RTT; 0 if unknown.
     pub send_rate: u64,
-    /// Segments leave at that rate, not in bursts.
+    /// Segments are paced at that rate instead of leaving in bursts.
     pub is_paced: bool,
-    /// [`CongestionControl::observe`] has seen it.
+    /// Whether [`CongestionControl::observe`] has seen it.
     pub observed: bool,
 }
 
-/// How fast the network delivered, from the segment that this ACK newly reports and that was sent last.
+/// A sample of the delivery rate, from the last-sent segment that this ACK newly reports.
 /// [draft-cheng-iccrg-delivery-rate-estimation §3; draft-ietf-ccwg-bbr-02 §4.1]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
     /// Segments delivered over `interval`.
     pub delivered: u32,
-    /// Of these, congestion-marked.
+    /// Number of these that were congestion-marked.
     pub delivered_ce: u32,
     /// Segments found lost between the sending of that segment and now.
     pub lost: u32,
@@ -119,16 +120,16 @@ pub struct RateSample {
     pub is_ack_delayed: bool,
 }
 
-/// Window and threshold before a reduction, to go back to if it was for nothing.
+/// Window and threshold before a reduction, restored if it was spurious.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
     /// Congestion window in segments.
     pub cwnd: f64,
-    /// Slow-start threshold in segments; infinite where there was none.
+    /// Slow-start threshold in segments; infinite if there was none.
     pub ssthresh: f64,
 }
 
-/// Where the sender stands in its data when something happens.
+/// The sender's position in its data at the time of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// When.
@@ -137,11 +138,11 @@ pub struct Moment {
     pub snd_una: u64,
     /// Offset after the newest byte sent.
     pub snd_nxt: u64,
-    /// The application has left the window unused: there was nothing more to send.
+    /// The application left a part of the window unused, for lack of data.
     pub app_limited: bool,
 }
 
-/// What made a window shrink.
+/// The cause of a window reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionCause {
     /// Data lost, found by duplicate ACKs or SACK.
@@ -155,15 +156,15 @@ pub enum CongestionCause {
 /// A congestion event.
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionEvent {
-    /// When it was found.
+    /// Time of detection.
     pub now: Time,
-    /// How it was found.
+    /// Kind of detection.
     pub cause: CongestionCause,
     /// The window to reduce, in segments: the flight size or the congestion window, as configured.
     pub window: f64,
     /// Payload bytes in flight before it.
     pub flight_bytes: u64,
-    /// The timer expired before for the same data: ssthresh holds. [RFC 5681 §3.1]
+    /// The timer had already expired for the same data: ssthresh is held. [RFC 5681 §3.1]
     pub repeated: bool,
     /// Offset of the oldest byte not acknowledged.
     pub snd_una: u64,
@@ -174,7 +175,7 @@ pub struct CongestionEvent {
 }
 
 impl CongestionEvent {
-    /// It is a mark, of which less is taken than of a loss, if `abe`. [RFC 8511 §3]
+    /// Whether it is a mark that reduces the window less than a loss (`abe`). [RFC 8511 §3]
     pub(super) fn is_eased(&self, abe: bool) -> bool {
         abe && self.cause == CongestionCause::Ecn
     }
@@ -182,46 +183,46 @@ impl CongestionEvent {
 
 /// A congestion controller.
 pub trait CongestionControl: fmt::Debug + Send {
-    /// What it needs of the endpoint that it works in; the same for its whole life.
+    /// Its demands on the endpoint; constant for its whole life.
     fn needs(&self) -> Needs {
         Needs::NONE
     }
-    /// The handshake is over; `rtt` is what it measured, if it did.
+    /// Called after the handshake; `rtt` is the RTT that it measured, if any.
     fn on_established(&mut self, _at: &Moment, _rtt: Option<Duration>) {}
-    /// New data goes out while nothing is outstanding.
+    /// Called when new data is sent and no other data is outstanding.
     fn on_transmit_start(&mut self, _at: &Moment) {}
-    /// What an ACK says, before anything is concluded from it: before a loss or a mark that it shows is answered. True
-    /// if note was taken of it; [`on_ack`](Self::on_ack) of the same ACK then has `observed` set.
+    /// Called for each ACK before the reaction to a loss or a mark that it shows. Returns true if the controller used
+    /// it; [`on_ack`](Self::on_ack) of the same ACK then has `observed` set.
     fn observe(&mut self, _ack: &AckSample) -> bool {
         false
     }
-    /// An ACK that delivered something.
+    /// Called for each ACK that delivers data.
     fn on_ack(&mut self, ack: &AckSample);
-    /// A loss, once for each recovery.
+    /// Called for a loss or a mark, once per recovery.
     fn on_congestion(&mut self, event: &CongestionEvent);
-    /// The retransmission timer expired.
+    /// Called when the retransmission timer expires.
     fn on_timeout(&mut self, event: &CongestionEvent);
-    /// All that was in flight at the loss is acknowledged.
+    /// Called when all data that was in flight at the loss is acknowledged.
     fn on_recovery_exit(&mut self, _at: &Moment) {}
-    /// The last reduction was for nothing: back to what was before, unless the window is larger by now. No
+    /// Called when the last reduction was spurious: restores the earlier window, unless it is larger by now. No
     /// [`on_recovery_exit`](Self::on_recovery_exit) follows.
     fn on_spurious(&mut self, _at: &Moment, prior: &Prior) {
         self.set_window(self.cwnd().max(prior.cwnd));
         self.set_ssthresh(self.ssthresh().max(prior.ssthresh));
     }
-    /// The sender was idle for longer than the RTO. [RFC 5681 §4.1]
+    /// Called when the sender was idle for longer than the RTO. [RFC 5681 §4.1]
     fn on_idle(&mut self, _restart_window: f64) {}
-    /// Replaces the window, in segments: what was found out from outside counts more than the own reckoning.
+    /// Replaces the window, in segments, by a value from outside the controller.
     fn set_window(&mut self, segments: f64);
     /// Replaces the slow-start threshold, in segments; infinite for none.
     fn set_ssthresh(&mut self, segments: f64);
-    /// True if this controller sets its window during recovery itself, so that proportional rate reduction stands
-    /// aside. [draft-ietf-ccwg-bbr-02 §5.6.4]
+    /// True if this controller sets its window during recovery itself, in place of proportional rate reduction.
+    /// [draft-ietf-ccwg-bbr-02 §5.6.4]
     fn owns_recovery(&self) -> bool {
         false
     }
-    /// True while this controller holds the window down to measure: what is sent now says nothing of the path's rate,
-    /// and counts as application-limited.
+    /// True while this controller keeps the window small for a measurement: data sent in this time does not show the
+    /// path's rate and counts as application-limited.
     fn holds_back(&self) -> bool {
         false
     }
@@ -233,27 +234,27 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn pacing_rate(&self) -> Option<DataRate> {
         None
     }
-    /// At its rate, the longest that one send may be; `None`: as long as suits segmentation.
+    /// The longest send at its rate; `None`: as long as suits segmentation.
     fn longest_send(&self) -> Option<Duration> {
         None
     }
-    /// The RTT that this controller works with, if it works with one.
+    /// The RTT that this controller uses, if any.
     fn rtt(&self) -> Option<Duration> {
         None
     }
-    /// Why this controller cannot go on, if it cannot: code that somebody brought has failed, and has called
+    /// The reason for which this controller cannot continue, if any: code from outside has failed and called
     /// [`give_up`].
     fn failure(&self) -> Option<&str> {
         None
     }
 }
 
-/// What unwinds through a run whose controller has failed; [`CongestionControl::failure`] says why.
+/// The panic payload that unwinds a run whose controller has failed; [`CongestionControl::failure`] has the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct GaveUp;
 
-/// Leaves the run at once, from within any method of a controller that has noted its failure before. Nothing is printed;
-/// whoever runs the simulation catches [`GaveUp`] and asks its controllers.
+/// Leaves the run at once, from within any method of a controller that has stored its failure before. It prints
+/// nothing; the driver of the simulation catches [`GaveUp`] and asks its controllers.
 pub fn give_up() -> ! {
     std::panic::resume_unwind(Box::new(GaveUp))
 }

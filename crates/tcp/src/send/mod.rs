@@ -433,7 +433,7 @@ impl Sender {
         self.is_linux().then_some(self.linux.timer.deadline)
     }
 
-    /// The retransmission timer expired. [RFC 6298 §5.4-5.6, RFC 5681 §3.1, RFC 6582 §3.2 (4)]
+    /// Called when the retransmission timer expires. [RFC 6298 §5.4-5.6, RFC 5681 §3.1, RFC 6582 §3.2 (4)]
     pub fn on_timeout(&mut self, now: Time) {
         let event = self.congestion_event(now, CongestionCause::Timeout);
         self.control.on_timeout(&event);

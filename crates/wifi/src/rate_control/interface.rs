@@ -1,4 +1,4 @@
-//! What a rate control is asked and told.
+//! The interface of rate controls: the trait, and the facts that they receive.
 
 use lasthop_registry::ParamError;
 use lasthop_units::{Bytes, Db, Dbm, Time};
@@ -14,9 +14,9 @@ pub type RateControlMaker = dyn Fn(&PeerModes, &str) -> Result<Box<dyn RateContr
 pub trait RateControl: Send {
     /// The modes for the next attempts at a frame.
     fn rates_for(&mut self, frame: &FrameInfo) -> RateChain;
-    /// What became of an attempt.
+    /// Called with the outcome of an attempt.
     fn on_tx_status(&mut self, status: &TxStatus);
-    /// Why it cannot go on, if code that somebody brought has failed and left the run.
+    /// The reason for which it cannot continue, if code from outside has failed and left the run.
     fn failure(&self) -> Option<&str> {
         None
     }
@@ -42,34 +42,34 @@ impl FrameInfo {
     }
 }
 
-/// What became of an attempt that asked for an acknowledgement.
+/// The outcome of an attempt that expected an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub struct TxStatus {
     /// Now.
     pub now: Time,
     /// The mode of the attempt.
     pub mode: ModeId,
-    /// Whether anything of it was acknowledged.
+    /// Whether any MPDU was acknowledged.
     pub success: bool,
     /// MPDUs in the PPDU.
     pub mpdus: u32,
-    /// Of these, acknowledged.
+    /// Number of these that were acknowledged.
     pub acknowledged: u32,
-    /// Whether RTS/CTS preceded it; an RTS without CTS is not told.
+    /// Whether RTS/CTS preceded it; an RTS without CTS is not reported.
     pub rts: bool,
     /// Signal over noise of the acknowledgement within [`Phy::bandwidth_hz`], where known.
     pub snr: Option<Db>,
 }
 
 impl TxStatus {
-    /// Whether the attempt counts as good where only good and bad are told apart: at least half of its
+    /// Whether the attempt counts as a success for algorithms that know only success and failure: at least half of its
     /// MPDUs arrived.
     pub fn is_good(&self) -> bool {
         2 * self.acknowledged >= self.mpdus && self.success
     }
 }
 
-/// What a rate control is told of its peer.
+/// The facts about a peer that a rate control receives.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerModes<'a> {
     /// The PHY of the BSS.
@@ -80,8 +80,8 @@ pub struct PeerModes<'a> {
     pub received: Dbm,
     /// Noise figure of the peer's receiver.
     pub noise_figure: Db,
-    /// What decides whether the peer can decode a frame.
+    /// The error model, which decides whether the peer can decode a frame.
     pub error_model: &'a ErrorModelKind,
-    /// Seed of what a rate control draws; the same for no two links of a run.
+    /// Seed of the rate control's draws; different for each link of a run.
     pub seed: u64,
 }

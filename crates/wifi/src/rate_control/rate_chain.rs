@@ -38,7 +38,7 @@ impl RateChain {
         self.used += 1;
         self
     }
-    /// This chain, RTS/CTS preceding the attempts of the entry added last where `rts` says so.
+    /// This chain, with RTS/CTS before the attempts of the last entry if `rts`.
     pub const fn protected_if(mut self, rts: bool) -> Self {
         self.entries[self.used as usize - 1].rts = rts;
         self
@@ -48,13 +48,13 @@ impl RateChain {
         self.entries[0] = RateEntry { mode, tries, rts: false };
         self
     }
-    /// This chain, as one whose first attempt is made to learn of its mode.
+    /// This chain as one whose first attempt probes its mode.
     pub const fn probing(mut self) -> Self {
         self.probes = true;
         self
     }
-    /// Whether the first attempt is made to learn of its mode: one MPDU goes through this chain alone, lest much be
-    /// lost, as in Linux' ath9k.
+    /// Whether the first attempt probes its mode: only one MPDU goes through this chain, to limit the loss, as in
+    /// Linux's ath9k.
     pub const fn is_probe(&self) -> bool {
         self.probes
     }

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 
 use super::source::Source;
 
-/// A packet that waits, as Python sees it.
+/// A waiting packet, as Python sees it.
 #[pyclass(name = "Packet", module = "lasthop._core")]
 pub(crate) struct Waiting {
     meta: PacketMeta,
@@ -42,7 +42,7 @@ impl Waiting {
     fn station(&self) -> u32 {
         self.meta.station.0
     }
-    /// True from the station towards the server.
+    /// True on the way from the station to the server.
     #[getter]
     fn up(&self) -> bool {
         self.meta.up
@@ -69,7 +69,7 @@ impl Waiting {
     }
 }
 
-/// Which packets may be taken out: an A-MPDU takes those of one station and TID, out of turn.
+/// The packets that may be taken out: an A-MPDU takes those of one station and TID, out of order.
 #[pyclass(frozen, name = "Wanted", module = "lasthop._core")]
 pub(crate) struct Taken(Wanted);
 
@@ -79,20 +79,20 @@ impl Taken {
     fn includes(&self, packet: PyRef<'_, Waiting>) -> bool {
         self.0.includes(&packet.meta)
     }
-    /// Whether any may.
+    /// Whether any packet may be taken out.
     #[getter]
     fn any(&self) -> bool {
         self.0 == Wanted::ANY
     }
 }
 
-/// What a queue is told at the start.
+/// The facts that a queue receives at the start.
 #[pyclass(name = "QueueContext", module = "lasthop._core")]
 pub(crate) struct QueueContext(Stream);
 
 #[pymethods]
 impl QueueContext {
-    /// A random number from 0 up to 1; under the same seed the same numbers.
+    /// A random number from 0 up to 1; the same seed gives the same numbers.
     fn random(&mut self) -> f64 {
         self.0.unit()
     }

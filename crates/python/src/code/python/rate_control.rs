@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use super::source::Source;
 
-/// What a rate control is told of its peer.
+/// The facts about a peer that a rate control receives.
 #[pyclass(module = "lasthop._core")]
 pub(crate) struct Peer {
     /// PHY rates of the peer's modes in bit/s, from the slowest to the fastest.
@@ -24,7 +24,7 @@ pub(crate) struct Peer {
 
 #[pymethods]
 impl Peer {
-    /// A random number from 0 up to 1; under the same seed the same numbers.
+    /// A random number from 0 up to 1; the same seed gives the same numbers.
     fn random(&mut self) -> f64 {
         self.draws.unit()
     }
@@ -58,7 +58,7 @@ impl Frame {
     }
 }
 
-/// What became of an attempt that asked for an acknowledgement.
+/// The outcome of an attempt that expected an acknowledgement.
 #[pyclass(frozen, module = "lasthop._core")]
 pub(crate) struct Status {
     status: TxStatus,
@@ -77,7 +77,7 @@ impl Status {
     fn mode(&self) -> usize {
         self.mode
     }
-    /// Whether anything of it was acknowledged.
+    /// Whether any MPDU was acknowledged.
     #[getter]
     fn success(&self) -> bool {
         self.status.success
@@ -87,7 +87,7 @@ impl Status {
     fn mpdus(&self) -> u32 {
         self.status.mpdus
     }
-    /// Of these, acknowledged.
+    /// Number of these that were acknowledged.
     #[getter]
     fn acknowledged(&self) -> u32 {
         self.status.acknowledged
@@ -97,7 +97,7 @@ impl Status {
     fn rts(&self) -> bool {
         self.status.rts
     }
-    /// Signal over noise of the acknowledgement in dB; None where nobody knows.
+    /// Signal over noise of the acknowledgement in dB; None if unknown.
     #[getter]
     fn snr_db(&self) -> Option<f64> {
         self.status.snr.map(|snr| snr.0)

@@ -4,7 +4,7 @@ use lasthop_tcp::congestion_control::{self as cc, CongestionCause, GrowthMode, R
 use lasthop_units::{DataRate, Duration};
 use pyo3::prelude::*;
 
-/// What a controller is told at the start.
+/// The facts about a connection that a controller receives at the start.
 #[pyclass(module = "lasthop._core")]
 pub(super) struct Context(pub(super) cc::Context);
 
@@ -17,12 +17,12 @@ const fn word(mode: GrowthMode) -> &'static str {
 
 #[pymethods]
 impl Context {
-    /// Window at the start, in segments.
+    /// Initial window in segments.
     #[getter]
     fn initial_window(&self) -> f64 {
         self.0.initial_window
     }
-    /// Slow-start threshold at the start, in segments; infinite where there is none.
+    /// Initial slow-start threshold in segments; infinite if there is none.
     #[getter]
     fn initial_ssthresh(&self) -> f64 {
         self.0.initial_ssthresh
@@ -32,7 +32,7 @@ impl Context {
     fn mss_bytes(&self) -> u32 {
         self.0.mss_bytes
     }
-    /// What the window grows by in slow start: "per_ack" or "per_byte". The credits of an ACK follow it already.
+    /// Basis of growth in slow start: "per_ack" or "per_byte". The credits of an ACK follow it already.
     #[getter]
     fn slow_start_growth(&self) -> &'static str {
         word(self.0.growth.slow_start)
@@ -42,17 +42,17 @@ impl Context {
     fn avoidance_growth(&self) -> &'static str {
         word(self.0.growth.avoidance)
     }
-    /// Tick of the clock by which controllers that follow Linux count time, in nanoseconds.
+    /// Clock tick of the controllers that follow Linux, in nanoseconds.
     #[getter]
     fn tick_ns(&self) -> u64 {
         self.0.tick.as_nanos()
     }
-    /// A mark takes less than a loss. [RFC 8511]
+    /// A mark reduces the window less than a loss. [RFC 8511]
     #[getter]
     fn abe(&self) -> bool {
         self.0.abe
     }
-    /// A random number from 0 up to 1; under the same seed the same numbers.
+    /// A random number from 0 up to 1; the same seed gives the same numbers.
     fn random(&mut self) -> f64 {
         self.0.draws.unit()
     }
@@ -79,7 +79,7 @@ macro_rules! told {
     };
 }
 
-/// What one ACK says. There is one such object: its attributes are those of the present ACK.
+/// The facts of one ACK. There is one such object: its attributes are those of the present ACK.
 #[pyclass(module = "lasthop._core")]
 pub(super) struct Ack(pub(super) cc::AckSample);
 
@@ -101,28 +101,28 @@ told! { Ack:
     total_delivered: u64, "Segments delivered since the connection began, this ACK included.";
     total_lost: u64, "Segments found lost since the connection began, this ACK included.";
     prior_flight_bytes: u64, "Payload bytes in flight before this ACK.";
-    flight_bytes: u64, "Payload bytes in flight after it.";
+    flight_bytes: u64, "Payload bytes in flight after this ACK.";
     prior_flight_segments: u32, "Segments in flight before this ACK.";
-    flight_segments: u32, "Segments in flight after it.";
-    app_limited: bool, "The window was not used up: the application or the receiver was the limit.";
+    flight_segments: u32, "Segments in flight after this ACK.";
+    app_limited: bool, "The window was not fully used: the application or the receiver was the limit.";
     ece: bool, "The ACK carried ECN-Echo.";
     round_trips: u64, "Round trips so far: each ends when data is acknowledged that was sent after the last end.";
-    in_recovery: bool, "A fast recovery was under way when it came.";
-    ends_timeout: bool, "It acknowledges all that was outstanding at the last timeout.";
+    in_recovery: bool, "A fast recovery was under way when the ACK came.";
+    ends_timeout: bool, "It acknowledges all data that was outstanding at the last timeout.";
     snd_una: u64, "Offset of the oldest byte not acknowledged, after this ACK.";
     snd_nxt: u64, "Offset after the newest byte sent, before what this ACK releases.";
-    ce_segments: u32, "Segments that were congestion-marked, of those acknowledged.";
+    ce_segments: u32, "Number of acknowledged segments that were congestion-marked.";
     window: u32, "The window before this ACK, rate reduction included, in whole segments; 0 if unknown.";
-    send_rate: u64, "Payload that the sender reckons to send, in bytes per second; 0 if unknown.";
-    is_paced: bool, "Segments leave at that rate, not in bursts.";
+    send_rate: u64, "The sender's estimated rate of payload in bytes per second; 0 if unknown.";
+    is_paced: bool, "Segments are paced at that rate instead of leaving in bursts.";
     observed: bool, "`observe` was called with it, and has taken note.";
     => {
-        /// When it came, in seconds.
+        /// Time of arrival in seconds.
         #[getter]
         fn now_s(&self) -> f64 {
             self.0.now.as_nanos() as f64 / 1e9
         }
-        /// When it came, in nanoseconds.
+        /// Time of arrival in nanoseconds.
         #[getter]
         fn now_ns(&self) -> u64 {
             self.0.now.as_nanos()
@@ -147,12 +147,12 @@ told! { Ack:
         fn srtt_ns(&self) -> Option<u64> {
             ns(self.0.srtt)
         }
-        /// The earliest time at which pacing lets the next segment out, in nanoseconds.
+        /// The earliest time at which pacing releases the next segment, in nanoseconds.
         #[getter]
         fn next_departure_ns(&self) -> u64 {
             self.0.next_departure.as_nanos()
         }
-        /// How fast the network delivers; None where this ACK gives no sample.
+        /// Sample of the delivery rate; None if this ACK gives none.
         #[getter]
         fn rate(&self) -> Option<Rate> {
             self.0.rate.map(Rate)
@@ -160,13 +160,13 @@ told! { Ack:
     }
 }
 
-/// How fast the network delivered.
+/// A sample of the delivery rate.
 #[pyclass(frozen, module = "lasthop._core")]
 pub(super) struct Rate(RateSample);
 
 told! { Rate:
     delivered: u32, "Segments delivered over the interval.";
-    delivered_ce: u32, "Of these, congestion-marked.";
+    delivered_ce: u32, "Number of these that were congestion-marked.";
     lost: u32, "Segments found lost between the sending of that segment and now.";
     prior_delivered: u64, "`total_delivered` when that segment was sent.";
     flight_at_send: u32, "Segments in flight right after that segment was sent.";
@@ -193,7 +193,7 @@ pub(super) struct Event(pub(super) cc::CongestionEvent);
 told! { Event:
     window: f64, "The window to reduce, in segments: the flight size or the congestion window, as configured.";
     flight_bytes: u64, "Payload bytes in flight before it.";
-    repeated: bool, "The timer expired before for the same data: ssthresh holds. [RFC 5681 §3.1]";
+    repeated: bool, "The timer had already expired for the same data: ssthresh is held. [RFC 5681 §3.1]";
     snd_una: u64, "Offset of the oldest byte not acknowledged.";
     snd_nxt: u64, "Offset after the newest byte sent.";
     total_lost: u64, "Segments found lost since the connection began, those of this event included.";
@@ -207,12 +207,12 @@ told! { Event:
                 CongestionCause::Ecn => "ecn",
             }
         }
-        /// When it was found, in seconds.
+        /// Time of detection in seconds.
         #[getter]
         fn now_s(&self) -> f64 {
             self.0.now.as_nanos() as f64 / 1e9
         }
-        /// When it was found, in nanoseconds.
+        /// Time of detection in nanoseconds.
         #[getter]
         fn now_ns(&self) -> u64 {
             self.0.now.as_nanos()
@@ -220,14 +220,14 @@ told! { Event:
     }
 }
 
-/// Where the sender stands in its data when something happens.
+/// The sender's position in its data at the time of an event.
 #[pyclass(frozen, module = "lasthop._core")]
 pub(super) struct Moment(pub(super) cc::Moment);
 
 told! { Moment:
     snd_una: u64, "Offset of the oldest byte not acknowledged.";
     snd_nxt: u64, "Offset after the newest byte sent.";
-    app_limited: bool, "The application has left the window unused.";
+    app_limited: bool, "The application left a part of the window unused.";
     => {
         /// When, in seconds.
         #[getter]
@@ -253,7 +253,7 @@ impl Prior {
     fn window(&self) -> f64 {
         self.0.cwnd
     }
-    /// Slow-start threshold in segments; infinite where there was none.
+    /// Slow-start threshold in segments; infinite if there was none.
     #[getter]
     fn ssthresh(&self) -> f64 {
         self.0.ssthresh
