@@ -1,6 +1,6 @@
 """The measurements as Markdown, as the tables between the marks of a page, and as data.
 
-A page has `<!-- bench: NAME -->` above a table and `<!-- end -->` below it; what stands between is written anew, and all
+A page has `<!-- bench: NAME -->` above a table and `<!-- end -->` below it; what stands between is written again, and all
 else is kept.
 """
 

@@ -1,7 +1,7 @@
 """Scenarios of several BSSs on one channel of 802.11a, each with an access point and five saturated stations.
 
 The access points stand on a line. A metre apart everybody hears everybody; 30 m apart each hears its neighbours, and those
-at the ends do not hear one another. `python benches/several_bss.py` writes the files of `benches/scenarios` anew.
+at the ends do not hear one another. `python benches/several_bss.py` writes the files of `benches/scenarios` again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def text(name: str, bsss: int, apart_m: float) -> str:
 
 
 def write() -> None:
-    """Writes the files anew."""
+    """Writes the files again."""
     for name, (bsss, apart_m) in FILES.items():
         (FOLDER / f"{name}.toml").write_text(text(name, bsss, apart_m), encoding="utf-8")
 

@@ -10,7 +10,7 @@ HEADING = "\n## "
 
 
 def put(heading: str, text: str) -> None:
-    """Writes the section of this heading anew, or adds it at the end."""
+    """Writes the section of this heading again, or adds it at the end."""
     title, *sections = PAGE.read_text().split(HEADING)
     named = {section.partition("\n")[0]: section for section in sections}
     named[heading] = f"{heading}\n\n{text.strip()}\n"

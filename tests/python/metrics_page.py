@@ -14,7 +14,7 @@ SERIES = "series"
 
 
 def page(text: str) -> str:
-    """The page with its tables made anew; the prose between them stays."""
+    """The page with its tables made again; the prose between them stays."""
     return PLACE.sub(lambda found: f"{found[1]}\n{table(found[2])}\n{found[3]}", text)
 
 

@@ -13,7 +13,7 @@ PLACE = re.compile(r"(<!-- recordings -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def page(text: str) -> str:
-    """The page with these tables made anew."""
+    """The page with these tables made again."""
     return PLACE.sub(lambda found: f"{found[1]}\n{tables()}\n{found[2]}", text)
 
 

@@ -323,7 +323,7 @@ READY = [
 
 
 def told(scenario: lasthop.Scenario) -> tuple[dict, object]:
-    """All that a run gives but for names and the wall clock."""
+    """All that a run gives except for names and the wall clock."""
     result = lasthop.run(scenario, [1], interval_s=0.1, progress=False)
     document = json.loads(b"".join(result.json_pieces()))["runs"][0]
     del document["simulator"]["wall_s"]

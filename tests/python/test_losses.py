@@ -158,7 +158,7 @@ def test_a_saturated_source_behind_the_wire_leaves_the_air_the_bottleneck(slow_w
 
 
 def test_packets_that_came_are_those_that_went_were_dropped_or_wait(slow_wire):
-    # Over 802.11n each packet of the AP is delivered or dropped by its queue, but for what a queue of 1000 and a MAC hold.
+    # Over 802.11n each packet of the AP is delivered or dropped by its queue, except for what a queue of 1000 and a MAC hold.
     (run,) = lasthop.run(lasthop.load(slow_wire).set("bss.ap.queue.limit", "20 packets").set("wired.rate", "1 Gbit/s"), seeds=1).runs
     queue = next(queue for queue in run["queues"] if queue["name"] == "ap")
     ap = next(node for node in run["nodes"] if node["name"] == "ap")

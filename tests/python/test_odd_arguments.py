@@ -65,7 +65,7 @@ def places(tmp_path_factory):
     folder = tmp_path_factory.mktemp("odd")
     before, build = Path.cwd(), cli.build_parser
     os.chdir(folder)
-    cli.build_parser = cache(build)  # to make it anew takes most of the time of a refusal
+    cli.build_parser = cache(build)  # to make it again takes most of the time of a refusal
     Path("small.toml").write_text(SMALL)
     Path("empty").touch()
     for name in ("binary", "binary.json"):
@@ -95,7 +95,7 @@ def ends_well(line: str, value: str, capfd) -> None:
     assert status in (0, 1, 2, 77), (line, value[:60], status)
     assert "Traceback" not in said, (line, value[:60], said)
     assert status == 0 or said, (line, value[:60])
-    # One sentence, but for what goes before it; a name in it may be a long one.
+    # One sentence, except for what goes before it; a name in it may be a long one.
     assert status == 0 or said.splitlines()[-1].startswith("lasthop: "), (line, value[:60], said[-300:])
 
 

@@ -237,7 +237,7 @@ def fill(store, scenario, seeds):
 
 
 def test_a_turn_does_not_write_all_that_is_there_anew(scenario):
-    # What DuckDB writes anew with a turn is the last group of rows, which is therefore kept small.
+    # What DuckDB writes again with a turn is the last group of rows, which is therefore kept small.
     store = Store.open(PATH)
     fill(store, scenario, 5000)
     keys = "column_name = 'run' AND segment_type = 'UUID'"

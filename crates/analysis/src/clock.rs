@@ -2,7 +2,7 @@
 
 use lasthop_wire::radiotap::Radiotap;
 
-/// A radio whose clock is farther off than this from where it was has been set anew, or has drifted.
+/// A radio whose clock is farther off than this from where it was has been set again, or has drifted.
 const FARTHEST_NS: i64 = 50_000_000;
 
 /// What is known of the clock of a radio.

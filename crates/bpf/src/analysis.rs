@@ -211,7 +211,7 @@ impl Explorer<'_> {
                 self.findings.missing.entry(instruction.imm as usize).or_insert(at);
             }
         }
-        // Helpers write to the stack what is not a pointer to the socket, but for one of these.
+        // Helpers write to the stack what is not a pointer to the socket, except for one of these.
         if matches!(instruction.kind, Kind::CallHelper) && Helper::numbered(instruction.imm) == Some(Helper::ReadKernel)
         {
             known.stack.clear();

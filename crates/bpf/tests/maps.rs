@@ -29,7 +29,7 @@ fn every_kind_of_map_keeps_what_it_was_given() {
     assert_eq!(after_ack(&mut *controller, 1), 1000.0 + 700.0 + 37.0);
     // Then 6 and 7 stand in the table: of 10, 11 and 12 none fits, nor after 10 is deleted, which is not there.
     assert_eq!(after_ack(&mut *controller, 2), 2000.0 + 800.0);
-    // Another connection begins anew.
+    // Another connection begins again.
     let mut other = object.controller(&context).unwrap();
     assert_eq!(after_ack(&mut *other, 3), 1737.0);
 }

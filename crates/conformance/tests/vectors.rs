@@ -130,7 +130,7 @@ fn the_written_table_is_up_to_date() {
     assert_eq!(
         written,
         table(&replay_all()),
-        "cargo test -p lasthop-conformance --test vectors -- --ignored write_the_table writes it anew"
+        "cargo test -p lasthop-conformance --test vectors -- --ignored write_the_table writes it again"
     );
 }
 

@@ -23,7 +23,7 @@ pub enum WiredEvent {
     Arrival,
 }
 
-/// What became of one direction of a link since it was last asked to begin anew.
+/// What became of one direction of a link since it was last asked to begin again.
 #[derive(Clone, Debug, Default)]
 pub struct WireUse {
     /// packets handed over

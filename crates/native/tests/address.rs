@@ -9,7 +9,7 @@ use lasthop_native::{Error, Library};
 use lasthop_tcp::Profile;
 use lasthop_tcp::congestion_control::Context;
 
-/// `struct lasthop_cc_v1`, written anew from the header.
+/// `struct lasthop_cc_v1`, written again from the header.
 #[repr(C)]
 struct Table {
     size: u32,

@@ -14,7 +14,7 @@ use crate::json::{self, Cursor, Lines};
 /// Bytes that are handed over at once.
 const PIECE: usize = 1 << 18;
 
-/// One element of "runs" of a result, whose parts are read anew each time.
+/// One element of "runs" of a result, whose parts are read again each time.
 #[pyclass(frozen, module = "lasthop._core")]
 pub(crate) struct RunText(Arc<RunDocument>);
 

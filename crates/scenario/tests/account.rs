@@ -155,7 +155,7 @@ fn a_flow_whose_packets_never_arrive_is_silent() {
     let text = format!("{text}[channel]\nhidden = [[\"sta\", \"ap\"]]\n");
     let shares = Shares::of(&text);
     // A SYN goes out eight times at most, each time for less than 30 ms with its backoffs, and is sent again after
-    // 3, 9 and 21 s or so: from 2 s to 22 s it is silent but for two or three of them.
+    // 3, 9 and 21 s or so: from 2 s to 22 s it is silent except for two or three of them.
     assert!(shares.term(0, "rto_silence") > 1.0 - 3.0 * 8.0 * 0.03 / 20.0);
     assert_eq!(shares.term(0, "unattributed"), 0.0);
 }

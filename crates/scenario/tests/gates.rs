@@ -2,7 +2,7 @@
 //! frame, and the sizes of what is handled often. The same on every x86-64, so that any change is seen, however small.
 //!
 //! The cases are those of `benches/gates.toml`, the numbers those of `tests/data/gates.tsv`; both are counted after start-up,
-//! between two moments of a run. `make gates` writes the numbers anew.
+//! between two moments of a run. `make gates` writes the numbers again.
 
 // An allocator cannot be written without.
 #![allow(unsafe_code)]

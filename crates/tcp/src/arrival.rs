@@ -12,7 +12,7 @@
 //! | a reset just below RCV.NXT after the FIN, or at the end of what is held | ACK | taken |
 //! | timestamp of a segment whose ACK does not fit | kept | not kept |
 //!
-//! `answer_interval` holds for both; it is 0 where nothing limits answers. `linux-3.13` is `linux`, but for what kernels of
+//! `answer_interval` holds for both; it is 0 where nothing limits answers. `linux-3.13` is `linux`, except for what kernels of
 //! that age had otherwise: an ACK of what was not sent gets no answer while the connection is open; data that begins in
 //! the window is taken in whole; a closed window lets no FIN in.
 

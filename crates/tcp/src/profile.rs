@@ -177,7 +177,7 @@ fn ns2() -> Config {
 /// The initial window is 3: `tcp_init_cwnd` takes 2 for an MSS above 1460, 3 above 1095, else 4, the
 /// steps of RFC 3390. Growth counts ACKs, as CUBIC and slow start did then (with `tcp_abc` 0).
 /// F-RTO was off by default then.
-/// Segments that do not fit are answered as by a current kernel, with challenge ACKs, but for the limit to their rate.
+/// Segments that do not fit are answered as by a current kernel, with challenge ACKs, except for the limit to their rate.
 fn linux_2_6() -> Config {
     let cubic = cubic::Params { era: cubic::CubicEra::Linux26, beta: 819.0 / 1024.0, ..cubic::Params::default() };
     Config {

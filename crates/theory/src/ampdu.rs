@@ -1,7 +1,7 @@
 //! One station that always has packets and sends them in A-MPDUs: what a PPDU costs, and the throughput.
 //!
 //! TXTIME by the formulas of HT-mixed, VHT and HE PPDUs for one user [802.11-2020 §19.4.3, §21.4.3;
-//! 802.11ax-2021 §27.4.3], written anew from the standard. Nobody else sends, nothing is lost: each
+//! 802.11ax-2021 §27.4.3], written again from the standard. Nobody else sends, nothing is lost: each
 //! exchange is AIFS, a backoff, the A-MPDU, SIFS and its Block Ack. Left out: the combinations of VHT that need
 //! more encoders than their rate tells (some tail bits), the extra segment of LDPC in frames of less than ten
 //! codewords, packet extension, the limit of a TXOP.

@@ -2,7 +2,7 @@
 //! one BSS, the ceiling of one frame exchange, A-MPDUs, the same-slot probability, and square-root laws.
 //!
 //! Everything here is a pure function of durations, sizes and counts that the caller supplies; formats of
-//! PPDUs are named in `ampdu` alone, which writes their formulas anew. Throughputs are in bit/s, probabilities plain numbers.
+//! PPDUs are named in `ampdu` alone, which writes their formulas again. Throughputs are in bit/s, probabilities plain numbers.
 
 pub mod ampdu;
 pub mod anomaly;

@@ -1,5 +1,5 @@
 //! PPDU durations of every mode of 802.11n, 802.11ac and 802.11ax against `lasthop-theory`, which writes the
-//! formulas anew, and the throughput that they leave a station alone.
+//! formulas again, and the throughput that they leave a station alone.
 
 use lasthop_theory::ampdu::{Format, Overhead, Ppdu, ampdu_bytes, saturated_bps};
 use lasthop_units::{Bytes, Duration};

@@ -64,7 +64,7 @@ impl Ethernet {
     }
 }
 
-/// LLC for SNAP, and SNAP with the code of RFC 1042, but for the type.
+/// LLC for SNAP, and SNAP with the code of RFC 1042, except for the type.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 
 /// Appends LLC and SNAP with a type: 8 bytes. [RFC 1042]

@@ -84,7 +84,7 @@ def run_chunk(payload: Payload, longest_s: float = LONGEST_S) -> Done:
         started = time.perf_counter()
         if seconds and started > begun + longest_s:
             break
-        # Code in Python keeps what it likes in its module: it is run anew for each seed, so that none sees another's.
+        # Code in Python keeps what it likes in its module: it is run again for each seed, so that none sees another's.
         if index not in resolved or needs_processes(resolved[index]):
             resolved[index] = _resolved(*payload.scenarios[index])
         outcome = _run(pool, resolved[index], seed, SERIES_INTERVAL_S if series else None)

@@ -27,7 +27,7 @@ RETRY_S = 0.02
 MAKING_S = 0.5
 IN_MEMORY = ":memory:"
 ATTACHED = "file_of_the_store"
-# With each turn DuckDB writes the last group of rows anew, documents and all. By itself it makes groups of 122,880 rows,
+# With each turn DuckDB writes the last group of rows again, documents and all. By itself it makes groups of 122,880 rows,
 # and a run then costs the more the more there are.
 ROW_GROUP = 2048
 # The oldest DuckDB that can read a store; earlier ones do not know how the documents are compressed.

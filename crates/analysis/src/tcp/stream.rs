@@ -241,7 +241,7 @@ impl Stream {
         measured.filter(|_| !has_again)
     }
 
-    /// Takes note of SACK blocks: when the latest was sent that they tell of anew, and whether one is a D-SACK [RFC 2883 §4].
+    /// Takes note of SACK blocks: when the latest was sent that they tell of again, and whether one is a D-SACK [RFC 2883 §4].
     fn read_sack(&mut self, segment: &Segment) -> (Option<Passed>, bool) {
         let near = self.acknowledged;
         let mut blocks = segment.sack.iter().flatten().map(|&(a, b)| (unwrapped(a, near), unwrapped(b, near)));

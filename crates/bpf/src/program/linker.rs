@@ -23,7 +23,7 @@ struct Places<'e, 'a> {
     data: Vec<Option<usize>>,
 }
 
-/// Links an object; the first regions are there with their sizes, but for what its data adds.
+/// Links an object; the first regions are there with their sizes, except for what its data adds.
 pub(crate) fn link(elf: &Elf, btf: Btf, extension: &Extension, socket: &Socket) -> Fallible<Program> {
     let mut program = Program {
         instructions: Vec::new(),

@@ -16,7 +16,7 @@ use crate::recovery::row::{Cause, Happening, Info, Out, Row};
 use crate::recovery::scenario::MOST_ROWS;
 use crate::recovery::trace::Trace;
 
-/// Where the recording's t = 0 lies, but for where in a tick of its kernel that was.
+/// Where the recording's t = 0 lies, except for where in a tick of its kernel that was.
 const START: Time = Time::from_nanos(10_000_000_000);
 /// Places in a tick that are tried. A recording does not say which it was; CUBIC's window depends on it.
 const PHASES: u32 = 4;

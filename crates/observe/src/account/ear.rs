@@ -142,7 +142,7 @@ impl Ear {
         }
     }
 
-    /// The books begin anew.
+    /// The books begin again.
     pub fn start(&mut self, now: Time) {
         self.forget();
         self.since = now;

@@ -216,7 +216,7 @@ impl Account {
         1 + ears[side].passed(marks[side])
     }
 
-    /// What is assumed of a flow is right, but for the exchange that is in progress.
+    /// What is assumed of a flow is right, except for the exchange that is in progress.
     fn correct_present(&mut self, id: FlowId, later: Option<Row>) {
         let flow = &self.flows[id.index()];
         let ear = &self.ears[flow.ears[0] as usize];

@@ -1,7 +1,7 @@
 //! On and off: packets at the flow's rate for a time, then none for a time.
 //!
 //! As OnOffApplication of ns-3 and Exponential of ns-2: it begins with an on-time; packets of equal size at equal
-//! intervals, the first at the start of the on-time, the last before its end. Both times are drawn anew for each
+//! intervals, the first at the start of the on-time, the last before its end. Both times are drawn again for each
 //! period, from exponential distributions or constant.
 
 use lasthop_engine::Stream;

@@ -116,7 +116,7 @@ pub(crate) struct Reader {
     draws: Stream,
 }
 
-/// A lognormal size drawn anew until it lies within its bounds. [NGMN 2008 Table A.3]
+/// A lognormal size drawn again until it lies within its bounds. [NGMN 2008 Table A.3]
 struct Size {
     mu: f64,
     sigma: f64,

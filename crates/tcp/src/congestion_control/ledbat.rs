@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn minutes_without_an_rtt_count_too() {
-        // RFC 6817 §2.4.2: after ten idle minutes measurement begins anew.
+        // RFC 6817 §2.4.2: after ten idle minutes measurement begins again.
         let mut delays = Delays::default();
         delays.hear(Time::ZERO, BASE, BASE);
         delays.hear(Time::ZERO + MINUTE * 9, BASE * 2, BASE);

@@ -202,7 +202,7 @@ impl Receiver {
 
     /// Acceptability of a segment. [RFC 9293 §3.10.7.4, first step] Linux takes all that reaches into what lies between
     /// the last ACK and the end of the window, so that an ACK that data overtook counts; what ends beyond the window, in
-    /// whole if nothing is unread and else not at all, but for a FIN. Older kernels took it always.
+    /// whole if nothing is unread and else not at all, except for a FIN. Older kernels took it always.
     pub fn is_acceptable(&self, start: u64, segment: &Segment) -> bool {
         let nxt = self.nxt();
         let end = self.window.end(nxt);

@@ -228,7 +228,7 @@ impl ByteStream {
         self.end = FOREVER;
     }
 
-    /// The size of segments is known only now: what was written before is one piece, but for ends of records.
+    /// The size of segments is known only now: what was written before is one piece, except for ends of records.
     pub fn join_pieces(&mut self) {
         let mut joined: VecDeque<Pieces> = VecDeque::new();
         for pieces in self.pieces.drain(..) {

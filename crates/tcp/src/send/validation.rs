@@ -87,7 +87,7 @@ impl Sender {
     }
 
     /// The window after recovery, in segments: ssthresh, less the share of what had to be sent again; then all is
-    /// measured anew. [RFC 7661 §4.4.1]
+    /// measured again. [RFC 7661 §4.4.1]
     pub(super) fn window_after_recovery(&mut self) -> Option<f64> {
         let loss = self.validation.loss.take()?;
         self.validation.reset();

@@ -330,7 +330,7 @@ impl Receiver {
         self.ask_earlier(now)
     }
 
-    /// Settles on which of the PPDUs that begin now the receiver locks; anew with each. What others began before holds it,
+    /// Settles on which of the PPDUs that begin now the receiver locks; again with each. What others began before holds it,
     /// or spoils what begins.
     fn lock(&mut self, levels: &Levels, now: Time, among: &Among) {
         if !among.silence {
@@ -593,7 +593,7 @@ mod tests {
         assert_eq!(cell.begins(2, 50, 400), (false, 0));
         assert_eq!(cell.ends(1), 1);
         assert_eq!(cell.recognised(), Some((us(125), vec![2])));
-        // What it sends from 200 to 260 us makes it start anew, and forget.
+        // What it sends from 200 to 260 us makes it start again, and forget.
         assert_eq!(cell.begins(0, 200, 260), (true, 1));
         assert_eq!((cell.recognised(), cell.ends(0)), (Some((us(285), vec![2])), 1));
         // It sends again before it is asked: then it is asked later.

@@ -130,7 +130,7 @@ impl Phy {
         self.modes.iter().position(|m| m == found).map(|i| ModeId(i as u16))
     }
     /// The mode for data with this MCS, with the shortest guard interval of the BSS. HT counts MCSs over
-    /// streams; where VHT and HE count anew for each number of streams, the most are meant.
+    /// streams; where VHT and HE count again for each number of streams, the most are meant.
     ///
     /// # Errors
     /// A sentence, where there is none.

@@ -2,7 +2,7 @@
 //!
 //! Ten successes in a row, or a timer, lead one mode up, where the first frame is a probe: if it
 //! fails, the mode falls back at once. Two failures in a row lead one mode down. Every attempt
-//! counts, retries too, and TCP ACKs as much as data. A failure of a probe begins the count anew
+//! counts, retries too, and TCP ACKs as much as data. A failure of a probe begins the count again
 //! in the mode below it.
 
 use super::fallback::{Fallback, Law, Start, Timer};

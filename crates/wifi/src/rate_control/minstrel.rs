@@ -72,7 +72,7 @@ const SURE: f64 = 0.95;
 const FEW_SAMPLES: u32 = 4;
 /// After so many windows without an attempt a slower rate is sampled first in its chain.
 const FORGOTTEN: u32 = 20;
-/// After so many frames the counts of frames and samples begin anew.
+/// After so many frames the counts of frames and samples begin again.
 const RECKONING: u64 = 10_000;
 
 /// A rate and what is known of it.

@@ -7,7 +7,7 @@
 //! - `P_ORI(R) = P_MTL(R+) / beta`: below it the mode above is worth a trial.
 //!
 //! At the end of a window, or as soon as its losses alone exceed `P_MTL`, the mode goes down; at the end
-//! below `P_ORI`, up; a window then begins anew.
+//! below `P_ORI`, up; a window then begins again.
 //!
 //! The adaptive RTS filter keeps collisions from these ratios: a window of attempts behind RTS/CTS
 //! that grows by one with each loss without an RTS, and is halved by a success without one or a loss

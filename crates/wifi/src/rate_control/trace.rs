@@ -1,6 +1,6 @@
 //! The rate that a list has for each interval, whatever is lost: what was seen of a link, played again.
 //!
-//! At the end of the list it begins anew. Of several modes with a rate, that with the fewest streams, then the narrowest, then
+//! At the end of the list it begins again. Of several modes with a rate, that with the fewest streams, then the narrowest, then
 //! that with the longest guard interval, as `fixed` has it. Left out: what a rate control does for single frames within an
 //! interval, such as lower rates for retries and probes.
 

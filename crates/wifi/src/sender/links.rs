@@ -42,7 +42,7 @@ impl Links {
         self.memory[link.index()].outcome = outcome;
     }
 
-    /// The rate control of a link has chosen `chain`; tells of a change of its first rate, but for probes, and of what
+    /// The rate control of a link has chosen `chain`; tells of a change of its first rate, except for probes, and of what
     /// preceded it.
     pub(crate) fn note_rate<B>(
         &mut self,

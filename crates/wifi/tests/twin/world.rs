@@ -129,7 +129,7 @@ impl<'a> World<'a> {
         self.plan(node);
     }
 
-    /// Finds the first boundaries anew, unless an exchange is under way.
+    /// Finds the first boundaries again, unless an exchange is under way.
     fn plan(&mut self, node: usize) {
         let n = &mut self.nodes[node];
         let contends = n.awaited.is_none() && n.pending.is_none();

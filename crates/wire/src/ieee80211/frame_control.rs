@@ -52,7 +52,7 @@ impl FrameControl {
         FrameControl((frame_type as u16) << 2 | (subtype as u16) << 4 | (flags.0 as u16) << 8)
     }
 
-    /// Protocol version; 0 but for S1G control frames.
+    /// Protocol version; 0 except for S1G control frames.
     pub const fn version(self) -> u8 {
         (self.0 & 0b11) as u8
     }

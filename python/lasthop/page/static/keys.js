@@ -14,7 +14,7 @@ export const HELP = [
   ['drag', 'pan; over a chart: zoom to a stretch'],
 ];
 
-/** Lets keys move `page`, but for those that are typed somewhere. */
+/** Lets keys move `page`, except for those that are typed somewhere. */
 export function listenToKeys(page) {
   const { view, air } = page;
   let mouse = null;

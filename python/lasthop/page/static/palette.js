@@ -1,4 +1,4 @@
-// Colours of frames, read anew from the style sheet when light turns dark.
+// Colours of frames, read again from the style sheet when light turns dark.
 
 import { onTheme, styled } from 'lasthop/ui.js';
 

@@ -287,7 +287,7 @@ impl Pie {
             && self.burst_allowance == Duration::ZERO
     }
 
-    /// Calculates the drop probability anew. [RFC 8033 §4.2]
+    /// Calculates the drop probability again. [RFC 8033 §4.2]
     fn update(&mut self, settings: &Settings, queue_bytes: u64) {
         match settings.estimate {
             Estimate::Timestamp if queue_bytes == 0 => self.delay_s = 0.0,
@@ -365,7 +365,7 @@ mod tests {
         // 1.739501953125e-4; then 0.0125/32 = 3.90625e-4, making 5.645751953125e-4.
         let expected = [7.62939453125e-5, 1.739501953125e-4, 5.645751953125e-4];
         assert!(close(&after(&[115, 115, 115]), &expected), "{:?}", after(&[115, 115, 115]));
-        // At the target nothing changes but for the way there: 1.25*15 ms/2048 = 9.1552734375e-6, and then none.
+        // At the target nothing changes except for the way there: 1.25*15 ms/2048 = 9.1552734375e-6, and then none.
         assert!(close(&after(&[15, 15]), &[9.1552734375e-6, 9.1552734375e-6]), "{:?}", after(&[15, 15]));
         // Below the target it does not go below 0.
         assert_eq!(after(&[1, 1, 1]), [0.0; 3]);
@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(format!("{stepped:?}"), format!("{late:?}"));
     }
 
-    /// A law that would drop every packet, but for what is tested.
+    /// A law that would drop every packet, except for what is tested.
     fn certain(settings: &Settings) -> Pie {
         Pie {
             drop_probability: 1.0,

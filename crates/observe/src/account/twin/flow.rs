@@ -76,7 +76,7 @@ impl FlowBook {
         }
     }
 
-    /// The books begin anew; packets are where they are.
+    /// The books begin again; packets are where they are.
     pub fn start(&mut self, now: Time) {
         self.since = now;
         self.sums = [Duration::ZERO; Term::ALL.len()];

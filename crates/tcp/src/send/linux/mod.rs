@@ -153,7 +153,7 @@ impl Linux {
         }
     }
 
-    /// A new event: whether to send is to be asked anew.
+    /// A new event: whether to send is to be asked again.
     pub fn release_nothing(&mut self) {
         self.released = 0;
         self.probe_set_at = None;

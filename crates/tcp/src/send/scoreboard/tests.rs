@@ -91,7 +91,7 @@ fn a_timeout_forgets_when_the_retransmissions_left() {
     board.lose_after_timeout(|_| true);
     board.push(Time::ZERO, MSS, Content::Data, None);
     resend(&mut board, 0);
-    // It left anew, at SND.NXT 600: 500 to 600 is no news of it.
+    // It left again, at SND.NXT 600: 500 to 600 is no news of it.
     report(&mut board, 5, 6);
     board.detect_resends_by_distance();
     assert_eq!(board.resent_segments(), 1);

@@ -166,7 +166,7 @@ impl TimeOrder {
         self.relink(segments, base, |segment| !segment.reported && (!segment.lost || segment.resent));
     }
 
-    /// Makes the list anew, of what `belongs` says.
+    /// Makes the list again, of what `belongs` says.
     fn relink(&mut self, segments: &mut VecDeque<Outstanding>, base: u64, belongs: impl Fn(&Outstanding) -> bool) {
         if !self.is_kept {
             return;

@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn combinations_without_a_whole_symbol_are_excluded() {
         let modes = |width, streams| phy("802.11ac", width, streams, GuardInterval::Long).allowed_modes().len();
-        // Ten MCSs for each number of streams, but for what is left out up to there.
+        // Ten MCSs for each number of streams, except for what is left out up to there.
         assert_eq!([1, 2, 3, 6, 8].map(|n| modes(ChannelWidth::Mhz20, n)), [9, 18, 28, 56, 74]);
         assert_eq!([1, 3, 6, 7, 8].map(|n| modes(ChannelWidth::Mhz80, n)), [10, 29, 58, 67, 77]);
         assert_eq!([2, 3, 8].map(|n| modes(ChannelWidth::Mhz160, n)), [20, 29, 79]);

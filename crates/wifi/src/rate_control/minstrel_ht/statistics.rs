@@ -48,7 +48,7 @@ impl Ranking {
         Ranking { best: [base; 4], probable: base, base, legacy_base }
     }
 
-    /// Ranks anew.
+    /// Ranks again.
     pub fn update(&mut self, rates: &[Rate], groups: &mut [Group]) {
         let mixed = groups.iter().any(|g| !g.legacy);
         let (mut best, mut legacy) = ([self.base; 4], [self.legacy_base; 4]);
