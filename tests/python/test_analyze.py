@@ -282,7 +282,7 @@ def test_a_recording_of_captures_has_what_they_tell_alone(command, download, tmp
     assert lasthop.read(out).recording("ppdu").num_rows > 1000
     refused = command("analyze", download.air, "--out", out, "--record", "backoff")
     assert refused.returncode == 2
-    assert refused.stderr == "lasthop: --record: captures do not tell backoff; of a recording they tell ppdu, segment, rtt\n"
+    assert refused.stderr == "lasthop: --record: captures do not have backoff; they have these tables of a recording: ppdu, segment, rtt\n"
 
 
 def test_the_command_prints_what_was_missed_first_and_writes_a_result(command, download, tmp_path):

@@ -126,5 +126,5 @@ def test_mistakes_are_told(command, cell):
     refused(command("export-link", "cell.toml", "--station", "sta*", "--format", "json"), "'sta*' is a pattern", "sta1")
     refused(
         command("export-link", "cell.toml", "--station", "sta1", "--format", "netem", "--interval", "10 s"),
-        "--interval: is longer than what is measured",
+        "--interval: longer than the measured time",
     )

@@ -243,7 +243,7 @@ def test_bench_refuses_a_page_without_marks(command, tmp_path):
     page.write_text("nothing\n")
     done = command("bench", "--write", str(page))
     assert done.returncode == 2
-    assert "there is no <!-- bench: NAME --> in it" in done.stderr
+    assert "has no mark <!-- bench: NAME -->" in done.stderr
 
 
 def test_doctor_says_how_the_engine_was_compiled(command):

@@ -138,15 +138,15 @@ def test_nothing_is_overwritten_and_nothing_half_written(command, folder, there)
     (folder / there).write_text("mine", encoding="utf-8")
     done = command("new", "controller", "--c", "my_cc")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert f"{there}: is there already" in done.stderr
+    assert f"{there}: exists already" in done.stderr
     assert [file.name for file in folder.iterdir()] == [there] and (folder / there).read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("controller", "in which language"),
-        ("mine --c my_cc", "only a controller has a language"),
+        ("controller", "the language and the name are missing"),
+        ("mine --c my_cc", "only controllers have a language"),
         ("a/b", "give a name of letters"),
         ("controller --c Big", "small letters"),
         ("controller --python sixteen_letters_", "15 at most"),

@@ -428,7 +428,7 @@ def test_a_plot_of_such_a_file_says_what_comes_first(command, name, kind, tmp_pa
     (file,) = files(name)
     done = command("plot", file, "--out", tmp_path / "x.csv")
     assert done.returncode == 2
-    assert done.stderr == f"lasthop: {file}: is a file of {kind}; read it first, `lasthop analyze {file} --out DIR`, and give DIR\n"
+    assert done.stderr == f"lasthop: {file}: is a file of {kind}; read it first with `lasthop analyze {file} --out DIR` and give DIR\n"
 
 
 def test_captures_and_other_files_are_not_mixed(command, tmp_path):

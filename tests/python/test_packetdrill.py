@@ -185,7 +185,7 @@ def test_a_time_beyond_a_day_fails_in_its_line(command, tmp_path, seconds):
 def test_a_tolerance_that_is_none_is_refused(command, microseconds):
     done = command("packetdrill", f"--tolerance_usecs={microseconds}", "any.pkt")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "no number of microseconds from 1 to 86400000000" in done.stderr
+    assert "not a number of microseconds from 1 to 86400000000" in done.stderr
 
 
 def test_broken_script_names_its_line():

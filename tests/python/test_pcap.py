@@ -430,7 +430,7 @@ def test_captures_accounts_and_recordings_do_not_change_one_another(small, tmp_p
     ("options", "said"),
     [
         (["--pcap-snap", "96"], "--pcap-snap: has no effect without --pcap DIR"),
-        (["--pcap", "c", "--pcap-snap", "63"], "--pcap-snap: 63 bytes of a frame; from 64 to 65535, or 0 for all of it"),
+        (["--pcap", "c", "--pcap-snap", "63"], "--pcap-snap: 63 bytes per frame is out of range; give 64 to 65535, or 0 for whole frames"),
         (["--pcap", ""], "--pcap: the name of a directory is needed"),
         (["--pcap", "/dev/null/x"], "--pcap /dev/null/x: cannot be written"),
     ],
@@ -444,7 +444,7 @@ def test_options_that_cannot_be_are_refused(command, small, options, said):
 def test_the_same_from_python(small, tmp_path):
     with pytest.raises(ValueError, match="pcap_snap: has no effect without pcap"):
         lasthop.run(small, seeds=1, pcap_snap=96)
-    with pytest.raises(ValueError, match="pcap_snap: 10 bytes of a frame"):
+    with pytest.raises(ValueError, match="pcap_snap: 10 bytes per frame"):
         lasthop.run(small, seeds=1, pcap=tmp_path, pcap_snap=10)
 
 

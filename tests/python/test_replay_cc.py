@@ -120,7 +120,7 @@ def bomb(folder: Path, size: int) -> Path:
 def test_a_file_that_unpacks_to_more_than_is_read_is_refused(command, tmp_path, name):
     done = command(name, bomb(tmp_path, 3 << 30))
     assert done.returncode == 2
-    assert done.stderr == f"lasthop: {tmp_path}/bomb.gz: is longer than 16 MiB unpacked, the most that is read; give a part of it\n"
+    assert done.stderr == f"lasthop: {tmp_path}/bomb.gz: is longer than 16 MiB unpacked, the limit; give a part of it\n"
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")

@@ -208,7 +208,7 @@ def test_what_is_not_reached_is_kept_and_said(small, command):
     [
         (["--until", "2"], "write e.g. 2%"),
         (["--until", "0%"], "between 0 and 100 %"),
-        (["--until", "2%", "--seed", "3"], "--seed has no place"),
+        (["--until", "2%", "--seed", "3"], "--seed cannot be given"),
         (["--until", "2%", "--seeds", "9"], "judges from 10 seeds on"),
         (["--until", "2%", "--metric", "totals.jain"], "did you mean totals.jain_index"),
     ],
@@ -243,4 +243,4 @@ def test_compare_adds_no_seeds_to_a_result(small, command):
     command("run", small, "--seeds", 2, "--json", "r.json")
     done = command("compare", "r.json", small, "--until", "5%")
     assert done.returncode == 2
-    assert "a result has the seeds it has" in done.stderr
+    assert "a result cannot get more" in done.stderr

@@ -434,7 +434,7 @@ def test_a_killed_campaign_loses_what_was_in_flight_and_goes_on(small, moment):
     process = sweeping(small, PATH)
     _, said = process.communicate()
     assert process.returncode == 0, said
-    assert f"{len(stored)} runs were there, {RUNS - len(stored)} were run" in said
+    assert f"{len(stored)} runs found, {RUNS - len(stored)} run" in said
     sweep_here(small, "whole.duckdb")
     assert rows(PATH) == rows("whole.duckdb")
 

@@ -98,7 +98,7 @@ def test_the_same_command_with_a_store_runs_nothing_and_writes_the_same(command,
     line = ("sweep", small, "--over", f"{COUNT}=1,2", "--seeds", 2, "--store", "runs.duckdb", "--csv", "-")
     first, second = command(*line), command(*line)
     assert first.returncode == second.returncode == 0, second.stderr
-    assert "4 runs were there, 0 were run" in second.stderr
+    assert "4 runs found, 0 run" in second.stderr
     assert first.stdout == second.stdout
 
 

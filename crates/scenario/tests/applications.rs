@@ -314,7 +314,7 @@ fn mistakes_have_a_sentence() {
     assert!(complaint(&[("flow.0.dscp", "64")]).contains("from 0 to 63"));
     assert!(complaint(&[("flow.0.wired_delay", "200 s")]).contains("at most 100 s"));
     let saturated = [("flow.0.transport", "udp"), ("flow.0.rate", "saturated"), ("flow.0.wired_delay", "1 ms")];
-    assert!(complaint(&saturated).contains("stands beside it"));
+    assert!(complaint(&saturated).contains("is next to it"));
 }
 
 #[test]
