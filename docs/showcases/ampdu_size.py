@@ -53,7 +53,9 @@ traffic = "ping"
 
 scenario = lasthop.Scenario(SCENARIO, "ampdu-size.toml")
 DURATIONS_MS = (0.25, 0.5, 1.0, 2.0, 4.0, 5.4)
-variants = {ms: scenario.set("bss.aggregation", {"max_duration": f"{ms} ms"}) for ms in DURATIONS_MS}
+variants = {
+    ms: scenario.set("bss.aggregation", {"max_duration": f"{ms} ms"}) for ms in DURATIONS_MS
+}
 results = {ms: lasthop.run(variant, seeds=8) for ms, variant in variants.items()}
 
 # %%
@@ -61,16 +63,41 @@ results = {ms: lasthop.run(variant, seeds=8) for ms, variant in variants.items()
 # ------------
 
 goodput = {ms: per_seed(result, "totals.goodput_bps") / 1e6 for ms, result in results.items()}
-ping = {ms: 1e3 * per_seed(result, "flows.caller.up.rtt_p50_s") for ms, result in results.items()}
-picture(lines("Goodput of four uploads", "longest A-MPDU (ms)", "goodput (Mbit/s)", {"uploads": goodput}, log_x=True))
-picture(lines("Round trip of a ping beside them", "longest A-MPDU (ms)", "median RTT (ms)", {"ping": ping}, log_x=True), name="ping")
+ping = {
+    ms: 1e3 * per_seed(result, "flows.caller.up.rtt_p50_s") for ms, result in results.items()
+}
+picture(
+    lines(
+        "Goodput of four uploads",
+        "longest A-MPDU (ms)",
+        "goodput (Mbit/s)",
+        {"uploads": goodput},
+        log_x=True,
+    )
+)
+
+# %%
+picture(
+    lines(
+        "Round trip of a ping beside them",
+        "longest A-MPDU (ms)",
+        "median RTT (ms)",
+        {"ping": ping},
+        log_x=True,
+    ),
+    name="ping",
+)
 
 # %%
 # The first picture bends and the second does not. From 0.25 to 1 ms the goodput gains a half, from 1 ms to the longest that the
 # standard allows a tenth. The ping pays for both alike. Linux therefore limits A-MPDUs to about 4 ms of air in some drivers, and mac80211
 # lets at most 12 ms of airtime wait below the queues (AQL).
 
-claim("From 0.25 to 1 ms the goodput grows by over 50 %.", goodput[1.0] / goodput[0.25], above=1.5)
+claim(
+    "From 0.25 to 1 ms the goodput grows by over 50 %.",
+    goodput[1.0] / goodput[0.25],
+    above=1.5,
+)
 claim("From 1 ms to 5.4 ms it grows by under 15 %.", goodput[5.4] / goodput[1.0], below=1.15)
 claim("From 1 ms to 5.4 ms the median ping more than trebles.", ping[5.4] / ping[1.0], above=3)
 

@@ -62,12 +62,29 @@ def goodput(result: lasthop.Result, station: str):
 
 def share(result: lasthop.Result, station: str):
     """The frames to a station and its ACKs, as a share of the airtime of all, by seed."""
-    return per_seed(result, f"links.*{station}*.airtime_fraction") / per_seed(result, "links.*.airtime_fraction")
+    return per_seed(result, f"links.*{station}*.airtime_fraction") / per_seed(
+        result, "links.*.airtime_fraction"
+    )
 
 
 RESULTS = (fifo, airtime)
-picture(bars("Goodput of three downloads", "goodput (Mbit/s)", {r.name: {s: goodput(r, s) for s in STATIONS} for r in RESULTS}))
-picture(bars("Who has the air", "share of the airtime", {r.name: {s: share(r, s) for s in STATIONS} for r in RESULTS}), name="air")
+picture(
+    bars(
+        "Goodput of three downloads",
+        "goodput (Mbit/s)",
+        {r.name: {s: goodput(r, s) for s in STATIONS} for r in RESULTS},
+    )
+)
+
+# %%
+picture(
+    bars(
+        "Who has the air",
+        "share of the airtime",
+        {r.name: {s: share(r, s) for s in STATIONS} for r in RESULTS},
+    ),
+    name="air",
+)
 
 # %%
 # Under the FIFO the three bars of goodput are equal, although two stations could take nine times what the third can. The picture of
@@ -79,10 +96,29 @@ picture(bars("Who has the air", "share of the airtime", {r.name: {s: share(r, s)
 # 2132 / 292 = 7.3 fast frames for a slow one. A round of 7.3, 7.3 and 1 lasts 7.98 ms, and gives a fast station 10.8 Mbit/s. That is
 # more than a third of the 30 Mbit/s that it has alone, since DIFS and backoff are nobody's airtime.
 
-claim("Under a FIFO a fast station gets what the slow one gets, within 3 %.", goodput(fifo, "fast1") / goodput(fifo, "slow"), above=0.97, below=1.03)
-claim("The slow station then has between 78 and 82 % of the air.", share(fifo, "slow"), above=0.78, below=0.82)
-claim("Turns by airtime give a fast station 10.8 Mbit/s, within 1 %.", goodput(airtime, "fast1"), above=0.99 * 10.77, below=1.01 * 10.77)
-claim("That is more than a third of what it has alone.", goodput(airtime, "fast1") / goodput(alone, "fast1"), above=1 / 3)
+claim(
+    "Under a FIFO a fast station gets what the slow one gets, within 3 %.",
+    goodput(fifo, "fast1") / goodput(fifo, "slow"),
+    above=0.97,
+    below=1.03,
+)
+claim(
+    "The slow station then has between 78 and 82 % of the air.",
+    share(fifo, "slow"),
+    above=0.78,
+    below=0.82,
+)
+claim(
+    "Turns by airtime give a fast station 10.8 Mbit/s, within 1 %.",
+    goodput(airtime, "fast1"),
+    above=0.99 * 10.77,
+    below=1.01 * 10.77,
+)
+claim(
+    "That is more than a third of what it has alone.",
+    goodput(airtime, "fast1") / goodput(alone, "fast1"),
+    above=1 / 3,
+)
 
 # %%
 # The air itself

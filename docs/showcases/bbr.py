@@ -68,17 +68,33 @@ def scenario(queue: str, *controls: str) -> lasthop.Scenario:
 
 CONTROLS = ("cubic", "bbr")
 LONG, SHORT, FAIR = QUEUES
-alone = {control: {queue: lasthop.run(scenario(queue, control), seeds=5) for queue in (LONG, FAIR)} for control in CONTROLS}
+alone = {
+    control: {queue: lasthop.run(scenario(queue, control), seeds=5) for queue in (LONG, FAIR)}
+    for control in CONTROLS
+}
 together = {queue: lasthop.run(scenario(queue, *CONTROLS), seeds=8) for queue in QUEUES}
 
 # %%
 # What is seen
 # ------------
 
-rtt = {c.upper(): {q: 1e3 * per_seed(r, f"flows.laptop.{c}.rtt_mean_s") for q, r in row.items()} for c, row in alone.items()}
-goodput = {c.upper(): {q: per_seed(r, f"flows.laptop.{c}.goodput_bps") / 1e6 for q, r in row.items()} for c, row in alone.items()}
-shared = {c.upper(): {q: per_seed(r, f"flows.laptop.{c}.goodput_bps") / 1e6 for q, r in together.items()} for c in CONTROLS}
+rtt = {
+    c.upper(): {q: 1e3 * per_seed(r, f"flows.laptop.{c}.rtt_mean_s") for q, r in row.items()}
+    for c, row in alone.items()
+}
+goodput = {
+    c.upper(): {q: per_seed(r, f"flows.laptop.{c}.goodput_bps") / 1e6 for q, r in row.items()}
+    for c, row in alone.items()
+}
+shared = {
+    c.upper(): {
+        q: per_seed(r, f"flows.laptop.{c}.goodput_bps") / 1e6 for q, r in together.items()
+    }
+    for c in CONTROLS
+}
 picture(bars("Alone: the round trip, of which the wire is 20 ms", "mean RTT (ms)", rtt))
+
+# %%
 picture(bars("Both at once", "goodput (Mbit/s)", shared), name="both")
 
 # %%
@@ -90,13 +106,34 @@ picture(bars("Both at once", "goodput (Mbit/s)", shared), name="both")
 # minute that follows, as CUBIC alone answers drops. Over a short one CUBIC backs off at each
 # drop, and BBR does not. Only queues of flows take the decision from them: each has a half.
 
-claim("Alone over the long FIFO, BBR's RTT is under 65 % of CUBIC's.", rtt["BBR"][LONG] / rtt["CUBIC"][LONG], below=0.65)
+claim(
+    "Alone over the long FIFO, BBR's RTT is under 65 % of CUBIC's.",
+    rtt["BBR"][LONG] / rtt["CUBIC"][LONG],
+    below=0.65,
+)
 claim("It is over twice the 20 ms of the wire all the same.", rtt["BBR"][LONG], above=40)
-claim("BBR has over 95 % of CUBIC's goodput there.", goodput["BBR"][LONG] / goodput["CUBIC"][LONG], above=0.95)
+claim(
+    "BBR has over 95 % of CUBIC's goodput there.",
+    goodput["BBR"][LONG] / goodput["CUBIC"][LONG],
+    above=0.95,
+)
 share = shared["CUBIC"][LONG] / (shared["CUBIC"][LONG] + shared["BBR"][LONG])
-claim("Beside each other over the long FIFO, CUBIC has over 70 % in the first 25 s.", share, above=0.7)
-claim("BBR has over five times CUBIC's over the short one.", shared["BBR"][SHORT] / shared["CUBIC"][SHORT], above=5)
-claim("Over queues of flows they differ by less than 10 %.", shared["BBR"][FAIR] / shared["CUBIC"][FAIR], above=0.9, below=1.1)
+claim(
+    "Beside each other over the long FIFO, CUBIC has over 70 % in the first 25 s.",
+    share,
+    above=0.7,
+)
+claim(
+    "BBR has over five times CUBIC's over the short one.",
+    shared["BBR"][SHORT] / shared["CUBIC"][SHORT],
+    above=5,
+)
+claim(
+    "Over queues of flows they differ by less than 10 %.",
+    shared["BBR"][FAIR] / shared["CUBIC"][FAIR],
+    above=0.9,
+    below=1.1,
+)
 
 # %%
 # The air itself

@@ -49,16 +49,30 @@ rate = "saturated"
 
 scenario = lasthop.Scenario(SCENARIO, "capture.toml")
 CAPTURES = {"without capture": "off", "with capture": {"threshold": "10 dB"}}
-results = {name: lasthop.run(scenario.set("channel.capture", capture), seeds=8) for name, capture in CAPTURES.items()}
+results = {
+    name: lasthop.run(scenario.set("channel.capture", capture), seeds=8)
+    for name, capture in CAPTURES.items()
+}
 
 # %%
 # What is seen
 # ------------
 
 PLACES = ("near", "far")
-goodput = {name: {place: per_seed(r, f"flows.{place}*.goodput_bps") / 1e6 for place in PLACES} for name, r in results.items()}
-lost = {name: {place: each(r, f"nodes.{place}*.collision_probability").mean(axis="columns") for place in PLACES} for name, r in results.items()}
+goodput = {
+    name: {place: per_seed(r, f"flows.{place}*.goodput_bps") / 1e6 for place in PLACES}
+    for name, r in results.items()
+}
+lost = {
+    name: {
+        place: each(r, f"nodes.{place}*.collision_probability").mean(axis="columns")
+        for place in PLACES
+    }
+    for name, r in results.items()
+}
 picture(bars("Goodput of five near and five far stations", "goodput (Mbit/s)", goodput))
+
+# %%
 picture(bars("Attempts that were lost to collisions", "probability", lost), name="collisions")
 
 # %%
@@ -69,10 +83,23 @@ picture(bars("Attempts that were lost to collisions", "probability", lost), name
 # signals of one strength leave nothing to decode. The rest is the CW: who loses more often waits longer each time.
 
 on, off = goodput["with capture"], goodput["without capture"]
-claim("Without capture near and far differ by less than 15 %.", off["near"] / off["far"], above=0.85, below=1.15)
-claim("With capture the near stations have over twice the goodput of the far ones.", on["near"] / on["far"], above=2)
+claim(
+    "Without capture near and far differ by less than 15 %.",
+    off["near"] / off["far"],
+    above=0.85,
+    below=1.15,
+)
+claim(
+    "With capture the near stations have over twice the goodput of the far ones.",
+    on["near"] / on["far"],
+    above=2,
+)
 claim("The far ones lose over a quarter of what they had.", on["far"] / off["far"], below=0.75)
-claim("The sum of all grows by over 5 %.", (on["near"] + on["far"]) / (off["near"] + off["far"]), above=1.05)
+claim(
+    "The sum of all grows by over 5 %.",
+    (on["near"] + on["far"]) / (off["near"] + off["far"]),
+    above=1.05,
+)
 
 # %%
 # The air itself

@@ -73,12 +73,16 @@ with TemporaryDirectory() as folder:
     for seed in truth.seeds:
         capture = Path(folder) / f"seed-{seed}" / "air.pcapng"
         seen[seed] = analyze([capture], from_s=2.0, to_s=8.0, interval_s=None)
-        far[seed] = analyze([thinned(capture, 0.1, seed)], from_s=2.0, to_s=8.0, interval_s=None)
+        far[seed] = analyze(
+            [thinned(capture, 0.1, seed)], from_s=2.0, to_s=8.0, interval_s=None
+        )
 
 
 def told(captures: dict[int, lasthop.Result], metric: str) -> pandas.Series:
     """A metric of the analysed captures, by the seed of the run that was captured."""
-    return pandas.Series({seed: per_seed(result, metric).iloc[0] for seed, result in captures.items()})
+    return pandas.Series(
+        {seed: per_seed(result, metric).iloc[0] for seed, result in captures.items()}
+    )
 
 
 # %%
@@ -100,12 +104,35 @@ picture(bars("Who has the air", "fraction of the time", airtime))
 # ACK, there was a frame that it answers, and a capture that has one without the other has a hole.
 
 slow = "links.ap.slow.retry_fraction"
-claim("The slow station has over 60 % of the air, says the capture.", told(seen, "links.*slow*.airtime_fraction"), above=0.6)
+claim(
+    "The slow station has over 60 % of the air, says the capture.",
+    told(seen, "links.*slow*.airtime_fraction"),
+    above=0.6,
+)
 claim("Over 10 % of the frames to it are retries.", told(seen, slow), above=0.1)
-claim("That is the retry fraction of the run, within 1 %.", told(seen, slow) / per_seed(truth, slow), above=0.99, below=1.01)
-claim("Goodput is that of the run, within 1 %.", told(seen, "totals.goodput_bps") / per_seed(truth, "totals.goodput_bps"), above=0.99, below=1.01)
-claim("Of the whole capture it says that under 0.1 % was missed.", told(seen, "simulator.sniffer_loss"), below=0.001)
-claim("Of the thinned one it says 10 %, within one percent of the frames.", told(far, "simulator.sniffer_loss"), above=0.09, below=0.11)
+claim(
+    "That is the retry fraction of the run, within 1 %.",
+    told(seen, slow) / per_seed(truth, slow),
+    above=0.99,
+    below=1.01,
+)
+claim(
+    "Goodput is that of the run, within 1 %.",
+    told(seen, "totals.goodput_bps") / per_seed(truth, "totals.goodput_bps"),
+    above=0.99,
+    below=1.01,
+)
+claim(
+    "Of the whole capture it says that under 0.1 % was missed.",
+    told(seen, "simulator.sniffer_loss"),
+    below=0.001,
+)
+claim(
+    "Of the thinned one it says 10 %, within one percent of the frames.",
+    told(far, "simulator.sniffer_loss"),
+    above=0.09,
+    below=0.11,
+)
 
 # %%
 # The air itself

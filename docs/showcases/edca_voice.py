@@ -52,7 +52,10 @@ dscp = "CS0"
 """
 
 scenario = lasthop.Scenario(SCENARIO, "edca-voice.toml")
-variants = {name: scenario.set("flow.1.dscp", dscp).set("name", name) for name, dscp in (("best effort", "CS0"), ("voice", "EF"))}
+variants = {
+    name: scenario.set("flow.1.dscp", dscp).set("name", name)
+    for name, dscp in (("best effort", "CS0"), ("voice", "EF"))
+}
 results = {name: lasthop.run(variant, seeds=8) for name, variant in variants.items()}
 
 # %%
@@ -62,13 +65,28 @@ results = {name: lasthop.run(variant, seeds=8) for name, variant in variants.ite
 
 def of_calls(metric: str, direction: str) -> dict:
     """The mean over four calls, by seed, for each way of marking."""
-    return {name: each(result, f"flows.call*.{direction}.{metric}").mean(axis="columns") for name, result in results.items()}
+    return {
+        name: each(result, f"flows.call*.{direction}.{metric}").mean(axis="columns")
+        for name, result in results.items()
+    }
 
 
 WAYS = {"to the server": "up", "to the station": "down"}
-mos = {name: {way: of_calls("mos", direction)[name] for way, direction in WAYS.items()} for name in results}
+mos = {
+    name: {way: of_calls("mos", direction)[name] for way, direction in WAYS.items()}
+    for name in results
+}
 picture(bars("How calls sound", "MOS", mos))
-picture("latency_cdf", *results.values(), traffic="voip", title="Delay of voice packets", log_x=True, name="delay")
+
+# %%
+picture(
+    "latency_cdf",
+    *results.values(),
+    traffic="voip",
+    title="Delay of voice packets",
+    log_x=True,
+    name="delay",
+)
 
 # %%
 # In best effort a caller is hardly understood. The upload side is the worse one: a station must win the medium against eight others for
@@ -78,11 +96,29 @@ picture("latency_cdf", *results.values(), traffic="voip", title="Delay of voice 
 
 up = of_calls("delay_p95_s", "up")
 loads = {name: per_seed(result, "totals.goodput_up_bps") for name, result in results.items()}
-collisions = {name: per_seed(result, "medium.collision_probability") for name, result in results.items()}
-claim("In best effort the MOS to the server is below 2.6, which G.107 calls nearly all users dissatisfied.", mos["best effort"]["to the server"], below=2.6)
-claim("As voice it is above 4.3 both ways.", (mos["voice"]["to the server"] + mos["voice"]["to the station"]) / 2, above=4.3)
-claim("The 95th percentile of the delay to the server falls below a fifth.", up["voice"] / up["best effort"], below=0.2)
-claim("The uploads pay over 5 % of their goodput.", loads["voice"] / loads["best effort"], below=0.95)
+collisions = {
+    name: per_seed(result, "medium.collision_probability") for name, result in results.items()
+}
+claim(
+    "In best effort the MOS to the server is below 2.6, which G.107 calls nearly all users dissatisfied.",
+    mos["best effort"]["to the server"],
+    below=2.6,
+)
+claim(
+    "As voice it is above 4.3 both ways.",
+    (mos["voice"]["to the server"] + mos["voice"]["to the station"]) / 2,
+    above=4.3,
+)
+claim(
+    "The 95th percentile of the delay to the server falls below a fifth.",
+    up["voice"] / up["best effort"],
+    below=0.2,
+)
+claim(
+    "The uploads pay over 5 % of their goodput.",
+    loads["voice"] / loads["best effort"],
+    below=0.95,
+)
 claim("Collisions rise.", collisions["voice"] - collisions["best effort"], above=0)
 
 # %%

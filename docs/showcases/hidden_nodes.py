@@ -42,7 +42,9 @@ scenario = lasthop.Scenario(SCENARIO, "hidden-nodes.toml")
 PAIRS = {"both hear each other": "[]", "hidden": '[["left", "right"]]'}
 THRESHOLDS = {"without RTS": "off", "with RTS": "500 B"}
 results = {
-    (pair, rts): lasthop.run(scenario.set("channel.hidden", hidden).set("bss.rts_threshold", threshold), seeds=5)
+    (pair, rts): lasthop.run(
+        scenario.set("channel.hidden", hidden).set("bss.rts_threshold", threshold), seeds=5
+    )
     for pair, hidden in PAIRS.items()
     for rts, threshold in THRESHOLDS.items()
 }
@@ -51,7 +53,10 @@ results = {
 # What is seen
 # ------------
 
-goodput = {rts: {pair: per_seed(results[pair, rts], "totals.goodput_bps") / 1e6 for pair in PAIRS} for rts in THRESHOLDS}
+goodput = {
+    rts: {pair: per_seed(results[pair, rts], "totals.goodput_bps") / 1e6 for pair in PAIRS}
+    for rts in THRESHOLDS
+}
 picture(bars("Goodput of both uploads", "goodput (Mbit/s)", goodput))
 
 # %%
@@ -63,11 +68,30 @@ picture(bars("Goodput of both uploads", "goodput (Mbit/s)", goodput))
 # what hidden nodes did.
 
 plain, lost = results["hidden", "without RTS"], "nodes.left.interference_probability"
-claim("Two hidden stations lose over 35 % of their goodput.", goodput["without RTS"]["hidden"] / goodput["without RTS"]["both hear each other"], below=0.65)
-claim("Over 40 % of the attempts are lost to the hidden one.", per_seed(plain, lost), above=0.4)
-claim("Under 2 % are lost to what carrier sense should prevent.", per_seed(plain, "nodes.left.collision_probability"), below=0.02)
-claim("RTS gives hidden stations over 35 % more.", goodput["with RTS"]["hidden"] / goodput["without RTS"]["hidden"], above=1.35)
-claim("It costs over 5 % where nobody is hidden.", goodput["with RTS"]["both hear each other"] / goodput["without RTS"]["both hear each other"], below=0.95)
+claim(
+    "Two hidden stations lose over 35 % of their goodput.",
+    goodput["without RTS"]["hidden"] / goodput["without RTS"]["both hear each other"],
+    below=0.65,
+)
+claim(
+    "Over 40 % of the attempts are lost to the hidden one.", per_seed(plain, lost), above=0.4
+)
+claim(
+    "Under 2 % are lost to what carrier sense should prevent.",
+    per_seed(plain, "nodes.left.collision_probability"),
+    below=0.02,
+)
+claim(
+    "RTS gives hidden stations over 35 % more.",
+    goodput["with RTS"]["hidden"] / goodput["without RTS"]["hidden"],
+    above=1.35,
+)
+claim(
+    "It costs over 5 % where nobody is hidden.",
+    goodput["with RTS"]["both hear each other"]
+    / goodput["without RTS"]["both hear each other"],
+    below=0.95,
+)
 
 # %%
 # The air itself

@@ -64,16 +64,38 @@ def variant(name: str, threshold_ms: int) -> lasthop.Scenario:
     return chosen
 
 
-results = {name: {ms: lasthop.run(variant(name, ms), seeds=4) for ms in THRESHOLDS_MS} for name in CONTROLS}
+results = {
+    name: {ms: lasthop.run(variant(name, ms), seeds=4) for ms in THRESHOLDS_MS}
+    for name in CONTROLS
+}
 
 # %%
 # What is seen
 # ------------
 
-goodput = {name: {ms: per_seed(r, "totals.goodput_bps") / 1e6 for ms, r in row.items()} for name, row in results.items()}
-rtt = {name: {ms: 1e3 * per_seed(r, "flows.laptop.down.rtt_p50_s") for ms, r in row.items()} for name, row in results.items()}
-picture(lines("One marked download", "threshold (ms)", "goodput (Mbit/s)", goodput, log_x=True))
-picture(lines("Its round trip; the wire is 10 ms", "threshold (ms)", "median RTT (ms)", rtt, log_x=True), name="rtt")
+goodput = {
+    name: {ms: per_seed(r, "totals.goodput_bps") / 1e6 for ms, r in row.items()}
+    for name, row in results.items()
+}
+rtt = {
+    name: {ms: 1e3 * per_seed(r, "flows.laptop.down.rtt_p50_s") for ms, r in row.items()}
+    for name, row in results.items()
+}
+picture(
+    lines("One marked download", "threshold (ms)", "goodput (Mbit/s)", goodput, log_x=True)
+)
+
+# %%
+picture(
+    lines(
+        "Its round trip; the wire is 10 ms",
+        "threshold (ms)",
+        "median RTT (ms)",
+        rtt,
+        log_x=True,
+    ),
+    name="rtt",
+)
 
 # %%
 # At 1 ms DCTCP has a sixth of what it could have, and CUBIC with ECN less. ACKs come in bunches, one A-MPDU at a time, so that data leave
@@ -84,12 +106,30 @@ picture(lines("Its round trip; the wire is 10 ms", "threshold (ms)", "median RTT
 # better marking takes it away. CUBIC still backs off at each mark, and would need 20 ms.
 
 ceiling = goodput["DCTCP"][20]
-claim("At 1 ms DCTCP has under a fifth of the goodput that it has at 20 ms.", goodput["DCTCP"][1] / ceiling, below=0.2)
-claim("A pacer gives DCTCP over 3.5 times as much.", goodput["DCTCP, paced"][1] / goodput["DCTCP"][1], above=3.5)
-claim("Prague has over 65 % of the goodput at 20 ms.", goodput["Prague"][1] / ceiling, above=0.65)
+claim(
+    "At 1 ms DCTCP has under a fifth of the goodput that it has at 20 ms.",
+    goodput["DCTCP"][1] / ceiling,
+    below=0.2,
+)
+claim(
+    "A pacer gives DCTCP over 3.5 times as much.",
+    goodput["DCTCP, paced"][1] / goodput["DCTCP"][1],
+    above=3.5,
+)
+claim(
+    "Prague has over 65 % of the goodput at 20 ms.", goodput["Prague"][1] / ceiling, above=0.65
+)
 claim("At 10 ms DCTCP has over 95 %.", goodput["DCTCP"][10] / ceiling, above=0.95)
-claim("CUBIC that answers marks as losses has under 85 % there.", goodput["CUBIC"][10] / ceiling, below=0.85)
-claim("Prague's round trip at 5 ms is under 16 ms, of which the wire is 10.", rtt["Prague"][5], below=16)
+claim(
+    "CUBIC that answers marks as losses has under 85 % there.",
+    goodput["CUBIC"][10] / ceiling,
+    below=0.85,
+)
+claim(
+    "Prague's round trip at 5 ms is under 16 ms, of which the wire is 10.",
+    rtt["Prague"][5],
+    below=16,
+)
 
 # %%
 # The air itself

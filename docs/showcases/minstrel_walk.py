@@ -49,14 +49,23 @@ CONTROLS = {
     "MCS 15, fixed": {"kind": "fixed", "mcs": 15},
     "MCS 8, fixed": {"kind": "fixed", "mcs": 8},
 }
-variants = {name: scenario.set("name", name).set("bss.rate_control", control) for name, control in CONTROLS.items()}
-results = {name: lasthop.run(variant, seeds=4, interval_s=1.0) for name, variant in variants.items()}
+variants = {
+    name: scenario.set("name", name).set("bss.rate_control", control)
+    for name, control in CONTROLS.items()
+}
+results = {
+    name: lasthop.run(variant, seeds=4, interval_s=1.0) for name, variant in variants.items()
+}
 
 # %%
 # What is seen
 # ------------
 
-picture("goodput_over_time", *results.values(), title="A download while its station walks from 3 m to 48 m")
+picture(
+    "goodput_over_time",
+    *results.values(),
+    title="A download while its station walks from 3 m to 48 m",
+)
 
 
 def between(result: lasthop.Result, from_s: float, to_s: float):
@@ -72,11 +81,27 @@ def between(result: lasthop.Result, from_s: float, to_s: float):
 # milliseconds at each step, until its statistic believes that the best mode is no longer the best.
 
 whole = {name: per_seed(result, "totals.goodput_bps") for name, result in results.items()}
-claim("Minstrel-HT has over 95 % of the oracle's goodput over the walk.", whole["Minstrel-HT"] / whole["ideal"], above=0.95)
+claim(
+    "Minstrel-HT has over 95 % of the oracle's goodput over the walk.",
+    whole["Minstrel-HT"] / whole["ideal"],
+    above=0.95,
+)
 claim("It has less than the oracle.", whole["Minstrel-HT"] - whole["ideal"], below=0)
-claim("MCS 15 has nothing left in the last 10 s.", between(results["MCS 15, fixed"], 25, 35), below=0.1)
-claim("There Minstrel-HT still has over 25 Mbit/s.", between(results["Minstrel-HT"], 25, 35), above=25)
-claim("MCS 8 has under 15 % of the oracle while the station is near.", between(results["MCS 8, fixed"], 1, 5) / between(results["ideal"], 1, 5), below=0.15)
+claim(
+    "MCS 15 has nothing left in the last 10 s.",
+    between(results["MCS 15, fixed"], 25, 35),
+    below=0.1,
+)
+claim(
+    "There Minstrel-HT still has over 25 Mbit/s.",
+    between(results["Minstrel-HT"], 25, 35),
+    above=25,
+)
+claim(
+    "MCS 8 has under 15 % of the oracle while the station is near.",
+    between(results["MCS 8, fixed"], 1, 5) / between(results["ideal"], 1, 5),
+    below=0.15,
+)
 
 # %%
 # The air itself

@@ -32,8 +32,13 @@ for name, variant in variants.items():
     file = STORED / f"{name.lower()}.json"
     kernel[name] = lasthop.read(file)
     model[name] = lasthop.run(variant, seeds=kernel[name].seeds)
-    made, ran = json.loads(file.read_text(encoding="utf-8"))["made"], kernel[name].runs[0]["simulator"]
-    print(f"{name}: Linux {ran['kernel']} in {ran['time']} time, made on {made} with lasthop {kernel[name].made_by}")
+    made, ran = (
+        json.loads(file.read_text(encoding="utf-8"))["made"],
+        kernel[name].runs[0]["simulator"],
+    )
+    print(
+        f"{name}: Linux {ran['kernel']} in {ran['time']} time, made on {made} with lasthop {kernel[name].made_by}"
+    )
 
 # %%
 # What is seen
@@ -44,11 +49,23 @@ SIDES = {"kernel": kernel, "model": model}
 
 def of_both(metric: str, scale: float) -> dict:
     """A metric of the laptop's flows on both sides, for each queue, by seed."""
-    return {side: {name: scale * per_seed(result, f"flows.laptop.{metric}") for name, result in row.items()} for side, row in SIDES.items()}
+    return {
+        side: {
+            name: scale * per_seed(result, f"flows.laptop.{metric}")
+            for name, result in row.items()
+        }
+        for side, row in SIDES.items()
+    }
 
 
-goodput, rtt, ping = of_both("down.goodput_bps", 1e-6), of_both("down.rtt_mean_s", 1e3), of_both("ping.rtt_p50_s", 1e3)
+goodput, rtt, ping = (
+    of_both("down.goodput_bps", 1e-6),
+    of_both("down.rtt_mean_s", 1e3),
+    of_both("ping.rtt_p50_s", 1e3),
+)
 picture(bars("Round trip of the download", "mean RTT (ms)", rtt))
+
+# %%
 picture(bars("Its goodput", "goodput (Mbit/s)", goodput), name="goodput")
 
 # %%
@@ -59,10 +76,25 @@ picture(bars("Its goodput", "goodput (Mbit/s)", goodput), name="goodput")
 
 gain = {side: row["FIFO"] - row["FQ-CoDel"] for side, row in rtt.items()}
 for queue in QUEUES:
-    claim(f"{queue}: the model has the kernel's goodput, within 3 %.", goodput["model"][queue] / goodput["kernel"][queue], above=0.97, below=1.03)
-    claim(f"{queue}: it has its round trip, within 8 %.", rtt["model"][queue] / rtt["kernel"][queue], above=0.92, below=1.08)
+    claim(
+        f"{queue}: the model has the kernel's goodput, within 3 %.",
+        goodput["model"][queue] / goodput["kernel"][queue],
+        above=0.97,
+        below=1.03,
+    )
+    claim(
+        f"{queue}: it has its round trip, within 8 %.",
+        rtt["model"][queue] / rtt["kernel"][queue],
+        above=0.92,
+        below=1.08,
+    )
 claim("FQ-CoDel takes over 20 ms from the kernel's round trip.", gain["kernel"], above=20)
-claim("It takes as much from the model's, within 15 %.", gain["model"] / gain["kernel"], above=0.85, below=1.15)
+claim(
+    "It takes as much from the model's, within 15 %.",
+    gain["model"] / gain["kernel"],
+    above=0.85,
+    below=1.15,
+)
 
 # %%
 # The air itself

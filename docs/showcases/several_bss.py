@@ -60,21 +60,40 @@ DISTANCES_M = (10, 20, 30, 40, 60)
 
 def variant(distance_m: int, is_shared: bool) -> lasthop.Scenario:
     """Two flats at this distance; on the same 80 MHz, or each on 40 MHz of them."""
-    apart = scenario.set("bss.1.ap.position", [f"{distance_m} m", "0 m"]).set("station.1.position", [f"{distance_m} m", "5 m"])
+    apart = scenario.set("bss.1.ap.position", [f"{distance_m} m", "0 m"]).set(
+        "station.1.position", [f"{distance_m} m", "5 m"]
+    )
     if is_shared:
         return apart
-    return apart.set("bss.0.channel_width", "40 MHz").set("bss.1.channel_width", "40 MHz").set("bss.1.channel", 44)
+    return (
+        apart.set("bss.0.channel_width", "40 MHz")
+        .set("bss.1.channel_width", "40 MHz")
+        .set("bss.1.channel", 44)
+    )
 
 
 PLANS = {"both on 80 MHz": True, "40 MHz each": False}
-results = {name: {m: lasthop.run(variant(m, is_shared), seeds=4) for m in DISTANCES_M} for name, is_shared in PLANS.items()}
+results = {
+    name: {m: lasthop.run(variant(m, is_shared), seeds=4) for m in DISTANCES_M}
+    for name, is_shared in PLANS.items()
+}
 
 # %%
 # What is seen
 # ------------
 
-goodput = {name: {m: per_seed(r, "totals.goodput_bps") / 1e6 for m, r in row.items()} for name, row in results.items()}
-picture(lines("Two downloads in two flats", "distance of the access points (m)", "goodput of both (Mbit/s)", goodput))
+goodput = {
+    name: {m: per_seed(r, "totals.goodput_bps") / 1e6 for m, r in row.items()}
+    for name, row in results.items()
+}
+picture(
+    lines(
+        "Two downloads in two flats",
+        "distance of the access points (m)",
+        "goodput of both (Mbit/s)",
+        goodput,
+    )
+)
 
 # %%
 # Up to 20 m both access points decode each other and take turns. The halves win there: 40 MHz are more than half of 80, as less noise
@@ -91,8 +110,16 @@ lost = "nodes.left.ap.interference_probability"
 claim("At 10 m halves give over 15 % more.", half[10] / whole[10], above=1.15)
 claim("At 60 m the whole for both gives over 70 % more.", whole[60] / half[60], above=1.7)
 claim("At 30 m it does already, by over 25 %.", whole[30] / half[30], above=1.25)
-claim("There over 4 % of the attempts are lost to the neighbour.", per_seed(middle, lost), above=0.04)
-claim("Rates are then over 15 % below those at 60 m.", per_seed(middle, RATE) / per_seed(far, RATE), below=0.85)
+claim(
+    "There over 4 % of the attempts are lost to the neighbour.",
+    per_seed(middle, lost),
+    above=0.04,
+)
+claim(
+    "Rates are then over 15 % below those at 60 m.",
+    per_seed(middle, RATE) / per_seed(far, RATE),
+    below=0.85,
+)
 
 # %%
 # The air itself

@@ -59,13 +59,28 @@ print(found.text())
 NETWORKS = {"original": original, "twin": copy}
 QUEUES = {"as it is": None, "with FQ-CoDel": "fq_codel"}
 results = {
-    (name, queue): lasthop.run(network if kind is None else network.set("bss.ap.queue", kind), seeds=5)
+    (name, queue): lasthop.run(
+        network if kind is None else network.set("bss.ap.queue", kind), seeds=5
+    )
     for name, network in NETWORKS.items()
     for queue, kind in QUEUES.items()
 }
-rtt = {name: {queue: 1e3 * per_seed(results[name, queue], "flows.sta.down.rtt_mean_s") for queue in QUEUES} for name in NETWORKS}
-goodput = {name: {queue: per_seed(results[name, queue], "totals.goodput_bps") / 1e6 for queue in QUEUES} for name in NETWORKS}
+rtt = {
+    name: {
+        queue: 1e3 * per_seed(results[name, queue], "flows.sta.down.rtt_mean_s")
+        for queue in QUEUES
+    }
+    for name in NETWORKS
+}
+goodput = {
+    name: {
+        queue: per_seed(results[name, queue], "totals.goodput_bps") / 1e6 for queue in QUEUES
+    }
+    for name in NETWORKS
+}
 picture(bars("Round trip of the download", "mean RTT (ms)", rtt))
+
+# %%
 picture(bars("Its goodput", "goodput (Mbit/s)", goodput), name="goodput")
 
 # %%
@@ -76,10 +91,25 @@ picture(bars("Its goodput", "goodput (Mbit/s)", goodput), name="goodput")
 # The answer is the same in both: the queue can go, and the goodput stays.
 
 gain = {name: each["as it is"] - each["with FQ-CoDel"] for name, each in rtt.items()}
-claim("The twin has the goodput of the original, within 3 %.", goodput["twin"]["as it is"] / goodput["original"]["as it is"], above=0.97, below=1.03)
-claim("It has its round trip, within 5 %.", rtt["twin"]["as it is"] / rtt["original"]["as it is"], above=0.95, below=1.05)
+claim(
+    "The twin has the goodput of the original, within 3 %.",
+    goodput["twin"]["as it is"] / goodput["original"]["as it is"],
+    above=0.97,
+    below=1.03,
+)
+claim(
+    "It has its round trip, within 5 %.",
+    rtt["twin"]["as it is"] / rtt["original"]["as it is"],
+    above=0.95,
+    below=1.05,
+)
 claim("FQ-CoDel takes over 15 ms from the original's round trip.", gain["original"], above=15)
-claim("The twin foretells that, within 15 %.", gain["twin"] / gain["original"], above=0.85, below=1.15)
+claim(
+    "The twin foretells that, within 15 %.",
+    gain["twin"] / gain["original"],
+    above=0.85,
+    below=1.15,
+)
 
 # %%
 # The air itself

@@ -64,7 +64,12 @@ results = {name: lasthop.run(variant, seeds=8) for name, variant in variants.ite
 # ------------
 
 WAYS = {"four uploads": "up", "four downloads": "down"}
-goodput = {label: {name: per_seed(r, f"totals.goodput_{way}_bps") / 1e6 for name, r in results.items()} for label, way in WAYS.items()}
+goodput = {
+    label: {
+        name: per_seed(r, f"totals.goodput_{way}_bps") / 1e6 for name, r in results.items()
+    }
+    for label, way in WAYS.items()
+}
 picture(bars("Who gets what of one access point", "goodput (Mbit/s)", goodput))
 
 # %%
@@ -75,13 +80,27 @@ picture(bars("Who gets what of one access point", "goodput (Mbit/s)", goodput))
 
 fifo = results["FIFO"]
 up, down = goodput["four uploads"], goodput["four downloads"]
-of_acks = per_seed(fifo, "nodes.ap.queue_drops_tcp_ack") / per_seed(fifo, "nodes.ap.queue_drops")
-claim("Behind the FIFO downloads have under 1 % of what uploads have.", down["FIFO"] / up["FIFO"], below=0.01)
+of_acks = per_seed(fifo, "nodes.ap.queue_drops_tcp_ack") / per_seed(
+    fifo, "nodes.ap.queue_drops"
+)
+claim(
+    "Behind the FIFO downloads have under 1 % of what uploads have.",
+    down["FIFO"] / up["FIFO"],
+    below=0.01,
+)
 claim("Over 95 % of what it drops are ACKs.", of_acks, above=0.95)
-claim("PIFS alone leaves the downloads under a tenth of the uploads.", down["PIFS"] / up["PIFS"], below=0.1)
+claim(
+    "PIFS alone leaves the downloads under a tenth of the uploads.",
+    down["PIFS"] / up["PIFS"],
+    below=0.1,
+)
 claim("The filter gives them over a fifth.", down["ACK filter"] / up["ACK filter"], above=0.2)
 claim("Both give them over 40 %.", down["both"] / up["both"], above=0.4)
-claim("Nothing of that costs goodput in all.", (up["both"] + down["both"]) / (up["FIFO"] + down["FIFO"]), above=1)
+claim(
+    "Nothing of that costs goodput in all.",
+    (up["both"] + down["both"]) / (up["FIFO"] + down["FIFO"]),
+    above=1,
+)
 
 # %%
 # The air itself

@@ -63,10 +63,28 @@ results = {name: lasthop.run(variant, seeds=6) for name, variant in variants.ite
 # What is seen
 # ------------
 
-load = {name: per_seed(result, "flows.reader.down.page_load_time_mean_s") for name, result in results.items()}
-bulk = {name: per_seed(result, "flows.bulk*.goodput_bps") / 1e6 for name, result in results.items()}
-picture(bars("From the first SYN of a page to its last byte", "page load time (s)", {"pages": load}))
-picture(bars("The two downloads meanwhile", "goodput (Mbit/s)", {"downloads": {k: v for k, v in bulk.items() if k != "alone"}}), name="bulk")
+load = {
+    name: per_seed(result, "flows.reader.down.page_load_time_mean_s")
+    for name, result in results.items()
+}
+bulk = {
+    name: per_seed(result, "flows.bulk*.goodput_bps") / 1e6 for name, result in results.items()
+}
+picture(
+    bars(
+        "From the first SYN of a page to its last byte", "page load time (s)", {"pages": load}
+    )
+)
+
+# %%
+picture(
+    bars(
+        "The two downloads meanwhile",
+        "goodput (Mbit/s)",
+        {"downloads": {k: v for k, v in bulk.items() if k != "alone"}},
+    ),
+    name="bulk",
+)
 
 # %%
 # Behind the FIFO each round trip takes a quarter of a second, and a page six times what it takes alone. Any CoDel ends that.
@@ -75,10 +93,22 @@ picture(bars("The two downloads meanwhile", "goodput (Mbit/s)", {"downloads": {k
 # at a third of the link take a second, and a third is what the reader is given. CoDel over one queue lets the page have more than
 # a third, as it drops from the downloads what the page's burst has filled. The downloads pay for it.
 
-claim("Behind the FIFO a page takes over five times what it takes alone.", load["FIFO"] / load["alone"], above=5)
+claim(
+    "Behind the FIFO a page takes over five times what it takes alone.",
+    load["FIFO"] / load["alone"],
+    above=5,
+)
 claim("FQ-CoDel brings it below 40 % of that.", load["FQ-CoDel"] / load["FIFO"], below=0.4)
-claim("One queue with CoDel is faster still, by over 20 %.", load["CoDel"] / load["FQ-CoDel"], below=0.8)
-claim("The downloads lose over 5 % to it against FQ-CoDel.", bulk["CoDel"] / bulk["FQ-CoDel"], below=0.95)
+claim(
+    "One queue with CoDel is faster still, by over 20 %.",
+    load["CoDel"] / load["FQ-CoDel"],
+    below=0.8,
+)
+claim(
+    "The downloads lose over 5 % to it against FQ-CoDel.",
+    bulk["CoDel"] / bulk["FQ-CoDel"],
+    below=0.95,
+)
 
 # %%
 # The air itself

@@ -73,7 +73,10 @@ def test_a_page_has_all_its_parts(page):
     assert len(line) == len(title) and set(line) == {"="}
     assert "**Question.**" in ast.get_docstring(tree)
     text = page.read_text(encoding="utf-8")
-    assert all(f"# %%\n# {heading}\n# {'-' * len(heading)}\n" in text for heading in ("The scenario", "What is seen", "The air itself"))
+    assert all(
+        f"# %%\n# {heading}\n# {'-' * len(heading)}\n" in text
+        for heading in ("The scenario", "What is seen", "The air itself")
+    )
     called = [node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
     assert called.count("claim") >= 3 and "picture" in called and "report" in called
 
@@ -86,7 +89,9 @@ def test_a_claim_is_held_against_the_whole_interval_and_not_the_mean(showing):
     values = pandas.Series([9.0, 10.0, 11.0])  # 10 ± 4.303 · 1 / √3: 7.516 to 12.484
     showing.claim("It is above 7.5.", values, above=7.5)
     showing.claim("It is between 7.5 and 12.5.", values, above=7.5, below=12.5)
-    with pytest.raises(AssertionError, match=r"^It is above 8\. The interval is not above 8: 10 \(7\.516 to 12\.48, 3 seeds\)$"):
+    with pytest.raises(
+        AssertionError, match=r"^It is above 8\. The interval is not above 8: 10 \(7\.516 to 12\.48, 3 seeds\)$"
+    ):
         showing.claim("It is above 8.", values, above=8)
     with pytest.raises(AssertionError, match=r"not above 0 and below 12:"):
         showing.claim("It is between.", values, above=0, below=12)

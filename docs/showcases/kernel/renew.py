@@ -21,7 +21,16 @@ def renew(name: str, queue: str) -> None:
     """Emulates all seeds behind this queue. Raises `CalledProcessError` where the command, which has said why, fails."""
     file = FOLDER / f"{name}.json"
     settings = ["--set", f"bss.ap.queue={queue}", "--seeds", str(SEEDS)]
-    line = [sys.executable, "-m", "lasthop", "emulate", str(FOLDER / "one-download.toml"), *settings, "--json", str(file)]
+    line = [
+        sys.executable,
+        "-m",
+        "lasthop",
+        "emulate",
+        str(FOLDER / "one-download.toml"),
+        *settings,
+        "--json",
+        str(file),
+    ]
     subprocess.run(line, check=True)
     store(file, datetime.date.today())
 

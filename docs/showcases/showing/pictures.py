@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 SIZE = (6.4, 3.4)
 
 
-def picture(what: str | Chart, *results: Result, name: str = "", size: tuple[float, float] = SIZE, **options: object) -> None:
+def picture(
+    what: str | Chart, *results: Result, name: str = "", size: tuple[float, float] = SIZE, **options: object
+) -> None:
     """Draws a kind of plot of one result or several, as `lasthop plot` does and with its options, or a chart.
 
     `name` tells a second picture of a page from the first.
@@ -34,20 +36,35 @@ def picture(what: str | Chart, *results: Result, name: str = "", size: tuple[flo
 
 
 def bars(
-    title: str, y_label: str, groups: Mapping[str, Mapping[str, pandas.Series]], *, size: tuple[float, float] = SIZE, **look: object
+    title: str,
+    y_label: str,
+    groups: Mapping[str, Mapping[str, pandas.Series]],
+    *,
+    size: tuple[float, float] = SIZE,
+    **look: object,
 ) -> Chart:
     """Bars with intervals: groups of bars by what stands along the axis, each of values by seed.
 
     `groups` has for each label of the legend the values at each place.
     """
-    return Chart("bars", title, "", y_label, tuple(_curve(label, at) for label, at in groups.items()), size=size, **look)
+    return Chart(
+        "bars", title, "", y_label, tuple(_curve(label, at) for label, at in groups.items()), size=size, **look
+    )
 
 
 def lines(
-    title: str, x_label: str, y_label: str, curves: Mapping[str, Mapping[float, pandas.Series]], *, size: tuple[float, float] = SIZE, **look: object
+    title: str,
+    x_label: str,
+    y_label: str,
+    curves: Mapping[str, Mapping[float, pandas.Series]],
+    *,
+    size: tuple[float, float] = SIZE,
+    **look: object,
 ) -> Chart:
     """Lines with bands over numbers: for each label of the legend the values by seed at each number."""
-    return Chart("lines", title, x_label, y_label, tuple(_curve(label, at) for label, at in curves.items()), size=size, **look)
+    return Chart(
+        "lines", title, x_label, y_label, tuple(_curve(label, at) for label, at in curves.items()), size=size, **look
+    )
 
 
 def _curve(label: str, at: Mapping[str, pandas.Series] | Mapping[float, pandas.Series]) -> Curve:
