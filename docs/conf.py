@@ -1,11 +1,16 @@
 """How `make docs` builds the site of this folder. Nothing is fetched: what a page needs is in the packages of python/requirements-docs.txt."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "_ext"))
+GALLERY = "gallery"
+# Files that a showcase writes beside its page, such as the report of its runs; its links to them begin with this name.
+REPORTS = f"{GALLERY}/reports"
+sys.path[:0] = [str(HERE / "_ext"), str(HERE / "showcases")]
+os.environ["LASTHOP_SHOWCASES"] = str(HERE / REPORTS)
 # Usage lines and tables of commands do not depend on who builds, and where.
 os.environ["COLUMNS"] = "110"
 
@@ -17,6 +22,8 @@ copyright = "the authors of lasthop, MIT licence"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery", "reference"]
 exclude_patterns = ["_ext", "showcases"]
 nitpicky = True
+# Quotes are those of TOML and shells, to be copied.
+smartquotes = False
 default_role = "literal"
 
 # Headings can be linked as on GitHub: page.md#a-heading.
@@ -28,15 +35,16 @@ python_use_unqualified_type_names = True
 # Types of other packages have their pages elsewhere, and these pages are built without a network.
 nitpick_ignore_regex = [("py:.*", r"(?!lasthop\.[A-Z]).*")]
 
-# A showcase is a script that is run, and its page. Its result is kept in `gallery`, with a digest of the script: one that has not changed is not
-# run again.
+# A showcase is a script that is run, and its page. Its result is kept in `gallery`, with a digest of the script: one that has not
+# changed is not run again.
 sphinx_gallery_conf = {
     "examples_dirs": "showcases",
-    "gallery_dirs": "gallery",
+    "gallery_dirs": GALLERY,
     "filename_pattern": r"\.py$",
     "ignore_pattern": r"(^|/)_|__init__",
     "download_all_examples": False,
     "show_signature": False,
+    "write_computation_times": False,
     "min_reported_time": 1,
     "remove_config_comments": True,
     "abort_on_example_error": True,
@@ -45,6 +53,8 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "lasthop"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
@@ -56,3 +66,13 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+
+def setup(app):
+    """Puts the files beside the showcases into the site."""
+
+    def copy(app, error):
+        if not error and (HERE / REPORTS).is_dir():
+            shutil.copytree(HERE / REPORTS, Path(app.outdir) / REPORTS, dirs_exist_ok=True)
+
+    app.connect("build-finished", copy)

@@ -18,6 +18,8 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
 COMMAND = re.compile(r"lasthop ([a-z][a-z-]+)\b")
+INSERT = re.compile(r"^<!-- insert (\S+) -->$", re.MULTILINE)
+RELATIVE = re.compile(r"\]\((?![a-z]+:|#)")
 KINDS = ("confval", "quantity", "algorithm")
 
 
@@ -64,3 +66,15 @@ class LinkOutside(SphinxTransform):
             target = Path("/", os.path.relpath(file, docs))
             copy = addnodes.download_reference("", "", *node.children, refdoc=self.env.docname, reftarget=str(target), reftype="download")
             node.replace_self(copy)
+
+
+def insert(app: Any, docname: str, content: list[str]) -> None:
+    """Puts a page of the tree where `<!-- insert FILE -->` stands: without its title, and with links that hold from there."""
+
+    def text(found: re.Match[str]) -> str:
+        file = Path(app.env.doc2path(docname)).parent / found[1]
+        app.env.note_dependency(str(file))
+        body = file.read_text(encoding="utf-8").partition("\n")[2]
+        return RELATIVE.sub(lambda _: f"]({Path(found[1]).parent}/", body)
+
+    content[0] = INSERT.sub(text, content[0])

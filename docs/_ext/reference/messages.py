@@ -21,27 +21,10 @@ from .markup import block, inline, title
 
 MISTAKES = Path(__file__).with_name("mistakes.toml")
 SHAPE = """\
-Wrong input gets one sentence on standard error and status 2, and nothing is run. A sentence has the place, what is wrong and
+Wrong input gets one sentence on standard error and :ref:`status 2 <exit-status>`, and nothing is run. A sentence has the place, what is wrong and
 what would be right. A place is a file with its line and key, a setting (``--set wired.delay=10``) or an option.
 
 From Python, :py:exc:`lasthop.ScenarioError` has the same sentence, :py:exc:`lasthop.StoreError` one about a store of runs.
-"""
-STATUS = """\
-.. list-table::
-   :header-rows: 1
-
-   * - status
-     - meaning
-   * - 0
-     - done
-   * - 1
-     - a run failed, a claim that held in the last release does not any more, a replay or a script differs, or output could not be written
-   * - 2
-     - wrong usage or input: one message with place and remedy
-   * - 77
-     - no replay or script differs, but one was skipped, with its reason
-   * - 130
-     - interrupted with Ctrl-C or a signal to end (TERM, HUP); what was finished is kept
 """
 LISTED = "Each sentence stands as in the source; ``{…}`` is where the program puts what was given, or what would be right."
 # As many words as tell sentences apart.
@@ -53,7 +36,7 @@ def pages() -> Iterator[tuple[str, str]]:
     tree = ".. toctree::\n   :hidden:\n\n   commands\n   scenarios\n"
     where = "Two lists are collected from the sources: sentences of :doc:`commands <commands>` and :doc:`about scenarios <scenarios>`. What a library or the system says is passed on, and not listed."
     examples = "\n".join(map(_example, tried()))
-    yield "index", "\n".join([title("Error messages"), SHAPE, where + "\n", title("Exit status", "-"), STATUS, title("Examples", "-"), examples, tree])
+    yield "index", "\n".join([title("Error messages"), SHAPE, where + "\n", title("Examples", "-"), examples, tree])
     yield "commands", _listed("Sentences of commands", "``python/lasthop/``", sentences.of_python())
     yield "scenarios", _listed("Sentences about scenarios", "crate ", sentences.of_rust())
 
