@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -50,6 +52,24 @@ def test_the_examples_in_c_are_the_built_in_controllers(libraries, name, built_i
     own_document, own_series = told(short(name).set("tcp.congestion_control", choice))
     assert own_document == document
     assert own_series.equals(series)
+
+
+def test_a_crash_in_c_names_library_function_and_time(command, tmp_path):
+    if shutil.which("cc") is None:
+        pytest.skip("there is no cc")
+    (tmp_path / "wild.c").write_text(
+        '#include "lasthop_cc.h"\n'
+        "static double s(struct lasthop_cc_sock *sk, const struct lasthop_cc_event *e) { (void)sk; (void)e; return 2; }\n"
+        "static void g(struct lasthop_cc_sock *sk, const struct lasthop_cc_ack *a) { (void)a; if (sk->now > 1000000000) *(volatile int *)8 = 1; }\n"
+        "const struct lasthop_cc_v1 lasthop_cc = { LASTHOP_CC_HEAD, .ssthresh = s, .cong_avoid = g };\n"
+    )
+    include = REPOSITORY / "python" / "lasthop" / "include"
+    library = tmp_path / "wild.so"
+    subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", tmp_path / "wild.c", "-o", library], check=True)
+    choice = toml_value({"kind": "c", "library": str(library)})
+    done = command("run", "tcp-nup", "--seed", "1", "--set", "duration=8 s", "--set", f"tcp.congestion_control={choice}")
+    assert done.returncode == -signal.SIGSEGV
+    assert re.search(r"lasthop: wild: cong_avoid ended the process with SIGSEGV at 5\.\d{6} s; compile with", done.stderr), done.stderr
 
 
 @pytest.mark.parametrize("name", ["download-11n", "tcp-nup"])

@@ -9,18 +9,22 @@ use std::sync::Arc;
 use lasthop_tcp::congestion_control::{AckSample, Context};
 
 use crate::abi::{self, CwndEvent, ERROR_BYTES, Event, Prior, Sock, State, ToldOfAck};
+use crate::crash::Calling;
 use crate::error::Error;
 use crate::host::HOST;
 use crate::library::{Library, Setting};
 use crate::shared::Shared;
 use crate::told;
 
+/// Stands behind a controller's own bytes: a store beyond them changes it.
+const UNWRITTEN: u128 = 0x6c61_7374_686f_7021_6c61_7374_686f_7021;
+
 /// The two ends of a connection's memory: this one, and the pointer that its controller may keep.
 pub(crate) struct Connection {
     /// Made by `Box`; freed when this value goes.
     shared: NonNull<Shared>,
-    /// Behind `sock.private`, in units of its alignment.
-    _private: Vec<u128>,
+    /// Behind `sock.private`, in units of its alignment, with one more that nobody may write.
+    private: Vec<u128>,
     library: Arc<Library>,
     /// `init` has taken it, so that it is to be released
     is_made: bool,
@@ -42,7 +46,11 @@ impl Connection {
     /// Makes one and lets the controller read its parameters.
     pub fn new(library: &Arc<Library>, context: &Context, settings: &[(String, Setting)]) -> Result<Connection, Error> {
         let table = library.table();
-        let mut private = vec![0u128; (table.private_size as usize).div_ceil(size_of::<u128>())];
+        let asked = (table.private_size as usize).div_ceil(size_of::<u128>());
+        let mut private = vec![0u128; if asked == 0 { 0 } else { asked + 1 }];
+        if let Some(last) = private.last_mut() {
+            *last = UNWRITTEN;
+        }
         let sock = Sock {
             cwnd: context.initial_window,
             ssthresh: context.initial_ssthresh,
@@ -63,7 +71,7 @@ impl Connection {
             error: [0; ERROR_BYTES],
         };
         let shared = NonNull::from(Box::leak(Box::new(Shared { sock, draws: context.draws })));
-        let mut connection = Connection { shared, _private: private, library: library.clone(), is_made: false };
+        let mut connection = Connection { shared, private, library: library.clone(), is_made: false };
         connection.init(context, settings)?;
         match connection.complaint() {
             Some(text) => Err(Error::new(library.name(), text)),
@@ -87,6 +95,7 @@ impl Connection {
         };
         let settings: Vec<abi::Setting> = settings.iter().zip(&texts).map(as_c).collect();
         let context = told::context(context);
+        let _calling = self.calling("init");
         // SAFETY: the table is of the version that declares `init` so; context and settings live until it returns.
         unsafe { init(self.pointer(), &context, settings.as_ptr(), settings.len()) };
         Ok(())
@@ -113,9 +122,21 @@ impl Connection {
         unsafe { &mut self.shared.as_mut().sock }
     }
 
+    /// Notes which function is called, for the case that it never returns.
+    fn calling(&self, function: &'static str) -> Calling {
+        Calling::new(self.library.name(), function, self.pointer())
+    }
+
     /// What the controller gets: with the right to all of `Shared`, which its host functions use.
     fn pointer(&self) -> *mut Sock {
         self.shared.as_ptr().cast()
+    }
+
+    /// The controller has written behind its own bytes.
+    #[inline]
+    pub fn is_overrun(&self) -> bool {
+        // SAFETY: the element is there; it is read where a controller may have written, which is not at work now.
+        self.private.last().is_some_and(|last| unsafe { ptr::read_volatile(last) } != UNWRITTEN)
     }
 
     /// Why the controller gave up, if it did.
@@ -135,32 +156,36 @@ impl Connection {
 
     pub fn established(&mut self, rtt_ns: i64) {
         if let Some(established) = self.library.table().established {
+            let _calling = self.calling("established");
             // SAFETY: a function of the table, with the sock of this connection.
             unsafe { established(self.pointer(), rtt_ns) };
         }
     }
 
     pub fn pkts_acked(&mut self, ack: &AckSample) {
-        self.tell(self.library.table().pkts_acked, ack);
+        self.tell("pkts_acked", self.library.table().pkts_acked, ack);
     }
 
     /// `cong_control`, or else `cong_avoid`.
     pub fn grow(&mut self, ack: &AckSample) {
         let table = self.library.table();
-        self.tell(table.cong_control.or(table.cong_avoid), ack);
+        let name = if table.cong_control.is_some() { "cong_control" } else { "cong_avoid" };
+        self.tell(name, table.cong_control.or(table.cong_avoid), ack);
     }
 
-    fn tell(&mut self, function: Option<ToldOfAck>, sample: &AckSample) {
+    fn tell(&mut self, name: &'static str, function: Option<ToldOfAck>, sample: &AckSample) {
         let Some(function) = function else { return };
         let rate = sample.rate.as_ref().map(told::rate);
         let mut ack = told::ack(sample);
         ack.rate = rate.as_ref().map_or(ptr::null(), ptr::from_ref);
+        let _calling = self.calling(name);
         // SAFETY: a function of the table, with the sock of this connection; the ACK lives until it returns.
         unsafe { function(self.pointer(), &ack) };
     }
 
     /// What a congestion event leaves; every table has a function that says so.
     pub fn ssthresh(&mut self, event: &Event) -> f64 {
+        let _calling = self.calling("ssthresh");
         // SAFETY: a function of the table, with the sock of this connection; the event lives until it returns.
         self.library.table().ssthresh.map_or(f64::NAN, |ssthresh| unsafe { ssthresh(self.pointer(), event) })
     }
@@ -168,6 +193,7 @@ impl Connection {
     /// Tells of a state, then notes it.
     pub fn set_state(&mut self, state: State, event: Option<&Event>) {
         if let Some(set_state) = self.library.table().set_state {
+            let _calling = self.calling("set_state");
             // SAFETY: a function of the table, with the sock of this connection; the event lives until it returns.
             unsafe { set_state(self.pointer(), state as u32, event.map_or(ptr::null(), ptr::from_ref)) };
         }
@@ -176,6 +202,7 @@ impl Connection {
 
     /// The window to go back to, if the controller says one.
     pub fn undo_cwnd(&mut self, prior: &Prior) -> Option<f64> {
+        let _calling = self.calling("undo_cwnd");
         // SAFETY: a function of the table, with the sock of this connection; the prior lives until it returns.
         self.library.table().undo_cwnd.map(|undo_cwnd| unsafe { undo_cwnd(self.pointer(), prior) })
     }
@@ -183,6 +210,7 @@ impl Connection {
     /// True if the controller was told.
     pub fn cwnd_event(&mut self, event: CwndEvent) -> bool {
         let Some(cwnd_event) = self.library.table().cwnd_event else { return false };
+        let _calling = self.calling("cwnd_event");
         // SAFETY: a function of the table, with the sock of this connection.
         unsafe { cwnd_event(self.pointer(), event as u32) };
         true
@@ -192,6 +220,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         if let Some(release) = self.library.table().release.filter(|_| self.is_made) {
+            let _calling = self.calling("release");
             // SAFETY: a function of the table, with the sock of this connection, for the last time.
             unsafe { release(self.pointer()) };
         }

@@ -136,7 +136,7 @@ impl Controller {
     #[inline]
     fn check(&mut self, function: &str) {
         let sock = self.connection.sock();
-        if sock.error[0] != 0 || fault(sock).is_some() {
+        if sock.error[0] != 0 || fault(sock).is_some() || self.connection.is_overrun() {
             self.explain(function);
         }
     }
@@ -144,7 +144,8 @@ impl Controller {
     #[cold]
     fn explain(&mut self, function: &str) {
         let fault = || fault(self.connection.sock()).map(|fault| format!("{function} left {fault}"));
-        let why = self.connection.complaint().or_else(fault).unwrap_or_default();
+        let overrun = || format!("{function} wrote behind the bytes of `private_size`");
+        let why = self.connection.complaint().or_else(fault).unwrap_or_else(overrun);
         self.fail(why);
     }
 

@@ -7,6 +7,7 @@ use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
 use crate::abi::{self, Table};
+use crate::crash;
 use crate::error::Error;
 
 /// The symbol that a library exports.
@@ -55,6 +56,7 @@ impl Library {
     /// The controller that it exports by another name, where it has several.
     pub fn open_symbol(path: &Path, symbol: &str) -> Result<Library, Error> {
         let place = path.display().to_string();
+        crash::watch();
         // A bare name would be looked for in the system's folders.
         let absolute = path.canonicalize().map_err(|error| Error::new(&place, plain(&error)))?;
         // SAFETY: the library's initialisers run. The user chose to run its code.

@@ -171,6 +171,17 @@ fn a_library_without_what_is_needed_is_refused() {
 }
 
 #[test]
+fn a_store_behind_its_own_bytes_ends_the_run_with_a_sentence() {
+    let text = "#include \"lasthop_cc.h\"\n\
+        static double s(struct lasthop_cc_sock *sk, const struct lasthop_cc_event *e) { (void)sk; (void)e; return 2; }\n\
+        static void g(struct lasthop_cc_sock *sk, const struct lasthop_cc_ack *a) { (void)a; ((volatile double *)sk->priv)[4] = 1; }\n\
+        const struct lasthop_cc_v1 lasthop_cc = { LASTHOP_CC_HEAD, .name = \"mine\", .private_size = 32, .ssthresh = s, .cong_avoid = g };\n";
+    let Some(path) = bench::of_text("behind", text) else { return };
+    let library = Arc::new(Library::open(&path).unwrap());
+    assert_eq!(failure(&library, ack), "mine, at 1.500000 s: cong_avoid wrote behind the bytes of `private_size`");
+}
+
+#[test]
 fn a_symbol_that_is_missing_is_told_when_the_library_is_loaded() {
     let text = "#include \"lasthop_cc.h\"\n\
         double nowhere(void);\n\

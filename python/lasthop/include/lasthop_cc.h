@@ -231,7 +231,7 @@ struct lasthop_cc_v1 {
      * scenario's key. Unlike in Linux the handshake comes later. NULL: settings are refused. */
     void (*init)(struct lasthop_cc_sock *sk, const struct lasthop_cc_context *context,
                  const struct lasthop_cc_setting *settings, size_t count);
-    /* The connection goes. Free what `init` took beyond `priv`; also called where `init` failed. */
+    /* The connection goes. Free what `init` took beyond `priv`. Not called where `init` refused: free it there. */
     void (*release)(struct lasthop_cc_sock *sk);
     /* The handshake is over; `rtt_ns` is what it measured, -1 if it did not. */
     void (*established)(struct lasthop_cc_sock *sk, int64_t rtt_ns);

@@ -1,0 +1,105 @@
+//! A signal that a controller's code raises ends the process, as in any program; before it does, this says whose code it was.
+#![expect(unsafe_code, reason = "signal handlers are C's")]
+
+use std::cell::Cell;
+use std::sync::Once;
+
+use crate::abi::Sock;
+
+/// What runs on this thread.
+#[derive(Clone, Copy)]
+struct Call {
+    library: *const str,
+    function: &'static str,
+    sock: *const Sock,
+}
+
+thread_local! {
+    static CALL: Cell<Option<Call>> = const { Cell::new(None) };
+}
+
+/// Notes a call until it is dropped.
+pub(crate) struct Calling(());
+
+impl Calling {
+    /// `library` and `sock` must outlive the value.
+    pub fn new(library: &str, function: &'static str, sock: *const Sock) -> Calling {
+        CALL.set(Some(Call { library: &raw const *library, function, sock }));
+        Calling(())
+    }
+}
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        CALL.set(None);
+    }
+}
+
+/// Sets the handler up, once for the process. Where another stands already it is called afterwards.
+#[cfg(unix)]
+pub(crate) fn watch() {
+    static SET_UP: Once = Once::new();
+    SET_UP.call_once(|| {
+        for (index, signal) in unix::SIGNALS.into_iter().enumerate() {
+            unix::set_up(index, signal);
+        }
+    });
+}
+
+#[cfg(not(unix))]
+pub(crate) fn watch() {}
+
+#[cfg(unix)]
+mod unix {
+    use std::cell::UnsafeCell;
+    use std::io::Write as _;
+    use std::mem::MaybeUninit;
+    use std::ptr;
+
+    use super::CALL;
+
+    pub const SIGNALS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
+    const NAMES: [&str; 5] = ["SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT"];
+
+    struct Before(UnsafeCell<[MaybeUninit<libc::sigaction>; 5]>);
+
+    // SAFETY: an entry is written once, before its handler can be called, and then only read.
+    unsafe impl Sync for Before {}
+
+    static BEFORE: Before = Before(UnsafeCell::new([const { MaybeUninit::uninit() }; 5]));
+
+    pub fn set_up(index: usize, signal: i32) {
+        // SAFETY: the structures are zeroed, which is a valid start for both, and the handler has the type that SA_SIGINFO asks for.
+        unsafe {
+            let before = (*BEFORE.0.get())[index].as_mut_ptr();
+            libc::sigaction(signal, ptr::null(), before);
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = tell as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            libc::sigemptyset(&raw mut action.sa_mask);
+            libc::sigaction(signal, &raw const action, ptr::null_mut());
+        }
+    }
+
+    /// Writes the sentence, and puts back what stood there before: the fault happens again, and that is called.
+    extern "C" fn tell(signal: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        let index = SIGNALS.iter().position(|one| *one == signal).unwrap_or(0);
+        if let Some(call) = CALL.get() {
+            let mut text = [0u8; 512];
+            let mut rest = &mut text[..];
+            // SAFETY: both outlive the call, which runs.
+            let (library, at_s) = unsafe { (&*call.library, (*call.sock).now as f64 / 1e9) };
+            // A sentence that does not fit is cut.
+            let _ = writeln!(
+                rest,
+                "lasthop: {library}: {} ended the process with {} at {at_s:.6} s; compile with -g -fsanitize=address, or run under gdb, to see where",
+                call.function, NAMES[index]
+            );
+            let left = rest.len();
+            // SAFETY: the buffer is there, and `write` may be called in a handler.
+            unsafe { libc::write(2, text.as_ptr().cast(), text.len() - left) };
+        }
+        // SAFETY: written by `set_up` before this handler could be called.
+        unsafe { libc::sigaction(signal, (*BEFORE.0.get())[index].as_ptr(), ptr::null_mut()) };
+    }
+}
