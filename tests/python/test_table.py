@@ -30,3 +30,12 @@ def test_columns_of_numbers_continue_below_with_their_rows_named_again():
 def test_a_terminal_that_is_too_narrow_gets_one_column_at_a_time():
     text = table(["flow", "goodput", "RTT"], [["sta1.up", "1.000 ± 0.100", "3.0"]], fit=10)
     assert "1.000 ± 0.100" in text and "3.0" in text and text.count("sta1.up") == 2
+
+
+def test_names_stay_whole_where_sentences_can_give_way():
+    rows = [["airtime_fq_codel_x", "Queues of single flows, and turns by airtime.", "[a paper of the field]"]]
+    lines = table(["name", "summary", "source"], rows, left=3, fit=60).splitlines()
+    assert lines[2].startswith("airtime_fq_codel_x  ") and max(map(len, lines)) <= 60
+    # Where sentences are as narrow as they may be, a name is folded too.
+    narrow = table(["name", "summary", "source"], rows, left=3, fit=42).splitlines()
+    assert max(map(len, narrow)) <= 42 and not narrow[2].startswith("airtime_fq_codel_x")

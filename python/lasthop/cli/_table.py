@@ -25,7 +25,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, 
     numbers = list(range(left, len(head)))
     widest = max((widths[column] for column in numbers), default=0)
     room = fit - (widest + len(GAP) if numbers else 0)
-    widths[:left] = _folded(widths[:left], room)
+    # A name is found by being whole: what has several words gives way first.
+    sentences = [column for column in range(left) if any(" " in line[column].strip() for line in lines)]
+    widths[:left] = _folded(widths[:left], room, sentences)
+    widths[:left] = _folded(widths[:left], room, range(left))
     blocks = _blocks(widths, left, numbers, fit)
     parts = [[*range(left), *block] for block in blocks]
     return "\n".join(
@@ -42,12 +45,12 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
-def _folded(widths: Sequence[int], room: int) -> list[int]:
-    """Widths that fit into `room`, taken from the widest, but none below `LEAST` that was above."""
+def _folded(widths: Sequence[int], room: int, among: Sequence[int]) -> list[int]:
+    """Widths that fit into `room`, taken from the widest of those `among`, but none below `LEAST` that was above."""
     folded = list(widths)
     while _total(folded) > room:
-        widest = max(range(len(folded)), key=folded.__getitem__)
-        if folded[widest] <= LEAST:
+        widest = max(among, key=folded.__getitem__, default=None)
+        if widest is None or folded[widest] <= LEAST:
             break
         folded[widest] -= 1
     return folded
