@@ -11,9 +11,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .given import shown
+from .given import shown, whole
 from .ranges import drawn, is_range, range_of
-from .scenario import toml_value
+from .scenario import Scenario, toml_value
 
 # Columns of a table of points that were drawn.
 DESIGN, DESIGN_SEED = "design", "design_seed"
@@ -56,6 +56,35 @@ class Design(NamedTuple):
         """The values of each point, by path."""
         for rows in itertools.product(*(axis.rows for axis in self.axes)):
             yield dict(zip(self.paths, itertools.chain.from_iterable(rows), strict=True))
+
+
+def wanted(
+    scenario: Scenario,
+    over: Over | None = None,
+    groups: Sequence[Mapping[str, Iterable[Any]]] = (),
+    sample: Sample | None = None,
+) -> Design:
+    """What is to be varied: what is asked for, or else the file's `[sweep]`; raises `ValueError`, `TypeError`."""
+    if over is not None and not isinstance(over, Mapping):
+        raise TypeError(f"over: settings and their values are needed, e.g. {{'station.0.count': [1, 2]}}, not {shown(over)}")
+    return design_of(over or {} if over or groups else dict(scenario.resolve().sweep()), groups, sample)
+
+
+def groups_of(asked: Any) -> list[Mapping[str, Iterable[Any]]]:
+    """The groups that `zip` of `lasthop.sweep` asks for; raises `TypeError`."""
+    groups = [] if asked is None else [asked] if isinstance(asked, Mapping) else asked
+    if not isinstance(groups, list | tuple) or not all(isinstance(group, Mapping) for group in groups):
+        raise TypeError(f"zip: settings and their values are needed, e.g. {{PATH: [1, 2], PATH: [3, 4]}}, or a list of such, not {shown(asked)}")
+    return list(groups)
+
+
+def sample_of(points: int | None, design: str, seed: int) -> Sample | None:
+    """What `sample` of `lasthop.sweep` asks for; raises `TypeError`, `ValueError`."""
+    if points is not None:
+        return Sample(whole("sample", points, "how many points"), design, whole("design_seed", seed, "a seed"))
+    if (design, seed) != ("lhs", 1):
+        raise ValueError("design, design_seed: have no effect without sample, which says how many points are drawn")
+    return None
 
 
 def design_of(over: Over, groups: Sequence[Mapping[str, Iterable[Any]]] = (), sample: Sample | None = None) -> Design:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import given
 from .alike import alike, named
 from .campaign import Counts, complete
-from .design import Design, Over, Sample, design_of
+from .design import Design, Over, groups_of, sample_of, wanted
 from .losses import Losses
 from .metric import GLOB, check_keys, check_names, check_single, matching
 from .metric import chosen as chosen_names
@@ -94,7 +94,7 @@ def sweep(
     check_keys(metrics)
     jobs = job_count(jobs)
     scenario = scenario_or_file(scenario)
-    asked = wanted(scenario, over, _groups(zip), _sample(sample, design, design_seed))
+    asked = wanted(scenario, over, groups_of(zip), sample_of(sample, design, design_seed))
     points = grid(scenario, asked)
     chosen = seed_list(5 if seeds is None else seeds) if until is None else _rule(until, metrics, seeds)
     kept = store if isinstance(store, Store) else Memory() if store is None else Store.open(given.path("store", store, STORE))
@@ -122,18 +122,6 @@ def _rule(until: float | Until, metrics: Sequence[str], seeds: int | Iterable[in
     return Until(until, tuple(metrics) or (GOODPUT,), MOST if seeds is None else seeds)
 
 
-def wanted(
-    scenario: Scenario,
-    over: Over | None = None,
-    groups: Sequence[Mapping[str, Iterable[Any]]] = (),
-    sample: Sample | None = None,
-) -> Design:
-    """Returns what is to be varied: the arguments, or else the file's `[sweep]`; raises `ValueError`, `TypeError`."""
-    if over is not None and not isinstance(over, Mapping):
-        raise TypeError(f"over: settings and their values are needed, e.g. {{'station.0.count': [1, 2]}}, not {given.shown(over)}")
-    return design_of(over or {} if over or groups else dict(scenario.resolve().sweep()), groups, sample)
-
-
 def grid(scenario: Scenario, design: Design) -> list[Point]:
     """Returns the points of a sweep with their scenarios, all of them checked."""
     points = []
@@ -144,21 +132,6 @@ def grid(scenario: Scenario, design: Design) -> list[Point]:
         varied.resolve().check_simulable()
         points.append(Point({path: _cell(value) for path, value in point.items()}, varied))
     return points
-
-
-def _groups(asked: Any) -> list[Mapping[str, Iterable[Any]]]:
-    groups = [] if asked is None else [asked] if isinstance(asked, Mapping) else asked
-    if not isinstance(groups, list | tuple) or not all(isinstance(group, Mapping) for group in groups):
-        raise TypeError(f"zip: settings and their values are needed, e.g. {{PATH: [1, 2], PATH: [3, 4]}}, or a list of such, not {given.shown(asked)}")
-    return list(groups)
-
-
-def _sample(points: int | None, design: str, seed: int) -> Sample | None:
-    if points is not None:
-        return Sample(given.whole("sample", points, "how many points"), design, given.whole("design_seed", seed, "a seed"))
-    if (design, seed) != ("lhs", 1):
-        raise ValueError("design, design_seed: have no effect without sample, which says how many points are drawn")
-    return None
 
 
 def run_points(

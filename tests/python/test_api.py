@@ -107,7 +107,7 @@ def test_the_name_of_a_file_is_as_good_as_its_scenario(small):
     assert len(lasthop.sweep(small, {"station.0.count": [1, 2]}, seeds=1)) == 2
     with pytest.raises(FileNotFoundError):
         lasthop.run("absent.toml")
-    with pytest.raises(TypeError, match="a Scenario or the name of its file is needed, not int"):
+    with pytest.raises(TypeError, match="a Scenario or the name of its file is needed, not 5"):
         lasthop.run(5)
 
 

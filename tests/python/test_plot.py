@@ -242,7 +242,8 @@ def test_results_side_by_side_are_a_sweep_of_what_differs(results):
 
 def test_a_store_is_a_sweep_of_the_settings_that_are_asked_for(small):
     from lasthop import Job, Store, complete
-    from lasthop.sweep import grid, wanted
+    from lasthop.design import wanted
+    from lasthop.sweep import grid
 
     scenario = lasthop.load(small).set("duration", "1 s")
     points = grid(scenario, wanted(scenario, {"station.0.count": [1, 2], "wired.delay": ["10 ms", "20 ms"]}))

@@ -12,7 +12,7 @@ from typing import Any
 from .. import ScenarioError
 from ..axis import axis_values, split
 from ..confidence import estimate
-from ..design import Design, Sample, drawn_cells, drawn_words
+from ..design import Design, Sample, drawn_cells, drawn_words, wanted
 from ..executor import ExecutorError
 from ..executor.local import Threads
 from ..headline import label, mean_and_interval
@@ -22,7 +22,7 @@ from ..quantities import MEDIUM, TOTALS
 from ..ranges import DESIGNS, is_range
 from ..scenario import Scenario
 from ..store import Memory, Store
-from ..sweep import Point, Swept, grid, run_points, wanted
+from ..sweep import Point, Swept, grid, run_points
 from . import _arguments, _rows
 from ._code import load_code
 from ._mistake import Mistake
