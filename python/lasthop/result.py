@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core, json_text, tables
+from .absent import is_measured
 from .confidence import Estimate, estimate, t_quantile_975, widening
 from .files import PendingFile, write_pieces
 from .given import path as file_name
@@ -235,10 +236,12 @@ class Result:
         recorded. `show` is called with the progress, from 0 to 1. Raises `LookupError` if `segment` was not recorded.
         """
         from .export import qlog
-        from .export.flows import tcp_flows
+        from .export.flows import seen_flows, tcp_flows
 
         recordings, seed, run = self._recorded(["segment"], seed)
-        return qlog.write(recordings, seed, tcp_flows(self.scenario, run), self.name, Path(directory), show)
+        is_seen = not isinstance(run, _core.RunText) and is_measured(run)
+        flows = seen_flows(run) if is_seen else tcp_flows(self.scenario, run)
+        return qlog.write(recordings, seed, flows, self.name, Path(directory), show)
 
     def to_perfetto(
         self,

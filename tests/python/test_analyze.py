@@ -192,17 +192,33 @@ def is_packet(block: bytes) -> bool:
     return struct.unpack_from("<I", block)[0] == 6
 
 
-def test_five_percent_of_the_frames_taken_out_are_estimated_as_five(download, tmp_path):
-    draw = random.Random(5)
+def tcp_bytes(run) -> int:
+    """What the TCP flows of a run have delivered."""
+    return sum(flow["bytes_delivered"] for flow in run["flows"] if flow["transport"] == "tcp")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_five_percent_of_the_frames_taken_out_are_estimated_as_five(round_trip, tmp_path, seed):
+    draw = random.Random(seed)
     thinned = tmp_path / "thinned.pcapng"
-    kept = [block for block in blocks(download.air.read_bytes()) if not is_packet(block) or draw.random() >= 0.05]
+    kept = [block for block in blocks(round_trip.air.read_bytes()) if not is_packet(block) or draw.random() >= 0.05]
     thinned.write_bytes(b"".join(kept))
-    run = analyze([thinned], FROM_S, TO_S, None).runs[0]
+    run, whole = (analyze([file], FROM_S, TO_S, None).runs[0] for file in (thinned, round_trip.air))
     missed = run["capture"]["missed"]
-    assert missed["fraction"] == pytest.approx(0.05, abs=0.005)
-    assert missed["fraction_low"] <= 0.05 <= missed["fraction_high"]
-    assert missed["tcp_bytes_never_seen"] > 0
-    assert run["totals"]["goodput_bps"] == pytest.approx(download.run["totals"]["goodput_bps"], rel=0.01)
+    # Four standard deviations of a binomial share. 0.005 takes 7600 MPDUs at two of them: 802.11b has 170 in this time.
+    spread = 4 * (0.05 * 0.95 / missed["mpdus_acknowledged"]) ** 0.5
+    assert missed["fraction"] == pytest.approx(0.05, abs=spread)
+    if missed["mpdus_acknowledged"] > 30_000:
+        assert missed["fraction"] == pytest.approx(0.05, abs=0.005)
+    # An interval of 95 % is wrong once in twenty times; of 99.99 % it would be about twice as wide.
+    low, high = missed["fraction_low"], missed["fraction_high"]
+    assert low - (high - low) / 2 <= 0.05 <= high + (high - low) / 2
+    # Of TCP what is missed is found again; of a datagram that is missed nobody tells.
+    paired = analyze([thinned, round_trip.server], FROM_S, TO_S, None).runs[0]
+    assert tcp_bytes(paired) == pytest.approx(tcp_bytes(round_trip.run), rel=0.01)
+    # With the air alone, uploads of which more was lost wait for their ACKs, which come an RTT later.
+    if all(flow["direction"] == "down" for flow in run["flows"]):
+        assert tcp_bytes(run) == pytest.approx(tcp_bytes(whole), rel=0.01)
 
 
 def fields_of(file: Path, *names: str) -> list[list[str]]:
@@ -304,6 +320,77 @@ def test_series_add_up_to_the_summary(download, tmp_path):
     series = analyze([download.air, download.server], FROM_S, TO_S, 0.5).timeseries
     goodput = series[series["metric"] == "goodput_bps"].groupby("time_s")["value"].sum()
     assert goodput.mean() == pytest.approx(download.both["totals"]["goodput_bps"])
+
+
+def with_link_type(file: Path, link_type: int) -> bytes:
+    """A capture with its interfaces called something else."""
+    return b"".join(
+        block[:8] + struct.pack("<H", link_type) + block[10:] if struct.unpack_from("<I", block)[0] == 1 else block
+        for block in blocks(file.read_bytes())
+    )
+
+
+def test_a_link_type_that_is_not_read_is_refused_with_those_that_are(command, download, tmp_path):
+    file = tmp_path / "loopback.pcapng"
+    file.write_bytes(with_link_type(download.server, 0))
+    done = command("analyze", file)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert f"{file}: its packets are of link type 0, which is not read; radiotap (127)" in done.stderr
+
+
+@pytest.mark.parametrize(("link_type", "header"), [(113, bytes(14) + b"\x08\x00"), (276, b"\x08\x00" + bytes(18))])
+def test_what_linux_gives_of_any_interface_is_read(download, tmp_path, link_type, header):
+    file = tmp_path / "any.pcap"
+    whole = [block for block in blocks(download.server.read_bytes()) if is_packet(block)]
+    packets = []
+    for block in whole:
+        high, low, kept, length = struct.unpack_from("<IIII", block, 12)
+        micros = ((high << 32) + low) // 1000
+        packets.append(struct.pack("<IIII", micros // 10**6, micros % 10**6, kept + len(header), length + len(header)))
+        packets.append(header + block[28 : 28 + kept])
+    file.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, link_type) + b"".join(packets))
+    both = [analyze([capture], FROM_S, TO_S, None).runs[0]["flows"] for capture in (file, download.server)]
+    assert [flow["bytes_delivered"] for flow in both[0]] == [flow["bytes_delivered"] for flow in both[1]]
+    assert sum(flow["segments_sent"] for flow in both[0]) > 1000
+
+
+def timeouts_of(run, seen) -> list[tuple[int, int]]:
+    """Timeouts of each TCP flow whose sender is beside the server's capture, of the sender and of the captures."""
+    told = {flow["id"]: flow for flow in seen["capture"]["flows"]}
+    down = [flow for flow in run["flows"] if (flow["direction"], flow["transport"]) == ("down", "tcp")]
+    return [(flow["timeouts"], told[flow["id"]]["timeouts_seen"]) for flow in down]
+
+
+def test_timeouts_are_those_of_the_sender(round_trip):
+    assert all(own == seen for own, seen in timeouts_of(round_trip.run, round_trip.both))
+
+
+def test_timers_that_are_shorter_than_two_rtts_are_seen_with_their_length(tmp_path):
+    scenario = lasthop.load(ROOT / "scenarios/hashimoto2008-updown-11a.toml").set("duration", "20 s").set("warmup", "1 s")
+    run = lasthop.run(scenario, seeds=1, interval_s=None, pcap=tmp_path).runs[0]
+    seen = analyze([tmp_path / "air.pcapng", tmp_path / "server.pcapng"], 1, 20, None).runs[0]
+    pairs = timeouts_of(run, seen)
+    assert all(own == read for own, read in pairs) and sum(own for own, _ in pairs) >= 10
+    for flow in seen["capture"]["flows"]:
+        stall = flow["stalls"]["timeout"]
+        # A timer of Linux is no shorter than 200 ms, and what ends after it was a stall of as long at most.
+        assert flow["timeouts_waited_s"] >= 0.2 * flow["timeouts_seen"]
+        assert stall["count"] <= flow["timeouts_seen"]
+
+
+def test_captures_go_to_qlog_as_runs_do(command, download, tmp_path):
+    done = command("analyze", download.air, download.server, "--from", "500ms", "--to", "2s", "--qlog", tmp_path / "q", "--perfetto", tmp_path / "t")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "t").stat().st_size > 100_000
+    run = download.result.to_qlog(tmp_path / "run")
+    names = sorted(file.name for file in (tmp_path / "q/seed-0").iterdir())
+    assert names == [file.name for file in run]
+    # What a station sends is seen when it passes the air.
+    for name in [name for name in names if ".server" in name]:
+        theirs, own = (json.loads((folder / name).read_text())["traces"][0]["events"] for folder in (tmp_path / "run", tmp_path / "q/seed-0"))
+        sent = [event["data"]["raw"] for event in theirs if event["name"] == "transport:packet_sent" and FROM_S * 1e3 <= event["time"] < TO_S * 1e3]
+        seen = [event["data"]["raw"] for event in own if event["name"] == "transport:packet_sent"]
+        assert seen == sent and len(sent) > 1000
 
 
 @pytest.mark.parametrize(

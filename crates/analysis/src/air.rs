@@ -10,90 +10,26 @@
 use std::collections::BTreeMap;
 
 use lasthop_observe::{LinkId, Outcome, Record};
-use lasthop_units::{DataRate, Duration, Time};
+use lasthop_units::{Duration, Time};
 
-use crate::attempts::{Announcement, Attempts, Begun, Open, Steps};
-use crate::durations::{Durations, Mode, Sending};
+use crate::announcement::Announcement;
+use crate::attempts::Attempts;
+use crate::durations::{Durations, Mode};
 use crate::events::{Event, Events};
-use crate::hidden::{Hidden, Sensed};
-use crate::missed::Missed;
-use crate::modes::{LatestExchange, LinkModes, Tried};
-use crate::ppdu::{Kind, Mpdu, NO_TID, Ppdu};
+use crate::hidden::Sensed;
+use crate::modes::{LatestExchange, Tried};
+use crate::ppdu::{Kind, NO_TID, Ppdu};
 use crate::recording::{self, Ends};
 use crate::sequence::{Numbers, Place};
 use crate::site::{Site, id};
+use crate::tally::{AirTally, LinkTally};
+use crate::waiting::{Sent, Waiting, answers, is_answer};
 
 /// By how much the clock of a sniffer may be off between a frame and its answer.
 const CLOCK: Duration = Duration::from_micros(10);
 
 /// Bytes of the longest PSDU, of HE. [802.11ax-2021 Table 27-55]
 const LONGEST_PSDU: u32 = 6_500_631;
-
-/// A frame whose answer has not come.
-struct Waiting {
-    from: u32,
-    to: u32,
-    kind: Kind,
-    link: Option<LinkId>,
-    /// the answer has begun by then
-    deadline: Time,
-    ended: Time,
-    mpdus: Vec<u16>,
-    /// what a data PPDU counts as
-    begun: Option<Begun>,
-    /// what an RTS says
-    announcement: Option<Announcement>,
-    sent: Option<Sent>,
-}
-
-/// How a data PPDU was sent.
-struct Sent {
-    sending: Sending,
-    rate: DataRate,
-    psdu_bytes: u32,
-    duration: Duration,
-    has_retry: bool,
-    follows_own_exchange: bool,
-    follows_rts: bool,
-}
-
-/// What is counted of one link.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LinkTally {
-    pub mpdus: u64,
-    pub mpdus_retried: u64,
-    pub mpdus_protected: u64,
-    /// of these, how many are as short as a pure TCP ACK
-    pub mpdus_short: u64,
-    /// by rate in bit/s: attempts, and MPDUs
-    pub rates: BTreeMap<u64, (u64, u64)>,
-    /// RTS without a CTS
-    pub rts_unanswered: u64,
-    /// what of these is not known for certain
-    pub rts_open: Open,
-    pub modes: LinkModes,
-}
-
-/// What is counted of all.
-#[derive(Debug, Default)]
-pub(crate) struct AirTally {
-    pub links: Vec<LinkTally>,
-    /// by node and kind
-    pub airtime: BTreeMap<(u32, Kind), Duration>,
-    /// of PPDUs whose sender is not known
-    pub airtime_of_others: Duration,
-    pub ppdus: u64,
-    pub frames: u64,
-    pub frames_retried: u64,
-    pub bad_fcs: u64,
-    pub captured_twice: u64,
-    /// PPDUs of whose duration radiotap says too little
-    pub unknown_duration: u64,
-    pub is_cut_off: bool,
-    pub missed: Missed,
-    pub hidden: Hidden,
-    pub steps: BTreeMap<LinkId, Steps>,
-}
 
 /// The air as one sniffer hears it.
 pub(crate) struct Air {
@@ -109,10 +45,9 @@ pub(crate) struct Air {
     exchange: LatestExchange,
     /// whose RTS was answered last
     announced: Option<u32>,
+    /// nodes before this one are APs
+    aps: u32,
 }
-
-/// A body with no more than LLC and SNAP, the headers of IPv6 and TCP with all options, and what encryption adds.
-const SHORT_MPDU: u32 = 26 + 8 + 40 + 60 + 16 + 4;
 
 impl Air {
     pub(crate) fn new(site: &Site, window: (Time, Time), file: usize, is_recorded: bool) -> Air {
@@ -129,6 +64,7 @@ impl Air {
             attempts: Attempts::new(window),
             exchange: LatestExchange::default(),
             announced: None,
+            aps: site.aps as u32,
         }
     }
 
@@ -350,7 +286,7 @@ impl Air {
             self.tally.links[link.index()].modes.count(&tried);
         }
         if let Some(begun) = &waiting.begun {
-            let outcome = if acknowledged > 0 { Outcome::Success } else { Outcome::Noise };
+            let outcome = if acknowledged > 0 { Outcome::Success } else { Outcome::Unknown };
             Attempts::end(at, begun, acknowledged, outcome, events);
         }
         if let (Some(link), Some(announcement)) = (waiting.link, waiting.announcement) {
@@ -368,7 +304,7 @@ impl Air {
             if measured {
                 self.tally.frames_retried += u64::from(mpdu.is_retry);
                 if let Some(link) = link {
-                    count(&mut self.tally.links[link.index()], mpdu);
+                    self.tally.links[link.index()].count(mpdu);
                 }
             }
             let packets = &ppdu.packets[first..mpdu.packets_until];
@@ -380,6 +316,9 @@ impl Air {
             let key = if mpdu.tid == NO_TID { (from, from, NO_TID) } else { (from, to, mpdu.tid) };
             let numbers = self.numbers.entry(key).or_insert_with(|| Numbers::new(mpdu.number));
             let place = numbers.hear(mpdu.number, mpdu.is_good);
+            // Without QoS an AP numbers what goes to all stations alike: whose the missed ones were is not known.
+            let is_shared = mpdu.tid == NO_TID && from < self.aps;
+            let place = if is_shared && place.is_new() { Place::New } else { place };
             if place != Place::Again && mpdu.is_good {
                 for &packet in packets {
                     events.push(end, Event::Packet { file: self.file, packet, place });
@@ -437,26 +376,5 @@ impl Air {
             begun,
             announcement,
         });
-    }
-}
-
-fn count(tally: &mut LinkTally, mpdu: &Mpdu) {
-    tally.mpdus += 1;
-    tally.mpdus_retried += u64::from(mpdu.is_retry);
-    tally.mpdus_protected += u64::from(mpdu.is_protected);
-    tally.mpdus_short += u64::from(mpdu.is_protected && mpdu.length <= SHORT_MPDU);
-}
-
-/// Whether frames of this kind answer others.
-fn is_answer(kind: Kind) -> bool {
-    matches!(kind, Kind::Ack | Kind::Cts | Kind::BlockAck)
-}
-
-/// Whether a frame of this kind may be the answer.
-fn answers(kind: Kind, waiting: &Waiting) -> bool {
-    match kind {
-        Kind::Cts => waiting.kind == Kind::Rts,
-        Kind::BlockAck => matches!(waiting.kind, Kind::Data | Kind::BlockAckReq),
-        _ => matches!(waiting.kind, Kind::Data | Kind::Management),
     }
 }

@@ -9,25 +9,18 @@
 //!  later       |==| |==| |=======data=======| |==|      its first MPDUs are those that the RTS was about
 //! ```
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use lasthop_observe::{LinkId, NodeId, Outcome, Record};
 use lasthop_units::{DataRate, Duration, Time};
-use lasthop_wire::ieee80211::AMPDU_DELIMITER;
 
+use crate::announcement::{Announcement, Found, Sent, is_after, number_of};
 use crate::durations::{Durations, Mode, Sending};
 use crate::events::{Attempt, Event, Events};
 use crate::ppdu::Ppdu;
 
 /// For how long what an RTS announced may stay open: long enough for a station that waits its turn among many.
 const LONGEST_OPEN: Duration = Duration::from_millis(500);
-
-/// By how much less or more a Duration field may tell than the PHYs say: it is in whole microseconds.
-const ROUNDING_NS: (u64, u64) = (1_000, 1_999);
-
-/// MPDUs of the longest A-MPDU, that of HE. [802.11ax-2021 §26.6.3]
-const MOST_MPDUS: usize = 256;
 
 /// An RTS without a CTS, of which is not known yet what it announced.
 #[derive(Clone, Copy, Debug)]
@@ -39,14 +32,6 @@ struct Unanswered {
     announcement: Announcement,
 }
 
-/// What an RTS says of what follows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Announcement {
-    pub duration_us: u16,
-    /// its own mode
-    pub mode: Mode,
-}
-
 /// An attempt that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
@@ -55,17 +40,6 @@ pub(crate) struct Begun {
     pub rate: DataRate,
     pub mpdus: u32,
     pub is_retry: bool,
-}
-
-/// The MPDUs of a data PPDU, and how it was sent.
-#[derive(Clone, Debug)]
-struct Sent {
-    sending: Sending,
-    mode: Mode,
-    tid: u8,
-    is_ampdu: bool,
-    /// number, bytes, and whether it was sent before
-    mpdus: Vec<(u16, u32, bool)>,
 }
 
 /// What is known of one link.
@@ -79,15 +53,6 @@ struct Link {
     /// the rate at which new MPDUs were sent last, and whether something was tried again since
     begins_at: Option<DataRate>,
     has_retried: bool,
-}
-
-/// What an RTS announced, as far as it is known.
-#[derive(Clone, Copy, Debug)]
-struct Found {
-    rate: DataRate,
-    mpdus: usize,
-    /// the lowest and the highest rate that it may have been
-    between: (DataRate, DataRate),
 }
 
 /// RTS of a link that were not answered, and of which is not known for certain what they announced.
@@ -147,7 +112,7 @@ impl Attempts {
         let sent = Sent { sending, mode, tid, is_ampdu: ppdu.is_ampdu, mpdus };
         let mut later = Vec::new();
         for rts in std::mem::take(&mut self.open) {
-            let found = (rts.link == link).then(|| self.find(&rts.announcement, link, &sent, durations)).flatten();
+            let found = (rts.link == link).then(|| self.find(&rts, &sent, durations)).flatten();
             match found {
                 Some(found) => self.announced(&rts, &sent, &found, events),
                 None => later.push(rts),
@@ -193,7 +158,7 @@ impl Attempts {
         while let Some(place) = self.open.iter().position(|rts| rts.at + LONGEST_OPEN < now) {
             let rts = self.open.remove(place);
             let Some(latest) = self.links.get(&rts.link).and_then(|link| link.latest.clone()) else { continue };
-            let found = self.find(&rts.announcement, rts.link, &latest, durations);
+            let found = self.find(&rts, &latest, durations);
             self.uncertain(&rts).guessed += 1;
             let rate = durations.rate(latest.mode);
             let found = found.unwrap_or(Found { rate, mpdus: latest.mpdus.len(), between: (rate, rate) });
@@ -217,7 +182,7 @@ impl Attempts {
         // Those that were on the air before are retries from the first RTS on.
         let mut is_retry = latest.mpdus.iter().any(|(number, ..)| (number + 1) % 4096 == start);
         for rts in std::mem::take(&mut self.open) {
-            let found = (rts.link == link).then(|| self.find(&rts.announcement, link, &latest, durations)).flatten();
+            let found = (rts.link == link).then(|| self.find(&rts, &latest, durations)).flatten();
             let Some(found) = found else {
                 self.open.push(rts);
                 continue;
@@ -257,37 +222,14 @@ impl Attempts {
             open.rates_above += found.between.1.as_bps() - rate.as_bps();
         }
         let begun = Begun { link: rts.link, node: rts.node, rate, mpdus, is_retry };
-        Attempts::end(rts.at, &begun, 0, Outcome::Noise, events);
+        Attempts::end(rts.at, &begun, 0, Outcome::Unknown, events);
     }
 
-    /// The mode and how many MPDUs, those of `sent` first, fill what was announced.
-    fn find(&self, announcement: &Announcement, link: LinkId, sent: &Sent, durations: &mut Durations) -> Option<Found> {
-        let known = self.links.get(&link);
+    /// What an RTS was about, if that was what is sent over its link now, or was before.
+    fn find(&self, rts: &Unanswered, sent: &Sent, durations: &mut Durations) -> Option<Found> {
+        let known = self.links.get(&rts.link);
         let used = |sending: &Sending| known.and_then(|link| link.used.get(sending)).copied().unwrap_or(0);
-        let count = sent.mpdus.len();
-        let mut best: Option<(_, Found)> = None;
-        // Rates at which as many MPDUs last as long, and at which any number does.
-        let (mut alike, mut all) = (Vec::new(), Vec::new());
-        for sending in sent.sending.alike() {
-            let Some(mode) = durations.mode(sending) else { continue };
-            let Some(n) = announcement.fitting(mode, sent, durations) else { continue };
-            // What is sent again as it was, before as many in another mode, before others; then what is used most.
-            let is_same = sending == sent.sending && n == count;
-            let rank = (is_same, n == count, used(&sending), Reverse(n.abs_diff(count)));
-            let rate = durations.rate(mode);
-            all.push(rate);
-            if n == count {
-                alike.push(rate);
-            }
-            if best.as_ref().is_none_or(|(other, _)| rank > *other) {
-                best = Some((rank, Found { rate, mpdus: n, between: (rate, rate) }));
-            }
-        }
-        let (_, found) = best?;
-        let alike = if alike.is_empty() { all } else { alike };
-        let lowest = alike.iter().copied().fold(found.rate, DataRate::min);
-        let highest = alike.iter().copied().fold(found.rate, DataRate::max);
-        Some(Found { between: (lowest, highest), ..found })
+        rts.announcement.find(sent, used, durations)
     }
 }
 
@@ -329,90 +271,22 @@ impl Link {
     }
 }
 
-impl Announcement {
-    /// With how many MPDUs, those of `sent` first, a data PPDU and its answer fill what is announced: of several numbers the
-    /// one nearest to that of `sent`.
-    fn fitting(&self, mode: Mode, sent: &Sent, durations: &Durations) -> Option<usize> {
-        let told = u64::from(self.duration_us) * 1000;
-        let (most, count) = (if sent.is_ampdu { MOST_MPDUS } else { 1 }, sent.mpdus.len());
-        let needs = |psdu| durations.behind_rts(self.mode, mode, psdu, sent.is_ampdu).as_nanos();
-        let filled = psdus(sent).take(most).zip(1_usize..).map(|(psdu, n)| (needs(psdu), n));
-        let near = filled.take_while(|(needs, _)| *needs <= told + ROUNDING_NS.0);
-        let fits = near.filter(|(needs, _)| told < needs + ROUNDING_NS.1);
-        fits.map(|(_, n)| n).min_by_key(|n| n.abs_diff(count))
-    }
-}
-
-/// Bytes of PSDUs with the first MPDUs of one: with one, two and so on, as long as the longest where there are not so many.
-fn psdus(sent: &Sent) -> impl Iterator<Item = u32> {
-    let longest = sent.mpdus.iter().map(|mpdu| mpdu.1).max().unwrap_or(0);
-    let lengths = sent.mpdus.iter().map(|mpdu| mpdu.1).chain(std::iter::repeat(longest));
-    lengths.scan(0, |bytes: &mut u32, length| {
-        *bytes = if sent.is_ampdu { bytes.next_multiple_of(4) + AMPDU_DELIMITER as u32 + length } else { length };
-        Some(*bytes)
-    })
-}
-
-/// The number of the last of `count` MPDUs that begin with these.
-fn number_of(mpdus: &[(u16, u32, bool)], count: usize) -> Option<u16> {
-    let known = mpdus.get(count.saturating_sub(1)).map(|mpdu| mpdu.0);
-    known.or_else(|| mpdus.last().map(|last| (last.0 + (count - mpdus.len()) as u16) % 4096))
-}
-
-/// Whether a sequence number is later than another. [802.11-2020 §10.3.2.14]
-fn is_after(number: u16, other: u16) -> bool {
-    let ahead = (4096 + number - other) % 4096;
-    ahead != 0 && ahead < 2048
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_wire::radiotap::{Channel, Mcs, Radiotap};
-
-    fn sending(index: Option<u8>) -> Sending {
-        let channel = Some(Channel { mhz: 5180, flags: Channel::OFDM | Channel::GHZ_5 });
-        let mcs = index.map(|index| Mcs::mixed(index, 20, false));
-        Sending::of(&Radiotap { channel, mcs, rate_500kbps: Some(48), ..Radiotap::default() }).unwrap()
-    }
-
-    fn sent(index: u8, mpdus: &[(u16, u32, bool)], durations: &mut Durations) -> Sent {
-        let sending = sending(Some(index));
-        let mode = durations.mode(sending).unwrap();
-        Sent { sending, mode, tid: 0, is_ampdu: true, mpdus: mpdus.to_vec() }
-    }
-
-    #[test]
-    fn an_rts_announces_the_mpdus_that_follow_in_the_mode_that_fills_its_duration() {
-        let mut durations = Durations::default();
-        let rts = durations.mode(sending(None)).unwrap();
-        let mpdus: Vec<_> = (10..14).map(|number| (number, 1500, false)).collect();
-        let follows = sent(3, &mpdus, &mut durations);
-        for (index, count, rate) in [(7, 4, 65_000_000), (7, 6, 65_000_000), (3, 4, 26_000_000)] {
-            let mode = durations.mode(sending(Some(index))).unwrap();
-            let psdu = psdus(&follows).nth(count - 1).unwrap();
-            let duration_us = durations.behind_rts(rts, mode, psdu, true).as_nanos().div_ceil(1000) as u16;
-            let announcement = Announcement { duration_us, mode: rts };
-            let found = Attempts::default().find(&announcement, LinkId(0), &follows, &mut durations).unwrap();
-            assert_eq!((found.rate.as_bps(), found.mpdus), (rate, count));
-        }
-    }
+    use lasthop_wire::radiotap::{Mcs, Radiotap};
 
     #[test]
     fn what_an_rts_announced_in_vain_is_a_retry_though_no_frame_says_so() {
-        let mut durations = Durations::default();
+        let sending = Sending::of(&Radiotap { mcs: Some(Mcs::mixed(3, 20, false)), ..Radiotap::default() }).unwrap();
+        let mode = Durations::default().mode(sending).unwrap();
+        let sent = |mpdus: &[_]| Sent { sending, mode, tid: 0, is_ampdu: true, mpdus: mpdus.to_vec() };
         let mut link = Link::default();
         link.announced_until.insert(0, 11);
-        let first = sent(3, &[(10, 1500, false), (11, 1500, false)], &mut durations);
-        let second = sent(3, &[(12, 1500, false)], &mut durations);
+        let first = sent(&[(10, 1500, false), (11, 1500, false)]);
+        let second = sent(&[(12, 1500, false)]);
         assert!(link.is_retry(&first, 2) && !link.is_retry(&second, 1));
         link.pass(&second);
         assert!(link.announced_until.is_empty());
-    }
-
-    #[test]
-    fn numbers_are_compared_round_the_corner() {
-        assert!(is_after(3, 4090) && !is_after(4090, 3) && !is_after(7, 7));
-        assert_eq!(number_of(&[(4094, 1, false), (4095, 1, false)], 3), Some(0));
     }
 }

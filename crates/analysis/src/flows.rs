@@ -43,6 +43,8 @@ pub(crate) struct FlowTally {
     /// bytes that were acknowledged and never seen
     pub never_seen_bytes: u64,
     pub mss: u32,
+    /// its segments have time stamps
+    pub has_timestamps: bool,
     /// integral of the flight in bytes times nanoseconds
     pub flight: f64,
     pub load: Load,
@@ -135,9 +137,9 @@ impl Flows {
         let mss = reading.streams[0].as_ref().map_or(0, |stream| stream.mss);
         reading.flight = reading.streams[0].as_ref().map_or(0, Stream::flight);
         if near_sender {
-            let (stall, window) = reading.watch(at, segment, &arrival, &told, is_data_way);
+            let (ended, window) = reading.watch(at, segment, &arrival, &told, is_data_way);
             if is_measured {
-                stall.into_iter().for_each(|stall| tally.stalls.add(stall));
+                tally.stalls.add(&ended);
                 window.into_iter().for_each(|window| tally.window.add(window));
                 if let Some(before) = arrival.rtt_before {
                     tally.rtt_before.add(before);
@@ -146,6 +148,7 @@ impl Flows {
             }
         }
         tally.mss = tally.mss.max(mss);
+        tally.has_timestamps |= segment.timestamps.is_some();
         if Some(file) == self.air && is_measured {
             tally.never_seen_bytes += told.never_seen;
         }

@@ -7,7 +7,7 @@ use lasthop_wire::ieee80211::{Data, DataKind, Frame, FrameFlags, Msdus};
 use lasthop_wire::ip::{Ip, protocol};
 use lasthop_wire::radiotap::{Flags, Radiotap};
 use lasthop_wire::tcp::{Tcp, TcpFlags, Timestamps};
-use lasthop_wire::{EtherType, Ethernet, Udp, parse_llc_snap};
+use lasthop_wire::{EtherType, Ethernet, Udp, parse_linux_cooked, parse_llc_snap};
 
 use crate::input::Captured;
 
@@ -35,6 +35,8 @@ pub(crate) enum Seen<'a> {
     Wired(Packet),
     /// neither; an ARP request, say
     Other,
+    /// of a link type that is not read
+    Foreign,
 }
 
 /// What a file holds.
@@ -45,6 +47,8 @@ pub(crate) struct FileSeen {
     pub wired: u64,
     /// packets that do not parse
     pub unread: u64,
+    /// packets of link types that are not read
+    pub foreign: u64,
 }
 
 impl FileSeen {
@@ -55,6 +59,7 @@ impl FileSeen {
             Ok(Seen::Air(_)) => self.heard += 1,
             Ok(Seen::Wired(_)) => self.wired += 1,
             Ok(Seen::Other) => {}
+            Ok(Seen::Foreign) => self.foreign += 1,
             Err(_) => self.unread += 1,
         }
     }
@@ -107,12 +112,19 @@ pub(crate) fn read(packet: &Captured) -> Result<Seen<'_>, lasthop_wire::Error> {
         LinkType::IEEE_802_11 => heard(Radiotap::default(), bytes, packet.original_length),
         LinkType::ETHERNET => {
             let (header, payload) = Ethernet::parse(bytes)?;
-            let is_ip = matches!(header.ether_type, EtherType::IPV4 | EtherType::IPV6);
-            Ok(if is_ip { wired(payload) } else { Seen::Other })
+            Ok(if is_ip(header.ether_type) { wired(payload) } else { Seen::Other })
+        }
+        LinkType::LINUX_SLL | LinkType::LINUX_SLL2 => {
+            let (ether_type, payload) = parse_linux_cooked(bytes, packet.link_type == LinkType::LINUX_SLL2)?;
+            Ok(if is_ip(ether_type) { wired(payload) } else { Seen::Other })
         }
         LinkType::RAW_IP => Ok(wired(bytes)),
-        _ => Ok(Seen::Other),
+        _ => Ok(Seen::Foreign),
     }
+}
+
+fn is_ip(ether_type: EtherType) -> bool {
+    matches!(ether_type, EtherType::IPV4 | EtherType::IPV6)
 }
 
 fn wired<'a>(bytes: &[u8]) -> Seen<'a> {

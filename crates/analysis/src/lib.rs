@@ -11,7 +11,9 @@
 //! frame      link type -> frame or packet          glance, survey, site   who is there
 //! ppdu       MPDUs -> PPDU                         durations     how long it lasts
 //! air        PPDUs -> exchanges                    sequence      what was missed
-//! attempts   at which rate, which are retries      hidden        who does not hear whom
+//! waiting    frames that wait for an answer        tally         what is counted of it
+//! attempts   at which rate, which are retries      announcement  what an RTS was about
+//! hidden     who does not hear whom
 //! flows, tcp connections, read in both directions   events        all of it in the order of time
 //! modes      frames by PHY mode, for models of a link   load  what a flow asks for
 //! measure    records -> metrics                    document      metrics -> tables
@@ -19,6 +21,7 @@
 //! ```
 
 mod air;
+mod announcement;
 mod attempts;
 mod clock;
 mod document;
@@ -39,7 +42,9 @@ mod recording;
 mod sequence;
 mod site;
 mod survey;
+mod tally;
 mod tcp;
+mod waiting;
 
 pub use document::{Analysis, Table};
 pub use reading::{Request, analyze};

@@ -8,7 +8,7 @@ use lasthop_observe::recording::Tape;
 use lasthop_observe::{Observer, Record};
 use lasthop_units::{Duration, Time};
 
-use crate::air::{Air, AirTally};
+use crate::air::Air;
 use crate::clock::RadioClock;
 use crate::document::{self, Analysis, Measured};
 use crate::durations::Durations;
@@ -21,6 +21,7 @@ use crate::recording::Recording;
 use crate::sequence::Place;
 use crate::site::Site;
 use crate::survey::{Survey, frame_of};
+use crate::tally::AirTally;
 
 /// What is to be analysed.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +55,7 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
     while let Some(file) = inputs.next(&mut captured)? {
         survey.look(file, &captured);
     }
+    refuse_foreign(&survey, &request.files)?;
     let site = Site::of(&survey, inputs.names());
     let Some(span_ns) = survey.span_ns.filter(|_| !site.nodes.is_empty() || !site.flows.is_empty()) else {
         return Err(format!("{}: holds neither frames of 802.11 nor packets of TCP or UDP", names_of(&request.files)));
@@ -75,6 +77,17 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
 
 fn names_of(files: &[PathBuf]) -> String {
     files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Refuses a file whose packets are of a link type that is not read, if nothing else of it is of use.
+fn refuse_foreign(survey: &Survey, files: &[PathBuf]) -> Result<(), String> {
+    let is_of_use = |file: usize| survey.heard[file] > 0 || survey.wired[file];
+    let Some((file, link_type)) = survey.foreign.iter().find(|(file, _)| !is_of_use(**file)) else { return Ok(()) };
+    let (name, number) = (files[*file].display(), link_type.0);
+    Err(format!(
+        "{name}: its packets are of link type {number}, which is not read; radiotap (127), 802.11 (105), Ethernet (1), IP (101) \
+         and Linux's of any interface (113, 276) are. `tcpdump --list-data-link-types` tells what an interface can give"
+    ))
 }
 
 /// Refuses series that would fill the memory.

@@ -27,10 +27,28 @@ impl Marks {
 pub(crate) enum Place {
     /// later than all that came whole before
     New,
+    /// the same, and so many before it were not heard, since the first
+    Behind(u64),
     /// earlier, and not come whole before
     Late,
     /// it had come whole
     Again,
+}
+
+impl Place {
+    /// Later than all that came whole before.
+    pub(crate) fn is_new(self) -> bool {
+        matches!(self, Place::New | Place::Behind(_))
+    }
+
+    /// Frames since the first of which nothing was heard when this was, if that was new.
+    pub(crate) fn missed(self) -> Option<u64> {
+        match self {
+            Place::New => Some(0),
+            Place::Behind(missed) => Some(missed),
+            Place::Late | Place::Again => None,
+        }
+    }
 }
 
 /// The numbers of one transmitter, receiver and TID. They are counted on past 4095.
@@ -44,6 +62,8 @@ pub(crate) struct Numbers {
     acknowledged: Marks,
     /// numbers between the first and the latest of which nothing was heard
     pub never_heard: u64,
+    /// numbers of which nothing was heard before later ones came whole
+    missed: u64,
     /// numbers between the first and the latest
     pub spanned: u64,
 }
@@ -61,6 +81,7 @@ impl Numbers {
             whole: none.clone(),
             acknowledged: none,
             never_heard: 0,
+            missed: 0,
             spanned: 1,
         };
         numbers.heard.set(first, true);
@@ -104,7 +125,12 @@ impl Numbers {
             return Place::Again;
         }
         self.whole.set(number, is_whole);
-        let place = if number > self.latest_whole { Place::New } else { Place::Late };
+        self.missed += (self.latest_whole + 1..number).filter(|&before| !self.heard.has(before)).count() as u64;
+        let place = match (number > self.latest_whole, self.missed) {
+            (true, 0) => Place::New,
+            (true, missed) => Place::Behind(missed),
+            (false, _) => Place::Late,
+        };
         if is_whole {
             self.latest_whole = self.latest_whole.max(number);
         }

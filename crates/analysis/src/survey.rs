@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use lasthop_wire::MacAddress;
+use lasthop_wire::capture::LinkType;
 use lasthop_wire::ieee80211::{Data, Frame};
 use lasthop_wire::tcp::TcpFlags;
 
@@ -53,6 +54,8 @@ pub(crate) struct Survey {
     glancer: Glancer,
     /// frames of the air in each file
     pub heard: Vec<u64>,
+    /// by file: a link type in it that is not read
+    pub foreign: BTreeMap<usize, LinkType>,
     pub nodes: BTreeMap<MacAddress, NodeSeen>,
     /// centre frequencies in MHz
     pub channels: Vec<u16>,
@@ -60,11 +63,13 @@ pub(crate) struct Survey {
     /// by connection: a number in the order of appearance, and both ways
     pub connections: BTreeMap<Connection, (usize, [WaySeen; 2])>,
     pub span_ns: Option<(i64, i64)>,
+    /// whether each file has packets of a wire
+    pub wired: Vec<bool>,
 }
 
 impl Survey {
     pub(crate) fn new(files: usize) -> Survey {
-        Survey { heard: vec![0; files], ..Survey::default() }
+        Survey { heard: vec![0; files], wired: vec![false; files], ..Survey::default() }
     }
 
     pub(crate) fn look(&mut self, file: usize, captured: &Captured) {
@@ -89,7 +94,7 @@ impl Survey {
                 }
                 self.add_packet(file, at, &packet);
             }
-            Glance::Wired(packet) => self.add_packet(file, at, &packet),
+            Glance::Wired(packet) => self.add_wired(file, at, &packet),
             Glance::Read => self.read(file, captured),
         }
     }
@@ -103,9 +108,17 @@ impl Survey {
                     self.look_at_frame(file, captured.time_ns, &heard);
                 }
             }
-            Ok(Seen::Wired(packet)) => self.add_packet(file, captured.time_ns, &brief(&packet)),
+            Ok(Seen::Wired(packet)) => self.add_wired(file, captured.time_ns, &brief(&packet)),
+            Ok(Seen::Foreign) => {
+                self.foreign.entry(file).or_insert(captured.link_type);
+            }
             Ok(Seen::Other) | Err(_) => {}
         }
+    }
+
+    fn add_wired(&mut self, file: usize, at: i64, packet: &Brief) {
+        self.wired[file] = true;
+        self.add_packet(file, at, packet);
     }
 
     fn add_channel(&mut self, mhz: Option<u16>) {

@@ -64,6 +64,7 @@ fn why(outcome: Outcome) -> Option<&'static str> {
         Outcome::Collision => Some("lost to a collision"),
         Outcome::Interference => Some("lost to interference"),
         Outcome::Noise => Some("lost to noise"),
+        Outcome::Unknown => Some("lost"),
     }
 }
 

@@ -84,6 +84,8 @@ pub enum Outcome {
     Noise,
     /// lost to others that its sender does not hear, of another BSS or hidden
     Interference,
+    /// not acknowledged, and nobody knows why: a capture does not tell a collision from noise. Simulations never have it.
+    Unknown,
 }
 
 /// Something that happened.

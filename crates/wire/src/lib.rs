@@ -25,7 +25,7 @@ pub use address::{Addresses, MacAddress};
 pub use capture::PcapNg;
 pub use crc::{Crc32, append_fcs, delimiter_crc, fcs};
 pub use error::{Error, Fault};
-pub use link_layer::{EtherType, Ethernet, append_llc_snap, parse_llc_snap};
+pub use link_layer::{EtherType, Ethernet, append_llc_snap, parse_linux_cooked, parse_llc_snap};
 pub use payload::Payload;
 pub use radiotap::Radiotap;
 pub use tcp::Tcp;

@@ -64,6 +64,23 @@ impl Ethernet {
     }
 }
 
+/// Reads Linux's header of a packet of any interface, `tcpdump -i any`: what the packet carries, with what follows.
+/// [LINKTYPE_LINUX_SLL; LINKTYPE_LINUX_SLL2]
+///
+/// # Errors
+/// If bytes end within the header.
+pub fn parse_linux_cooked(bytes: &[u8], is_second_version: bool) -> Result<(EtherType, &[u8]), Error> {
+    const PART: &str = "Linux cooked header";
+    let mut at = Cursor::new(bytes);
+    if is_second_version {
+        let ether_type = EtherType(at.u16_be(PART)?);
+        at.take(18, PART)?;
+        return Ok((ether_type, at.rest()));
+    }
+    at.take(14, PART)?;
+    Ok((EtherType(at.u16_be(PART)?), at.rest()))
+}
+
 /// LLC for SNAP, and SNAP with the code of RFC 1042, except for the type.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 

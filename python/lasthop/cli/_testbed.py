@@ -39,6 +39,9 @@ def execute_testbed(arguments: argparse.Namespace) -> int:
     for option, given in (("--from", arguments.begin), ("--to", arguments.to), ("--interval", arguments.interval)):
         if given is not None:
             raise Mistake(f"{option}: only for captures; the times in these files were set by the program that measured")
+    for option, given in (("--record", arguments.record), ("--qlog", arguments.qlog), ("--perfetto", arguments.perfetto)):
+        if given is not None:
+            raise Mistake(f"{option}: only for captures; these files do not contain single segments")
     _arguments.check_file("--json", arguments.json)
     results = _read(arguments)
     if arguments.json is not None and len(results) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from ..progress import Progress
 from ..quantities import LINK
 from ..result import Result
 from . import _arguments
+from ._exports import Exports, add_exports
 from ._mistake import Mistake
 from ._output import note, show, summary_text, write_data
 from ._table import table
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TABLES",
         help=f"tables of a recording to write to --out, separated by commas: {', '.join(TABLES_TOLD)}",
     )
+    add_exports(parser)
     parser.add_argument(
         "--interval",
         metavar="TIME",
@@ -65,7 +67,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.record is not None and arguments.out is None:
         raise Mistake("--record: needs --out DIR, which is where the recording goes")
     try:
-        tables_told(arguments.record)
+        recorded = tables_told(arguments.record)
     except ValueError as error:
         raise Mistake(f"--record: {error}") from None
     if arguments.begin is not None and arguments.to is not None and arguments.to <= arguments.begin:
@@ -73,7 +75,9 @@ def execute(arguments: argparse.Namespace) -> int:
     _arguments.check_file("--json", arguments.json)
     if arguments.out is not None:
         _arguments.check_directory("--out", arguments.out)
-    result = _read(arguments)
+    exports = Exports.of(arguments, 1)
+    result = _read(arguments, {*recorded, *exports.tables.intersection(TABLES_TOLD)})
+    exports.write(result)
     if arguments.out is not None:
         result.save(arguments.out)
     if arguments.json is not None:
@@ -84,7 +88,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _read(arguments: argparse.Namespace) -> Result:
+def _read(arguments: argparse.Namespace, recorded: Collection[str]) -> Result:
     interval_s = (arguments.interval or 1.0) if arguments.out is not None else None
     with Progress.fitting(Path(arguments.captures[0]).stem, "captures") as progress:
         count = len(arguments.captures)
@@ -95,7 +99,7 @@ def _read(arguments: argparse.Namespace) -> Result:
                 arguments.to,
                 interval_s,
                 lambda part: progress.update(part, 0, count),
-                arguments.record,
+                sorted(recorded) or None,
             )
         except ValueError as error:
             raise Mistake(str(error)) from None

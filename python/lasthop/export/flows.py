@@ -76,6 +76,29 @@ def _flow(id_: str, station: str, direction: str, section: Mapping[str, Any]) ->
     )
 
 
+def seen_flows(run: Run) -> dict[str, TcpFlow]:
+    """The TCP flows of captures by id, with what their segments had. Options are those of a current stack: which a SYN had is not kept."""
+    rows = zip(run["flows"], run["capture"]["flows"], strict=True)
+    return {flow["id"]: _seen(flow, told) for flow, told in rows if flow["transport"] == "tcp"}
+
+
+def _seen(flow: Mapping[str, Any], told: Mapping[str, Any]) -> TcpFlow:
+    timestamps = TIMESTAMPS if told["timestamps"] else 0
+    # On a SYN: MSS, window scale, SACK permitted and time stamps, in whole words.
+    syn = 4 + 3 + 2 + (10 if timestamps else 0)
+    return TcpFlow(
+        flow["id"],
+        flow["station"],
+        "station" if flow["direction"] == "up" else "server",
+        told["segment_bytes"],
+        timestamps,
+        (syn + 3) // 4 * 4,
+        True,
+        # A capture does not tell how its sender finds losses; RACK is what current ones have.
+        "time_threshold",
+    )
+
+
 def _bytes(text: str) -> int:
     """A size as a resolved scenario has it, such as `1500 B`."""
     found = re.fullmatch(r"(\d+) B", text)

@@ -3,7 +3,7 @@
 use lasthop_units::Time;
 use lasthop_wire::tcp::TcpFlags;
 
-use super::stalls::{End, Gaps, Stall};
+use super::stalls::{End, Ended, Gaps};
 use super::stamps::Stamps;
 use super::stream::{Arrival, Stream, Told};
 use super::window::{Advertised, ReceiveWindow};
@@ -48,8 +48,8 @@ impl Connection {
         (arrival, told)
     }
 
-    /// Watches the receiver's window, and for how long the sender sends nothing: the stall that has ended, and what the
-    /// segment told of the window in bytes and whether it has closed.
+    /// Watches the receiver's window, and for how long the sender sends nothing: what the segment ends, and what it
+    /// told of the window in bytes and whether it has closed.
     pub(crate) fn watch(
         &mut self,
         at: Time,
@@ -57,18 +57,19 @@ impl Connection {
         arrival: &Arrival,
         told: &Told,
         is_data_way: bool,
-    ) -> (Option<Stall>, Option<Advertised>) {
+    ) -> (Ended, Option<Advertised>) {
         if segment.flags.contains(TcpFlags::SYN) {
             self.window.syn(segment, !is_data_way);
         }
         if is_data_way {
             let is_retransmission = arrival.is_retransmission;
             if segment.payload == 0 {
-                return (None, None);
+                return (Ended::default(), None);
             }
             let mss = self.streams[0].as_ref().map_or(0, |stream| stream.mss.into());
             let room = self.window.latest().map(|window| window.saturating_sub(self.flight));
-            let end = End { at, is_retransmission, room, mss };
+            let (head_waited, flight) = (arrival.head_waited, self.flight);
+            let end = End { at, is_retransmission, head_waited, flight, room, mss };
             return (self.gaps.sent(&end), None);
         }
         let bytes = self.window.told(segment);
@@ -77,7 +78,7 @@ impl Connection {
             self.gaps.closed();
         }
         self.gaps.acknowledged(at, told.rtt, told.acknowledged > 0, told.is_duplicate, self.flight);
-        (None, Some((bytes, has_closed)))
+        (Ended::default(), Some((bytes, has_closed)))
     }
 
     /// When a segment left its sender: when what it echoes passed here, which made the sender send it.

@@ -5,6 +5,7 @@ mod ranges;
 mod stalls;
 mod stamps;
 mod stream;
+mod timer;
 mod window;
 
 pub(crate) use connection::Connection;

@@ -1,12 +1,13 @@
 //! Times in which a sender sends nothing, and why, as far as one point of capture tells.
 //!
 //! A gap between two segments with data is a stall if it is longer than two smoothed RTTs and the shortest that counts, after
-//! the definition of [Zhou 2015], which takes the lesser of that and the RTO. Why is decided by what stands when it begins
-//! and what ends it:
+//! the definition of [Zhou 2015], which takes the lesser of that and the RTO; one that the retransmission timer ends always is,
+//! however short that is against the RTT. Why is decided by what stands when it begins and what ends it:
 //!
 //! ```text
 //!   a closed window was told                              zero window
-//!   a retransmission ends it, and no ACK let it go on     timeout
+//!   the retransmission timer had its end sent             timeout
+//!   another retransmission, and no ACK let it go on       loss probe
 //!   all was acknowledged before its end                   sender idle
 //!   ACKs repeated themselves in it                        recovery
 //!   the advertised window was full when it began          receive window
@@ -16,6 +17,8 @@
 
 use lasthop_units::{Duration, Time};
 
+use super::timer::{Head, Timer};
+
 /// Why nothing was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
@@ -23,17 +26,19 @@ pub(crate) enum Reason {
     Idle,
     ReceiveWindow,
     Timeout,
+    Probe,
     Recovery,
     AcksStopped,
     Unknown,
 }
 
 impl Reason {
-    pub(crate) const ALL: [(Reason, &'static str); 7] = [
+    pub(crate) const ALL: [(Reason, &'static str); 8] = [
         (Reason::ZeroWindow, "zero_window"),
         (Reason::Idle, "sender_idle"),
         (Reason::ReceiveWindow, "receive_window"),
         (Reason::Timeout, "timeout"),
+        (Reason::Probe, "loss_probe"),
         (Reason::Recovery, "loss_recovery"),
         (Reason::AcksStopped, "acks_stopped"),
         (Reason::Unknown, "unknown"),
@@ -42,14 +47,14 @@ impl Reason {
 
 /// No gap that is shorter is a stall: an A-MPDU and the turns of other stations take as long.
 const SHORTEST: Duration = Duration::from_millis(50);
-/// Before there is an RTT. [RFC 6298 §2.1]
-const INITIAL_RTO: Duration = Duration::from_secs(1);
+/// Where there is no RTT yet.
+const LONGEST_WITHOUT_RTT: Duration = Duration::from_secs(1);
 
 /// What stood when a segment passed, and what has come since.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gaps {
     since: Option<Time>,
-    srtt: Option<Duration>,
+    timer: Timer,
     /// ACKs that acknowledged something new, and ACKs that told of a hole
     moved: u64,
     repeated: u64,
@@ -59,6 +64,9 @@ pub(crate) struct Gaps {
     /// when all was acknowledged
     drained: Option<Time>,
     latest_move: Option<Time>,
+    /// ACKs that told of a hole since something was acknowledged
+    repeated_since_move: u64,
+    latest_ack: Option<Time>,
 }
 
 /// What stands when a gap ends.
@@ -66,6 +74,10 @@ pub(crate) struct Gaps {
 pub(crate) struct End {
     pub at: Time,
     pub is_retransmission: bool,
+    /// it is the first that is not acknowledged, sent again: for how long that waited
+    pub head_waited: Option<Duration>,
+    /// bytes on their way, it included
+    pub flight: u64,
     /// bytes that may be sent beyond it, where the window is known
     pub room: Option<u64>,
     pub mss: u64,
@@ -74,24 +86,36 @@ pub(crate) struct End {
 /// Why nothing was sent, and for how long.
 pub(crate) type Stall = (Reason, Duration);
 
+/// What a segment that passes has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub stall: Option<Stall>,
+    /// the retransmission timer, and for how long that had run
+    pub timeout: Option<Duration>,
+}
+
 /// How often, and for how long.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StallTally {
     pub by_reason: [(u64, Duration); Reason::ALL.len()],
+    /// timeouts, also of senders that had something to send meanwhile, and for how long their timers had run
+    pub timeouts: (u64, Duration),
 }
 
 impl Gaps {
     /// An ACK passes. `rtt` is a sample of it, `moves` whether it acknowledges something new.
     pub(crate) fn acknowledged(&mut self, at: Time, rtt: Option<Duration>, moves: bool, tells_hole: bool, flight: u64) {
+        self.latest_ack = Some(at);
         if let Some(rtt) = rtt {
-            // [RFC 6298 §2.3]
-            self.srtt = Some(self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
+            self.timer.sample(rtt);
         }
         if moves {
             self.moved += 1;
             self.latest_move = Some(at);
+            self.repeated_since_move = 0;
         }
         self.repeated += u64::from(tells_hole);
+        self.repeated_since_move += u64::from(tells_hole);
         if flight == 0 {
             self.drained.get_or_insert(at);
         }
@@ -102,23 +126,32 @@ impl Gaps {
         self.was_closed = true;
     }
 
-    /// A segment with data passes: the stall that it ends, if it does.
-    pub(crate) fn sent(&mut self, end: &End) -> Option<Stall> {
-        let limit = self.srtt.map_or(INITIAL_RTO, |srtt| (srtt * 2).max(SHORTEST));
+    /// A segment with data passes: what it ends.
+    pub(crate) fn sent(&mut self, end: &End) -> Ended {
+        let limit = self.timer.srtt().map_or(LONGEST_WITHOUT_RTT, |srtt| (srtt * 2).max(SHORTEST));
         let gap = end.at.since(self.since.unwrap_or(end.at));
-        let stall = (gap > limit).then(|| (self.reason(end, limit), gap));
+        let timeout = end.head_waited.filter(|&waited| {
+            let (acks_repeat, is_alone) = (self.repeated_since_move > 0, end.flight <= end.mss);
+            let since_ack = self.latest_ack.map_or(waited, |ack| end.at.since(ack));
+            self.timer.has_expired(&Head { waited, acks_repeat, since_ack, is_alone })
+        });
+        let is_stall = gap > limit || (timeout.is_some() && gap > SHORTEST);
+        let stall = is_stall.then(|| (self.reason(end, timeout.is_some(), limit), gap));
         let is_full = end.room.is_some_and(|room| room < end.mss);
-        *self = Gaps { since: Some(end.at), srtt: self.srtt, is_full, ..Gaps::default() };
-        stall
+        let Gaps { timer, repeated_since_move, latest_ack, .. } = *self;
+        *self = Gaps { since: Some(end.at), timer, is_full, repeated_since_move, latest_ack, ..Gaps::default() };
+        Ended { stall, timeout }
     }
 
-    fn reason(&self, end: &End, limit: Duration) -> Reason {
+    fn reason(&self, end: &End, is_timeout: bool, limit: Duration) -> Reason {
         // Within this time of an ACK, it is what let the sender go on.
         let is_freed = |at: Time| end.at.since(at) * 2 <= limit;
         if self.was_closed {
             Reason::ZeroWindow
+        } else if is_timeout {
+            Reason::Timeout
         } else if end.is_retransmission {
-            if self.repeated > 0 || self.latest_move.is_some_and(is_freed) { Reason::Recovery } else { Reason::Timeout }
+            if self.repeated > 0 || self.latest_move.is_some_and(is_freed) { Reason::Recovery } else { Reason::Probe }
         } else if self.drained.is_some_and(|at| !is_freed(at)) {
             Reason::Idle
         } else if self.repeated > 0 {
@@ -134,7 +167,12 @@ impl Gaps {
 }
 
 impl StallTally {
-    pub(crate) fn add(&mut self, (reason, lasted): Stall) {
+    pub(crate) fn add(&mut self, ended: &Ended) {
+        if let Some(ran) = ended.timeout {
+            let (count, sum) = &mut self.timeouts;
+            (*count, *sum) = (*count + 1, *sum + ran);
+        }
+        let Some((reason, lasted)) = ended.stall else { return };
         let place = Reason::ALL.iter().position(|(known, _)| *known == reason).unwrap_or(Reason::ALL.len() - 1);
         let (count, sum) = &mut self.by_reason[place];
         (*count, *sum) = (*count + 1, *sum + lasted);
@@ -149,15 +187,16 @@ mod tests {
         Time::from_nanos(n * 1_000_000)
     }
     fn end(at: Time, is_retransmission: bool) -> End {
-        End { at, is_retransmission, room: Some(100_000), mss: 1448 }
+        let head_waited = is_retransmission.then_some(Duration::from_millis(500));
+        End { at, is_retransmission, head_waited, flight: 5000, room: Some(100_000), mss: 1448 }
     }
     /// Segments at 0 and at 500 ms; the RTT is 20 ms.
     fn between(is_retransmission: bool, happens: impl Fn(&mut Gaps)) -> Option<Reason> {
         let mut gaps = Gaps::default();
         gaps.acknowledged(ms(0), Some(Duration::from_millis(20)), true, false, 5000);
-        assert_eq!(gaps.sent(&end(ms(0), false)), None);
+        assert_eq!(gaps.sent(&end(ms(0), false)), Ended::default());
         happens(&mut gaps);
-        let (reason, lasted) = gaps.sent(&end(ms(500), is_retransmission))?;
+        let (reason, lasted) = gaps.sent(&end(ms(500), is_retransmission)).stall?;
         assert_eq!(lasted, Duration::from_millis(500));
         Some(reason)
     }
@@ -166,13 +205,23 @@ mod tests {
     fn a_stall_is_put_down_to_what_stood_when_it_began_and_what_ended_it() {
         let ack = |gaps: &mut Gaps, at, moves, flight| gaps.acknowledged(ms(at), None, moves, !moves, flight);
         assert_eq!(between(true, |_| {}), Some(Reason::Timeout));
-        assert_eq!(between(true, |gaps| ack(gaps, 20, false, 5000)), Some(Reason::Recovery));
+        let mut gaps = Gaps::default();
+        gaps.acknowledged(ms(0), Some(Duration::from_millis(20)), true, false, 5000);
+        gaps.sent(&end(ms(0), false));
+        let sooner = |repeats: bool, gaps: &mut Gaps| {
+            gaps.acknowledged(ms(50), None, false, repeats, 5000);
+            gaps.sent(&End { head_waited: Some(Duration::from_millis(90)), ..end(ms(90), true) })
+        };
+        let lasted = Duration::from_millis(90);
+        assert_eq!(sooner(false, &mut gaps.clone()), Ended { stall: Some((Reason::Probe, lasted)), timeout: None });
+        assert_eq!(sooner(true, &mut gaps), Ended { stall: Some((Reason::Recovery, lasted)), timeout: None });
         assert_eq!(between(false, |gaps| ack(gaps, 20, true, 0)), Some(Reason::Idle));
         assert_eq!(between(false, |gaps| ack(gaps, 499, true, 0)), Some(Reason::AcksStopped));
         assert_eq!(between(false, Gaps::closed), Some(Reason::ZeroWindow));
         let mut gaps = Gaps::default();
         gaps.sent(&End { room: Some(100), ..end(ms(0), false) });
-        assert_eq!(gaps.sent(&end(ms(2000), false)), Some((Reason::ReceiveWindow, Duration::from_secs(2))));
+        let stall = gaps.sent(&end(ms(2000), false)).stall;
+        assert_eq!(stall, Some((Reason::ReceiveWindow, Duration::from_secs(2))));
     }
 
     #[test]
@@ -180,7 +229,18 @@ mod tests {
         let mut gaps = Gaps::default();
         gaps.sent(&end(ms(0), false));
         gaps.acknowledged(ms(100), Some(Duration::from_millis(100)), true, false, 5000);
-        assert_eq!(gaps.sent(&end(ms(199), false)), None);
-        assert!(gaps.sent(&end(ms(400), false)).is_some());
+        assert_eq!(gaps.sent(&end(ms(199), false)).stall, None);
+        assert!(gaps.sent(&end(ms(400), false)).stall.is_some());
+    }
+
+    #[test]
+    fn a_timer_shorter_than_two_rtts_is_a_timeout_too() {
+        let mut gaps = Gaps::default();
+        // SRTT 250 ms: the timer of Linux takes 450.
+        (0..100).for_each(|n| gaps.acknowledged(ms(n), Some(Duration::from_millis(250)), true, false, 5000));
+        gaps.sent(&end(ms(100), false));
+        let waited = Duration::from_millis(450);
+        let ended = gaps.sent(&End { head_waited: Some(waited), ..end(ms(550), true) });
+        assert_eq!(ended, Ended { stall: Some((Reason::Timeout, waited)), timeout: Some(waited) });
     }
 }

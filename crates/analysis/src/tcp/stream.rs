@@ -20,6 +20,8 @@ const FARTHEST: u64 = 1 << 30;
 struct Outstanding {
     end: u64,
     at: Time,
+    /// when it was sent last
+    latest: Time,
     /// when it left its sender, where that can be told
     left: Option<Time>,
     /// no RTT is taken of it: it was sent again [RFC 6298 §3], or has been acknowledged by SACK
@@ -42,6 +44,8 @@ pub(crate) struct Arrival {
     pub is_out_of_order: bool,
     /// from here to its sender and back, and for how long that had nothing to send
     pub rtt_before: Option<Duration>,
+    /// it is the first that is not acknowledged, sent again: since that was sent last, or something acknowledged
+    pub head_waited: Option<Duration>,
 }
 
 /// What an acknowledgement told.
@@ -71,7 +75,13 @@ pub(crate) struct Told {
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     seen: Ranges,
+    /// what was seen, or passed and was missed by the sniffer
+    passed: Ranges,
+    /// frames of its transmitter that had not been heard when the latest segment passed
+    missed: u64,
     acknowledged: u64,
+    /// when the latest ACK passed that acknowledged something new
+    advanced: Time,
     /// where the stream ends, once a FIN was seen
     end: Option<u64>,
     /// when the FIN passed, until it is acknowledged; none if it was sent again
@@ -95,7 +105,10 @@ impl Stream {
         let next = (1 << 32) + u64::from(next);
         Stream {
             seen: Ranges::from(next),
+            passed: Ranges::from(next),
+            missed: 0,
             acknowledged: next,
+            advanced: Time::ZERO,
             end: None,
             closed: None,
             outstanding: VecDeque::new(),
@@ -142,25 +155,45 @@ impl Stream {
         }
         self.stamp_passes(at, segment);
         self.mss = self.mss.max(segment.payload);
-        let (before, is_old) = (self.seen.next(), start < self.seen.end());
+        let (before, is_old) = (self.passed.next(), start < self.seen.end());
         let was_seen = self.seen.touches(start, end);
         // A frame that is sent again by the MAC brings what was sent once by TCP.
-        let is_retransmission = is_old && (was_seen || place == Place::New);
+        let is_retransmission = is_old && (was_seen || place.is_new());
+        if let Some(missed) = place.missed() {
+            let newly = missed.saturating_sub(std::mem::replace(&mut self.missed, missed));
+            if !is_old && newly * u64::from(self.mss) >= start - self.seen.end() {
+                // So many frames of its transmitter were missed since the segment before it: the hole is theirs.
+                self.passed.add(self.seen.end(), start);
+            }
+        }
         self.seen.add(start, end);
+        self.passed.add(start, end);
+        let mut head_waited = None;
         if is_retransmission {
+            head_waited =
+                (start <= self.acknowledged && self.acknowledged < end).then(|| self.head_waits(at)).flatten();
             self.spend(start, end, true);
-            self.stamp(start, end, segment);
+            self.sent_again(at, start, end, segment);
         } else if !is_old {
             if self.outstanding.len() == MOST_OUTSTANDING {
                 self.outstanding.pop_front();
             }
-            self.outstanding.push_back(Outstanding { end, at, left, is_spent: false, is_again: false, again: None });
+            self.outstanding.push_back(Outstanding {
+                end,
+                at,
+                latest: at,
+                left,
+                is_spent: false,
+                is_again: false,
+                again: None,
+            });
         }
         Arrival {
-            in_order: self.seen.next() - before,
+            in_order: self.passed.next() - before,
             is_retransmission,
             is_out_of_order: is_old && !is_retransmission,
             rtt_before: None,
+            head_waited,
         }
     }
 
@@ -177,12 +210,17 @@ impl Stream {
         latest
     }
 
-    /// What lies in `start..end` is sent again with a time stamp.
-    fn stamp(&mut self, start: u64, end: u64, segment: &Segment) {
-        let Some(timestamps) = segment.timestamps else { return };
+    /// For how long the first segment that is not acknowledged has waited.
+    fn head_waits(&self, at: Time) -> Option<Duration> {
+        self.outstanding.front().map(|head| at.since(head.latest.max(self.advanced)))
+    }
+
+    /// What lies in `start..end` is sent again, perhaps with a time stamp.
+    fn sent_again(&mut self, at: Time, start: u64, end: u64, segment: &Segment) {
         let first = self.outstanding.partition_point(|segment| segment.end <= start);
-        for segment in self.outstanding.range_mut(first..).take_while(|segment| segment.end <= end) {
-            segment.again.get_or_insert(timestamps.value);
+        for outstanding in self.outstanding.range_mut(first..).take_while(|outstanding| outstanding.end <= end) {
+            outstanding.latest = at;
+            outstanding.again = outstanding.again.or(segment.timestamps.map(|stamps| stamps.value));
         }
     }
 
@@ -199,6 +237,7 @@ impl Stream {
         let opened = self.opened.take();
         let mut measured = None;
         if number > self.acknowledged {
+            self.advanced = at;
             measured = self.pass(number, segment.timestamps.map(|stamps| stamps.echo), &mut told);
         } else if number == self.acknowledged && segment.payload == 0 && self.flight() > 0 {
             told.is_duplicate = true;
@@ -229,12 +268,13 @@ impl Stream {
             self.outstanding.pop_front();
         }
         told.is_jump = self.mss > 0 && number - self.acknowledged > 2 * u64::from(self.mss);
-        let before = self.seen.next();
-        if number > before {
+        if number > self.seen.next() {
             told.never_seen = self.seen.missing_before(number);
             self.seen.fill(number);
-            told.in_order = self.seen.next() - before;
         }
+        let before = self.passed.next();
+        self.passed.fill(number.max(before));
+        told.in_order = self.passed.next() - before;
         told.acknowledged = number - self.acknowledged;
         self.acknowledged = number;
         // What of it was sent again may have called the acknowledgement forth.
@@ -345,7 +385,7 @@ mod tests {
             let filled = stream.data(ms(2), None, &segment(0, 100, 0), place);
             assert_eq!(
                 filled,
-                Arrival { in_order: 200, is_retransmission, is_out_of_order: !is_retransmission, rtt_before: None }
+                Arrival { in_order: 200, is_retransmission, is_out_of_order: !is_retransmission, ..Arrival::default() }
             );
         }
     }

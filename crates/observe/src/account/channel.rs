@@ -147,7 +147,7 @@ impl ChannelBook {
     fn book_lost(&mut self, ppdu: &OnAir, end: &End, lost: Duration, exchange: &Exchange) {
         let fate = match end.lost_to {
             Some(Outcome::Collision | Outcome::Interference) => Fate::Collided,
-            Some(Outcome::Noise | Outcome::Success) | None => Fate::Noise,
+            Some(Outcome::Noise | Outcome::Success | Outcome::Unknown) | None => Fate::Noise,
         };
         let trampled = if fate == Fate::Collided { lost.min(ppdu.trampled) } else { Duration::ZERO };
         self.book(ppdu, Fate::Trampled, trampled, exchange);

@@ -66,6 +66,8 @@ pub(super) fn share(whole: Duration, part: u64, of: u64) -> Duration {
 
 fn term_of(loss: Outcome) -> Term {
     match loss {
+        // Accounts are of simulations, which know.
+        Outcome::Unknown => unreachable!("an account is of a simulation"),
         Outcome::Collision => Term::Collisions,
         Outcome::Interference => Term::Interference,
         Outcome::Noise | Outcome::Success => Term::Noise,

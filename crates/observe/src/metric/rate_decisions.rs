@@ -43,6 +43,7 @@ struct ByOutcome {
     collision: u64,
     noise: u64,
     interference: u64,
+    unknown: u64,
 }
 
 impl ByOutcome {
@@ -52,6 +53,7 @@ impl ByOutcome {
             Outcome::Collision => &mut self.collision,
             Outcome::Noise => &mut self.noise,
             Outcome::Interference => &mut self.interference,
+            Outcome::Unknown => &mut self.unknown,
         } += 1;
     }
 }

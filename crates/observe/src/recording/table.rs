@@ -193,7 +193,7 @@ pub(super) enum Loss {
 impl Loss {
     pub(super) fn of(outcome: Outcome) -> Option<Loss> {
         match outcome {
-            Outcome::Success => None,
+            Outcome::Success | Outcome::Unknown => None,
             Outcome::Collision => Some(Loss::Collision),
             Outcome::Noise => Some(Loss::Noise),
             Outcome::Interference => Some(Loss::Interference),
@@ -222,7 +222,7 @@ words! {
         Rts = "RTS", Cts = "CTS", CtsToSelf = "CTS-to-self", Data = "data", Ack = "Ack", Ampdu = "A-MPDU",
         BlockAck = "BlockAck", BlockAckReq = "BlockAckReq", Beacon = "beacon",
     }
-    Outcome { Success = "success", Collision = "collision", Noise = "noise", Interference = "interference" }
+    Outcome { Success = "success", Collision = "collision", Noise = "noise", Interference = "interference", Unknown = "unknown" }
     Loss { Collision = "collision", Noise = "noise", Interference = "interference" }
     CaState {
         Open = "Open", Disorder = "Disorder", Cwr = "CWR", Recovery = "Recovery", Loss = "Loss",

@@ -15,6 +15,10 @@ impl LinkType {
     pub const IEEE_802_11: LinkType = LinkType(105);
     /// Radiotap before 802.11.
     pub const RADIOTAP: LinkType = LinkType(127);
+    /// What a Linux host gives of all its interfaces at once, `tcpdump -i any`.
+    pub const LINUX_SLL: LinkType = LinkType(113);
+    /// The same, of newer versions of libpcap.
+    pub const LINUX_SLL2: LinkType = LinkType(276);
 }
 
 /// What a section says of its making. [draft-ietf-opsawg-pcapng §4.1]

@@ -113,7 +113,7 @@ impl ChannelBook {
         self.book(&ppdu, Fate::Arrived, best, exchange.bytes());
         let loss = match end.lost_to {
             Some(Outcome::Collision | Outcome::Interference) => Fate::Collided,
-            Some(Outcome::Noise | Outcome::Success) | None => Fate::Noise,
+            Some(Outcome::Noise | Outcome::Success | Outcome::Unknown) | None => Fate::Noise,
         };
         let lost = ppdu.had - arrived;
         let trampled = if loss == Fate::Collided { lost.min(ppdu.trampled) } else { Duration::ZERO };

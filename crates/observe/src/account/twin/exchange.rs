@@ -55,6 +55,7 @@ pub(super) fn share(whole: Duration, part: u64, of: u64) -> Duration {
 
 fn term_of(loss: Outcome) -> Term {
     match loss {
+        Outcome::Unknown => unreachable!("an account is of a simulation"),
         Outcome::Collision => Term::Collisions,
         Outcome::Interference => Term::Interference,
         Outcome::Noise | Outcome::Success => Term::Noise,

@@ -1,132 +1,24 @@
-//! The tables of a capture: those of a run, and `capture`, which a run does not have.
+//! The table `capture`, which a run does not have.
 
 use lasthop_observe::metric::frames::LINK_DATA_RATE_MEAN;
-use lasthop_observe::{Cell, Definition, LinkId, PROBABILITIES, Report, Row, Scope, Series};
-use lasthop_units::{Duration, Time};
+use lasthop_observe::{LinkId, Report};
+use lasthop_units::Duration;
 use serde_json::{Map, Value as Json, json};
 
-use crate::air::AirTally;
+use super::{Damages, Measured, behind, ends_of, map_of};
 use crate::flows::{FlowTally, load_bps};
-use crate::frame::FileSeen;
-use crate::input::Damage;
 use crate::ppdu::Kind;
 use crate::site::{Flow, Site};
+use crate::tally::AirTally;
 use crate::tcp::{Reason, StallTally};
-
-/// What captures told.
-#[derive(Clone, Debug, Default)]
-pub struct Analysis {
-    /// The run, as result files have it, with `capture` beside its tables.
-    pub run: serde_json::Value,
-    /// Time series.
-    pub series: Vec<Table>,
-    /// What who reads the tables should know: a sentence each.
-    pub notes: Vec<String>,
-}
-
-/// One quantity of several things over time.
-#[derive(Clone, Debug)]
-pub struct Table {
-    /// Which.
-    pub quantity: &'static Definition,
-    /// Ids of flows, names of nodes, or "sender->receiver" of links.
-    pub entities: Vec<String>,
-    /// The time of the first row in seconds.
-    pub start_s: f64,
-    /// The time between rows in seconds.
-    pub interval_s: f64,
-    /// Row-major: times by entities; NaN where there is no value.
-    pub values: Vec<f64>,
-}
-
-/// What the second pass has measured.
-pub(crate) struct Measured {
-    pub window: (Time, Time),
-    pub report: Report,
-    pub series: Option<Series>,
-    pub air: AirTally,
-    pub flows: Vec<FlowTally>,
-    pub files: Vec<FileSeen>,
-}
-
-/// Damage of each file, by its name.
-type Damages = Vec<(String, Damage)>;
-
-pub(crate) fn write(site: &Site, measured: &Measured, damages: Damages, interval: Option<Duration>) -> Analysis {
-    let Measured { window, report, series, .. } = measured;
-    let has_air = site.air.is_some();
-    let medium = if has_air { row(&report.medium) } else { absent(row(&report.medium)) };
-    let notes = notes(site, measured, &damages);
-    let run = json!({
-        "seed": 0,
-        "flows": site.flows.iter().zip(&report.flows).map(|(flow, own)| flow_row(flow, own)).collect::<Vec<_>>(),
-        "totals": row(&report.totals),
-        "nodes": site.nodes.iter().zip(&report.nodes).map(|(node, own)| {
-            behind([("name", json!(node.name))], row(own))
-        }).collect::<Vec<_>>(),
-        "links": site.link_ends.iter().zip(&report.links).map(|(ends, own)| behind(ends_of(site, *ends), row(own)))
-            .collect::<Vec<_>>(),
-        "medium": medium,
-        "queues": [],
-        "wires": [],
-        "quantile_probabilities": PROBABILITIES,
-        "simulator": {"kind": "capture", "sniffer_loss": measured.air.missed.fraction().map(|f| f.0)},
-        "capture": capture(site, measured, &damages),
-    });
-    let table = |series: &Series| tables(site, series, window.0, interval.unwrap_or(Duration::ZERO));
-    Analysis { run: Json::Object(map_of(run)), series: series.as_ref().map(table).unwrap_or_default(), notes }
-}
-
-fn map_of(value: Json) -> Map<String, Json> {
-    if let Json::Object(map) = value { map } else { Map::new() }
-}
-
-/// A row of a report.
-fn row<S>(row: &Row<S>) -> Map<String, Json> {
-    let cell = |cell: &Cell| match cell {
-        Cell::Count(count) => json!(count),
-        Cell::Number(number) => json!(number),
-        Cell::List(numbers) => json!(numbers),
-        Cell::Absent => Json::Null,
-    };
-    row.values().map(|(quantity, value)| (quantity.name.to_string(), cell(value))).collect()
-}
-
-fn absent(row: Map<String, Json>) -> Map<String, Json> {
-    row.into_iter().map(|(name, _)| (name, Json::Null)).collect()
-}
-
-/// A row behind what tells whose it is.
-fn behind<const N: usize>(columns: [(&str, Json); N], row: Map<String, Json>) -> Json {
-    let columns = columns.into_iter().map(|(name, value)| (name.to_string(), value));
-    Json::Object(columns.chain(row).collect())
-}
-
-fn ends_of(site: &Site, (from, to): (u32, u32)) -> [(&'static str, Json); 2] {
-    let name = |node: u32| json!(site.nodes[node as usize].name);
-    [("node", name(from)), ("peer", name(to))]
-}
-
-fn flow_row(flow: &Flow, own: &Row<lasthop_observe::scope::Flow>) -> Json {
-    let columns = [
-        ("id", json!(flow.id)),
-        ("station", json!(flow.station)),
-        ("direction", json!(if flow.up { "up" } else { "down" })),
-        ("transport", json!(if flow.is_tcp { "tcp" } else { "udp" })),
-        ("traffic", Json::Null),
-        ("dscp", Json::Null),
-        ("congestion_control", Json::Null),
-        ("congestion_control_validation", Json::Null),
-    ];
-    behind(columns, row(own))
-}
 
 /// A quotient; none where there is nothing to divide by.
 fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Json {
+/// All of it.
+pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Json {
     let Measured { window, report, air, .. } = measured;
     let files = measured.files.iter().zip(damages).map(|(file, (name, damage))| {
         json!({
@@ -276,6 +168,10 @@ fn tcp_row(site: &Site, flow: &Flow, tally: &FlowTally, report: &Report, covered
         "zero_windows": tally.window.zero,
         "windows_unscaled": tally.window.unscaled,
         "stalls": stalls(&tally.stalls),
+        "timeouts_seen": tally.stalls.timeouts.0,
+        "timeouts_waited_s": tally.stalls.timeouts.1.as_secs_f64(),
+        "segment_bytes": tally.mss,
+        "timestamps": tally.has_timestamps,
         "load_bps": load,
         "load_over_mac_rate": load.zip(rate).and_then(|(load, rate)| ratio(load, rate)),
     });
@@ -288,60 +184,4 @@ fn stalls(tally: &StallTally) -> Json {
         (name.to_string(), json!({"count": count, "total_s": lasted.as_secs_f64()}))
     };
     Json::Object(Reason::ALL.iter().zip(&tally.by_reason).map(of).collect())
-}
-
-fn tables(site: &Site, series: &Series, from: Time, interval: Duration) -> Vec<Table> {
-    let name = |scope: Scope, place: usize| match scope {
-        Scope::Flow => site.flows[place].id.clone(),
-        Scope::Link => {
-            let (from, to) = site.link_ends[place];
-            format!("{}->{}", site.nodes[from as usize].name, site.nodes[to as usize].name)
-        }
-        _ => site.nodes[place].name.clone(),
-    };
-    let blocks = series.blocks.iter().filter(|block| !block.entities.is_empty());
-    blocks
-        .map(|block| Table {
-            quantity: block.quantity,
-            entities: block.entities.iter().map(|&place| name(block.quantity.scope, place as usize)).collect(),
-            start_s: (from + interval).as_secs_f64(),
-            interval_s: interval.as_secs_f64(),
-            values: block.values.clone(),
-        })
-        .collect()
-}
-
-/// What who reads the tables should know.
-fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<String> {
-    let mut notes = Vec::new();
-    for ((name, damage), (place, file)) in damages.iter().zip(measured.files.iter().enumerate()) {
-        if let Some(first) = &damage.first {
-            notes.push(format!("{name}: {} wrong records are left out, the first: {first}", damage.records));
-        }
-        if damage.out_of_order > 0 {
-            notes.push(format!("{name}: {} packets are before those in front of them", damage.out_of_order));
-        }
-        if file.unread > 0 {
-            notes.push(format!("{name}: {} of {} packets do not parse and are left out", file.unread, file.packets));
-        }
-        if file.heard > 0 && site.air != Some(place) {
-            notes.push(format!("{name}: is left out: another capture of the air has more frames"));
-        }
-    }
-    let air = &measured.air;
-    if air.unknown_duration > 0 {
-        let (unknown, all) = (air.unknown_duration, air.ppdus);
-        notes.push(format!("radiotap does not say how long {unknown} of {all} PPDUs lasted; they are left out"));
-    }
-    if air.links.iter().any(|link| link.mpdus_protected > 0) {
-        notes.push("some frames are encrypted: they are counted by length, and no flow is read from them".into());
-    }
-    if air.is_cut_off {
-        notes.push(
-            "packets behind the first of an A-MSDU were cut off by the snap length: their flows are read from the \
-             acknowledgements"
-                .into(),
-        );
-    }
-    notes
 }

@@ -1,0 +1,51 @@
+//! Frames that wait for their answer.
+
+use lasthop_observe::LinkId;
+use lasthop_units::{DataRate, Duration, Time};
+
+use crate::announcement::Announcement;
+use crate::attempts::Begun;
+use crate::durations::Sending;
+use crate::ppdu::Kind;
+
+/// A frame whose answer has not come.
+pub(crate) struct Waiting {
+    pub from: u32,
+    pub to: u32,
+    pub kind: Kind,
+    pub link: Option<LinkId>,
+    /// the answer has begun by then
+    pub deadline: Time,
+    pub ended: Time,
+    pub mpdus: Vec<u16>,
+    /// what a data PPDU counts as
+    pub begun: Option<Begun>,
+    /// what an RTS says
+    pub announcement: Option<Announcement>,
+    pub sent: Option<Sent>,
+}
+
+/// How a data PPDU was sent.
+pub(crate) struct Sent {
+    pub sending: Sending,
+    pub rate: DataRate,
+    pub psdu_bytes: u32,
+    pub duration: Duration,
+    pub has_retry: bool,
+    pub follows_own_exchange: bool,
+    pub follows_rts: bool,
+}
+
+/// Whether frames of this kind answer others.
+pub(crate) fn is_answer(kind: Kind) -> bool {
+    matches!(kind, Kind::Ack | Kind::Cts | Kind::BlockAck)
+}
+
+/// Whether a frame of this kind may be the answer.
+pub(crate) fn answers(kind: Kind, waiting: &Waiting) -> bool {
+    match kind {
+        Kind::Cts => waiting.kind == Kind::Rts,
+        Kind::BlockAck => matches!(waiting.kind, Kind::Data | Kind::BlockAckReq),
+        _ => matches!(waiting.kind, Kind::Data | Kind::Management),
+    }
+}
