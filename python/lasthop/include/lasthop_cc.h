@@ -23,15 +23,15 @@
  *
  *     cc -O2 -ffp-contract=off -shared -fPIC -I"$(lasthop cc-header --path)" mine.c -o mine.so
  *
- * Functions are called as those of `struct tcp_congestion_ops` in Linux, where the meaning is the same; what differs is
- * said beside each. All but `ssthresh`, and `cong_avoid` or `cong_control`, may be NULL.
+ * Functions are called as those of `struct tcp_congestion_ops` in Linux, where the meaning is the same; differences are
+ * noted beside each. All except `ssthresh`, and `cong_avoid` or `cong_control`, may be NULL.
  *
  * Units: times in ns since the start of the run, durations in ns, windows in segments (real numbers, not whole ones unless
  * LASTHOP_CC_WHOLE_SEGMENTS is set), offsets in bytes of payload since the connection began, rates as their names say.
  *
  * Rules:
- * - A call must not block, keep a pointer to what it was handed beyond `sk` itself, or look at a clock, a file or a thread:
- *   what it does may depend on `sk` and its arguments only. That is what makes the same seed give the same result.
+ * - A call must not block, keep a pointer to any argument except `sk` itself, or use a clock, a file or a thread:
+ *   its behaviour may depend only on `sk` and its arguments. Therefore the same seed gives the same result.
  * - Connections of one library may live in several threads at once, each in one at a time. Keep state in `sk->priv`, not in
  *   global variables.
  * - After each call the window must be a finite number above 0 and ssthresh a number that is not negative. Anything else
@@ -57,16 +57,16 @@ extern "C" {
 #define LASTHOP_CC_HEAD .size = sizeof(struct lasthop_cc_v1), .version = LASTHOP_CC_VERSION
 
 /* `sk->flags`: what the controller needs and how it is treated; set in `init`, for the life of the connection. */
-#define LASTHOP_CC_PACED             (1u << 0) /* segments leave at a rate, not in bursts */
+#define LASTHOP_CC_PACED             (1u << 0) /* segments are paced instead of leaving in bursts */
 #define LASTHOP_CC_RATE_SAMPLES      (1u << 1) /* `ack->rate`, which the recovery machine "rfc" does not take */
 #define LASTHOP_CC_MARKS_EACH_PACKET (1u << 2) /* ECE follows the marks packet by packet [RFC 8257 §3.2] */
 #define LASTHOP_CC_MARKS_COUNTED     (1u << 3) /* a counter of marked packets comes back [RFC 9768 §3.2] */
 #define LASTHOP_CC_SCALABLE          (1u << 4) /* data carries ECT(1), the identifier of L4S [RFC 9331 §4.1] */
-#define LASTHOP_CC_EASES_MARKS       (1u << 5) /* may take less of a mark than of a loss [RFC 8511 §3] */
+#define LASTHOP_CC_EASES_MARKS       (1u << 5) /* may reduce the window less on a mark than on a loss [RFC 8511 §3] */
 #define LASTHOP_CC_WHOLE_SEGMENTS    (1u << 6) /* the endpoint cuts what it writes to cwnd and ssthresh to whole segments */
 #define LASTHOP_CC_OWNS_RECOVERY     (1u << 7) /* sets its window in recovery itself: no proportional rate reduction */
 
-/* `sk->state`, named as in Linux. Disorder is not told. */
+/* `sk->state`, named as in Linux. Disorder is not reported. */
 enum lasthop_cc_state {
     LASTHOP_CC_OPEN = 0,     /* nothing is being repaired */
     LASTHOP_CC_CWR = 2,      /* a reduction after marks */
@@ -74,7 +74,7 @@ enum lasthop_cc_state {
     LASTHOP_CC_LOSS = 4,     /* after a timeout */
 };
 
-/* What `cwnd_event` tells; numbers below 16 are those of Linux. `sk->now` and offsets are of now in the first and third. */
+/* Events of `cwnd_event`; numbers below 16 are those of Linux. `sk->now` and offsets are of now in the first and third. */
 enum lasthop_cc_cwnd_event {
     LASTHOP_CC_TX_START = 0,      /* new data goes out while nothing is outstanding */
     LASTHOP_CC_CWND_RESTART = 1,  /* after an idle RTO cwnd was cut to the restart window [RFC 5681 §4.1] */
@@ -84,14 +84,14 @@ enum lasthop_cc_cwnd_event {
     LASTHOP_CC_SSTHRESH_SET = 17, /* the endpoint replaced ssthresh */
 };
 
-/* What made a window shrink. */
+/* The cause of a window reduction. */
 enum lasthop_cc_cause {
     LASTHOP_CC_CAUSE_LOSS = 0,    /* data lost, found by duplicate ACKs or SACK */
     LASTHOP_CC_CAUSE_TIMEOUT = 1, /* the retransmission timer */
     LASTHOP_CC_CAUSE_ECN = 2,     /* congestion marks [RFC 3168 §6.1.2] */
 };
 
-/* What a window grows by. */
+/* Basis of window growth. */
 enum lasthop_cc_growth {
     LASTHOP_CC_PER_ACK = 0,  /* one segment's worth for each ACK, whatever it covers */
     LASTHOP_CC_PER_BYTE = 1, /* the bytes acknowledged, in segments */
@@ -115,17 +115,17 @@ struct lasthop_cc_host {
 struct lasthop_cc_sock {
     /* Written by the controller. */
     double cwnd;              /* congestion window in segments, above 0; the initial window before `init` */
-    double ssthresh;          /* slow-start threshold in segments; INFINITY where there is none */
+    double ssthresh;          /* slow-start threshold in segments; INFINITY if there is none */
     uint64_t pacing_rate_bps; /* rate of payload and headers in bit/s; 0: as the window allows */
     uint64_t longest_send_ns; /* at that rate, how long one send may last; 0: as suits segmentation */
-    int64_t rtt_ns;           /* the RTT it works with, for plots; -1: none */
+    int64_t rtt_ns;           /* the RTT that it uses, for plots; -1: none */
     uint32_t flags;           /* LASTHOP_CC_PACED and so on, in `init` only */
-    uint32_t holds_back;      /* not 0: the window is held down to measure; samples count as application-limited */
+    uint32_t holds_back;      /* not 0: the window is kept small to measure; samples count as application-limited */
 
     /* Written by lasthop, to read only. */
     uint32_t state;           /* enum lasthop_cc_state, before `set_state` is told of a new one */
     uint32_t app_limited;     /* the application has left the window unused */
-    uint64_t now;             /* time of what is told, in ns */
+    uint64_t now;             /* time of the event, in ns */
     uint64_t snd_una;         /* offset of the oldest byte not acknowledged */
     uint64_t snd_nxt;         /* offset after the newest byte sent */
     double prior_cwnd;        /* cwnd and ssthresh before lasthop last wrote one of them */
@@ -142,10 +142,10 @@ struct lasthop_cc_context {
     double initial_window;       /* in segments */
     double initial_ssthresh;     /* in segments; INFINITY where there is none */
     uint32_t mss_bytes;          /* payload of a full segment */
-    uint32_t abe;                /* not 0: a mark takes less than a loss [RFC 8511] */
+    uint32_t abe;                /* not 0: a mark reduces the window less than a loss [RFC 8511] */
     uint32_t slow_start_growth;  /* enum lasthop_cc_growth; the credits of an ACK follow it already */
     uint32_t avoidance_growth;
-    uint64_t tick_ns;            /* tick of the clock by which controllers that follow Linux count time */
+    uint64_t tick_ns;            /* clock tick of the controllers that follow Linux */
 };
 
 /* A key that stands in the scenario beside `kind` and `library`. */
@@ -155,22 +155,22 @@ struct lasthop_cc_setting {
     double number;    /* 0 where it is a text; true is 1, false 0 */
 };
 
-/* How fast the network delivered, from the segment that the ACK newly reports and that was sent last.
+/* A sample of the delivery rate, from the last-sent segment that the ACK newly reports.
  * [draft-cheng-iccrg-delivery-rate-estimation §3; draft-ietf-ccwg-bbr-02 §4.1] */
 struct lasthop_cc_rate_sample {
     uint64_t interval_ns;     /* the longer of the times over which they were sent and were acknowledged */
     uint64_t prior_delivered; /* `total_delivered` when that segment was sent */
     uint32_t delivered;       /* segments delivered over the interval */
-    uint32_t delivered_ce;    /* of these, congestion-marked */
+    uint32_t delivered_ce;    /* number of these that were congestion-marked */
     uint32_t lost;            /* segments found lost between the sending of that segment and now */
     uint32_t flight_at_send;  /* segments in flight right after that segment was sent */
     uint32_t is_app_limited;  /* the application left the window unused when it was sent */
     uint32_t is_ack_delayed;  /* the receiver may have withheld this ACK: it covers one segment sent once */
 };
 
-/* What one ACK says. */
+/* The facts of one ACK. */
 struct lasthop_cc_ack {
-    uint64_t now;                  /* when it came, in ns */
+    uint64_t now;                  /* time of arrival, in ns */
     int64_t rtt_ns;                /* RTT of the newest segment delivered that was sent only once; -1: none */
     int64_t srtt_ns;               /* smoothed RTT, this sample included; -1: none yet */
     double slow_start_credit;      /* segments that count for growth in slow start */
@@ -184,42 +184,42 @@ struct lasthop_cc_ack {
     uint64_t round_trips;          /* each ends when data is acknowledged that was sent after the last end */
     uint64_t snd_una;              /* offset of the oldest byte not acknowledged, after this ACK */
     uint64_t snd_nxt;              /* offset after the newest byte sent, before what this ACK releases */
-    uint64_t send_rate_bytes_per_s;/* payload that the sender reckons to send, from window and RTT; 0: nobody says */
-    uint64_t next_departure_ns;    /* when pacing lets the next segment out; in the past, or 0, where it does not wait */
-    const struct lasthop_cc_rate_sample *rate; /* NULL where this ACK gives no sample */
-    uint32_t acked_segments;       /* newly acknowledged in order, those reported by SACK before included */
+    uint64_t send_rate_bytes_per_s;/* the sender's estimate, from window and RTT; 0: unknown */
+    uint64_t next_departure_ns;    /* when pacing releases the next segment; in the past, or 0, if it does not wait */
+    const struct lasthop_cc_rate_sample *rate; /* NULL if this ACK gives no sample */
+    uint32_t acked_segments;       /* newly acknowledged in order, those SACKed before included */
     uint32_t delivered_segments;   /* delivered for the first time, in order or not */
     uint32_t lost_segments;        /* found lost by this ACK */
     uint32_t prior_flight_segments;/* in flight before this ACK */
     uint32_t flight_segments;      /* and after it */
     uint32_t ce_segments;          /* congestion-marked, of those acknowledged */
-    uint32_t window;               /* before this ACK, rate reduction included, in whole segments; 0: nobody says */
+    uint32_t window;               /* before this ACK, rate reduction included, in whole segments; 0: unknown */
     uint32_t in_recovery;          /* a fast recovery was under way when it came */
-    uint32_t app_limited;          /* the window was not used up: the application or the receiver was the limit */
+    uint32_t app_limited;          /* the window was not fully used: the application or the receiver was the limit */
     uint32_t ece;                  /* it carried ECN-Echo */
     uint32_t ends_timeout;         /* it acknowledges all that was outstanding at the last timeout */
-    uint32_t is_paced;             /* segments leave at `send_rate_bytes_per_s`, not in bursts */
+    uint32_t is_paced;             /* segments are paced at `send_rate_bytes_per_s` */
 };
 
 /* A congestion event. */
 struct lasthop_cc_event {
-    uint64_t now;          /* when it was found, in ns */
+    uint64_t now;          /* time of detection, in ns */
     double window;         /* the window to reduce, in segments: flight size or cwnd, as configured */
     uint64_t flight_bytes; /* payload in flight before it */
     uint64_t snd_una;
     uint64_t snd_nxt;
     uint64_t total_lost;   /* segments found lost since the connection began, those of this event included */
     uint32_t cause;        /* enum lasthop_cc_cause */
-    uint32_t repeated;     /* the timer expired before for the same data: ssthresh holds [RFC 5681 §3.1] */
+    uint32_t repeated;     /* the timer had expired for the same data: ssthresh is held [RFC 5681 §3.1] */
 };
 
-/* Window and threshold before a reduction that was for nothing. */
+/* Window and threshold before a spurious reduction. */
 struct lasthop_cc_prior {
     double cwnd;     /* in segments */
     double ssthresh; /* in segments; INFINITY where there was none */
 };
 
-/* The table. Begin it with LASTHOP_CC_HEAD and name the fields; what is not named is NULL. */
+/* The table. Begin it with LASTHOP_CC_HEAD and name the fields; others are NULL. */
 struct lasthop_cc_v1 {
     uint32_t size;         /* sizeof(struct lasthop_cc_v1) */
     uint32_t version;      /* LASTHOP_CC_VERSION */
@@ -231,29 +231,29 @@ struct lasthop_cc_v1 {
      * scenario's key. Unlike in Linux the handshake comes later. NULL: settings are refused. */
     void (*init)(struct lasthop_cc_sock *sk, const struct lasthop_cc_context *context,
                  const struct lasthop_cc_setting *settings, size_t count);
-    /* The connection goes. Free what `init` took beyond `priv`. Not called where `init` refused: free it there. */
+    /* The end of a connection. Free what `init` allocated beyond `priv`. Not called if `init` failed: free it there. */
     void (*release)(struct lasthop_cc_sock *sk);
-    /* The handshake is over; `rtt_ns` is what it measured, -1 if it did not. */
+    /* After the handshake; `rtt_ns` is the RTT that it measured, -1 if none. */
     void (*established)(struct lasthop_cc_sock *sk, int64_t rtt_ns);
 
-    /* What an ACK says, once for each, before a loss or a mark that it shows is answered: for measuring. */
+    /* Once for each ACK, before the reaction to a loss or a mark that it shows: for measuring. */
     void (*pkts_acked)(struct lasthop_cc_sock *sk, const struct lasthop_cc_ack *ack);
-    /* Growth: an ACK that delivered something, outside recovery, while the window was used up. */
+    /* Growth: an ACK that delivered data, outside recovery, while the window was fully used. */
     void (*cong_avoid)(struct lasthop_cc_sock *sk, const struct lasthop_cc_ack *ack);
-    /* In place of cong_avoid: every ACK that delivered something, whatever the state and use of the window. */
+    /* In place of cong_avoid: every ACK that delivered data, whatever the state and use of the window. */
     void (*cong_control)(struct lasthop_cc_sock *sk, const struct lasthop_cc_ack *ack);
 
-    /* ssthresh after a congestion event, in segments; not asked where `event->repeated`. lasthop writes it to
-     * `sk->ssthresh`, and to `sk->cwnd`, the window to come out of recovery with; after a timeout cwnd becomes 1. The
+    /* ssthresh after a congestion event, in segments; not called if `event->repeated`. lasthop writes it to
+     * `sk->ssthresh`, and to `sk->cwnd`, the window at the end of recovery; after a timeout cwnd becomes 1. The
      * sender inflates and reduces in between, as Linux does by proportional rate reduction. */
     double (*ssthresh)(struct lasthop_cc_sock *sk, const struct lasthop_cc_event *event);
     /* The state changes to one of enum lasthop_cc_state, after the window was set; it may be set otherwise here. `event` is
-     * NULL where the new state is LASTHOP_CC_OPEN. A second timeout is told again. */
+     * NULL where the new state is LASTHOP_CC_OPEN. A second timeout is reported again. */
     void (*set_state)(struct lasthop_cc_sock *sk, uint32_t new_state, const struct lasthop_cc_event *event);
-    /* The last reduction was for nothing: the window to go back to, in segments; ssthresh goes back too, unless it is larger
+    /* The last reduction was spurious: the window to restore, in segments; ssthresh is restored too, unless it is larger
      * by now, and set_state(LASTHOP_CC_OPEN) follows. NULL: the larger of the window now and before. */
     double (*undo_cwnd)(struct lasthop_cc_sock *sk, const struct lasthop_cc_prior *prior);
-    /* One of enum lasthop_cc_cwnd_event; `sk->prior_cwnd` and `sk->prior_ssthresh` are what was before. */
+    /* One of enum lasthop_cc_cwnd_event; `sk->prior_cwnd` and `sk->prior_ssthresh` are the values before. */
     void (*cwnd_event)(struct lasthop_cc_sock *sk, uint32_t event);
 };
 
