@@ -91,7 +91,7 @@ picture(
 # %%
 # The first picture bends and the second does not. From 0.25 to 1 ms the goodput gains a half, from 1 ms to the longest that the
 # standard allows a tenth. The ping pays for both alike. Linux therefore limits A-MPDUs to about 4 ms of air in some drivers, and mac80211
-# lets at most 12 ms of airtime wait below the queues (AQL).
+# lets a station have at most 12 ms of airtime below its queues (AQL).
 
 claim(
     "From 0.25 to 1 ms the goodput grows by over 50 %.",

@@ -57,9 +57,8 @@ picture(
 
 # %%
 # The uploads do not care: the radio always has the next A-MPDU. The ping does. Of the 120 ms that it took, 20 are the wire. Small queues
-# leave a quarter of the waiting, 8 ms for each of four connections and what the radio holds. With back-pressure only that is left.
-#
-# Small queues count by connection. Forty connections would have ten times as much below TCP as four; back-pressure would not.
+# leave a quarter of the waiting: each connection still has some 8 ms of data at its own rate in the queue, and what the radio holds comes
+# on top. With back-pressure only that is left.
 
 old, small, asked = variants
 claim(
