@@ -160,7 +160,7 @@ lock: $(VENV)/.ready
 	@rm -rf $(VENV)/lock
 
 clean:
-	rm -rf $(VENV) dist $(EXTENSION) $(PRELOAD) $(KERNEL)
+	rm -rf $(VENV) dist docs/gallery docs/reference/*/ $(EXTENSION) $(PRELOAD) $(KERNEL)
 
 $(EXTENSION): $(SOURCES) $(VENV)/.ready | rust
 	$(BIN)/maturin develop --release

@@ -69,7 +69,12 @@ html_theme_options = {
 
 
 def setup(app):
-    """Puts the files beside the showcases into the site."""
+    """Removes pages of showcases that are gone, and puts the files beside showcases into the site."""
+    scripts = {script.stem for script in (HERE / "showcases").glob("*.py")}
+    for page in (HERE / GALLERY).glob("*.rst"):
+        if page.stem not in scripts | {"index"}:
+            for file in (HERE / GALLERY).glob(f"{page.stem}.*"):
+                file.unlink()
 
     def copy(app, error):
         if not error and (HERE / REPORTS).is_dir():
