@@ -14,7 +14,6 @@ import pytest
 import lasthop
 from lasthop.layers import LAYERS, lacks
 from lasthop.store import Memory, Store
-from lasthop.sweep import grid, run_points
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -111,9 +110,9 @@ def test_what_is_installed_lacks_nothing(monkeypatch):
 
 
 def test_a_sweep_in_memory_gives_the_rows_of_one_in_a_store(small):
-    points = grid(lasthop.load(small), {"station.0.count": [1, 2]})
-    kept, passing = (run_points(points, [1, 2], store) for store in (Store.in_memory(), Memory()))
-    assert passing == kept and len(passing.rows) == 4
+    swept = {"over": {"station.0.count": [1, 2]}, "seeds": [1, 2], "progress": False}
+    passing, kept = (lasthop.sweep(lasthop.load(small), store=store, **swept) for store in (None, Store.in_memory()))
+    assert passing.equals(kept) and len(passing) == 4 and passing.attrs == kept.attrs
 
 
 def test_what_memory_holds_is_not_run_again(small):
