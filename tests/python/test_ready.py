@@ -25,6 +25,20 @@ WHEEL = os.environ.get("LASTHOP_WHEEL")
 needs_tree = pytest.mark.skipif(not (ROOT / "scenarios").is_dir(), reason="not in a source tree")
 
 
+def commands(page: Path) -> list[list[str]]:
+    """The command lines of `lasthop` in the code of a page."""
+    code = "".join(re.findall(r"^```(?:sh|console)\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
+    return [["lasthop", *shlex.split(line, comments=True)] for line in re.findall(r"^(?:\$ )?(?:\.venv/bin/)?lasthop (.*)", code, re.MULTILINE)]
+
+
+# Those of the README, as a user copies them.
+COMMANDS = commands(ROOT / "README.md") if (ROOT / "README.md").is_file() else []
+
+
+def test_the_readme_has_commands_to_copy():
+    assert ["lasthop", "run"] in [words[:2] for words in COMMANDS]
+
+
 @pytest.fixture
 def empty(tmp_path, monkeypatch):
     """An empty folder, which is the current one."""
@@ -131,7 +145,8 @@ def installed(tmp_path_factory):
 @pytest.mark.parametrize(
     "line",
     [
-        ["-m", "lasthop", "run", "scenarios/khademi2011-uplink-11b.toml", "--seeds", 1, "--set", "duration=42 s"],
+        *(["-m", *words] for words in COMMANDS),
+        ["-m", "lasthop.demo"],
         ["-m", "lasthop", "run", "tcp-nup", "--seed", 1, *SHORT],
         ["-m", "lasthop", "list", "scenario"],
         ["-m", "lasthop", "new", "rrul"],
