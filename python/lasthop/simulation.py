@@ -392,13 +392,14 @@ class InterruptRequests:
 def seed_list(seeds: int | Iterable[int]) -> list[int]:
     """Returns `seeds` as a list: 1 to N for a number, else the given seeds, each once; raises `TypeError`, `ValueError`."""
     if given.is_whole(seeds):
+        if seeds < 1:
+            raise ValueError("seeds: at least one is needed")
         if seeds > MOST_SEEDS:
             raise ValueError(f"seeds: {seeds} are too many; at most {MOST_SEEDS}, or a list of the seeds themselves: [{seeds}]")
-        chosen = list(range(1, given.whole("seeds", seeds, "how many") + 1))
-    elif isinstance(seeds, Iterable) and not isinstance(seeds, str | bytes):
-        chosen = [given.whole("seeds", seed, "each seed") for seed in seeds]
-    else:
+        return list(range(1, given.whole("seeds", seeds, "how many") + 1))
+    if isinstance(seeds, str | bytes) or not isinstance(seeds, Iterable):
         raise TypeError(f"seeds: how many is needed, a whole number, or a list of them, not {given.shown(seeds)}")
+    chosen = [given.whole("seeds", seed, "each seed") for seed in seeds]
     if not chosen:
         raise ValueError("seeds: at least one is needed")
     if min(chosen) < 0 or max(chosen) > MAX_SEED:
