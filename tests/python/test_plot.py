@@ -580,3 +580,11 @@ def test_bounds_along_and_names_are_as_asked_for(results, points):
             plot.chart("cwnd", [first], wrong)
     with pytest.raises(ValueError, match="x-min has no effect on plot goodput"):
         plot.chart("goodput", [second], Options(x_min=1))
+
+
+def test_the_table_of_a_sweep_is_drawn_as_its_file_is(small, tmp_path):
+    table = lasthop.sweep(str(small), over={"station.0.count": [1, 2]}, seeds=2)
+    table.to_csv(tmp_path / "points.csv", index=False)
+    of_file = plot.chart("sweep", [plot.read_sweep(tmp_path / "points.csv")])
+    assert plot.chart("sweep", [table]) == of_file
+    assert [list(curve.x) for curve in of_file.curves] == [[1, 2]]

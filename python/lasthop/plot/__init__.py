@@ -103,6 +103,7 @@ def chart(kind: str, sources: Sequence[Source], options: Options = NO_OPTIONS) -
         if name not in heeded(kind):
             raise ValueError(f"--{name.replace('_', '-')} has no effect on plot {kind}; heeded by: {_heeding(name)}")
     _check(options)
+    sources = [_read(source) for source in sources]
     if set(CHOICES) & set(module.OPTIONS):
         sources = [source if _is_sweep(source) else chosen(source, options) for source in sources]
     found = module.chart(list(sources), options)
@@ -139,6 +140,11 @@ def _check(options: Options) -> None:
     if options.size is not None and not all(LEAST_INCHES <= inches <= MOST_INCHES for inches in options.size):
         wide, high = options.size
         raise ValueError(f"--size {wide:g}x{high:g}: from {LEAST_INCHES} to {MOST_INCHES} inches each way")
+
+
+def _read(source: Source) -> Source:
+    """A source as plots read it: a table that `lasthop.sweep` gave has its axes before the seed, as its file has."""
+    return SweepTable.of("this sweep", source) if hasattr(source, "varied") else source
 
 
 def _is_sweep(source: Source) -> bool:
