@@ -61,7 +61,7 @@ ms. Mean and 95 % are to agree within 10 %, drops within 15 %. The replay is ope
 |---|---|---|---|---|---|---|---|---|---|---|---|
 """
 QUEUES_NOTES = """
-What the set-up does, and ours is told: `tbf` takes a packet out of its child before there are tokens for it, which SFQ still
+Ours is told what the set-up does: `tbf` takes a packet out of its child before there are tokens for it, which SFQ still
 counts against its limit and RED in its average. A timer of a kernel that ticks at 100 Hz fires one tick late, so that PIE which
 is told 20 ms calculates every 30 ms (`tc -s` shows a new probability each 30.2 ms).
 
@@ -74,7 +74,7 @@ Known differences:
   Linux, each of 10,972 packets in 6 s has the same fate and leaves within 0.5 us of the kernel's time.
 - PIE and RED draw random numbers, so that single packets differ.
 
-What ours is told was found after a first comparison, in which it was told less. There `fq_pie` was out (mean -10.5 %, 95 %
+These facts of the set-up were found after a first comparison, which was made without them. There `fq_pie` was out (mean -10.5 %, 95 %
 -10.1 %), `pie` within (-4.5 %, -2.7 %, drops +8.1 %), `sfq` (+0.9 %, +2.7 %) and `red` (+3.2 %, +4.6 %, drops -11.9 %) too. The timer was measured
 on `pie` alone, and that `tbf`'s packet counts in RED on a probe of its limit; of RED's difference a part is not explained.
 """
