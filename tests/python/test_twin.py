@@ -61,6 +61,59 @@ direction = "up"
 """
 
 
+SEVERAL_BSS = """
+warmup = "1 s"
+[[bss]]
+name = "one"
+standard = "802.11a"
+rate_control = { kind = "fixed", rate = "54 Mbit/s" }
+[[bss]]
+name = "two"
+standard = "802.11a"
+rate_control = { kind = "fixed", rate = "54 Mbit/s" }
+[[station]]
+name = "a"
+bss = "one"
+[[station]]
+name = "b"
+bss = "two"
+[wired]
+delay = "10 ms"
+[[flow]]
+station = "*"
+direction = "down"
+"""
+RTS = """
+warmup = "1 s"
+[bss]
+standard = "802.11a"
+rate_control = { kind = "fixed", rate = "24 Mbit/s" }
+rts_threshold = "500 B"
+[[station]]
+count = 3
+[wired]
+delay = "10 ms"
+[[flow]]
+station = "*"
+direction = "up"
+"""
+NARROW_WIRE = """
+warmup = "1 s"
+[bss]
+standard = "802.11a"
+rate_control = { kind = "fixed", rate = "54 Mbit/s" }
+[[station]]
+count = 2
+[wired]
+delay = "10 ms"
+rate = "8 Mbit/s"
+queue = { kind = "fifo", limit = "60 packets" }
+[[flow]]
+station = "*"
+direction = "down"
+"""
+
+
 class Original:
     """A simulated network, its captures, and the twin made of them."""
 
@@ -113,6 +166,14 @@ def test_a_fitted_twin_delivers_and_queues_as_the_original(download):
     assert mean(copy, rtt) == pytest.approx(mean(truth, rtt), rel=0.1)
     collided = lambda run: run["medium"]["collision_probability"]  # noqa: E731
     assert mean(copy, collided) == pytest.approx(mean(truth, collided), abs=0.02)
+
+
+@pytest.mark.parametrize("text", [SEVERAL_BSS, RTS, NARROW_WIRE], ids=["several BSSs", "RTS", "narrow wire"])
+def test_a_fitted_twin_of_another_network_delivers_as_it_does(text, tmp_path):
+    one = Original(text, tmp_path, 5.0, fit=True)
+    # Of two flows over one FIFO each gets what chance gives it: their sum is what a twin has to have.
+    truth, copy = (mean(five(scenario), lambda run: run["totals"]["goodput_bps"]) for scenario in (one.scenario, one.copy))
+    assert copy == pytest.approx(truth, rel=0.05)
 
 
 def test_fq_codel_changes_the_twin_as_it_changes_the_original(download):

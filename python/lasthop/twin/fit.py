@@ -13,7 +13,7 @@ from ..scenario import Scenario
 from ..simulation import run
 from . import losses
 from .losses import Split
-from .model import Ends, Twin
+from .model import Ends, Twin, name_in_twin
 from .path import Queue, air_s, fifo_of, least_turnaround, standing_s
 from .seen import Seen, seen_in
 from .told import percent, time_text
@@ -36,7 +36,8 @@ class Simulated:
 
     def split(self, ends: Ends, twin: Twin) -> Split:
         """The outcomes of a link's attempts over all seeds; `noise` is the loss that the twin was given."""
-        links = [seen.links[ends] for seen in self.seen if ends in seen.links]
+        sender, receiver = (name_in_twin(node, twin.seen.aps) for node in ends)
+        links = [seen.links[sender, receiver] for seen in self.seen if (sender, receiver) in seen.links]
         single = sum(mode.single for link in links for mode in link.modes)
         failed = sum(mode.single_unanswered for link in links for mode in link.modes)
         if single == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from . import losses
@@ -117,7 +117,7 @@ class Twin:
         for ap in self.seen.aps:
             lines = bss_lines(self.seen, ap)
             if several:
-                lines.insert(0, Line("name", ap, "seen: its BSSID"))
+                lines.insert(0, Line("name", bss_name(ap), "seen: its BSSID"))
             sections.append(Section("[[bss]]" if several else "[bss]", tuple(lines)))
             queue = self.path.ap_queue.line()
             if queue:
@@ -130,7 +130,7 @@ class Twin:
         for station, ap in self.seen.stations.items():
             lines = [Line("name", station, "seen")]
             if several:
-                lines.append(Line("bss", ap, "seen"))
+                lines.append(Line("bss", bss_name(ap), "seen"))
             lines += rate_control_lines(self.seen, station, ap)
             lines += self._error_lines(station, ap)
             sections.append(Section("[[station]]", tuple(lines)))
@@ -176,6 +176,22 @@ def _error_line(key: str, split: Split) -> Line:
     own = f"{split.how}; {percent(split.noise_low)} to {percent(split.noise_high)}"
     shared = "" if split.shared is None else "; all links together, which differ by no more than chance"
     return Line(key, split.told, f"{own}{shared}")
+
+
+AP = "-ap"
+"""what stands behind the name of a BSS in that of its AP, where there are several"""
+
+
+def bss_name(ap: str) -> str:
+    """The name of a BSS whose AP was seen by this name."""
+    return ap.removesuffix(AP) or ap
+
+
+def name_in_twin(node: str, aps: Collection[str]) -> str:
+    """What the simulation of a twin calls a node that was seen."""
+    if node not in aps:
+        return node
+    return bss_name(node) + AP if len(aps) > 1 else "ap"
 
 
 def twin_of(seen: Seen, name: str, idle_fraction: float | None, assumed: Assumed | None = None) -> Twin:
