@@ -210,7 +210,7 @@ impl Stream {
         latest
     }
 
-    /// For how long the first segment that is not acknowledged has waited.
+    /// For how long the first segment that is not acknowledged has waited; one that was lost before it was seen, for as long as the next.
     fn head_waits(&self, at: Time) -> Option<Duration> {
         self.outstanding.front().map(|head| at.since(head.latest.max(self.advanced)))
     }
@@ -383,9 +383,17 @@ mod tests {
             let mut stream = Stream::new(0);
             stream.data(ms(1), None, &segment(100, 100, 0), Place::New);
             let filled = stream.data(ms(2), None, &segment(0, 100, 0), place);
+            // What was lost before it was seen has waited for as long as what was sent behind it: from 1 to 2 ms.
+            let head_waited = is_retransmission.then_some(Duration::from_millis(1));
             assert_eq!(
                 filled,
-                Arrival { in_order: 200, is_retransmission, is_out_of_order: !is_retransmission, ..Arrival::default() }
+                Arrival {
+                    in_order: 200,
+                    is_retransmission,
+                    is_out_of_order: !is_retransmission,
+                    head_waited,
+                    ..Arrival::default()
+                }
             );
         }
     }
