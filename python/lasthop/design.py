@@ -44,7 +44,7 @@ class Design(NamedTuple):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """What is varied, in the order in which it is told."""
+        """The varied settings, in the order in which they are shown."""
         return tuple(path for axis in self.axes for path in axis.paths)
 
     @property
@@ -64,7 +64,7 @@ def wanted(
     groups: Sequence[Mapping[str, Iterable[Any]]] = (),
     sample: Sample | None = None,
 ) -> Design:
-    """What is to be varied: what is asked for, or else the file's `[sweep]`; raises `ValueError`, `TypeError`."""
+    """Returns the design to run: the arguments, or else the file's `[sweep]`; raises `ValueError`, `TypeError`."""
     if over is not None and not isinstance(over, Mapping):
         raise TypeError(f"over: settings and their values are needed, e.g. {{'station.0.count': [1, 2]}}, not {shown(over)}")
     return design_of(over or {} if over or groups else dict(scenario.resolve().sweep()), groups, sample)
@@ -79,7 +79,7 @@ def groups_of(asked: Any) -> list[Mapping[str, Iterable[Any]]]:
 
 
 def sample_of(points: int | None, design: str, seed: int) -> Sample | None:
-    """What `sample` of `lasthop.sweep` asks for; raises `TypeError`, `ValueError`."""
+    """Returns the draws that `sample` of `lasthop.sweep` asks for; raises `TypeError`, `ValueError`."""
     if points is not None:
         return Sample(whole("sample", points, "how many points"), design, whole("design_seed", seed, "a seed"))
     if (design, seed) != ("lhs", 1):
@@ -116,7 +116,7 @@ def drawn_words(drawn: Mapping[str, Any]) -> str:
 
 
 def drawn_cells(drawn: Mapping[str, Any]) -> dict[str, Any]:
-    """What a table says of it in two columns: the design with the settings that it draws, and its seed."""
+    """Returns its two columns of a table: the design with the settings that it draws, and its seed."""
     return {DESIGN: f"{drawn['design']}: {', '.join(drawn['ranges'])}", DESIGN_SEED: drawn["seed"]}
 
 

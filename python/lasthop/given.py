@@ -1,6 +1,6 @@
 """Arguments of the package as callers give them: numbers of Python or NumPy, names, paths; each wrong one is one sentence.
 
-What has the wrong type raises `TypeError`, what has the right one and cannot be `ValueError`.
+An argument of the wrong type raises `TypeError`, an impossible one of the right type `ValueError`.
 """
 
 from __future__ import annotations

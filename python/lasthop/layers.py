@@ -17,7 +17,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
 
 
 def lacks(layer: str) -> str | None:
-    """What a layer lacks here, as the end of a sentence with its remedy; None where nothing does."""
+    """Returns the missing packages of a layer, as the end of a sentence with the remedy; None if there are none."""
     absent = [package for package in LAYERS[layer] if find_spec(package) is None]
     if not absent:
         return None

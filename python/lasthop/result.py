@@ -345,7 +345,7 @@ class Result:
         height: int = 560,
         progress: bool | None = None,
     ) -> Any:
-        """Who sent, collided, deferred and backed off, for a notebook: the page of `lasthop report`, which needs no network.
+        """Shows in a notebook who sent, collided, deferred and backed off: the page of `lasthop report`, which needs no network.
 
         `seed`: the first unless told otherwise; recorded by running it again where it was not. `from_s`, `for_s`: where each
         frame is told, in simulated seconds, by default some 6000 frames after the warm-up. `flow`: patterns of the flows with

@@ -21,7 +21,7 @@ WIDTHS_SHOWN = 4
 def show(text: str, *, beside_data: bool = False) -> None:
     """Writes a result as text to standard output; beside data that goes there (`--json -`), to standard error.
 
-    What is said of it on the other stream comes after it.
+    Messages about it on the other stream come after it.
     """
     if not beside_data:
         show_paged(text)

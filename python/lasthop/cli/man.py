@@ -91,7 +91,7 @@ def _arguments(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _heading(action: argparse.Action, formatter: argparse.HelpFormatter) -> str:
-    """What is typed: an option in bold with what it takes in italics."""
+    """Returns an option as it is typed: in bold, with its argument in italics."""
     if not action.option_strings:
         (shown,) = formatter._metavar_formatter(action, action.dest)(1)
         return rf"\fI{_text(shown)}\fR"

@@ -113,7 +113,7 @@ def _design(arguments: argparse.Namespace, scenario: Scenario) -> Design:
 
 
 def _in_options(message: str) -> str:
-    """What the package says, in the words of the command line."""
+    """Returns a message of the package in the words of the command line."""
     words = {
         "over={path: values}": "--over PATH=V1,V2,...",
         "over={'wired.delay': '1 ms..100 ms'}": "--over 'wired.delay=1 ms..100 ms'",
@@ -128,7 +128,7 @@ def _in_options(message: str) -> str:
 
 
 def _groups(texts: Sequence[str]) -> list[dict[str, list[Any]]]:
-    """What each --zip with semicolons pairs, and all the others together."""
+    """Returns the groups: one for each --zip with semicolons, and one for all the others together."""
     together, groups = [], []
     for text in texts:
         try:

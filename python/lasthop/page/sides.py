@@ -1,4 +1,4 @@
-"""A run as a report shows it: its recording, made anew where there is none, its window and its flows."""
+"""A run as a report shows it: its recording, made again if there is none, its window and its flows."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ OF_NUMBERS_ALONG = ("x_min", "x_max")
 
 
 def in_python(message: str) -> str:
-    """What is said of options of the command line, of those of Python: `y_min` for `--y-min`."""
+    """Returns a message about options of the command line in terms of Python's: `y_min` for `--y-min`."""
     return re.sub(r"--([a-z][a-z-]*)", lambda found: found[1].replace("-", "_"), message)
 
 

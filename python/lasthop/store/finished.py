@@ -1,4 +1,4 @@
-"""What a campaign gives a store, and what it is told of what is there already."""
+"""Runs on their way between a campaign and a store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Finished(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What a store holds of some runs, by key."""
+    """The contents of a store for some runs, by key."""
 
     runs: dict[str, frozenset[str]]
     """the metrics whose time series are kept, for each run that is there"""

@@ -53,7 +53,7 @@ class Identities:
 
 
 class Identified:
-    """What knows runs by their keys."""
+    """The base of stores, which know runs by their keys."""
 
     def __init__(self) -> None:
         self._identities = Identities()

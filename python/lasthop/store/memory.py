@@ -1,4 +1,4 @@
-"""What a campaign asks of a store, in memory and without DuckDB: for a sweep whose runs nobody keeps.
+"""A store in memory, without DuckDB, for a sweep whose runs nobody keeps.
 
 There are no time series and no questions in SQL; `Store.in_memory` has those.
 """
@@ -31,7 +31,7 @@ class Memory(Identified):
         self._failures: dict[str, str] = {}
 
     def held(self, keys: Sequence[str]) -> Held:
-        """What is there of these runs."""
+        """Returns which of these runs are there."""
         runs = {key: frozenset[str]() for key in keys if key in self._documents}
         return Held(runs, {key: self._failures[key] for key in keys if key in self._failures})
 

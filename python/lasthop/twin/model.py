@@ -188,7 +188,7 @@ def bss_name(ap: str) -> str:
 
 
 def name_in_twin(node: str, aps: Collection[str]) -> str:
-    """What the simulation of a twin calls a node that was seen."""
+    """Returns the name of an observed node in the simulation of its twin."""
     if node not in aps:
         return node
     return bss_name(node) + AP if len(aps) > 1 else "ap"

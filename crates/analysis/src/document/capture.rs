@@ -5,7 +5,7 @@ use lasthop_observe::{LinkId, Report};
 use lasthop_units::Duration;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Damages, Measured, behind, ends_of, map_of};
+use super::measured::{Damages, Measured, behind, ends_of, map_of};
 use crate::flows::{FlowTally, load_bps};
 use crate::ppdu::Kind;
 use crate::site::{Flow, Site};

@@ -1,17 +1,16 @@
 //! The tables of a capture: those of a run, and `capture`, which a run does not have.
 
 mod capture;
+mod measured;
 mod notes;
 
-use lasthop_observe::{Cell, Definition, PROBABILITIES, Report, Row, Scope, Series};
+use lasthop_observe::{Cell, Definition, PROBABILITIES, Row, Scope, Series};
 use lasthop_units::{Duration, Time};
 use serde_json::{Map, Value as Json, json};
 
-use crate::flows::FlowTally;
-use crate::frame::FileSeen;
-use crate::input::Damage;
+pub(crate) use self::measured::Measured;
+use self::measured::{Damages, behind, ends_of, map_of};
 use crate::site::{Flow, Site};
-use crate::tally::AirTally;
 
 /// What captures told.
 #[derive(Clone, Debug, Default)]
@@ -39,19 +38,6 @@ pub struct Table {
     pub values: Vec<f64>,
 }
 
-/// What the second pass has measured.
-pub(crate) struct Measured {
-    pub window: (Time, Time),
-    pub report: Report,
-    pub series: Option<Series>,
-    pub air: AirTally,
-    pub flows: Vec<FlowTally>,
-    pub files: Vec<FileSeen>,
-}
-
-/// Damage of each file, by its name.
-type Damages = Vec<(String, Damage)>;
-
 pub(crate) fn write(site: &Site, measured: &Measured, damages: Damages, interval: Option<Duration>) -> Analysis {
     let Measured { window, report, series, .. } = measured;
     let has_air = site.air.is_some();
@@ -77,10 +63,6 @@ pub(crate) fn write(site: &Site, measured: &Measured, damages: Damages, interval
     Analysis { run: Json::Object(map_of(run)), series: series.as_ref().map(table).unwrap_or_default(), notes }
 }
 
-fn map_of(value: Json) -> Map<String, Json> {
-    if let Json::Object(map) = value { map } else { Map::new() }
-}
-
 /// A row of a report.
 fn row<S>(row: &Row<S>) -> Map<String, Json> {
     let cell = |cell: &Cell| match cell {
@@ -94,17 +76,6 @@ fn row<S>(row: &Row<S>) -> Map<String, Json> {
 
 fn absent(row: Map<String, Json>) -> Map<String, Json> {
     row.into_iter().map(|(name, _)| (name, Json::Null)).collect()
-}
-
-/// A row behind what tells whose it is.
-fn behind<const N: usize>(columns: [(&str, Json); N], row: Map<String, Json>) -> Json {
-    let columns = columns.into_iter().map(|(name, value)| (name.to_string(), value));
-    Json::Object(columns.chain(row).collect())
-}
-
-fn ends_of(site: &Site, (from, to): (u32, u32)) -> [(&'static str, Json); 2] {
-    let name = |node: u32| json!(site.nodes[node as usize].name);
-    [("node", name(from)), ("peer", name(to))]
 }
 
 fn flow_row(flow: &Flow, own: &Row<lasthop_observe::scope::Flow>) -> Json {

@@ -1,6 +1,6 @@
 //! What who reads the tables should know, a sentence each.
 
-use super::{Damages, Measured};
+use super::measured::{Damages, Measured};
 use crate::site::Site;
 
 /// All of it.

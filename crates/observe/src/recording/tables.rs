@@ -148,7 +148,7 @@ table! {
 }
 
 table! {
-    /// What the interface queue of a node holds, at each change.
+    /// The contents of a node's interface queue, at each change.
     "queue": Queue, Queues, QUEUE {
         /// when
         t_ns: Time,

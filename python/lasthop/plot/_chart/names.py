@@ -35,7 +35,7 @@ def write(axes: Axes, places: Sequence[float], names: Sequence[str], chart: Char
 
 
 def height(figure: Figure) -> float:
-    """What the figure is higher for names that stand, in inches."""
+    """Returns the extra height of a figure for upright names, in inches."""
     longest = (
         width_of(label.get_text(), label.get_fontsize()) - label.get_fontsize()
         for axes in figure.axes

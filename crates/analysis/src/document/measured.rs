@@ -1,0 +1,39 @@
+//! What the tables are made of, and the ends of their rows.
+
+use lasthop_observe::{Report, Series};
+use lasthop_units::Time;
+use serde_json::{Map, Value as Json, json};
+
+use crate::flows::FlowTally;
+use crate::frame::FileSeen;
+use crate::input::Damage;
+use crate::site::Site;
+use crate::tally::AirTally;
+
+/// What the second pass has measured.
+pub(crate) struct Measured {
+    pub window: (Time, Time),
+    pub report: Report,
+    pub series: Option<Series>,
+    pub air: AirTally,
+    pub flows: Vec<FlowTally>,
+    pub files: Vec<FileSeen>,
+}
+
+/// Damage of each file, by its name.
+pub(super) type Damages = Vec<(String, Damage)>;
+
+pub(super) fn map_of(value: Json) -> Map<String, Json> {
+    if let Json::Object(map) = value { map } else { Map::new() }
+}
+
+/// A row behind what tells whose it is.
+pub(super) fn behind<const N: usize>(columns: [(&str, Json); N], row: Map<String, Json>) -> Json {
+    let columns = columns.into_iter().map(|(name, value)| (name.to_string(), value));
+    Json::Object(columns.chain(row).collect())
+}
+
+pub(super) fn ends_of(site: &Site, (from, to): (u32, u32)) -> [(&'static str, Json); 2] {
+    let name = |node: u32| json!(site.nodes[node as usize].name);
+    [("node", name(from)), ("peer", name(to))]
+}
