@@ -161,7 +161,7 @@ none. The window of FAST is a real number, of which the traces have six digits. 
 const TAIL: &str = "
 ## Constants against their texts
 
-What no trace covers was compared with a text. `text`: the document itself; `quotation`: what public implementations
+Constants that no trace covers were compared with a text. `text`: the document itself; `quotation`: what public implementations
 under other licences quote of it, by section; `not read` and `not compared`: it rests on what the last column says. RFCs up to 9331 were read
 in the copy of January 2023 that Debian distributes, RFC 9438 as the last state of draft-ietf-tcpm-rfc8312bis in its
 repository, RFC 9768 as its draft.
