@@ -267,14 +267,18 @@ def test_tshark_finds_the_same_durations_of_ppdus(download):
 
 @needs_tshark
 def test_tshark_measures_the_same_rtts_at_the_server(download):
-    names = ("frame.time_epoch", "tcp.analysis.ack_rtt", "ip.src", "ip.dst")
-    packets = [fields for fields in fields_of(download.server, *names) if is_within(fields[0])]
+    names = ("frame.number", "frame.time_epoch", "tcp.analysis.ack_rtt", "tcp.analysis.acks_frame", "ip.src")
+    rows = fields_of(download.server, *names, "tcp.options.timestamp.tsval", "tcp.options.timestamp.tsecr")
+    sent = {number: int(stamp or 0) for number, *_, stamp, _ in rows}
     told, theirs = defaultdict(set), []
     for row in download.read.recording("rtt").to_pylist():
         told[row["t_ns"]].add(row["rtt_ns"])
-    theirs = [(round(float(time_s) * 1e9), round(float(rtt) * 1e9)) for time_s, rtt, source, _ in packets if rtt and source != "10.0.0.1"]
+    for _, time_s, rtt, acked, source, _, echo in rows:
+        # tshark counts from the first time that a segment was sent; an echo of a later time tells that it was sent again. [RFC 7323 §4.3]
+        if is_within(time_s) and rtt and source != "10.0.0.1" and int(echo) <= sent[acked]:
+            theirs.append((round(float(time_s) * 1e9), round(float(rtt) * 1e9)))
     shared = [(at, rtt) for at, rtt in theirs if at in told]
-    # tshark takes an RTT of what was sent again too [RFC 6298 §3 forbids it], and none where SACK alone acknowledges.
+    # tshark takes none where SACK alone acknowledges, and one where no stamp tells which of two was acknowledged.
     assert len(shared) > 0.98 * len(theirs) > 1000
     assert sum(rtt in told[at] for at, rtt in shared) > 0.999 * len(shared)
 
@@ -338,16 +342,21 @@ def test_a_link_type_that_is_not_read_is_refused_with_those_that_are(command, do
     assert f"{file}: its packets are of link type 0, which is not read; radiotap (127)" in done.stderr
 
 
+ETHERNET_BYTES = 14
+
+
 @pytest.mark.parametrize(("link_type", "header"), [(113, bytes(14) + b"\x08\x00"), (276, b"\x08\x00" + bytes(18))])
 def test_what_linux_gives_of_any_interface_is_read(download, tmp_path, link_type, header):
+    """In place of an Ethernet header there is one of Linux."""
     file = tmp_path / "any.pcap"
+    instead = len(header) - ETHERNET_BYTES
     whole = [block for block in blocks(download.server.read_bytes()) if is_packet(block)]
     packets = []
     for block in whole:
         high, low, kept, length = struct.unpack_from("<IIII", block, 12)
         micros = ((high << 32) + low) // 1000
-        packets.append(struct.pack("<IIII", micros // 10**6, micros % 10**6, kept + len(header), length + len(header)))
-        packets.append(header + block[28 : 28 + kept])
+        packets.append(struct.pack("<IIII", micros // 10**6, micros % 10**6, kept + instead, length + instead))
+        packets.append(header + block[28 + ETHERNET_BYTES : 28 + kept])
     file.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, link_type) + b"".join(packets))
     both = [analyze([capture], FROM_S, TO_S, None).runs[0]["flows"] for capture in (file, download.server)]
     assert [flow["bytes_delivered"] for flow in both[0]] == [flow["bytes_delivered"] for flow in both[1]]
