@@ -194,7 +194,7 @@ fn what_a_simulation_leaves_out_of_a_program_is_said() {
     let timed = "application = { kind = \"iperf3\", duration = \"4 s\", parallel = 3 }";
     assert_eq!(
         said(timed),
-        ["flow sta2.up is simulated as bulk data: it has one connection, and not 3, and no end after 4 s"]
+        ["flow sta2.up is simulated as bulk data: it has one connection instead of 3, and no end after 4 s"]
     );
     assert!(said("start = \"6 s\"\napplication = { kind = \"iperf3\", duration = \"4 s\" }").is_empty());
     // An emulation has all that the program has.

@@ -97,7 +97,7 @@ fn what_does_not_fit_says_so() {
     let wall = "[[wall]]\nfrom = [\"1 m\", \"2 m\"]\nto = [\"1 m\", \"2 m\"]\n";
     assert_eq!(
         complaint(&format!("[channel]\npath_loss = \"multi_wall\"\n{base}{wall}")),
-        "f.toml:6: wall[0]: it begins and ends at (1 m, 2 m): a wall of zero length stops nothing; give from and to two places"
+        "f.toml:6: wall[0]: it begins and ends at (1 m, 2 m): a wall of zero length has no effect; give different places for from and to"
     );
     let wall = wall.replace("to = [\"1 m\"", "to = [\"9 m\"");
     assert_eq!(
@@ -113,7 +113,7 @@ fn what_does_not_fit_says_so() {
         "f.toml:2: channel.position_interval: it has no effect, as no station has waypoints; remove this key"
     );
     let way = |points: &str| complaint(&format!("{base}waypoints = {points}\n"));
-    assert!(way("[[\"0 s\", \"3 m\", \"4 m\"]]").contains("a way has at least two points"));
+    assert!(way("[[\"0 s\", \"3 m\", \"4 m\"]]").contains("a path has at least two points"));
     assert!(
         way("[[\"2 s\", \"3 m\", \"4 m\"], [\"2 s\", \"3 m\", \"5 m\"]]")
             .contains("waypoints[1]: 2 s is not after 2 s")
