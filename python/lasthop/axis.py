@@ -1,11 +1,16 @@
-"""Splits the values of an axis on a command line at commas, and axes at semicolons, except those inside brackets or quotes."""
+"""The values of an axis: split at commas, and axes at semicolons, except inside brackets or quotes; and named for tables and charts."""
 
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
 from typing import Any
 
 CLOSES = {"]": "[", "}": "{"}
+# Keys that name code of one's own, which say more than its `kind`.
+FILES = ("file", "library", "object")
 
 
 def axis_values(text: str) -> list[Any]:
@@ -44,3 +49,34 @@ def _number(text: str) -> Any:
     except tomllib.TOMLDecodeError:
         return text
     return value if isinstance(value, int | float) and not isinstance(value, bool) and repr(value) == text else text
+
+
+def short_names(values: Iterable[Any]) -> dict[Any, str]:
+    """A name for each value: of an inline table its kind, or its file and class, and what else it sets; others as they are.
+
+    Values whose short names are equal keep the whole text.
+    """
+    names = {value: _short(value) for value in values}
+    count = Counter(names.values())
+    return {value: name if count[name] == 1 else str(value) for value, name in names.items()}
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    if not text.startswith("{"):
+        return text
+    try:
+        table = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return _name(table) or text
+
+
+def _name(table: Mapping[str, Any]) -> str | None:
+    """`mine.py:Mine alpha=2`, `cubic beta=0.5`; nothing where the table has no kind."""
+    rest = dict(table)
+    kind = rest.pop("kind", None)
+    files = [PurePath(str(rest.pop(key))).name for key in FILES if key in rest]
+    name = f"{files[0]}:{rest.pop('class')}" if files and "class" in rest else files[0] if files else kind
+    settings = [f"{key}={value}" for key, value in rest.items()]
+    return " ".join([str(name), *settings]) if name else None

@@ -85,8 +85,18 @@ def comparison_table(rows: Sequence[Comparison]) -> tuple[list[str], list[list[s
 
 
 def how_compared(rows: Sequence[Comparison]) -> str:
-    """Returns a sentence about the intervals and the differences."""
-    return f"Means ± 95 % CI; differences are taken {_pairing(rows)}."
+    """Returns a sentence about the intervals and the differences, and one more where there are none."""
+    equal = " A and B have the same numbers, seed by seed." if rows and all(map(_is_equal, rows)) else ""
+    return f"Means ± 95 % CI; differences are taken {_pairing(rows)}.{equal}"
+
+
+def _is_equal(row: Comparison) -> bool:
+    """Whether both sides have this number alike for every seed of either."""
+    difference = row.difference
+    if difference is None or not difference.paired or row.a is None or row.b is None or row.a.n != row.b.n:
+        return False
+    estimate = difference.estimate
+    return estimate.n == row.a.n and {estimate.mean, estimate.ci95_low or 0.0, estimate.ci95_high or 0.0} == {0.0}
 
 
 def _pairing(rows: Sequence[Comparison]) -> str:

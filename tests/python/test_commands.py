@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from lasthop import plot
+from test_mistakes import refused
 
 
 @pytest.fixture
@@ -34,6 +35,12 @@ def test_compare_runs_scenario_files(command, small):
     assert done.returncode == 0, done.stderr
     for row in json.loads(done.stdout)["rows"]:
         assert row["difference"]["mean"] == 0, "the same scenario on the same seeds"
+
+
+def test_compare_says_that_all_numbers_are_equal_where_they_are(command, small, two_results):
+    same = "A and B have the same numbers, seed by seed."
+    assert same in command("compare", "one", "one").stdout
+    assert same not in command("compare", "one", "two").stdout
 
 
 def test_compare_of_different_seeds_is_not_paired(command, small):
@@ -91,6 +98,10 @@ def test_show_lists_parameters_with_their_help(command, small):
     text = command("show", "cubic").stdout
     for parameter in entry["parameters"]:
         assert parameter["name"] in text and parameter["help"] in text
+
+
+def test_show_of_a_kind_says_where_its_names_are(command, small):
+    refused(command("show", "congestion_control"), "`lasthop list congestion_control` shows them")
 
 
 def test_schema_is_a_json_schema(command, small):

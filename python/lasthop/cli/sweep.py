@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from .. import ScenarioError
-from ..axis import axis_values, split
+from ..axis import axis_values, short_names, split
 from ..confidence import estimate
 from ..design import Design, Sample, drawn_cells, drawn_words, wanted
 from ..executor import ExecutorError
@@ -236,8 +236,9 @@ def _report(arguments: argparse.Namespace, swept: Swept, design: Design) -> int:
 
 
 def _table(rows: list[dict[str, Any]], paths: list[str], columns: Sequence[tuple], *, stopped: bool) -> str:
+    names = {path: short_names(row[path] for row in rows) for path in paths}
     lines = []
-    for point, group in groupby(rows, key=lambda row: [str(row[path]) for path in paths]):
+    for point, group in groupby(rows, key=lambda row: [names[path][row[path]] for path in paths]):
         runs = list(group)
         interval = partial(estimate, stopped=stopped)
         cells = [str(len(runs))]

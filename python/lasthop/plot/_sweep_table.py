@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _core
+from ..axis import short_names
 from ..design import DESIGN, DESIGN_SEED, drawn_paths
 from ..metric import UnknownMetric, single
 
@@ -117,7 +118,8 @@ def axis(label: str, values: Sequence[Any]) -> Axis:
     if all(found) and len({match[2] for match in found}) == 1:
         unit = f" ({found[0][2]})" if found[0][2] else ""
         return Axis(f"{label}{unit}", {value: float(match[1]) for value, match in zip(values, found, strict=True)})
-    return Axis(label, {value: text(value) for value in values})
+    names = short_names(values)
+    return Axis(label, {value: text(value) if isinstance(value, float) else names[value] for value in values})
 
 
 def read_sweep(path: str | os.PathLike[str]) -> SweepTable:

@@ -5,16 +5,11 @@ use std::ops::Range;
 use lasthop_tcp::congestion_control::{AckSample, CongestionCause, CongestionControl, CongestionEvent, LossAnswer};
 
 use super::candidate::Candidate;
-use super::samples::{INITIAL_WINDOW, RTT, ack, at, context, loss, rated};
+use super::samples::{INITIAL_WINDOW, RTT, ack, at, context, loss, rated, state};
 use crate::failure::{Failure, Trial};
 
 /// The least window after a loss, and the least ssthresh, in segments. [RFC 5681 §3.1 (4)]
 const MIN_SSTHRESH: f64 = 2.0;
-
-/// The window and ssthresh, in words.
-fn state(control: &dyn CongestionControl) -> String {
-    format!("a window of {} segments, ssthresh {}", control.cwnd(), control.ssthresh())
-}
 
 /// It starts with the window and threshold that it is given, and slow start doubles the window in a round trip.
 ///
@@ -71,7 +66,14 @@ pub fn repeated_timeout_holds_ssthresh(candidate: &Candidate, seeds: Range<u64>)
             None => ssthresh == f64::INFINITY,
         };
         let collapsed = control.cwnd() == promise.timeout_window && is_set;
-        trial.require(0, collapsed, || format!("{} after a timeout; promised: {promise:?}", state(&*control)))?;
+        trial.require(0, collapsed, || {
+            let window = format!("a window of {} segments", promise.timeout_window);
+            let promised = match promise.timeout_share {
+                Some(share) => format!("{window}, ssthresh at least {share} of the window before and below it"),
+                None => format!("{window}, no ssthresh"),
+            };
+            format!("{} after a timeout with a window of {INITIAL_WINDOW}; promised: {promised}", state(&*control))
+        })?;
         control.on_timeout(&CongestionEvent { now: at(3000), window: 1.0, repeated: true, ..timeout });
         let holds = (control.cwnd(), control.ssthresh()) == (promise.timeout_window, ssthresh);
         trial.require(1, holds, || format!("{} after a second timeout, {ssthresh} before", state(&*control)))

@@ -1,7 +1,7 @@
 //! What a controller is told in the tests of single events: segments of 1000 B, RTTs of 50 ms unless said otherwise.
 
 use lasthop_tcp::congestion_control::{
-    AckSample, CongestionCause, CongestionEvent, Context, Draws, Growth, GrowthMode, RateSample,
+    AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Growth, GrowthMode, RateSample,
 };
 use lasthop_units::{Duration, Time};
 
@@ -11,6 +11,11 @@ pub(super) const MSS_BYTES: u32 = 1000;
 pub(super) const RTT: Duration = Duration::from_millis(50);
 /// Window at the start, in segments.
 pub(super) const INITIAL_WINDOW: f64 = 10.0;
+
+/// The window and ssthresh, in words.
+pub(super) fn state(control: &dyn CongestionControl) -> String {
+    format!("a window of {} segments, ssthresh {}", control.cwnd(), control.ssthresh())
+}
 
 /// The start of a connection whose draws come from `seed`.
 pub(super) fn context(seed: u64) -> Context {

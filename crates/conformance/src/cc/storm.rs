@@ -7,7 +7,7 @@ use lasthop_tcp::congestion_control::{AckSample, CongestionCause, CongestionCont
 use lasthop_units::{Duration, Time};
 
 use super::candidate::Candidate;
-use super::samples::{MSS_BYTES, ack, context, loss, rated};
+use super::samples::{MSS_BYTES, ack, context, loss, rated, state};
 use crate::failure::{Failure, Trial};
 
 /// Events of one storm.
@@ -53,11 +53,11 @@ fn storm(candidate: &Candidate, trial: &Trial, scale: Scale) -> Result<(), Failu
     for step in 0..STEPS {
         weather.strike(&mut *control);
         let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
-        trial.require(step, cwnd >= 1.0 && cwnd.is_finite(), || format!("a window of {cwnd} segments: {control:?}"))?;
+        trial.require(step, cwnd >= 1.0 && cwnd.is_finite(), || state(&*control))?;
         let least = candidate.promise.least_ssthresh;
-        trial.require(step, ssthresh >= least, || format!("ssthresh {ssthresh}, at least {least}: {control:?}"))?;
+        trial.require(step, ssthresh >= least, || format!("{}, which is to be at least {least}", state(&*control)))?;
         let sends = control.pacing_rate().is_none_or(|rate| rate.as_bps() > 0);
-        trial.require(step, sends, || format!("a pacing rate of 0: {control:?}"))?;
+        trial.require(step, sends, || format!("a pacing rate of 0, {}", state(&*control)))?;
     }
     Ok(())
 }

@@ -113,6 +113,11 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
         let entries: Vec<Json> = measured.into_iter().map(quantity_json).collect();
         return Ok(json!({ "kind": quantities::KIND, "name": name, "quantities": entries }).to_string());
     }
+    if registries().iter().any(|registry| registry.kind == name) {
+        return Err(InputError::new(format!(
+            "\"{name}\" has several to choose from; `lasthop list {name}` shows them"
+        )));
+    }
     let names = registries().into_iter().flat_map(|r| r.all_entries().map(|e| e.name));
     let sections = ["scenario", "channel", "bss", "bss.ap", "station", "wired", "tcp", "flow", "emulation"];
     let profiles: Vec<String> = Profile::ALL.iter().map(|(p, _)| format!("tcp.profile.{}", p.word())).collect();
