@@ -443,6 +443,30 @@ def test_a_capture_in_disorder_is_told_of(download, tmp_path):
     assert any("are before those in front of them" in warning for warning in result.warnings)
 
 
+def later(block: bytes, ns: int) -> bytes:
+    """A packet so much later."""
+    high, low = struct.unpack_from("<II", block, 12)
+    moved = ((high << 32) + low + ns) & (2**64 - 1)
+    return block[:12] + struct.pack("<II", moved >> 32, moved & 0xFFFFFFFF) + block[20:]
+
+
+def test_captures_that_share_no_time_are_told_of_and_parts_of_one_are_not(download, tmp_path):
+    whole = list(blocks(download.server.read_bytes()))
+    head, packets = [block for block in whole if not is_packet(block)], [block for block in whole if is_packet(block)]
+    half = len(packets) // 2
+    files = {
+        "hour.pcapng": [*head, *(later(block, 3_600_000_000_000) for block in packets)],
+        "first.pcapng": [*head, *packets[:half]],
+        "second.pcapng": [*head, *packets[half:]],
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(b"".join(content))
+    apart = [word for word in analyze([tmp_path / "hour.pcapng", download.air], interval_s=None).warnings if "share no time" in word]
+    assert len(apart) == 1 and "hour.pcapng: begins 35" in apart[0] and "air.pcapng" in apart[0]
+    parts = analyze([tmp_path / "first.pcapng", tmp_path / "second.pcapng"], interval_s=None)
+    assert not [word for word in parts.warnings if "share no time" in word]
+
+
 def test_flipped_bytes_give_an_error_or_a_count(download, tmp_path):
     draw = random.Random(7)
     whole = b"".join(list(blocks(download.air.read_bytes()))[:400])

@@ -130,7 +130,7 @@ def test_what_cannot_be_loaded_is_a_mistake_of_input(mine, command, setting, sai
     ],
 )
 def test_what_is_wrong_with_a_choice_is_said_when_it_is_read(mine, command, choice, said):
-    refused(command("show", "nix"), "nothing called")
+    refused(command("show", "nix"), "unknown name")
     refused(command("run", "small.toml", "--set", f"tcp.congestion_control={choice}"), said)
 
 

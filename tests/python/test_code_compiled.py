@@ -67,7 +67,7 @@ def test_a_crash_in_c_names_library_function_and_time(command, tmp_path):
     library = tmp_path / "wild.so"
     subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", tmp_path / "wild.c", "-o", library], check=True)
     choice = toml_value({"kind": "c", "library": str(library)})
-    done = command("run", "tcp-nup", "--seed", "1", "--set", "duration=8 s", "--set", f"tcp.congestion_control={choice}")
+    done = command("run", "tcp-nup", "--seed", "1", "--set", "warmup=6 s", "--set", "duration=8 s", "--set", f"tcp.congestion_control={choice}")
     assert done.returncode == -signal.SIGSEGV
     assert re.search(r"lasthop: wild: cong_avoid ended the process with SIGSEGV at 5\.\d{6} s; compile with", done.stderr), done.stderr
 

@@ -57,7 +57,7 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
     }
     refuse_foreign(&survey, &request.files)?;
     let site = Site::of(&survey, inputs.names());
-    let Some(span_ns) = survey.span_ns.filter(|_| !site.nodes.is_empty() || !site.flows.is_empty()) else {
+    let Some(span_ns) = survey.span_ns().filter(|_| !site.nodes.is_empty() || !site.flows.is_empty()) else {
         return Err(format!("{}: holds neither frames of 802.11 nor packets of TCP or UDP", names_of(&request.files)));
     };
     let origin_ns = if span_ns.0 < UNSET_NS { 0 } else { span_ns.0 };
@@ -72,7 +72,15 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
     }
     let measured = pass.finish()?;
     let damages = again.damages().map(|(path, damage)| (path.display().to_string(), damage.clone())).collect();
-    Ok(document::write(&site, &measured, damages, request.interval))
+    let mut analysis = document::write(&site, &measured, damages, request.interval);
+    if let Some((before, after, gap_ns)) = survey.apart_ns() {
+        let [before, after] = [before, after].map(|file| request.files[file].display());
+        analysis.notes.push(format!(
+            "{after}: begins {} after the end of {before}: they share no time, and no packet of one is found in the other",
+            Duration::from_nanos(gap_ns.unsigned_abs())
+        ));
+    }
+    Ok(analysis)
 }
 
 fn names_of(files: &[PathBuf]) -> String {

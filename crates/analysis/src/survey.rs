@@ -13,6 +13,9 @@ use crate::frame::{End, Heard, Packet, Seen, Segment, Transport, packets_of, rea
 use crate::glance::{Between, Brief, Glance, Glancer};
 use crate::input::Captured;
 
+/// Captures with a longer gap between them are of clocks that differ, or do not belong together.
+const APART_NS: i64 = 10_000_000_000;
+
 /// A connection: its ends in order, and whether it is of TCP.
 pub(crate) type Connection = (End, End, bool);
 
@@ -62,20 +65,41 @@ pub(crate) struct Survey {
     pub stations: BTreeMap<IpAddr, MacAddress>,
     /// by connection: a number in the order of appearance, and both ways
     pub connections: BTreeMap<Connection, (usize, [WaySeen; 2])>,
-    pub span_ns: Option<(i64, i64)>,
+    /// of each file, when its first and its last packet passed
+    pub spans_ns: Vec<Option<(i64, i64)>>,
     /// whether each file has packets of a wire
     pub wired: Vec<bool>,
 }
 
 impl Survey {
     pub(crate) fn new(files: usize) -> Survey {
-        Survey { heard: vec![0; files], wired: vec![false; files], ..Survey::default() }
+        Survey { heard: vec![0; files], spans_ns: vec![None; files], wired: vec![false; files], ..Survey::default() }
+    }
+
+    /// When the first and the last packet of all files passed.
+    pub(crate) fn span_ns(&self) -> Option<(i64, i64)> {
+        self.spans_ns.iter().flatten().copied().reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+    }
+
+    /// A file far from the times of all before it, the latest of these, and the gap between them. Parts of one capture follow
+    /// one another at once.
+    pub(crate) fn apart_ns(&self) -> Option<(usize, usize, i64)> {
+        let mut spans: Vec<_> = (0..).zip(&self.spans_ns).filter_map(|(file, span)| Some(((*span)?, file))).collect();
+        spans.sort_unstable();
+        let (mut end, mut before) = spans.first().map(|((_, end), file)| (*end, *file))?;
+        for ((start, last), file) in spans {
+            if start > end + APART_NS {
+                return Some((before, file, start - end));
+            }
+            (end, before) = (end, before).max((last, file));
+        }
+        None
     }
 
     pub(crate) fn look(&mut self, file: usize, captured: &Captured) {
         let at = captured.time_ns;
-        let (first, last) = self.span_ns.unwrap_or((at, at));
-        self.span_ns = Some((first.min(at), last.max(at)));
+        let (first, last) = self.spans_ns[file].unwrap_or((at, at));
+        self.spans_ns[file] = Some((first.min(at), last.max(at)));
         match self.glancer.glance(captured) {
             Glance::Frame { mhz } => {
                 self.heard[file] += 1;
