@@ -1,8 +1,8 @@
-//! What an endpoint costs: nanoseconds of a data segment and the ACK for it, at both ends together and at each.
-//! Two endpoints and nothing between them; segments of a window's worth are handed over at once.
+//! Measures the cost of an endpoint: nanoseconds of a data segment and the ACK for it, at both ends together and at
+//! each. Two endpoints hand over a window's worth of segments at once, with nothing between them.
 //!
-//! `cargo run --release -p lasthop-tcp --example endpoint_cost [-- --json | PART OF A NAME]`. A measurement is cut in pieces, and the
-//! fastest tells: what else the machine does only adds to time on the clock.
+//! `cargo run --release -p lasthop-tcp --example endpoint_cost [-- --json | PART OF A NAME]`. A measurement is cut in
+//! pieces, and the fastest piece counts: other work of the machine only adds to time on the clock.
 #![allow(clippy::disallowed_methods)]
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use lasthop_units::{Duration, Time};
 const PIECE: u64 = 200_000;
 const PIECES: usize = 10;
 
-/// What one piece took.
+/// The measurement of one piece.
 #[derive(Clone, Copy, Default)]
 struct Piece {
     sending: WallTime,
@@ -58,7 +58,7 @@ impl Pair {
         Pair { client, server, now: Time::ZERO, up: VecDeque::new(), down: VecDeque::new(), random: 1, loss }
     }
 
-    /// A round trip: all ACKs in, all that they release out; all of that in, all ACKs out.
+    /// A round trip: all ACKs arrive and all that they release leaves; that data arrives, and all its ACKs leave.
     fn turn(&mut self, piece: &mut Piece) {
         self.now += Duration::from_millis(1);
         let sending = self.send(piece);
@@ -155,7 +155,7 @@ fn main() {
     measure("linux", "linux, cubic, window 160, an ACK for each", &every, 160, 0.0, json);
     measure("linux_20000", "linux, cubic, window 20000, an ACK for each", &every, 20_000, 0.0, json);
     measure("linux_loss", "linux, cubic, 1 % lost, an ACK for each", &every, 160, 0.01, json);
-    // A controller that losses do not impress keeps the window full, with holes all over it.
+    // A controller that hardly reacts to losses keeps the window full, with holes all over it.
     let bold = newreno::Params { increase: 1e6, beta: 0.999_999, ..Default::default() };
     let bold = Config {
         congestion_control: Algorithm::Newreno(bold),

@@ -64,7 +64,7 @@ enum Event {
     Wakes(usize),
 }
 
-/// A sender, a receiver, and what is under way between them.
+/// A sender, a receiver, and the segments under way between them.
 struct Path {
     ends: [Endpoint; 2],
     /// When each end is woken.

@@ -1,20 +1,20 @@
 //! A segment arrives: the steps of RFC 9293 §3.10.7, a function each.
 //!
-//! | what does not fit | `rfc9293` | `linux` |
+//! | unacceptable segment | `rfc9293` | `linux` |
 //! |---|---|---|
-//! | data outside of the window | ACK | ACK with a report of what came twice |
+//! | data outside of the window | ACK | ACK with a DSACK |
 //! | no data, outside of the window, or a SYN, or a reset not exactly in place | ACK | ACK, one in `answer_interval` |
 //! | an ACK between the last ACK sent and RCV.NXT | ACK | counts |
 //! | an ACK older than the largest window [RFC 5961 §5.2] | ACK | ACK, one in `answer_interval` |
 //! | data that ends beyond the window | cut | taken in whole if nothing is unread, else as outside; a FIN may |
 //! | a FIN behind a closed window | ACK | taken, if it comes without data |
-//! | an ACK of what was not sent | ACK | ACK, one in `answer_interval` |
-//! | a reset just below RCV.NXT after the FIN, or at the end of what is held | ACK | taken |
+//! | an ACK of unsent data | ACK | ACK, one in `answer_interval` |
+//! | a reset just below RCV.NXT after the FIN, or at the end of the data held | ACK | taken |
 //! | timestamp of a segment whose ACK does not fit | kept | not kept |
 //!
-//! `answer_interval` holds for both; it is 0 where nothing limits answers. `linux-3.13` is `linux`, except for what kernels of
-//! that age had otherwise: an ACK of what was not sent gets no answer while the connection is open; data that begins in
-//! the window is taken in whole; a closed window lets no FIN in.
+//! `answer_interval` holds for both; it is 0 where nothing limits answers. `linux-3.13` is `linux`, except for
+//! differences of kernels of that age: an ACK of unsent data gets no answer while the connection is open; data that
+//! begins in the window is taken in whole; a closed window lets no FIN in.
 
 use lasthop_units::{Duration, Time};
 
@@ -41,7 +41,7 @@ impl Endpoint {
         }
     }
 
-    /// Nobody is here: a reset, unless it is one. [RFC 9293 §3.10.7.1]
+    /// Answers a segment for a closed connection with a reset, unless it is one itself. [RFC 9293 §3.10.7.1]
     fn refuse(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             return;
@@ -147,7 +147,7 @@ impl Endpoint {
         }
     }
 
-    /// It lies before the peer's SYN, and so outside of any window.
+    /// Answers a segment that lies before the peer's SYN, and so outside any window.
     #[cold]
     fn precedes_all(&mut self, now: Time, segment: &Segment) {
         if !segment.flags.contains(Flags::RST) {
@@ -159,7 +159,7 @@ impl Endpoint {
         self.config.arrival_rules != ArrivalRules::Rfc9293
     }
 
-    /// An ACK in answer to what does not fit. [RFC 5961 §7 for its limit]
+    /// Answers an unacceptable segment with an ACK. [RFC 5961 §7 for its limit]
     #[cold]
     fn challenge(&mut self, now: Time) {
         if self.may_answer(now) {
@@ -167,8 +167,8 @@ impl Endpoint {
         }
     }
 
-    /// PAWS, and the timestamp to echo. [RFC 7323 §5.3, R1 and R3] Segments without data or FIN are never refused:
-    /// ACKs may overtake one another, and an answer to each would be taken for a duplicate ACK. Nor are resets.
+    /// PAWS, and the timestamp to echo. [RFC 7323 §5.3, R1 and R3] Segments without data or FIN are never refused: ACKs
+    /// may overtake one another, and an answer to each would count as a duplicate ACK. Resets pass too.
     fn check_timestamp(&mut self, segment: &Segment, start: u64) -> bool {
         let Some(timestamps) = segment.timestamps.filter(|_| self.agreed.timestamps) else { return true };
         let takes_room = segment.sequence_length() > 0 && !segment.flags.contains(Flags::RST);
@@ -192,7 +192,7 @@ impl Endpoint {
         }
     }
 
-    /// First: is it in the window? If not, say where the window is.
+    /// First: checks that the segment is in the window; if it is not, answers with the position of the window.
     fn check_sequence(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
         if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) && start < self.receiver.nxt() {
             self.hears_syn_again(now, segment, start);
@@ -228,7 +228,7 @@ impl Endpoint {
         }
     }
 
-    /// A SYN again: the peer has not heard the SYN+ACK, or, if both have opened at once, this is its own.
+    /// A repeated SYN: the peer has not received the SYN+ACK, or this is its own SYN of a simultaneous open.
     #[cold]
     fn hears_syn_again(&mut self, now: Time, segment: &Segment, start: u64) {
         if segment.flags.contains(Flags::ACK) && self.check_acknowledgement_alone(now, segment, start) {
@@ -238,7 +238,7 @@ impl Endpoint {
         }
     }
 
-    /// Second: a reset ends all, if it is exactly in place. [RFC 9293 §3.10.7.4, RFC 5961 §3.2]
+    /// Second: a reset ends the connection if it is exactly in place. [RFC 9293 §3.10.7.4, RFC 5961 §3.2]
     fn check_reset(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
         if !segment.flags.contains(Flags::RST) {
             return true;
@@ -253,7 +253,7 @@ impl Endpoint {
         false
     }
 
-    /// A reset in the place of the FIN that was taken: the peer has forgotten it.
+    /// True for a reset in the place of the FIN that was taken: the peer has forgotten the connection.
     fn reset_follows_fin(&self, start: u64) -> bool {
         self.state.has_peer_closed() && self.state != State::TimeWait && start + 1 == self.receiver.nxt()
     }
@@ -318,14 +318,14 @@ impl Endpoint {
         self.state != State::Closed
     }
 
-    /// The same of a segment that is not taken in.
+    /// The same check for a segment that is not taken in.
     #[cold]
     #[inline(never)]
     fn check_acknowledgement_alone(&mut self, now: Time, segment: &Segment, start: u64) -> bool {
         self.check_acknowledgement(now, segment, start)
     }
 
-    /// An acknowledgement of what was not sent.
+    /// Answers an acknowledgement of unsent data.
     #[cold]
     fn refuse_acknowledgement(&mut self, now: Time, segment: &Segment) {
         match self.state {
@@ -383,8 +383,7 @@ impl Endpoint {
         ((ticks as i32) >= 0).then(|| self.config.timestamp_clock * u64::from(ticks.max(1)))
     }
 
-    /// Until when segments bore the timestamp echoed; `NEVER` without timestamps, or if nobody
-    /// needs to know.
+    /// End of the time in which segments bore the echoed timestamp; `NEVER` without timestamps, or if nothing uses it.
     fn echo_ends(&self, now: Time, segment: &Segment) -> Time {
         let Some(timestamps) = segment.timestamps.filter(|_| self.agreed.timestamps) else { return Time::NEVER };
         if !self.sender.reads_echoes() {

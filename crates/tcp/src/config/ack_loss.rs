@@ -3,7 +3,7 @@
 use lasthop_registry::{params, words};
 
 words! {
-    /// What jump of the acknowledgement number is normal.
+    /// The normal jump of the acknowledgement number.
     pub enum AckLossMode {
         /// As published: `normal_jump`, one segment for a receiver that acknowledges each.
         Paper = "paper",
@@ -13,7 +13,7 @@ words! {
 }
 
 words! {
-    /// Over what missing ACKs are counted.
+    /// Period over which missing ACKs are counted.
     pub enum CountOver {
         /// A window of data.
         Window = "window",
@@ -23,7 +23,7 @@ words! {
 }
 
 words! {
-    /// What becomes of a halving that waits.
+    /// Effect of data loss or a timeout on a pending halving.
     pub enum Pending {
         /// It is dropped.
         Cancel = "cancel",

@@ -1,14 +1,14 @@
-//! Keys that have no effect beside others: an error where a table sets them, and else at the value that says so.
+//! Keys that have no effect beside others: an error where a table sets them, else at the value that says so.
 //!
-//! A profile brings values for all keys. Where a table chooses another machine than the profile's, what only that one
-//! reads is switched off, so that a configuration says what is at work, and reads back as it was written.
+//! A profile gives values for all keys. Where a table chooses another machine than the profile's, keys that only the
+//! profile's machine reads are switched off, so that a configuration shows what is at work and reads back as written.
 
 use lasthop_registry::{ParamError, Value};
 
 use super::{Config, LossDetection, Pacing, RecoveryMachine, WindowReduction, WindowValidation};
 
 impl Config {
-    /// This configuration with every key that has no effect at the value that says so; `table` is what has just been
+    /// This configuration with every key that has no effect at the value that says so; `table` is the table just
     /// read.
     pub(super) fn with_what_is_at_work(self, table: &Value, path: &str) -> Result<Config, ParamError> {
         let quiet = self.quiet();
@@ -21,7 +21,7 @@ impl Config {
         Ok(quiet)
     }
 
-    /// What this configuration comes to.
+    /// This configuration with all idle keys switched off.
     fn quiet(&self) -> Config {
         let mut quiet = self.clone();
         match self.recovery {
@@ -43,7 +43,7 @@ impl Config {
         quiet
     }
 
-    /// Each key that another may switch off, whether it is quiet already, and why it is to be.
+    /// Each key that another may switch off, with whether it is off already and the reason to switch it off.
     fn idle_keys(&self, quiet: &Config) -> [(&'static str, bool, &'static str); 10] {
         const LINUX: &str = "has no effect with recovery = \"rfc\"; leave it out, or write recovery = \"linux\"";
         const RFC: &str = "has no effect with recovery = \"linux\"; leave it out, or write recovery = \"rfc\"";

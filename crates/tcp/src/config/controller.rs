@@ -1,4 +1,4 @@
-//! What a configuration hands to its controller.
+//! Facts that a configuration hands to its controller.
 
 use lasthop_registry::Switch;
 
@@ -6,7 +6,8 @@ use super::Config;
 use crate::congestion_control::{Algorithm, Context, Draws, Needs};
 
 impl Context {
-    /// What a controller is told on a connection with this configuration and initial sequence number.
+    /// The context of a controller on a connection with this configuration and initial sequence
+    /// number.
     pub fn new(config: &Config, iss: u32) -> Context {
         Context {
             initial_window: f64::from(config.initial_window),
@@ -24,7 +25,7 @@ impl Context {
 }
 
 impl Algorithm {
-    /// What this controller, with its parameters, needs of its endpoint.
+    /// The demands of this controller, with its parameters, on its endpoint.
     pub fn needs(&self) -> Needs {
         self.build(&Context::new(&Config::default(), 0)).needs()
     }

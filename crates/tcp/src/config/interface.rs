@@ -10,12 +10,12 @@ pub enum SmallQueue {
     Off,
     /// As much as Linux lets wait at an interface of this kind.
     On,
-    /// What leaves in this time.
+    /// The data that leaves in this time.
     For(Duration),
 }
 
 impl SmallQueue {
-    /// The time's worth of data that may wait, where the interface is one for which Linux has `usual`.
+    /// The data that may wait, as a time; Linux takes `usual` for interfaces of this kind.
     pub(crate) fn time(self, usual: Duration) -> Option<Duration> {
         match self {
             SmallQueue::Off => None,
@@ -49,11 +49,11 @@ impl Parameter for SmallQueue {
 }
 
 words! {
-    /// What a sender makes of a packet that its own host's queue refuses.
+    /// Reaction of a sender to a packet that its own host's queue refuses.
     pub enum LocalDrop {
         /// The window falls at once, as by a congestion mark.
         Cwr = "cwr",
-        /// Nothing: it is found lost like any other.
+        /// No reaction: the packet is found lost like any other.
         Unnoticed = "unnoticed",
     }
 }

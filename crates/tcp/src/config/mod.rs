@@ -167,7 +167,7 @@ params! {
 }
 
 impl Config {
-    /// Whether segments leave at a rate, of the controller or of its own, and not as the window lets them.
+    /// True if segments leave at a rate, the controller's or the endpoint's own, and not as the window allows.
     pub fn is_paced(&self) -> bool {
         match self.pacing {
             Pacing::Off => false,
@@ -176,7 +176,7 @@ impl Config {
         }
     }
 
-    /// Reads the overrides of one table, `skip` apart, over `base`. A `packet_size` replaces an earlier `mss`.
+    /// Reads the overrides of one table, except `skip`, over `base`. A `packet_size` replaces an earlier `mss`.
     ///
     /// # Errors
     /// An unknown key, an unreadable or impossible value, a key that has no effect beside others, or `mss` and
@@ -200,7 +200,7 @@ impl Config {
         if self.timestamps && self.options_on_wire { TIMESTAMPS_OPTION } else { 0 }
     }
 
-    /// The window that is offered first, in bytes, and always if it is fixed.
+    /// The first window offered, in bytes; if it is fixed, the only one.
     pub(crate) fn receive_window_bytes(&self) -> u64 {
         match &self.receive_window {
             ReceiveWindow::Fixed(Amount::Unlimited) => UNLIMITED_WINDOW,
@@ -212,7 +212,7 @@ impl Config {
         }
     }
 
-    /// What the window's scale must allow for, in bytes. As in Linux that is the whole of a buffer, not its half.
+    /// The largest window that the scale must allow for, in bytes: as in Linux the whole of a buffer, not its half.
     pub(crate) fn largest_receive_window(&self) -> u64 {
         match &self.receive_window {
             ReceiveWindow::Fixed(_) => self.receive_window_bytes(),
@@ -322,7 +322,7 @@ fn check_segment_size(table: &Value, path: &str) -> Result<(), ParamError> {
 }
 
 words! {
-    /// From what a window is reduced on loss.
+    /// The quantity from which a loss computes the new window.
     pub enum DecreaseFrom {
         /// The data in flight.
         FlightSize = "flight_size",
@@ -336,25 +336,25 @@ words! {
     pub enum RecoveryMachine {
         /// By the letter of RFC 6582 and RFC 6675.
         Rfc = "rfc",
-        /// As Linux has it.
+        /// The states of Linux.
         Linux = "linux",
     }
 }
 
 words! {
-    /// What makes a segment lost.
+    /// The rule that declares a segment lost.
     pub enum LossDetection {
         /// By time. [RFC 8985]
         Rack = "rack",
         /// By the number of segments reported above it. [RFC 6675 §4]
         Count = "rfc6675",
-        /// By the distance to the highest segment reported.
+        /// By the distance to the highest SACKed segment.
         Fack = "fack",
     }
 }
 
 words! {
-    /// How the window falls in recovery.
+    /// Course of the window during recovery.
     pub enum WindowReduction {
         /// Proportional rate reduction. [RFC 6937]
         Prr = "prr",
@@ -366,7 +366,7 @@ words! {
 }
 
 words! {
-    /// What decides when segments leave.
+    /// The control over the times at which segments leave.
     pub enum Pacing {
         /// The congestion control, if it asks for a rate.
         Controller = "controller",
@@ -378,11 +378,11 @@ words! {
 }
 
 words! {
-    /// How the RTO follows from RTT samples.
+    /// Computation of the RTO from RTT samples.
     pub enum RtoFormula {
         /// As standardised.
         Rfc6298 = "rfc6298",
-        /// As Linux has it.
+        /// As in Linux.
         Linux = "linux",
     }
 }

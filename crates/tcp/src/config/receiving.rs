@@ -1,4 +1,4 @@
-//! What the receiving half may be told: ACK policies, the window offered, ECN.
+//! Settings of the receiving half: ACK policies, the window offered, ECN.
 
 use lasthop_registry::{
     Amount, Field, ParamError, Parameter, Parameters, Shape, Value, params, read_table, suggestion, table_to_value,
@@ -6,7 +6,7 @@ use lasthop_registry::{
 };
 use lasthop_units::{Bytes, Unit};
 
-/// When data is acknowledged.
+/// The time at which data is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPolicy {
     /// At once.
@@ -18,7 +18,7 @@ pub enum AckPolicy {
 }
 
 impl AckPolicy {
-    /// Segments in order that an ACK covers where none is lost, at most.
+    /// Most segments in order that an ACK covers where no ACK is lost.
     pub(crate) fn normal_jump(&self) -> u32 {
         match self {
             AckPolicy::EverySegment => 1,
@@ -37,7 +37,7 @@ pub struct Skip {
     pub start_after: Segments,
 }
 
-/// The most ACKs left out in a row: more outlast any window.
+/// The most ACKs left out in a row: a longer pause outlasts any window.
 const MOST_SKIPPED: u32 = 1000;
 
 params! {
@@ -136,11 +136,11 @@ impl Parameter for Segments {
 }
 
 words! {
-    /// How `ack = "delayed"` is done.
+    /// Kind of delay for `ack = "delayed"`.
     pub enum DelayedAck {
         /// Every second full segment, or after a fixed time.
         Fixed = "fixed",
-        /// As Linux: quick ACKs at the start and after trouble, a time that follows the gaps between segments.
+        /// As in Linux: quick ACKs at the start and after trouble, a delay that follows the gaps between segments.
         Adaptive = "adaptive",
     }
 }
@@ -160,13 +160,13 @@ words! {
 }
 
 words! {
-    /// What answers segments that do not fit.
+    /// Rules for unacceptable segments.
     pub enum ArrivalRules {
         /// As standardised.
         Rfc9293 = "rfc9293",
-        /// As a current Linux: answers to what carries nothing are limited.
+        /// As in a current Linux kernel: answers to segments without data are limited.
         Linux = "linux",
-        /// As Linux 3.13: some are dropped without a word, and data may end beyond the window.
+        /// As in Linux 3.13: some segments get no answer, and data may end beyond the window.
         Linux313 = "linux-3.13",
     }
 }
@@ -201,7 +201,7 @@ params! {
 }
 
 impl Autotune {
-    /// The window that a SYN offers: whole segments, as far as its field goes.
+    /// The window that a SYN offers: whole segments, as many as its field can express.
     pub(crate) fn first_window(&self, mss: u64) -> u64 {
         let possible = (self.initial.0 / 2).min(u64::from(u16::MAX));
         if possible > mss { possible / mss * mss } else { possible }

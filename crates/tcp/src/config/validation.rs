@@ -1,15 +1,15 @@
-//! The word for what a window does that is not used.
+//! The setting for a window that is not fully used.
 
 use lasthop_registry::{ParamError, Parameter, Shape, Value};
 
-/// What a window does that is not used.
+/// Treatment of a window that is not fully used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowValidation {
     /// It grows all the same. Written `false`.
     Off,
     /// It does not grow. Written `true` or "linux". [RFC 9438 §5.8]
     Linux,
-    /// It is kept for a time, and a loss counts from what was in use. [RFC 7661 §4]
+    /// It is kept for a time, and a loss counts from the used part. [RFC 7661 §4]
     Rfc7661,
 }
 

@@ -1,10 +1,10 @@
-//! TCP-Adaptive Reno: Reno's window and one that probes, both led by how congested the path looks.
+//! TCP-Adaptive Reno: Reno's window and a probing one, both controlled by an estimate of congestion.
 //!
 //! Source: Shimonishi, Hama, Murase 2006, as hashimoto2008 and re-implementations describe it; the paper itself was not
 //! read, and descriptions differ, so nothing here is verified.
 //! c = (RTT - RTTmin) / (RTTcong - RTTmin) between 0 and 1, RTTcong the averaged RTT at losses. Above ssthresh
 //! Wbase grows by 1/w and Wprobe by Winc(c)/w per ACK, Winc large at c = 0 and 1 at c = 1; a loss leaves w / (1 + c).
-//! Leaves out: what the authors may do about timeouts and delayed ACKs.
+//! Leaves out: the authors' treatment of timeouts and delayed ACKs, if there is one.
 
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{DataRate, Duration, Time};
@@ -89,7 +89,7 @@ impl Meter {
 }
 
 impl AdaptiveReno {
-    /// c: 0 without a queue, 1 where losses were; 1 as long as nothing is known.
+    /// c: 0 without a queue, 1 at the RTT of losses; 1 until that RTT is known.
     fn congestion(&self) -> f64 {
         let (Some(rtt), Some(rtt_cong_s)) = (self.rtt, self.rtt_cong_s) else { return 1.0 };
         let queue_s = rtt.as_secs_f64() - self.rtt_min.as_secs_f64();

@@ -41,9 +41,9 @@ const BETA: u32 = 819;
 const BETA_UNIT: u32 = 1024;
 /// A step goes a quarter of the way to the old maximum.
 const STEP: u32 = 4;
-/// Beyond it the window grows by its distance from it in so many round trips.
+/// Round trips in which a window beyond the old maximum grows by its distance from it.
 const BEYOND: u32 = 3;
-/// Next to it by one segment in so many.
+/// Round trips per segment of growth next to the old maximum.
 const GENTLE: u32 = 5;
 /// The highest price before the first loss.
 const BEFORE_FIRST_LOSS: u32 = 20;
@@ -56,7 +56,7 @@ struct Bic {
     memory: Memory,
 }
 
-/// What a timeout wipes out.
+/// State that a timeout clears.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     /// 0: no loss yet
@@ -89,7 +89,7 @@ fn pace(cwnd: u32, last_max: u32, max_increment: u32) -> (u32, u32) {
 }
 
 impl Bic {
-    /// Segments or ACKs that buy one now.
+    /// The price of a segment of growth, in segments or ACKs.
     fn price(&mut self, cwnd: u32, now: u64, clock: Clock) -> u32 {
         let held = self.memory.quote.filter(|quote| quote.holds(cwnd, now, clock));
         let quote = held.unwrap_or_else(|| Quote { price: self.find_price(cwnd), cwnd, at: now });

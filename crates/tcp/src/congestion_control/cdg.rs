@@ -1,10 +1,10 @@
 //! CDG: backs off with a probability that grows with the gradient of the delay.
 //!
-//! Source: Hayes, Armitage 2011; integers, and HyStart in slow start, by `docs/model/congestion-control-rules.md`. Once per round trip the least
-//! and the greatest RTT are compared with those of the round trip before; the sum of the last eight differences is the
-//! gradient. Above 0, the window is cut to 0.7 with probability 1 - e^(-gradient/G). A shadow window remembers what a
-//! loss-based sender would have, so that a loss after such cuts costs no more. Five cuts without effect on the delay in a
-//! row: the delay is somebody else's, and no more are made.
+//! Source: Hayes, Armitage 2011; integers, and HyStart in slow start, by `docs/model/congestion-control-rules.md`. Once
+//! per round trip the least and the greatest RTT are compared with those of the round trip before; the sum of the last
+//! eight differences is the gradient. Above 0, the window is cut to 0.7 with probability 1 - e^(-gradient/G). A shadow
+//! window remembers the window of a loss-based sender, so that a loss after such cuts costs no more. After five cuts in
+//! a row without effect on the delay, the delay comes from others, and no more cuts follow.
 //! Leaves out: the tolerance of losses without delay, which the traces do not have.
 
 use std::collections::VecDeque;
@@ -82,12 +82,12 @@ impl Change {
         Change { least: now.least - before.least, greatest: now.greatest - before.greatest }
     }
 
-    /// The delay grows by: what its least grows by, or else its greatest.
+    /// Growth of the delay: that of the least RTT, or else of the greatest.
     fn growth(&self) -> i64 {
         if self.least > 0 { self.least } else { self.greatest }
     }
 
-    /// Delays fell clearly: a back-off had effect.
+    /// True if delays fell clearly: a backoff had effect.
     fn is_relief(&self) -> bool {
         self.least.min(self.greatest) <= RELIEF
     }
@@ -115,15 +115,15 @@ impl Gradients {
         self.sum.greatest += new.greatest - oldest.greatest;
     }
 
-    /// In µs over the whole window: what is missing is taken to be as what there is.
+    /// The gradient in µs over the whole window; missing changes count as the mean of those present.
     fn gradient(&self) -> i64 {
         self.sum.growth() * self.window as i64 / self.changes.len().max(1) as i64
     }
 }
 
-/// A sum down to this one, in µs, shows that a back-off had effect.
+/// A sum at or below this one, in µs, shows that a backoff had effect.
 const RELIEF: i64 = -32;
-/// So many ACKs that may have been delayed are remembered.
+/// Number of possibly delayed ACKs that are remembered.
 const DELAYED_ACKS: u32 = 5;
 
 #[derive(Debug)]
@@ -141,12 +141,12 @@ struct Cdg {
     /// in segments
     shadow: u32,
     ineffectual: u32,
-    /// A back-off lasts until this offset is acknowledged.
+    /// A backoff lasts until this offset is acknowledged.
     backoff: Option<u64>,
     hystart: Hystart,
 }
 
-/// exp(-x), x in millionths, as a share of all draws of 32 bits: down to there a draw means to stay.
+/// exp(-x), x in millionths, as a share of all draws of 32 bits; a draw below it causes no backoff.
 fn staying_draws(x: u64) -> u32 {
     (libm::exp(-(x as f64) / 1e6) * f64::from(u32::MAX)) as u32
 }
@@ -155,7 +155,8 @@ impl Cdg {
     fn hear(&mut self, rtt: i64, ack: &AckSample) {
         let delayed = self.may_be_delayed(ack);
         self.now = match self.now {
-            // Its RTT may hold a wait of the receiver, so it tells nothing of the greatest, and nothing alone. [Hayes 2010]
+            // The RTT may include a delay at the receiver, so it counts only towards the least, beside other samples.
+            // [Hayes 2010]
             None if delayed => None,
             Some(now) if delayed => Some(Extremes { least: now.least.min(rtt), ..now }),
             None => Some(Extremes { least: rtt, greatest: rtt }),
@@ -163,7 +164,7 @@ impl Cdg {
         };
     }
 
-    /// An ACK of one segment uses up one of several that came before.
+    /// True for an ACK of one segment that may have been delayed; each follows an earlier ACK of several segments.
     fn may_be_delayed(&mut self, ack: &AckSample) -> bool {
         match ack.acked_segments {
             0 => false,
@@ -184,7 +185,7 @@ impl Cdg {
         self.before = self.now.take();
     }
 
-    /// A round trip is over: its gradient in µs, if there is one before to compare with.
+    /// Ends a round trip; its gradient in µs, if an earlier round trip exists to compare with.
     fn end_round(&mut self, end: u64) -> Option<i64> {
         let change = self.before.zip(self.now).map(|(before, now)| Change::between(before, now));
         self.begin_round(end);
@@ -196,7 +197,7 @@ impl Cdg {
         Some(self.gradients.gradient())
     }
 
-    /// True if this gradient, above 0, makes it back off: by chance, and not after too many that had no effect.
+    /// True if this gradient, above 0, causes a backoff: at random, and not after too many backoffs without effect.
     fn draws_backoff(&mut self, gradient: i64) -> bool {
         let x = gradient.unsigned_abs().saturating_mul(u64::from(self.params.backoff_factor));
         if self.draws.bits() <= staying_draws(x) {
@@ -252,7 +253,7 @@ impl Law for Cdg {
 
     fn ssthresh(&mut self, window: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
         if self.backoff.is_some() {
-            // A loss within a back-off is answered by it.
+            // The backoff under way answers a loss too.
             return window.ssthresh;
         }
         self.shadow = (self.shadow / 2).min(lost_at);
@@ -274,7 +275,7 @@ impl Law for Cdg {
 }
 
 impl Cdg {
-    /// Within a back-off nothing grows.
+    /// True within a backoff, in which nothing grows.
     fn rests(&mut self, ack: &AckSample) -> bool {
         let rests = self.backoff.is_some_and(|end| ack.snd_una <= end);
         if self.backoff.is_some() && !rests {
@@ -289,7 +290,7 @@ impl Cdg {
     }
 }
 
-/// ACKs less than so far apart are of one train, in µs.
+/// Gap in µs below which ACKs are of one train.
 const TRAIN_GAP: u64 = 3000;
 /// Least span of a train, or delay, that is a sign, in µs.
 const LEAST_SIGN: i64 = 125;
@@ -303,7 +304,7 @@ struct Hystart {
     delay_min: Option<i64>,
     /// in µs: first and last ACK of the train
     train: Option<(u64, u64)>,
-    /// of this round trip, `ACKS` at most
+    /// ACKs of this round trip, `ACKS` at most
     acks: u32,
 }
 
@@ -313,7 +314,7 @@ impl Hystart {
         self.acks = 0;
     }
 
-    /// An ACK in slow start, and what was heard in this round trip.
+    /// Takes in an ACK of slow start and the RTTs of this round trip; true if they show a queue.
     fn sees_queue(&mut self, now: Time, heard: Option<Extremes>) -> bool {
         let least = heard.map(|heard| heard.least);
         self.delay_min = least.into_iter().chain(self.delay_min).min();
@@ -327,7 +328,7 @@ impl Hystart {
         enough && least.is_some_and(|least| least > (delay_min + delay_min / 8).max(LEAST_SIGN))
     }
 
-    /// What the train spans with an ACK at `now`; 0 if that is not of it.
+    /// The span of the train with an ACK at `now`; 0 if the ACK is not part of it.
     fn train_with(&mut self, now: u64) -> u64 {
         let (start, end) = *self.train.get_or_insert((now, now));
         if now >= end + TRAIN_GAP {

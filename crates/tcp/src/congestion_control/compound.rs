@@ -1,11 +1,10 @@
 //! Compound TCP: Reno's window plus one that follows the queueing delay.
 //!
-//! Source: Tan, Song, Zhang, Sridharan 2006; integers by `docs/model/congestion-control-rules.md`, which traces of the module
-//! in TCP-Linux for ns-2 bear out.
-//! Once per round trip of w segments sent: fewer than `gamma` queued, dwnd grows by w^0.75/8 - 1; otherwise it shrinks
-//! by what is queued. Departures of that module from the paper: dwnd is not halved by a loss but cut to what the
-//! halved window leaves, and there is no threshold of small windows below which dwnd stays 0 (it follows from whole
-//! numbers, at 41 segments). Leaves out: the tuning of gamma.
+//! Source: Tan, Song, Zhang, Sridharan 2006; integers by `docs/model/congestion-control-rules.md`, confirmed by traces
+//! of the module in TCP-Linux for ns-2. Once per round trip of w segments sent: with fewer than `gamma` segments
+//! queued, dwnd grows by w^0.75/8 - 1; otherwise it shrinks by the queue. Departures of that module from the paper: a
+//! loss does not halve dwnd but cuts it to the rest of the halved window, and there is no threshold of small windows
+//! below which dwnd stays 0 (it follows from whole numbers, at 41 segments). Leaves out: the tuning of gamma.
 
 use lasthop_registry::params;
 
@@ -52,7 +51,8 @@ struct Compound {
 }
 
 impl Compound {
-    /// A window set from outside that is less than the parts: dwnd ends if one part alone exceeds it, and the rest is cwnd.
+    /// Divides a window set from outside that is less than the parts: dwnd ends if one part alone exceeds it, and the
+    /// rest is cwnd.
     fn divide(&mut self, cwnd: u32) {
         if self.loss_window.saturating_add(self.delay_window) > cwnd {
             let fits = self.loss_window.max(self.delay_window) <= cwnd;
@@ -61,7 +61,7 @@ impl Compound {
         }
     }
 
-    /// Slow start ends by the loss window: what delay adds does not count.
+    /// Slow start of the loss window alone: dwnd does not count.
     fn grow_loss_window(&mut self, window: &mut Window) {
         let slow_start = self.loss_window <= window.ssthresh;
         let counted = window.count.saturating_add(u32::from(!slow_start));

@@ -1,7 +1,8 @@
-//! DCTCP: marks take as much of the window as the share of marked segments says.
+//! DCTCP: marks reduce the window in proportion to the share of marked segments.
 //!
-//! Source: RFC 8257; integers by `docs/model/congestion-control-rules.md`. alpha <- 15/16 alpha + 1/16 F once per window of data, F the share of
-//! segments acknowledged that were marked; a mark takes alpha/2, a loss a half. Growth is Reno's.
+//! Source: RFC 8257; integers by `docs/model/congestion-control-rules.md`. alpha <- 15/16 alpha + 1/16 F once per
+//! window of data, F the share of acknowledged segments that were marked; a mark takes alpha/2, a loss a half. Growth
+//! is Reno's.
 //! Leaves out: the receiver's side of RFC 8257. It is in `receive/ecn_echo.rs`.
 
 use lasthop_registry::params;
@@ -50,7 +51,7 @@ struct Dctcp {
 impl Dctcp {
     /// [RFC 8257 §3.3 (8)]
     fn end_window(&mut self, end: u64) {
-        // alpha <- (1 - g) alpha + g F; what is too small to fall by its share falls to 0.
+        // alpha <- (1 - g) alpha + g F; an alpha too small to fall by its share falls to 0.
         let kept = if self.alpha >> self.shift_g > 0 { self.alpha - (self.alpha >> self.shift_g) } else { 0 };
         let marks = share(self.marked, UNIT >> self.shift_g, self.delivered.max(1));
         self.alpha = kept.saturating_add(marks).min(UNIT);
@@ -93,7 +94,7 @@ mod tests {
     use crate::congestion_control::GrowthMode::PerByte;
     use lasthop_units::{Duration, Time};
 
-    /// The window that a mark leaves of 40, on an ACK that is observed first and ends the second window of data.
+    /// The window after a mark at 40, on an ACK that is observed first and ends the second window of data.
     fn kept(ce_segments: u32) -> f64 {
         let mut control = Params::default().build(&context(PerByte));
         let sample =

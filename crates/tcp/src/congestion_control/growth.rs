@@ -1,9 +1,9 @@
-//! What a window grows by: ACKs, or the bytes that they acknowledge. [RFC 3465 §2]
+//! The basis of window growth: ACKs, or the bytes that they acknowledge. [RFC 3465 §2]
 
 use lasthop_registry::{ParamError, Parameter, Parameters, Shape, Value, params, read_table, table_to_value, words};
 
 words! {
-    /// What a window grows by.
+    /// The basis of window growth.
     pub enum GrowthMode {
         /// One segment's worth for each ACK, whatever it covers.
         PerAck = "per_ack",
@@ -12,7 +12,7 @@ words! {
     }
 }
 
-/// How the window grows in each phase.
+/// The basis of window growth in each phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Growth {
     /// Below ssthresh.

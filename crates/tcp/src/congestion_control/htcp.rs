@@ -1,4 +1,4 @@
-//! H-TCP: the longer since the last loss, the faster it grows; a loss takes what the queue held.
+//! H-TCP: grows faster the longer the last loss is past; a loss removes the queue from the window.
 //!
 //! Source: Leith, Shorten 2004, draft-leith-tcp-htcp; integers and both options by
 //! `docs/model/congestion-control-rules.md`.
@@ -49,7 +49,7 @@ const UNIT: u32 = 128;
 /// 0.5 and 0.8.
 const BETA_MIN: u32 = 64;
 const BETA_MAX: u32 = 102;
-/// RTTmax follows a sample at most so far, in us; below so much RTTmin is not trusted.
+/// Largest step of RTTmax towards a sample, in us, and the RTTmin below which it is not trusted.
 const STEP_US: u32 = 20_000;
 const SHORT_US: u32 = 10_000;
 

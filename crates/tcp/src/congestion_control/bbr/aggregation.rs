@@ -1,14 +1,14 @@
-//! How many more segments are acknowledged at once than the rate would have it.
+//! ACK aggregation: segments acknowledged at once beyond those that the rate explains.
 //!
-//! Source: draft-cardwell-iccrg-bbr-congestion-control-02 §4.5.4. Since an epoch began, more was acknowledged
-//! than the rate times its length: the excess, its largest over five to ten round trips, is room in the window that
-//! bridges the silence between bunches of ACKs.
+//! Source: draft-cardwell-iccrg-bbr-congestion-control-02 §4.5.4. The excess is the data acknowledged since an
+//! epoch began, less the rate times the epoch's length. Its largest value over five to ten round trips is added to
+//! the window, and bridges the silence between bunches of ACKs.
 
 use super::rate::carried;
 
 /// Round trips that each of the two halves of the filter covers.
 const HALF_ROUNDS: u32 = 5;
-/// At most what the rate brings in so long, in µs.
+/// Bound of the extra window, as a time at the rate in use, in µs.
 const MOST_US: u64 = 100_000;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// A new epoch.
+    /// Begins a new epoch.
     pub fn begin(&mut self, at_us: u64) {
         self.epoch_start = at_us;
         self.epoch_acked = 0;
@@ -60,7 +60,7 @@ impl Aggregation {
         self.halves[0].max(self.halves[1])
     }
 
-    /// Room for it.
+    /// Extra window for the largest excess.
     pub fn extra(&self, rate: u32) -> u32 {
         self.largest().min(carried(rate, MOST_US) as u32)
     }

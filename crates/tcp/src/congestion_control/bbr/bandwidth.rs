@@ -1,7 +1,7 @@
 //! The largest value of the last ten round trips.
 //!
-//! Kept are the values that may yet be the largest: each newer than the one before, and smaller. One per round trip at
-//! most, so there are eleven at most.
+//! Keeps the values that may yet become the largest: each newer than the one before, and smaller. They come at most
+//! once per round trip, so there are eleven at most.
 
 use std::collections::VecDeque;
 

@@ -1,12 +1,12 @@
 //! A rate over many round trips, for paths that a policer limits.
 //!
-//! Source: the authors' code (`NOTICE`); Flach et al. 2016 on policers. From a loss on, an interval of 4 to 16 round trips that ends with a
-//! loss and lost at least a fifth gives a rate. Two such rates in a row that are alike: the path is policed, and their
-//! mean is used for 48 round trips of ProbeBW, without probing.
+//! Source: the authors' code (`NOTICE`); Flach et al. 2016 on policers. An interval begins and ends with a loss and
+//! lasts 4 to 16 round trips; if at least a fifth was lost in it, it gives a rate. Two such rates in a row that are
+//! alike show a policer: their mean is used for 48 round trips of ProbeBW, without probing.
 
 use super::rate::RATE_SHIFT;
 
-/// Round trips of an interval: at least, and at most.
+/// Least and most round trips of an interval.
 const LEAST_ROUNDS: u32 = 4;
 const MOST_ROUNDS: u32 = 4 * LEAST_ROUNDS;
 /// Share of segments lost that counts as policed, in 1/256.
@@ -17,7 +17,7 @@ pub(super) const ALIKE_BYTES_PER_S: u64 = 500;
 /// Round trips for which the rate is used.
 const SERVES: u32 = 48;
 
-/// A point of the connection.
+/// A point in the life of the connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Here {
     pub at_us: u64,
@@ -49,7 +49,7 @@ impl LongTerm {
         matches!(self.state, State::InUse).then_some(self.rate)
     }
 
-    /// Another round trip at that rate: true if that was the last.
+    /// Counts a round trip at that rate; true if it was the last.
     pub fn has_served(&mut self) -> bool {
         self.rounds += 1;
         self.rounds >= SERVES
@@ -60,7 +60,7 @@ impl LongTerm {
         self.rounds = 0;
     }
 
-    /// Takes in an ACK that is not yet at a policed rate; true if now it is.
+    /// Takes in an ACK while no policed rate is in use; true if one is in use now.
     pub fn sample(
         &mut self,
         here: &Here,

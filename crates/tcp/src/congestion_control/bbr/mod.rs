@@ -1,17 +1,19 @@
 //! BBR: paces at the largest recent delivery rate, and keeps about twice what the path holds in flight.
 //!
-//! Source: Cardwell et al. 2017; draft-cardwell-iccrg-bbr-congestion-control-00; the whole arithmetic of its authors' code for
-//! Linux, on the BSD side of its licence (`NOTICE`), held against recorded traces (`docs/vectors.md`). Holds: Startup, Drain, ProbeBW, ProbeRTT, the filters of bandwidth (ten
-//! round trips) and of least RTT, packet conservation and the way back to the window of before, a rate for policed paths
-//! (`long_term`), and more in flight where ACKs come in bunches (`aggregation`).
+//! Source: Cardwell et al. 2017; draft-cardwell-iccrg-bbr-congestion-control-00; all arithmetic from the authors' code
+//! for Linux, on the BSD side of its licence (`NOTICE`), held against recorded traces (`docs/vectors.md`). Holds:
+//! Startup, Drain, ProbeBW, ProbeRTT, the filters of bandwidth (ten round trips) and of least RTT, packet conservation
+//! and the return to the earlier window, a rate for policed paths (`long_term`), and more in flight where ACKs come in
+//! bunches (`aggregation`).
 //!
 //! ```text
 //! Startup ── three round trips without a quarter more ──► Drain ── in flight ≤ path ──► ProbeBW ◄─┐
 //!    ▲                                                                                     │      │ 200 ms
 //!    └─────────── pipe not full yet ◄── ProbeRTT ◄── least RTT is older than 10 s ─────────┘──────┘ with four
 //! ```
-//! Rates are segments per µs times 2^24, gains are in 1/256. It answers no single loss: the window during recovery is its
-//! own. Leaves out: what fields of few bits limit there, an epoch of aggregation at 2^20 segments and its excess at 2^16.
+//! Rates are segments per µs times 2^24, gains are in 1/256. BBR does not react to single losses; it sets its window
+//! during recovery itself. Leaves out: limits by narrow bit fields there, an epoch of aggregation at 2^20 segments and
+//! its excess at 2^16.
 
 mod aggregation;
 mod bandwidth;
@@ -65,13 +67,13 @@ impl Params {
 /// 1 as a gain.
 const GAIN_SHIFT: u32 = 8;
 const GAIN_UNIT: u32 = 1 << GAIN_SHIFT;
-/// 2/ln 2, the least that doubles the rate in every round trip.
+/// 2/ln 2, the least gain that doubles the rate in every round trip.
 const HIGH_GAIN: u32 = GAIN_UNIT * 2885 / 1000 + 1;
 const DRAIN_GAIN: u32 = GAIN_UNIT * 1000 / 2885;
 const STEADY_CWND_GAIN: u32 = 2 * GAIN_UNIT;
 /// Pacing gains of ProbeBW, a least RTT each: 5/4, 3/4, six times 1.
 const CYCLE: [u32; 8] = [320, 192, 256, 256, 256, 256, 256, 256];
-/// The phase in which ProbeBW begins is drawn from so many.
+/// Number of phases from which the first one of ProbeBW is drawn.
 const CYCLE_STARTS: u32 = 7;
 /// Pacing stays one hundredth below the estimate.
 const PACING_PER_MILLION: u64 = 990_000;
@@ -79,17 +81,17 @@ const PACING_PER_MILLION: u64 = 990_000;
 const LEAST_WINDOW: u32 = 4;
 /// Segments that may be in flight before anything is known.
 const FIRST_WINDOW: u32 = 10;
-/// The pipe is full after so many round trips without a rate 5/4 times as high.
+/// Round trips in a row, without a rate 5/4 times as high, after which the pipe is full.
 const FULL_ROUNDS: u32 = 3;
 /// RTT assumed before the first sample, in µs.
 const NOMINAL_RTT_US: u64 = 1000;
-/// Below so many bytes/s segments are handed over singly.
+/// Rate in bytes/s below which segments are handed over singly.
 const SINGLE_SEGMENT_RATE: u64 = 150_000;
 /// Bytes of the largest hand-over, headers off, and its segments.
 const LARGEST_HANDOVER: u64 = 65_215;
 const MOST_SEGMENTS: u64 = 127;
 
-/// What it is doing.
+/// The mode of the state machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Startup,
@@ -98,7 +100,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// What the sender is doing.
+/// The phase of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
@@ -112,7 +114,7 @@ struct Rounds {
     count: u32,
     /// segments delivered at the end of this one
     next_delivered: u64,
-    /// this ACK begins one
+    /// this ACK begins a round trip
     begins: bool,
 }
 
@@ -124,14 +126,14 @@ struct MinRtt {
     at: u64,
 }
 
-/// When ProbeRTT may end: a time in clock ticks, and whether a round trip is over by then.
+/// Conditions for the end of ProbeRTT: a time in clock ticks, and whether a round trip is over by then.
 #[derive(Clone, Copy, Debug)]
 struct ProbeRttEnd {
     after: u64,
     round_done: bool,
 }
 
-/// Is the pipe full: the rate to exceed, and round trips that did not.
+/// Detection of a full pipe: the rate to exceed, and the round trips that did not exceed it.
 #[derive(Clone, Copy, Debug, Default)]
 struct FullPipe {
     rate: u32,
@@ -146,7 +148,7 @@ struct Recovering {
     /// at the last ACK
     prior_phase: Phase,
     conserves: bool,
-    /// the window to go back to
+    /// the window to restore
     prior_cwnd: u32,
 }
 
@@ -159,7 +161,7 @@ pub struct Bbr {
     draws: Draws,
     /// in segments
     cwnd: u32,
-    /// in segments, set when Startup ends; nothing is decided by it
+    /// in segments, set when Startup ends; not used in any decision
     ssthresh: f64,
     mode: Mode,
     pacing_gain: u32,
@@ -179,7 +181,7 @@ pub struct Bbr {
     recovering: Recovering,
     aggregation: Aggregation,
     restarts_from_idle: bool,
-    /// when something was delivered last, in µs
+    /// time of the last delivery, in µs
     delivered_at: u64,
     total_delivered: u64,
 }
@@ -221,14 +223,14 @@ impl Bbr {
         bbr
     }
 
-    // What the path is like.
+    // The estimates of the path.
 
     /// The largest recent delivery rate.
     fn max_rate(&self) -> u32 {
         self.max_rate.get()
     }
 
-    /// The rate to work with: the one of a policed path where there is one.
+    /// The rate in use: that of a policer where one was found.
     fn rate(&self) -> u32 {
         self.long_term.in_use().unwrap_or(self.max_rate())
     }
@@ -254,7 +256,7 @@ impl Bbr {
         (bytes / self.mss.max(1)).max(least).min(MOST_SEGMENTS) as u32
     }
 
-    /// Room for hand-overs on the way, for delayed ACKs, and for the probe of a short path.
+    /// Adds room for hand-overs on the way, for delayed ACKs, and for the probe of a short path.
     fn with_room(&self, segments: u32) -> u32 {
         let even = (segments + 3 * self.handover() + 1) & !1;
         let probes = self.mode == Mode::ProbeBw && self.cycle_index == 0;
@@ -265,7 +267,7 @@ impl Bbr {
         self.with_room(self.path_holds(rate, gain))
     }
 
-    /// Of `flight` segments those that are in the network when the next one may leave.
+    /// Segments of `flight` that are still in the network when the next one may leave.
     fn in_network_at_departure(&self, flight: u32, ack: &AckSample) -> u32 {
         let wait_us = ack.next_departure.max(ack.now).since(ack.now).as_nanos() / 1000;
         let joins = if self.pacing_gain > GAIN_UNIT { self.handover() } else { 0 };
@@ -443,7 +445,7 @@ impl Bbr {
         };
     }
 
-    // What follows from it.
+    // The consequences of the model.
 
     fn pace_from_rtt(&mut self, srtt: Option<Duration>) {
         let rtt_us = srtt.map_or(NOMINAL_RTT_US, |srtt| (srtt.as_nanos() / 1000).max(1));
@@ -463,7 +465,7 @@ impl Bbr {
         }
     }
 
-    /// Notes a window that was good.
+    /// Saves the last good window.
     fn save_cwnd(&mut self) {
         let is_good = self.recovering.prior_phase == Phase::Open && self.mode != Mode::ProbeRtt;
         let least = if is_good { 0 } else { self.recovering.prior_cwnd };
@@ -498,7 +500,8 @@ impl Bbr {
         cwnd.max(LEAST_WINDOW)
     }
 
-    /// The first round trip of a recovery sends what it is told was delivered; its end brings the window back.
+    /// Packet conservation in the first round trip of a recovery: as much leaves as was delivered. The end of the
+    /// recovery restores the window.
     fn recover_or_restore(&mut self, ack: &AckSample) -> u32 {
         let Recovering { phase, prior_phase, prior_cwnd, .. } = self.recovering;
         let mut cwnd = self.cwnd;
@@ -530,7 +533,7 @@ impl CongestionControl for Bbr {
         self.pace_from_rtt(rtt);
     }
 
-    /// After a pause of the application the rate of before is enough.
+    /// Paces at the estimated rate after a pause of the application.
     fn on_transmit_start(&mut self, at: &Moment) {
         if !at.app_limited {
             return;
@@ -553,7 +556,7 @@ impl CongestionControl for Bbr {
         self.set_cwnd(ack);
     }
 
-    /// Marks are not answered.
+    /// Enters recovery after a loss; ignores marks.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.save_cwnd();
         if event.cause == CongestionCause::Ecn {
@@ -577,7 +580,7 @@ impl CongestionControl for Bbr {
         self.recovering.phase = Phase::Open;
     }
 
-    /// The window comes back with the next ACK, as after any recovery.
+    /// Does nothing: the window comes back with the next ACK, as after any recovery.
     fn on_spurious(&mut self, _: &Moment, _: &Prior) {
         self.full.rate = 0;
         self.full.rounds = 0;

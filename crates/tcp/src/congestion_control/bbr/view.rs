@@ -1,4 +1,4 @@
-//! What a recorded trace holds of BBR's state.
+//! The state of BBR that a recorded trace holds.
 
 use super::{Bbr, Mode};
 
@@ -23,7 +23,7 @@ pub struct View {
     pub min_rtt_us: u32,
     /// round trips so far
     pub rounds: u32,
-    /// the last ACK began one
+    /// the last ACK began a round trip
     pub round_begins: bool,
     /// Startup has filled the pipe
     pub is_full: bool,
@@ -34,7 +34,7 @@ pub struct View {
 }
 
 impl Bbr {
-    /// Its state now.
+    /// The present state.
     pub fn view(&self) -> View {
         View {
             pacing: self.pacing,

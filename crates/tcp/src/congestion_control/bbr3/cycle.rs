@@ -1,8 +1,8 @@
-//! How far a cycle of probing has come. [draft-ietf-ccwg-bbr-02 §5.3.3]
+//! Progress of a cycle of probing. [draft-ietf-ccwg-bbr-02 §5.3.3]
 
 use lasthop_units::{Duration, Time};
 
-/// Which data the ACKs are of. [§5.3.3.6]
+/// The phase of probing whose data the ACKs acknowledge. [§5.3.3.6]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Acks {
     #[default]

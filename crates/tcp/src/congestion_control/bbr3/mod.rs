@@ -1,14 +1,14 @@
 //! BBR version 3: BBR with bounds on what is in flight, learned from losses.
 //!
-//! Source: draft-ietf-ccwg-bbr-02; section numbers are its. Not held against any other implementation. Holds: the state
-//! machine (§5.3), the filters of bandwidth, RTT and ACK aggregation (§5.5), the long-term and short-term bounds
-//! (§5.5.7, §5.5.8, §5.5.10), pacing rate and window (§5.6).
+//! Source: draft-ietf-ccwg-bbr-02; section numbers are those of the draft. Not held against any other implementation.
+//! Holds: the state machine (§5.3), the filters of bandwidth, RTT and ACK aggregation (§5.5), the long-term and
+//! short-term bounds (§5.5.7, §5.5.8, §5.5.10), pacing rate and window (§5.6).
 //!
 //! ```text
 //! Startup ─► Drain ─► Down ─► Cruise ─► Refill ─► Up ─► Down …        ProbeRtt every 5 s without a lower RTT
 //! ```
-//! Leaves out: what was in flight when each lost segment was sent (§5.5.10.2, BBRInflightAtLoss): the newest sample of
-//! the ACK stands for it; the count of gaps that ends Startup is that of ACKs that report a loss; ECN.
+//! Leaves out: the flight at the sending of each lost segment (§5.5.10.2, BBRInflightAtLoss), replaced by the newest
+//! sample of the ACK; the count of gaps that ends Startup, replaced by a count of ACKs that report a loss; ECN.
 
 mod cycle;
 mod model;
@@ -116,8 +116,8 @@ struct Bbr {
     params: Params,
     draws: Draws,
     mss: f64,
-    /// Window before the model knows the path, in segments; as many arrive before it may hold the window. [§2.2,
-    /// C.InitialCwnd; §5.6.4.2, §5.6.4.6]
+    /// Window in segments until the model knows the path; the model may hold the window only after as many segments
+    /// arrived. [§2.2, C.InitialCwnd; §5.6.4.2, §5.6.4.6]
     initial_window: f64,
     /// in segments
     cwnd: f64,
@@ -136,7 +136,7 @@ struct Bbr {
     long_term: f64,
     cycle: Cycle,
     holding: Option<Holding>,
-    /// window to come back to
+    /// window to restore
     prior_cwnd: f64,
     recovers: bool,
     conserves: bool,
@@ -175,7 +175,7 @@ impl Bbr {
         }
     }
 
-    /// What to work with, in segments per s. [§5.5.6]
+    /// The rate in use, in segments per s. [§5.5.6]
     fn rate(&self) -> f64 {
         self.max_rate.get().min(self.short_term.rate)
     }
@@ -200,7 +200,7 @@ impl Bbr {
         self.with_room(self.path_holds(self.rate(), gain))
     }
 
-    /// Below the long-term bound by the headroom. [§5.3.3.6]
+    /// The long-term bound less the headroom. [§5.3.3.6]
     fn with_headroom(&self) -> f64 {
         if self.long_term.is_infinite() {
             return f64::INFINITY;
@@ -339,7 +339,7 @@ impl Bbr {
         self.prior_cwnd = if is_good { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
     }
 
-    /// The initial window per RTT, by the first RTT that is known. [§5.6.2, BBRInitPacingRate]
+    /// Paces at the initial window per RTT, with the first RTT known. [§5.6.2, BBRInitPacingRate]
     fn begin_pacing(&mut self, rtt: Option<Duration>) {
         if let Some(rtt) = rtt.filter(|rtt| !self.has_rtt && *rtt > Duration::ZERO) {
             self.pacing = STARTUP_PACING * self.cwnd / rtt.as_secs_f64();

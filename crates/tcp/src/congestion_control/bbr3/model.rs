@@ -1,10 +1,10 @@
-//! What BBR version 3 knows of the path. [draft-ietf-ccwg-bbr-02 §5.5]
+//! The path model of BBR version 3. [draft-ietf-ccwg-bbr-02 §5.5]
 
 use lasthop_units::{Duration, Time};
 
 use super::super::RateSample;
 
-/// How long a least RTT counts. [§2.14.1, BBR.MinRTTFilterLen]
+/// Time for which a least RTT counts. [§2.14.1, BBR.MinRTTFilterLen]
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 /// Growth of the rate that shows room, and round trips without it. [§5.3.1.2]
 const FULL_GROWTH: f64 = 1.25;
@@ -50,7 +50,7 @@ impl MaxRate {
         }
     }
 
-    /// A cycle is over; one without samples changes nothing.
+    /// Ends a cycle; one without samples changes nothing.
     pub fn advance(&mut self) {
         if self.this > 0.0 {
             self.before = core::mem::take(&mut self.this);
@@ -94,7 +94,7 @@ impl MinRtt {
     }
 }
 
-/// Is the pipe full? [§5.3.1.2]
+/// Detection of a full pipe. [§5.3.1.2]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
     /// since the connection began
@@ -108,7 +108,7 @@ pub(super) struct FullPipe {
 }
 
 impl FullPipe {
-    /// Another round trip.
+    /// Takes in the rate of another round trip.
     pub fn hear(&mut self, rate: f64) {
         if self.now {
             return;
@@ -126,7 +126,7 @@ impl FullPipe {
     }
 }
 
-/// How much more is acknowledged at once than the rate would have it, in segments. [§5.5.9]
+/// Segments acknowledged at once beyond those that the rate explains. [§5.5.9]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Aggregation {
     began: Time,
@@ -139,7 +139,7 @@ impl Aggregation {
         (self.began, self.acked) = (now, 0.0);
     }
 
-    /// In Startup the round trips before are forgotten. [§5.5.9, filter_len]
+    /// Begins a round trip; in Startup earlier ones are forgotten. [§5.5.9, filter_len]
     pub fn begin_round(&mut self, startup_is_over: bool) {
         if startup_is_over {
             self.rounds.rotate_right(1);

@@ -1,4 +1,5 @@
-//! Probing for bandwidth, and what it teaches of how much may be in flight. [draft-ietf-ccwg-bbr-02 §5.3.3, §5.5.10.2]
+//! Probing for bandwidth, and the bound on data in flight that follows from it. [draft-ietf-ccwg-bbr-02 §5.3.3,
+//! §5.5.10.2]
 
 use lasthop_units::{Duration, Time};
 
@@ -72,7 +73,7 @@ impl Bbr {
         now > self.cycle.began + self.cycle.wait || f64::from(self.cycle.rounds_since_probe) >= reno_rounds.max(1.0)
     }
 
-    /// More than the threshold of what was in flight is lost. [§5.5.10.2, IsInflightTooHigh]
+    /// True if the lost share of the data in flight exceeds the threshold. [§5.5.10.2, IsInflightTooHigh]
     pub(super) fn is_too_high(&self, sample: &RateSample) -> bool {
         f64::from(sample.lost) > self.params.loss_threshold * f64::from(sample.flight_at_send)
     }
@@ -116,7 +117,7 @@ impl Bbr {
         }
     }
 
-    /// Segments acknowledged for one of growth: half as many with each round trip. [BBRRaiseInflightLongtermSlope]
+    /// Halves the segments acknowledged for one of growth, once per round trip. [BBRRaiseInflightLongtermSlope]
     fn raise_slope(&mut self) {
         let growth = f64::from(1u32 << self.cycle.doublings);
         self.cycle.doublings = (self.cycle.doublings + 1).min(MOST_DOUBLINGS);

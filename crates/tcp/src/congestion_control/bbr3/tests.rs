@@ -9,7 +9,7 @@ use crate::congestion_control::RateSample;
 const RATE: f64 = 2000.0;
 const RTT: Duration = Duration::from_millis(50);
 
-/// Feeds a controller with what a path of 100 segments would report.
+/// Feeds a controller with the reports of a path of 100 segments.
 struct Path {
     bbr: Bbr,
     now: Time,
@@ -160,7 +160,7 @@ fn the_initial_window_holds_until_the_path_is_known() {
     // C.InitialCwnd [§5.6.4.2]: without an RTT the path is taken to hold the initial window.
     let mut bbr = Bbr::new(&Params::default(), &Context { initial_window: 4.0, ..context(PerByte) });
     assert_eq!(bbr.path_holds(1000.0, 2.0), 4.0);
-    // [§5.6.4.6]: until so many segments have arrived, each enlarges a window that the model would not let grow.
+    // [§5.6.4.6]: until as many segments have arrived, each enlarges a window that the model would hold.
     bbr.cwnd = 500.0;
     let arrived = |total| AckSample { total_delivered: total, ..ack(Time::ZERO, 1, RTT, PerByte) };
     bbr.set_cwnd(&arrived(3));

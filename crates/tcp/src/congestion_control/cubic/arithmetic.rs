@@ -9,7 +9,7 @@ use super::params::Params;
 /// Ticks per second, as a power of two.
 const TICK_SHIFT: u32 = 10;
 
-/// What follows from the parameters.
+/// Constants derived from the parameters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arithmetic {
     /// C in 1/1024 segments/s^3
@@ -33,7 +33,7 @@ impl Arithmetic {
         (u64::from(window) * u64::from(self.beta) / 1024) as u32
     }
 
-    /// What a mark leaves of a window with ABE: 0.85. [RFC 8511 §3]
+    /// The window after a mark with ABE: 0.85 of it. [RFC 8511 §3]
     pub fn eased(window: u32) -> u32 {
         (u64::from(window) * 17 / 20) as u32
     }
@@ -54,7 +54,7 @@ impl Arithmetic {
         cube_root(per_segment.saturating_mul(u64::from(below)))
     }
 
-    /// Ticks of this function in so many of a clock.
+    /// Ticks of the cubic function in so many ticks of a clock.
     pub fn ticks(jiffies: u64, clock: Clock) -> u64 {
         ((u128::from(jiffies) << TICK_SHIFT) / u128::from(clock.hz())).min(1 << 41) as u64
     }
@@ -80,7 +80,7 @@ fn cube_root(a: u64) -> u64 {
     root
 }
 
-/// What Reno with the same decrease would have: its window, and the segments or ACKs that count for its next.
+/// Reno's window with the same decrease, and the segments or ACKs counted towards its next segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RenoWindow {
     window: u32,
@@ -88,7 +88,7 @@ pub(super) struct RenoWindow {
 }
 
 impl RenoWindow {
-    /// It begins with the window, and what the ACK at hand counts.
+    /// Begins with the window and the credit of the present ACK.
     pub fn new(window: u32, credit: u32) -> Self {
         RenoWindow { window, credit: u64::from(credit) }
     }
@@ -97,20 +97,20 @@ impl RenoWindow {
         self.credit += u64::from(acked);
     }
 
-    /// One segment for each `per_segment` counted; the last is due only when more than it is there.
+    /// Adds one segment for each `per_segment` counted; the last is due only when more than its price is there.
     pub fn grow(&mut self, per_segment: u64) {
         let due = self.credit.saturating_sub(1) / per_segment;
         self.credit -= due * per_segment;
         self.window = self.window.saturating_add(due.min(u64::from(u32::MAX)) as u32);
     }
 
-    /// What one segment of `cwnd` costs so as to catch up with it within a window; `None` where it is not ahead.
+    /// The price of a segment of `cwnd` that catches up with it within a window; `None` where it is not ahead.
     pub fn price(&self, cwnd: u32) -> Option<u32> {
         (self.window > cwnd).then(|| cwnd / (self.window - cwnd))
     }
 }
 
-/// What one segment costs so as to be at `target` a window later; where that is not larger, a hundred windows.
+/// The price of a segment with which the window is at `target` a window later; a hundred windows if that is not larger.
 pub(super) fn price_of(target: u32, cwnd: u32) -> u32 {
     if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) }
 }

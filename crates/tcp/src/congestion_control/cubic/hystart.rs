@@ -1,4 +1,4 @@
-//! Which watch on slow start CUBIC keeps.
+//! The choice of HyStart in CUBIC.
 
 use lasthop_registry::{ParamError, Parameter, Shape, Value, words};
 
@@ -11,13 +11,13 @@ words! {
     }
 }
 
-/// How slow start ends before a loss.
+/// The rule that ends slow start before a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Hystart {
     /// At ssthresh only.
     #[default]
     Off,
-    /// HyStart, as Linux has it. [Ha, Rhee 2011]
+    /// HyStart, as in Linux. [Ha, Rhee 2011]
     Classic,
     /// HyStart++. [RFC 9406]
     PlusPlus,

@@ -1,9 +1,9 @@
-//! CUBIC in whole segments, a clock of ticks, segments counted: as a current Linux kernel has it.
+//! CUBIC in whole segments, a clock of ticks, segments counted: as in a current Linux kernel.
 //!
-//! Source: RFC 9438, Ha, Rhee, Xu 2008; units, rounding and guards by `docs/model/congestion-control-rules.md`, which recorded
-//! traces bear out. What differs from RFC 9438: the window grows at least 5 % per round trip before the first loss and
-//! after a timeout; the Reno region never turns to one segment per round trip; the increase is a price, whole segments
-//! acknowledged for one of window, found once per tick at most; a timeout forgets W_max.
+//! Source: RFC 9438, Ha, Rhee, Xu 2008; units, rounding and guards by `docs/model/congestion-control-rules.md`,
+//! confirmed by recorded traces. Differences from RFC 9438: the window grows at least 5 % per round trip before the
+//! first loss and after a timeout; the Reno region never turns to one segment per round trip; the increase is a price,
+//! whole segments acknowledged for one of window, found once per tick at most; a timeout forgets W_max.
 //! Classic HyStart ends slow start when ACKs of one train span half the least RTT, or when a round trip is late.
 
 use lasthop_units::Time;
@@ -26,14 +26,14 @@ pub(in super::super) struct Cubic {
     abe: bool,
     arithmetic: Arithmetic,
     memory: Memory,
-    /// when data was sent last, in clock ticks
+    /// time of the last send, in clock ticks
     last_sent: u64,
     plus_plus: Option<HystartPlusPlus>,
     /// quarters of segments that HyStart++ has let slow start add
     quarters: u32,
 }
 
-/// What a timeout wipes out.
+/// State that a timeout clears.
 #[derive(Clone, Copy, Debug, Default)]
 struct Memory {
     last_max: u32,
@@ -68,7 +68,7 @@ impl Cubic {
         }
     }
 
-    /// Segments acknowledged that buy one now.
+    /// The price of a segment of growth, in segments acknowledged.
     fn price(&mut self, cwnd: u32, acked: u32, now: u64, clock: Clock) -> u32 {
         if let Some(stage) = &mut self.memory.stage {
             stage.reno.count(acked);
@@ -96,7 +96,7 @@ impl Cubic {
         quote
     }
 
-    /// HyStart++ grows the window in the place of slow start; false once it has ended it.
+    /// Lets HyStart++ grow the window in the place of slow start; false once slow start has ended.
     fn is_watched(&mut self, window: &mut Window, ack: &AckSample) -> bool {
         let Some(watch) = &mut self.plus_plus else { return false };
         match watch.on_ack(ack) {
@@ -122,7 +122,7 @@ impl Cubic {
         }
     }
 
-    /// So as to be at W(t + least RTT) one round trip from now.
+    /// The price with which the window is at W(t + least RTT) one round trip from now.
     fn curve_price(&self, stage: &Stage, cwnd: u32, now: u64, clock: Clock) -> u32 {
         let ahead = u64::from(clock.covering_us(self.memory.delay_min.unwrap_or(0)));
         let t = Arithmetic::ticks(now - stage.start + ahead, clock);
@@ -204,17 +204,17 @@ impl Law for Cubic {
     }
 }
 
-/// HyStart watches from this window on, in segments.
+/// Window from which HyStart watches, in segments.
 const LOW_WINDOW: u32 = 16;
-/// ACKs so close together are of one train, in µs.
+/// Gap in µs up to which ACKs are of one train.
 const TRAIN_GAP: u64 = 2000;
 /// Samples of a round trip before its least counts.
 const SAMPLES: u32 = 8;
-/// How much later it may be: an eighth of the least RTT, within these bounds in µs.
+/// Tolerated increase of the least RTT: an eighth of it, within these bounds in µs.
 const DELAY_LEAST: u32 = 4000;
 const DELAY_MOST: u32 = 16_000;
 
-/// Bytes of the largest send, and for how long four of them count at most, in µs.
+/// Bytes of the largest send, and the longest time in µs that four such sends count for.
 const LARGEST_SEND: u64 = 65_536;
 const HELD_MOST: u64 = 1000;
 
@@ -237,7 +237,7 @@ struct Train {
 }
 
 impl Train {
-    /// What it spans with an ACK at `now`; `None` if that comes too late for it.
+    /// The span of the train with an ACK at `now`; `None` if the ACK comes too late for it.
     fn span_with(&mut self, now: u64) -> Option<u64> {
         if now - self.end > TRAIN_GAP {
             return None;
@@ -247,15 +247,15 @@ impl Train {
     }
 }
 
-/// What a train may span without a queue, in µs. Large sends hold their last segments back, and so the ACKs; pacing may
-/// do so for half a round trip.
+/// The longest span of a train without a queue, in µs. Large sends hold their last segments back, and so the ACKs;
+/// pacing may do so for half a round trip.
 fn longest_train(ack: &AckSample, delay_min: u32) -> u64 {
     let held = (4 * LARGEST_SEND * 1_000_000).checked_div(ack.send_rate).unwrap_or(0).min(HELD_MOST);
     let span = u64::from(delay_min) + held;
     if ack.is_paced { span } else { span / 2 }
 }
 
-/// The least RTT of a round trip without a queue, at most, in µs.
+/// The largest value of a round trip's least RTT without a queue, in µs.
 fn longest_delay(delay_min: u32) -> u32 {
     delay_min.saturating_add((delay_min / 8).clamp(DELAY_LEAST, DELAY_MOST))
 }

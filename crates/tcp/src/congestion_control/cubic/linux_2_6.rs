@@ -1,10 +1,10 @@
-//! CUBIC in whole segments, a clock of ticks, ACKs counted: as Linux 2.6.16 to 2.6.22 had it.
+//! CUBIC in whole segments, a clock of ticks, ACKs counted: as in Linux 2.6.16 to 2.6.22.
 //!
-//! Source: Ha, Rhee, Xu 2008; units, rounding and guards by `docs/model/congestion-control-rules.md`, which traces recorded
-//! from 2.6.22, as TCP-Linux for ns-2 carries it, bear out.
-//! What differs from RFC 9438: above the origin at most 16 segments per 100 ms; before the first loss one
-//! segment for each 50 ACKs; the price of a segment is found at most once per window change or 1/32 s;
-//! the estimator of delayed ACKs makes one ACK per segment count as 31/16; a timeout forgets W_max.
+//! Source: Ha, Rhee, Xu 2008; units, rounding and guards by `docs/model/congestion-control-rules.md`, confirmed by
+//! traces of 2.6.22, as TCP-Linux for ns-2 carries it. Differences from RFC 9438: above the origin at most 16 segments
+//! per 100 ms; before the first loss one segment for each 50 ACKs; the price of a segment is found at most once per
+//! window change or 1/32 s; the estimator of delayed ACKs makes one ACK per segment count as 31/16; a timeout forgets
+//! W_max.
 
 use super::super::linux::{Clock, Law, MIN_WINDOW, Phase, Quote, Window};
 use super::super::{AckSample, CongestionEvent, Moment, Needs};
@@ -30,7 +30,7 @@ struct Stage {
     reno: RenoWindow,
 }
 
-/// What a timeout wipes out.
+/// State that a timeout clears.
 #[derive(Clone, Copy, Debug, Default)]
 struct Memory {
     w_max: u32,
@@ -85,7 +85,7 @@ impl Cubic {
         }
     }
 
-    /// ACKs that buy a segment now.
+    /// The price of a segment of growth, in ACKs.
     fn price(&mut self, cwnd: u32, now: u64, clock: Clock) -> u32 {
         if let Some(stage) = &mut self.memory.stage {
             stage.reno.count(1);
@@ -98,7 +98,7 @@ impl Cubic {
         quote.price
     }
 
-    /// The curve's price or Reno's if that is lower, divided by what an ACK stands for.
+    /// The curve's price or Reno's if that is lower, divided by the segments per ACK.
     fn find_price(&mut self, cwnd: u32, now: u64, clock: Clock) -> u32 {
         let mut stage = self.memory.stage.unwrap_or_else(|| self.begin_stage(cwnd, now));
         let mut acks =
@@ -112,7 +112,7 @@ impl Cubic {
         acks.clamp(1, i64::from(u32::MAX)) as u32
     }
 
-    /// The cubic function's, limited above the origin.
+    /// The price of the cubic function, limited above the origin.
     fn curve_price(&self, stage: &Stage, cwnd: u32, now: u64, clock: Clock) -> u32 {
         let delay_min = self.memory.delay_min.unwrap_or(0);
         let t = Arithmetic::ticks(now + u64::from(delay_min / 8) - stage.start, clock);
@@ -121,7 +121,8 @@ impl Cubic {
     }
 }
 
-/// `MAX_INCREMENT` segments per 100 ms are as many times delay/100 ms in a window of ACKs; the delay is in eighths of a tick.
+/// The least price above the origin: `MAX_INCREMENT` segments per 100 ms, times delay/100 ms in a window of ACKs; the
+/// delay is in eighths of a tick.
 fn lowest_above_origin(cwnd: u32, delay_min: u32, clock: Clock) -> u32 {
     let numerator = u128::from(cwnd) * u128::from(clock.hz()) * 8;
     let per_window = 10 * u128::from(MAX_INCREMENT) * u128::from(delay_min);

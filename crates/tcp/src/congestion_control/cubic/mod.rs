@@ -1,13 +1,12 @@
 //! CUBIC: the window is a cubic function of the time since the last loss.
 //!
-//! Source: RFC 9438; for `era = "linux-2.6"` Ha, Rhee, Xu 2008 as Linux 2.6.16-2.6.22 has it (see
-//! `linux_2_6`). Holds: the cubic function (§4.2), growth clamped to 1.5 windows per round trip (§4.4, §4.5),
-//! the Reno-friendly region (§4.3), multiplicative decrease (§4.6), fast convergence (§4.7), timeout (§4.8),
-//! no growth while application-limited (§5.8).
-//! HyStart++ (§4.10) and undo of spurious reductions (§4.9) too. Leaves out: windows of one segment after marks (§4.6),
-//! two are the least. A current Linux kernel departs
-//! from the RFC, as `era = "linux"` has it (see `linux`), HyStart included: at least 5 % per round trip before the first loss and after a timeout,
-//! a Reno region that stays at alpha, and an integer count of ACKs per segment, which slows small windows.
+//! Source: RFC 9438; for `era = "linux-2.6"` Ha, Rhee, Xu 2008 as in Linux 2.6.16-2.6.22 (see `linux_2_6`). Holds: the
+//! cubic function (§4.2), growth clamped to 1.5 windows per round trip (§4.4, §4.5), the Reno-friendly region (§4.3),
+//! multiplicative decrease (§4.6), fast convergence (§4.7), timeout (§4.8), undo of spurious reductions (§4.9),
+//! HyStart++ (§4.10), no growth while application-limited (§5.8). Leaves out: windows of one segment after marks
+//! (§4.6); two are the least. A current Linux kernel (`era = "linux"`, see `linux`; HyStart included) departs from the
+//! RFC: at least 5 % per round trip before the first loss and after a timeout, a Reno region that stays at alpha, and
+//! an integer count of ACKs per segment, which slows small windows.
 
 mod arithmetic;
 mod hystart;
@@ -55,7 +54,7 @@ struct Epoch {
     k_s: f64,
     /// The plateau, in segments.
     origin: f64,
-    /// What Reno would have, in segments. [RFC 9438 §4.3]
+    /// Reno's window, in segments. [RFC 9438 §4.3]
     w_est: f64,
 }
 
@@ -128,7 +127,7 @@ impl Cubic {
         self.cwnd += (target - self.cwnd) / self.cwnd * acked;
     }
 
-    /// HyStart++ limits what slow start adds, or ends it.
+    /// Lets HyStart++ limit the growth of slow start, or end it.
     fn watch_slow_start(&mut self, ack: &AckSample) -> AckSample {
         let Some(hystart) = self.hystart.as_mut().filter(|_| self.cwnd < self.ssthresh) else { return *ack };
         match hystart.on_ack(ack) {
@@ -331,7 +330,7 @@ mod tests {
             let params = Params { era, hystart: Hystart::PlusPlus, ..Params::default() };
             let mut control = params.build(&context(PerByte));
             let (mut now, mut una) = (Time::ZERO + RTT * 10, 0);
-            // A path that holds 200 segments: what is more waits.
+            // A path that holds 200 segments; the rest is queued.
             for _ in 0..14 {
                 let window = control.cwnd() as u64;
                 let rtt = RTT * window.max(200) / 200;

@@ -1,11 +1,11 @@
-//! What can be chosen of CUBIC.
+//! Parameters of CUBIC.
 
 use lasthop_registry::{ParamError, params, words};
 
 use super::hystart::Hystart;
 
 words! {
-    /// Whose CUBIC.
+    /// The version of CUBIC.
     pub enum CubicEra {
         /// As standardised.
         Rfc9438 = "rfc9438",

@@ -3,7 +3,7 @@
 //! Source: Jin, Wei, Low 2004: once per round trip w <- min(2 w, (1 - gamma) w + gamma (baseRTT/RTT w + alpha)), the
 //! RTT averaged with weight min(3/w, 1/4). Growth is spread over the ACKs of a round trip; a smaller window takes effect
 //! at once. Slow start ends at ssthresh or when the averaged queueing delay exceeds `mi_threshold`.
-//! `era = "ns-2"` is what the module for ns-2 does otherwise (see `ns2`). Leaves out: burst control and pacing.
+//! `era = "ns-2"` follows the module for ns-2 (see `ns2`). Leaves out: burst control and pacing.
 
 mod ns2;
 mod params;
@@ -108,7 +108,7 @@ impl CongestionControl for Fast {
         self.cwnd = (self.cwnd + self.step * ack.avoidance_credit).min(self.target.max(self.cwnd));
     }
 
-    /// The next round trip begins; one passes before the equation is used again.
+    /// Begins the next round trip; one passes before the equation is used again.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.reduce(event.window);
         self.round_end = event.snd_nxt;
@@ -156,7 +156,7 @@ mod tests {
     use crate::congestion_control::GrowthMode::PerByte;
     use lasthop_units::Time;
 
-    /// A path of `bdp` segments in 50 ms: what is more waits.
+    /// A path of `bdp` segments in 50 ms; the rest is queued.
     fn settle(fast: &mut Fast, bdp: f64, rounds: u64) {
         let mut una = 1;
         for _ in 0..rounds {

@@ -10,14 +10,14 @@ use lasthop_units::{Duration, Time};
 use super::super::{AckSample, CongestionControl, CongestionEvent, Context, MIN_SSTHRESH, Moment};
 use super::params::Params;
 
-/// The RTT is averaged over so many samples, or over a third of what is in flight where that is more. (1)
+/// Samples over which the RTT is averaged, or a third of the segments in flight if that is more. (1)
 const SAMPLES: f64 = 256.0;
 const FLIGHT_PART: u64 = 3;
 /// Time between uses of the equation, over whose ACKs growth is spread, in s. (2, 5)
 const SPACING_S: f64 = 0.010;
-/// On shorter paths growth is not spread, in s. (5)
+/// Least RTT of a path on which growth is spread, in s. (5)
 const LEAST_SPREAD_S: f64 = 0.004;
-/// Up to this window growth is not spread, in segments. (5)
+/// Largest window whose growth is not spread, in segments. (5)
 const SMALL: f64 = 4.0;
 /// The window after a timeout, in segments. (8)
 pub(super) const RESTART: f64 = 2.0;
@@ -26,7 +26,7 @@ pub(super) const RESTART: f64 = 2.0;
 pub(super) struct Fast {
     params: Params,
     mss: u64,
-    /// when the connection began
+    /// time of the connection's start
     start: Time,
     /// in segments
     cwnd: f64,
@@ -38,12 +38,12 @@ pub(super) struct Fast {
     average_s: f64,
     flights: Flights,
     round: Round,
-    /// when the equation was used last, in s
+    /// time of the last use of the equation, in s
     used_s: f64,
     ramp: Ramp,
 }
 
-/// What was in flight at the last ACK, in segments, and from which offset on data was sent then.
+/// Segments in flight at the last ACK, and the offset from which data was sent then.
 #[derive(Debug)]
 struct Flights {
     now: u64,
@@ -51,7 +51,7 @@ struct Flights {
 }
 
 impl Flights {
-    /// What was in flight when the segment that ends at `end` was sent. (3)
+    /// Segments in flight when the segment that ends at `end` was sent. (3)
     fn at_send(&mut self, end: u64, mss: u64) -> u64 {
         let newest = end.saturating_sub(mss);
         while self.before.get(1).is_some_and(|&(from, _)| from <= newest) {
@@ -133,7 +133,7 @@ impl Fast {
         }
     }
 
-    /// Time since the connection began, in whole µs as the traces have it: its decisions hang on ties.
+    /// Time since the connection began, in whole µs as in the traces: ties decide.
     fn seconds(&self, now: Time) -> f64 {
         (now.since(self.start).as_nanos() / 1000) as f64 / 1e6
     }
@@ -144,7 +144,7 @@ impl Fast {
         self.average_s = averaged(self.average_s, rtt_s, samples);
     }
 
-    /// An ACK outside recovery; `flight` was in flight when what it acknowledges was sent.
+    /// Grows the window at an ACK outside recovery; `flight` was in flight when the acknowledged data was sent.
     fn grow(&mut self, now_s: f64, flight: f64) {
         let Some(base_s) = self.base_s else { return };
         let spreads = base_s >= LEAST_SPREAD_S;
@@ -252,7 +252,7 @@ impl CongestionControl for Fast {
 mod tests {
     use super::*;
 
-    /// What the first ACKs bring to a window that grows by what they bring.
+    /// Growth by the first ACKs, in a window that grows by it.
     fn brought(mut ramp: Ramp, mut cwnd: f64, acks: usize) -> Vec<u32> {
         let mut bring = |ramp: &mut Ramp| {
             let due = ramp.on_ack(cwnd);

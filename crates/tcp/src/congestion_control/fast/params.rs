@@ -1,14 +1,14 @@
-//! What can be chosen of FAST.
+//! Parameters of FAST.
 
 use lasthop_registry::{ParamError, params, words};
 use lasthop_units::Duration;
 
 words! {
-    /// Whose FAST.
+    /// The version of FAST.
     pub enum FastEra {
         /// As published.
         Paper = "paper",
-        /// As its module for ns-2.
+        /// As in its module for ns-2.
         Ns2 = "ns-2",
     }
 }

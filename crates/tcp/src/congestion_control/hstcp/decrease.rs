@@ -1,4 +1,4 @@
-//! How much of a window a loss leaves. [RFC 3649 §5]
+//! The decrease of a window by a loss. [RFC 3649 §5]
 
 /// Low_Window, High_Window in segments, High_Decrease. [RFC 3649 §5]
 pub(super) const LOW_WINDOW: f64 = 38.0;

@@ -15,7 +15,7 @@ use super::{AckSample, CongestionControl, CongestionEvent, Context};
 use decrease::decrease;
 
 words! {
-    /// Whose HighSpeed TCP.
+    /// The version of HighSpeed TCP.
     pub enum HstcpEra {
         /// The formulas, with a window that is a real number.
         Rfc3649 = "rfc3649",

@@ -1,6 +1,6 @@
 //! HighSpeed TCP by the formulas: a window is a real number, and a(w) follows it smoothly.
 //!
-//! Source: RFC 3649 §5: p(w) = 0.078/w^1.2, a(w) = w^2 p(w) 2 b(w)/(2 - b(w)). A table of whole a(w), as Linux has it,
+//! Source: RFC 3649 §5: p(w) = 0.078/w^1.2, a(w) = w^2 p(w) 2 b(w)/(2 - b(w)). A table of whole a(w), as in Linux,
 //! lies up to 1 above the formula: the mean window at a loss rate of 1e-4 is an eighth larger.
 
 use super::decrease::{LOW_WINDOW, decrease};
@@ -32,7 +32,7 @@ pub(super) fn increase(window: f64) -> f64 {
     (window * window * drop_rate * 2.0 * b / (2.0 - b)).max(1.0)
 }
 
-/// What a loss leaves of a window. [RFC 3649 §5]
+/// The window after a loss. [RFC 3649 §5]
 fn reduced(window: f64) -> f64 {
     let b = if window <= LOW_WINDOW { 0.5 } else { decrease(window) };
     (window * (1.0 - b)).max(MIN_SSTHRESH)
