@@ -1,5 +1,5 @@
-//! Between an endpoint and the interface of its host: data that waits to be asked for, and queues that are to stay
-//! short.
+//! The boundary between an endpoint and its host's interface: data that waits until it is polled, and queues that
+//! should stay short.
 
 use lasthop_units::{Duration, Time};
 
@@ -9,25 +9,25 @@ use crate::segment::Segment;
 use crate::state::State;
 
 impl Endpoint {
-    /// How many RTT samples [`latest_rtt`](Self::latest_rtt) has shown, so that an observer misses none.
+    /// The number of RTT samples that [`latest_rtt`](Self::latest_rtt) has shown, so that an observer misses none.
     pub fn rtt_samples(&self) -> u64 {
         self.sender.rtt().samples()
     }
 
-    /// How many bytes of data this end lets wait in the queue of its own host, so as not to fill it; `None`: any
-    /// number. `usual` is what Linux takes for the kind of interface: 1/128 s for Wi-Fi, 1/1024 s for others.
+    /// Bytes of data that this end may have in the queue of its own host, to keep that queue short; `None`: any
+    /// number. `usual` is the value of Linux for the kind of interface: 1/128 s for Wi-Fi, 1/1024 s for others.
     pub fn small_queue_bytes(&self, usual: Duration) -> Option<u64> {
         self.sender.small_queue(usual)
     }
 
-    /// The queue of the own host has refused a packet that this end has sent.
+    /// Reports that the queue of the own host has refused a packet of this end.
     pub fn on_local_drop(&mut self, now: Time) {
         self.present.advance(now);
         self.sender.on_local_drop(now);
     }
 
-    /// The next segment that takes no room of data: a reset or an ACK that is due. What carries
-    /// payload, SYN or FIN, and probes, wait for [`poll_transmit`](Self::poll_transmit).
+    /// The next segment that needs no room for data: a reset or an ACK that is due. Payload, SYN, FIN and probes
+    /// wait for [`poll_transmit`](Self::poll_transmit).
     pub fn poll_control(&mut self, now: Time) -> Option<Segment> {
         let mut segment = Segment::default();
         self.poll_control_into(now, &mut segment).then_some(segment)

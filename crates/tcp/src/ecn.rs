@@ -26,7 +26,7 @@ pub(crate) enum Feedback {
     Accurate,
 }
 
-/// What this side would have.
+/// The kinds of feedback that this side supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wish {
     /// asked for in the own SYN
@@ -36,7 +36,7 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
-    /// A controller that lives by marks asks for them whatever the key says.
+    /// The wish of an endpoint. A controller that depends on marks asks for them whatever the key says.
     pub fn of(config: &Config, needs: Needs) -> Wish {
         let wish = |asks, accepts| Wish { asks, accepts };
         match (needs.marks, config.ecn) {
@@ -56,7 +56,8 @@ impl Wish {
         }
     }
 
-    /// What the peer's SYN and this side agree upon. An accurate SYN reads as a classic one where only that is known.
+    /// The feedback on which the peer's SYN and this side agree. An accurate SYN reads as classic where only that is
+    /// known.
     pub fn answer_to(self, syn: Flags) -> Feedback {
         if !syn.contains(Flags::ECE | Flags::CWR) {
             return Feedback::Off;
@@ -68,7 +69,7 @@ impl Wish {
         }
     }
 
-    /// What the peer's SYN+ACK has agreed to.
+    /// The feedback to which the peer's SYN+ACK has agreed.
     pub fn agreed_by(self, syn_ack: Flags) -> Feedback {
         let bits = ace(syn_ack);
         match (self.asks, bits) {
@@ -90,7 +91,7 @@ pub(crate) fn syn_ack_flags(agreed: Feedback, syn_ecn: Ecn) -> Flags {
     }
 }
 
-/// How a SYN or SYN+ACK arrived, as the answer to it says so. [RFC 9768 §3.1.1, tables 2 and 3]
+/// The code by which an answer reports the ECN field of a SYN or SYN+ACK. [RFC 9768 §3.1.1, tables 2 and 3]
 pub(crate) fn handshake_code(arrived: Ecn) -> u8 {
     match arrived {
         Ecn::NotEct => 0b010,
@@ -118,7 +119,7 @@ mod tests {
         Wish::of(&Config { ecn, ..Config::default() }, Needs::NONE)
     }
 
-    /// What both ends hold once the client's SYN and the answer are through.
+    /// The feedback at both ends once the client's SYN and the answer are through.
     fn agreement(client: EcnUse, server: EcnUse) -> (Feedback, Feedback) {
         let at_server = wish(server).answer_to(wish(client).syn_flags());
         (wish(client).agreed_by(syn_ack_flags(at_server, Ecn::NotEct)), at_server)

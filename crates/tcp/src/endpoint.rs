@@ -30,15 +30,15 @@ pub(crate) struct Agreed {
     pub syn_ecn: Ecn,
 }
 
-/// What ends a connection that is not answered, or not wanted any more.
+/// State that ends a connection without answers, or one that is no longer wanted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
-    /// since when data sent again is not acknowledged
+    /// time since which retransmitted data is not acknowledged
     stalled_since: Option<Time>,
-    /// the user timeout ends
+    /// end of the user timeout
     ends: Time,
     syns_again: u32,
-    /// answers to segments that do not fit: the last
+    /// last answer to an unacceptable segment
     answered: Option<Time>,
 }
 
@@ -47,7 +47,7 @@ impl Patience {
         Patience { stalled_since: None, ends: Time::NEVER, syns_again: 0, answered: None }
     }
 
-    /// Something is acknowledged.
+    /// Starts again after an acknowledgement of data.
     pub fn renew(&mut self) {
         self.stalled_since = None;
         self.ends = Time::NEVER;
@@ -85,7 +85,7 @@ pub struct Endpoint {
     /// the peer spoke first
     pub(crate) is_passive: bool,
     pub(crate) failure: Option<Failure>,
-    /// a reset, or an answer where there is no connection
+    /// a reset, or an answer without a connection
     pub(crate) answer: Option<Segment>,
     pub(crate) counters: Counters,
     pub(crate) present: Present,
@@ -148,7 +148,7 @@ impl Endpoint {
         self.send(bytes, Write::default());
     }
 
-    /// The same, with what the application says of these bytes.
+    /// As [`write`](Self::write), with hints of the application about these bytes.
     pub fn send(&mut self, bytes: u64, write: Write) {
         if !self.sender.is_closed() {
             self.sender.renew_burst();
@@ -156,21 +156,21 @@ impl Endpoint {
         }
     }
 
-    /// What is written so far is to go out; nothing that would belong to it follows soon.
+    /// Lets all data written so far go out; nothing that belongs to it follows soon.
     pub fn push(&mut self) {
         self.sender.push_short();
     }
 
-    /// A short segment that waits, even a corked one, goes out.
+    /// Lets a short segment that waits go out, even a corked one.
     pub fn send_short(&mut self) {
         self.sender.send_short();
     }
 
-    /// When a short segment waits for more; at first it does not.
+    /// Sets when a short segment waits for more; at first it does not.
     pub fn set_delay(&mut self, delay: Delay) {
         self.sender.set_delay(delay);
     }
-    /// When a short segment waits for more.
+    /// The condition on which a short segment waits for more.
     pub fn delay(&self) -> Delay {
         self.sender.delay()
     }
@@ -183,7 +183,7 @@ impl Endpoint {
         self.sender.unsent_bytes()
     }
 
-    /// The application always has more to send.
+    /// Gives the application an endless supply of data.
     pub fn write_forever(&mut self) {
         if !self.sender.is_closed() {
             self.sender.write_forever();
@@ -191,8 +191,8 @@ impl Endpoint {
         }
     }
 
-    /// No more will be written; a FIN follows the last byte. Before the connection is open this waits for it, where
-    /// [RFC 9293 §3.10.4] would give up a connection in SYN-SENT.
+    /// Ends writing; a FIN follows the last byte. Before the connection is open this waits for it, where [RFC 9293
+    /// §3.10.4] would give up a connection in SYN-SENT.
     pub fn close(&mut self, now: Time) {
         self.present.advance(now);
         match self.state {
@@ -214,8 +214,8 @@ impl Endpoint {
         self.enter_closed();
     }
 
-    /// The application closes both directions. Unread data is answered by a reset [RFC 2525 §2.17], and so is later
-    /// data [RFC 9293 §3.6.1]. Otherwise as [`close`](Self::close).
+    /// Closes both directions. Unread data is answered by a reset [RFC 2525 §2.17], and so is later data [RFC 9293
+    /// §3.6.1]. Otherwise as [`close`](Self::close).
     pub fn release(&mut self, now: Time) {
         self.present.advance(now);
         if self.receiver.unread_bytes() > 0 {
@@ -234,22 +234,22 @@ impl Endpoint {
         Arc::make_mut(&mut self.config).user_timeout = limit.map_or(Switch::Off, Switch::On);
     }
 
-    /// The application stops reading for good: data that comes after its own FIN is answered by a reset.
+    /// Stops reading for good: data that comes after the own FIN is answered by a reset.
     pub fn shutdown_reading(&mut self) {
         self.reading_is_over = true;
     }
 
-    /// With nobody left to read, FIN-WAIT-2 does not last for ever.
+    /// Bounds FIN-WAIT-2 where nothing reads any more.
     pub(crate) fn wait_for_fin(&mut self, now: Time) {
         self.timers.set(Timer::TimeWait, now + self.config.fin_timeout);
     }
 
-    /// The application stops reading: the window closes as data comes in, until it [reads](Self::read).
+    /// Stops reading: the window closes as data comes in, until the application [reads](Self::read).
     pub fn pause_reading(&mut self) {
         self.receiver.pause();
     }
 
-    /// After [`pause_reading`](Self::pause_reading): takes up to `bytes` that are in order; how many there were.
+    /// After [`pause_reading`](Self::pause_reading): takes up to `bytes` that are in order; returns their number.
     pub fn read(&mut self, now: Time, bytes: u64) -> u64 {
         self.present.advance(now);
         self.receiver.read(now, bytes)
@@ -260,7 +260,7 @@ impl Endpoint {
         self.receiver.unread_bytes()
     }
 
-    /// The peer's FIN has been reached in order: nothing comes after what is readable.
+    /// True once the peer's FIN has been reached in order: nothing comes after the readable data.
     pub fn is_peer_closed(&self) -> bool {
         self.receiver.is_finished()
     }
@@ -270,7 +270,7 @@ impl Endpoint {
         self.failure
     }
 
-    /// The application reads all there is, and goes on reading at once.
+    /// Reads all there is, and goes on reading at once.
     pub fn resume_reading(&mut self) {
         self.receiver.resume();
     }
@@ -282,7 +282,7 @@ impl Endpoint {
         self.patience.renew();
     }
 
-    /// Ends at once, for this reason.
+    /// Ends the connection at once, for this reason.
     pub(crate) fn fail(&mut self, failure: Failure) {
         self.failure = Some(failure);
         self.enter_closed();
@@ -346,20 +346,20 @@ impl Endpoint {
         }
     }
 
-    /// Takes over the timer of a sender that keeps account of it itself, and when pacing lets it go on.
+    /// Takes over the timer of a sender that keeps its own, and the time at which pacing lets it go on.
     pub(crate) fn follow_sender(&mut self) {
         if let Some(deadline) = self.sender.deadline().filter(|_| !self.state.is_opening()) {
             self.timers.set(Timer::Retransmit, deadline);
         }
     }
 
-    /// The application waits for room in its send buffer, or no longer does; only [`Info`](crate::Info) shows it.
+    /// Notes whether the application waits for room in its send buffer; only [`Info`](crate::Info) shows it.
     pub fn set_send_buffer_full(&mut self, now: Time, full: bool) {
         self.present.advance(now);
         self.sender.set_buffer_full(now, full);
     }
 
-    /// The retransmission timer has expired once too often. [RFC 9293 §3.8.3]
+    /// True if the retransmission timer has expired once too often. [RFC 9293 §3.8.3]
     fn gives_up(&mut self, now: Time) -> bool {
         let Patience { stalled_since, syns_again, .. } = self.patience;
         let Some(since) = stalled_since else {
@@ -378,7 +378,7 @@ impl Endpoint {
         now.since(since) >= backed_off(retries, self.config.min_rto, self.config.max_rto)
     }
 
-    /// True if a segment without data that does not fit is to be answered. [RFC 5961 §7]
+    /// True if an unacceptable segment without data is to be answered. [RFC 5961 §7]
     pub(crate) fn may_answer(&mut self, now: Time) -> bool {
         let too_early = |last: Time| now.since(last) < self.config.answer_interval;
         if self.patience.answered.is_some_and(too_early) {
@@ -388,7 +388,7 @@ impl Endpoint {
         true
     }
 
-    /// What the receiving half needs to know of the sending one.
+    /// Timing of the sending half, for the receiving half.
     pub(crate) fn pace(&self) -> Pace {
         Pace { rto: self.sender.rtt().rto(), srtt: self.sender.rtt().srtt() }
     }
@@ -422,7 +422,7 @@ impl Endpoint {
     pub fn pipe_bytes(&self) -> u64 {
         self.sender.board().pipe_bytes()
     }
-    /// Congestion window in segments: without NewReno's inflation in recovery, but as rate reduction has it.
+    /// Congestion window in segments: without NewReno's inflation in recovery, but with rate reduction.
     pub fn cwnd_segments(&self) -> f64 {
         self.sender.cwnd_segments()
     }

@@ -1,6 +1,7 @@
-//! What keeps a sender from sending more just now, for whoever wants to know where its time goes.
+//! The reason for which a sender sends no more just now, for accounts of its time.
 
-/// What a sender waits for, once it has been polled until it had nothing more to send.
+/// The reason for which a sender waits, once it has been polled until it had nothing more to
+/// send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     /// data from the application, or more of it where a short segment waits for more
@@ -13,6 +14,6 @@ pub enum Hold {
     ReceiveWindow,
     /// the time at which pacing lets the next segment out
     Pacing,
-    /// nothing of its own: whoever polls it has stopped
+    /// nothing of its own: the device has stopped polling
     Device,
 }

@@ -1,19 +1,19 @@
-//! What a connection says of itself, in the fields and units of Linux' `tcp_info`.
+//! A snapshot of a connection, in the fields and units of Linux' `tcp_info`.
 //!
-//! Times are in microseconds, windows and counts in segments unless the name says bytes. A field of which this
-//! endpoint keeps no account is 0.
+//! Times are in microseconds, windows and counts in segments unless the name says bytes. A field that this
+//! endpoint does not track is 0.
 
 use lasthop_units::Duration;
 
 use crate::state::State;
 
-/// Where congestion control stands. The numbers are those of Linux' `TCP_CA_*`.
+/// State of congestion control. The numbers are those of Linux' `TCP_CA_*`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CaState {
     /// Nothing unusual.
     #[default]
     Open = 0,
-    /// Duplicate ACKs or SACK blocks, not yet taken for loss.
+    /// Duplicate ACKs or SACK blocks, not yet taken as a sign of loss.
     Disorder = 1,
     /// The window shrinks because of an ECN mark or a full local queue.
     Cwr = 2,
@@ -68,19 +68,19 @@ pub struct Info {
     pub rcv_mss: u32,
     /// Segments sent and not cumulatively acknowledged.
     pub unacked: u32,
-    /// Of these, reported by SACK, or, without SACK, counted by duplicate ACKs.
+    /// Segments of `unacked` that are SACKed, or, without SACK, counted by duplicate ACKs.
     pub sacked: u32,
-    /// Of these, thought lost.
+    /// Segments of `unacked` that are thought lost.
     pub lost: u32,
     /// Retransmissions in flight.
     pub retrans: u32,
-    /// Segments up to the highest one reported; 0 in current kernels.
+    /// Segments up to the highest SACKed one; 0 in current kernels.
     pub fackets: u32,
-    /// Since data was last sent.
+    /// Time since data was last sent.
     pub last_data_sent_us: u64,
-    /// Since data was last received.
+    /// Time since data was last received.
     pub last_data_recv_us: u64,
-    /// Since an ACK was last received.
+    /// Time since an ACK was last received.
     pub last_ack_recv_us: u64,
     /// Largest IP packet that the path takes, in bytes.
     pub pmtu: u32,
@@ -98,11 +98,11 @@ pub struct Info {
     pub advmss: u32,
     /// Degree of reordering, in segments.
     pub reordering: u32,
-    /// RTT as the receiver sees it.
+    /// RTT as measured by the receiver.
     pub rcv_rtt_us: u64,
     /// Receive buffer that autotuning aims at, in bytes.
     pub rcv_space: u32,
-    /// Segments sent again since the start.
+    /// Segments retransmitted since the start.
     pub total_retrans: u32,
     /// Pacing rate, in bytes per second.
     pub pacing_rate: u64,
@@ -128,17 +128,17 @@ pub struct Info {
     pub delivery_rate: u64,
     /// Time during which there was data to send or outstanding.
     pub busy_us: u64,
-    /// Of this, held back by the peer's window.
+    /// Part of `busy_us` in which the peer's window was the limit.
     pub rwnd_limited_us: u64,
-    /// Of this, held back by the send buffer.
+    /// Part of `busy_us` in which the send buffer was the limit.
     pub sndbuf_limited_us: u64,
-    /// Segments delivered, reported ones included.
+    /// Segments delivered, SACKed ones included.
     pub delivered: u32,
-    /// Of these, with an ECN mark.
+    /// Segments of `delivered` with an ECN mark.
     pub delivered_ce: u32,
     /// Payload bytes sent, retransmissions included.
     pub bytes_sent: u64,
-    /// Payload bytes sent again.
+    /// Payload bytes retransmitted.
     pub bytes_retrans: u64,
     /// Duplicates that the peer reported by DSACK. [RFC 2883]
     pub dsack_dups: u32,

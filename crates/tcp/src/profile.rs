@@ -1,6 +1,6 @@
-//! Named stacks: what a given sender and receiver do by default.
+//! Named stacks: the defaults of a given sender and receiver.
 //!
-//! `docs/model/tcp.md` has a table of every key in which they differ, which a test holds against what stands here.
+//! `docs/model/tcp.md` has a table of every key in which they differ, which a test compares with this file.
 
 use lasthop_registry::{Amount, ParamError, Parameter, Parameters, Shape, Switch, Value};
 use lasthop_units::{Bytes, Duration};
@@ -33,7 +33,7 @@ const WORDS: [(&str, Profile); 4] = [
 ];
 
 impl Profile {
-    /// All of them, each with what it is.
+    /// All profiles, each with a description.
     pub const ALL: [(Profile, &'static str); 4] = [
         (Profile::Ns2, "The NewReno agent of ns-2.35 with its plain sink."),
         (Profile::Linux26, "Linux 2.6.16 to 2.6.22, whose controllers TCP-Linux for ns-2 carries."),
@@ -46,8 +46,8 @@ impl Profile {
         WORDS[self as usize].0
     }
 
-    /// A choice of congestion control with what this stack gives for keys that the choice leaves out: the code of
-    /// its time, where a controller has eras.
+    /// A choice of congestion control with this stack's values for keys that the choice leaves out: the code of its
+    /// time, where a controller has eras.
     pub fn with_own_defaults(self, choice: &Value) -> Value {
         let kind = choice.get("kind").unwrap_or(choice);
         let given =
@@ -64,7 +64,7 @@ impl Profile {
         }
     }
 
-    /// The era, if the controller has this one.
+    /// The era of this stack, if the controller has it.
     fn own_era(self, kind: &Value) -> Vec<(String, Value)> {
         let era = match self {
             Profile::Ns2 => return Vec::new(),
@@ -77,7 +77,7 @@ impl Profile {
         if Algorithm::parse(&Value::Table(table), "").is_ok() { own } else { Vec::new() }
     }
 
-    /// Its value for every key of `[tcp]`.
+    /// The profile's value for every key of `[tcp]`.
     pub fn config(self) -> Config {
         match self {
             Profile::Ns2 => ns2(),
@@ -127,11 +127,11 @@ fn ns2() -> Config {
         pacing: Pacing::Off,
         tso_deferral: false,
         min_burst: 1,
-        // the queue of a node drops what does not fit, and the agent is not told
+        // the queue of a node drops the excess without notice to the agent
         small_queue: SmallQueue::Off,
         local_drop: LocalDrop::Unnoticed,
         receive_window: ReceiveWindow::Fixed(Amount::Unlimited),
-        // ns-2 counts windows in packets, without limit; options are free, so that scaling stands for that
+        // ns-2 counts windows in packets, without limit; scaling stands for that, as options are free
         window_scaling: true,
         timestamps: true,
         timestamp_clock: Duration::from_millis(1),
@@ -152,7 +152,7 @@ fn ns2() -> Config {
         timer_tick: Duration::from_millis(10),
         // TCP-Linux counts ms for the controllers of Linux that it carries
         controller_tick: Duration::from_millis(1),
-        // interval_ of the DelAck sink, should `ack = "delayed"` be chosen
+        // interval_ of the DelAck sink, for `ack = "delayed"`
         delayed_ack: DelayedAck::Fixed,
         delayed_ack_timeout: Duration::from_millis(100),
         delayed_ack_max: Duration::from_millis(100),
@@ -177,7 +177,7 @@ fn ns2() -> Config {
 /// The initial window is 3: `tcp_init_cwnd` takes 2 for an MSS above 1460, 3 above 1095, else 4, the
 /// steps of RFC 3390. Growth counts ACKs, as CUBIC and slow start did then (with `tcp_abc` 0).
 /// F-RTO was off by default then.
-/// Segments that do not fit are answered as by a current kernel, with challenge ACKs, except for the limit to their rate.
+/// Unacceptable segments are answered as by a current kernel, with challenge ACKs, except for the limit to their rate.
 fn linux_2_6() -> Config {
     let cubic = cubic::Params { era: cubic::CubicEra::Linux26, beta: 819.0 / 1024.0, ..cubic::Params::default() };
     Config {
@@ -211,7 +211,7 @@ fn linux_2_6() -> Config {
     }
 }
 
-/// Linux 3.13: CUBIC with HyStart, ten segments at the start, and an answer to each segment that does not fit.
+/// Linux 3.13: CUBIC with HyStart, ten segments at the start, and an answer to each unacceptable segment.
 ///
 /// Timestamps tick by the jiffy, 4 ms at 250 Hz. RACK, pacing, and limits to the rate of answers came later.
 fn linux_3_13() -> Config {
@@ -222,7 +222,7 @@ fn linux_3_13() -> Config {
         timestamp_clock: Duration::from_millis(4),
         answer_interval: Duration::ZERO,
         arrival_rules: ArrivalRules::Linux313,
-        // FACK until losses of order are seen; TLP since 3.10, F-RTO and PRR since 3.2; sch_fq came with 3.12
+        // FACK until reordering is seen; TLP since 3.10, F-RTO and PRR since 3.2; sch_fq came with 3.12
         loss_detection: LossDetection::Fack,
         tso_deferral: true,
         pacing: Pacing::Off,
@@ -231,7 +231,7 @@ fn linux_3_13() -> Config {
     }
 }
 
-/// CUBIC as a current kernel has it.
+/// CUBIC as in a current kernel.
 fn linux_cubic() -> cubic::Params {
     cubic::Params { era: cubic::CubicEra::Linux, hystart: cubic::Hystart::Classic, ..cubic::Params::default() }
 }

@@ -1,5 +1,5 @@
-//! A set of byte ranges, sorted and disjoint: what a receiver holds out of order, and what a
-//! sender knows of it.
+//! A set of byte ranges, sorted and disjoint: data that a receiver holds out of order, and the
+//! sender's view of it.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What an endpoint says of itself: what it waits for, and the fields of `tcp_info`.
+//! An endpoint's reports of itself: the reason of its wait, and the fields of `tcp_info`.
 
 use lasthop_units::Time;
 
@@ -10,11 +10,11 @@ use crate::state::State;
 use crate::timer::Timer;
 
 impl Endpoint {
-    /// What this end waits for as a sender.
+    /// The reason for which this end waits as a sender.
     pub fn hold(&self, now: Time) -> Hold {
         match self.state {
             State::Closed | State::Listen | State::TimeWait => Hold::Application,
-            // Who was called and has nothing to say waits for nothing.
+            // A passive side without data to send waits for nothing.
             state if state.is_opening() && self.is_passive && self.unsent_bytes() == 0 => Hold::Application,
             state if state.is_opening() && self.sender.board().nxt() == 0 => Hold::Device,
             state if state.is_opening() => Hold::Opening,
@@ -22,22 +22,22 @@ impl Endpoint {
         }
     }
 
-    /// Where congestion control stands, as in [`info`](Self::info).
+    /// State of congestion control, as in [`info`](Self::info).
     pub fn ca_state(&self) -> CaState {
         self.sender.ca_state()
     }
 
-    /// Whether something awaits an acknowledgement, or a probe an answer, until a timer sends it again.
+    /// True if something awaits an acknowledgement, or a probe an answer, until a timer sends it again.
     pub fn awaits_answer(&self) -> bool {
         self.timers.is_set(Timer::Retransmit) || self.timers.is_set(Timer::Persist)
     }
 
-    /// Whether an acknowledgement is due and withheld. [RFC 1122 §4.2.3.2]
+    /// True if an acknowledgement is due and withheld. [RFC 1122 §4.2.3.2]
     pub fn withholds_ack(&self) -> bool {
         self.timers.is_set(Timer::DelayedAck)
     }
 
-    /// What the connection says of itself at `now`.
+    /// The connection's state at `now`, in the fields of `tcp_info`.
     pub fn info(&self, now: Time) -> Info {
         let mut info =
             Info { state: self.state, probes: self.probe.sent, options: self.option_bits(), ..Info::default() };

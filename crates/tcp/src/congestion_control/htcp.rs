@@ -87,7 +87,7 @@ impl Throughput {
         self.since = now;
     }
 
-    /// A sample; one that is to replace what was before does so.
+    /// Takes in a sample; `replaces` makes it replace the earlier value.
     fn sample(&mut self, now: u64, hz: u32, replaces: bool) {
         let per_s = u64::from(self.segments) * u64::from(hz) / (now - self.since).max(1);
         let rate = per_s.min(u64::from(u32::MAX)) as u32;
@@ -96,14 +96,15 @@ impl Throughput {
         self.restart(now);
     }
 
-    /// Within a fifth of what it was at the last loss; remembers it for the next.
+    /// True if the throughput is within a fifth of that at the last loss; remembers it for the next loss.
     fn is_steady(&mut self) -> bool {
         let last = u64::from(replace(&mut self.last_high, self.high));
         (4 * last..=6 * last).contains(&(5 * u64::from(self.high)))
     }
 }
 
-/// alpha(D) in segments per round trip: 1 + 10 (D - 1) + ((D - 1)/2)^2 from a second on, cut, a million at most.
+/// alpha(D) in segments per round trip: 1 + 10 (D - 1) + ((D - 1)/2)^2 from a second on, rounded down, a million at
+/// most.
 fn increase(ticks: u64, hz: u32) -> u32 {
     let hz = u64::from(hz);
     let beyond = u128::from(ticks.saturating_sub(hz));
@@ -111,7 +112,7 @@ fn increase(ticks: u64, hz: u32) -> u32 {
     (1 + (10 * beyond + square) / u128::from(hz)).min(1 << 20) as u32
 }
 
-/// Times RTTmin over 100 ms, that ratio between 1/10 and 2, in eighths of its inverse, cut; one at least.
+/// alpha times RTTmin over 100 ms, a ratio from 1/10 to 2 kept as its inverse in eighths, rounded down; one at least.
 fn by_rtt(alpha: u32, least: u32, hz: u32) -> u32 {
     let Some(inverse) = (u64::from(hz) * 8).checked_div(10 * u64::from(least)) else { return alpha };
     (alpha * 8 / inverse.clamp(4, 80) as u32).max(1)

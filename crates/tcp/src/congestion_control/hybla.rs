@@ -2,7 +2,7 @@
 //!
 //! Source: Caini, Firrincieli 2004; integers by `docs/model/congestion-control-rules.md`. rho = RTT / 25 ms, at least 1; an ACK adds
 //! 2^rho - 1 in slow start and rho^2 / cwnd above it, in 1/128 segments. The window starts at rho once the RTT is known.
-//! Leaves out: pacing and packet spacing, which the paper asks for.
+//! Leaves out: pacing and packet spacing, which the paper demands.
 
 use lasthop_registry::{ParamError, params};
 
@@ -41,7 +41,7 @@ impl Params {
 const UNIT: u32 = 128;
 /// The parts of `UNIT` are so many bits.
 const UNIT_BITS: u32 = UNIT.ilog2();
-/// The window ends here.
+/// The largest window.
 const LARGEST: u32 = 65_535;
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ struct Hybla {
     rho8: u32,
     /// least smoothed RTT, eightfold
     least: u32,
-    /// increase in 1/128 segments that is no whole one yet
+    /// growth in 1/128 segments that is less than a whole one yet
     parts: u32,
 }
 
@@ -76,7 +76,7 @@ impl Hybla {
     }
 }
 
-/// 2^(rho8/8) in 1/128, its fraction rounded down: the eighth root of 128^8 2^i is found by three square roots. The whole part
+/// 2^(rho8/8) in 1/128, its fraction rounded down: three square roots give the eighth root of 128^8 2^i. The whole part
 /// is 16 at most.
 fn power_of_two(rho8: u32) -> u32 {
     let fraction = 1u64 << (8 * UNIT_BITS + rho8 % 8);

@@ -1,9 +1,9 @@
 //! HyStart++: leaves slow start by stages when the RTT grows.
 //!
-//! Source: RFC 9406. A round of at least eight samples whose least RTT is an eighth (4 to 16 ms) above that of the round
-//! before begins Conservative Slow Start: growth by a quarter. Five rounds of it end slow start, unless the RTT falls below
-//! what it was when they began: then it was for nothing, and slow start goes on. Only for the first slow start [§4.3].
-//! Leaves out: the larger L of senders that pace.
+//! Source: RFC 9406. A round of at least eight samples whose least RTT is an eighth (4 to 16 ms) above that of the
+//! round before begins Conservative Slow Start: growth by a quarter. Five rounds of it end slow start, unless the RTT
+//! falls below its value at their beginning: then they were spurious, and slow start goes on. Only for the first slow
+//! start [§4.3]. Leaves out: the larger L of senders that pace.
 
 use lasthop_units::Duration;
 
@@ -19,12 +19,12 @@ const CSS_ROUNDS: u32 = 5;
 /// Segments that one ACK counts for at most.
 const L: f64 = 8.0;
 
-/// What becomes of slow start with an ACK.
+/// The effect of an ACK on slow start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SlowStart {
-    /// It grows by so many segments.
+    /// The window grows by so many segments.
     Grow(f64),
-    /// It is over: ssthresh becomes the window.
+    /// Slow start is over: ssthresh becomes the window.
     Over,
 }
 
@@ -38,7 +38,7 @@ struct Css {
 /// Watches the first slow start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HystartPlusPlus {
-    /// It is over, by whatever cause.
+    /// The first slow start is over, for any reason.
     done: bool,
     window_end: Option<u64>,
     last: Option<Duration>,
@@ -48,12 +48,12 @@ pub(super) struct HystartPlusPlus {
 }
 
 impl HystartPlusPlus {
-    /// A loss or a mark: what follows is not a first slow start.
+    /// Ends the watch at a loss or a mark: a later slow start is not the first.
     pub fn end(&mut self) {
         self.done = true;
     }
 
-    /// An ACK in slow start.
+    /// Takes in an ACK of slow start.
     pub fn on_ack(&mut self, ack: &AckSample) -> SlowStart {
         if self.done {
             return SlowStart::Grow(ack.slow_start_credit);
@@ -111,7 +111,7 @@ mod tests {
     use crate::congestion_control::GrowthMode::PerByte;
     use lasthop_units::Time;
 
-    /// Rounds of ten ACKs with these RTTs in ms; what each ACK of each round grew by.
+    /// Rounds of ten ACKs with these RTTs in ms; the growth by each ACK of each round.
     fn rounds(watch: &mut HystartPlusPlus, rtts_ms: &[u64]) -> Vec<Option<f64>> {
         let mut una = 0;
         let mut grown = Vec::new();

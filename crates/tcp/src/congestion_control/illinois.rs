@@ -57,7 +57,7 @@ struct Illinois {
     /// least and greatest RTT in µs
     base: u32,
     most: u32,
-    /// of this round, in µs
+    /// of this round trip, in µs
     sum: u64,
     samples: u32,
     round_end: u64,
@@ -89,7 +89,7 @@ impl Illinois {
         self.begin_round(end);
     }
 
-    /// The largest alpha is due: with a short queue, at once or after `theta` round trips since it was longer.
+    /// True if the largest alpha is due: with a short queue, at once or after `theta` round trips since it was longer.
     fn is_short_enough(&mut self, mean: u32, most: u32) -> bool {
         if mean > short_delay(most) {
             self.waits.get_or_insert(0);
@@ -167,7 +167,7 @@ impl Law for Illinois {
         let part = share(lost_at, self.beta, BETA_UNIT);
         let kept = match window.era {
             KernelEra::Linux => lost_at - part,
-            // 2.6.22 kept what it should have taken.
+            // 2.6.22 kept the share that it should have taken.
             KernelEra::Linux26 => part,
         };
         kept.max(MIN_WINDOW)

@@ -1,12 +1,12 @@
 //! LEDBAT: yields to others by keeping the queueing delay at a target.
 //!
-//! Source: RFC 6817; `plus_plus` is draft-irtf-iccrg-ledbat-plus-plus-01. Per window: cwnd += gain (1 - delay/target), where
-//! delay is the least of the last four RTTs within a round trip less the least of the last ten minutes. LEDBAT++ grows more slowly than Reno,
-//! shrinks in proportion to the window when the delay is above target, and goes down to two segments now and then, so
-//! that the least RTT is seen without its own queue. Both measure round trips, as LEDBAT++ says; RFC 6817 measures one-way
-//! delays, which a TCP sender does not have. The first window is the sender's, not the two segments of RFC 6817 §2.5.
-//! Both begin with slow start, up to the target (LEDBAT++: three quarters of it).
-//! Leaves out: the timeout of its own (§2.2 of RFC 6817, CTO); the sender's RTO stands for it.
+//! Source: RFC 6817; `plus_plus` is draft-irtf-iccrg-ledbat-plus-plus-01. Per window: cwnd += gain (1 - delay/target),
+//! where delay is the least of the last four RTTs within a round trip less the least of the last ten minutes. LEDBAT++
+//! grows more slowly than Reno, shrinks in proportion to the window when the delay is above target, and goes down to
+//! two segments now and then, so that the least RTT is seen without its own queue. Both measure round trips, as
+//! LEDBAT++ says; RFC 6817 measures one-way delays, which a TCP sender does not have. The first window is the sender's,
+//! not the two segments of RFC 6817 §2.5. Both begin with slow start, up to the target (LEDBAT++: three quarters of
+//! it). Leaves out: its own timeout (§2.2 of RFC 6817, CTO), replaced by the sender's RTO.
 
 use core::mem::replace;
 
@@ -78,7 +78,7 @@ const SLOW_START_SHARE: f64 = 0.75;
 const SLOWDOWN_ROUNDS: u64 = 2;
 const SLOWDOWN_PAUSE: u64 = 9;
 
-/// The least RTTs: of now, and of each of the last minutes.
+/// The least RTTs: the current one, and one for each of the last minutes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delays {
     /// with the time of each
@@ -89,8 +89,8 @@ struct Delays {
 }
 
 impl Delays {
-    /// Nothing older than a round trip tells of the queue of now, and a minute without an RTT has no least one. [RFC 6817
-    /// §2.4.2, §2.5]
+    /// Drops what is out of date: an RTT older than a round trip does not show the present queue, and a minute without
+    /// an RTT has no least one. [RFC 6817 §2.4.2, §2.5]
     fn hear(&mut self, now: Time, rtt: Duration, srtt: Duration) {
         self.current[self.next] = Some((now, rtt));
         self.next = (self.next + 1) % CURRENT;
@@ -119,13 +119,13 @@ impl Delays {
     }
 }
 
-/// LEDBAT++: where it stands between slowdowns. [§4.4]
+/// LEDBAT++: the phase between slowdowns. [§4.4]
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Slowdown {
     Never,
     /// the next begins then
     Due(Time),
-    /// two segments until then
+    /// two segments are held until then
     Holding {
         began: Time,
         until: Time,
@@ -175,8 +175,8 @@ impl Ledbat {
         self.ssthresh = self.ssthresh.min(self.cwnd);
     }
 
-    /// A window that is not used does not stay far above what is in flight. One that is used may be: a sender may hold
-    /// short sends back. [RFC 6817 §2.4.1, max_allowed_cwnd]
+    /// Keeps an unused window close to the data in flight. A used one may lie far above it, as a sender may hold short
+    /// sends back. [RFC 6817 §2.4.1, max_allowed_cwnd]
     fn bound_by_flight(&mut self, ack: &AckSample) {
         if self.cwnd >= self.ssthresh {
             let flight = ack.prior_flight_bytes as f64 / self.mss;
@@ -286,7 +286,7 @@ mod tests {
 
     const BASE: Duration = Duration::from_millis(50);
 
-    /// A path of `bdp` segments in 50 ms: what is more waits.
+    /// A path of `bdp` segments in 50 ms; the rest is queued.
     struct Path {
         control: Box<dyn CongestionControl>,
         now: Time,

@@ -1,10 +1,9 @@
 //! The frame in which Linux keeps a controller: a window of whole segments, a counter, and hooks.
 //!
-//! Models: the integer window with its counter of acknowledged segments, the order in which a controller hears of
-//! an ACK, a loss, a timeout and the end of recovery, and the clock of ticks, for a current kernel and for 2.6.16 to
-//! 2.6.22. Source: RFC 5681, RFC 3465; counters, rounding and order by `docs/model/congestion-control-rules.md`, which traces
-//! of both bear out (`docs/vectors.md`).
-//! Leaves out: Disorder, undo, and what the window does within recovery.
+//! Models: the integer window with its counter of acknowledged segments, the order in which a controller learns of an
+//! ACK, a loss, a timeout and the end of recovery, and the clock of ticks, for a current kernel and for 2.6.16 to
+//! 2.6.22. Source: RFC 5681, RFC 3465; counters, rounding and order by `docs/model/congestion-control-rules.md`,
+//! confirmed by traces of both (`docs/vectors.md`). Leaves out: Disorder, undo, and the window within recovery.
 
 use core::fmt;
 
@@ -16,7 +15,7 @@ use super::{Growth, GrowthMode};
 use crate::tick::Tick;
 
 words! {
-    /// Whose constants, counting and rounding.
+    /// The kernel whose constants, counting and rounding apply.
     pub enum KernelEra {
         /// A current kernel: segments are counted.
         Linux = "linux",
@@ -32,7 +31,7 @@ pub(super) const NO_RTT: u32 = i32::MAX as u32;
 /// The least window after a loss, in segments. [RFC 5681 §3.1 (4)]
 pub(super) const MIN_WINDOW: u32 = 2;
 
-/// What the sender is doing.
+/// The phase of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Open,
@@ -56,7 +55,7 @@ impl Clock {
         (1_000_000_000 / self.tick.length().as_nanos()).clamp(1, 1_000_000) as u32
     }
 
-    /// The ticks that there have been.
+    /// The number of ticks until `now`.
     pub fn jiffies(&self, now: Time) -> u64 {
         self.tick.whole(now.as_nanos())
     }
@@ -82,7 +81,7 @@ impl Clock {
         self.jiffies(now) - self.tick.whole(sent)
     }
 
-    /// So many ticks in µs.
+    /// The length of so many ticks in µs.
     pub fn us(&self, ticks: u32) -> u32 {
         let us = u64::from(ticks) * self.tick.length().as_nanos() / 1000;
         us.min(u64::from(NO_RTT)) as u32
@@ -124,7 +123,7 @@ impl Window {
         }
     }
 
-    /// The older kernel is in slow start at ssthresh too.
+    /// True in slow start; the older kernel is in slow start at ssthresh too.
     pub fn in_slow_start(&self) -> bool {
         match self.era {
             KernelEra::Linux => self.cwnd < self.ssthresh,
@@ -155,8 +154,8 @@ impl Window {
         }
     }
 
-    /// The older slow start: each segment that counts earns as much credit as the window is large, and each segment of
-    /// growth costs as much. So what a larger window left in the counter buys segments at once.
+    /// The older slow start: each segment that counts earns a credit as large as the window, and each segment of growth
+    /// costs as much. Credit left from a larger window therefore buys segments at once.
     fn buy(&mut self, acked: u32) {
         let credit = u128::from(self.count) + u128::from(acked) * u128::from(self.cwnd);
         let (bought, cost) = affordable(self.cwnd, credit);
@@ -164,7 +163,7 @@ impl Window {
         self.count = (credit - cost).min(u128::from(u32::MAX)) as u32;
     }
 
-    /// Slow start as long as it lasts. Returns the segments of the ACK that count for congestion avoidance.
+    /// Runs slow start as long as it lasts. Returns the segments of the ACK that count for congestion avoidance.
     pub fn slow_start_or_count(&mut self, ack: &AckSample) -> u32 {
         if self.in_slow_start() { self.slow_start(ack) } else { self.avoidance_count(ack) }
     }
@@ -215,7 +214,7 @@ impl Window {
         }
     }
 
-    /// ssthresh outside recovery, as an observer takes it: not below three quarters of the window.
+    /// ssthresh outside recovery, as an observer sees it: not below three quarters of the window.
     pub fn current_ssthresh(&self) -> u32 {
         self.ssthresh.max((self.cwnd >> 1) + (self.cwnd >> 2))
     }
@@ -227,14 +226,14 @@ impl Window {
         }
     }
 
-    /// srtt <- 7/8 srtt + 1/8 rtt. [RFC 6298 §2.3] In 2.6 of whole ticks, rounded down as in the traces; a kernel's are
-    /// those that ended within the RTT, half a tick more on average.
+    /// srtt <- 7/8 srtt + 1/8 rtt. [RFC 6298 §2.3] 2.6 takes whole ticks, rounded down as in the traces; a kernel
+    /// counts the ticks that ended within the RTT, half a tick more on average.
     fn measure(&mut self, rtt: Duration) {
         let sample = match self.era {
             KernelEra::Linux => rtt.as_nanos() / 1000,
             KernelEra::Linux26 => self.clock.whole(rtt).max(1),
         };
-        // Eight times 268 s are all that the field holds.
+        // The field holds at most eight times 268 s.
         let sample = sample.min(u64::from(u32::MAX / 16)) as u32;
         self.srtt8 = if self.srtt8 == 0 { sample << 3 } else { (self.srtt8 - (self.srtt8 >> 3) + sample).max(1) };
     }
@@ -263,7 +262,7 @@ fn affordable(cwnd: u32, credit: u128) -> (u32, u128) {
     (n as u32, (n * w + n * (n - 1) / 2) as u128)
 }
 
-/// For which window and at which tick a price was found, and which.
+/// A price, with the window and the tick for which it was found.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quote {
     pub price: u32,
@@ -271,42 +270,42 @@ pub(super) struct Quote {
     pub at: u64,
 }
 
-/// How long a price holds while the window stays, as a share of a second.
+/// Time for which a price holds while the window stays, as a share of a second.
 const HOLDS: u32 = 32;
 
 impl Quote {
-    /// True while it need not be looked at again.
+    /// True while the price need not be computed again.
     pub fn holds(&self, cwnd: u32, now: u64, clock: Clock) -> bool {
         self.cwnd == cwnd && now - self.at <= u64::from(clock.hz() / HOLDS)
     }
 }
 
-/// So many parts of a window, cut.
+/// The share `parts`/`of` of a window, rounded down.
 pub(super) fn share(window: u32, parts: u32, of: u32) -> u32 {
     (u64::from(window) * u64::from(parts) / u64::from(of)).min(u64::from(u32::MAX)) as u32
 }
 
-/// What one controller adds to the frame.
+/// The part that one controller adds to the frame.
 pub(super) trait Law: fmt::Debug + Send {
-    /// What the controller needs of its endpoint.
+    /// The demands of the controller on its endpoint.
     fn needs(&self) -> Needs {
         Needs::NONE
     }
-    /// The connection begins. The handshake's RTT is in `window.srtt8`.
+    /// Called when the connection begins. The handshake's RTT is in `window.srtt8`.
     fn begin(&mut self, _window: &mut Window, _at: &Moment) {}
-    /// Data goes out after everything was acknowledged.
+    /// Called when data leaves after everything was acknowledged.
     fn restart(&mut self, _window: &mut Window, _at: &Moment) {}
-    /// What an ACK says, whatever the phase.
+    /// Called for each ACK, whatever the phase.
     fn observe(&mut self, _window: &mut Window, _phase: Phase, _ack: &AckSample) {}
-    /// An ACK of new data that may enlarge the window.
+    /// Called for an ACK of new data that may enlarge the window.
     fn grow(&mut self, window: &mut Window, ack: &AckSample);
     /// ssthresh after a loss at `lost_at` segments.
     fn ssthresh(&mut self, _window: &Window, lost_at: u32, _event: &CongestionEvent) -> u32 {
         (lost_at / 2).max(MIN_WINDOW)
     }
-    /// The phase changes; the window is set already.
+    /// Called after the window was set for the new phase.
     fn enter(&mut self, _window: &mut Window, _from: Phase, _to: Phase, _at: &Moment) {}
-    /// The RTT it works with, in µs.
+    /// The RTT that the controller uses, in µs.
     fn rtt_us(&self, _window: &Window) -> Option<u32> {
         None
     }

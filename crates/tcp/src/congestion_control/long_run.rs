@@ -1,27 +1,27 @@
-//! What a controller does in the long run: part of what it promises to whoever tests it.
+//! The long-run behaviour of each controller, which the conformance tests check.
 
 use super::Algorithm;
 
-/// Whether equal flows come to equal shares of a plain wired bottleneck.
+/// Convergence of equal flows on a plain wired bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convergence {
-    /// They do: Jain's index is above 0.95.
+    /// Equal shares: Jain's index is above 0.95.
     Equal,
-    /// A flow that comes late takes the others' queue for part of the path, and keeps more of it full.
+    /// A late flow takes the others' queue for part of the path, and keeps more of it full.
     LateComersGain,
-    /// Shares grow and shrink in proportion: on a path without chance unequal ones stay unequal.
+    /// Shares grow and shrink in proportion: on a path without randomness unequal ones stay unequal.
     Multiplicative,
 }
 
-/// What holds on a plain wired bottleneck.
+/// Long-run behaviour on a plain wired bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LongRun {
-    /// Least and largest share of the window that a loss leaves, be it by a full queue or by chance; `None` where a
-    /// loss by itself changes nothing.
+    /// Least and largest share of the window after a loss, at a full queue or at random; `None` where a loss by itself
+    /// changes nothing.
     pub keeps: Option<(f64, f64)>,
-    /// Equal flows.
+    /// Convergence of equal flows.
     pub convergence: Convergence,
-    /// Buffer that equal flows need for that, in products of bandwidth and RTT.
+    /// Buffer that equal flows need to converge, in products of bandwidth and RTT.
     pub buffer_bdps: f64,
     /// Least share of the bottleneck that one flow uses with a buffer of one product of bandwidth and RTT.
     pub utilisation: f64,
@@ -34,11 +34,11 @@ impl LongRun {
 }
 
 impl Algorithm {
-    /// What it is held to on a plain wired bottleneck.
+    /// The behaviour that tests expect on a plain wired bottleneck.
     pub fn long_run(&self) -> LongRun {
         let equal = |least: f64, most: f64| LongRun { keeps: Some((least, most)), ..LongRun::RENO };
         match self {
-            // A half [RFC 5681 §3.1 (4)], and what comes down to it here: equal RTTs, no marks.
+            // A half [RFC 5681 §3.1 (4)]; others come down to it here, with equal RTTs and without marks.
             Algorithm::Newreno(_) | Algorithm::Hybla(_) | Algorithm::Compound(_) | Algorithm::Dctcp(_) => {
                 equal(0.5, 0.5)
             }
@@ -65,13 +65,13 @@ impl Algorithm {
             }
             // Backs off by chance as delay grows, before the queue is full: beta, and a shadow window for losses.
             Algorithm::Cdg(_) => LongRun { utilisation: 0.75, ..equal(0.4, 1.0) },
-            // Two flows' worth of its window do not fit into less; then it takes losses for a policer.
+            // Two windows do not fit into a smaller buffer; BBR then takes losses for a policer.
             Algorithm::Bbr(_) => LongRun { keeps: None, buffer_bdps: 4.0, utilisation: 0.95, ..equal(1.0, 1.0) },
-            // By its bounds in the long run, not by each loss; probing leaves room to others.
+            // Reacts by its bounds in the long run, not to each loss; probing leaves room to others.
             Algorithm::Bbr3(_) => LongRun { keeps: None, buffer_bdps: 4.0, utilisation: 0.95, ..equal(1.0, 1.0) },
             // A half on loss [RFC 6817 §2.4.2]; the answers to marks of Prague and DCTCP are in `conformance/tests/marks.rs`.
             Algorithm::Ledbat(_) | Algorithm::Prague(_) => equal(0.5, 0.5),
-            // Nothing is known of it but what TCP may do: half at least, and no more than there was.
+            // The limits of any TCP: at least a half remains, and no more than there was.
             Algorithm::Foreign(_) => equal(0.5, 1.0),
         }
     }

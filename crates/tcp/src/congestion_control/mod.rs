@@ -1,16 +1,17 @@
 //! Congestion control: how much may be in flight.
 //!
-//! The sender finds out what was delivered and what was lost; a controller turns that into a window in
-//! segments (a real number). What a window does during recovery (inflation, PRR) is the sender's affair:
-//! after [`CongestionControl::on_congestion`] a controller's window is the one to come out with.
+//! The sender determines which data was delivered and which was lost; a controller turns that into a window in segments
+//! (a real number). The window during recovery (inflation, PRR) is the sender's: after
+//! [`CongestionControl::on_congestion`] a controller's window is the one after recovery.
 //!
-//! | source | what is taken from it |
+//! | source | use |
 //! |---|---|
 //! | RFC 5681, RFC 6582 | `newreno` |
 //! | RFC 9438 | `cubic` |
-//! | `docs/model/congestion-control-rules.md` | units, rounding and guards of what counts whole segments |
-//! | recorded traces of Linux 2.6.22 and 6.12 (`docs/vectors.md`) | `linux`, the frame of whole segments, and what sits in it |
-//! | draft-ietf-ccwg-bbr-02 | the form of [`AckSample`]: what a controller that models the path would need |
+//! | `docs/model/congestion-control-rules.md` | units, rounding and guards of controllers in whole segments |
+//! | recorded traces of Linux 2.6.22 and 6.12 (`docs/vectors.md`) | `linux`, the frame of whole segments, and its
+//! controllers |
+//! | draft-ietf-ccwg-bbr-02 | the form of [`AckSample`], for controllers that model the path |
 
 use lasthop_registry::registry;
 
@@ -119,7 +120,7 @@ impl Algorithm {
     }
 }
 
-/// What a controller promises to whoever tests it.
+/// Properties of a controller that the conformance tests check.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
     /// Window after a timeout, in segments.
@@ -127,16 +128,16 @@ pub struct Promise {
     /// Least share of the window that ssthresh keeps at a timeout, before anything is known of the path; `None` where a
     /// timeout sets no ssthresh.
     pub timeout_share: Option<f64>,
-    /// How it answers a loss.
+    /// Reaction to a loss.
     pub loss: LossAnswer,
-    /// Factor by which a window may grow that is not used: 1 for all but those that bound it by what the path holds.
+    /// Factor by which an unused window may grow: 1, except for controllers that bound it by the capacity of the path.
     pub unused_growth: f64,
     /// Least ssthresh, in segments.
     pub least_ssthresh: f64,
 }
 
 impl Promise {
-    /// What RFC 5681 §3.1 asks.
+    /// The requirements of RFC 5681 §3.1.
     pub const RFC5681: Promise = Promise {
         timeout_window: LOSS_WINDOW,
         timeout_share: Some(0.5),
@@ -146,18 +147,18 @@ impl Promise {
     };
 }
 
-/// How a controller answers a loss.
+/// Reaction of a controller to a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossAnswer {
-    /// Its window is ssthresh at once, smaller than before.
+    /// The window is ssthresh at once, smaller than before.
     Reduces,
-    /// By its model of the path: one loss does not change the window for good.
+    /// The model of the path decides: one loss does not change the window for good.
     Models,
 }
 
 impl Algorithm {
-    /// How far this controller, with its era, was held against something: `vectors` (recorded traces of other people's
-    /// code), `paper` (tests of what its source says), or `unverified`.
+    /// Validation of this controller, with its era: `vectors` (recorded traces of other people's code), `paper` (tests
+    /// of the statements of its source), or `unverified`.
     pub fn validation(&self) -> &'static str {
         match self {
             Algorithm::Newreno(newreno::Params { era: newreno::NewrenoEra::Rfc5681, .. })
@@ -175,15 +176,16 @@ impl Algorithm {
         }
     }
 
-    /// What the conformance tests hold it to: RFC 5681 §3.1, unless its source says otherwise.
+    /// Properties that the conformance tests check: those of RFC 5681 §3.1, unless the controller's source says
+    /// otherwise.
     pub fn promise(&self) -> Promise {
         let rfc = Promise::RFC5681;
         match self {
-            // Bandwidth times RTT, which is nothing before the first sample.
+            // Bandwidth times RTT, which is 0 before the first sample.
             Algorithm::Westwood(_) => Promise { timeout_share: Some(0.0), ..rfc },
             // HyStart ends slow start at any window, as in Linux.
             Algorithm::Cdg(_) => Promise { least_ssthresh: 1.0, ..rfc },
-            // The first ten segments that arrive enlarge it in any case.
+            // The first ten segments that arrive enlarge the window in any case.
             Algorithm::Bbr(_) | Algorithm::Bbr3(_) => {
                 Promise { timeout_share: None, loss: LossAnswer::Models, unused_growth: 2.0, ..rfc }
             }

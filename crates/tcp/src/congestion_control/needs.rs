@@ -1,7 +1,7 @@
-//! What a controller needs of the endpoint that it works in.
+//! Demands of a controller on its endpoint.
 //!
-//! Code that all controllers share asks this, never for a name, so that a controller from elsewhere is treated as one of
-//! ours.
+//! Shared code looks at these and never at the name of a controller, so that a controller from elsewhere is treated as
+//! a built-in one.
 
 /// How marks are reported to a controller, whatever the key `ecn` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,10 +15,10 @@ pub enum MarkReports {
     Counted,
 }
 
-/// What a controller asks of the endpoint that it works in: pacing, delivery rates, how marks are reported.
+/// Demands of a controller on its endpoint: pacing, delivery rates, reports of marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Segments leave at its rate, so that its data leaves when it is due and not when a device asks for it.
+    /// Segments leave at the controller's rate: data leaves when it is due, not when a device polls for it.
     pub paced: bool,
     /// Samples of delivery rates, which the recovery machine `rfc` does not take.
     pub rate_samples: bool,
@@ -26,12 +26,12 @@ pub struct Needs {
     pub marks: MarkReports,
     /// Data carries ECT(1), the identifier of L4S. [RFC 9331 §4.1]
     pub is_scalable: bool,
-    /// It may take less of a mark than of a loss. [RFC 8511 §3]
+    /// A mark may reduce the window less than a loss. [RFC 8511 §3]
     pub eases_marks: bool,
 }
 
 impl Needs {
-    /// Nothing beyond what every endpoint does.
+    /// No demands beyond the duties of every endpoint.
     pub const NONE: Needs = Needs {
         paced: false,
         rate_samples: false,
@@ -40,8 +40,8 @@ impl Needs {
         eases_marks: false,
     };
 
-    /// It lives on marks: what is sent again is ECN-capable too, as a queue that marks all others would drop it again and
-    /// again.
+    /// True if the controller depends on marks: retransmissions are ECN-capable too, as a queue that marks all other
+    /// packets would drop them each time.
     pub fn lives_on_marks(&self) -> bool {
         self.marks != MarkReports::AsConfigured
     }

@@ -14,7 +14,7 @@ use super::linux::{self, Framed, Law, MIN_WINDOW, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, Context, LOSS_WINDOW, MIN_SSTHRESH, Needs, slow_start};
 
 words! {
-    /// Whose NewReno.
+    /// The version of NewReno.
     pub enum NewrenoEra {
         /// As standardised: a window is a real number.
         Rfc5681 = "rfc5681",
@@ -73,7 +73,7 @@ impl Params {
 /// Share of the window that a mark leaves. [RFC 8511 §3]
 const BETA_ECN: f64 = 0.8;
 
-/// A kernel's: the frame has all of it but ABE.
+/// The NewReno of a kernel: the frame has all of it except ABE.
 #[derive(Debug)]
 struct Kernel {
     abe: bool,

@@ -1,10 +1,11 @@
-//! Prague: DCTCP's answer to marks, made fit for the Internet.
+//! Prague: DCTCP's reaction to marks, adapted to the Internet.
 //!
-//! Source: draft-briscoe-iccrg-prague-congestion-control-04; RFC 9330, RFC 9331 for what it relies on. Holds: the share of
-//! marks averaged with weight 1/16 once per virtual round trip (§2.4.2), a reduction by half of it at most once per round
-//! trip, the virtual one included as in the code of its authors, additive increase for what was not marked, in a reduction too (§2.4.3), independence of the RTT below 25 ms
-//! (§2.4.4), Reno's answer to losses (§2.4.1), pacing (§2.4.5). Needs ECN and feedback of how many segments were marked.
-//! Leaves out: the fallback on queues with classic ECN, the delay before RTT independence sets in.
+//! Source: draft-briscoe-iccrg-prague-congestion-control-04, based on RFC 9330 and RFC 9331. Holds: the share of marks
+//! averaged with weight 1/16 once per virtual round trip (§2.4.2), a reduction by half of it at most once per round
+//! trip, the virtual one included as in the authors' code, additive increase for unmarked data, during a reduction too
+//! (§2.4.3), independence of the RTT below 25 ms (§2.4.4), Reno's reaction to losses (§2.4.1), pacing (§2.4.5). Needs
+//! ECN and feedback of the number of marked segments. Leaves out: the fallback on queues with classic ECN, the delay
+//! before RTT independence sets in.
 
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{DataRate, Duration, Time};
@@ -63,7 +64,7 @@ struct Round {
 
 /// Pacing above the rate of the window in slow start. [§2.4.5]
 const SLOW_START_PACING: f64 = 2.0;
-/// At that rate, the longest burst. [§2.4.5]
+/// The longest burst at that rate. [§2.4.5]
 const LONGEST_SEND: Duration = Duration::from_micros(250);
 
 /// The last reduction for marks.
@@ -88,7 +89,7 @@ struct Prague {
     saw_marks: bool,
     round: Round,
     answered: Option<Answer>,
-    /// A loss is being recovered.
+    /// recovery from a loss is under way
     recovers: bool,
 }
 
@@ -205,7 +206,7 @@ impl CongestionControl for Prague {
         self.ssthresh = segments;
     }
 
-    /// It goes on growing while marks are answered, so that nobody else may set its window.
+    /// True while marks are answered: the window goes on growing then, so that nothing else may set it.
     fn owns_recovery(&self) -> bool {
         true
     }

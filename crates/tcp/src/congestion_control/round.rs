@@ -5,7 +5,7 @@
 use super::AckSample;
 use super::linux::{NO_RTT, rtt_us};
 
-/// What Vegas and its kin know of the path.
+/// The RTTs of the path for Vegas and related controllers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     /// baseRTT in µs
@@ -22,7 +22,7 @@ impl Round {
         Round { base: NO_RTT, least: NO_RTT, samples: 0, end: 0 }
     }
 
-    /// A sample, one µs longer so that none is 0.
+    /// Takes in a sample, one µs longer so that none is 0.
     pub fn hear(&mut self, ack: &AckSample) {
         if let Some(rtt) = rtt_us(ack) {
             let rtt = (rtt + 1).min(NO_RTT);
@@ -54,7 +54,7 @@ impl Round {
         ack.snd_una > self.end
     }
 
-    /// Of `window` segments in `1/unit`: those that would be in flight without a queue.
+    /// The part of `window` segments that would be in flight without a queue, in `1/unit`.
     pub fn without_queue(&self, window: u32, unit: u32) -> u32 {
         let held = u128::from(window) * u128::from(self.base) * u128::from(unit) / u128::from(self.least.max(1));
         held.min(u128::from(u32::MAX)) as u32

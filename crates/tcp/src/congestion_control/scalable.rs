@@ -23,7 +23,7 @@ impl Params {
     }
 }
 
-/// Segments that buy one, at most. [Kelly 2003: 1/0.01]
+/// Most segments that one segment of growth costs. [Kelly 2003: 1/0.01]
 const PER_SEGMENT: u32 = 100;
 /// The same in the older kernel, in ACKs.
 const ACKS_PER_SEGMENT: u32 = 50;

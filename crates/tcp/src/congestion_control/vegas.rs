@@ -3,8 +3,8 @@
 //! Source: Brakmo, Peterson 1995; integers by `docs/model/congestion-control-rules.md`, with the least RTT of a
 //! round trip.
 //! Once per round trip: diff = w (RTT - baseRTT) / baseRTT; below alpha one segment more, above beta one less; in slow
-//! start, above gamma back to what the path holds. Less than three samples in a round, and it is Reno.
-//! Leaves out: fine-grained timeouts, the loss factor 3/4, doubling in every other round only; the traces have none of them.
+//! start, above gamma back to the capacity of the path. With less than three samples in a round it is Reno. Leaves out:
+//! fine-grained timeouts, the loss factor 3/4, doubling in every other round only; the traces have none of them.
 
 use core::cmp::Ordering;
 
@@ -58,14 +58,14 @@ struct Vegas {
     last: LastRound,
 }
 
-/// 2.6: where the round trip before began, and its window.
+/// 2.6: start of the previous round trip, and its window.
 #[derive(Clone, Copy, Debug, Default)]
 struct LastRound {
     start: u64,
     cwnd: u32,
 }
 
-/// How a queue lies to the band from `least` to `most`: below, within, above.
+/// The position of a queue relative to the band from `least` to `most`: below, within, above.
 fn place(queued: u32, least: u32, most: u32) -> Ordering {
     if queued < least { Ordering::Less } else { queued.cmp(&most).max(Ordering::Equal) }
 }
@@ -99,7 +99,7 @@ impl Vegas {
         window.ssthresh = window.ssthresh.min(cwnd.max(MIN_WINDOW));
     }
 
-    /// `sent`: segments sent in the round trip before, at the window `cwnd`. In half segments.
+    /// Adjusts the window, in half segments; `sent` segments left in the previous round trip, at the window `cwnd`.
     fn adjust_2_6(&mut self, window: &mut Window, ack: &AckSample, sent: u32, cwnd: u32) {
         let on_path = self.round.without_queue(sent, 2);
         let queued = sent.saturating_mul(2).saturating_sub(on_path);
@@ -112,7 +112,7 @@ impl Vegas {
             return;
         }
         let [alpha, beta] = [self.params.alpha, self.params.beta].map(|segments| segments.saturating_mul(2));
-        // One segment towards where the band would have the window of then.
+        // One segment towards the band, by the window of that round trip.
         let wanted = i64::from(cwnd) - place(queued, alpha, beta) as i64;
         let step = (wanted.max(0) - i64::from(window.cwnd)).signum();
         window.cwnd = window.cwnd.saturating_add_signed(step as i32);

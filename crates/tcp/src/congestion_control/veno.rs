@@ -2,7 +2,7 @@
 //!
 //! Source: Fu, Liew 2003; integers by `docs/model/congestion-control-rules.md`. With fewer than `beta` segments queued, a loss takes
 //! a fifth; with more, growth is halved and a loss takes half.
-//! Leaves out: nothing of the window; early retransmission is the sender's.
+//! Leaves out: nothing of the window; early retransmission is part of the sender.
 
 use lasthop_registry::params;
 
@@ -39,7 +39,7 @@ struct Veno {
     on: bool,
     /// `samples` counts from the beginning; only the least is of the round
     round: Round,
-    /// Of two chances to grow in congestion it takes one.
+    /// Every second chance to grow in congestion is taken.
     increases: bool,
     /// Segments in the queue, in half segments.
     queued: u32,

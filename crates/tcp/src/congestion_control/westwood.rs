@@ -81,13 +81,13 @@ impl Meter {
         una.saturating_sub(self.una.replace(una).unwrap_or(una))
     }
 
-    /// In order: what an ACK covers.
+    /// Counts data in order: the bytes that an ACK covers.
     fn count(&mut self, una: u64) {
         self.bytes += self.advance(una);
     }
 
-    /// Out of order [Mascolo et al. 2001, AckedCount]: a duplicate ACK stands for a segment, and the cumulative ACK after it brings that much less, though a
-    /// segment at least.
+    /// Counts data out of order [Mascolo et al. 2001, AckedCount]: a duplicate ACK stands for a segment, and the
+    /// cumulative ACK after it brings that much less, but at least a segment.
     fn count_out_of_order(&mut self, una: u64, mss: u64) {
         let acked = self.advance(una);
         let known = if acked > mss { self.ahead.min(acked) } else { 0 };

@@ -47,7 +47,7 @@ impl Params {
     }
 }
 
-/// Segments that buy one in the fast mode, at most.
+/// Most segments that one segment of growth costs in the fast mode.
 const PER_SEGMENT: u32 = 100;
 
 #[derive(Debug)]
@@ -59,7 +59,7 @@ struct Yeah {
     /// Rounds in a row with a long queue; 0 is the fast mode.
     slow_rounds: u32,
     fast_rounds: u32,
-    /// What a Reno flow beside it would have, in segments.
+    /// Window of a Reno flow beside it, in segments.
     reno_window: u32,
     /// 2.6: segments of the newest ACK
     newly_acked: u32,
@@ -106,7 +106,7 @@ impl Yeah {
         }
     }
 
-    /// A long queue is taken off the window; the Reno window begins at half of what is left.
+    /// Takes a long queue off the window; the Reno window begins at half of the rest.
     fn end_slow_round(&mut self, window: &mut Window, is_long: bool) {
         self.slow_rounds += 1;
         if is_long && window.cwnd > self.reno_window {
@@ -152,7 +152,8 @@ impl Law for Yeah {
         }
     }
 
-    /// Takes the queue away: at least an eighth, at most half; half after long enough as Reno.
+    /// Takes the queue off the window: at least an eighth, at most half; half after long enough as
+    /// Reno.
     fn ssthresh(&mut self, _: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
         let half = (lost_at / 2).max(MIN_WINDOW);
         let taken = if self.slow_rounds < self.params.rho { self.queue.min(half).max(lost_at / 8) } else { half };

@@ -1,13 +1,14 @@
-//! When data is acknowledged.
+//! ACK policies.
 //!
-//! At once: out of order, filling a gap, nothing new [RFC 5681 §4.2], FIN (but where the delay is adaptive). Else by policy:
+//! Acknowledged at once: data out of order or without news, data that fills a gap [RFC 5681 §4.2], a FIN (except with
+//! an adaptive delay). Else by policy:
 //!
 //! - every segment;
 //! - delayed, fixed: once more than one full segment is unacknowledged, or after a time [RFC 1122 §4.2.3.2];
 //! - delayed, adaptive: as Linux, see `adaptive.rs`;
-//! - skipping: one ACK for `skip + 1` segments [gopal2005]. Their receiver has no timer that we know of;
-//!   here one bounds the wait, so that a sender with less than that in flight goes on. Nor is an ACK left out for a
-//!   segment that is pushed or not full, which ends a burst, or where the window offered is nearly used up.
+//! - skipping: one ACK for `skip + 1` segments [gopal2005]. The authors' receiver has no timer that we know of; here a
+//!   timer bounds the wait, so that a sender with less than that in flight goes on. No ACK is left out for a segment
+//!   that is pushed or not full, which ends a burst, or where the window offered is nearly used up.
 //!
 //! ACKs that answer data out of order each go out on their own, since the sender counts them; those in order
 //! may be merged, or ride on data, if the device is slow.
@@ -17,7 +18,7 @@ use lasthop_units::{Duration, Time};
 use super::adaptive::{Adaptive, Arrival, Pace};
 use crate::config::{AckPolicy, Config, DelayedAck, Skip};
 
-/// What is owed to the peer.
+/// The ACK owed to the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owed {
     Nothing,
@@ -89,20 +90,20 @@ impl AckSchedule {
     pub fn withheld_until(&self) -> Option<Time> {
         self.withheld_until
     }
-    /// There is nothing to decide.
+    /// True if no policy has to decide.
     pub fn acknowledges_each(&self) -> bool {
         matches!(self.policy, Policy::EverySegment)
     }
-    /// Where there is nothing to decide: data came in order.
+    /// Takes note of data in order, where no policy has to decide.
     pub fn on_each(&mut self) {
         self.soon = true;
         self.pending_segments += 1;
     }
-    /// Data is not acknowledged yet.
+    /// True if data is not acknowledged yet.
     pub fn is_pending(&self) -> bool {
         self.pending_segments > 0
     }
-    /// Payload that the peer's full segments are thought to have.
+    /// Estimated payload of the peer's full segments.
     pub fn full_segment(&self) -> u32 {
         match &self.policy {
             Policy::Adaptive(adaptive) => adaptive.full(),
@@ -120,22 +121,22 @@ impl AckSchedule {
     pub fn on_out_of_order(&mut self) {
         self.duplicates += 1;
     }
-    /// Nothing new: the peer has missed ACKs, or sends what does not fit into the `window` offered.
+    /// Takes note of data without news: the peer has missed ACKs, or sends beyond the `window` offered.
     pub fn on_nothing_new(&mut self, window: u64) {
         self.duplicates += 1;
         if let Policy::Adaptive(adaptive) = &mut self.policy {
             adaptive.enter_quick(window);
         }
     }
-    /// An ACK of its own, without further meaning.
+    /// Owes a separate ACK without further meaning.
     pub fn on_question(&mut self) {
         self.duplicates += 1;
     }
     pub fn on_gap_or_end(&mut self) {
         self.soon = true;
     }
-    /// A FIN, which the application will answer by its own: Linux waits for that, if data came before and not much of
-    /// it is unacknowledged.
+    /// Takes note of a FIN. The application will answer it by its own, for which Linux waits if data came before and
+    /// not much of it is unacknowledged.
     pub fn on_end(&mut self, now: Time, length: u32, pace: &Pace) {
         self.pending_bytes = self.pending_bytes.saturating_add(length + 1);
         self.pending_segments += 1;
@@ -147,14 +148,14 @@ impl AckSchedule {
             _ => self.soon = true,
         }
     }
-    /// A mark, or the end of marks: the sender is to know at once, and of what follows.
+    /// Takes note of a mark, or the end of marks: the sender is to learn of it at once, and of later ones.
     pub fn on_mark(&mut self, window: u64) {
         self.soon = true;
         if let Policy::Adaptive(adaptive) = &mut self.policy {
             adaptive.enter_quick(window.min(4 * u64::from(adaptive.full())));
         }
     }
-    /// The window has grown: the peer may need to know.
+    /// Hastens the ACK when the window has grown: the peer may need it.
     pub fn hasten(&mut self) {
         if let Policy::Adaptive(adaptive) = &mut self.policy {
             adaptive.hasten();
@@ -169,7 +170,7 @@ impl AckSchedule {
         }
     }
 
-    /// Data came in order.
+    /// Takes note of data in order.
     pub fn on_in_order(&mut self, arrival: &Arrival) {
         self.largest = self.largest.max(arrival.length);
         self.pending_bytes = self.pending_bytes.saturating_add(arrival.length);
@@ -200,7 +201,7 @@ impl AckSchedule {
         }
     }
 
-    /// A wait that has begun is not made longer; one that is nearly over ends.
+    /// Withholds the ACK. A wait that has begun is not made longer; one that is nearly over ends.
     fn withhold(&mut self, now: Time, pace: &Pace) {
         match (&self.policy, self.withheld_until) {
             (Policy::Adaptive(adaptive), before) => {
@@ -213,7 +214,7 @@ impl AckSchedule {
         }
     }
 
-    /// The application has read all: what was pushed is acknowledged.
+    /// Takes note of reading: once all is read, pushed data is acknowledged.
     pub fn on_read(&mut self, all: bool) {
         let Policy::Adaptive(adaptive) = &self.policy else { return };
         if self.is_pending() && ((all && adaptive.is_pushed()) || self.pending_bytes > adaptive.full()) {
@@ -221,14 +222,14 @@ impl AckSchedule {
         }
     }
 
-    /// Data went out.
+    /// Takes note of data sent.
     pub fn on_data_sent(&mut self, now: Time) {
         if let Policy::Adaptive(adaptive) = &mut self.policy {
             adaptive.on_data_sent(now);
         }
     }
 
-    /// All in order is acknowledged; one pure ACK settles one duplicate.
+    /// Takes note of an ACK sent: all data in order is acknowledged, and one pure ACK settles one duplicate.
     pub fn on_ack_sent(&mut self, is_pure: bool) {
         if let Policy::Adaptive(adaptive) = &mut self.policy {
             adaptive.on_ack_sent(self.pending_segments > 0 || self.duplicates > 0);

@@ -1,10 +1,10 @@
 //! Delayed ACKs that follow the pace of the peer.
 //!
-//! Three values decide: an [`Estimate`] of what a full segment carries, a [`Budget`] of ACKs that go out at once, and the
-//! [`Delay`] of the others. Their laws stand in `docs/model/tcp-receiver.md`, "The adaptive delay".
+//! Three values decide: an [`Estimate`] of the payload of a full segment, a [`Budget`] of ACKs that go out at once, and
+//! the [`Delay`] of the others. Their laws are in `docs/model/tcp-receiver.md`, "The adaptive delay".
 //!
-//! Source: RFC 1122 §4.2.3.2, RFC 5681 §4.2; the numbers as observed on Linux 6.18 over a TUN device: when ACKs came, and
-//! `tcpi_ato` and `tcpi_rcv_mss` of TCP_INFO.
+//! Source: RFC 1122 §4.2.3.2, RFC 5681 §4.2; the numbers as observed on Linux 6.18 over a TUN device: times of ACKs,
+//! and `tcpi_ato` and `tcpi_rcv_mss` of TCP_INFO.
 //! Leaves out: compression of the ACKs of data out of order, and merging of segments on arrival (GRO).
 
 use lasthop_units::{Duration, Time};
@@ -14,10 +14,10 @@ use crate::config::Config;
 /// Least payload that can pass for that of a full segment: of one with PSH, and of one without.
 const LEAST_FULL_PUSHED: u32 = 536;
 const LEAST_FULL: u32 = 88;
-/// Quick ACKs for a window of less than two segments: after a closed one that was probed, one is left for data.
+/// Quick ACKs for a window of less than two segments: after a probed closed window one is left for data.
 const FEWEST_QUICK: u64 = 2;
 
-/// What the sending half knows of time.
+/// Times that the sending half knows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     pub rto: Duration,
@@ -32,7 +32,7 @@ pub(crate) struct Arrival {
     pub push: bool,
     /// window offered by the last ACK, in bytes
     pub window: u64,
-    /// what is left of it
+    /// the part of it that is left
     pub room: u64,
     /// the window can be offered as large as before, so that its edge moves on
     pub edge_moves: bool,
@@ -41,18 +41,18 @@ pub(crate) struct Arrival {
     pub pace: Pace,
 }
 
-/// Payload that a full segment of the peer is thought to carry.
+/// Estimate of the payload in a full segment of the peer.
 #[derive(Clone, Copy, Debug)]
 struct Estimate {
     full: u32,
-    /// what one may carry at most
+    /// the most that one may carry
     most: u32,
     /// payload of the segment before, if it could be that of a full one and is smaller than thought
     smaller: Option<u32>,
 }
 
 impl Estimate {
-    /// A segment has come: true if it ends something, being pushed or less than full.
+    /// Takes in a segment: true if it ends a burst, being pushed or less than full.
     fn on_segment(&mut self, length: u32, push: bool) -> bool {
         let least = if push { LEAST_FULL_PUSHED } else { LEAST_FULL };
         let is_short = length < self.full;
@@ -74,7 +74,7 @@ struct Budget {
 }
 
 impl Budget {
-    /// As many as half of `window` has segments of `full` bytes.
+    /// Grants as many as half of `window` has segments of `full` bytes.
     fn grant(&mut self, window: u64, full: u32) {
         let half = match window / (2 * u64::from(full)) {
             0 => FEWEST_QUICK,
@@ -84,22 +84,22 @@ impl Budget {
     }
 }
 
-/// What changes the delay.
+/// Events that change the delay.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// data came, so long after the data before
     Data { gap: Duration, rto: Duration },
     /// data went out soon after data had come
     Answer,
-    /// an ACK waited for data to carry it, and none came
+    /// an ACK waited for data to carry it, but none came
     Vain { rto: Duration },
-    /// the peer needs to hear more
+    /// the peer needs more ACKs
     Alarm,
     /// the last quick ACK went out
     BudgetSpent,
 }
 
-/// How long an ACK waits.
+/// Time for which an ACK waits.
 #[derive(Clone, Copy, Debug)]
 struct Delay {
     length: Duration,
@@ -108,7 +108,7 @@ struct Delay {
 }
 
 impl Delay {
-    /// After `event`; `first` is the delay to begin with.
+    /// The delay after `event`; `first` is the one to begin with.
     fn after(self, event: Event, first: Duration) -> Delay {
         let Delay { length, is_conversation } = self;
         match event {
@@ -124,8 +124,7 @@ impl Delay {
     }
 }
 
-/// The delayed ACKs of one receiver: what it has learned of the peer's pace, and the ACKs that it may still send at
-/// once.
+/// The delayed ACKs of one receiver: its estimate of the peer's pace, and the ACKs that it may still send at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Adaptive {
     first: Duration,
@@ -135,7 +134,7 @@ pub(crate) struct Adaptive {
     delay: Delay,
     /// when data last came
     last_data: Option<Time>,
-    /// what ends something is not acknowledged yet
+    /// the end of a burst is not acknowledged yet
     ends: bool,
 }
 
@@ -162,7 +161,7 @@ impl Adaptive {
         self.last_data.map(|_| self.delay.length)
     }
 
-    /// A segment that ends something waits for its ACK, and nobody answers it.
+    /// True while the end of a burst waits for its ACK and no data answers it.
     pub fn is_pushed(&self) -> bool {
         self.ends && !self.delay.is_conversation
     }
@@ -171,18 +170,18 @@ impl Adaptive {
         self.delay = self.delay.after(event, self.first);
     }
 
-    /// The peer needs to hear more: quick ACKs for a `window` of so many bytes.
+    /// Grants quick ACKs for a `window` of so many bytes, when the peer needs more of them.
     pub fn enter_quick(&mut self, window: u64) {
         self.budget.grant(window, self.estimate.full);
         self.change(Event::Alarm);
     }
 
-    /// What goes out next will carry the ACK.
+    /// Takes note that the next data sent will carry the ACK.
     pub fn enter_conversation(&mut self) {
         self.change(Event::Answer);
     }
 
-    /// At least one quick ACK more.
+    /// Grants at least one more quick ACK.
     pub fn hasten(&mut self) {
         self.budget.left = self.budget.left.max(1);
     }
@@ -215,25 +214,25 @@ impl Adaptive {
         now + self.delay.length.min(round_trip).min(self.longest)
     }
 
-    /// With an ACK already due at `deadline`: true if it is not worth waiting for. Of 80 ms,
-    /// 24 are not when a new wait would be 96 ms, and 28 are when it would be 92.
+    /// True if an ACK already due at `deadline` is not worth waiting for. With 24 of 80 ms left it is not when a new
+    /// wait would be 96 ms; with 28 it is when that would be 92.
     pub fn is_near(&self, now: Time, deadline: Time, mine: Time) -> bool {
         4 * deadline.since(now).as_nanos() <= mine.since(now).as_nanos()
     }
 
-    /// An ACK waited for data to carry it, in vain.
+    /// Takes note of an ACK that waited for data to carry it, but none came.
     pub fn on_timeout(&mut self, rto: Duration) {
         self.change(Event::Vain { rto });
     }
 
-    /// Data went out.
+    /// Takes note of data sent.
     pub fn on_data_sent(&mut self, now: Time) {
         if self.last_data.is_some_and(|came| now.since(came) < self.delay.length) {
             self.change(Event::Answer);
         }
     }
 
-    /// An ACK went out; `news` if it acknowledges something.
+    /// Takes note of an ACK sent; `news` if it acknowledges something.
     pub fn on_ack_sent(&mut self, news: bool) {
         self.ends = false;
         if news && self.budget.left > 0 {

@@ -1,9 +1,9 @@
 //! A receive buffer that grows with what the sender can use: Dynamic Right-Sizing.
 //!
-//! Once per round trip, as the receiver measures it, the buffer is made large enough for what the sender may send in the
-//! next two, so that slow start is not held up; the window follows as segments arrive. Of the buffer the share is offered
-//! that is payload, since the rest is taken by what surrounds data in memory ([`memory`](super::memory)). The formulas
-//! stand in `docs/model/tcp-receiver.md`, "Growth".
+//! Once per round trip, as the receiver measures it, the buffer is made large enough for the data that the sender may
+//! send in the next two, so that slow start is not held up; the window follows as segments arrive. The window offers the
+//! share of the buffer that is payload; the rest is overhead in memory ([`memory`](super::memory)). The formulas are in
+//! `docs/model/tcp-receiver.md`, "Growth".
 //!
 //! Source: Fisk, Feng 2001, for the law; the numbers as observed on Linux 6.18 over a TUN device (`SO_MEMINFO`, TCP_INFO and
 //! the windows offered).
@@ -24,13 +24,13 @@ const FIRST_ROUND_SEGMENTS: u64 = 10;
 #[derive(Clone, Copy, Debug, Default)]
 struct ReceiverRtt {
     rtt: Option<Duration>,
-    /// without timestamps: since when, and until which offset, a window is being filled
+    /// without timestamps: the time since which, and the offset until which, a window is being filled
     window: Option<(Time, u64)>,
 }
 
 impl ReceiverRtt {
-    /// From an echoed timestamp. A shorter one counts at once; a longer one is smoothed, and left out while the application
-    /// has left data unread, which makes the sender wait.
+    /// Takes in the RTT of an echoed timestamp. A shorter one counts at once; a longer one is smoothed, and left out
+    /// while the application has left data unread, which makes the sender wait.
     fn on_echo(&mut self, sample: Duration, all_read: bool) {
         self.rtt = Some(match self.rtt {
             Some(rtt) if sample > rtt && !all_read => rtt,
@@ -39,7 +39,7 @@ impl ReceiverRtt {
         });
     }
 
-    /// From the time that a window takes to fill, which is a round trip or more: the least.
+    /// Takes in the time that a window takes to fill, which is a round trip or more; the least counts.
     fn on_data(&mut self, now: Time, nxt: u64, window_end: u64) {
         if let Some((since, until)) = self.window {
             if nxt < until {
@@ -52,29 +52,28 @@ impl ReceiverRtt {
     }
 }
 
-/// How far the application is, as it has read the first segment of those that wait. In bytes.
+/// The application's progress, as it has read the first segment of those that wait. In bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
     /// since the connection began
     pub read: u64,
     /// in order, and not read yet
     pub unread: u64,
-    /// from what is in order to the end of what is held
+    /// from the end of the data in order to the end of the data held
     pub out_of_order: u64,
 }
 
-/// A round trip, as far as reading goes.
+/// A round trip, as measured by reading.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     since: Time,
-    /// read before it began
+    /// bytes read before it began
     start: u64,
-    /// most that one before it brought
+    /// most bytes that an earlier one brought
     most: u64,
 }
 
-/// The receive buffer of one connection, which grows with the round trips that it measures, and the limit of its
-/// window.
+/// The receive buffer of one connection, which grows with the round trips measured, and the limit of its window.
 #[derive(Clone, Debug)]
 pub(super) struct Tuning {
     pub memory: Memory,
@@ -90,13 +89,13 @@ pub(super) struct Tuning {
 }
 
 impl Tuning {
-    /// `learns` the share that is payload; else it is a half.
+    /// `learns`: the share of payload is learned; else it is a half.
     pub fn new(autotune: &Autotune, mss: u32, header_bytes: u32, learns: bool) -> Self {
         let mss = u64::from(mss);
         let limit = autotune.first_window(mss);
         let memory = Memory::new(header_bytes, mss, learns);
         let whole = memory.payload_in(autotune.initial.0);
-        // Of what is beyond two segments up to one is kept back, until the buffer grows or the share is learned.
+        // Up to one segment of the part beyond two is kept back, until the buffer grows or the share is learned.
         let kept_back = mss.min(whole.saturating_sub(2 * mss));
         Tuning {
             memory,
@@ -110,12 +109,12 @@ impl Tuning {
         }
     }
 
-    /// Offered at most for now.
+    /// Largest window for now.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// The connection is open.
+    /// Takes note that the connection is open.
     pub fn on_open(&mut self) {
         self.limit = self.limit.min(self.ceiling);
         self.round.most = self.limit.min(FIRST_ROUND_SEGMENTS * self.mss);
@@ -126,14 +125,14 @@ impl Tuning {
         self.memory.free_in(self.buffer.saturating_sub(memory)).min(self.ceiling)
     }
 
-    /// What the buffer has room for.
+    /// Room in the buffer.
     pub fn room(&self) -> MemoryRoom {
         let segment = self.memory.full_segment().min(self.ceiling).max(1);
         MemoryRoom { fits: self.fits(0), ceiling: self.ceiling, segment }
     }
 
-    /// Data came in order, up to `nxt`, where the last ACK offered a `window` of so many bytes: `rtt` if it echoes a
-    /// timestamp for the first time.
+    /// Takes in data in order, up to `nxt`, where the last ACK offered a `window` of so many bytes: `rtt` if it echoes
+    /// a timestamp for the first time.
     pub fn on_data(&mut self, now: Time, length: u32, rtt: Option<Duration>, all_read: bool, nxt: u64, window: u64) {
         match rtt {
             Some(sample) if u64::from(length) >= self.mss => self.rtt.on_echo(sample, all_read),
@@ -141,8 +140,8 @@ impl Tuning {
         }
     }
 
-    /// Data came: its memory. Where it shows another share of payload, what the last ACK `offered` stays offered, as far as
-    /// it fits.
+    /// The memory of arriving data. Where it shows another share of payload, the window that the last ACK `offered`
+    /// stays offered, as far as it fits.
     pub fn measure(&mut self, length: u32, offered: u64) -> u64 {
         let before = self.memory.share();
         let memory = self.memory.measure(length);
@@ -153,7 +152,7 @@ impl Tuning {
         memory
     }
 
-    /// Data came; its memory is counted already, or is `not_counted`. True if more may be offered than before.
+    /// Takes in data whose memory is counted already, or is `not_counted`. True if more may be offered than before.
     pub fn open(&mut self, length: u32, not_counted: u64) -> bool {
         let fits = self.fits(not_counted);
         if length < LEAST_GROWTH_BYTES || fits <= self.limit {
@@ -169,7 +168,7 @@ impl Tuning {
         if self.rtt.rtt.is_none_or(|rtt| now.since(since) < rtt) {
             return;
         }
-        // What waits came faster than it is read.
+        // Data that waits came faster than it is read.
         let brought = (progress.read - start).saturating_sub(progress.unread);
         if brought > most {
             self.make_room_for(payload_wanted(brought, most) + u128::from(progress.out_of_order));
@@ -177,8 +176,8 @@ impl Tuning {
         self.round = Round { since: now, start: progress.read, most: most.max(brought) };
     }
 
-    /// A segment that ends at `end` is held, and the last one held ends `out_of_order` bytes beyond what is in order: there
-    /// is to be room for that too.
+    /// Makes room for data out of order: a segment that ends at `end` is held, and the last one held ends
+    /// `out_of_order` bytes beyond the data in order.
     pub fn hold(&mut self, end: u64, memory: u64, out_of_order: u64) {
         self.memory.hold(end, memory);
         self.make_room_for(u128::from(2 * self.round.most) + u128::from(out_of_order));
@@ -193,8 +192,8 @@ impl Tuning {
     }
 }
 
-/// Payload for which there is to be room once a round trip has `brought` so much, where none before had more than `most`:
-/// twice that, and as much again for twice the factor by which it grew.
+/// Payload to make room for once a round trip has `brought` so much, where none before had more than `most`: twice
+/// that, and as much again for twice the factor by which it grew.
 fn payload_wanted(brought: u64, most: u64) -> u128 {
     let two_rounds = 2 * u128::from(brought);
     two_rounds + 2 * (two_rounds * u128::from(brought - most) / u128::from(most.max(1)))
@@ -208,7 +207,7 @@ mod tests {
 
     const MSS: u32 = 1448;
 
-    /// One that takes a half for payload.
+    /// A tuning that takes a half for payload.
     fn half(autotune: &Autotune, mss: u32) -> Tuning {
         Tuning::new(autotune, mss, 52, false)
     }

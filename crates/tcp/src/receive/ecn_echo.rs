@@ -1,8 +1,8 @@
-//! Marks that arrived, as ACKs report them.
+//! Reports of received marks in ACKs.
 //!
 //! - Classic: ECE on every ACK from a mark on, until the sender sets CWR. [RFC 3168 §6.1.3]
-//! - DCTCP: ECE tells of just those segments that the ACK covers; where the marks begin or end while an ACK is withheld,
-//!   what came before is acknowledged first. [RFC 8257 §3.2]
+//! - DCTCP: ECE reports exactly the segments that the ACK covers; where the marks begin or end while an ACK is
+//!   withheld, earlier data is acknowledged first. [RFC 8257 §3.2]
 //! - Accurate: the ACE field counts marked packets, modulo 8. [RFC 9768 §3.2.2]
 
 use lasthop_units::Ecn;
@@ -11,22 +11,22 @@ use crate::congestion_control::{MarkReports, Needs};
 use crate::ecn::{Feedback, handshake_code, with_ace};
 use crate::segment::Flags;
 
-/// Marked packets between two ACKs at most, before one goes out at once. [RFC 9768 §3.2.2.5.1]
+/// Most marked packets between two ACKs before one goes out at once. [RFC 9768 §3.2.2.5.1]
 const MARKS_UNREPORTED: u32 = 2;
-/// Where the counter of marked packets begins. [RFC 9768 §3.2.1]
+/// Start of the counter of marked packets. [RFC 9768 §3.2.1]
 const FIRST_COUNT: u32 = 5;
 
-/// What an arrival asks of the ACKs.
+/// Effect of an arrival on ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reaction {
     Nothing,
-    /// the sender is to know at once
+    /// the sender is to learn of it at once
     Tell,
-    /// so it is, and an ACK that is withheld goes out before, with these flags
+    /// likewise, and a withheld ACK goes out before, with these flags
     TellApart(Flags),
 }
 
-/// How a receiver reports CE marks to the sender, with the marks that it has yet to report.
+/// A receiver's reports of CE marks to the sender, with the marks not yet reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum EcnEcho {
     #[default]
@@ -41,13 +41,13 @@ pub(super) enum EcnEcho {
         count: u32,
         unreported: u32,
         marked: bool,
-        /// the peer's SYN+ACK is not yet answered: how it arrived
+        /// ECN field of the peer's SYN+ACK, if that is not yet answered
         handshake: Option<Ecn>,
     },
 }
 
 impl EcnEcho {
-    /// `syn_ack_ecn`: how the peer's SYN+ACK arrived, if this side opened.
+    /// `syn_ack_ecn` is the ECN field of the peer's SYN+ACK, if this side opened.
     pub fn new(needs: Needs, feedback: Feedback, syn_ack_ecn: Option<Ecn>) -> Self {
         match feedback {
             Feedback::Off => EcnEcho::Off,
@@ -70,7 +70,7 @@ impl EcnEcho {
         }
     }
 
-    /// Such a segment goes out.
+    /// Takes note of such a segment sent.
     pub fn on_ack_sent(&mut self) {
         if let EcnEcho::Accurate { unreported, handshake, .. } = self {
             *unreported = 0;
@@ -78,7 +78,7 @@ impl EcnEcho {
         }
     }
 
-    /// A packet came under `ecn`, with data, and with CWR where `flags` has it.
+    /// Takes in a packet with data under `ecn`, and with CWR where `flags` has it.
     pub fn on_data(&mut self, ecn: Ecn, flags: Flags) -> Reaction {
         let before = self.flags();
         let is_marked = ecn == Ecn::Ce;

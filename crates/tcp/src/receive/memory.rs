@@ -1,7 +1,7 @@
-//! What data takes of the receive buffer, and how much of a buffer is payload.
+//! The memory of data in the receive buffer, and the share of a buffer that is payload.
 //!
-//! A buffer is counted in memory, not in payload: each segment with what surrounds it. The window is the share of the
-//! free memory that is thought to become payload: a half, until a segment larger than any before shows its own.
+//! A buffer is counted in memory, not in payload: each segment with its overhead. The window is the share of the free
+//! memory that is thought to become payload: a half, until a segment larger than any before shows its own.
 //!
 //! Source: observed on Linux 6.18 over a TUN device (`SO_MEMINFO`, `tcpi_rcv_ssthresh` and the windows offered): 256 B for
 //! the descriptor, and a block of 576, 1024, 2048, 4096 or 8192 B, then whole pages, that holds the IP packet and 384 B.
@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-/// Descriptor of a segment, and what its block holds beside the packet.
+/// Descriptor of a segment, and the content of its block beside the packet.
 const DESCRIPTOR_BYTES: u64 = 256;
 const SURROUNDING_BYTES: u64 = 384;
 const BLOCKS: [u64; 5] = [576, 1024, 2048, 4096, 8192];
@@ -18,7 +18,7 @@ const PAGE: u64 = 4096;
 
 /// Shares are counted in this part, rounded down: 1460 B of 2304 as 162, so that a buffer for 1,051,200 B has 1,661,155 B.
 const PARTS: u64 = 256;
-/// What a full segment is thought to be before one has come [RFC 9293 §3.7.1]: a first one of 536 B leaves the share at a
+/// Assumed size of a full segment before one has come [RFC 9293 §3.7.1]: a first one of 536 B leaves the share at a
 /// half, one of 537 B does not.
 const FIRST_FULL_SEGMENT: u64 = 536;
 
@@ -37,7 +37,7 @@ fn share_of(payload: u64, memory: u64) -> u64 {
 /// A segment that is held.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    /// where its payload ends
+    /// end of its payload
     end: u64,
     memory: u64,
 }
@@ -94,12 +94,12 @@ impl Memory {
         payload * u128::from(PARTS) / u128::from(self.share)
     }
 
-    /// What is free of a buffer, as payload.
+    /// Free part of a buffer, as payload.
     pub fn free_in(&self, buffer: u64) -> u64 {
         self.payload_in(buffer.saturating_sub(self.used))
     }
 
-    /// A segment has arrived; its memory.
+    /// Takes in a segment that has arrived; its memory.
     pub fn measure(&mut self, length: u32) -> u64 {
         let length = u64::from(length);
         let memory = memory_of(length + self.header_bytes);
@@ -110,19 +110,19 @@ impl Memory {
         memory
     }
 
-    /// It waits for what is missing before it.
+    /// Holds a segment that arrived out of order.
     pub fn hold(&mut self, end: u64, memory: u64) {
         self.held.push(Held { end, memory });
         self.used += memory;
     }
 
-    /// It is in order, and waits to be read.
+    /// Queues a segment in order, to be read.
     pub fn queue(&mut self, end: u64, memory: u64) {
         self.unread.push_back(Held { end, memory });
         self.used += memory;
     }
 
-    /// All below `nxt` is in order; what was held of it is read at once, or waits.
+    /// Moves the data in order on to `nxt`; held segments below it are read at once, or wait.
     pub fn advance(&mut self, nxt: u64, waits: bool) {
         if self.held.is_empty() {
             return;
@@ -136,12 +136,12 @@ impl Memory {
         }
     }
 
-    /// Where the first segment ends that waits to be read.
+    /// The end of the first segment that waits to be read.
     pub fn first_end(&self) -> Option<u64> {
         self.unread.front().map(|first| first.end)
     }
 
-    /// All below `read` has been read.
+    /// Frees the memory of the data below `read`, which has been read.
     pub fn release(&mut self, read: u64) {
         while let Some(first) = self.unread.front().filter(|first| first.end <= read) {
             self.used -= first.memory;

@@ -1,4 +1,4 @@
-//! The receiving half: reassembly, what is acknowledged when, and the window offered.
+//! The receiving half: reassembly, the ACK policy, and the window offered.
 
 mod ack_policy;
 mod adaptive;
@@ -28,12 +28,12 @@ use window::{Room, Window};
 pub(crate) use ack_policy::Owed;
 pub(crate) use adaptive::Pace;
 
-/// What the application does with data that is in order.
+/// The application's treatment of data in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Application {
-    /// Takes it at once.
+    /// Reads it at once.
     Reads,
-    /// Leaves it in the buffer until it asks for some: so many bytes so far.
+    /// Leaves it in the buffer until a read: so many bytes so far.
     Pauses { unread: u64 },
 }
 
@@ -44,9 +44,9 @@ pub(crate) struct Text {
     pub length: u32,
     pub flags: Flags,
     pub ecn: Ecn,
-    /// its FIN leaves the own direction open, so that the application may yet answer
+    /// its FIN leaves the own direction open, so that the application may still answer
     pub fin_may_wait: bool,
-    /// by the timestamp that it echoes, if that is asked for
+    /// by the echoed timestamp, if that is measured
     pub rtt: Option<Duration>,
     pub pace: Pace,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Receiver {
     tuning: Option<Box<Tuning>>,
     echo: EcnEcho,
     earlier: Option<EarlierAck>,
-    /// what came twice last, if duplicates are reported [RFC 2883]
+    /// last duplicate range, if duplicates are reported [RFC 2883]
     duplicate: Option<Range>,
     reports_duplicates: bool,
     rules: ArrivalRules,
@@ -90,7 +90,7 @@ pub(crate) struct Receiver {
     last_echo: u32,
     /// Last.ACK.sent
     last_ack_sent: u64,
-    /// when data last came, or the connection was opened
+    /// time of the last data, or of the opening of the connection
     last_data: Option<Time>,
 }
 
@@ -104,7 +104,7 @@ impl Receiver {
             window: Window::new(config),
             tuning: match &config.receive_window {
                 ReceiveWindow::Fixed(_) => None,
-                // A SYN counts with all that a segment can carry.
+                // A SYN counts with the full capacity of a segment.
                 ReceiveWindow::Autotune(autotune) => {
                     let mss = config.payload_bytes() + config.timestamp_bytes();
                     Some(Box::new(tuning(config, autotune, mss, config.timestamp_bytes())))
@@ -123,7 +123,7 @@ impl Receiver {
         }
     }
 
-    /// The peer's SYN: numbering begins.
+    /// Takes in the peer's SYN: numbering begins.
     pub fn begin(&mut self, numbering: Numbering, timestamp: Option<u32>) {
         self.numbering = numbering;
         self.reassembly = Reassembly::starting_at(1);
@@ -132,22 +132,22 @@ impl Receiver {
         self.recent_timestamp = timestamp.unwrap_or(0);
     }
 
-    /// The peer's SYN came first: the window begins with whole segments of `mss` bytes.
+    /// Begins the window with whole segments of `mss` bytes: the peer's SYN came first.
     pub fn begin_window(&mut self, config: &Config, mss: u32) {
         if let ReceiveWindow::Autotune(autotune) = &config.receive_window {
-            // What a segment could carry and does not is taken by timestamps.
+            // The unused capacity of a segment is taken by timestamps.
             let option_bytes = config.payload_bytes() + config.timestamp_bytes() - mss;
             self.tuning = Some(Box::new(tuning(config, autotune, mss, option_bytes)));
             self.resize();
         }
     }
 
-    /// The peer does not scale windows, so neither does this side. [RFC 7323 §2.2]
+    /// Turns off scaling in this direction, as the peer does not scale windows. [RFC 7323 §2.2]
     pub fn without_scaling(&mut self) {
         self.window.without_scaling();
     }
 
-    /// How marks are to be reported; `syn_ack_ecn`: how the peer's SYN+ACK arrived, if this side opened.
+    /// Sets the reports of marks; `syn_ack_ecn` is the ECN field of the peer's SYN+ACK, if this side opened.
     pub fn negotiate_ecn(&mut self, needs: Needs, feedback: Feedback, syn_ack_ecn: Option<Ecn>) {
         self.echo = EcnEcho::new(needs, feedback, syn_ack_ecn);
     }
@@ -168,16 +168,16 @@ impl Receiver {
     pub fn recent_timestamp(&self) -> u32 {
         self.recent_timestamp
     }
-    /// The peer's FIN was reached in order.
+    /// True once the peer's FIN was reached in order.
     pub fn is_finished(&self) -> bool {
         self.fin_at.is_some_and(|fin| self.nxt() > fin)
     }
-    /// End of what reports cover: the right edge of the highest block, if there is one.
+    /// End of the reported data: the right edge of the highest block, if there is one.
     pub fn highest_held(&self) -> Option<u64> {
         self.reassembly.highest()
     }
 
-    /// From what is in order to the end of what is held.
+    /// Bytes from the end of the data in order to the end of the data held.
     fn out_of_order_bytes(&self) -> u64 {
         self.highest_held().map_or(0, |end| end - self.nxt())
     }
@@ -200,9 +200,10 @@ impl Receiver {
         self.in_order_bytes() - self.unread_bytes()
     }
 
-    /// Acceptability of a segment. [RFC 9293 §3.10.7.4, first step] Linux takes all that reaches into what lies between
-    /// the last ACK and the end of the window, so that an ACK that data overtook counts; what ends beyond the window, in
-    /// whole if nothing is unread and else not at all, except for a FIN. Older kernels took it always.
+    /// Acceptability of a segment. [RFC 9293 §3.10.7.4, first step] Linux accepts all segments that reach into the
+    /// range from the last ACK to the end of the window, so that an ACK that data overtook counts. A segment that ends
+    /// beyond the window is taken in whole if nothing is unread and else refused, except for a FIN. Older kernels took
+    /// it always.
     pub fn is_acceptable(&self, start: u64, segment: &Segment) -> bool {
         let nxt = self.nxt();
         let end = self.window.end(nxt);
@@ -233,12 +234,12 @@ impl Receiver {
         self.recent_timestamp != 0 && (value.wrapping_sub(self.recent_timestamp) as i32) < 0
     }
 
-    /// True if the receiver measures the round-trip time and this echo is news.
+    /// True if the receiver measures the round-trip time and this echo is new.
     pub fn wants_rtt(&mut self, echo: u32) -> bool {
         self.tuning.is_some() && core::mem::replace(&mut self.last_echo, echo) != echo
     }
 
-    /// The connection is open.
+    /// Takes note that the connection is open.
     pub fn note_open(&mut self, now: Time) {
         self.last_data = Some(now);
         if let Some(tuning) = &mut self.tuning {
@@ -272,8 +273,8 @@ impl Receiver {
         }
     }
 
-    /// Where that ends of an acceptable text which ends at `end` that is taken. Linux takes the whole of what begins in
-    /// the window; behind a closed one a FIN alone, which takes no memory, though not of old.
+    /// The offset below which an acceptable text, which ends at `end`, is taken. Linux takes the whole of a text that
+    /// begins in the window; behind a closed one only a FIN alone, which takes no memory; older kernels did not.
     fn taken_below(&self, text: &Text, end: u64) -> u64 {
         let nxt = self.nxt();
         let window_end = self.window.end(nxt);
@@ -286,7 +287,7 @@ impl Receiver {
         if whole { window_end.max(end + 1) } else { window_end }
     }
 
-    /// Nothing of it is new, or fits; `end` with its FIN.
+    /// Takes note of a text with nothing new, or nothing that fits; `end` includes its FIN.
     pub fn refuse_text(&mut self, start: u64, end: u64) {
         self.note_duplicate(start, end.min(self.nxt()));
         self.schedule.on_nothing_new(self.window_of_last_ack());
@@ -312,7 +313,7 @@ impl Receiver {
         }
     }
 
-    /// Out of order it tells what share is payload too, lets the window grow, and takes memory.
+    /// Accounts for a text out of order: it shows the share of payload too, lets the window grow, and takes memory.
     fn hold_memory(&mut self, text: &Text) {
         let (offered, out_of_order) = (self.window_of_last_ack(), self.out_of_order_bytes());
         let Some(tuning) = &mut self.tuning else { return };
@@ -340,7 +341,7 @@ impl Receiver {
         }
         self.follow(now, text, all_read);
         if finished && self.rules != ArrivalRules::Rfc9293 {
-            // What came beyond the FIN, and what came twice, is forgotten.
+            // Data beyond the FIN, and the duplicate to report, are forgotten.
             self.duplicate = None;
         }
         if finished && !had_gap && text.fin_may_wait {
@@ -358,7 +359,7 @@ impl Receiver {
         }
     }
 
-    /// The buffer follows what arrives and is read; `all_read` before this came.
+    /// Adapts the buffer to arrivals and reading; `all_read`: nothing was unread before this text.
     fn follow(&mut self, now: Time, text: &Text, all_read: bool) {
         let offered = self.window_of_last_ack();
         let Some(tuning) = &mut self.tuning else { return };
@@ -370,7 +371,7 @@ impl Receiver {
             tuning.memory.queue(text.end(), memory);
         }
         tuning.memory.advance(nxt, waits);
-        // It is counted before it is read.
+        // The text is counted before it is read.
         if tuning.open(text.length, if waits { 0 } else { memory }) {
             self.schedule.hasten();
         }
@@ -381,7 +382,8 @@ impl Receiver {
         self.resize();
     }
 
-    /// The application reads what waits; by its first segment it has `read` so many bytes since the connection began.
+    /// Tunes the buffer when waiting data is read; by its first segment `read` bytes were read since the connection
+    /// began.
     fn tune(&mut self, now: Time, read: u64) {
         let read = read.min(self.in_order_bytes());
         let (unread, out_of_order) = (self.in_order_bytes() - read, self.out_of_order_bytes());
@@ -396,7 +398,7 @@ impl Receiver {
         }
     }
 
-    /// What is taken of the buffer.
+    /// The use of the buffer.
     fn room(&self) -> Room {
         match &self.tuning {
             None => Room::Unread(self.unread_bytes()),
@@ -437,11 +439,11 @@ impl Receiver {
         }
     }
 
-    /// An ACK must go out whatever the policy, e.g. in answer to a window probe.
+    /// Owes an ACK whatever the policy, e.g. in answer to a window probe.
     pub fn owe_ack(&mut self) {
         self.schedule.on_question();
     }
-    /// The first ACK of a connection: soon, but data may carry it.
+    /// Owes the first ACK of a connection: soon, but data may carry it.
     pub fn owe_handshake_ack(&mut self) {
         self.schedule.on_gap_or_end();
     }
@@ -456,7 +458,7 @@ impl Receiver {
         self.schedule.on_data_sent(now);
     }
 
-    /// An ACK of what came before marks began or ended.
+    /// An ACK of data from before marks began or ended.
     pub fn take_earlier_ack(&mut self) -> Option<EarlierAck> {
         self.earlier.take()
     }
@@ -470,7 +472,8 @@ impl Receiver {
         self.echo.flags()
     }
 
-    /// A segment with ACK goes out; `is_pure` ones settle one duplicate, others none. Returns the window field.
+    /// Takes note of a segment with ACK sent; `is_pure` ones settle one duplicate, others none. Returns the window
+    /// field.
     pub fn on_ack_sent(&mut self, is_pure: bool, on_syn: bool) -> u16 {
         let (nxt, room) = (self.nxt(), self.room());
         self.last_ack_sent = nxt;
@@ -486,13 +489,13 @@ impl Receiver {
         self.window.capacity().min(window::LARGEST_FIELD) as u16
     }
 
-    /// There is something to report by SACK.
+    /// True if there is something to report by SACK.
     pub fn has_reports(&self) -> bool {
         self.duplicate.is_some() || self.reassembly.has_gap()
     }
 
-    /// At most `most` blocks: what came twice first, which is reported once [RFC 2883 §4], then what is held, newest
-    /// first [RFC 2018 §4].
+    /// At most `most` blocks: the last duplicate first, which is reported once [RFC 2883 §4], then the ranges held,
+    /// newest first [RFC 2018 §4].
     pub fn reports(&mut self, most: usize) -> SackBlocks {
         let Some(twice) = self.duplicate.take() else { return self.reassembly.blocks(most, self.numbering) };
         let mut blocks = SackBlocks::NONE;
@@ -504,14 +507,14 @@ impl Receiver {
         blocks
     }
 
-    /// The application reads only when it asks.
+    /// Pauses reading: the application reads only by [`read`](Self::read).
     pub fn pause(&mut self) {
         if self.application == Application::Reads {
             self.application = Application::Pauses { unread: 0 };
         }
     }
 
-    /// The application takes up to `bytes`; how many there were. The peer is told if the window opens much.
+    /// Takes up to `bytes` for the application; their number. The peer is told if the window opens much.
     pub fn read(&mut self, now: Time, bytes: u64) -> u64 {
         let first_end = self.tuning.as_ref().and_then(|tuning| tuning.memory.first_end());
         let Application::Pauses { unread } = &mut self.application else { return 0 };
@@ -529,7 +532,7 @@ impl Receiver {
         taken
     }
 
-    /// The application reads all there is, and goes on.
+    /// Reads all there is, and goes on reading.
     pub fn resume(&mut self) {
         if let Application::Pauses { .. } = self.application {
             self.application = Application::Reads;
@@ -538,7 +541,7 @@ impl Receiver {
         }
     }
 
-    /// What has been read takes no memory. Offset 0 is the peer's SYN.
+    /// Frees the memory of data that has been read. Offset 0 is the peer's SYN.
     fn release_memory(&mut self) {
         let read = 1 + self.delivered_bytes();
         if let Some(tuning) = &mut self.tuning {
@@ -553,7 +556,7 @@ impl Receiver {
     }
 }
 
-/// The tuning of a window. Linux learns what share of memory is payload since 6.6.
+/// The tuning of a window. Linux learns the share of payload in memory since 6.6.
 fn tuning(config: &Config, autotune: &Autotune, mss: u32, option_bytes: u32) -> Tuning {
     let learns = config.arrival_rules != ArrivalRules::Linux313;
     Tuning::new(autotune, mss, HEADERS + option_bytes, learns)

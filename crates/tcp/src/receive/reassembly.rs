@@ -1,4 +1,4 @@
-//! Reassembly: what is held out of order, and what SACK says of it.
+//! Reassembly: the data held out of order, and its SACK blocks.
 
 use crate::ranges::{Range, RangeSet};
 use crate::segment::{SackBlock, SackBlocks};
@@ -7,7 +7,7 @@ use crate::sequence::Numbering;
 /// Blocks that are remembered for SACK. [RFC 2018 §3]
 const REMEMBERED: usize = 4;
 
-/// What was new of a range, and what was not.
+/// The new part of a range, and the part held before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub is_new: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Held {
 pub(crate) struct Reassembly {
     next: u64,
     held: RangeSet,
-    /// starts of ranges in `held`, that which changed last first
+    /// starts of ranges in `held`, the last changed first
     recent: [u64; REMEMBERED],
     recent_count: usize,
 }
@@ -33,7 +33,7 @@ impl Reassembly {
     pub fn next(&self) -> u64 {
         self.next
     }
-    /// Something is held beyond the next offset.
+    /// True if something is held beyond the next offset.
     pub fn has_gap(&self) -> bool {
         !self.held.is_empty()
     }
@@ -42,7 +42,7 @@ impl Reassembly {
     pub fn highest(&self) -> Option<u64> {
         self.held.last().map(|range| range.end)
     }
-    /// What is held of the first range, below `end`.
+    /// The part of the first range held below `end`.
     pub fn held_below(&self, end: u64) -> Option<Range> {
         let first = self.held.first().filter(|first| first.start < end)?;
         Some(Range { start: first.start, end: first.end.min(end) })
@@ -81,7 +81,7 @@ impl Reassembly {
         }
     }
 
-    /// All up to `end` is there, and what follows on it.
+    /// Moves the next offset to `end`, and beyond the ranges that follow on it.
     pub fn advance(&mut self, end: u64) {
         self.next = end;
         if self.held.is_empty() {

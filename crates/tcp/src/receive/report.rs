@@ -1,4 +1,4 @@
-//! What the receiving half tells [`Info`].
+//! The receiving half's part of [`Info`].
 
 use lasthop_units::Time;
 
@@ -6,7 +6,7 @@ use super::Receiver;
 use crate::info::Info;
 
 impl Receiver {
-    /// Fills in what is known here.
+    /// Fills in the fields of the receiving half.
     pub fn report(&self, now: Time, info: &mut Info) {
         info.last_data_recv_us = self.last_data.map_or(0, |last| now.since(last).as_nanos() / 1000);
         info.rcv_wscale = self.scale();

@@ -1,16 +1,16 @@
-//! The window that the peer is given.
+//! The window offered to the peer.
 //!
-//! Its edge never moves back [RFC 9293 §3.8.6]. It moves on by steps that are worth a segment [RFC 9293 §3.8.6.2.2,
-//! RFC 1122 §4.2.3.3], and an ACK of its own tells of a window that has at least doubled. The rules stand in
-//! `docs/model/tcp-receiver.md`, "The offer"; of a buffer counted in memory they are those observed on Linux 6.18, whose
-//! windows the scripts `window-*.pkt` have.
+//! Its edge never moves back [RFC 9293 §3.8.6]. It moves on by steps that are worth a segment [RFC 9293 §3.8.6.2.2, RFC
+//! 1122 §4.2.3.3], and a separate ACK announces a window that has at least doubled. The rules are in
+//! `docs/model/tcp-receiver.md`, "The offer"; for a buffer counted in memory they are those observed on Linux 6.18,
+//! whose windows the scripts `window-*.pkt` have.
 
 use crate::config::Config;
 
 /// The largest window field without scaling.
 pub(super) const LARGEST_FIELD: u64 = u16::MAX as u64;
 
-/// What is taken of the buffer.
+/// The use of the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Room {
     /// a buffer counted in payload, of which so much is not read
@@ -22,21 +22,21 @@ pub(super) enum Room {
 /// A buffer counted in memory, as payload.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemoryRoom {
-    /// that fits now
+    /// payload that fits now
     pub fits: u64,
-    /// that is offered at most from this buffer
+    /// largest window from this buffer
     pub ceiling: u64,
-    /// of a full segment
+    /// payload of a full segment
     pub segment: u64,
 }
 
 impl MemoryRoom {
-    /// Not worth a segment of the peer's, or a small part of the buffer.
+    /// True if `bytes` are less than a segment of the peer's, or a small part of the buffer.
     fn is_too_little(&self, bytes: u64) -> bool {
         bytes < self.segment.max(self.ceiling / 16)
     }
 
-    /// What is worth offering, where fields count in `unit`: as long as half the buffer is free, all of it.
+    /// The bytes worth offering, where fields count in `unit`: as long as half the buffer is free, all of it.
     fn worth_offering(&self, unit: u64) -> u64 {
         if self.fits >= self.ceiling / 2 {
             return self.fits;
@@ -46,7 +46,7 @@ impl MemoryRoom {
     }
 }
 
-/// The steps in which a window is told.
+/// The steps in which a window is announced.
 #[derive(Clone, Copy, Debug)]
 enum Grain {
     /// that of the field
@@ -66,16 +66,16 @@ impl Grain {
     }
 }
 
-/// What may be offered. Offsets are those of the peer's data.
+/// The window that may be offered. Offsets are those of the peer's data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     /// largest window, in bytes
     capacity: u64,
     /// shift of the window field that the own SYN offers
     scale: u8,
-    /// first offset beyond what was offered
+    /// first offset beyond the data offered
     end: u64,
-    /// window that the last ACK had, in bytes
+    /// window of the last ACK, in bytes
     before: u64,
     /// payload of a full segment
     mss: u32,
@@ -99,7 +99,7 @@ impl Window {
         self.end = nxt;
     }
 
-    /// The peer does not scale windows, so neither does this side. [RFC 7323 §2.2]
+    /// Turns off scaling in this direction, as the peer does not scale windows. [RFC 7323 §2.2]
     pub fn without_scaling(&mut self) {
         self.scale = 0;
         self.capacity = self.capacity.min(LARGEST_FIELD);
@@ -114,7 +114,7 @@ impl Window {
     pub fn set_capacity(&mut self, bytes: u64) {
         self.capacity = bytes.min(LARGEST_FIELD << self.scale);
     }
-    /// First offset beyond what was offered.
+    /// First offset beyond the data offered.
     pub fn end(&self, nxt: u64) -> u64 {
         self.end.max(nxt)
     }
@@ -144,18 +144,18 @@ impl Window {
 
     fn next_by_payload(&self, nxt: u64, unread: u64) -> u64 {
         let possible = nxt + self.capacity.saturating_sub(unread);
-        // With nothing unread what arrives is made room for at once: there is nothing to save up.
+        // With nothing unread, arriving data gets room at once: there is nothing to save up.
         let step = if unread == 0 { 0 } else { self.step() };
         if possible >= self.end + step { possible - nxt } else { self.offered(nxt) }
     }
 
-    /// What a buffer counted in memory would offer, if the edge could move back.
+    /// The offer of a buffer counted in memory, if the edge could move back.
     fn wanted(&self, room: &MemoryRoom) -> u64 {
         let grain = if self.scale > 0 { Grain::Unit(self.unit()) } else { Grain::Segment(room.segment) };
         grain.round(room.worth_offering(self.unit()).min(self.capacity), self.before)
     }
 
-    /// The window could be offered as large as `before`.
+    /// True if the window could be offered as large as `before`.
     pub fn moves_on(&self, room: Room, before: u64) -> bool {
         match room {
             Room::Unread(unread) => unread == 0 || self.capacity.saturating_sub(unread) >= before,
@@ -163,7 +163,7 @@ impl Window {
         }
     }
 
-    /// The peer should hear of the window: it has opened, or at least doubled.
+    /// True if the peer should learn of the window: it has opened, or at least doubled.
     pub fn opens(&self, nxt: u64, room: Room) -> bool {
         let left = self.offered(nxt);
         let (wanted, least) = match room {
@@ -173,7 +173,7 @@ impl Window {
         wanted >= left + left.max(least)
     }
 
-    /// The window field of the next segment, which thereby is offered. A SYN's is not scaled. [RFC 7323 §2.2]
+    /// The window field of the next segment, which offers it. A SYN's is not scaled. [RFC 7323 §2.2]
     pub fn offer(&mut self, nxt: u64, room: Room, on_syn: bool) -> u16 {
         let (shift, room) = if on_syn { (0, Room::Unread(0)) } else { (self.scale, room) };
         let field = (self.next(nxt, room) >> shift).min(LARGEST_FIELD) as u16;
